@@ -1,0 +1,59 @@
+// Settings of a node and of a directory shard: plain values with defaults. The library reads no
+// environment and no files.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <hoplite/export.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+struct HOPLITE_EXPORT NodeConfig {
+  // Addresses of all directory shards, HOST:PORT, in the same order everywhere. Required.
+  std::vector<std::string> directory;
+  // Where peers reach this node's data plane. Port 0 picks a free one.
+  std::string listen = "127.0.0.1:0";
+  // What peers are told instead of the listening host; needed when that is 0.0.0.0 or ::.
+  std::string advertise;
+  // Unix socket for worker processes; empty: only clients of this process.
+  std::string socket;
+  // Shared memory for objects, reserved at the start. Required.
+  std::uint64_t memory_bytes = 0;
+  // Unique in the cluster; empty: derived from the node's id.
+  std::string name;
+  // Optional name of the cluster; members of others are refused.
+  std::string cluster;
+  // Limit of bytes a second in each direction; 0: none. For demonstrations and shared links.
+  std::uint64_t rate_bytes_per_second = 0;
+  // A peer that owes bytes or keep-alives for so long is given up. Shorter finds silent failures
+  // sooner and mistakes a loaded machine for a dead one more often.
+  std::chrono::milliseconds stall{700};
+  std::chrono::milliseconds keepalive{200};
+  // Threads that move bytes. Two reach the limit of one fast link.
+  std::uint32_t data_threads = 2;
+
+  Result<void> Validate() const;
+};
+
+struct HOPLITE_EXPORT DirectoryConfig {
+  std::string listen = "127.0.0.1:0";
+  // All shards in order; empty: this one alone.
+  std::vector<std::string> shards;
+  std::string cluster;
+  std::chrono::milliseconds heartbeat{200};
+  std::chrono::milliseconds lease{1000};
+  std::chrono::milliseconds grace{1000};
+  // How long a started shard only collects what the nodes hold; 0 for a cluster known to be new.
+  std::chrono::milliseconds recovery_window{1000};
+  std::chrono::milliseconds tombstone{60000};
+  // Objects up to this size live in the directory.
+  std::uint64_t inline_limit_bytes = 64 * 1024;
+
+  Result<void> Validate() const;
+};
+
+}  // namespace hoplite

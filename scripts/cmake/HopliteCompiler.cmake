@@ -1,0 +1,44 @@
+# Language level, warnings, sanitizers, ccache; refuses a compiler that miscompiles coroutines.
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(HOPLITE_CCACHE ccache)
+if(HOPLITE_CCACHE)
+  # The sloppiness lets ccache reuse objects that were built with a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${HOPLITE_CCACHE})
+endif()
+
+add_library(hoplite_flags INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(hoplite_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+  target_link_options(hoplite_flags INTERFACE -fuse-ld=lld)
+endif()
+if(HOPLITE_DEVELOPER)
+  target_compile_options(hoplite_flags INTERFACE -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor
+                         -Woverloaded-virtual -Wimplicit-fallthrough)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(hoplite_flags INTERFACE -Wthread-safety -Wunused-member-function
+                           -Wno-missing-designated-field-initializers -Wno-missing-field-initializers)
+  endif()
+endif()
+if(HOPLITE_SANITIZE)
+  target_compile_options(hoplite_flags INTERFACE -fsanitize=${HOPLITE_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all -O1 -g1)
+  target_link_options(hoplite_flags INTERFACE -fsanitize=${HOPLITE_SANITIZE})
+endif()
+
+include(HopliteCoroutineCheck)

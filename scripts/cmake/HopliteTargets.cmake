@@ -1,0 +1,44 @@
+# The three kinds of target this project has.
+
+# hoplite_layer(NAME SOURCES a.cpp... [LINKS ...] [PRIVATE_LINKS ...] [PCH header...])
+# A static library hoplite_NAME; its LINKS list is the statement of what the layer may use.
+function(hoplite_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS;PCH" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(hoplite_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(hoplite_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+    target_compile_definitions(hoplite_${name} PUBLIC HOPLITE_BUILDING)
+    target_link_libraries(hoplite_${name} PUBLIC ${ARG_LINKS} PRIVATE hoplite_flags ${ARG_PRIVATE_LINKS})
+    if(ARG_PCH)
+      target_precompile_headers(hoplite_${name} PRIVATE ${ARG_PCH})
+    endif()
+  else()
+    add_library(hoplite_${name} INTERFACE)
+    target_include_directories(hoplite_${name} INTERFACE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+    target_link_libraries(hoplite_${name} INTERFACE ${ARG_LINKS})
+  endif()
+endfunction()
+
+# hoplite_program(NAME SOURCES a.cpp... LINKS ...): an executable in bin/.
+function(hoplite_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PCH" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE hoplite_flags ${ARG_LINKS})
+  if(ARG_PCH)
+    target_precompile_headers(${name} PRIVATE ${ARG_PCH})
+  endif()
+endfunction()
+
+# hoplite_test(NAME SOURCES a.cpp... LINKS ... [LABELS unit tsan ...] [TIMEOUT seconds])
+# A GoogleTest program whose cases ctest runs one by one. Labels: unit, conformance, sim, integration,
+# root (needs root), slow (left out of sanitizer runs), tsan (also run under TSan).
+function(hoplite_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS;PCH" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  hoplite_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main PCH ${ARG_PCH})
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()

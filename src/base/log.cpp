@@ -1,0 +1,56 @@
+#include "base/log.h"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace hoplite::log {
+namespace {
+
+spdlog::logger& Logger() {
+  static const auto logger = [] {
+    auto made = std::make_shared<spdlog::logger>("hoplite",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_level(spdlog::level::warn);
+    made->set_pattern("%H:%M:%S.%f %L %v");
+    return made;
+  }();
+  return *logger;
+}
+
+spdlog::level::level_enum ToSpdlog(Level level) {
+  constexpr std::array kLevels{spdlog::level::trace, spdlog::level::debug, spdlog::level::info,
+                               spdlog::level::warn,  spdlog::level::err,   spdlog::level::off};
+  return kLevels[static_cast<std::size_t>(level)];
+}
+
+}  // namespace
+
+void SetLevel(Level level) { Logger().set_level(ToSpdlog(level)); }
+
+bool SetLevel(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Level>, 6> kNames{{{"trace", Level::kTrace},
+                                                                      {"debug", Level::kDebug},
+                                                                      {"info", Level::kInfo},
+                                                                      {"warn", Level::kWarn},
+                                                                      {"error", Level::kError},
+                                                                      {"off", Level::kOff}}};
+  for (const auto& [known, level] : kNames) {
+    if (known == name) {
+      SetLevel(level);
+      return true;
+    }
+  }
+  return false;
+}
+
+void SetPrefix(std::string prefix) { Logger().set_pattern("%H:%M:%S.%f %L " + prefix + " %v"); }
+
+bool Enabled(Level level) { return Logger().should_log(ToSpdlog(level)); }
+
+void Write(Level level, std::string_view text) { Logger().log(ToSpdlog(level), "{}", text); }
+
+}  // namespace hoplite::log

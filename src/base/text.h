@@ -1,0 +1,29 @@
+// Sizes, rates, times and addresses as people write them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <hoplite/result.h>
+
+#include "base/time.h"
+
+namespace hoplite {
+
+Result<std::uint64_t> ParseSize(std::string_view text);  // "64KiB", "16MiB", "1GiB", "1000"
+Result<std::uint64_t> ParseRate(std::string_view text);  // "100mbit", "10gbit" -> bytes per second
+Result<Duration> ParseDuration(std::string_view text);   // "200ms", "30s", "5us", "2m"
+
+std::string FormatSize(std::uint64_t bytes);  // "16.0 MiB"
+
+// "HOST:PORT", "[v6]:PORT". Port 0 is allowed: it means "pick one".
+struct HostPort {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string ToString() const;  // brackets a v6 host
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+Result<HostPort> ParseHostPort(std::string_view text);
+
+}  // namespace hoplite

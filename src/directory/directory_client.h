@@ -1,0 +1,63 @@
+// DirectoryClient: a node's conversation with the shards of the directory.
+//
+// A node speaks NodeEvents and hears NodeActions; which shard an object belongs to, sessions,
+// batches, heartbeats and reconnecting are the implementation's business. Everything here happens
+// on the node's loop. What is sent while a shard is away is dropped: when the session is back, the
+// node is asked for its inventory for that shard (copies, tombstones and open requests), which is
+// the truth.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "planner/action.h"
+#include "planner/directory_state.h"
+#include "planner/event.h"
+
+namespace hoplite::directory {
+
+// The shard that an object belongs to.
+inline std::size_t ShardOf(const ObjectId& object, std::size_t shard_count) {
+  return object.Hash() % shard_count;
+}
+
+class DirectoryClient {
+ public:
+  struct Hooks {
+    std::function<void(const planner::NodeAction&)> on_action;
+    // Held, Tombstone and open requests of objects on this shard; InventoryEnd is added by the
+    // client.
+    std::function<std::vector<planner::NodeEvent>(std::size_t shard)> inventory;
+    // A shard's session opened (true) or ended (false); for logs, status and deadlines that say
+    // why.
+    std::function<void(std::size_t shard, bool open)> on_session;
+    // This node was declared lost, or its name was taken: it has been given a fresh start (it joins
+    // again by itself); or, with an error, it can never join (wrong cluster, name in use).
+    std::function<void(const Error&)> on_refused;
+  };
+
+  virtual ~DirectoryClient() = default;
+  virtual void Start(planner::NodeInfo self, Hooks hooks) = 0;
+  virtual void Send(planner::NodeEvent event) = 0;
+  virtual std::size_t shard_count() const = 0;
+  virtual bool connected(std::size_t shard) const = 0;
+  // One object or the whole shard, for `info` and `status`; `done` runs on the loop, within the
+  // timeout.
+  virtual void Find(const ObjectId& object, Duration timeout,
+                    std::function<void(Result<planner::ObjectView>)> done) = 0;
+  virtual void Status(
+      std::size_t shard, Duration timeout,
+      std::function<
+          void(Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>)>
+          done) = 0;
+  // No hook runs after it returned.
+  virtual void Stop() = 0;
+};
+
+}  // namespace hoplite::directory

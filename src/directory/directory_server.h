@@ -1,0 +1,42 @@
+// DirectoryServer: one shard as a gRPC service. Reactors translate and post once; one loop owns the
+// DirectoryState and the lease monitor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hoplite/result.h>
+
+#include "base/time.h"
+
+namespace hoplite::directory {
+
+struct DirectoryServerOptions {
+  std::string listen;               // HOST:PORT, port 0 picks one
+  std::vector<std::string> shards;  // the ordered list of all shards; empty: this one alone
+  std::string cluster;              // optional name, part of the cluster id
+  Duration heartbeat = std::chrono::milliseconds(200);
+  Duration lease = std::chrono::seconds(1);
+  Duration grace = std::chrono::seconds(1);
+  Duration recovery_window = std::chrono::seconds(1);
+  Duration tombstone = std::chrono::seconds(60);
+  std::uint64_t inline_limit_bytes = 64 * 1024;
+};
+
+class DirectoryServer {
+ public:
+  static Result<std::unique_ptr<DirectoryServer>> Start(const DirectoryServerOptions& options);
+  ~DirectoryServer();  // stops
+
+  const std::string& address() const;  // HOST:PORT really bound
+  void Stop();                         // ends sessions, waits for gRPC; idempotent
+
+ private:
+  class Impl;
+  explicit DirectoryServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hoplite::directory

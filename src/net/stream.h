@@ -1,0 +1,76 @@
+// Stream and Transport: the seam between the protocol and whatever moves the bytes. TCP is one
+// implementation, the simulator's pipe another.
+//
+// A stream belongs to one loop. One Send and one Receive may be under way at a time, never two of a
+// kind: so no implementation needs a queue. After any error the stream is dead: close it, never
+// reuse.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <asio/awaitable.hpp>
+#include <asio/io_context.hpp>
+
+#include <hoplite/result.h>
+
+#include "base/time.h"
+
+namespace hoplite::net {
+
+template <typename T>
+using Task = asio::awaitable<T, asio::io_context::executor_type>;
+
+// Bytes to send; with a descriptor behind them (a memfd), an implementation may let the kernel read
+// them from there. They must stay unchanged until the peer has said that it has them.
+struct Payload {
+  std::span<const std::byte> bytes;
+  int descriptor = -1;
+  std::uint64_t descriptor_offset = 0;
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // All of head, then all of payload.
+  virtual Task<Result<void>> Send(std::span<const std::byte> head, Payload payload) = 0;
+  // Exactly into.size() bytes. unavailable "closed by peer" when the stream ends first.
+  virtual Task<Result<void>> Receive(std::span<std::byte> into) = 0;
+  // At least one byte, at most into.size(): what has arrived.
+  virtual Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) = 0;
+
+  // Ends both directions at once; pending calls return `cancelled`. On the stream's loop;
+  // idempotent.
+  virtual void Close() = 0;
+  virtual bool closed() const = 0;
+
+  virtual Time last_received() const = 0;  // when any byte last arrived: any byte counts as life
+  virtual const std::string& peer_address() const = 0;
+  virtual asio::io_context& loop() = 0;
+};
+
+using StreamPtr = std::shared_ptr<Stream>;
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual std::string address() const = 0;  // HOST:PORT with the port really bound
+  virtual void Stop() = 0;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // on_accept runs on the loop that the new stream belongs to.
+  virtual Result<std::unique_ptr<Listener>> Listen(const std::string& address,
+                                                   std::function<void(StreamPtr)> on_accept) = 0;
+  // A stream on the calling coroutine's loop. unavailable names the address.
+  virtual Task<Result<StreamPtr>> Connect(std::string address, Duration timeout) = 0;
+};
+
+}  // namespace hoplite::net

@@ -1,0 +1,84 @@
+// What a client may ask of its node. The local endpoint (worker processes and in-process clients
+// alike) calls these on the node's loop; the node implements them; tests of the endpoint use a
+// fake.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "net/signal.h"
+#include "net/stream.h"
+#include "planner/action.h"
+#include "planner/directory_state.h"
+#include "store/object_store.h"
+
+namespace hoplite::node {
+
+// One request of one client. The endpoint owns it, may cancel it, and awaits the operation's end
+// (an operation always ends: at the latest soon after `cancelled` or `deadline`).
+struct Call {
+  explicit Call(asio::io_context& loop) : changed(loop) {}
+  Time deadline = kNever;
+  bool cancelled = false;
+  net::Signal changed;
+
+  void Cancel() {
+    cancelled = true;
+    changed.Notify();
+  }
+};
+using CallPtr = std::shared_ptr<Call>;
+
+// A Put under way. Bytes are written straight into copy()->bytes(); Advance tells how far.
+// Destroying an unsealed draft aborts it.
+class Draft {
+ public:
+  virtual ~Draft() = default;
+  virtual const store::CopyPtr& copy() const = 0;
+  // Bytes [0, prefix) are written: others may pull them. Never shrinks. Any error of the creation
+  // (already_exists, deleted) is told here early.
+  virtual Result<void> Advance(std::uint64_t prefix_bytes) = 0;
+  // Needs prefix == size. Resolves when the shard accepted the creation and the copy is final; Get
+  // by anybody succeeds from then on. A second Seal is an invalid_argument.
+  virtual net::Task<Result<void>> Seal(CallPtr call) = 0;
+  virtual void Abort() = 0;
+};
+
+class Operations {
+ public:
+  virtual ~Operations() = default;
+
+  // Resolves when memory is reserved; the announcement travels meanwhile.
+  virtual net::Task<Result<std::shared_ptr<Draft>>> Create(ObjectId object,
+                                                           std::uint64_t size_bytes,
+                                                           std::string metadata, CallPtr call) = 0;
+  // Resolves with a final copy; the pointer is the pin.
+  virtual net::Task<Result<store::CopyPtr>> Get(ObjectId object, CallPtr call) = 0;
+  // Resolves when the object exists and memory is reserved; the caller follows the copy as it
+  // grows, and sees kVoid if it is recalled or deleted. While `call` is held uncancelled the fetch
+  // goes on.
+  virtual net::Task<Result<store::CopyPtr>> Open(ObjectId object, CallPtr call) = 0;
+  // Resolves when the shard has the tombstone and this node dropped its copy.
+  virtual net::Task<Result<void>> Delete(ObjectId object, CallPtr call) = 0;
+  // not_found if no shard knows it.
+  virtual net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) = 0;
+  virtual net::Task<
+      Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
+  Status(CallPtr call) = 0;
+  // on_location runs on the loop for every later location until the returned token is dropped.
+  virtual std::shared_ptr<void> Subscribe(
+      ObjectId object, std::function<void(const planner::Location&)> on_location) = 0;
+
+  virtual store::ObjectStore& store() = 0;
+  virtual asio::io_context& loop() = 0;
+  virtual const std::string& name() const = 0;
+};
+
+}  // namespace hoplite::node

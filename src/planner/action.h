@@ -1,0 +1,101 @@
+// What a directory shard answers: each Action is one message to one node's session.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/ids.h"
+#include "base/layout.h"
+#include "planner/event.h"
+
+namespace hoplite::planner {
+
+// The Create is now this version, and others may be sent to this node for it.
+struct CreateAccepted {
+  ObjectId object;
+  Version version;
+};
+struct CreateRefused {
+  ObjectId object;
+  ErrorCode code = ErrorCode::kAlreadyExists;
+  std::string message;
+};
+
+// The object exists: reserve memory for it, then say Want.
+struct Located {
+  ObjectId object;
+  Version version;
+  Layout layout;
+  std::string metadata;
+};
+// The whole object: no reservation with the shard, no data connection. The node is no holder of it.
+struct InlineObject {
+  ObjectId object;
+  Version version;
+  std::string metadata;
+  InlineBytes bytes;
+};
+
+// Pull these stripes from that source. The receiver closes its old upstream of these stripes before
+// it opens this one, and closes the grant exactly once with GrantClosed.
+struct Grant {
+  ObjectId object;
+  Version version;
+  GrantId grant;
+  NodeInfo source;
+  StripeMask stripes = 0;
+  bool equality_ok = false;  // the source may serve although its watermark equals the receiver's
+  GrantId replaces;          // none, or an open grant of the same receiver that this one supersedes
+                             // (the action Move): the receiver closes that as kAbandoned
+};
+
+// Versions of this object below `version` are void: drop their copies, tell those downstream
+// (RECALL), and whoever still waits for the object asks again with Locate.
+struct Recall {
+  ObjectId object;
+  Version version;
+};
+
+// The object was deleted: drop every copy, answer every waiter `deleted`. Sent to holders, waiters,
+// subscribers and the one that asked; keep the mark for `remaining` (local look-ups check it).
+struct Deleted {
+  ObjectId object;
+  Duration remaining{0};
+};
+
+struct EvictAnswer {
+  ObjectId object;
+  Version version;
+  bool drop = false;  // false: it is the last complete copy and is now primary
+};
+
+// For subscribers: every later change, in order.
+enum class LocationKind : std::uint8_t { kPartial = 1, kComplete = 2, kGone = 3, kInline = 4 };
+struct Location {
+  ObjectId object;
+  Version version;
+  NodeId node = kNoNode;
+  std::string node_name;
+  LocationKind kind = LocationKind::kPartial;
+};
+
+// For those who wait for an object whose holders were lost, so that a deadline can name them.
+struct HolderLost {
+  ObjectId object;
+  std::string node_name;
+};
+
+using NodeAction = std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall,
+                                Deleted, EvictAnswer, Location, HolderLost>;
+
+const ObjectId& ObjectOf(const NodeAction& action);
+
+struct Action {
+  NodeId to = kNoNode;
+  NodeAction body;
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,117 @@
+// DirectoryState: everything one directory shard knows, and every decision it makes.
+//
+// Decides: which version an object has; which holder serves which receiver; who is told what, and
+// when. Is told: Events. Answers: Actions. Knows no socket, thread, log, clock or random source:
+// time enters as a field of an event, so the same events give the same actions, in the service and
+// in a simulation. Must never: grant from a node that is suspended or lost, from a descendant of
+// the receiver, or across versions; decide inside a request (good trees come from planning
+// batches).
+//
+// A value type, not thread-safe: whoever drives it owns it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "planner/action.h"
+#include "planner/event.h"
+#include "planner/link_model.h"
+
+namespace hoplite::planner {
+
+struct DirectoryOptions {
+  // Identifies this life of the shard: max(start time in µs, highest that any node reports + 1).
+  std::uint64_t incarnation = 1;
+  // Objects up to this size with bytes in their Create live in the directory.
+  std::uint64_t inline_limit_bytes = 64 * 1024;
+  std::uint64_t inline_total_bytes = 256 * 1024 * 1024;
+  std::uint64_t metadata_limit_bytes = 4096;
+  Duration tombstone = std::chrono::seconds(60);
+  // After its start the shard only collects inventories for so long; 0 for a cluster known to be
+  // new.
+  Duration recovery_window = std::chrono::seconds(1);
+  // A receiver that complained about a source is not sent there again for so long.
+  Duration keep_apart = std::chrono::seconds(1);
+  // Groups of stripes that a broadcast is planned in; 1 is the pipelined line.
+  std::uint32_t groups = 1;
+  // Cost model of the network until links were measured.
+  LinkModel link;
+};
+
+// Read-only pictures for status and tests.
+struct HolderView {
+  NodeId node;
+  std::string node_name;
+  bool complete = false;
+  bool producing = false;
+  std::uint64_t valid_bytes = 0;
+};
+struct TransferView {
+  NodeId from;
+  NodeId to;
+  std::string from_name;
+  std::string to_name;
+  GrantId grant;
+  std::uint64_t valid_bytes = 0;  // at the receiver
+};
+struct WaiterView {
+  NodeId node;
+  std::string node_name;
+  std::string
+      why;  // "the object does not exist yet", "every holder is busy", "its holders were lost: n2"
+};
+struct ObjectView {
+  ObjectId object;
+  Version version;
+  std::uint64_t size_bytes = 0;
+  std::string metadata;
+  bool inlined = false;
+  std::vector<HolderView> holders;
+  std::vector<TransferView> transfers;
+  std::vector<WaiterView> waiters;
+};
+struct NodeView {
+  NodeInfo node;
+  bool alive = false;  // false: suspended
+};
+
+class DirectoryState {
+ public:
+  explicit DirectoryState(const DirectoryOptions& options, Time start);
+  ~DirectoryState();
+  DirectoryState(const DirectoryState&);
+  DirectoryState& operator=(const DirectoryState&);
+  DirectoryState(DirectoryState&&) noexcept;
+  DirectoryState& operator=(DirectoryState&&) noexcept;
+
+  // Records one fact. Never refuses silently: a request that can't be met is answered by Plan.
+  void Apply(const Event& event);
+  // Appends everything that is due at `now`, immediate answers included, in a deterministic order;
+  // returns when it wants to be asked again (kNever: only after the next event).
+  Time Plan(Time now, std::vector<Action>& actions);
+
+  bool collecting() const;  // inside the recovery window
+  std::vector<NodeView> Nodes() const;
+  std::vector<ObjectView> Objects() const;
+  std::optional<ObjectView> Find(const ObjectId& object) const;
+
+  // A fingerprint of everything that influences later behaviour.
+  std::uint64_t Fingerprint() const;
+  // Empty, or the first broken invariant in words ("P2: n3 pulls from its descendant n5 …").
+  // O(state); tests and simulations call it after each event.
+  std::string BrokenInvariant() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hoplite::planner

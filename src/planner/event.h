@@ -1,0 +1,192 @@
+// What a directory shard is told. Nodes speak NodeEvents over their sessions; the session layer
+// adds the events of membership. Plain values: the gRPC service, the in-process directory and the
+// simulator feed the same ones to DirectoryState. The numbered rules are those of docs/protocol.md.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "base/layout.h"
+#include "base/time.h"
+
+namespace hoplite::planner {
+
+// Shared, so that copying a planner's state (exhaustive search does) copies no object bytes.
+using InlineBytes = std::shared_ptr<const std::string>;
+
+struct NodeInfo {
+  NodeId id = kNoNode;
+  std::string name;     // unique among open sessions; people and errors use it
+  std::string address;  // HOST:PORT of its data plane, as peers reach it
+};
+
+// --- NodeEvent: said by one node about itself
+// -----------------------------------------------------
+
+// A producer announces an object before its bytes are there. Answer: CreateAccepted or
+// CreateRefused, later while a suspended holder is in its grace or the shard collects. At most one
+// per (node, object) is open.
+struct Create {
+  ObjectId object;
+  Layout layout;
+  std::string metadata;
+  InlineBytes inline_bytes;  // null, or all bytes: then the copy is complete at once
+};
+
+// "My copy of this version is complete": a fact, whatever the age of any grant (producer or
+// receiver).
+struct CopyComplete {
+  ObjectId object;
+  Version version;
+};
+
+// The node no longer has this copy (or never finished producing it).
+enum class GoneReason : std::uint8_t { kAborted = 1, kDropped = 2, kRecalled = 3 };
+struct CopyGone {
+  ObjectId object;
+  Version version;
+  GoneReason reason = GoneReason::kDropped;
+};
+
+// "Where is it?" Parked until the object exists. Answer: Located, InlineObject or Deleted. At most
+// one per (node, object) is open.
+struct Locate {
+  ObjectId object;
+};
+struct CancelLocate {
+  ObjectId object;
+};
+
+// Memory is reserved: grant me the stripes that I still miss. Only a node that sent Want is
+// granted, and it is listed as a partial holder from the grant on. Answer: grants (until every
+// stripe is done), or Recall if the version is no longer current, or Deleted.
+struct Want {
+  ObjectId object;
+  Version version;
+  StripeMarks marks;
+};
+// The last local waiter went away (cancel, deadline): forget the want and list the copy no longer.
+// The node closes its open grants as kAbandoned by itself.
+struct CancelWant {
+  ObjectId object;
+  Version version;
+};
+
+// The receiver closes each grant exactly once.
+enum class Outcome : std::uint8_t {
+  kDone = 1,  // every granted stripe is complete
+  kFailed =
+      2,  // the stream broke, stalled, wasn't ahead, sent bad bytes: the stripes that are still
+          // missing are parked again at once, before others, and `marks` says where to resume
+  kDeclined =
+      3,  // the reservation was lost: not parked again; those behind it are granted elsewhere
+  kAbandoned = 4,  // cancelled, moved or recalled: not parked again
+};
+// Why a grant failed. kNotAhead blames nobody; the others keep the (receiver, source) pair apart
+// for a while, and never change the source's own record: only its own session does.
+enum class Failure : std::uint8_t {
+  kNone = 0,
+  kUnreachable = 1,
+  kBroken = 2,
+  kStalled = 3,
+  kNotAhead = 4,
+  kCorrupt = 5,
+  kUnknown = 6,  // the source does not have that version
+};
+struct GrantClosed {
+  ObjectId object;
+  Version version;
+  GrantId grant;
+  Outcome outcome = Outcome::kDone;
+  Failure failure = Failure::kNone;
+  StripeMarks marks;
+};
+
+// Every <= 30 ms per active flow and batched; for status, lags and slow relays.
+struct Progress {
+  ObjectId object;
+  Version version;
+  StripeMarks marks;
+  std::uint64_t bytes_per_second = 0;  // in-rate of this flow, 0 = no sample yet
+  Duration starved_for{0};             // 0 = bytes are flowing
+};
+
+struct Delete {
+  ObjectId object;
+};
+
+// May this complete relayed copy be dropped? Answer: EvictAnswer.
+struct EvictAsk {
+  ObjectId object;
+  Version version;
+};
+
+struct Subscribe {
+  ObjectId object;
+};
+struct Unsubscribe {
+  ObjectId object;
+};
+
+// Inventory after a (re)connect: one Held per copy, one Tombstone per Delete that this node issued
+// or executed and that has not expired, then its open requests (Create, Locate, Want, Delete,
+// Subscribe) as ordinary events, then InventoryEnd.
+struct Held {
+  ObjectId object;
+  Version version;
+  Layout layout;
+  std::string metadata;
+  StripeMarks marks;
+  bool complete = false;
+  bool producing = false;     // this node's own Put, not yet sealed
+  bool primary = false;       // made by a Put: not to be evicted
+  NodeId upstream = kNoNode;  // whom it pulls from now, for the dependency graph
+  InlineBytes inline_bytes;   // a putter repeats them after the shard's restart
+};
+struct Tombstone {
+  ObjectId object;
+  Duration remaining{0};
+};
+struct InventoryEnd {};
+
+using NodeEvent = std::variant<Create, CopyComplete, CopyGone, Locate, CancelLocate, Want,
+                               CancelWant, GrantClosed, Progress, Delete, EvictAsk, Subscribe,
+                               Unsubscribe, Held, Tombstone, InventoryEnd>;
+
+// The object an event speaks of (its shard); null for InventoryEnd, which goes to every shard.
+const ObjectId* ObjectOf(const NodeEvent& event);
+
+// --- Event: what DirectoryState is told
+// -------------------------------------------------------------
+
+// A session opened (first or again). Its inventory follows. The session layer has refused
+// duplicates of a name before; the same name with another id means the old node is lost at once.
+struct NodeJoined {
+  NodeInfo node;
+  std::uint64_t highest_incarnation = 0;  // the newest that the node has seen in any version
+};
+// The session ended or its lease ran out: no new grants from or to it; streams go on by themselves.
+struct NodeSuspended {
+  NodeId node;
+};
+// Its grace is over: copies and grants go, its receivers are served before others.
+struct NodeLost {
+  NodeId node;
+};
+struct NodeSaid {
+  NodeId node;
+  NodeEvent event;
+};
+
+using EventBody = std::variant<NodeJoined, NodeSuspended, NodeLost, NodeSaid>;
+struct Event {
+  Time time;
+  EventBody body;
+};
+
+}  // namespace hoplite::planner

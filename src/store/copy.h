@@ -1,0 +1,110 @@
+// Copy: one version of one object in this node's segment, complete or growing.
+//
+// Who writes: exactly one producer (a Put, or the lanes of a fetch, each its own stripes). Who
+// reads: anybody who holds a shared_ptr, which is the pin: the memory is free again when the last
+// one goes. Thread safety: marks, checksums, Seal, Void and listeners may be used from any thread;
+// a stripe's marks are advanced by one thread at a time; the rest is constant or belongs to the
+// node's loop.
+//
+// Invariants
+//   1. blocks below a stripe's mark are verified (their checksum is in the table) and never change
+//   2. marks only grow; a final copy is complete; a void copy stays void
+//   3. marks >= what any reader was ever told
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "base/layout.h"
+
+namespace hoplite::store {
+
+enum class CopyState : std::uint8_t {
+  kOpen,   // growing
+  kFinal,  // complete, and END was seen (or the producer sealed): may be returned to users
+  kVoid,   // its bytes are worthless: see void_reason()
+};
+
+enum class VoidReason : std::uint8_t { kNone, kAborted, kRecalled, kDeleted, kLost };
+
+// Told of every change of a copy, on the thread that made it and under the copy's lock: only wake
+// somebody, never call back into the copy.
+class CopyListener {
+ public:
+  virtual ~CopyListener() = default;
+  virtual void OnCopyChanged() noexcept = 0;
+};
+
+class Copy {
+ public:
+  // `release` gives the memory back; called once, by whichever thread drops the last pin.
+  Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::byte> bytes,
+       std::uint64_t segment_offset, std::function<void()> release);
+  ~Copy();
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+
+  const ObjectId& object() const { return object_; }
+  const Layout& layout() const { return layout_; }
+  const std::string& metadata() const { return metadata_; }
+  std::span<std::byte> bytes() const { return bytes_; }
+  std::uint64_t segment_offset() const { return segment_offset_; }
+
+  // Only on the node's loop: given when the shard accepted the creation, or by Located.
+  Version version() const { return version_; }
+  void set_version(Version version) { version_ = version; }
+
+  // Any thread. A mark read here was released after its blocks and checksums were written.
+  std::uint32_t mark(std::uint32_t stripe) const;
+  StripeMarks marks() const;
+  std::uint64_t checksum(std::uint64_t block) const;  // of a block below its stripe's mark
+  // The lane that fills a stripe: first the checksums of the new blocks, then the mark; wakes
+  // listeners.
+  void SetChecksum(std::uint64_t block, std::uint64_t checksum);
+  void Advance(std::uint32_t stripe, std::uint32_t mark);
+
+  CopyState state() const;
+  VoidReason void_reason() const;
+  // Complete and final. Needs full marks; a second call, or one on a void copy, changes nothing and
+  // gives false.
+  bool Seal();
+  bool Void(VoidReason reason);
+
+  void AddListener(CopyListener* listener);
+  void RemoveListener(CopyListener* listener);  // after it returns the listener is not called again
+
+ private:
+  void WakeListeners();
+
+  const ObjectId object_;
+  const Layout layout_;
+  const std::string metadata_;
+  const std::span<std::byte> bytes_;
+  const std::uint64_t segment_offset_;
+  const std::function<void()> release_;
+
+  Version version_;  // node's loop only
+
+  std::vector<std::atomic<std::uint32_t>> marks_;
+  std::vector<std::uint64_t> checksums_;  // written before the mark that covers them is released
+  std::atomic<CopyState> state_{CopyState::kOpen};
+  std::atomic<VoidReason> void_reason_{VoidReason::kNone};
+
+  std::mutex listeners_mutex_;
+  std::vector<CopyListener*> listeners_;
+};
+
+// XXH3-64 of a block, by the widest instructions this machine has.
+std::uint64_t BlockChecksum(std::span<const std::byte> block);
+
+}  // namespace hoplite::store

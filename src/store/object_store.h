@@ -1,0 +1,75 @@
+// ObjectStore: which copies this node has, within a capacity that is never exceeded.
+//
+// Decides: where in the segment a copy lies (warm memory first). Is told: create, find, remove,
+// touch. Must never: free memory that anybody still pins, evict by itself (only the directory may
+// permit that: the node asks Victims, asks the shard, then calls Remove), or give out more than its
+// capacity. On the node's loop only, except that the memory of a dropped copy comes back from any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/layout.h"
+#include "base/time.h"
+#include "store/copy.h"
+#include "store/segment.h"
+
+namespace hoplite::store {
+
+using CopyPtr = std::shared_ptr<Copy>;
+
+enum class CopyKind : std::uint8_t {
+  kPrimary,    // made by Put: stays until Delete
+  kRelayed,    // came over the network: may be evicted when complete, unpinned and permitted
+  kTransient,  // an inline object's bytes for one reader: never listed, never found
+};
+
+struct StoreUsage {
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t used_bytes = 0;  // allocated, copies still pinned after their removal included
+  std::size_t copies = 0;
+};
+
+class ObjectStore {
+ public:
+  // on_space runs on the thread that freed memory: only wake somebody.
+  ObjectStore(std::unique_ptr<SharedSegment> segment, std::function<void()> on_space);
+  ~ObjectStore();
+
+  // Memory for a whole object, listed under its id (kTransient: unlisted).
+  //   resource_exhausted  no room now (evict and try again), or larger than the whole store
+  //   (never):
+  //                       the message says both sizes; FitsEver tells which
+  //   already_exists      a copy of this id is listed
+  Result<CopyPtr> Create(const ObjectId& object, const Layout& layout, std::string metadata,
+                         CopyKind kind);
+  bool FitsEver(std::uint64_t bytes) const;
+
+  CopyPtr Find(const ObjectId& object) const;  // null if none; does not touch its age
+  CopyKind KindOf(const ObjectId& object) const;
+  void MakePrimary(const ObjectId& object);
+  void Touch(const ObjectId& object, Time now);  // used now: the last to be evicted
+  // Unlists; the memory returns when the last pin goes.
+  void Remove(const ObjectId& object);
+  std::vector<CopyPtr> List() const;  // ordered by id
+
+  // Least recently used first: complete, relayed, unpinned copies whose removal would make room for
+  // `bytes`; empty if nothing helps.
+  std::vector<ObjectId> Victims(std::uint64_t bytes) const;
+
+  StoreUsage usage() const;
+  SharedSegment& segment();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with the copies, whose last pin may outlive the store
+};
+
+}  // namespace hoplite::store

@@ -1,0 +1,96 @@
+#include "base/layout.h"
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+
+namespace hoplite {
+namespace {
+
+TEST(Layout, SmallObjectsUseSmallBlocksAndOneStripe) {
+  const Layout layout = Layout::For(1_MiB);
+  EXPECT_EQ(layout.block_bytes, 16_KiB);
+  EXPECT_EQ(layout.stripe_count, 1u);
+  EXPECT_EQ(layout.block_count(), 64u);
+}
+
+TEST(Layout, LargeObjectsUseLargeBlocksAndTwoStripes) {
+  const Layout layout = Layout::For(1_GiB);
+  EXPECT_EQ(layout.block_bytes, 64_KiB);
+  EXPECT_EQ(layout.run_bytes, 1_MiB);
+  EXPECT_EQ(layout.stripe_count, 2u);
+}
+
+TEST(Layout, EmptyObjectHasNoBlocksAndIsComplete) {
+  const Layout layout = Layout::For(0);
+  EXPECT_EQ(layout.block_count(), 0u);
+  EXPECT_TRUE(layout.complete(layout.empty_marks()));
+  EXPECT_EQ(layout.contiguous_prefix(layout.empty_marks()), 0u);
+}
+
+// Every block belongs to exactly one (stripe, index), and the maps are inverse to each other.
+TEST(Layout, BlocksAndStripesAreOneToOne) {
+  for (const std::uint64_t size :
+       {std::uint64_t{1}, 16_KiB, 16_KiB + 1, 40_MiB, 40_MiB + 1, 70_MiB - 7}) {
+    for (const std::uint32_t stripes : {1u, 2u, 4u, 7u}) {
+      const Layout layout = Layout::For(size, stripes);
+      std::uint64_t blocks = 0;
+      for (std::uint32_t s = 0; s < stripes; ++s) {
+        for (std::uint32_t i = 0; i < layout.stripe_block_count(s); ++i) {
+          const std::uint64_t block = layout.block_at(s, i);
+          ASSERT_LT(block, layout.block_count());
+          ASSERT_EQ(layout.stripe_of(block), s);
+          ASSERT_EQ(layout.index_in_stripe(block), i);
+          ++blocks;
+        }
+      }
+      EXPECT_EQ(blocks, layout.block_count());
+      EXPECT_EQ(layout.valid_bytes(layout.full_marks()), size);
+      EXPECT_EQ(layout.contiguous_prefix(layout.full_marks()), size);
+    }
+  }
+}
+
+TEST(Layout, PiecesOfAStripeCoverItInOrder) {
+  const Layout layout = Layout::For(40_MiB + 5, 4);
+  std::uint64_t bytes = 0;
+  for (std::uint32_t s = 0; s < 4; ++s) {
+    std::uint32_t index = 0;
+    while (index < layout.stripe_block_count(s)) {
+      const ByteRange range = layout.piece(s, index, 3);
+      EXPECT_EQ(range.begin, layout.block_range(layout.block_at(s, index)).begin);
+      bytes += range.size();
+      index +=
+          static_cast<std::uint32_t>((range.size() + layout.block_bytes - 1) / layout.block_bytes);
+    }
+  }
+  EXPECT_EQ(bytes, layout.size_bytes);
+}
+
+TEST(Layout, MarksOfAPrefixGiveThatPrefixBack) {
+  const Layout layout = Layout::For(40_MiB + 5, 2);
+  for (std::uint64_t block = 0; block <= layout.block_count(); ++block) {
+    const std::uint64_t prefix = std::min(block * layout.block_bytes, layout.size_bytes);
+    EXPECT_EQ(layout.contiguous_prefix(layout.marks_of_prefix(prefix)), prefix);
+  }
+}
+
+TEST(Layout, RefusesNumbersFromTheWireThatCannotBe) {
+  const Layout good = Layout::For(1_MiB);
+  EXPECT_TRUE(good.Validate());
+  Layout bad = good;
+  bad.size_bytes = std::uint64_t{1} << 63;
+  EXPECT_FALSE(bad.Validate());
+  bad = good;
+  bad.block_bytes = 0;
+  EXPECT_FALSE(bad.Validate());
+  bad = good;
+  bad.stripe_count = 65;
+  EXPECT_FALSE(bad.Validate());
+  bad = good;
+  bad.run_bytes = bad.block_bytes / 2;
+  EXPECT_FALSE(bad.Validate());
+}
+
+}  // namespace
+}  // namespace hoplite
