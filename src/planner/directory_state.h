@@ -24,6 +24,7 @@
 #include "planner/action.h"
 #include "planner/event.h"
 #include "planner/link_model.h"
+#include "planner/twin.h"
 
 namespace hoplite::planner {
 
@@ -44,6 +45,7 @@ struct DirectoryOptions {
   std::uint32_t groups = 1;
   // Cost model of the network until links were measured.
   LinkModel link;
+  Twin twin = Twin::kNone;
 };
 
 // Read-only pictures for status and tests.

@@ -1,0 +1,18 @@
+// Planted faults: each breaks one rule, so that the simulation can show that its properties would
+// notice. Only tests and simulations choose another value than kNone.
+#pragma once
+
+#include <cstdint>
+
+namespace hoplite::planner {
+
+enum class Twin : std::uint8_t {
+  kNone,
+  kForgetsDescendants,        // a receiver may be sent to a node that pulls from it
+  kHandsOutDeadNodes,         // suspended and lost nodes stay sources
+  kMixesVersionsOnResume,     // a new version keeps the partial copies of the old one
+  kDropsOldGrantCompletions,  // "my copy is complete" counts only while its grant is open
+  kListsWaitersForMemory,     // who asked where the object is counts as a holder, before any Want
+};
+
+}  // namespace hoplite::planner
