@@ -1,0 +1,33 @@
+// Directory: one shard of the directory in this process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <hoplite/config.h>
+#include <hoplite/export.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+// Knows which nodes hold which objects, and who waits for them. Its state is soft: after a restart
+// the nodes tell it again. All calls may come from any thread.
+class HOPLITE_EXPORT Directory {
+ public:
+  //   invalid_argument  a field of the configuration is wrong: says which
+  //   unavailable       the address is in use
+  static Result<std::unique_ptr<Directory>> Start(const DirectoryConfig& config);
+  ~Directory();  // stops
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+  std::string address() const;  // HOST:PORT really bound
+  void Stop();                  // idempotent
+
+ private:
+  struct State;
+  explicit Directory(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hoplite

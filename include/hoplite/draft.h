@@ -1,0 +1,47 @@
+// Draft: an object that is being written in place.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <hoplite/export.h>
+#include <hoplite/future.h>
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+// Memory of the node's store. What was advanced past is being passed on already, so write front to
+// back and leave it alone afterwards. Destroying an unsealed Draft aborts it. One thread at a time.
+class HOPLITE_EXPORT Draft {
+ public:
+  Draft(Draft&&) noexcept;
+  Draft& operator=(Draft&&) noexcept;
+  ~Draft();
+
+  const ObjectId& id() const;
+  // All bytes of the object; must not be touched after Seal or Abort.
+  std::span<std::byte> data() const;
+  // Bytes [0, prefix_bytes) are written. Costs one small message: per MiB is often enough.
+  //   invalid_argument         the prefix shrinks, or is beyond the end
+  //   already_exists, deleted  the object can't be created: stop writing
+  Result<void> Advance(std::uint64_t prefix_bytes);
+  // All bytes are written. When it returns every node can get the object, also when this process
+  // is gone.
+  //   already_exists, deleted  the object can't be created
+  //   invalid_argument         it was sealed or aborted before
+  Result<void> Seal(std::chrono::milliseconds timeout = kForever);
+  // Gives the memory back; nobody will ever see the object. Idempotent.
+  void Abort();
+
+ private:
+  friend class ClientAccess;
+  class Impl;
+  explicit Draft(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hoplite

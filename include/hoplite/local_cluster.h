@@ -1,0 +1,44 @@
+// LocalCluster: a directory and some nodes in this process, for tests and examples.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <hoplite/client.h>
+#include <hoplite/export.h>
+#include <hoplite/node.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+struct LocalClusterOptions {
+  std::size_t nodes = 2;
+  std::uint64_t memory_bytes = 64 * 1024 * 1024;  // of each node
+  // Limit of bytes a second of each node, in each direction; 0: none.
+  std::uint64_t rate_bytes_per_second = 0;
+};
+
+// The nodes talk over loopback as they would over a network, each with threads of its own. To see
+// processes die, use `hoplite up`, which makes every member a process.
+class HOPLITE_EXPORT LocalCluster {
+ public:
+  static Result<std::unique_ptr<LocalCluster>> Start(const LocalClusterOptions& options = {});
+  ~LocalCluster();  // stops
+  LocalCluster(const LocalCluster&) = delete;
+  LocalCluster& operator=(const LocalCluster&) = delete;
+
+  std::size_t size() const;
+  Node& node(std::size_t index);     // index < size()
+  Client client(std::size_t index);  // a new client of that node
+  std::string directory_address() const;
+  void Stop();  // the nodes, then the directory; idempotent
+
+ private:
+  struct State;
+  explicit LocalCluster(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hoplite

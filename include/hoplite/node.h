@@ -1,0 +1,42 @@
+// Node: this process's member of the cluster, with its store and its data plane.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <hoplite/client.h>
+#include <hoplite/config.h>
+#include <hoplite/export.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+// Owns its threads; blocks none of the caller's. All calls may come from any thread.
+class HOPLITE_EXPORT Node {
+ public:
+  // Reserves the memory, listens, joins the directory. The directory need not be there yet.
+  //   invalid_argument    a field of the configuration is wrong: says which
+  //   resource_exhausted  not so much memory: says how much there is
+  //   unavailable         an address or the socket is in use: says which
+  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config);
+  ~Node();  // stops
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // A client of this node in this process. Each call makes a connection of its own.
+  Client client();
+  std::string name() const;
+  std::string address() const;  // HOST:PORT of its data plane
+  std::string socket() const;   // where worker processes attach; empty: nowhere
+
+  // Leaves the cluster: its objects are lost unless other nodes have them. Clients answer
+  // `unavailable`; Buffers stay readable. Idempotent.
+  void Stop();
+
+ private:
+  struct State;
+  explicit Node(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hoplite

@@ -1,0 +1,45 @@
+// Reader: an object that can be read while it arrives.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <hoplite/export.h>
+#include <hoplite/future.h>
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+// Pins the object like a Buffer. Bytes may be used before the object is complete, but only a
+// WaitFor of the whole size says that they are final. One thread at a time.
+class HOPLITE_EXPORT Reader {
+ public:
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
+
+  const ObjectId& id() const;
+  std::uint64_t size() const;  // of the whole object, in bytes
+  const std::string& metadata() const;
+
+  // Waits until at least `bytes` (at most size()) are there, gives all that are, from the first
+  // byte on. WaitFor(size()) also waits until the object is final.
+  //   timeout   so many are not there yet; wait again
+  //   recalled  the version was replaced: its bytes are worthless, open the object again
+  //   deleted   the object was deleted meanwhile
+  Result<std::span<const std::byte>> WaitFor(std::uint64_t bytes,
+                                             std::chrono::milliseconds timeout = kForever);
+
+ private:
+  friend class ClientAccess;
+  class Impl;
+  explicit Reader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hoplite

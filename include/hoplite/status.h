@@ -1,0 +1,55 @@
+// Pictures of a cluster at one moment, for people and tools.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+
+namespace hoplite {
+
+struct HolderInfo {
+  std::string node;
+  bool complete = false;
+  std::uint64_t valid_bytes = 0;  // as last reported: at most what it has
+};
+
+struct TransferInfo {
+  ObjectId object;
+  std::string from;
+  std::string to;
+  std::uint64_t valid_bytes = 0;  // at the receiver
+};
+
+struct WaiterInfo {
+  std::string node;
+  std::string why;  // "the object does not exist yet", "its holders were lost: n2"
+};
+
+struct ObjectInfo {
+  ObjectId id;
+  std::uint64_t size_bytes = 0;
+  std::string version;  // which attempt to create it, "incarnation.sequence"; empty: none yet
+  std::string metadata;
+  bool in_directory = false;  // small: the directory itself holds the bytes
+  std::vector<HolderInfo> holders;
+  std::vector<TransferInfo> transfers;
+  std::vector<WaiterInfo> waiters;
+};
+
+struct NodeStatus {
+  std::string name;
+  std::string address;  // HOST:PORT of its data plane
+  bool alive = false;   // false: its session with the directory is interrupted
+  // The store's size and what of it is taken; 0 where the asked node does not know.
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t used_bytes = 0;
+};
+
+struct ClusterStatus {
+  std::vector<NodeStatus> nodes;
+  std::vector<ObjectInfo> objects;
+};
+
+}  // namespace hoplite

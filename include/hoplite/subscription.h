@@ -1,0 +1,47 @@
+// Subscription: the changes of an object's locations, in order.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <hoplite/export.h>
+#include <hoplite/future.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+enum class LocationKind : std::uint8_t {
+  kPartial = 1,      // the node has begun to have a copy
+  kComplete = 2,     // the node has all of it
+  kGone = 3,         // the node no longer has it
+  kInDirectory = 4,  // the directory holds the bytes; no node is named
+};
+
+struct LocationChange {
+  LocationKind kind = LocationKind::kPartial;
+  std::string node;
+  std::string version;  // "incarnation.sequence"
+};
+
+// Ends when destroyed. Any thread; a waiting thread sleeps.
+class HOPLITE_EXPORT Subscription {
+ public:
+  Subscription(Subscription&&) noexcept;
+  Subscription& operator=(Subscription&&) noexcept;
+  ~Subscription();
+
+  // The next change, waiting for one if there is none.
+  //   timeout             nothing changed
+  //   resource_exhausted  more than 4096 changes were not fetched: the subscription has ended
+  Result<LocationChange> Next(std::chrono::milliseconds timeout = kForever);
+
+ private:
+  friend class ClientAccess;
+  class Impl;
+  explicit Subscription(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hoplite
