@@ -1,0 +1,68 @@
+#include "sim/options.h"
+
+#include <fmt/format.h>
+
+#include "base/layout.h"
+
+namespace hoplite::sim {
+namespace {
+
+constexpr std::uint32_t kMaxNodes = 1'000'000;
+
+Result<void> Bad(std::string_view what) {
+  return std::unexpected(Error(ErrorCode::kInvalidArgument, fmt::format("simulation: {}", what)));
+}
+
+template <typename T>
+void AddFlag(std::string& command, std::string_view flag, const T& value, const T& unset) {
+  if (value != unset) command += fmt::format(" --{} {}", flag, value);
+}
+
+void AddFlag(std::string& command, std::string_view flag, Duration value, Duration unset) {
+  if (value != unset) command += fmt::format(" --{} {}ns", flag, value.count());
+}
+
+}  // namespace
+
+Result<void> Options::Validate() const {
+  if (nodes < 2 || nodes > kMaxNodes) return Bad("nodes must be in [2, 1000000]");
+  if (bytes_per_second == 0) return Bad("bandwidth must not be 0");
+  if (latency.count() <= 0) return Bad("latency must be positive");
+  if (spread.count() < 0 || put_time.count() < 0 || recovery_window.count() < 0 ||
+      grace.count() < 0) {
+    return Bad("a time must not be negative");
+  }
+  if (kills >= nodes) return Bad("kills must be fewer than the receivers");
+  for (const Kill& kill : kill_at) {
+    if (kill.node >= nodes) return Bad(fmt::format("there is no node {} to kill", kill.node));
+  }
+  if (stripes > kMaxStripes) return Bad("stripes must be at most 64");
+  if (groups < 1 || groups > kMaxStripes) return Bad("groups must be in [1, 64]");
+  return Layout::For(size_bytes, stripes).Validate();
+}
+
+std::string ReplayCommand(const Options& options) {
+  const Options unset;
+  std::string command = fmt::format(
+      "hoplite sim broadcast --nodes {} --size {} --bandwidth {}bit --latency {}ns --seed {}",
+      options.nodes, options.size_bytes, options.bytes_per_second * 8, options.latency.count(),
+      options.seed);
+  AddFlag(command, "spread", options.spread, unset.spread);
+  AddFlag(command, "put-time", options.put_time, unset.put_time);
+  AddFlag(command, "kill", options.kills, unset.kills);
+  for (const Kill& kill : options.kill_at) {
+    command += fmt::format(" --kill-at {}@{}ns", kill.node, kill.at.count());
+  }
+  AddFlag(command, "restarts", options.restarts, unset.restarts);
+  AddFlag(command, "memory-waits", options.memory_waits, unset.memory_waits);
+  AddFlag(command, "reputs", options.reputs, unset.reputs);
+  AddFlag(command, "deletes", options.deletes, unset.deletes);
+  AddFlag(command, "groups", options.groups, unset.groups);
+  AddFlag(command, "stripes", options.stripes, unset.stripes);
+  AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);
+  AddFlag(command, "recovery-window", options.recovery_window, unset.recovery_window);
+  AddFlag(command, "grace", options.grace, unset.grace);
+  return command;
+}
+
+}  // namespace hoplite::sim

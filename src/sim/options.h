@@ -1,0 +1,55 @@
+// Options: one broadcast in the planner world, faults included. The same options give the same
+// history, event by event.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "base/units.h"
+
+namespace hoplite::sim {
+
+// A death at a chosen moment after the start. Node 0 is the producer, 1..nodes-1 ask for the
+// object.
+struct Kill {
+  std::uint32_t node = 1;
+  Duration at{0};
+};
+
+struct Options {
+  std::uint32_t nodes = 8;  // the producer and nodes - 1 receivers
+  std::uint64_t size_bytes = 16_MiB;
+  std::uint64_t bytes_per_second = 1'250'000'000;     // of each up link and each down link
+  Duration latency = std::chrono::microseconds(100);  // of every message and every byte
+  std::uint64_t seed = 1;
+
+  Duration spread{0};  // receivers ask at random moments of [0, spread]
+  Duration put_time{
+      0};  // the producer fills its copy so slowly; 0: it was complete before the start
+  std::uint32_t kills = 0;  // receivers that die at random moments
+  std::vector<Kill> kill_at;
+  std::uint32_t restarts = 0;      // times that the directory loses its state, at random moments
+  std::uint32_t memory_waits = 0;  // receivers whose memory becomes free at a random moment only
+  std::uint32_t reputs = 0;   // times that all complete copies die and a new node puts other bytes
+  std::uint32_t deletes = 0;  // Deletes at random moments by random nodes
+
+  std::uint32_t groups = 1;              // of stripes that the planner plans in
+  std::uint32_t stripes = 0;             // 0: what the size asks for
+  std::uint64_t inline_limit_bytes = 0;  // objects up to this size travel through the directory
+  Duration recovery_window = std::chrono::seconds(1);  // of a restarted directory
+  Duration grace = std::chrono::seconds(1);            // from the end of a session to NodeLost
+
+  // The reaction to a bad value is to correct it: the message names the field.
+  Result<void> Validate() const;
+};
+
+// The shell command that runs the same history again: `hoplite sim broadcast --nodes …`. Fields at
+// their defaults are left out; each other field is the flag of its name (--memory-waits 2), times
+// in nanoseconds, kill_at as --kill-at NODE@TIME.
+std::string ReplayCommand(const Options& options);
+
+}  // namespace hoplite::sim

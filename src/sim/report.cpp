@@ -1,0 +1,54 @@
+#include "sim/report.h"
+
+#include <fmt/format.h>
+
+namespace hoplite::sim {
+namespace {
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::string ToText(const Report& report) {
+  std::string text = fmt::format(
+      "finished after      {:.6f} s, {:.3f} x the bound\n"
+      "bound               {:.6f} s\n"
+      "line                {:.6f} s\n"
+      "best tree           {:.6f} s with degree {}\n"
+      "slowest receiver    {:.6f} s\n"
+      "depth               {}\n"
+      "receivers           {} completed, {} told deleted, {} died\n"
+      "bytes sent again    {}\n"
+      "events              {}\n",
+      report.seconds, report.ratio(), report.bound_seconds, report.line_seconds,
+      report.best_tree_seconds, report.best_tree_degree, report.slowest_get_seconds, report.depth,
+      report.completed, report.deleted, report.died, report.bytes_sent_again, report.events);
+  if (!report.violation.empty()) {
+    text += fmt::format("BROKEN: {}\nreplay: {}\n", report.violation, report.replay);
+  }
+  return text;
+}
+
+std::string ToJson(const Report& report) {
+  return fmt::format(
+      R"({{"seconds":{},"bound_seconds":{},"ratio":{},"depth":{},"events":{},)"
+      R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"slowest_get_seconds":{},)"
+      R"("completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"violation":{},"replay":{}}})",
+      report.seconds, report.bound_seconds, report.ratio(), report.depth, report.events,
+      report.line_seconds, report.best_tree_seconds, report.best_tree_degree,
+      report.slowest_get_seconds, report.completed, report.deleted, report.died,
+      report.bytes_sent_again, Quoted(report.violation), Quoted(report.replay));
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,33 @@
+// Report: what one simulated broadcast did, beside the closed forms that it is measured by.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hoplite::sim {
+
+struct Report {
+  double seconds = 0;              // from the start until the last survivor had the object
+  double slowest_get_seconds = 0;  // the longest that one receiver waited, from its own arrival
+  double bound_seconds = 0;        // S/B + one latency: nothing can be faster
+  double line_seconds = 0;         // one line through all nodes
+  double best_tree_seconds = 0;    // the best tree of whole objects
+  std::uint32_t best_tree_degree = 0;
+  std::uint32_t depth = 0;      // longest chain of nodes that pulled from each other
+  std::uint64_t events = 0;     // that the world processed
+  std::uint32_t completed = 0;  // receivers that got the object
+  std::uint32_t deleted = 0;    // receivers that were told it was deleted
+  std::uint32_t died = 0;
+  std::uint64_t bytes_sent_again = 0;  // received before, lost with a stream
+  std::string violation;               // empty, or the first broken property in words: "P2: …"
+  std::string replay;                  // the command that runs this history again
+
+  double ratio() const { return bound_seconds > 0 ? seconds / bound_seconds : 0; }
+};
+
+// A few lines for people.
+std::string ToText(const Report& report);
+// One JSON document with the keys seconds, bound_seconds, ratio, depth, events and more.
+std::string ToJson(const Report& report);
+
+}  // namespace hoplite::sim

@@ -1,0 +1,78 @@
+#include "sim/report.h"
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "sim/bounds.h"
+#include "sim/options.h"
+
+namespace hoplite::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+TEST(Bounds, OneHopIsTheObjectAndOneLatency) {
+  const Link link{.latency = milliseconds(1), .bytes_per_second = 1e6};
+  EXPECT_DOUBLE_EQ(BoundSeconds(1'000'000, link), 1.001);
+  EXPECT_NEAR(TreeSeconds(2, 1'000'000, link, 1), 1.001, 1e-9);
+}
+
+TEST(Bounds, ALinePaysPerNodeAndATreePaysPerLevel) {
+  const Link link{.latency = microseconds(100), .bytes_per_second = 1.25e9};
+  const double hop = 100e-6 + 16384 / 1.25e9;
+  EXPECT_NEAR(TreeSeconds(10'000, 16_MiB, link, 1), 9999 * hop + (16_MiB - 16384) / 1.25e9, 1e-6);
+  const Tree best = BestTree(10'000, 16_MiB, link);
+  EXPECT_EQ(best.degree, 2u);
+  EXPECT_LT(best.seconds, TreeSeconds(10'000, 16_MiB, link, 1));
+}
+
+TEST(Bounds, TheBestTreeOfTwoNodesIsOneEdge) {
+  const Link link{.latency = microseconds(100), .bytes_per_second = 1.25e9};
+  EXPECT_EQ(BestTree(2, 64_KiB, link).degree, 1u);
+}
+
+TEST(Report, JsonHasTheFixedKeysAndQuotesText) {
+  Report report;
+  report.seconds = 2;
+  report.bound_seconds = 1;
+  report.depth = 3;
+  report.events = 4;
+  report.violation = "P2: \"n1\"";
+  const std::string json = ToJson(report);
+  EXPECT_TRUE(json.starts_with(R"({"seconds":2,"bound_seconds":1,"ratio":2,"depth":3,"events":4,)"))
+      << json;
+  EXPECT_NE(json.find(R"("violation":"P2: \"n1\"")"), std::string::npos) << json;
+}
+
+TEST(Report, TextShowsAViolationAndItsReplayOnly) {
+  Report report;
+  report.replay = "hoplite sim broadcast --nodes 3";
+  EXPECT_EQ(ToText(report).find("replay"), std::string::npos);
+  report.violation = "P1: too many";
+  EXPECT_NE(ToText(report).find("replay: hoplite sim broadcast --nodes 3"), std::string::npos);
+}
+
+TEST(Options, ReplayNamesEveryFieldThatIsNotAtItsDefault) {
+  Options options;
+  options.seed = 7;
+  options.kills = 2;
+  options.kill_at = {{.node = 3, .at = milliseconds(5)}};
+  EXPECT_EQ(ReplayCommand(options),
+            "hoplite sim broadcast --nodes 8 --size 16777216 --bandwidth 10000000000bit "
+            "--latency 100000ns --seed 7 --kill 2 --kill-at 3@5000000ns");
+}
+
+TEST(Options, BadValuesAreRefusedByName) {
+  Options options;
+  options.nodes = 1;
+  ASSERT_FALSE(options.Validate());
+  EXPECT_NE(options.Validate().error().message.find("nodes"), std::string::npos);
+  options = {};
+  options.kill_at = {{.node = 8}};
+  EXPECT_FALSE(options.Validate());
+  EXPECT_TRUE(Options{}.Validate());
+}
+
+}  // namespace
+}  // namespace hoplite::sim
