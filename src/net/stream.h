@@ -48,6 +48,8 @@ class Stream {
   // idempotent.
   virtual void Close() = 0;
   virtual bool closed() const = 0;
+  // Open at both ends with nothing to read: an idle connection that may be used again.
+  virtual bool quiet() = 0;
 
   virtual Time last_received() const = 0;  // when any byte last arrived: any byte counts as life
   virtual const std::string& peer_address() const = 0;

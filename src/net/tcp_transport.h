@@ -1,0 +1,36 @@
+// TcpTransport: streams over TCP, IPv4 and IPv6, on one or several loops. Decides which loop an
+// accepted connection belongs to (in turns). Waits for readiness and moves large pieces by its own
+// system calls. Thread-safe; must outlive nothing: streams and listeners live on without it, but
+// not without their loops.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/rate_limiter.h"
+#include "net/stream.h"
+
+namespace hoplite::net {
+
+struct TcpOptions {
+  std::shared_ptr<RateLimiter> send_limit;  // null: none
+  std::shared_ptr<RateLimiter> receive_limit;
+};
+
+class TcpTransport final : public Transport {
+ public:
+  // Accepted connections are spread over `loops`; each is run by one thread.
+  explicit TcpTransport(std::vector<asio::io_context*> loops, TcpOptions options = TcpOptions());
+
+  // HOST:PORT; a host name is resolved at once. Stop (any thread) ends it, and so does its
+  // destruction; an on_accept that is running on another loop finishes.
+  Result<std::unique_ptr<Listener>> Listen(const std::string& address,
+                                           std::function<void(StreamPtr)> on_accept) override;
+  Task<Result<StreamPtr>> Connect(std::string address, Duration timeout) override;
+
+ private:
+  const std::vector<asio::io_context*> loops_;
+  const std::shared_ptr<const TcpOptions> options_;
+};
+
+}  // namespace hoplite::net
