@@ -9,8 +9,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hoplite/object_id.h>
@@ -19,6 +21,7 @@
 #include "base/layout.h"
 #include "base/time.h"
 #include "store/copy.h"
+#include "store/extent_allocator.h"
 #include "store/segment.h"
 
 namespace hoplite::store {
@@ -41,7 +44,10 @@ class ObjectStore {
  public:
   // on_space runs on the thread that freed memory: only wake somebody.
   ObjectStore(std::unique_ptr<SharedSegment> segment, std::function<void()> on_space);
+  // Afterwards on_space is not called any more; copies that are pinned stay valid.
   ~ObjectStore();
+  ObjectStore(const ObjectStore&) = delete;
+  ObjectStore& operator=(const ObjectStore&) = delete;
 
   // Memory for a whole object, listed under its id (kTransient: unlisted).
   //   resource_exhausted  no room now (evict and try again), or larger than the whole store
@@ -52,8 +58,9 @@ class ObjectStore {
                          CopyKind kind);
   bool FitsEver(std::uint64_t bytes) const;
 
-  CopyPtr Find(const ObjectId& object) const;  // null if none; does not touch its age
-  CopyKind KindOf(const ObjectId& object) const;
+  CopyPtr Find(const ObjectId& object) const;     // null if none; does not touch its age
+  CopyKind KindOf(const ObjectId& object) const;  // of an unlisted id: kTransient
+  // These three do nothing for an unlisted id.
   void MakePrimary(const ObjectId& object);
   void Touch(const ObjectId& object, Time now);  // used now: the last to be evicted
   // Unlists; the memory returns when the last pin goes.
@@ -61,15 +68,27 @@ class ObjectStore {
   std::vector<CopyPtr> List() const;  // ordered by id
 
   // Least recently used first: complete, relayed, unpinned copies whose removal would make room for
-  // `bytes`; empty if nothing helps.
+  // `bytes`; empty if nothing helps. A pin is any pointer to the copy besides the store's own.
   std::vector<ObjectId> Victims(std::uint64_t bytes) const;
 
   StoreUsage usage() const;
   SharedSegment& segment();
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;  // shared with the copies, whose last pin may outlive the store
+  class Pool;  // the memory; shared with the copies, whose last pin may outlive the store
+  // Never touched: before all that were, in order of creation.
+  using Age = std::pair<Time, std::uint64_t>;
+  struct Listed {
+    CopyPtr copy;
+    Extent extent;
+    CopyKind kind;
+    Age age;
+  };
+
+  const std::shared_ptr<Pool> pool_;
+  std::map<ObjectId, Listed> listed_;
+  std::map<Age, ObjectId> by_age_;  // the same copies, oldest first
+  std::uint64_t created_ = 0;
 };
 
 }  // namespace hoplite::store

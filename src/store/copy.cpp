@@ -1,0 +1,87 @@
+#include "store/copy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace hoplite::store {
+
+Copy::Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::byte> bytes,
+           std::uint64_t segment_offset, std::function<void()> release)
+    : object_(object),
+      layout_(layout),
+      metadata_(std::move(metadata)),
+      bytes_(bytes),
+      segment_offset_(segment_offset),
+      release_(std::move(release)),
+      marks_(layout.stripe_count),
+      checksums_(layout.block_count()) {
+  HOPLITE_CHECK(bytes.size() == layout.size_bytes, "a copy has memory for its whole object");
+}
+
+Copy::~Copy() {
+  if (release_) release_();
+}
+
+std::uint32_t Copy::mark(std::uint32_t stripe) const {
+  return marks_[stripe].load(std::memory_order_acquire);
+}
+
+StripeMarks Copy::marks() const {
+  StripeMarks marks(layout_.stripe_count);
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) marks[s] = mark(s);
+  return marks;
+}
+
+std::uint64_t Copy::checksum(std::uint64_t block) const { return checksums_[block]; }
+
+void Copy::SetChecksum(std::uint64_t block, std::uint64_t checksum) {
+  checksums_[block] = checksum;
+}
+
+void Copy::Advance(std::uint32_t stripe, std::uint32_t mark) {
+  HOPLITE_CHECK(mark <= layout_.stripe_block_count(stripe), "a mark stays within its stripe");
+  if (mark <= marks_[stripe].load(std::memory_order_relaxed)) return;
+  marks_[stripe].store(mark, std::memory_order_release);
+  WakeListeners();
+}
+
+CopyState Copy::state() const { return state_.load(); }
+
+VoidReason Copy::void_reason() const { return void_reason_.load(); }
+
+bool Copy::Seal() {
+  if (!layout_.complete(marks())) return false;
+  CopyState expected = CopyState::kOpen;
+  if (!state_.compare_exchange_strong(expected, CopyState::kFinal)) return false;
+  WakeListeners();
+  return true;
+}
+
+bool Copy::Void(VoidReason reason) {
+  HOPLITE_CHECK(reason != VoidReason::kNone, "a copy is void for a reason");
+  // The reason decides who was first, so whoever sees kVoid also sees why.
+  VoidReason expected = VoidReason::kNone;
+  if (!void_reason_.compare_exchange_strong(expected, reason)) return false;
+  state_.store(CopyState::kVoid);
+  WakeListeners();
+  return true;
+}
+
+void Copy::AddListener(CopyListener* listener) {
+  const std::lock_guard lock(listeners_mutex_);
+  listeners_.push_back(listener);
+}
+
+void Copy::RemoveListener(CopyListener* listener) {
+  const std::lock_guard lock(listeners_mutex_);
+  std::erase(listeners_, listener);
+}
+
+void Copy::WakeListeners() {
+  const std::lock_guard lock(listeners_mutex_);
+  for (CopyListener* listener : listeners_) listener->OnCopyChanged();
+}
+
+}  // namespace hoplite::store

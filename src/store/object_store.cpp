@@ -1,0 +1,177 @@
+#include "store/object_store.h"
+
+#include <mutex>
+#include <optional>
+#include <ranges>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "store/eviction.h"
+
+namespace hoplite::store {
+
+// The segment and its allocator. Thread-safe.
+class ObjectStore::Pool {
+ public:
+  Pool(std::unique_ptr<SharedSegment> segment, std::function<void()> on_space)
+      : segment_(std::move(segment)),
+        on_space_(std::move(on_space)),
+        allocator_(segment_->bytes().size()) {}
+
+  SharedSegment& segment() { return *segment_; }
+  std::uint64_t capacity() const { return segment_->bytes().size(); }
+
+  std::optional<Extent> Allocate(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return allocator_.Allocate(bytes);
+  }
+
+  void Free(Extent extent) {
+    const std::lock_guard lock(mutex_);
+    allocator_.Free(extent);
+    if (on_space_) on_space_();
+  }
+
+  void ForgetOnSpace() {
+    const std::lock_guard lock(mutex_);
+    on_space_ = nullptr;
+  }
+
+  template <typename Look>
+  auto WithAllocator(Look look) {
+    const std::lock_guard lock(mutex_);
+    return look(std::as_const(allocator_));
+  }
+
+ private:
+  const std::unique_ptr<SharedSegment> segment_;
+  std::mutex mutex_;
+  std::function<void()> on_space_;
+  ExtentAllocator allocator_;
+};
+
+namespace {
+
+std::string Spelled(std::uint64_t bytes) {
+  return fmt::format("{} bytes ({})", bytes, FormatSize(bytes));
+}
+
+Error LargerThanStore(const ObjectId& object, std::uint64_t bytes, std::uint64_t capacity) {
+  return Error(ErrorCode::kResourceExhausted,
+               fmt::format("object {} of {} is larger than the whole store of {}",
+                           object.ToShortString(), Spelled(bytes), Spelled(capacity)));
+}
+
+Error NoRoom(const ObjectId& object, std::uint64_t bytes, const ExtentAllocator& allocator) {
+  return Error(ErrorCode::kResourceExhausted,
+               fmt::format("no room now for object {} of {}: {} of the store are free, the largest "
+                           "piece is {}",
+                           object.ToShortString(), Spelled(bytes), Spelled(allocator.free_bytes()),
+                           Spelled(allocator.largest_hole())));
+}
+
+}  // namespace
+
+ObjectStore::ObjectStore(std::unique_ptr<SharedSegment> segment, std::function<void()> on_space)
+    : pool_(std::make_shared<Pool>(std::move(segment), std::move(on_space))) {}
+
+ObjectStore::~ObjectStore() { pool_->ForgetOnSpace(); }
+
+Result<CopyPtr> ObjectStore::Create(const ObjectId& object, const Layout& layout,
+                                    std::string metadata, CopyKind kind) {
+  TRY(layout.Validate());
+  if (kind != CopyKind::kTransient && listed_.contains(object)) {
+    return std::unexpected(
+        Error(ErrorCode::kAlreadyExists,
+              fmt::format("object {} is in the store already", object.ToShortString())));
+  }
+  const std::uint64_t bytes = layout.size_bytes;
+  if (!FitsEver(bytes)) {
+    return std::unexpected(LargerThanStore(object, bytes, pool_->capacity()));
+  }
+  const std::optional<Extent> extent = pool_->Allocate(bytes);
+  if (!extent) {
+    return std::unexpected(pool_->WithAllocator(
+        [&](const ExtentAllocator& allocator) { return NoRoom(object, bytes, allocator); }));
+  }
+  auto copy = std::make_shared<Copy>(
+      object, layout, std::move(metadata), pool_->segment().bytes().subspan(extent->offset, bytes),
+      extent->offset, [pool = pool_, extent = *extent] { pool->Free(extent); });
+  if (kind != CopyKind::kTransient) {
+    const Age age{Time::min(), created_++};
+    listed_.emplace(object, Listed{copy, *extent, kind, age});
+    by_age_.emplace(age, object);
+  }
+  return copy;
+}
+
+bool ObjectStore::FitsEver(std::uint64_t bytes) const {
+  return pool_->WithAllocator([&](const ExtentAllocator& a) { return a.FitsEver(bytes); });
+}
+
+CopyPtr ObjectStore::Find(const ObjectId& object) const {
+  const auto found = listed_.find(object);
+  return found == listed_.end() ? nullptr : found->second.copy;
+}
+
+CopyKind ObjectStore::KindOf(const ObjectId& object) const {
+  const auto found = listed_.find(object);
+  return found == listed_.end() ? CopyKind::kTransient : found->second.kind;
+}
+
+void ObjectStore::MakePrimary(const ObjectId& object) {
+  const auto found = listed_.find(object);
+  if (found != listed_.end()) found->second.kind = CopyKind::kPrimary;
+}
+
+void ObjectStore::Touch(const ObjectId& object, Time now) {
+  const auto found = listed_.find(object);
+  if (found == listed_.end()) return;
+  Age& age = found->second.age;
+  by_age_.erase(age);
+  age.first = now;
+  by_age_.emplace(age, object);
+}
+
+void ObjectStore::Remove(const ObjectId& object) {
+  const auto found = listed_.find(object);
+  if (found == listed_.end()) return;
+  by_age_.erase(found->second.age);
+  listed_.erase(found);
+}
+
+std::vector<CopyPtr> ObjectStore::List() const {
+  std::vector<CopyPtr> copies;
+  copies.reserve(listed_.size());
+  for (const auto& [object, listed] : listed_) copies.push_back(listed.copy);
+  return copies;
+}
+
+std::vector<ObjectId> ObjectStore::Victims(std::uint64_t bytes) const {
+  if (!FitsEver(bytes)) return {};
+  const auto candidate = [this](const std::pair<const Age, ObjectId>& aged) {
+    const Listed& listed = listed_.at(aged.second);
+    return EvictionCandidate{.object = aged.second,
+                             .extent = listed.extent,
+                             .relayed = listed.kind == CopyKind::kRelayed,
+                             .complete = listed.copy->state() == CopyState::kFinal,
+                             // Pins are made from pins and by Find on this thread, so 1 stays 1.
+                             .pinned = listed.copy.use_count() > 1};
+  };
+  return pool_->WithAllocator([&](const ExtentAllocator& allocator) {
+    return PickVictims(by_age_ | std::views::transform(candidate), allocator, bytes);
+  });
+}
+
+StoreUsage ObjectStore::usage() const {
+  return {
+      .capacity_bytes = pool_->capacity(),
+      .used_bytes = pool_->WithAllocator([](const ExtentAllocator& a) { return a.used_bytes(); }),
+      .copies = listed_.size()};
+}
+
+SharedSegment& ObjectStore::segment() { return pool_->segment(); }
+
+}  // namespace hoplite::store

@@ -1,0 +1,176 @@
+#include "store/segment.h"
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "store/available_memory.h"
+
+namespace hoplite::store {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(MemfdSegment, IsWritableAndSeenThroughItsDescriptor) {
+  auto segment = CreateMemfdSegment(1_MiB + 10);
+  ASSERT_TRUE(segment) << segment.error().ToString();
+  const std::span<std::byte> bytes = (*segment)->bytes();
+  ASSERT_EQ(bytes.size(), 1_MiB + 10);
+  bytes[1_MiB + 9] = std::byte{77};
+  std::byte seen{};
+  ASSERT_EQ(::pread((*segment)->descriptor(), &seen, 1, 1_MiB + 9), 1);
+  EXPECT_EQ(seen, std::byte{77});
+}
+
+TEST(MemfdSegment, TheReadOnlyDescriptorRefusesAWritableMapping) {
+  auto segment = CreateMemfdSegment(64_KiB);
+  ASSERT_TRUE(segment);
+  const int fd = (*segment)->read_only_descriptor();
+  EXPECT_EQ(::mmap(nullptr, 64_KiB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+  EXPECT_EQ(errno, EACCES);
+  void* view = ::mmap(nullptr, 64_KiB, PROT_READ, MAP_SHARED, fd, 0);
+  ASSERT_NE(view, MAP_FAILED);
+  EXPECT_NE(::mprotect(view, 64_KiB, PROT_READ | PROT_WRITE), 0);
+  (*segment)->bytes()[5] = std::byte{9};
+  EXPECT_EQ(static_cast<const std::byte*>(view)[5], std::byte{9});
+  ::munmap(view, 64_KiB);
+}
+
+// A worker that holds the descriptor could otherwise kill the node by a shorter file.
+TEST(MemfdSegment, CannotBeTruncated) {
+  auto segment = CreateMemfdSegment(64_KiB);
+  ASSERT_TRUE(segment);
+  EXPECT_NE(::ftruncate((*segment)->descriptor(), 4096), 0);
+  EXPECT_EQ(errno, EPERM);
+}
+
+TEST(MemfdSegment, LeavesNoFileBehind) {
+  const auto count = [] {
+    const std::filesystem::directory_iterator files("/dev/shm");
+    return std::ranges::count_if(files, [](const auto& file) {
+      return file.path().filename().string().contains("hoplite");
+    });
+  };
+  auto segment = CreateMemfdSegment(64_KiB);
+  ASSERT_TRUE(segment);
+  EXPECT_EQ(count(), 0);
+}
+
+TEST(MemfdSegment, LargerThanMemoryIsRefusedWithBothSizes) {
+  for (const std::uint64_t bytes :
+       {std::uint64_t{1} << 50, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+    const auto segment = CreateMemfdSegment(bytes);
+    ASSERT_FALSE(segment);
+    EXPECT_EQ(segment.error().code, ErrorCode::kResourceExhausted);
+    EXPECT_THAT(segment.error().message,
+                AllOf(HasSubstr(std::to_string(bytes)), HasSubstr("are available")));
+  }
+}
+
+TEST(MemfdSegment, ZeroBytesAreRefused) {
+  const auto segment = CreateMemfdSegment(0);
+  ASSERT_FALSE(segment);
+  EXPECT_EQ(segment.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(MemfdSegment, SmallOnesAreWarmAtOnce) {
+  auto segment = CreateMemfdSegment(3_MiB);
+  ASSERT_TRUE(segment);
+  EXPECT_EQ((*segment)->warm_bytes(), 3_MiB);
+}
+
+TEST(MemfdSegment, LargeOnesGetWarmInTheBackground) {
+  constexpr std::uint64_t kBytes = 300_MiB;
+  auto segment = CreateMemfdSegment(kBytes);
+  ASSERT_TRUE(segment) << segment.error().ToString();
+  EXPECT_GE((*segment)->warm_bytes(), 256_MiB);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while ((*segment)->warm_bytes() < kBytes && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ((*segment)->warm_bytes(), kBytes);
+}
+
+TEST(MemfdSegment, CanGoWhileItIsStillBeingPopulated) {
+  auto segment = CreateMemfdSegment(1_GiB);
+  ASSERT_TRUE(segment) << segment.error().ToString();
+  segment->reset();  // a populator that outlived the mapping would fault, one that ran on is waited
+                     // for
+}
+
+TEST(MemfdSegment, AChildOfForkDoesNotSeeIt) {
+  auto segment = CreateMemfdSegment(64_KiB);
+  ASSERT_TRUE(segment);
+  std::byte* first = (*segment)->bytes().data();
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::msync(first, 4096, MS_ASYNC) == 0 ? 1 : 0);  // ENOMEM: not mapped
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(HeapSegment, IsPlainAlignedMemory) {
+  const auto segment = CreateHeapSegment(100_KiB);
+  EXPECT_EQ(segment->bytes().size(), 100_KiB);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(segment->bytes().data()) % 4096, 0u);
+  EXPECT_EQ(segment->descriptor(), -1);
+  EXPECT_EQ(segment->read_only_descriptor(), -1);
+  EXPECT_EQ(segment->warm_bytes(), 100_KiB);
+}
+
+class AvailableMemoryTest : public ::testing::Test {
+ protected:
+  AvailableMemoryTest()
+      : root_(std::filesystem::path(::testing::TempDir()) /
+              fmt::format("available-{}", ::getpid())) {
+    Write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:  8000 kB\n");
+    Write("proc/self/cgroup", "0::/a/b\n");
+  }
+  ~AvailableMemoryTest() override { std::filesystem::remove_all(root_); }
+  void Write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  std::uint64_t Available() { return AvailableMemoryFrom(root_ / "proc", root_ / "cgroup"); }
+
+ private:
+  const std::filesystem::path root_;
+};
+
+TEST_F(AvailableMemoryTest, IsTheMachinesWithoutGroups) { EXPECT_EQ(Available(), 8000_KiB); }
+
+TEST_F(AvailableMemoryTest, UnlimitedGroupsDoNotBind) {
+  Write("cgroup/a/b/memory.max", "max\n");
+  Write("cgroup/a/b/memory.current", "1000\n");
+  EXPECT_EQ(Available(), 8000_KiB);
+}
+
+TEST_F(AvailableMemoryTest, TheTightestGroupBindsAndItsCacheCountsAsFree) {
+  Write("cgroup/a/b/memory.max", "4000000\n");
+  Write("cgroup/a/b/memory.current", "10\n");
+  Write("cgroup/a/memory.max", "1000000\n");
+  Write("cgroup/a/memory.current", "700000\n");
+  Write("cgroup/a/memory.stat", "anon 5\ninactive_file 200000\n");
+  EXPECT_EQ(Available(), 500000u);
+}
+
+TEST_F(AvailableMemoryTest, AGroupBeyondItsLimitLeavesNothing) {
+  Write("cgroup/memory.max", "1000\n");
+  Write("cgroup/memory.current", "2000\n");
+  EXPECT_EQ(Available(), 0u);
+}
+
+}  // namespace
+}  // namespace hoplite::store
