@@ -22,7 +22,7 @@ using hoplite::bench::Nanoseconds;
 using hoplite::bench::Now;
 using hoplite::bench::SleepUntil;
 
-constexpr Nanoseconds kLead = 50'000'000;
+constexpr Nanoseconds kLead = 200'000'000;
 
 struct Operation {
   std::string kind;

@@ -1,0 +1,127 @@
+"""Several hosts on one machine: network namespaces on a bridge, each with a shaped link of its own.
+
+Needs root. Everything that is made here is removed again when the block ends, also after a failure
+or Ctrl-C: the processes inside the namespaces first, then the namespaces and the bridge.
+"""
+
+import os
+import signal
+import subprocess
+
+BURST = "128kb"  # the token bucket: so much passes each link unshaped
+QUEUE = "8mb"  # long enough that no packet is dropped where two streams meet
+CONGESTION_CONTROL = "cubic"
+
+
+class Host:
+    """One namespace: its address on the bridge, and how to start a program inside."""
+
+    def __init__(self, name, address, port):
+        self.name = name
+        self.address = address
+        self.port = port  # the bridge's end of its link
+
+    def command(self, *words):
+        return ["ip", "netns", "exec", self.name, *(str(word) for word in words)]
+
+
+class Testbed:
+    """`with Testbed(4, "100mbit") as bed:` gives bed.hosts; rate None leaves the links unshaped.
+
+    One more host, bed.control, has a link like the others and takes what belongs to no peer (a
+    directory). Reachable from here as bed.gateway on bed.bridge, for launchers.
+    """
+
+    def __init__(self, hosts, rate=None):
+        if os.geteuid() != 0:
+            raise PermissionError("network namespaces need root: run this with sudo")
+        if not 1 <= hosts <= 200:
+            raise ValueError(f"{hosts} hosts: between 1 and 200 fit into the testbed's network")
+        self.rate = rate
+        self._tag = f"hb{os.getpid() % 100000}"
+        self._network = f"10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}"
+        self.bridge = f"{self._tag}br"
+        self.gateway = f"{self._network}.254"
+        everybody = [self._host(number) for number in range(1, hosts + 2)]
+        self.hosts, self.control = everybody[:-1], everybody[-1]
+
+    def _host(self, number):
+        return Host(f"{self._tag}-{number}", f"{self._network}.{number}", f"{self._tag}v{number}")
+
+    def __enter__(self):
+        try:
+            self._make()
+        except BaseException:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._remove()
+
+    def _make(self):
+        allow_congestion_control(CONGESTION_CONTROL)
+        ip("link", "add", self.bridge, "type", "bridge")
+        ip("address", "add", f"{self.gateway}/24", "dev", self.bridge)
+        ip("link", "set", self.bridge, "up")
+        for host in [*self.hosts, self.control]:
+            self._connect(host)
+
+    def _connect(self, host):
+        ip("netns", "add", host.name)
+        ip("link", "add", host.port, "type", "veth", "peer", "name", "eth0", "netns", host.name)
+        ip("link", "set", host.port, "master", self.bridge, "up")
+        inside = ("-n", host.name)
+        ip(*inside, "address", "add", f"{host.address}/24", "dev", "eth0")
+        ip(*inside, "link", "set", "lo", "up")
+        ip(*inside, "link", "set", "eth0", "up")
+        call(*host.command("sysctl", "-qw", f"net.ipv4.tcp_congestion_control={CONGESTION_CONTROL}"))
+        if self.rate:
+            shape(("tc", "-n", host.name), "eth0", self.rate)  # what it sends
+            shape(("tc",), host.port, self.rate)  # what it receives
+
+    def _remove(self):
+        for host in [*self.hosts, self.control]:
+            inside = subprocess.run(["ip", "netns", "pids", host.name], capture_output=True, text=True)
+            for pid in inside.stdout.split():
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            for words in (("link", "delete", host.port), ("netns", "delete", host.name)):
+                subprocess.run(["ip", *words], stderr=subprocess.DEVNULL)
+        subprocess.run(["ip", "link", "delete", self.bridge], stderr=subprocess.DEVNULL)
+
+
+def call(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
+
+
+def ip(*words):
+    call("ip", *words)
+
+
+def shape(tc, device, rate):
+    call(*tc, "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", BURST, "limit", QUEUE)
+
+
+def allow_congestion_control(name):
+    """Namespaces may choose among the allowed ones only; the machine's own choice stays."""
+    path = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+    with open(path, encoding="ascii") as file:
+        allowed = file.read().split()
+    if name not in allowed:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(" ".join([*allowed, name]))
+
+
+def end_on_signals():
+    """SIGTERM and SIGHUP unwind like Ctrl-C, so that every `with` block cleans up."""
+
+    def unwind(number, _):
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, unwind)

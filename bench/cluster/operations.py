@@ -1,0 +1,46 @@
+"""What is compared, and how one run of it becomes a figure."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """One transfer. `step`: seconds by which each receiver asks later than the one before."""
+
+    kind: str  # "broadcast" or "point_to_point"
+    size: int
+    step: float = 0.0
+
+    @property
+    def name(self):
+        staggered = f", one every {self.step:.2f} s" if self.step else ""
+        return f"{self.kind.replace('_', ' ')} {format_size(self.size)}{staggered}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Moments in nanoseconds: when the receivers asked, and when each had everything."""
+
+    begins: list
+    ends: list
+
+    def seconds(self, staggered):
+        """Until the last receiver was done; staggered: the longest that any waited since it came."""
+        if staggered:
+            return max(end - begin for begin, end in zip(self.begins, self.ends)) / 1e9
+        return (max(self.ends) - min(self.begins)) / 1e9
+
+
+def format_size(size):
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size % unit == 0 and size >= unit:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def parse_size(text):
+    """64KiB, 16MiB, 1GiB, plain bytes: as on hoplite's command line."""
+    for name, unit in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if text.endswith(name):
+            return int(text.removesuffix(name)) * unit
+    return int(text)

@@ -1,0 +1,88 @@
+"""Programs on the testbed: started, bounded in time, always ended; and those that take commands."""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+
+TIMEOUT = 120.0
+
+
+class Failed(Exception):
+    """A program of the comparison answered wrongly, too late or not at all."""
+
+
+def end(process):
+    """Ends a process and its group at once."""
+    if process.poll() is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+
+
+def run(command, timeout=TIMEOUT, **options):
+    """Standard output of a program that ends by itself; it and its children are killed if it does not."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{' '.join(command)}: not done after {timeout:.0f} s") from None
+    finally:
+        end(process)
+    if process.returncode != 0:
+        raise Failed(f"{' '.join(command)}: exit {process.returncode}: {errors.strip()[-800:]}")
+    return output
+
+
+class Agent:
+    """A program that takes commands (agent.h): one line in, one JSON line out."""
+
+    def __init__(self, command, log=None):
+        self.command = command
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=log, bufsize=0, start_new_session=True)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self.process.stdout, selectors.EVENT_READ)
+        self._pending = b""
+
+    def tell(self, *words):
+        line = " ".join(str(word) for word in words)
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+        except BrokenPipeError:
+            raise Failed(f"{' '.join(self.command)}: ended before {line!r}") from None
+
+    def answer(self, timeout=TIMEOUT):
+        deadline = time.monotonic() + timeout
+        while b"\n" not in self._pending:
+            if not self._selector.select(max(0.0, deadline - time.monotonic())):
+                raise Failed(f"{' '.join(self.command)}: no answer within {timeout:.0f} s")
+            piece = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not piece:
+                raise Failed(f"{' '.join(self.command)}: ended, exit {self.process.wait()}")
+            self._pending += piece
+        line, self._pending = self._pending.split(b"\n", 1)
+        reply = json.loads(line)
+        if "error" in reply:
+            raise Failed(f"{' '.join(self.command)}: {reply['error']}")
+        return reply
+
+    def ask(self, *words, timeout=TIMEOUT):
+        self.tell(*words)
+        return self.answer(timeout)
+
+    def close(self):
+        """Lets the program end by itself for a moment, then ends it."""
+        self.process.stdin.close()
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            pass
+        end(self.process)
+        self.process.stdout.close()
+        self._selector.close()
