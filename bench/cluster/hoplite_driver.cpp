@@ -3,8 +3,10 @@
 //
 //   directory ADDRESS                        {"address":HOST:PORT}
 //   node NAME ADDRESS DIRECTORY MEMORY       {"address":HOST:PORT}
+//   prepare BYTES                            {}: makes what puts store, which takes a while
 //   put NAME COUNT BYTES MOMENT STEP         {"begins":[...],"ends":[...]}
 //   get NAME COUNT BYTES MOMENT STEP         the same
+//   wait NAME SECONDS                        {}: a get of what never comes, for so long
 //   delete NAME COUNT                        {}
 //
 // Objects are NAME-0, NAME-1, …; number i is put or got at MOMENT + i * STEP, or at once when that
@@ -97,6 +99,11 @@ class Driver {
     return Address(node_->address());
   }
 
+  std::string Prepare(std::istream& words) {
+    Source(Word<std::size_t>(words));
+    return "";
+  }
+
   std::string Put(std::istream& words) {
     const Series series(words);
     const auto source = Source(series.bytes);
@@ -115,6 +122,14 @@ class Driver {
       if (!std::ranges::equal(view.bytes(), source)) throw std::runtime_error("wrong bytes");
       return end;
     });
+  }
+
+  std::string Wait(std::istream& words) {
+    const auto id = hoplite::ObjectId::FromName(Word<std::string>(words));
+    const auto view = client().Get(id, {.timeout = std::chrono::seconds(Word<int>(words))});
+    if (view || view.error().code != hoplite::ErrorCode::kTimeout)
+      throw std::runtime_error("the get did not end by its timeout");
+    return "";
   }
 
   std::string Delete(std::istream& words) {
@@ -154,7 +169,9 @@ int main() {
   };
   return hoplite::bench::RunAgent({{"directory", bind(&Driver::Directory)},
                                    {"node", bind(&Driver::Node)},
+                                   {"prepare", bind(&Driver::Prepare)},
                                    {"put", bind(&Driver::Put)},
                                    {"get", bind(&Driver::Get)},
+                                   {"wait", bind(&Driver::Wait)},
                                    {"delete", bind(&Driver::Delete)}});
 }

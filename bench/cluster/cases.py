@@ -1,0 +1,170 @@
+"""The cases of the comparison, each with the goal that the project has set itself."""
+
+import dataclasses
+import json
+import time
+
+import processes
+from hosts import Testbed
+from operations import Operation, format_size
+from rounds import Rounds, say
+from rows import Goal, Row
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+OURS, BARE, IPERF = "hoplite", "bare stream", "iperf3"
+PUT_THREADS = 2  # that copy a large Put
+
+
+@dataclasses.dataclass
+class Broadcasts:
+    """Broadcasts on one testbed; limits: operation -> the ratio to S/B that is the goal, or None."""
+
+    hosts: int
+    rate: str
+    limits: dict
+
+
+def standard_broadcasts(quick):
+    hop = 16 * MIB / 12e6  # S/B of 16 MiB, to space arrivals; the figures use the measured one
+    small = {Operation("broadcast", 16 * MIB): 1.03,
+             Operation("broadcast", 1 * MIB): 1.3,
+             Operation("broadcast", 16 * MIB, step=round(hop / 4, 2)): 1.05}
+    large = {} if quick else {Operation("broadcast", 64 * MIB): 1.03}
+    return [Broadcasts(4, "100mbit", small | large),
+            Broadcasts(16, "50mbit", {Operation("broadcast", 8 * MIB): 1.08})]
+
+
+class Comparison:
+    """Runs cases and collects their rows. peers: a Peers."""
+
+    def __init__(self, peers, repetitions):
+        self._peers = peers
+        self._repetitions = repetitions
+        self.rows = []
+        self.failures = []
+
+    def broadcasts(self, case):
+        say(f"broadcast, {case.hosts} hosts x {case.rate}")
+        rows = {}
+        for operation, limit in case.limits.items():
+            row = Row(f"{operation.name}, {case.hosts} hosts x {case.rate}", "s", reference=BARE)
+            if limit:
+                row.goals.append(Goal(f"at most {limit} x S/B", OURS, limit, against=BARE))
+            rows[operation] = row
+        largest = max(operation.size for operation in case.limits)
+        with Testbed(case.hosts, case.rate) as bed:
+            with Rounds(bed, self._peers.for_broadcast(largest), self.failures) as rounds:
+                rounds.run(rows, self._repetitions)
+        self.rows += rows.values()
+
+    def fast_link(self, size=GIB):
+        """Point to point over an unshaped link."""
+        say(f"point to point {format_size(size)}, unshaped")
+        row = Row(f"point to point {format_size(size)}, unshaped", "s", reference=IPERF, goals=[
+            Goal("rate at least 0.9 x iperf3", OURS, 1 / 0.9, against=IPERF),
+            Goal("rate at least 1.0 x bare copy", OURS, 1.0, against=BARE)])
+        with Testbed(2) as bed:
+            with Rounds(bed, self._peers.for_fast_link(size), self.failures) as rounds:
+                rounds.run({Operation("point_to_point", size): row}, self._repetitions)
+        self.rows.append(row)
+
+    def latency(self, count=500, size=KIB):
+        """Small objects from one host to another, the directory on a third."""
+        say(f"latency of {format_size(size)}, {count} objects a round")
+        ours, bare = self._peers.hoplite(16 * MIB), self._peers.bare()
+        waiting, later, round_trip = {}, {}, {}
+        with Testbed(2) as bed, Rounds(bed, [bare, ours], self.failures) as rounds:
+            for _ in range(self._repetitions):
+                collect(round_trip, rounds.guarded(bare, lambda: bare.round_trips(count, size)))
+                collect(waiting, rounds.guarded(ours, lambda: put_to_get(ours, count, size, True)))
+                collect(later, rounds.guarded(ours, lambda: put_to_get(ours, count, size, False)))
+        for name, limit in (("p50", 400e-6), ("p99", 2e-3)):
+            self.rows.append(Row(
+                f"put to get of {format_size(size)} on another host, {name}", "s",
+                series={OURS: waiting.get(name, []), "hoplite, get after put": later.get(name, []),
+                        "blocking TCP round trip": round_trip.get(name, [])},
+                reference="blocking TCP round trip",
+                goals=[Goal(f"below {limit * 1e6:.0f} µs", OURS, limit)]))
+
+    def put(self, size=256 * MIB):
+        say(f"put {format_size(size)}")
+        memcpy = f"memcpy, {PUT_THREADS} threads"
+        row = Row(f"put {format_size(size)}", "s", reference=memcpy,
+                  goals=[Goal(f"rate at least 0.9 x {memcpy}", OURS, 1 / 0.9, against=memcpy)])
+        ours, bare = self._peers.hoplite(2 * size), self._peers.bare()
+        with Testbed(2) as bed, Rounds(bed, [bare, ours], self.failures) as rounds:
+            rounds.guarded(ours, lambda: ours.put_seconds(size))  # its threads and memory are warm
+            for _ in range(self._repetitions):
+                row.add(memcpy, rounds.guarded(bare, lambda: bare.memcpy_seconds(size, PUT_THREADS)))
+                row.add("memcpy, 1 thread", rounds.guarded(bare, lambda: bare.memcpy_seconds(size, 1)))
+                row.add(OURS, rounds.guarded(ours, lambda: ours.put_seconds(size)))
+        self.rows.append(row)
+
+    def waiting(self, nodes=8, seconds=10):
+        say(f"processor time of {nodes} nodes that wait, {seconds} s")
+        row = Row(f"{nodes} nodes, each in a blocked get", "% of a core",
+                  goals=[Goal("below 1 % of a core for the busiest node", "busiest node", 1.0)])
+        ours = self._peers.hoplite(16 * MIB)
+        with Testbed(nodes) as bed, Rounds(bed, [ours], self.failures) as rounds:
+            shares = rounds.guarded(ours, lambda: ours.waiting_shares(seconds))
+        if shares:
+            row.series = {"busiest node": [100 * max(shares[1:])], "directory": [100 * shares[0]]}
+        self.rows.append(row)
+
+    def simulation(self, program, sizes=(64 * KIB, 16 * MIB, GIB), nodes=10000):
+        for size in sizes:
+            say(f"simulated broadcast of {format_size(size)} to {nodes} nodes")
+            row = Row(f"simulated broadcast {format_size(size)}, {nodes} nodes, 10 Gbit/s, 100 µs", "",
+                      goals=[Goal("at most 1.2 x the best known schedule", "ratio", 1.2),
+                             Goal("run takes less than 60 s", "wall seconds", 60.0)])
+            begin = time.monotonic()
+            try:
+                output = processes.run([program, "sim", "broadcast", "--nodes", str(nodes), "--size", str(size),
+                                        "--bandwidth", "10gbit", "--latency", "100us", "--json"])
+            except processes.Failed as failure:
+                self.failures.append(str(failure))
+            else:
+                report = json.loads(output)
+                row.add("wall seconds", time.monotonic() - begin)
+                for name, value in report.items():
+                    if isinstance(value, (int, float)):
+                        row.add(name, value)
+            self.rows.append(row)
+
+    def parts(self, programs):
+        """Each layer by itself, with Google Benchmark."""
+        for program in programs:
+            say(f"parts: {program.name}")
+            try:
+                report = json.loads(processes.run([str(program), "--benchmark_format=json"]))
+            except processes.Failed as failure:
+                self.failures.append(str(failure))
+                continue
+            self.rows += [part_row(entry) for entry in report["benchmarks"] if "error_message" not in entry]
+
+
+def part_row(entry):
+    row = Row(entry["name"], "")
+    row.add(f"time, {entry['time_unit']}", entry["real_time"])
+    for name, value in entry.items():
+        if name.endswith(("_per_second", "_ns", "_us")):
+            row.add(name, value)
+    if entry["name"].startswith("Directory") and "locations_per_second" in entry:
+        row.goals.append(Goal("at least 100,000 a second", "locations_per_second", 1e5, at_least=True))
+    return row
+
+
+def put_to_get(ours, count, size, waiting):
+    """Nanoseconds from put to got: by a get that waits already, or by one that comes after the put."""
+    puts, gets = ours.series(count, size, gets_first=waiting)
+    if waiting:
+        return [end - begin for begin, end in zip(puts["begins"], gets["ends"])]
+    return [put_end - put_begin + get_end - get_begin for put_begin, put_end, get_begin, get_end
+            in zip(puts["begins"], puts["ends"], gets["begins"], gets["ends"])]
+
+
+def collect(quantiles, times):
+    """One repetition's quantiles, in seconds."""
+    for name, part in (("p50", 0.50), ("p99", 0.99)):
+        value = sorted(times)[int(part * len(times))] / 1e9 if times else None
+        quantiles.setdefault(name, []).append(value)

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Compares this project with its peers on one machine: builds, makes the hosts (network namespaces,
+# so it needs root), measures, writes tables, JSON and a figure to bench/results/. See
+# bench/README.md; --help lists the options.
+set -eu
+cd "$(dirname "$0")/.."
+
+VENV=build/bench-venv # the peers, apart from everything that the project itself uses
+MPICH=5.0.2
+
+say() { echo "bench.sh: $*" >&2; }
+
+case " $* " in *" --help "* | *" -h "*) exec python3 bench/cluster/compare.py --help ;; esac
+if [ "$(id -u)" -ne 0 ]; then
+  say "making hosts needs root: run it as root or with sudo"
+  exit 1
+fi
+
+if [ -x scripts/setup.sh ]; then ./scripts/setup.sh; fi
+for tool in iperf3 ip tc python3; do
+  command -v "$tool" >/dev/null || { say "$tool is missing: apt-get install iperf3 iproute2 python3"; exit 1; }
+done
+if ! "$VENV/bin/mpichversion" >/dev/null 2>&1; then
+  say "installing MPICH $MPICH into $VENV"
+  python3 -m venv "$VENV"
+  "$VENV/bin/pip" install --quiet "mpich==$MPICH"
+fi
+
+say "building"
+cmake --preset release >/dev/null
+cmake --build --preset release >/dev/null
+exec python3 bench/cluster/compare.py "$@"
