@@ -6,7 +6,7 @@ import time
 
 import processes
 from hosts import Testbed
-from operations import Operation, format_size
+from operations import Operation, format_rate, format_size
 from rounds import Rounds, say
 from rows import Goal, Row
 
@@ -44,10 +44,11 @@ class Comparison:
         self.failures = []
 
     def broadcasts(self, case):
-        say(f"broadcast, {case.hosts} hosts x {case.rate}")
+        links = f"{case.hosts} hosts x {format_rate(case.rate)}"
+        say(f"broadcasts, {links}")
         rows = {}
         for operation, limit in case.limits.items():
-            row = Row(f"{operation.name}, {case.hosts} hosts x {case.rate}", "s", reference=BARE)
+            row = Row(f"{operation.name}, {links}", "s", reference=BARE)
             if limit:
                 row.goals.append(Goal(f"at most {limit} x S/B", OURS, limit, against=BARE))
             rows[operation] = row

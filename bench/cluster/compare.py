@@ -65,6 +65,7 @@ def parse_options():
     parser.add_argument("--directory-with-source", action="store_true",
                         help="the directory shares the source's host and link instead of having its own")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench" / "results")
+    parser.add_argument("--name", default=time.strftime("%Y%m%d-%H%M%S"), help="of the files written there")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "build" / "bench-venv")
     options = parser.parse_args()
@@ -107,17 +108,16 @@ def run(options, comparison):
 
 def write(options, described, comparison):
     options.output.mkdir(parents=True, exist_ok=True)
-    name = time.strftime("%Y%m%d-%H%M%S") + ("-quick" if options.quick else "")
     table = report.markdown(comparison.rows)
-    (options.output / f"{name}.md").write_text(table)
-    (options.output / f"{name}.json").write_text(report.as_json(described, comparison.rows, comparison.failures))
+    (options.output / f"{options.name}.md").write_text(table)
+    (options.output / f"{options.name}.json").write_text(report.as_json(described, comparison.rows, comparison.failures))
     broadcasts = [row for row in comparison.rows if "hosts x" in row.case]
     if broadcasts:
-        (options.output / "broadcast.svg").write_text(figure.draw(broadcasts))
+        (options.output / f"{options.name}.svg").write_text(figure.draw(broadcasts))
     print(table)
     for failure in comparison.failures:
         print(f"failed: {failure}")
-    print(f"written to {options.output}")
+    print(f"written to {options.output}/{options.name}.*")
 
 
 def main():

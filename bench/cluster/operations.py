@@ -1,6 +1,7 @@
 """What is compared, and how one run of it becomes a figure."""
 
 import dataclasses
+import re
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +37,11 @@ def format_size(size):
         if size % unit == 0 and size >= unit:
             return f"{size // unit} {name}"
     return f"{size} B"
+
+
+def format_rate(rate):
+    """tc's name of a rate for readers; None is a link without a limit."""
+    return re.sub(r"^(\d+)([mg])bit$", lambda m: f"{m[1]} {m[2].upper()}bit/s", rate) if rate else "unshaped"
 
 
 def parse_size(text):

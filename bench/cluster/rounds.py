@@ -1,9 +1,12 @@
 """Rounds of operations by several peers on one testbed, interleaved."""
 
+import collections
 import random
 import sys
 
 from processes import Failed
+
+PATIENCE = 2  # failures of one peer on one testbed, after which it is left out there
 
 
 def say(text):
@@ -12,13 +15,14 @@ def say(text):
 
 
 class Rounds:
-    """`with Rounds(bed, peers, failures) as rounds:` a peer that fails is noted and started anew."""
+    """`with Rounds(bed, peers, failures) as rounds:` a peer that fails is noted and started anew, once."""
 
     def __init__(self, bed, peers, failures):
         self._bed = bed
         self._peers = peers
         self._failures = failures  # sentences, for the report
         self._running = set()
+        self._failed = collections.Counter()
 
     def __enter__(self):
         for peer in self._peers:
@@ -43,12 +47,15 @@ class Rounds:
 
     def guarded(self, peer, action):
         """What the action gives with the peer running, or None after noting why not."""
+        if self._failed[peer] >= PATIENCE:
+            return None
         try:
             if peer not in self._running:
                 self._running.add(peer)
                 peer.start(self._bed)
             return action()
         except Failed as failure:
+            self._failed[peer] += 1
             self._failures.append(f"{peer.name}: {failure}")
             say(f"  FAILED {peer.name}: {failure}")
             self._running.discard(peer)
