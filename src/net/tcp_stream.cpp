@@ -1,0 +1,159 @@
+#include "net/tcp_stream.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "base/units.h"
+#include "net/tcp_syscalls.h"
+
+namespace hoplite::net {
+namespace {
+
+// The most that a stream moves before others on its loop have their turn; so also of one call.
+constexpr std::size_t kTurnBytes = 1_MiB;
+
+std::string PeerOf(const TcpSocket& socket) {
+  asio::error_code ec;
+  const auto endpoint = socket.remote_endpoint(ec);
+  return ec ? "a peer that has gone" : ToString(endpoint);
+}
+
+}  // namespace
+
+std::string ToString(const asio::ip::tcp::endpoint& endpoint) {
+  return HostPort{endpoint.address().to_string(), endpoint.port()}.ToString();
+}
+
+TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions& options)
+    : socket_(std::move(socket)),
+      loop_(loop),
+      peer_address_(PeerOf(socket_)),
+      out_(loop, options.send_limit, asio::socket_base::wait_write),
+      in_(loop, options.receive_limit, asio::socket_base::wait_read),
+      last_received_(std::chrono::steady_clock::now()) {
+  asio::error_code ec;
+  socket_.native_non_blocking(true, ec);
+  TuneSocket(socket_.native_handle());
+}
+
+Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payload) {
+  const auto self = shared_from_this();
+  const std::size_t total = head.size() + payload.bytes.size();
+  std::size_t done = 0;
+  while (done < total) {
+    CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(out_, total - done));
+    const ssize_t sent = SendOnce(socket_.native_handle(), head, payload, done, most);
+    if (sent > 0) {
+      Moved(out_, static_cast<std::size_t>(sent));
+      done += static_cast<std::size_t>(sent);
+    } else if (sent == 0) {
+      // Only a file gives nothing, when it ends before the payload does.
+      co_return std::unexpected(Error(ErrorCode::kInternal, "a payload beyond its file's end"));
+    } else if (errno == EAGAIN) {
+      CO_TRY(co_await AwaitReady(out_));
+    } else if (errno != EINTR) {
+      co_return std::unexpected(Failure(errno));
+    }
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> TcpStream::Receive(std::span<std::byte> into) {
+  const auto self = shared_from_this();
+  while (!into.empty()) {
+    CO_TRY_ASSIGN(const std::size_t count, co_await ReceiveSome(into));
+    into = into.subspan(count);
+  }
+  co_return Result<void>();
+}
+
+Task<Result<std::size_t>> TcpStream::ReceiveSome(std::span<std::byte> into) {
+  const auto self = shared_from_this();
+  while (true) {
+    CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(in_, into.size()));
+    const ssize_t received = ReceiveOnce(socket_.native_handle(), into.first(most));
+    if (received > 0) {
+      Moved(in_, static_cast<std::size_t>(received));
+      last_received_ = std::chrono::steady_clock::now();
+      co_return static_cast<std::size_t>(received);
+    }
+    if (received == 0) {
+      co_return std::unexpected(Error(ErrorCode::kUnavailable, "closed by peer " + peer_address_));
+    }
+    if (errno == EAGAIN) {
+      CO_TRY(co_await AwaitReady(in_));
+    } else if (errno != EINTR) {
+      co_return std::unexpected(Failure(errno));
+    }
+  }
+}
+
+Task<Result<std::size_t>> TcpStream::AwaitTurn(Direction& direction, std::size_t wanted) {
+  if (direction.turn_bytes >= kTurnBytes) {
+    direction.turn_bytes = 0;
+    co_await asio::post(loop_, kAwait);
+  }
+  if (direction.limit != nullptr && direction.allowance == 0) {
+    const std::size_t piece = std::min(wanted, direction.limit->piece_bytes());
+    const Time now = std::chrono::steady_clock::now();
+    const Time when = direction.limit->Take(piece, now);
+    direction.allowance = piece;
+    if (when > now && !closed_) {
+      asio::error_code ec;
+      direction.timer.expires_at(when);
+      co_await direction.timer.async_wait(Into(ec));
+    }
+  }
+  if (closed_) co_return std::unexpected(Closed());
+  std::size_t most = std::min(wanted, kTurnBytes - direction.turn_bytes);
+  if (direction.limit != nullptr) most = std::min(most, direction.allowance);
+  co_return most;
+}
+
+Task<Result<void>> TcpStream::AwaitReady(Direction& direction) {
+  asio::error_code ec;
+  direction.turn_bytes = 0;
+  co_await socket_.async_wait(direction.readiness, Into(ec));
+  if (closed_) co_return std::unexpected(Closed());
+  if (ec) co_return std::unexpected(Failure(ec.value()));
+  co_return Result<void>();
+}
+
+void TcpStream::Moved(Direction& direction, std::size_t bytes) {
+  direction.turn_bytes += bytes;
+  if (direction.limit != nullptr) direction.allowance -= bytes;
+}
+
+void TcpStream::Close() {
+  if (std::exchange(closed_, true)) return;
+  asio::error_code ec;
+  socket_.close(ec);
+  out_.timer.cancel();
+  in_.timer.cancel();
+}
+
+bool TcpStream::quiet() {
+  std::byte next;
+  if (closed_) return false;
+  const ssize_t count =
+      ::recv(socket_.native_handle(), &next, sizeof next, MSG_PEEK | MSG_DONTWAIT);
+  return count < 0 && errno == EAGAIN;
+}
+
+Error TcpStream::Failure(int error) const {
+  return {ErrorCode::kUnavailable, fmt::format("{}: {}", peer_address_, std::strerror(error))};
+}
+
+Error TcpStream::Closed() const {
+  return {ErrorCode::kCancelled, "the stream to " + peer_address_ + " was closed here"};
+}
+
+}  // namespace hoplite::net

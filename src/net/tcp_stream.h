@@ -1,0 +1,66 @@
+// TcpStream: one TCP connection on one loop. Waits for readiness, then moves large pieces by its
+// own non-blocking system calls; lets others on the loop have their turn after a bounded number of
+// bytes.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include <asio/ip/tcp.hpp>
+
+#include "net/await.h"
+#include "net/stream.h"
+#include "net/tcp_transport.h"
+
+namespace hoplite::net {
+
+using TcpSocket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+
+std::string ToString(const asio::ip::tcp::endpoint& endpoint);
+
+class TcpStream final : public Stream, public std::enable_shared_from_this<TcpStream> {
+ public:
+  // A connected socket.
+  TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions& options);
+
+  Task<Result<void>> Send(std::span<const std::byte> head, Payload payload) override;
+  Task<Result<void>> Receive(std::span<std::byte> into) override;
+  Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override;
+  void Close() override;
+  bool closed() const override { return closed_; }
+  bool quiet() override;
+  Time last_received() const override { return last_received_; }
+  const std::string& peer_address() const override { return peer_address_; }
+  asio::io_context& loop() override { return loop_; }
+
+ private:
+  struct Direction {
+    Direction(asio::io_context& loop, std::shared_ptr<RateLimiter> limit_in,
+              asio::socket_base::wait_type readiness_in)
+        : limit(std::move(limit_in)), readiness(readiness_in), timer(loop) {}
+
+    const std::shared_ptr<RateLimiter> limit;
+    const asio::socket_base::wait_type readiness;
+    Timer timer;                 // for the limit
+    std::size_t allowance = 0;   // taken from the limit and not moved yet
+    std::size_t turn_bytes = 0;  // moved since others on the loop had their turn
+  };
+
+  // How many of `wanted` bytes may move now: waits for the turn and for the limit.
+  Task<Result<std::size_t>> AwaitTurn(Direction& direction, std::size_t wanted);
+  Task<Result<void>> AwaitReady(Direction& direction);
+  static void Moved(Direction& direction, std::size_t bytes);
+  Error Failure(int error) const;
+  Error Closed() const;
+
+  TcpSocket socket_;
+  asio::io_context& loop_;
+  const std::string peer_address_;
+  Direction out_;
+  Direction in_;
+  Time last_received_;
+  bool closed_ = false;
+};
+
+}  // namespace hoplite::net

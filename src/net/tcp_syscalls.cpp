@@ -1,0 +1,97 @@
+#include "net/tcp_syscalls.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/units.h"
+
+namespace hoplite::net {
+namespace {
+
+// Smaller payloads aren't worth a call of their own.
+constexpr std::size_t kSendfileFrom = 64_KiB;
+// Unsent bytes in the kernel delay whatever we say next, keep-alives for example.
+constexpr int kNotSentLowWater = 128_KiB;
+
+// sendfile has no MSG_NOSIGNAL, and a library must not change what its process does about SIGPIPE:
+// so it is blocked for the time of the call, and taken back if the call raised it.
+class SigpipeGuard {
+ public:
+  SigpipeGuard() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~SigpipeGuard() {
+    const int error = errno;
+    if (error == EPIPE && !was_pending_) {
+      const timespec now{};
+      sigtimedwait(&pipe_, nullptr, &now);
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+  SigpipeGuard(const SigpipeGuard&) = delete;
+  SigpipeGuard& operator=(const SigpipeGuard&) = delete;
+
+ private:
+  sigset_t pipe_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
+
+bool FromFile(const Payload& payload) {
+  return payload.descriptor >= 0 && payload.bytes.size() >= kSendfileFrom;
+}
+
+ssize_t SendFile(int socket, const Payload& payload, std::size_t skip, std::size_t most) {
+  const SigpipeGuard guard;
+  auto offset = static_cast<off_t>(payload.descriptor_offset + skip);
+  return ::sendfile(socket, payload.descriptor, &offset,
+                    std::min(most, payload.bytes.size() - skip));
+}
+
+iovec Vector(std::span<const std::byte> bytes, std::size_t skip, std::size_t most) {
+  const auto rest = bytes.subspan(std::min(skip, bytes.size()));
+  return {const_cast<std::byte*>(rest.data()), std::min(most, rest.size())};
+}
+
+}  // namespace
+
+ssize_t SendOnce(int socket, std::span<const std::byte> head, const Payload& payload,
+                 std::size_t done, std::size_t most) {
+  const bool from_file = FromFile(payload);
+  if (from_file && done >= head.size()) return SendFile(socket, payload, done - head.size(), most);
+  const iovec first = Vector(head, done, most);
+  const std::size_t skip = done > head.size() ? done - head.size() : 0;
+  std::array<iovec, 2> pieces{first, Vector(payload.bytes, skip, most - first.iov_len)};
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = from_file ? 1 : 2;
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT | (from_file ? MSG_MORE : 0));
+}
+
+ssize_t ReceiveOnce(int socket, std::span<std::byte> into) {
+  return ::recv(socket, into.data(), into.size(), MSG_DONTWAIT);
+}
+
+void TuneSocket(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentLowWater, sizeof kNotSentLowWater);
+}
+
+}  // namespace hoplite::net

@@ -1,0 +1,21 @@
+// One non-blocking system call each; the result and errno are the kernel's.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <sys/types.h>
+
+#include "net/stream.h"
+
+namespace hoplite::net {
+
+// Up to `most` of head followed by payload, of which `done` bytes are gone already. Never raises
+// SIGPIPE.
+ssize_t SendOnce(int socket, std::span<const std::byte> head, const Payload& payload,
+                 std::size_t done, std::size_t most);
+ssize_t ReceiveOnce(int socket, std::span<std::byte> into);
+// Options of every connection.
+void TuneSocket(int socket);
+
+}  // namespace hoplite::net

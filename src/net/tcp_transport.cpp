@@ -1,0 +1,69 @@
+#include "net/tcp_transport.h"
+
+#include <utility>
+
+#include <asio/this_coro.hpp>
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/try.h"
+#include "net/deadline.h"
+#include "net/resolve.h"
+#include "net/tcp_listener.h"
+#include "net/tcp_stream.h"
+
+namespace hoplite::net {
+namespace {
+
+Task<Result<TcpSocket>> ConnectTo(asio::ip::tcp::endpoint endpoint, Time deadline) {
+  const auto executor = co_await asio::this_coro::executor;
+  const auto socket = std::make_shared<TcpSocket>(executor.context());
+  const auto give_up = [socket] {
+    asio::error_code ignored;
+    socket->close(ignored);
+  };
+  const Deadline limit(executor.context(), deadline, give_up);
+  asio::error_code ec;
+  co_await socket->async_connect(endpoint, Into(ec));
+  if (limit.expired()) ec = asio::error::timed_out;
+  if (!ec) co_return std::move(*socket);
+  co_return std::unexpected(
+      Error(ErrorCode::kUnavailable,
+            fmt::format("cannot connect to {}: {}", ToString(endpoint), ec.message())));
+}
+
+Task<Result<StreamPtr>> ConnectToAny(std::string address, Time deadline,
+                                     std::shared_ptr<const TcpOptions> options) {
+  const auto executor = co_await asio::this_coro::executor;
+  CO_TRY_ASSIGN(HostPort target, ParseHostPort(address));
+  CO_TRY_ASSIGN(const Endpoints endpoints, co_await Resolve(std::move(target), deadline));
+  Error last(ErrorCode::kUnavailable, "no address behind " + address);
+  for (const auto& endpoint : endpoints) {
+    auto socket = co_await ConnectTo(endpoint, deadline);
+    if (socket) {
+      co_return std::make_shared<TcpStream>(*std::move(socket), executor.context(), *options);
+    }
+    last = std::move(socket).error();
+  }
+  co_return std::unexpected(std::move(last));
+}
+
+}  // namespace
+
+TcpTransport::TcpTransport(std::vector<asio::io_context*> loops, TcpOptions options)
+    : loops_(std::move(loops)), options_(std::make_shared<const TcpOptions>(std::move(options))) {
+  HOPLITE_CHECK(!loops_.empty(), "a transport has a loop");
+}
+
+Result<std::unique_ptr<Listener>> TcpTransport::Listen(const std::string& address,
+                                                       std::function<void(StreamPtr)> on_accept) {
+  TRY_ASSIGN(const HostPort target, ParseHostPort(address));
+  TRY_ASSIGN(const Endpoints endpoints, ResolveNow(target));
+  return TcpListener::Open(endpoints.front(), loops_, options_, std::move(on_accept));
+}
+
+Task<Result<StreamPtr>> TcpTransport::Connect(std::string address, Duration timeout) {
+  return ConnectToAny(std::move(address), std::chrono::steady_clock::now() + timeout, options_);
+}
+
+}  // namespace hoplite::net
