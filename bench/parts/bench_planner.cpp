@@ -1,0 +1,129 @@
+// The directory's decisions without network or threads: what one shard's planner costs per event.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "base/units.h"
+#include "planner/directory_state.h"
+
+namespace hoplite::planner {
+namespace {
+
+DirectoryOptions NewCluster() {
+  DirectoryOptions options;
+  options.recovery_window = Duration(0);
+  return options;
+}
+
+// A shard and its nodes, which answer each action at once as a real node would in the end.
+class Cluster {
+ public:
+  explicit Cluster(std::uint64_t nodes) : state_(NewCluster(), now_) {
+    for (std::uint64_t node = 1; node <= nodes; ++node) {
+      const std::string name = "n" + std::to_string(node);
+      Apply(NodeJoined{{NodeId(node), name, name + ":7000"}, 0});
+      Say(NodeId(node), InventoryEnd{});
+    }
+  }
+
+  void Say(NodeId node, NodeEvent event) { Apply(NodeSaid{node, std::move(event)}); }
+
+  // Plans and answers until nobody has anything to say.
+  void Settle() {
+    do {
+      Answer();
+      actions_.clear();
+      state_.Plan(now_, actions_);
+    } while (!actions_.empty());
+  }
+
+  void Pass(Duration time) { now_ += time; }
+  const std::vector<Action>& Plan() {
+    actions_.clear();
+    state_.Plan(now_, actions_);
+    return actions_;
+  }
+  std::int64_t events() const { return events_; }
+
+ private:
+  void Apply(EventBody body) {
+    state_.Apply({now_, std::move(body)});
+    ++events_;
+  }
+
+  void Answer() {
+    for (const Action& action : actions_) {
+      if (const auto* located = std::get_if<Located>(&action.body)) {
+        Say(action.to, Want{located->object, located->version, located->layout.empty_marks()});
+        layout_ = located->layout;
+      } else if (const auto* grant = std::get_if<Grant>(&action.body)) {
+        Say(action.to, CopyComplete{grant->object, grant->version});
+        Say(action.to, GrantClosed{grant->object, grant->version, grant->grant, Outcome::kDone,
+                                   Failure::kNone, layout_.full_marks()});
+      }
+    }
+  }
+
+  Time now_{};
+  DirectoryState state_;
+  std::vector<Action> actions_;
+  Layout layout_;
+  std::int64_t events_ = 0;
+};
+
+// One object to so many receivers, from the first question to the last completion.
+void Broadcast(benchmark::State& state) {
+  const auto receivers = static_cast<std::uint64_t>(state.range(0));
+  std::int64_t events = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Cluster cluster(receivers + 1);
+    const ObjectId object = ObjectId::FromName("broadcast");
+    const std::int64_t before = cluster.events();
+    state.ResumeTiming();
+    cluster.Say(NodeId(1), Create{object, Layout::For(16_MiB), "", nullptr});
+    for (std::uint64_t node = 2; node <= receivers + 1; ++node)
+      cluster.Say(NodeId(node), Locate{object});
+    cluster.Settle();
+    events += cluster.events() - before;
+  }
+  state.counters["events_per_second"] =
+      benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
+}
+BENCHMARK(Broadcast)->Arg(10)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
+
+// A small object with its bytes, asked for by another node: created, located, answered, deleted.
+void CreateAndLocate(benchmark::State& state) {
+  const auto listed = static_cast<std::uint64_t>(state.range(0));
+  Cluster cluster(2);
+  const auto bytes = std::make_shared<const std::string>(1_KiB, 'x');
+  const auto id = [](std::uint64_t number) {
+    return ObjectId::FromName("object-" + std::to_string(number));
+  };
+  const auto create = [&](std::uint64_t number) {
+    cluster.Say(NodeId(1), Create{id(number), Layout::For(1_KiB), "", bytes});
+  };
+  std::uint64_t next = 0;
+  for (; next < listed; ++next) create(next);
+  cluster.Plan();
+  for (auto _ : state) {
+    create(next);
+    cluster.Say(NodeId(2), Locate{id(next)});
+    benchmark::DoNotOptimize(cluster.Plan().data());
+    cluster.Say(NodeId(1), Delete{id(next - listed)});
+    benchmark::DoNotOptimize(cluster.Plan().data());
+    cluster.Pass(std::chrono::milliseconds(1));  // tombstones of long ago are forgotten
+    ++next;
+  }
+  state.counters["events_per_second"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * 3, benchmark::Counter::kIsRate);
+}
+BENCHMARK(CreateAndLocate)->Arg(100)->Arg(10000);
+
+}  // namespace
+}  // namespace hoplite::planner
