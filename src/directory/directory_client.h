@@ -40,6 +40,9 @@ class DirectoryClient {
     // This node was declared lost, or its name was taken: it has been given a fresh start (it joins
     // again by itself); or, with an error, it can never join (wrong cluster, name in use).
     std::function<void(const Error&)> on_refused;
+    // This node was away from the shard for longer than Deletes are remembered: it drops its copies
+    // of that shard's objects, now, so that no deleted object returns. The inventory is asked next.
+    std::function<void(std::size_t shard)> on_outlived;
   };
 
   virtual ~DirectoryClient() = default;

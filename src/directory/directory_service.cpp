@@ -1,0 +1,252 @@
+#include "directory/directory_service.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <asio/post.hpp>
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace hoplite::directory {
+
+namespace {
+
+// How long an ended session may take to deliver its last words.
+constexpr Duration kLastWords = std::chrono::seconds(1);
+
+// Aborts the session after a while, whatever becomes of the service.
+void AbortLater(asio::io_context& loop, const SessionPtr& session, Duration delay) {
+  auto timer = std::make_shared<asio::steady_timer>(loop, delay);
+  timer->async_wait([timer, session](const asio::error_code&) { session->Abort(); });
+}
+
+}  // namespace
+
+DirectoryService::DirectoryService(asio::io_context& loop, const ServiceOptions& options,
+                                   Admission admission)
+    : loop_(loop),
+      options_(options),
+      admission_(std::move(admission)),
+      leases_(options.lease, options.grace),
+      state_(options.planner, SteadyClock().Now()),
+      timer_(loop) {}
+
+void DirectoryService::Receive(SessionPtr session, wire::NodeMessage message) {
+  Push({std::move(session), std::move(message)});
+}
+
+void DirectoryService::Fail(SessionPtr session, Error why) {
+  Push({std::move(session), std::move(why)});
+}
+
+void DirectoryService::Closed(SessionPtr session) { Push({std::move(session), std::monostate()}); }
+
+void DirectoryService::Push(Said said) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = inbox_.empty();
+    inbox_.push_back(std::move(said));
+  }
+  if (first) asio::post(loop_, [self = shared_from_this()] { self->Turn(); });
+}
+
+void DirectoryService::Opened(SessionPtr session) {
+  auto timer = std::make_shared<asio::steady_timer>(loop_, options_.lease);
+  timer->async_wait([timer, session, self = shared_from_this()](const asio::error_code&) {
+    if (self->members_.NodeOf(session) != kNoNode) return;
+    self->Refuse(session, {.error = {ErrorCode::kProtocol, "no Hello came in time"}});
+  });
+}
+
+void DirectoryService::Find(const ObjectId& object,
+                            std::function<void(Result<planner::ObjectView>)> done) {
+  asio::post(loop_, [self = shared_from_this(), object, done = std::move(done)] {
+    std::optional<planner::ObjectView> found = self->state_.Find(object);
+    if (found) return done(*std::move(found));
+    done(std::unexpected(Error(ErrorCode::kNotFound, fmt::format("object {} is not known to its "
+                                                                 "directory shard",
+                                                                 object.ToHex()))));
+  });
+}
+
+void DirectoryService::Status(std::function<void(StatusView)> done) {
+  asio::post(loop_, [self = shared_from_this(), done = std::move(done)] {
+    done({self->state_.Nodes(), self->state_.Objects()});
+  });
+}
+
+void DirectoryService::Expire(NodeId node) {
+  Turn();  // what was said before comes first
+  if (!members_.Knows(node) || members_.SessionOf(node)) return;
+  leases_.Forget(node);
+  Lose(node);
+  Turn();
+}
+
+void DirectoryService::Shutdown(const Error& why) {
+  stopped_ = true;
+  timer_.cancel();
+  for (const SessionPtr& session : members_.Sessions()) {
+    members_.End(session);
+    Refuse(session, {.error = why});
+  }
+}
+
+void DirectoryService::Turn() {
+  std::vector<Said> inbox;
+  {
+    const std::lock_guard lock(mutex_);
+    inbox.swap(inbox_);
+  }
+  now_ = SteadyClock().Now();
+  for (Said& said : inbox) Take(std::move(said));
+  if (stopped_) return;
+  CheckLeases();
+  PlanAndDeliver();
+  ArmTimer();
+}
+
+void DirectoryService::Take(Said said) {
+  if (std::holds_alternative<std::monostate>(said.what)) return Suspend(said.session);
+  if (Error* why = std::get_if<Error>(&said.what)) {
+    log::Warn("a session ends: {}", why->ToString());
+    Suspend(said.session);
+    return Refuse(said.session, {.error = std::move(*why)});
+  }
+  if (stopped_) {
+    return Refuse(said.session,
+                  {.error = {ErrorCode::kUnavailable, "this directory shard is stopping"}});
+  }
+  Handle(said.session, std::get<wire::NodeMessage>(std::move(said.what)));
+}
+
+void DirectoryService::Handle(const SessionPtr& session, wire::NodeMessage message) {
+  const bool greeted = members_.NodeOf(session) != kNoNode;
+  if (message.hello.has_value() == greeted) {
+    Suspend(session);
+    return Refuse(session,
+                  {.error = {ErrorCode::kProtocol, greeted ? "Hello came twice in one session"
+                                                           : "a session must begin with Hello"}});
+  }
+  if (message.hello) Greet(session, *message.hello);
+  const NodeId node = members_.NodeOf(session);
+  if (node == kNoNode) return;
+  leases_.Heard(node, now_);
+  for (planner::NodeEvent& event : message.events) {
+    Apply(planner::NodeSaid{node, std::move(event)});
+  }
+  session->Processed(message.events.size());
+  if (message.heartbeat) Send(session, {.heartbeat_ack = message.heartbeat});
+}
+
+void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello) {
+  if (Result<void> fits = admission_.Check(hello); !fits) {
+    log::Warn("refused: {}", fits.error().message);
+    return Refuse(session, {.error = std::move(fits).error(), .retry = false});
+  }
+  // The name of a node whose death is not noticed yet comes free soon: worth another try.
+  Result<Members::Joined> joined = members_.Join(hello.node, session);
+  if (!joined) return Refuse(session, {.error = std::move(joined).error()});
+
+  if (joined->replaced_node != kNoNode) {
+    leases_.Forget(joined->replaced_node);
+    Apply(planner::NodeLost{joined->replaced_node});
+  }
+  if (joined->replaced_session) {
+    Apply(planner::NodeSuspended{hello.node.id});
+    Refuse(joined->replaced_session,
+           {.error = {ErrorCode::kCancelled, "the node opened a newer session"}});
+  }
+  admission_.Joined(hello);
+  leases_.Opened(hello.node.id, now_);
+  log::Info("node {} joined, data plane at {}", hello.node.name, hello.node.address);
+  Send(session, {.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
+                                          .heartbeat = options_.heartbeat,
+                                          .lease = options_.lease,
+                                          .tombstone = options_.planner.tombstone,
+                                          .remembered = joined->remembered}});
+  Apply(planner::NodeJoined{hello.node, hello.highest_incarnation});
+}
+
+void DirectoryService::Refuse(const SessionPtr& session, wire::Ended why) {
+  session->End(std::move(why));
+  AbortLater(loop_, session, kLastWords);
+}
+
+void DirectoryService::Abort(const SessionPtr& session) {
+  Suspend(session);
+  session->Abort();
+}
+
+void DirectoryService::Suspend(const SessionPtr& session) {
+  const NodeId node = members_.End(session);
+  if (node == kNoNode) return;
+  log::Info("node {} is suspended: its session ended", ToString(node));
+  leases_.Ended(node, now_);
+  Apply(planner::NodeSuspended{node});
+}
+
+void DirectoryService::CheckLeases() {
+  for (const LeaseMonitor::Verdict& verdict : leases_.Due(now_)) {
+    if (verdict.standing == LeaseMonitor::Standing::kSuspended) {
+      log::Info("node {} was not heard for too long", ToString(verdict.node));
+      Abort(members_.SessionOf(verdict.node));
+      continue;
+    }
+    Lose(verdict.node);
+  }
+}
+
+void DirectoryService::Lose(NodeId node) {
+  log::Info("node {} is lost", ToString(node));
+  members_.Lose(node);
+  if (members_.empty()) admission_.Emptied();
+  Apply(planner::NodeLost{node});
+}
+
+void DirectoryService::PlanAndDeliver() {
+  std::vector<planner::Action> actions;
+  next_plan_ = state_.Plan(now_, actions);
+  std::map<NodeId, wire::ShardMessage> batches;
+  for (planner::Action& action : actions) {
+    batches[action.to].actions.push_back(std::move(action.body));
+  }
+  for (auto& [node, message] : batches) {
+    // One without a session is told what still holds when it is back and repeats its requests.
+    const SessionPtr session = members_.SessionOf(node);
+    if (session) Send(session, std::move(message));
+  }
+}
+
+void DirectoryService::Send(const SessionPtr& session, wire::ShardMessage message) {
+  if (session->Send(std::move(message))) return;
+  log::Warn("node {} reads too slowly; its session ends", ToString(members_.NodeOf(session)));
+  Abort(session);
+}
+
+void DirectoryService::Apply(planner::EventBody body) {
+  state_.Apply({now_, std::move(body)});
+  next_plan_ = now_;
+}
+
+void DirectoryService::ArmTimer() {
+  const Time next = std::min(next_plan_, leases_.next());
+  if (next == armed_) return;
+  armed_ = next;
+  if (next == kNever) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_at(next);
+  timer_.async_wait([weak = weak_from_this()](const asio::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self) return;
+    self->armed_ = kNever;
+    self->Turn();
+  });
+}
+
+}  // namespace hoplite::directory

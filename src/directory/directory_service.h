@@ -1,0 +1,95 @@
+// DirectoryService: one shard without its transport. It owns the DirectoryState, the members and
+// their leases, all on one loop.
+//
+// Is told: messages and ends of sessions, from any thread; everything that arrived since the last
+// turn is applied, then planned once, and each session gets its actions as one batch (good trees
+// come from planning batches). Decides nothing itself: Admission, Members, LeaseMonitor and
+// DirectoryState do. Must never let one session's bad input disturb another.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "directory/admission.h"
+#include "directory/lease_monitor.h"
+#include "directory/members.h"
+#include "directory/session.h"
+#include "directory/shard_port.h"
+#include "planner/directory_state.h"
+#include "wire/directory_session.h"
+
+namespace hoplite::directory {
+
+struct ServiceOptions {
+  planner::DirectoryOptions planner;
+  Duration heartbeat = std::chrono::milliseconds(200);
+  Duration lease = std::chrono::seconds(1);
+  Duration grace = std::chrono::seconds(1);
+};
+
+// Held by shared_ptr, since turns and timers of the loop keep it.
+class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
+ public:
+  DirectoryService(asio::io_context& loop, const ServiceOptions& options, Admission admission);
+
+  // Any thread.
+  void Receive(SessionPtr session, wire::NodeMessage message);
+  void Fail(SessionPtr session, Error why);  // it broke the protocol: ended with these words
+  void Closed(SessionPtr session);           // its transport is gone
+  void Opened(SessionPtr session);           // it must say Hello within a lease
+  void Find(const ObjectId& object, std::function<void(Result<planner::ObjectView>)> done);
+  void Status(std::function<void(StatusView)> done);
+
+  // On the loop.
+  void Expire(NodeId node);         // a node without a session: its grace is over now
+  void Shutdown(const Error& why);  // ends every session with these words and takes no more
+
+ private:
+  struct Said {
+    SessionPtr session;
+    std::variant<wire::NodeMessage, Error, std::monostate> what;  // monostate: closed
+  };
+
+  void Push(Said said);
+  void Turn();
+  void Take(Said said);
+  void Handle(const SessionPtr& session, wire::NodeMessage message);
+  void Greet(const SessionPtr& session, const wire::Hello& hello);
+  void Refuse(const SessionPtr& session, wire::Ended why);
+  void Suspend(const SessionPtr& session);
+  void Lose(NodeId node);
+  void CheckLeases();
+  void PlanAndDeliver();
+  void Send(const SessionPtr& session, wire::ShardMessage message);
+  void Abort(const SessionPtr& session);
+  void Apply(planner::EventBody body);
+  void ArmTimer();
+
+  asio::io_context& loop_;
+  const ServiceOptions options_;
+  Admission admission_;
+  Members members_;
+  LeaseMonitor leases_;
+  planner::DirectoryState state_;
+  Time now_;  // of the current turn
+  Time next_plan_ = kNever;
+  asio::steady_timer timer_;
+  Time armed_ = kNever;  // when timer_ fires
+  bool stopped_ = false;
+
+  std::mutex mutex_;
+  std::vector<Said> inbox_;  // guarded by mutex_; a turn is posted while it is not empty
+};
+
+}  // namespace hoplite::directory

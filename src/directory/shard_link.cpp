@@ -1,0 +1,176 @@
+#include "directory/shard_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace hoplite::directory {
+
+namespace {
+
+Time Now() { return SteadyClock().Now(); }
+
+// The incarnation of the version that a message speaks of; 0 if of none.
+template <typename Variant>
+std::uint64_t IncarnationIn(const Variant& message) {
+  return std::visit(
+      [](const auto& body) -> std::uint64_t {
+        if constexpr (requires { body.version.incarnation; }) return body.version.incarnation;
+        return 0;
+      },
+      message);
+}
+
+}  // namespace
+
+ShardLink::ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello,
+                     const DirectoryClient::Hooks& hooks, LinkTimes times)
+    : port_(port),
+      hello_(std::move(hello)),
+      hooks_(hooks),
+      times_(times),
+      timer_(loop),
+      pause_(times.first_pause) {}
+
+void ShardLink::Start() { Open(); }
+
+void ShardLink::Open() {
+  state_ = State::kGreeting;
+  const std::uint64_t attempt = ++attempt_;
+  After(times_.welcome, &ShardLink::GiveUpGreeting);
+  connection_ = port_.Open(hello_, [weak = weak_from_this(), attempt](wire::ShardMessage message) {
+    const auto self = weak.lock();
+    if (self && self->attempt_ == attempt) self->OnMessage(std::move(message));
+  });
+}
+
+void ShardLink::Send(planner::NodeEvent event) {
+  if (state_ != State::kOpen) return;
+  hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(event));
+  wire::NodeMessage message;
+  message.events.push_back(std::move(event));
+  connection_->Send(std::move(message));
+}
+
+void ShardLink::Stop() {
+  state_ = State::kStopped;
+  ++attempt_;
+  timer_.cancel();
+  if (connection_) connection_->Close();
+  connection_.reset();
+}
+
+void ShardLink::OnMessage(wire::ShardMessage message) {
+  const std::uint64_t attempt = attempt_;
+  if (message.welcome && state_ == State::kGreeting) OnWelcome(*message.welcome);
+  for (const planner::NodeAction& action : message.actions) {
+    if (attempt != attempt_ || state_ != State::kOpen) return;  // a hook may have stopped us
+    hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(action));
+    hooks_.on_action(action);
+  }
+  if (attempt != attempt_) return;
+  if (message.heartbeat_ack) last_ack_ = Now();
+  if (message.ended) OnEnded(*message.ended);
+}
+
+void ShardLink::OnWelcome(const wire::Welcome& welcome) {
+  log::Info("session with directory shard {} is open", hello_.shard_index);
+  const std::uint64_t attempt = attempt_;
+  pause_ = times_.first_pause;
+  name_refused_since_.reset();
+  CheckOwnStanding(welcome);
+  if (attempt != attempt_) return;
+  welcome_ = welcome;
+  last_ack_ = Now();
+  SendInventory();
+  state_ = State::kOpen;
+  Beat();
+  if (hooks_.on_session) hooks_.on_session(hello_.shard_index, true);
+}
+
+// What the node must know before it is asked for its inventory.
+void ShardLink::CheckOwnStanding(const wire::Welcome& welcome) {
+  const bool same_life = welcome_ && welcome_->incarnation == welcome.incarnation;
+  if (!same_life || welcome.remembered) return;
+  const std::uint64_t attempt = attempt_;
+  // Deletes of that time may be forgotten by now: the copies must not bring their objects back.
+  if (Now() - last_ack_ > welcome_->tombstone && hooks_.on_outlived) {
+    hooks_.on_outlived(hello_.shard_index);
+  }
+  if (attempt != attempt_ || !hooks_.on_refused) return;
+  hooks_.on_refused(Error(ErrorCode::kPeerLost,
+                          fmt::format("directory shard {} had declared this node lost; it joins "
+                                      "again",
+                                      hello_.shard_index)));
+}
+
+void ShardLink::SendInventory() {
+  wire::NodeMessage message;
+  message.events = hooks_.inventory(hello_.shard_index);
+  for (const planner::NodeEvent& event : message.events) {
+    hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(event));
+  }
+  message.events.emplace_back(planner::InventoryEnd{});
+  connection_->Send(std::move(message));
+}
+
+void ShardLink::OnEnded(const wire::Ended& ended) {
+  const std::uint64_t attempt = attempt_;
+  log::Debug("no session with directory shard {}: {}", hello_.shard_index, ended.error.ToString());
+  Leave();
+  if (attempt + 1 != attempt_) return;
+  if (MayRetry(ended)) {
+    After(pause_, &ShardLink::Open);
+    pause_ = std::min(2 * pause_, times_.longest_pause);
+    return;
+  }
+  state_ = State::kStopped;
+  if (hooks_.on_refused) hooks_.on_refused(ended.error);
+}
+
+bool ShardLink::MayRetry(const wire::Ended& ended) {
+  if (!ended.retry) return false;
+  if (ended.error.code != ErrorCode::kAlreadyExists) return true;
+  if (!name_refused_since_) name_refused_since_ = Now();
+  return Now() - *name_refused_since_ < times_.name_in_use;
+}
+
+void ShardLink::Leave() {
+  const bool was_open = state_ == State::kOpen;
+  state_ = State::kClosed;
+  ++attempt_;
+  timer_.cancel();
+  if (connection_) connection_->Close();
+  connection_.reset();
+  if (was_open && hooks_.on_session) hooks_.on_session(hello_.shard_index, false);
+}
+
+// A lease has two sides: a shard that acknowledges nothing has given this node up, or is gone.
+void ShardLink::Beat() {
+  if (Now() - last_ack_ > welcome_->lease) {
+    return OnEnded({.error = {ErrorCode::kUnavailable, "its heartbeats are not acknowledged"}});
+  }
+  wire::NodeMessage message;
+  message.heartbeat = ++heartbeat_;
+  connection_->Send(std::move(message));
+  After(welcome_->heartbeat, &ShardLink::Beat);
+}
+
+void ShardLink::GiveUpGreeting() {
+  OnEnded({.error = {ErrorCode::kUnavailable, "it does not answer"}});
+}
+
+void ShardLink::After(Duration delay, void (ShardLink::*step)()) {
+  timer_.expires_after(delay);
+  timer_.async_wait(
+      [weak = weak_from_this(), attempt = attempt_, step](const asio::error_code& error) {
+        const auto self = weak.lock();
+        if (error || !self || self->attempt_ != attempt || self->state_ == State::kStopped) return;
+        (self.get()->*step)();
+      });
+}
+
+}  // namespace hoplite::directory

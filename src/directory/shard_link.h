@@ -1,0 +1,79 @@
+// ShardLink: a node's conversation with one shard, across sessions.
+//
+//   closed --Open--> greeting --Welcome--> open --ended--> closed, again after a short pause
+//
+// Decides: when to try again, when the shard is silent for too long, whether the node's copies are
+// still to be believed. Is told: what the shard says. On Welcome it repeats the node's inventory
+// before anything else. Must never send an event outside an open session, or run a hook after Stop.
+// On the node's loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "base/time.h"
+#include "directory/directory_client.h"
+#include "directory/shard_port.h"
+#include "wire/directory_session.h"
+
+namespace hoplite::directory {
+
+struct LinkTimes {
+  Duration first_pause = std::chrono::milliseconds(20);  // before another try; doubles
+  Duration longest_pause = std::chrono::milliseconds(500);
+  Duration welcome = std::chrono::seconds(1);  // a Hello unanswered for so long is given up
+  // A name in use may be that of a node whose death isn't noticed yet; for so long it is asked for
+  // again.
+  Duration name_in_use = std::chrono::seconds(3);
+};
+
+class ShardLink : public std::enable_shared_from_this<ShardLink> {
+ public:
+  // hooks must outlive the link's last use, which Stop ends. hello.highest_incarnation is kept
+  // up to date here.
+  ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello,
+            const DirectoryClient::Hooks& hooks, LinkTimes times);
+
+  void Start();
+  void Send(planner::NodeEvent event);  // dropped while no session is open
+  void Stop();
+  bool open() const { return state_ == State::kOpen; }
+
+ private:
+  enum class State { kClosed, kGreeting, kOpen, kStopped };
+
+  void Open();
+  void OnMessage(wire::ShardMessage message);
+  void OnWelcome(const wire::Welcome& welcome);
+  void CheckOwnStanding(const wire::Welcome& welcome);
+  void SendInventory();
+  void OnEnded(const wire::Ended& ended);
+  bool MayRetry(const wire::Ended& ended);
+  void Leave();  // the session, if any; tells on_session
+  void Beat();
+  void After(Duration delay, void (ShardLink::*step)());
+  void GiveUpGreeting();
+
+  ShardPort& port_;
+  wire::Hello hello_;
+  const DirectoryClient::Hooks& hooks_;
+  const LinkTimes times_;
+
+  State state_ = State::kClosed;
+  std::unique_ptr<Connection> connection_;
+  std::uint64_t attempt_ = 0;  // messages of an earlier attempt are ignored
+  asio::steady_timer timer_;
+  Duration pause_;
+  std::optional<wire::Welcome> welcome_;  // of the current or the last session
+  std::uint64_t heartbeat_ = 0;
+  Time last_ack_;  // of a heartbeat; when the session opened before the first
+  std::optional<Time> name_refused_since_;
+};
+
+}  // namespace hoplite::directory

@@ -1,0 +1,44 @@
+// ShardPort: how a node reaches one shard. The seam between ShardLink, which knows what to say, and
+// what carries it: gRPC, or a call in the same process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "planner/directory_state.h"
+#include "wire/directory_session.h"
+
+namespace hoplite::directory {
+
+using StatusView = std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>;
+
+// One attempt at a session. Used on the node's loop.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  virtual void Send(wire::NodeMessage message) = 0;
+  virtual void Close() = 0;  // nothing is sent or received afterwards
+};
+
+class ShardPort {
+ public:
+  virtual ~ShardPort() = default;
+  // Says hello; `receive` runs on the node's loop with each message of the shard. The last has
+  // `ended`, also when the shard can't be reached.
+  virtual std::unique_ptr<Connection> Open(wire::Hello hello,
+                                           std::function<void(wire::ShardMessage)> receive) = 0;
+  // `done` runs on the node's loop; it may stay away after the timeout.
+  virtual void Find(const ObjectId& object, Duration timeout,
+                    std::function<void(Result<planner::ObjectView>)> done) = 0;
+  virtual void Status(Duration timeout, std::function<void(Result<StatusView>)> done) = 0;
+  // Returns when no thread works for this port any longer. Connections were closed before.
+  virtual void Stop() = 0;
+};
+
+}  // namespace hoplite::directory

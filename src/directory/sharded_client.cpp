@@ -1,0 +1,87 @@
+#include "directory/sharded_client.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace hoplite::directory {
+
+ShardedClient::ShardedClient(asio::io_context& loop, std::vector<std::unique_ptr<ShardPort>> ports,
+                             Options options)
+    : loop_(loop),
+      options_(std::move(options)),
+      ports_(std::move(ports)),
+      questions_(std::make_shared<std::map<std::uint64_t, Question>>()) {}
+
+ShardedClient::~ShardedClient() { Stop(); }
+
+void ShardedClient::Start(planner::NodeInfo self, Hooks hooks) {
+  hooks_ = std::move(hooks);
+  for (std::size_t shard = 0; shard < ports_.size(); ++shard) {
+    wire::Hello hello;
+    hello.node = self;
+    hello.cluster = options_.cluster;
+    hello.cluster_id = options_.cluster_id;
+    hello.shard_index = shard;
+    hello.shard_count = ports_.size();
+    links_.push_back(std::make_shared<ShardLink>(loop_, *ports_[shard], std::move(hello), hooks_,
+                                                 options_.times));
+  }
+  for (const auto& link : links_) link->Start();
+}
+
+void ShardedClient::Send(planner::NodeEvent event) {
+  if (links_.empty()) return;
+  if (const ObjectId* object = planner::ObjectOf(event)) {
+    links_.at(ShardOf(*object, links_.size()))->Send(std::move(event));
+    return;
+  }
+  for (const auto& link : links_) link->Send(event);
+}
+
+bool ShardedClient::connected(std::size_t shard) const {
+  return shard < links_.size() && links_[shard]->open();
+}
+
+void ShardedClient::Find(const ObjectId& object, Duration timeout,
+                         std::function<void(Result<planner::ObjectView>)> done) {
+  const std::size_t shard = ShardOf(object, ports_.size());
+  ports_[shard]->Find(object, timeout, Ask(shard, timeout, std::move(done)));
+}
+
+void ShardedClient::Status(std::size_t shard, Duration timeout,
+                           std::function<void(Result<StatusView>)> done) {
+  ports_.at(shard)->Status(timeout, Ask(shard, timeout, std::move(done)));
+}
+
+template <typename T>
+std::function<void(Result<T>)> ShardedClient::Ask(std::size_t shard, Duration timeout,
+                                                  std::function<void(Result<T>)> done) {
+  const std::uint64_t number = ++next_question_;
+  const std::weak_ptr questions = questions_;
+  auto answer = [questions, number, done = std::move(done)](Result<T> result) {
+    const auto open = questions.lock();
+    if (open && open->erase(number) > 0) done(std::move(result));
+  };
+  Question question{asio::steady_timer(loop_, timeout),
+                    [answer](Error error) { answer(std::unexpected(std::move(error))); }};
+  question.timer.async_wait([answer, shard](const asio::error_code& error) {
+    if (error) return;
+    answer(std::unexpected(Error(ErrorCode::kTimeout,
+                                 fmt::format("directory shard {} did not answer in time", shard))));
+  });
+  questions_->emplace(number, std::move(question));
+  return answer;
+}
+
+void ShardedClient::Stop() {
+  if (std::exchange(stopped_, true)) return;
+  for (const auto& link : links_) link->Stop();
+  for (const auto& port : ports_) port->Stop();
+  while (!questions_->empty()) {
+    const auto fail = questions_->begin()->second.fail;
+    fail(Error(ErrorCode::kCancelled, "the directory client was stopped"));
+  }
+}
+
+}  // namespace hoplite::directory

@@ -1,0 +1,66 @@
+// ShardedClient: the DirectoryClient over any number of shards, whatever carries the messages.
+//
+// Decides: which shard an object belongs to. Everything else is ShardLink's and ShardPort's. On the
+// node's loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "directory/directory_client.h"
+#include "directory/shard_link.h"
+#include "directory/shard_port.h"
+
+namespace hoplite::directory {
+
+class ShardedClient final : public DirectoryClient {
+ public:
+  struct Options {
+    std::string cluster;
+    std::uint64_t cluster_id = 0;
+    LinkTimes times;
+  };
+  ShardedClient(asio::io_context& loop, std::vector<std::unique_ptr<ShardPort>> ports,
+                Options options);
+  ~ShardedClient() override;
+
+  void Start(planner::NodeInfo self, Hooks hooks) override;
+  void Send(planner::NodeEvent event) override;
+  std::size_t shard_count() const override { return ports_.size(); }
+  bool connected(std::size_t shard) const override;
+  void Find(const ObjectId& object, Duration timeout,
+            std::function<void(Result<planner::ObjectView>)> done) override;
+  void Status(std::size_t shard, Duration timeout,
+              std::function<void(Result<StatusView>)> done) override;
+  void Stop() override;
+
+ private:
+  // A question under way: answered once, by the shard, the timeout or Stop, whichever is first.
+  struct Question {
+    asio::steady_timer timer;
+    std::function<void(Error)> fail;
+  };
+  template <typename T>
+  std::function<void(Result<T>)> Ask(std::size_t shard, Duration timeout,
+                                     std::function<void(Result<T>)> done);
+
+  asio::io_context& loop_;
+  const Options options_;
+  std::vector<std::unique_ptr<ShardPort>> ports_;
+  Hooks hooks_;
+  std::vector<std::shared_ptr<ShardLink>> links_;
+  // Shared with answers that may come late.
+  std::shared_ptr<std::map<std::uint64_t, Question>> questions_;
+  std::uint64_t next_question_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace hoplite::directory
