@@ -37,10 +37,9 @@ class SigpipeGuard {
   }
   ~SigpipeGuard() {
     const int error = errno;
-    if (error == EPIPE && !was_pending_) {
-      const timespec now{};
-      sigtimedwait(&pipe_, nullptr, &now);
-    }
+    // Whatever the call answered: it may have moved some bytes before the peer's end raised it.
+    const timespec now{};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &now);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = error;
   }

@@ -1,0 +1,209 @@
+// What TCP adds to the contract of transports: several loops, host names, time limits, rates.
+#include "net/tcp_transport.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <asio/executor_work_guard.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "testing/run_task.h"
+
+namespace hoplite::net {
+namespace {
+
+using namespace std::chrono_literals;
+using hoplite::test::Running;
+using hoplite::test::RunTask;
+using hoplite::test::RunUntil;
+using ::testing::HasSubstr;
+
+using Bytes = std::vector<std::byte>;
+
+// A loop with a thread of its own.
+struct Threaded {
+  ~Threaded() {
+    loop.stop();
+    thread.join();
+  }
+  asio::io_context loop{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{loop.get_executor()};
+  std::thread thread{[this] { loop.run(); }};
+};
+
+TEST(TcpTransport, AcceptedStreamsGoToTheLoopsInTurns) {
+  Threaded one;
+  Threaded two;
+  asio::io_context loop(1);
+  std::atomic<int> on_one = 0;
+  std::atomic<int> on_two = 0;
+  std::atomic<int> misplaced = 0;
+  TcpTransport transport({&one.loop, &two.loop});
+  const auto listener = *transport.Listen("127.0.0.1:0", [&](const StreamPtr& stream) {
+    ++(&stream->loop() == &one.loop ? on_one : on_two);
+    if (!stream->loop().get_executor().running_in_this_thread()) ++misplaced;
+  });
+  for (int i = 0; i < 10; ++i) {
+    const auto stream = RunTask(loop, transport.Connect(listener->address(), 10s));
+    ASSERT_TRUE(stream);
+    EXPECT_EQ(&(*stream)->loop(), &loop) << "dialled streams belong to the caller's loop";
+  }
+  EXPECT_TRUE(RunUntil(loop, [&] { return on_one == 5 && on_two == 5; }));
+  EXPECT_EQ(misplaced, 0);
+}
+
+TEST(TcpTransport, HostNamesAreResolved) {
+  asio::io_context loop(1);
+  TcpTransport transport({&loop});
+  const auto listener = transport.Listen("localhost:0", [](const StreamPtr&) {});
+  ASSERT_TRUE(listener) << listener.error().ToString();
+  const std::string address = (*listener)->address();
+  const std::string port = address.substr(address.rfind(':'));
+  EXPECT_TRUE(RunTask(loop, transport.Connect("localhost" + port, 10s)));
+}
+
+TEST(TcpTransport, BadAddressesAreNamed) {
+  asio::io_context loop(1);
+  TcpTransport transport({&loop});
+  const auto connected = RunTask(loop, transport.Connect("nonsense", 1s));
+  ASSERT_FALSE(connected);
+  EXPECT_THAT(connected.error().message, HasSubstr("'nonsense' is no address"));
+  EXPECT_FALSE(transport.Listen("127.0.0.1", [](const StreamPtr&) {}));
+  const auto first = transport.Listen("127.0.0.1:0", [](const StreamPtr&) {});
+  ASSERT_TRUE(first);
+  const auto second = transport.Listen((*first)->address(), [](const StreamPtr&) {});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(second.error().message, HasSubstr((*first)->address()));
+}
+
+// A listener of the kernel whose queue is full: it answers nobody.
+class FullListener {
+ public:
+  FullListener() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(socket_, reinterpret_cast<sockaddr*>(&address), size);
+    ::listen(socket_, 0);
+    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    for (int& waiting : queue_) {
+      waiting = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+      ::connect(waiting, reinterpret_cast<sockaddr*>(&address), size);
+    }
+  }
+  ~FullListener() {
+    for (const int waiting : queue_) ::close(waiting);
+    ::close(socket_);
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  const int socket_;
+  int port_ = 0;
+  std::array<int, 4> queue_{};
+};
+
+TEST(TcpTransport, ConnectEndsAtItsTimeout) {
+  asio::io_context loop(1);
+  TcpTransport transport({&loop});
+  const FullListener full;
+  const auto late = RunTask(loop, transport.Connect(full.address(), 50ms));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(late.error().message, HasSubstr(full.address()));
+  EXPECT_THAT(late.error().message, HasSubstr("timed out"));
+}
+
+// Descriptors run out for a while: connections that came meanwhile are accepted afterwards.
+TEST(TcpTransport, ListenerSurvivesRunningOutOfDescriptors) {
+  asio::io_context loop(1);
+  TcpTransport transport({&loop});
+  int accepted = 0;
+  const auto listener =
+      *transport.Listen("127.0.0.1:0", [&accepted](const StreamPtr&) { ++accepted; });
+  ASSERT_TRUE(RunTask(loop, transport.Connect(listener->address(), 10s)));
+  ASSERT_TRUE(RunUntil(loop, [&] { return accepted == 1; }));
+
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  // One descriptor is left: the connecting side takes it.
+  const int free = ::dup(0);
+  ::close(free);
+  const rlimit tight{static_cast<rlim_t>(free) + 1, limit.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &tight);
+  Running<Result<StreamPtr>> connecting(loop, transport.Connect(listener->address(), 10s));
+  loop.restart();
+  loop.run_for(30ms);
+  EXPECT_EQ(accepted, 1);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_TRUE(connecting.Finish());
+  EXPECT_TRUE(RunUntil(loop, [&] { return accepted == 2; }));
+}
+
+struct RateTest : ::testing::TestWithParam<bool> {};
+
+// Not faster than the limit; how much slower is the machine's business.
+TEST_P(RateTest, StreamsTogetherKeepToTheLimit) {
+  constexpr std::uint64_t kRate = 20'000'000;
+  constexpr std::size_t kEach = 1_MiB;
+  TcpOptions options;
+  (GetParam() ? options.send_limit : options.receive_limit) = std::make_shared<RateLimiter>(kRate);
+  asio::io_context loop(1);
+  TcpTransport transport({&loop}, options);
+  std::vector<StreamPtr> accepted;
+  const auto listener =
+      *transport.Listen("127.0.0.1:0", [&](StreamPtr stream) { accepted.push_back(stream); });
+  std::vector<StreamPtr> dialled;
+  for (int i = 0; i < 2; ++i) {
+    dialled.push_back(*RunTask(loop, transport.Connect(listener->address(), 10s)));
+  }
+  ASSERT_TRUE(RunUntil(loop, [&] { return accepted.size() == 2; }));
+  const Bytes sent(kEach);
+  Bytes first(kEach);
+  Bytes second(kEach);
+  const Time start = std::chrono::steady_clock::now();
+  Running<Result<void>> a(loop, dialled[0]->Send(sent, Payload{}));
+  Running<Result<void>> b(loop, dialled[1]->Send(sent, Payload{}));
+  Running<Result<void>> c(loop, accepted[0]->Receive(first));
+  Running<Result<void>> d(loop, accepted[1]->Receive(second));
+  EXPECT_TRUE(a.Finish() && b.Finish() && c.Finish() && d.Finish());
+  const double seconds = ToSeconds(std::chrono::steady_clock::now() - start);
+  EXPECT_GE(seconds, 0.95 * (2.0 * kEach - 64_KiB) / kRate);
+}
+
+TEST_P(RateTest, CloseDoesNotWaitForTheLimit) {
+  TcpOptions options;
+  (GetParam() ? options.send_limit : options.receive_limit) = std::make_shared<RateLimiter>(100);
+  asio::io_context loop(1);
+  TcpTransport transport({&loop}, options);
+  StreamPtr far;
+  const auto listener = *transport.Listen("127.0.0.1:0", [&](StreamPtr stream) { far = stream; });
+  const auto near = *RunTask(loop, transport.Connect(listener->address(), 10s));
+  ASSERT_TRUE(RunUntil(loop, [&] { return far != nullptr; }));
+  const Bytes sent(64_KiB);  // at this rate ten minutes
+  Bytes got(sent.size());
+  Running<Result<void>> sending(loop, near->Send(sent, Payload{}));
+  Running<Result<void>> receiving(loop, far->Receive(got));
+  loop.restart();
+  loop.run_for(20ms);
+  near->Close();
+  far->Close();
+  sending.Finish();
+  EXPECT_FALSE(receiving.Finish());
+}
+
+INSTANTIATE_TEST_SUITE_P(Direction, RateTest, ::testing::Values(true, false),
+                         [](const auto& info) { return info.param ? "Send" : "Receive"; });
+
+}  // namespace
+}  // namespace hoplite::net
