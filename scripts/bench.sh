@@ -28,5 +28,5 @@ fi
 
 say "building"
 cmake --preset release >/dev/null
-cmake --build --preset release >/dev/null
+cmake --build --preset release --target benchmarks >/dev/null
 exec python3 bench/cluster/compare.py "$@"
