@@ -179,6 +179,7 @@ class Bare {
     std::barrier start(static_cast<std::ptrdiff_t>(threads + 1));
     std::barrier stop(static_cast<std::ptrdiff_t>(threads + 1));
     std::vector<std::jthread> pool;
+    pool.reserve(threads);
     for (std::size_t i = 0; i < threads; ++i)
       pool.emplace_back([&, from = size * i / threads, to = size * (i + 1) / threads] {
         start.arrive_and_wait();
