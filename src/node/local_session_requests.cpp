@@ -1,0 +1,303 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "node/local_convert.h"
+#include "node/local_session.h"
+
+namespace hoplite::node {
+namespace {
+
+// What one client may have under way or pinned at a time: far above honest use.
+constexpr std::size_t kMaxPerClient = 65536;
+constexpr std::uint64_t kLongestTimeoutUs = std::uint64_t{86400} * 365 * 1000000;
+
+Error Invalid(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
+
+// The object that a request names; requests about drafts and readers, and Status, name none.
+const std::string* ObjectBytes(const local::Request& request) {
+  switch (request.body_case()) {
+    case local::Request::kPut:
+      return &request.put().object();
+    case local::Request::kCreate:
+      return &request.create().object();
+    case local::Request::kGet:
+      return &request.get().object();
+    case local::Request::kOpen:
+      return &request.open().object();
+    case local::Request::kDeleteObject:
+      return &request.delete_object().object();
+    case local::Request::kInfo:
+      return &request.info().object();
+    case local::Request::kSubscribe:
+      return &request.subscribe().object();
+    default:
+      return nullptr;
+  }
+}
+
+Result<ObjectId> ParseObject(const local::Request& request) {
+  const std::string* bytes = ObjectBytes(request);
+  if (bytes == nullptr) return ObjectId();
+  TRY_ASSIGN(const ObjectId object, ObjectId::FromBytes(*bytes));
+  if (object == ObjectId()) return std::unexpected(Invalid("the all-zero id names no object"));
+  return object;
+}
+
+Result<void> CheckMetadata(const std::string& metadata) {
+  if (metadata.size() <= wire::kMaxMetadataBytes) return {};
+  return std::unexpected(Invalid(fmt::format("metadata of {} bytes; at most {} are allowed",
+                                             metadata.size(), wire::kMaxMetadataBytes)));
+}
+
+Error WhyVoid(const store::Copy& copy) {
+  const std::string object = "object " + copy.object().ToShortString();
+  switch (copy.void_reason()) {
+    case store::VoidReason::kDeleted:
+      return {ErrorCode::kDeleted, object + " was deleted"};
+    case store::VoidReason::kLost:
+      return {ErrorCode::kPeerLost, object + ": the nodes that held it were lost"};
+    default:
+      return {ErrorCode::kRecalled, object + ": the version that was read was replaced"};
+  }
+}
+
+std::uint64_t PrefixOf(const store::Copy& copy) {
+  return copy.layout().contiguous_prefix(copy.marks());
+}
+
+void FillView(const store::Copy& copy, local::View& view) {
+  view.set_offset(copy.segment_offset());
+  view.set_size(copy.layout().size_bytes);
+  view.set_metadata(copy.metadata());
+  view.set_prefix(PrefixOf(copy));
+}
+
+Error Gone() { return {ErrorCode::kCancelled, "the client is gone"}; }
+
+// Wakes a call when its copy changes.
+class CopyWatch final : public store::CopyListener {
+ public:
+  CopyWatch(store::CopyPtr copy, Call& call) : copy_(std::move(copy)), call_(call) {
+    copy_->AddListener(this);
+  }
+  ~CopyWatch() override { copy_->RemoveListener(this); }
+  void OnCopyChanged() noexcept override { call_.changed.Notify(); }
+
+ private:
+  const store::CopyPtr copy_;
+  Call& call_;
+};
+
+net::Task<Result<std::uint64_t>> AwaitPrefix(store::CopyPtr copy, std::uint64_t wanted,
+                                             CallPtr call) {
+  const std::uint64_t size = copy->layout().size_bytes;
+  if (wanted > size) {
+    co_return std::unexpected(
+        Invalid(fmt::format("{} bytes are asked of an object of {}", wanted, size)));
+  }
+  const CopyWatch watch(copy, *call);
+  for (;;) {
+    if (copy->state() == store::CopyState::kVoid) co_return std::unexpected(WhyVoid(*copy));
+    const std::uint64_t prefix = PrefixOf(*copy);
+    const bool final = copy->state() == store::CopyState::kFinal;
+    if (wanted == size ? final : prefix >= wanted) co_return prefix;
+    if (call->cancelled) {
+      co_return std::unexpected(Error(ErrorCode::kCancelled, "the wait was cancelled"));
+    }
+    if (!co_await call->changed.Wait(call->deadline)) {
+      co_return std::unexpected(
+          Error(ErrorCode::kTimeout, fmt::format("object {}: {} of {} bytes arrived in time",
+                                                 copy->object().ToShortString(), prefix, size)));
+    }
+  }
+}
+
+}  // namespace
+
+Result<void> LocalSession::StartRequest(local::Request request) {
+  const Id id = request.id();
+  if (id == 0 || calls_.contains(id) || entries_.contains(id)) {
+    return std::unexpected(
+        Error(ErrorCode::kProtocol, fmt::format("request id {} is 0 or in use", id)));
+  }
+  const auto call = std::make_shared<Call>(operations_.loop());
+  if (const std::uint64_t us = request.timeout_us(); us != 0 && us < kLongestTimeoutUs) {
+    call->deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+  }
+  const Result<ObjectId> object = ParseObject(request);
+  calls_.emplace(id, call);
+  asio::co_spawn(operations_.loop(), Run(shared_from_this(), std::move(request), object, call),
+                 asio::detached);
+  return {};
+}
+
+net::Task<void> LocalSession::Run(Self self, local::Request request, Result<ObjectId> object,
+                                  CallPtr call) {
+  local::Answer answer;
+  answer.set_id(request.id());
+  Result<void> handled;
+  if (!object) {
+    handled = std::unexpected(object.error());
+  } else if (calls_.size() + entries_.size() > kMaxPerClient) {
+    handled = std::unexpected(
+        Error(ErrorCode::kResourceExhausted, "this client has too many requests and pins"));
+  } else {
+    handled = co_await Handle(request, *object, call, answer);
+  }
+  self->calls_.erase(request.id());
+  if (self->ended_) co_return;
+  if (!handled) FillError(handled.error(), *answer.mutable_error());
+  channel_->Send(answer, answer.has_draft_ready() ? WritableDescriptor() : -1);
+}
+
+LocalSession::Handled LocalSession::Handle(const local::Request& request, ObjectId object,
+                                           CallPtr call, local::Answer& answer) {
+  switch (request.body_case()) {
+    case local::Request::kPut:
+      answer.mutable_done();
+      return Put(request.put(), object, std::move(call));
+    case local::Request::kCreate:
+      return Create(request, object, std::move(call), answer);
+    case local::Request::kSeal:
+      answer.mutable_done();
+      return Seal(request.seal(), std::move(call));
+    case local::Request::kGet:
+      return Get(request.id(), object, std::move(call), answer);
+    case local::Request::kOpen:
+      return Open(request.id(), object, std::move(call), answer);
+    case local::Request::kAwait:
+      return Await(request.await(), std::move(call), answer);
+    case local::Request::kDeleteObject:
+      answer.mutable_done();
+      return operations_.Delete(object, std::move(call));
+    case local::Request::kInfo:
+      return Info(object, std::move(call), answer);
+    case local::Request::kSubscribe:
+      answer.mutable_done();
+      return Subscribe(request.id(), object);
+    default:
+      return Status(std::move(call), answer);
+  }
+}
+
+LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object, CallPtr call) {
+  CO_TRY(CheckMetadata(body.metadata()));
+  const std::string& bytes = body.contents();
+  CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
+                co_await operations_.Create(object, bytes.size(), body.metadata(), call));
+  if (!bytes.empty()) std::memcpy(draft->copy()->bytes().data(), bytes.data(), bytes.size());
+  CO_TRY(draft->Advance(bytes.size()));
+  co_return co_await draft->Seal(call);
+}
+
+LocalSession::Handled LocalSession::Create(const local::Request& request, ObjectId object,
+                                           CallPtr call, local::Answer& answer) {
+  const local::Create& body = request.create();
+  CO_TRY(CheckMetadata(body.metadata()));
+  if (peer_ && !peer_->same_user()) {
+    co_return std::unexpected(
+        Invalid("only processes of the node's user may write into its memory"));
+  }
+  CO_TRY_ASSIGN(std::shared_ptr<Draft> draft,
+                co_await operations_.Create(object, body.size(), body.metadata(), call));
+  if (ended_) co_return std::unexpected(Gone());
+  answer.mutable_draft_ready()->set_offset(draft->copy()->segment_offset());
+  entries_.emplace(request.id(), DraftEntry{.draft = std::move(draft)});
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) {
+  const auto* entry = Find<DraftEntry>(body.draft());
+  if (entry == nullptr) co_return std::unexpected(Invalid("this draft was sealed or aborted"));
+  const std::shared_ptr<Draft> draft = entry->draft;
+  CO_TRY(co_await draft->Seal(std::move(call)));
+  entries_.erase(body.draft());
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Get(Id id, ObjectId object, CallPtr call,
+                                        local::Answer& answer) {
+  CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Get(object, std::move(call)));
+  if (ended_) co_return std::unexpected(Gone());
+  FillView(*copy, *answer.mutable_view());
+  entries_.emplace(id, std::move(copy));
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Open(Id id, ObjectId object, CallPtr call,
+                                         local::Answer& answer) {
+  CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Open(object, call));
+  if (ended_) co_return std::unexpected(Gone());
+  call->deadline = kNever;  // it was for the opening; the fetch goes on until the reader's release
+  FillView(*copy, *answer.mutable_view());
+  entries_.emplace(id, ReaderEntry{.copy = std::move(copy), .fetch = std::move(call)});
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Await(const local::Await& body, CallPtr call,
+                                          local::Answer& answer) {
+  auto* reader = Find<ReaderEntry>(body.reader());
+  if (reader == nullptr) co_return std::unexpected(Invalid("this reader was closed"));
+  if (std::exchange(reader->awaited, true)) {
+    co_return std::unexpected(Invalid("this reader is waiting already"));
+  }
+  const store::CopyPtr copy = reader->copy;
+  Result<std::uint64_t> prefix = co_await AwaitPrefix(copy, body.prefix(), std::move(call));
+  if (auto* still = Find<ReaderEntry>(body.reader())) still->awaited = false;
+  CO_TRY(prefix);
+  answer.mutable_growth()->set_prefix(*prefix);
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Info(ObjectId object, CallPtr call, local::Answer& answer) {
+  CO_TRY_ASSIGN(const planner::ObjectView view, co_await operations_.Info(object, std::move(call)));
+  FillObject(view, *answer.mutable_info());
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Status(CallPtr call, local::Answer& answer) {
+  CO_TRY_ASSIGN(const auto views, co_await operations_.Status(std::move(call)));
+  auto& status = *answer.mutable_status();
+  for (const auto& node : views.first) {
+    auto& added = *status.add_nodes();
+    FillNode(node, added);
+    if (node.node.name != operations_.name()) continue;
+    added.set_memory_bytes(operations_.store().usage().capacity_bytes);
+    added.set_used_bytes(operations_.store().usage().used_bytes);
+  }
+  for (const auto& object : views.second) FillObject(object, *status.add_objects());
+  if (status.ByteSizeLong() + 64 > wire::kMaxLocalAnswer) {
+    answer.clear_status();
+    co_return std::unexpected(
+        Error(ErrorCode::kResourceExhausted, "the status is too large for one answer"));
+  }
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Subscribe(Id id, ObjectId object) {
+  const std::weak_ptr<LocalChannel> channel = channel_;
+  std::function<void(const planner::Location&)> tell = [channel,
+                                                        id](const planner::Location& location) {
+    const auto open = channel.lock();
+    if (!open) return;
+    local::Answer news;
+    news.set_id(id);
+    FillLocation(location, *news.mutable_location());
+    open->Send(news);
+  };
+  entries_.emplace(id, SubscriptionEntry{operations_.Subscribe(object, std::move(tell))});
+  co_return Result<void>();
+}
+
+int LocalSession::WritableDescriptor() {
+  if (!shares_segment_ || std::exchange(writable_given_, true)) return -1;
+  return operations_.store().segment().descriptor();
+}
+
+}  // namespace hoplite::node

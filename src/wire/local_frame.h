@@ -1,0 +1,50 @@
+// Framing of the local protocol (proto/hoplite/v1/local.proto): a 32-bit little-endian length, then
+// a message. Limits that both ends hold each other to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <google/protobuf/message_lite.h>
+
+#include <hoplite/result.h>
+
+#include "base/units.h"
+
+namespace hoplite::wire {
+
+inline constexpr std::uint32_t kLocalProtocolVersion = 1;
+inline constexpr std::size_t kMaxMetadataBytes = 4_KiB;
+// Puts up to this size travel inside their message.
+inline constexpr std::size_t kMaxMessagePut = 64_KiB;
+inline constexpr std::size_t kMaxLocalRequest = 128_KiB;
+// Large for the sake of Status of a cluster with many objects.
+inline constexpr std::size_t kMaxLocalAnswer = 16_MiB;
+
+void AppendLocalFrame(const google::protobuf::MessageLite& message, std::string& out);
+
+// Cuts a stream of bytes into messages. Its memory grows with the bytes that really arrived, never
+// by a length that was only announced. One thread.
+class LocalFrames {
+ public:
+  explicit LocalFrames(std::size_t max_message_bytes) : max_message_bytes_(max_message_bytes) {}
+
+  // Room for bytes that arrive, then how many did.
+  std::span<char> Space();
+  void Received(std::size_t bytes) { end_ += bytes; }
+  // The next whole message, valid until Space is called; none: more bytes are needed.
+  //   protocol  a length above the limit; the stream is useless from here on
+  Result<std::optional<std::string_view>> Next();
+
+ private:
+  const std::size_t max_message_bytes_;
+  std::string buffer_;
+  std::size_t begin_ = 0;  // [begin_, end_) is not consumed yet
+  std::size_t end_ = 0;
+};
+
+}  // namespace hoplite::wire
