@@ -36,7 +36,7 @@ class HOPLITE_EXPORT Buffer {
   const std::string& metadata() const;
 
  private:
-  friend class BufferAccess;
+  friend class ClientAccess;
   struct Pin;
   explicit Buffer(std::shared_ptr<const Pin> pin);
   std::shared_ptr<const Pin> pin_;

@@ -38,7 +38,7 @@ class HOPLITE_EXPORT Draft {
   void Abort();
 
  private:
-  friend class ClientAccess;
+  friend class Client;
   class Impl;
   explicit Draft(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -35,7 +35,8 @@ class HOPLITE_EXPORT Future {
   void Cancel();
 
  private:
-  friend class FutureAccess;
+  friend class Client;
+  friend class ClientAccess;
   struct State;
   explicit Future(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;

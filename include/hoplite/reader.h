@@ -36,7 +36,7 @@ class HOPLITE_EXPORT Reader {
                                              std::chrono::milliseconds timeout = kForever);
 
  private:
-  friend class ClientAccess;
+  friend class Client;
   class Impl;
   explicit Reader(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -38,7 +38,7 @@ class HOPLITE_EXPORT Subscription {
   Result<LocationChange> Next(std::chrono::milliseconds timeout = kForever);
 
  private:
-  friend class ClientAccess;
+  friend class Client;
   class Impl;
   explicit Subscription(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -74,18 +74,20 @@ Result<void> LocalEndpoint::Listen(const std::string& path) {
   }
   path_ = path;
   ::lstat(path.c_str(), &bound_);
+  listening_ = std::make_shared<int>();
   Accept();
   return {};
 }
 
 void LocalEndpoint::Accept() {
-  acceptor_.async_accept([this](asio::error_code error, Protocol::socket socket) {
-    if (error == asio::error::operation_aborted) return;
+  const std::weak_ptr<void> listening = listening_;
+  acceptor_.async_accept([this, listening](asio::error_code error, Protocol::socket socket) {
+    if (listening.expired()) return;
     if (error) {
       log::Warn("local socket {}: accept: {}", path_, error.message());
       retry_.expires_after(kAcceptRetry);
-      retry_.async_wait([this](asio::error_code stopped) {
-        if (!stopped) Accept();
+      retry_.async_wait([this, listening](asio::error_code) {
+        if (!listening.expired()) Accept();
       });
       return;
     }
@@ -109,9 +111,10 @@ Result<void> LocalEndpoint::Adopt(int socket, LocalSession::Kind kind) {
 }
 
 void LocalEndpoint::Stop() {
+  listening_.reset();
   asio::error_code ignored;
   acceptor_.close(ignored);
-  retry_.cancel(ignored);
+  retry_.cancel();
   const auto sessions = std::exchange(sessions_, {});
   for (const auto& session : sessions) session->Stop();
   RemoveSocket();

@@ -47,6 +47,8 @@ class LocalEndpoint {
   Operations& operations_;
   asio::local::stream_protocol::acceptor acceptor_;
   asio::steady_timer retry_;
+  // Handlers may be queued when Stop runs; without this they do nothing.
+  std::shared_ptr<void> listening_;
   std::string path_;
   struct stat bound_{};  // what path_ was when it was made
   std::unordered_set<std::shared_ptr<LocalSession>> sessions_;

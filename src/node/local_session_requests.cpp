@@ -75,6 +75,7 @@ void FillView(const store::Copy& copy, local::View& view) {
   view.set_offset(copy.segment_offset());
   view.set_size(copy.layout().size_bytes);
   view.set_metadata(copy.metadata());
+  view.set_final(copy.state() == store::CopyState::kFinal);
   view.set_prefix(PrefixOf(copy));
 }
 

@@ -1,0 +1,174 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <hoplite/client.h>
+
+#include "base/try.h"
+#include "client/client_access.h"
+#include "client/convert.h"
+#include "client/copy_forward.h"
+#include "client/draft_impl.h"
+#include "client/future_state.h"
+#include "client/reader_impl.h"
+#include "client/subscription_impl.h"
+
+namespace hoplite {
+namespace {
+
+using client::DeadlineAfter;
+using client::local::Answer;
+using client::local::Request;
+
+std::string Bytes(const ObjectId& id) { return std::string(id.view()); }
+
+std::chrono::milliseconds Left(Time deadline) {
+  if (deadline == kNever) return kForever;
+  return std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+}
+
+Result<void> PutThroughDraft(Client& client, const ObjectId& id, std::span<const std::byte> bytes,
+                             const PutOptions& options) {
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY_ASSIGN(
+      Draft draft,
+      client.Create(id, bytes.size(), {.metadata = options.metadata, .timeout = options.timeout}));
+  Result<void> advanced;
+  client::CopyForward(draft.data(), bytes, [&](std::uint64_t prefix) {
+    advanced = draft.Advance(prefix);
+    return advanced.has_value();
+  });
+  TRY(advanced);
+  return draft.Seal(Left(deadline));
+}
+
+}  // namespace
+
+Result<ObjectId> Client::Put(std::string_view bytes, const PutOptions& options) {
+  return Put(std::as_bytes(std::span(bytes)), options);
+}
+
+Result<ObjectId> Client::Put(std::span<const std::byte> bytes, const PutOptions& options) {
+  const ObjectId id = options.id == ObjectId() ? ObjectId::Random() : options.id;
+  if (bytes.size() > wire::kMaxMessagePut) {
+    TRY(PutThroughDraft(*this, id, bytes, options));
+    return id;
+  }
+  Request request;
+  request.mutable_put()->set_object(Bytes(id));
+  request.mutable_put()->set_metadata(options.metadata);
+  request.mutable_put()->set_contents(bytes.data(), bytes.size());
+  TRY(state_->connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  return id;
+}
+
+Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
+                             const CreateOptions& options) {
+  const auto& connection = state_->connection;
+  const std::uint64_t made_by = connection->NextId();
+  Request request;
+  request.set_id(made_by);
+  request.mutable_create()->set_object(Bytes(id));
+  request.mutable_create()->set_size(size_bytes);
+  request.mutable_create()->set_metadata(options.metadata);
+  TRY_ASSIGN(const Answer answer,
+             connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  auto range = connection->writable().Range(answer.draft_ready().offset(), size_bytes);
+  if (!range) {
+    connection->Release(made_by);
+    return std::unexpected(range.error());
+  }
+  return Draft(std::make_unique<Draft::Impl>(connection, made_by, id, *range));
+}
+
+Result<Buffer> Client::Get(const ObjectId& id, const GetOptions& options) {
+  return GetAsync(id, options).Wait();
+}
+
+Future<Buffer> Client::GetAsync(const ObjectId& id, const GetOptions& options) {
+  const Time deadline = DeadlineAfter(options.timeout);
+  Request request;
+  request.mutable_get()->set_object(Bytes(id));
+  auto pending = state_->connection->Begin(std::move(request), deadline);
+  return Future<Buffer>(std::make_shared<Future<Buffer>::State>(state_->connection,
+                                                                std::move(pending), id, deadline));
+}
+
+std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
+                                            const GetOptions& options) {
+  std::vector<Future<Buffer>> asked;
+  asked.reserve(ids.size());
+  for (const ObjectId& id : ids) asked.push_back(GetAsync(id, options));
+  std::vector<Result<Buffer>> answers;
+  answers.reserve(ids.size());
+  for (const Future<Buffer>& future : asked) answers.push_back(future.Wait());
+  return answers;
+}
+
+Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> into,
+                                      const GetOptions& options) {
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY_ASSIGN(const Reader reader, Open(id, options));
+  if (into.size() < reader.size()) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 fmt::format("object {} has {} bytes, the memory for it {}",
+                                             id.ToShortString(), reader.size(), into.size())));
+  }
+  TRY(reader.impl_->CopyInto(into, deadline));
+  return reader.size();
+}
+
+Result<Reader> Client::Open(const ObjectId& id, const GetOptions& options) {
+  const auto& connection = state_->connection;
+  const std::uint64_t made_by = connection->NextId();
+  Request request;
+  request.set_id(made_by);
+  request.mutable_open()->set_object(Bytes(id));
+  TRY_ASSIGN(const Answer answer,
+             connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  const auto& view = answer.view();
+  const auto range = connection->readable().Range(view.offset(), view.size());
+  if (!range) {
+    connection->Release(made_by);
+    return std::unexpected(range.error());
+  }
+  return Reader(std::make_unique<Reader::Impl>(connection, made_by, id, *range, view));
+}
+
+Result<void> Client::Delete(const ObjectId& id, const GetOptions& options) {
+  Request request;
+  request.mutable_delete_object()->set_object(Bytes(id));
+  TRY(state_->connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  return {};
+}
+
+Result<ObjectInfo> Client::Info(const ObjectId& id, const GetOptions& options) {
+  Request request;
+  request.mutable_info()->set_object(Bytes(id));
+  TRY_ASSIGN(const Answer answer,
+             state_->connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  return client::ToObjectInfo(answer.info());
+}
+
+Result<Subscription> Client::Subscribe(const ObjectId& id) {
+  const auto& connection = state_->connection;
+  const std::uint64_t made_by = connection->NextId();
+  auto queue = std::make_shared<LocationQueue>();
+  connection->AddSink(made_by, queue);  // before the first change can come
+  auto impl = std::make_unique<Subscription::Impl>(connection, made_by, std::move(queue));
+  Request request;
+  request.set_id(made_by);
+  request.mutable_subscribe()->set_object(Bytes(id));
+  TRY(connection->Call(std::move(request), kNever));
+  return Subscription(std::move(impl));
+}
+
+Result<ClusterStatus> Client::Status(const GetOptions& options) {
+  Request request;
+  request.mutable_status();
+  TRY_ASSIGN(const Answer answer,
+             state_->connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  return client::ToClusterStatus(answer.status());
+}
+
+}  // namespace hoplite

@@ -1,0 +1,113 @@
+// Connection: the client's end of the local protocol. There is one implementation of the client,
+// and it always speaks this protocol, also inside the node's own process (through a socketpair,
+// with the node's mapping instead of one of its own): one code path, one set of tests.
+//
+// A thread of its own reads answers and settles what waits for them. Decides: nothing. Must never:
+// leave a request unsettled when the connection has ended, or a pin behind whose answer came after
+// its requester had given up. Thread-safe; the destructor runs on any thread but the reader, which
+// therefore never owns a Connection.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "client/pending.h"
+#include "client/segment_map.h"
+#include "hoplite/v1/local.pb.h"
+#include "wire/local_frame.h"
+
+namespace hoplite::client {
+
+using PendingPtr = std::shared_ptr<Pending>;
+
+// Hears what the node says unasked about one draft or subscription. On the reader's thread.
+class NewsSink {
+ public:
+  virtual ~NewsSink() = default;
+  virtual void OnNews(const local::Answer& news) = 0;
+  // Nothing will follow.
+  virtual void OnEnd(const Error& why) = 0;
+};
+
+class Connection {
+ public:
+  // Takes the connected socket. `in_process`: the node's own mapping; empty for a worker process,
+  // which gets descriptors.
+  static Result<std::shared_ptr<Connection>> Attach(int socket, SegmentMap in_process,
+                                                    Time deadline);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  std::uint64_t NextId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+  // Sends a request that is answered; gives it an id unless it has one, and the deadline.
+  PendingPtr Begin(local::Request request, Time deadline);
+  // Begin, and wait. An error in the answer is the result's error.
+  Result<local::Answer> Call(local::Request request, Time deadline);
+  // Waits for what was begun with this deadline. A node that is silent for a while after the
+  // deadline is not waited for.
+  Result<local::Answer> Finish(const PendingPtr& pending, Time deadline);
+  // Nobody wants the answer any more; what it made, or will make, is released.
+  void Drop(const PendingPtr& pending);
+  // Settles it with `why`, unless it is already.
+  void GiveUp(Pending& pending, Error why);
+  // Sends a request that is not answered.
+  void Tell(const local::Request& request);
+  void Release(std::uint64_t made_by);
+
+  void AddSink(std::uint64_t id, std::weak_ptr<NewsSink> sink);
+  void RemoveSink(std::uint64_t id);
+
+  // Cancels what waits and refuses new requests; pins stay.
+  void Close();
+
+  const SegmentMap& readable() const { return readable_; }
+  const SegmentMap& writable() const { return writable_.mapped() ? writable_ : readable_; }
+
+ private:
+  Connection(int socket, SegmentMap in_process);
+  Result<void> Greet(bool in_process, Time deadline);
+  Result<void> Send(const local::Request& request);
+  Result<void> SendFrame();
+
+  // On the reader's thread.
+  void Read();
+  Result<void> ReadSome();
+  Result<void> TakeDescriptors(msghdr& head);
+  Result<void> TakeDescriptor(int descriptor);
+  Result<void> HandleMessages();
+  Result<void> Handle(local::Answer answer);
+  void HandleNews(const local::Answer& news);
+  void End(const Error& why);
+
+  const int socket_;
+  const pid_t process_;  // a forked child must leave the parent's connection alone
+  std::atomic<std::uint64_t> next_id_{1};
+  SegmentMap readable_;
+  SegmentMap writable_;  // set before the answer to the first Create is
+  wire::LocalFrames frames_{wire::kMaxLocalAnswer};
+
+  std::mutex send_mutex_;
+  std::string frame_;  // under send_mutex_
+
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, PendingPtr> pending_;
+  std::unordered_map<std::uint64_t, std::weak_ptr<NewsSink>> sinks_;
+  std::optional<Error> ended_;  // why nothing can be asked any more
+
+  std::thread reader_;
+};
+
+}  // namespace hoplite::client

@@ -1,0 +1,136 @@
+// What a Connection does on its reader's thread.
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/try.h"
+#include "client/connection.h"
+
+namespace hoplite::client {
+namespace {
+
+constexpr std::size_t kMaxDescriptors = 4;
+
+Result<local::Answer> OutcomeOf(local::Answer answer) {
+  if (!answer.has_error()) return answer;
+  const auto code = static_cast<ErrorCode>(answer.error().code());
+  const bool known = code >= ErrorCode::kInvalidArgument && code <= ErrorCode::kInternal;
+  return std::unexpected(Error(known ? code : ErrorCode::kInternal, answer.error().message()));
+}
+
+}  // namespace
+
+void Connection::Read() {
+  for (;;) {
+    if (const Result<void> read = ReadSome(); !read) return End(read.error());
+  }
+}
+
+Result<void> Connection::ReadSome() {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
+  const auto space = frames_.Space();
+  iovec piece{.iov_base = space.data(), .iov_len = space.size()};
+  msghdr head{};
+  head.msg_iov = &piece;
+  head.msg_iovlen = 1;
+  head.msg_control = control.data();
+  head.msg_controllen = control.size();
+  const ssize_t got = ::recvmsg(socket_, &head, MSG_CMSG_CLOEXEC);
+  if (got < 0 && errno == EINTR) return {};
+  if (got < 0) return std::unexpected(Error(ErrorCode::kUnavailable, strerror(errno)));
+  if (got == 0) return std::unexpected(Error(ErrorCode::kUnavailable, "the node closed it"));
+  TRY(TakeDescriptors(head));
+  frames_.Received(static_cast<std::size_t>(got));
+  return HandleMessages();
+}
+
+Result<void> Connection::TakeDescriptors(msghdr& head) {
+  for (cmsghdr* item = CMSG_FIRSTHDR(&head); item != nullptr; item = CMSG_NXTHDR(&head, item)) {
+    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
+    std::array<int, kMaxDescriptors> descriptors{};
+    const std::size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    std::memcpy(descriptors.data(), CMSG_DATA(item), count * sizeof(int));
+    for (std::size_t i = 0; i < count; ++i) TRY(TakeDescriptor(descriptors[i]));
+  }
+  return {};
+}
+
+Result<void> Connection::TakeDescriptor(int descriptor) {
+  if (!readable_.mapped()) {
+    TRY_ASSIGN(readable_, SegmentMap::Map(descriptor, SegmentMap::Access::kRead));
+  } else if (!writable_.mapped()) {
+    TRY_ASSIGN(writable_, SegmentMap::Map(descriptor, SegmentMap::Access::kWrite));
+  } else {
+    ::close(descriptor);
+  }
+  return {};
+}
+
+Result<void> Connection::HandleMessages() {
+  for (;;) {
+    TRY_ASSIGN(const auto message, frames_.Next());
+    if (!message) return {};
+    local::Answer answer;
+    if (!answer.ParseFromArray(message->data(), static_cast<int>(message->size()))) {
+      return std::unexpected(
+          Error(ErrorCode::kProtocol, "the node sent a message that is no Answer"));
+    }
+    TRY(Handle(std::move(answer)));
+  }
+}
+
+Result<void> Connection::Handle(local::Answer answer) {
+  if (answer.has_location() || answer.has_draft_failed()) {
+    HandleNews(answer);
+    return {};
+  }
+  const std::uint64_t id = answer.id();
+  Result<local::Answer> outcome = OutcomeOf(std::move(answer));
+  if (id == 0)
+    return std::unexpected(outcome ? Error(ErrorCode::kProtocol, "an answer to nothing")
+                                   : outcome.error());
+  PendingPtr pending;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = pending_.find(id);
+    if (at == pending_.end()) return {};
+    pending = std::move(at->second);
+    pending_.erase(at);
+  }
+  const bool made_something = outcome.has_value();
+  // The requester gave up before: nobody else can release what the late answer made.
+  if (!pending->Settle(std::move(outcome)) && made_something) Release(id);
+  return {};
+}
+
+void Connection::HandleNews(const local::Answer& news) {
+  std::shared_ptr<NewsSink> sink;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = sinks_.find(news.id()); at != sinks_.end()) sink = at->second.lock();
+  }
+  if (sink) sink->OnNews(news);
+}
+
+void Connection::End(const Error& why) {
+  std::unordered_map<std::uint64_t, PendingPtr> waiting;
+  std::unordered_map<std::uint64_t, std::weak_ptr<NewsSink>> sinks;
+  const Error lost(why.code, "the connection to the node has ended: " + why.message);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) ended_ = lost;
+    waiting.swap(pending_);
+    sinks.swap(sinks_);
+  }
+  ::shutdown(socket_, SHUT_RDWR);  // the node must see it, when we end because of what it sent
+  for (const auto& [id, pending] : waiting) pending->Settle(std::unexpected(lost));
+  for (const auto& [id, sink] : sinks) {
+    if (const auto alive = sink.lock()) alive->OnEnd(lost);
+  }
+}
+
+}  // namespace hoplite::client

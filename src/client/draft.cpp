@@ -1,0 +1,99 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <hoplite/draft.h>
+
+#include "base/try.h"
+#include "client/draft_impl.h"
+
+namespace hoplite {
+
+void DraftFailure::OnNews(const client::local::Answer& news) {
+  const auto& error = news.draft_failed();
+  OnEnd(Error(static_cast<ErrorCode>(error.code()), error.message()));
+}
+
+void DraftFailure::OnEnd(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = why;
+}
+
+std::optional<Error> DraftFailure::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+Draft::Impl::Impl(std::shared_ptr<client::Connection> connection, std::uint64_t made_by,
+                  const ObjectId& id, std::span<std::byte> bytes)
+    : connection_(std::move(connection)),
+      made_by_(made_by),
+      id_(id),
+      bytes_(bytes),
+      failure_(std::make_shared<DraftFailure>()) {
+  connection_->AddSink(made_by_, failure_);
+}
+
+Draft::Impl::~Impl() {
+  Abort();
+  connection_->RemoveSink(made_by_);
+}
+
+Result<void> Draft::Impl::CheckOpen() const {
+  if (open_) return {};
+  return std::unexpected(
+      Error(ErrorCode::kInvalidArgument,
+            "the draft of object " + id_.ToShortString() + " was sealed or aborted before"));
+}
+
+Result<void> Draft::Impl::Advance(std::uint64_t prefix) {
+  TRY(CheckOpen());
+  if (prefix < prefix_ || prefix > bytes_.size()) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 fmt::format("object {}: advance to {}, but {} of {} are written",
+                                             id_.ToShortString(), prefix, prefix_, bytes_.size())));
+  }
+  if (const auto error = failure_->error()) return std::unexpected(*error);
+  if (prefix == prefix_) return {};
+  prefix_ = prefix;
+  client::local::Request request;
+  request.mutable_advance()->set_draft(made_by_);
+  request.mutable_advance()->set_prefix(prefix);
+  connection_->Tell(request);
+  return {};
+}
+
+Result<void> Draft::Impl::Seal(Time deadline) {
+  TRY(CheckOpen());
+  const Result<void> sealed = SealAtNode(deadline);
+  if (!sealed) Abort();
+  open_ = false;
+  return sealed;
+}
+
+Result<void> Draft::Impl::SealAtNode(Time deadline) {
+  TRY(Advance(bytes_.size()));
+  client::local::Request request;
+  request.mutable_seal()->set_draft(made_by_);
+  TRY(connection_->Call(std::move(request), deadline));
+  return {};
+}
+
+void Draft::Impl::Abort() {
+  if (std::exchange(open_, false)) connection_->Release(made_by_);
+}
+
+Draft::Draft(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Draft::Draft(Draft&&) noexcept = default;
+Draft& Draft::operator=(Draft&&) noexcept = default;
+Draft::~Draft() = default;
+
+const ObjectId& Draft::id() const { return impl_->id(); }
+std::span<std::byte> Draft::data() const { return impl_->bytes(); }
+Result<void> Draft::Advance(std::uint64_t prefix_bytes) { return impl_->Advance(prefix_bytes); }
+Result<void> Draft::Seal(std::chrono::milliseconds timeout) {
+  return impl_->Seal(client::DeadlineAfter(timeout));
+}
+void Draft::Abort() { impl_->Abort(); }
+
+}  // namespace hoplite

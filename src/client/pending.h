@@ -1,0 +1,55 @@
+// Pending: a request whose answer is still to come, and how threads wait for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <hoplite/future.h>
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "hoplite/v1/local.pb.h"
+
+namespace hoplite::client {
+
+namespace local = ::hoplite::v1::local;
+
+class Waker;
+
+// Settled once: by the node's answer, or by the requester who gives up. Thread-safe.
+class Pending {
+ public:
+  explicit Pending(std::uint64_t id) : id_(id) {}
+
+  std::uint64_t id() const { return id_; }
+  // False if it was settled before.
+  bool Settle(Result<local::Answer> outcome);
+  bool settled() const;
+  // Only when settled; never changes again.
+  const Result<local::Answer>& outcome() const { return *outcome_; }
+
+ private:
+  friend std::optional<std::size_t> WaitForAny(std::span<Pending* const>, Time);
+  // True if it is settled already: then the waker is not kept.
+  bool AddWaker(Waker* waker);
+  void RemoveWaker(Waker* waker);
+
+  const std::uint64_t id_;
+  mutable std::mutex mutex_;
+  std::optional<Result<local::Answer>> outcome_;
+  std::vector<Waker*> wakers_;
+};
+
+// Sleeps until one is settled: the lowest index that is; none at the deadline.
+std::optional<std::size_t> WaitForAny(std::span<Pending* const> pendings, Time deadline);
+bool WaitFor(Pending& pending, Time deadline);
+
+// kForever becomes kNever; what is negative is over now.
+Time DeadlineAfter(std::chrono::milliseconds timeout);
+
+}  // namespace hoplite::client

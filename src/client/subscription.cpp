@@ -1,0 +1,66 @@
+#include <utility>
+
+#include <hoplite/subscription.h>
+
+#include "client/subscription_impl.h"
+
+namespace hoplite {
+namespace {
+
+constexpr std::size_t kMaxUnfetched = 4096;
+
+}  // namespace
+
+void LocationQueue::OnNews(const client::local::Answer& news) {
+  const auto& location = news.location();
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  if (changes_.size() == kMaxUnfetched) {
+    ended_ = Error(ErrorCode::kResourceExhausted, "too many changes of locations were not fetched");
+  } else {
+    changes_.push_back({.kind = static_cast<LocationKind>(location.kind()),
+                        .node = location.node(),
+                        .version = location.version()});
+  }
+  changed_.notify_one();
+}
+
+void LocationQueue::OnEnd(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  if (!ended_) ended_ = why;
+  changed_.notify_all();
+}
+
+Result<LocationChange> LocationQueue::Next(Time deadline) {
+  std::unique_lock lock(mutex_);
+  const auto something = [this] { return !changes_.empty() || ended_; };
+  if (deadline == kNever) {
+    changed_.wait(lock, something);
+  } else if (!changed_.wait_until(lock, deadline, something)) {
+    return std::unexpected(Error(ErrorCode::kTimeout, "no location has changed"));
+  }
+  if (changes_.empty()) return std::unexpected(*ended_);
+  LocationChange change = std::move(changes_.front());
+  changes_.pop_front();
+  return change;
+}
+
+Subscription::Impl::Impl(std::shared_ptr<client::Connection> connection, std::uint64_t made_by,
+                         std::shared_ptr<LocationQueue> queue)
+    : connection_(std::move(connection)), made_by_(made_by), queue_(std::move(queue)) {}
+
+Subscription::Impl::~Impl() {
+  connection_->RemoveSink(made_by_);
+  connection_->Release(made_by_);
+}
+
+Subscription::Subscription(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Subscription::Subscription(Subscription&&) noexcept = default;
+Subscription& Subscription::operator=(Subscription&&) noexcept = default;
+Subscription::~Subscription() = default;
+
+Result<LocationChange> Subscription::Next(std::chrono::milliseconds timeout) {
+  return impl_->Next(client::DeadlineAfter(timeout));
+}
+
+}  // namespace hoplite

@@ -1,0 +1,43 @@
+// The changes that the node told and the user has not fetched yet.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <hoplite/subscription.h>
+
+#include "client/connection.h"
+
+namespace hoplite {
+
+class LocationQueue final : public client::NewsSink {
+ public:
+  void OnNews(const client::local::Answer& news) override;
+  void OnEnd(const Error& why) override;
+  // What came before an end is still given.
+  Result<LocationChange> Next(Time deadline);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<LocationChange> changes_;
+  std::optional<Error> ended_;
+};
+
+class Subscription::Impl {
+ public:
+  Impl(std::shared_ptr<client::Connection> connection, std::uint64_t made_by,
+       std::shared_ptr<LocationQueue> queue);
+  ~Impl();
+  Result<LocationChange> Next(Time deadline) { return queue_->Next(deadline); }
+
+ private:
+  const std::shared_ptr<client::Connection> connection_;
+  const std::uint64_t made_by_;
+  const std::shared_ptr<LocationQueue> queue_;
+};
+
+}  // namespace hoplite
