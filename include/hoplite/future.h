@@ -15,6 +15,9 @@ namespace hoplite {
 // As a timeout: wait until the answer is there, however long that takes.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
+template <typename T>
+class FutureState;
+
 // The answer to one request. Destroying it before the answer came cancels the request. All calls
 // may come from any thread; a waiting thread sleeps.
 template <typename T>
@@ -37,9 +40,8 @@ class HOPLITE_EXPORT Future {
  private:
   friend class Client;
   friend class ClientAccess;
-  struct State;
-  explicit Future(std::shared_ptr<State> state);
-  std::shared_ptr<State> state_;
+  explicit Future(std::shared_ptr<FutureState<T>> state);
+  std::shared_ptr<FutureState<T>> state_;
 };
 
 extern template class Future<Buffer>;

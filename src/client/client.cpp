@@ -90,8 +90,8 @@ Future<Buffer> Client::GetAsync(const ObjectId& id, const GetOptions& options) {
   Request request;
   request.mutable_get()->set_object(Bytes(id));
   auto pending = state_->connection->Begin(std::move(request), deadline);
-  return Future<Buffer>(std::make_shared<Future<Buffer>::State>(state_->connection,
-                                                                std::move(pending), id, deadline));
+  return Future<Buffer>(
+      std::make_shared<FutureState<Buffer>>(state_->connection, std::move(pending), id, deadline));
 }
 
 std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,

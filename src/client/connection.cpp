@@ -88,7 +88,7 @@ Result<local::Answer> Connection::Call(local::Request request, Time deadline) {
   return Finish(Begin(std::move(request), deadline), deadline);
 }
 
-Result<local::Answer> Connection::Finish(const PendingPtr& pending, Time deadline) {
+const Result<local::Answer>& Connection::Finish(const PendingPtr& pending, Time deadline) {
   if (!WaitFor(*pending, Later(deadline))) {
     GiveUp(*pending, Error(ErrorCode::kTimeout, "the node did not answer in time"));
   }

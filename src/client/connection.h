@@ -58,7 +58,7 @@ class Connection {
   Result<local::Answer> Call(local::Request request, Time deadline);
   // Waits for what was begun with this deadline. A node that is silent for a while after the
   // deadline is not waited for.
-  Result<local::Answer> Finish(const PendingPtr& pending, Time deadline);
+  const Result<local::Answer>& Finish(const PendingPtr& pending, Time deadline);
   // Nobody wants the answer any more; what it made, or will make, is released.
   void Drop(const PendingPtr& pending);
   // Settles it with `why`, unless it is already.

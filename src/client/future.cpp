@@ -8,39 +8,46 @@
 
 namespace hoplite {
 
-Future<Buffer>::State::State(std::shared_ptr<client::Connection> connection_in,
-                             client::PendingPtr pending_in, const ObjectId& object_in,
-                             Time deadline_in)
-    : connection(std::move(connection_in)),
-      pending(std::move(pending_in)),
-      object(object_in),
-      deadline(deadline_in) {}
+FutureState<Buffer>::FutureState(std::shared_ptr<client::Connection> connection,
+                                 client::PendingPtr pending, const ObjectId& object, Time deadline)
+    : connection_(std::move(connection)),
+      pending_(std::move(pending)),
+      object_(object),
+      deadline_(deadline) {}
 
-Future<Buffer>::State::~State() {
-  if (!result) connection->Drop(pending);
+FutureState<Buffer>::~FutureState() {
+  if (!result_) connection_->Drop(pending_);
 }
 
-Result<Buffer> Future<Buffer>::State::Wait(Time until) {
-  if (until < deadline && !client::WaitFor(*pending, until)) {
+Result<Buffer> FutureState<Buffer>::Wait(Time until) {
+  if (until < deadline_ && !client::WaitFor(*pending_, until)) {
     return std::unexpected(
-        Error(ErrorCode::kTimeout, "object " + object.ToShortString() + " is not there yet"));
+        Error(ErrorCode::kTimeout, "object " + object_.ToShortString() + " is not there yet"));
   }
-  (void)connection->Finish(pending, deadline);
+  (void)connection_->Finish(pending_, deadline_);
   return Convert();
 }
 
-Result<Buffer> Future<Buffer>::State::Convert() {
-  const std::lock_guard lock(mutex);
-  if (!result) {
-    const Result<client::local::Answer>& answer = pending->outcome();
-    result = answer ? ClientAccess::MakeBuffer(connection, object, pending->id(), *answer)
-                    : std::unexpected(answer.error());
+Result<Buffer> FutureState<Buffer>::Convert() {
+  const std::lock_guard lock(mutex_);
+  if (!result_) {
+    const Result<client::local::Answer>& answer = pending_->outcome();
+    if (answer) {
+      result_ = ClientAccess::MakeBuffer(connection_, object_, pending_->id(), *answer);
+    } else {
+      result_ = std::unexpected(answer.error());
+    }
   }
-  return *result;
+  return *result_;
+}
+
+void FutureState<Buffer>::Cancel() {
+  connection_->GiveUp(*pending_, Error(ErrorCode::kCancelled, "object " + object_.ToShortString() +
+                                                                  ": the caller cancelled"));
 }
 
 template <typename T>
-Future<T>::Future(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Future<T>::Future(std::shared_ptr<FutureState<T>> state) : state_(std::move(state)) {}
 template <typename T>
 Future<T>::~Future() = default;
 template <typename T>
@@ -50,7 +57,7 @@ Future<T>& Future<T>::operator=(Future&&) noexcept = default;
 
 template <typename T>
 bool Future<T>::ready() const {
-  return state_->pending->settled();
+  return state_->pending().settled();
 }
 
 template <typename T>
@@ -60,15 +67,13 @@ Result<T> Future<T>::Wait(std::chrono::milliseconds timeout) const {
 
 template <typename T>
 void Future<T>::Cancel() {
-  state_->connection->GiveUp(
-      *state_->pending, Error(ErrorCode::kCancelled, "object " + state_->object.ToShortString() +
-                                                         ": the caller cancelled"));
+  state_->Cancel();
 }
 
 template class HOPLITE_EXPORT Future<Buffer>;
 
 client::Pending* ClientAccess::PendingOf(const Future<Buffer>& future) {
-  return future.state_->pending.get();
+  return &future.state_->pending();
 }
 
 Result<std::size_t> WaitAny(std::span<const Future<Buffer>> futures,

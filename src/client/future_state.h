@@ -12,20 +12,25 @@
 namespace hoplite {
 
 template <>
-struct Future<Buffer>::State {
-  State(std::shared_ptr<client::Connection> connection_in, client::PendingPtr pending_in,
-        const ObjectId& object_in, Time deadline_in);
-  ~State();
+class FutureState<Buffer> {
+ public:
+  FutureState(std::shared_ptr<client::Connection> connection, client::PendingPtr pending,
+              const ObjectId& object, Time deadline);
+  ~FutureState();  // nobody wants the answer any more, if nobody took it
   Result<Buffer> Wait(Time until);
+  void Cancel();
+  client::Pending& pending() { return *pending_; }
+
+ private:
   Result<Buffer> Convert();
 
-  const std::shared_ptr<client::Connection> connection;
-  const client::PendingPtr pending;
-  const ObjectId object;
-  const Time deadline;
-  std::mutex mutex;
+  const std::shared_ptr<client::Connection> connection_;
+  const client::PendingPtr pending_;
+  const ObjectId object_;
+  const Time deadline_;
+  std::mutex mutex_;
   // Made of the answer by the first who asks; under the mutex.
-  std::optional<Result<Buffer>> result;
+  std::optional<Result<Buffer>> result_;
 };
 
 }  // namespace hoplite
