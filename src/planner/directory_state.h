@@ -41,6 +41,8 @@ struct DirectoryOptions {
   Duration recovery_window = std::chrono::seconds(1);
   // A receiver that complained about a source is not sent there again for so long.
   Duration keep_apart = std::chrono::seconds(1);
+  // A receiver whose source makes no progress for so long is moved to a free complete one.
+  Duration starved_after = std::chrono::seconds(1);
   // Groups of stripes that a broadcast is planned in; 1 is the pipelined line.
   std::uint32_t groups = 1;
   // Cost model of the network until links were measured.

@@ -1,0 +1,52 @@
+#include "planner/broadcast_cost.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/time.h"
+
+namespace hoplite::planner {
+namespace {
+
+// Levels below the source until degree + degree² + … covers everybody.
+std::uint64_t Height(std::uint64_t degree, std::uint64_t receivers) {
+  if (degree <= 1) return receivers;
+  std::uint64_t height = 0;
+  std::uint64_t level = 1;
+  for (std::uint64_t covered = 0; covered < receivers; ++height) {
+    level *= degree;
+    covered += level;
+  }
+  return height;
+}
+
+double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
+
+double FirstBlock(const Layout& layout) {
+  return static_cast<double>(std::min<std::uint64_t>(layout.block_bytes, layout.size_bytes));
+}
+
+}  // namespace
+
+double HopSeconds(std::uint64_t degree, const Layout& layout, const LinkModel& link) {
+  return ToSeconds(link.latency + link.overhead) +
+         SendSeconds(static_cast<double>(degree) * FirstBlock(layout), link);
+}
+
+double TreeSeconds(std::uint64_t degree, std::uint64_t receivers, const Layout& layout,
+                   const LinkModel& link) {
+  const double rest = static_cast<double>(layout.size_bytes) - FirstBlock(layout);
+  return static_cast<double>(Height(degree, receivers)) * HopSeconds(degree, layout, link) +
+         SendSeconds(static_cast<double>(degree) * rest, link);
+}
+
+std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link) {
+  if (receivers <= 1) return 1;
+  const std::array<std::uint64_t, 6> candidates{1, 2, 4, 8, 16, receivers};
+  return *std::ranges::min_element(candidates, {}, [&](std::uint64_t degree) {
+    return std::pair(TreeSeconds(degree, receivers, layout, link), degree);
+  });
+}
+
+}  // namespace hoplite::planner

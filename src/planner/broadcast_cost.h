@@ -1,0 +1,23 @@
+// What a broadcast tree costs, and so how many receivers a holder should serve at once.
+#pragma once
+
+#include <cstdint>
+
+#include "base/layout.h"
+#include "planner/link_model.h"
+
+namespace hoplite::planner {
+
+// One hop of a pipeline whose sources serve `degree` receivers each: a message and a block.
+double HopSeconds(std::uint64_t degree, const Layout& layout, const LinkModel& link);
+
+// When the last of `receivers` has the object, if each holder serves `degree` others at once:
+//   height × hop(degree) + degree × (size − block) / bandwidth
+// Degree 1 is the pipelined line, degree = receivers the star.
+double TreeSeconds(std::uint64_t degree, std::uint64_t receivers, const Layout& layout,
+                   const LinkModel& link);
+
+// The degree of {1, 2, 4, 8, 16, receivers} with the least TreeSeconds; the smaller one of equals.
+std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link);
+
+}  // namespace hoplite::planner

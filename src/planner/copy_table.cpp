@@ -1,0 +1,204 @@
+#include "planner/copy_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+
+namespace hoplite::planner {
+
+std::vector<std::uint32_t> StripesOf(StripeMask mask) {
+  std::vector<std::uint32_t> stripes;
+  for (; mask != 0; mask &= mask - 1) {
+    stripes.push_back(static_cast<std::uint32_t>(std::countr_zero(mask)));
+  }
+  return stripes;
+}
+
+std::uint64_t Copy::progress() const {
+  return std::accumulate(marks.begin(), marks.end(), std::uint64_t{0});
+}
+
+Time Copy::lag() const {
+  return feeds.empty() ? Time{} : std::ranges::max(feeds, {}, &Feed::lag).lag;
+}
+
+const Copy* CopyTable::Find(NodeId node) const {
+  const auto entry = copies_.find(node);
+  return entry == copies_.end() ? nullptr : &entry->second;
+}
+
+const Copy& CopyTable::Add(NodeId node) {
+  auto [entry, fresh] = copies_.try_emplace(node);
+  if (!fresh) return entry->second;
+  Copy& copy = entry->second;
+  copy.marks = layout_.empty_marks();
+  copy.feeds.resize(layout_.stripe_count);
+  // Grants that were adopted before their source was known find it now.
+  for (auto waiting = unrooted_.lower_bound({node, GrantId{}});
+       waiting != unrooted_.end() && waiting->first == node; waiting = unrooted_.erase(waiting)) {
+    copy.serving.insert(waiting->second);
+    copy.used += static_cast<std::uint32_t>(std::popcount(grants_.at(waiting->second).stripes));
+  }
+  copy.limit = copy.used;
+  Index(node, copy);
+  return copy;
+}
+
+void CopyTable::Remove(NodeId node) {
+  const Copy copy = copies_.at(node);
+  for (const GrantId grant : copy.serving) Orphan(grant, grants_.at(grant));
+  for (const Feed& feed : copy.feeds) {
+    if (feed.grant) Close(feed.grant);
+  }
+  Unindex(node, copies_.at(node));
+  copies_.erase(node);
+}
+
+void CopyTable::Orphan(GrantId grant, const OpenGrant& lost_ref) {
+  const OpenGrant lost = lost_ref;
+  const Copy& source = copies_.at(lost.source);
+  const NodeId fallback = source.feeds[std::countr_zero(lost.stripes)].source;
+  Close(grant);
+  Edit(lost.receiver, [&](Copy& receiver) {
+    receiver.orphan = receiver.parked() != 0;
+    receiver.fallback = fallback;
+    if (!lost.adopted && receiver.orphan) receiver.superseded = grant;
+  });
+}
+
+void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit) {
+  grants_.emplace(grant, what);
+  if (copies_.contains(what.source)) {
+    Edit(what.source, [&](Copy& source) {
+      source.serving.insert(grant);
+      source.used += static_cast<std::uint32_t>(std::popcount(what.stripes));
+      source.limit = limit;
+    });
+  } else {
+    unrooted_.insert({what.source, grant});
+  }
+  Edit(what.receiver, [&](Copy& receiver) {
+    for (const std::uint32_t stripe : StripesOf(what.stripes)) {
+      Feed& feed = receiver.feeds[stripe];
+      feed = {grant, what.source, std::max(lag, feed.lag)};
+    }
+    receiver.fed |= what.stripes;
+    receiver.listed = true;
+    if (receiver.parked() == 0) {
+      receiver.orphan = false;
+      receiver.superseded = {};
+    }
+  });
+}
+
+void CopyTable::Close(GrantId grant) {
+  const auto entry = grants_.find(grant);
+  if (entry == grants_.end()) return;
+  const OpenGrant closed = entry->second;
+  grants_.erase(entry);
+  Edit(closed.receiver, [&](Copy& receiver) {
+    for (const std::uint32_t stripe : StripesOf(closed.stripes)) {
+      receiver.feeds[stripe].grant = {};
+      receiver.feeds[stripe].source = kNoNode;
+    }
+    receiver.fed &= ~closed.stripes;
+  });
+  if (unrooted_.erase({closed.source, grant}) > 0) return;
+  Edit(closed.source, [&](Copy& source) {
+    source.serving.erase(grant);
+    source.used -= static_cast<std::uint32_t>(std::popcount(closed.stripes));
+  });
+}
+
+void CopyTable::RaiseMarks(NodeId node, const StripeMarks& marks) {
+  const Copy* copy = Find(node);
+  if (copy == nullptr || !layout_.valid(marks)) return;
+  Edit(node, [&](Copy& raised) {
+    for (std::size_t s = 0; s < marks.size(); ++s) {
+      raised.marks[s] = std::max(raised.marks[s], marks[s]);
+    }
+  });
+}
+
+void CopyTable::RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask stripes) {
+  for (const std::uint32_t stripe : StripesOf(stripes)) {
+    NodeId at = source;
+    // Ends at the first that is known to have as much; no chain is longer than the table.
+    for (std::size_t step = 0; step < copies_.size(); ++step) {
+      const Copy* copy = Find(at);
+      if (copy == nullptr || copy->final() || copy->marks[stripe] >= sent[stripe]) break;
+      Edit(at, [&](Copy& raised) { raised.marks[stripe] = sent[stripe]; });
+      at = copy->feeds[stripe].source;
+    }
+  }
+}
+
+GrantId CopyTable::AdoptedBy(NodeId receiver) const {
+  for (const Feed& feed : copies_.at(receiver).feeds) {
+    if (feed.grant && grants_.at(feed.grant).adopted) return feed.grant;
+  }
+  return {};
+}
+
+bool CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) const {
+  for (const std::uint32_t stripe : StripesOf(stripes)) {
+    NodeId at = node;
+    for (std::size_t step = 0; step <= copies_.size(); ++step) {
+      if (at == on) return true;
+      const Copy* copy = Find(at);
+      // Who is final waits for nobody, even while its last stream is not yet closed in the books.
+      if (copy == nullptr || copy->final()) break;
+      at = copy->feeds[stripe].source;
+    }
+  }
+  return false;
+}
+
+bool CopyTable::KnowsUpstreamsBut(NodeId receiver) const {
+  const std::size_t own = copies_.at(receiver).superseded ? 1 : 0;
+  return unrooted_.empty() && superseded_count_ == own;
+}
+
+StripeMask CopyTable::Missing(const StripeMarks& marks, StripeMask among) const {
+  StripeMask missing = 0;
+  for (const std::uint32_t stripe : StripesOf(among)) {
+    if (!layout_.valid(marks) || marks[stripe] < layout_.stripe_block_count(stripe)) {
+      missing |= StripeMask{1} << stripe;
+    }
+  }
+  return missing != 0 ? missing : among;
+}
+
+SourceKey CopyTable::KeyOfSource(NodeId node, const Copy& copy) {
+  if (copy.final()) return {false, copy.used, Time{}, 0, node};
+  return {true, copy.used, copy.lag(), copy.order, node};
+}
+
+ParkedKey CopyTable::KeyOfParked(NodeId node, const Copy& copy) {
+  return {!copy.orphan, std::numeric_limits<std::uint64_t>::max() - copy.progress(), copy.order,
+          node};
+}
+
+void CopyTable::Index(NodeId node, const Copy& copy) {
+  if (copy.live && copy.listed && !copy.evicting) sources_.insert(KeyOfSource(node, copy));
+  if (copy.live && copy.parked() != 0) parked_.insert(KeyOfParked(node, copy));
+  const bool feeding = copy.live && copy.fed != 0 && !copy.final();
+  if (feeding) feeding_.insert({copy.progress(), node});
+  if (feeding && copy.starved) starved_.insert(node);
+  if (copy.final()) ++final_count_;
+  if (copy.final() && copy.live) ++live_final_count_;
+  if (copy.superseded) ++superseded_count_;
+}
+
+void CopyTable::Unindex(NodeId node, const Copy& copy) {
+  sources_.erase(KeyOfSource(node, copy));
+  parked_.erase(KeyOfParked(node, copy));
+  feeding_.erase({copy.progress(), node});
+  starved_.erase(node);
+  if (copy.final()) --final_count_;
+  if (copy.final() && copy.live) --live_final_count_;
+  if (copy.superseded) --superseded_count_;
+}
+
+}  // namespace hoplite::planner

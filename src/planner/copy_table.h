@@ -1,0 +1,167 @@
+// CopyTable: all copies of one version of one object, who feeds whom, and the ordered indexes that
+// make finding a receiver, a source or somebody behind cost O(log n).
+//
+// Decides nothing. Keeps copies, open grants and indexes in agreement, and units accounted for.
+// A value type, not thread-safe.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/ids.h"
+#include "base/layout.h"
+#include "base/time.h"
+
+namespace hoplite::planner {
+
+// What feeds one stripe of a copy; no grant: nothing does.
+struct Feed {
+  GrantId grant;
+  NodeId source = kNoNode;
+  Time lag{};  // when the first byte could arrive; kept after the feed ended, for a resume
+};
+
+struct Copy {
+  bool live = true;     // its node has a session and vouched for this copy in it
+  bool listed = false;  // a holder: others may be sent here. Partial: from its first grant on (R9)
+  bool complete = false;
+  bool producing = false;
+  bool primary = false;   // made by a Put, or the last complete copy: not to be evicted
+  bool evicting = false;  // asked to be dropped: gets no new receivers
+  bool orphan = false;    // lost its source: served before others, may exceed units by one receiver
+  bool starved = false;   // its source proves life but makes no progress
+  StripeMarks marks;      // at least so many blocks are valid
+  StripeMask wanted = 0;  // asked for with Want
+  StripeMask done = 0;
+  StripeMask fed = 0;  // stripes with an open grant
+  std::vector<Feed> feeds;
+  std::set<GrantId> serving;
+  std::uint32_t used = 0;     // units: stripes served through open grants
+  std::uint32_t limit = 0;    // units when the latest grant from here was made
+  std::uint64_t order = 0;    // of its request; 0: never asked for memory's content nor held any
+  NodeId fallback = kNoNode;  // the source of the source that it lost
+  GrantId superseded;         // may still run at the receiver although its source left the books
+
+  // Has, or will have without any source, every byte: may serve at any offset.
+  bool final() const { return complete || producing; }
+  StripeMask parked() const { return final() ? 0 : wanted & ~done & ~fed; }
+  std::uint64_t progress() const;
+  Time lag() const;
+};
+
+struct OpenGrant {
+  NodeId receiver = kNoNode;
+  NodeId source = kNoNode;
+  StripeMask stripes = 0;
+  bool adopted = false;  // given by a predecessor of this shard: its real id is not known
+};
+
+// Orders of the indexes. Ties always end at the node id.
+struct SourceKey {
+  bool partial = false;  // complete before partial (R6)
+  std::uint32_t used = 0;
+  Time lag{};
+  std::uint64_t order = 0;
+  NodeId node = kNoNode;
+  friend auto operator<=>(const SourceKey&, const SourceKey&) = default;
+};
+struct ParkedKey {
+  bool waits = false;        // orphans first
+  std::uint64_t behind = 0;  // then whoever has most: the others can be granted behind it
+  std::uint64_t order = 0;
+  NodeId node = kNoNode;
+  friend auto operator<=>(const ParkedKey&, const ParkedKey&) = default;
+};
+struct ProgressKey {
+  std::uint64_t progress = 0;
+  NodeId node = kNoNode;
+  friend auto operator<=>(const ProgressKey&, const ProgressKey&) = default;
+};
+
+class CopyTable {
+ public:
+  explicit CopyTable(const Layout& layout = {}) : layout_(layout) {}
+
+  const Layout& layout() const { return layout_; }
+  const std::map<NodeId, Copy>& copies() const { return copies_; }
+  const Copy* Find(NodeId node) const;
+  const std::map<GrantId, OpenGrant>& grants() const { return grants_; }
+
+  const Copy& Add(NodeId node);
+  // Every change of a copy goes through here; `change` may set anything but feeds, fed, serving and
+  // used, which belong to Open and Close.
+  template <typename Change>
+  void Edit(NodeId node, Change change) {
+    auto entry = copies_.find(node);
+    Unindex(entry->first, entry->second);
+    change(entry->second);
+    Index(entry->first, entry->second);
+  }
+  // Its receivers become orphans; its own feeds end.
+  void Remove(NodeId node);
+
+  void Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit);
+  void Close(GrantId grant);
+  // The grant of a predecessor that feeds this receiver, or none.
+  GrantId AdoptedBy(NodeId receiver) const;
+
+  // Watermarks never shrink. Marks of the wrong shape are ignored.
+  void RaiseMarks(NodeId node, const StripeMarks& marks);
+  // `source` sent these: it and those that it pulls from, one behind the other, have them too.
+  void RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask stripes);
+
+  // Whether `node` gets a stripe of `stripes`, directly or through others, from `on`.
+  bool DependsOn(NodeId node, NodeId on, StripeMask stripes) const;
+  // The stripes of `among` that marks don't fill; all of `among` if they fill each of them (then
+  // only the end of the stream is missing).
+  StripeMask Missing(const StripeMarks& marks, StripeMask among) const;
+
+  const std::set<SourceKey>& sources() const { return sources_; }
+  const std::set<ParkedKey>& parked() const { return parked_; }
+  const std::set<ProgressKey>& feeding() const { return feeding_; }
+  const std::set<NodeId>& starved() const { return starved_; }
+  static ParkedKey KeyOfParked(NodeId node, const Copy& copy);
+
+  std::size_t final_count() const { return final_count_; }
+  std::size_t live_final_count() const { return live_final_count_; }
+  // Every copy's upstream is known and a copy of this table. The receiver's own doesn't matter: it
+  // closes that before it opens the next.
+  bool KnowsUpstreamsBut(NodeId receiver) const;
+
+  std::string BrokenInvariant() const;
+  void AddTo(Digest& digest) const;
+
+ private:
+  void Index(NodeId node, const Copy& copy);
+  void Unindex(NodeId node, const Copy& copy);
+  static SourceKey KeyOfSource(NodeId node, const Copy& copy);
+  void Orphan(GrantId grant, const OpenGrant& lost);
+  std::string BrokenCopies() const;
+  std::string BrokenGrants() const;
+  std::string BrokenIndexes() const;
+  std::string Cycle(std::uint32_t stripe) const;
+
+  Layout layout_;
+  std::map<NodeId, Copy> copies_;
+  std::map<GrantId, OpenGrant> grants_;
+  std::set<std::pair<NodeId, GrantId>> unrooted_;  // adopted grants whose source isn't known
+
+  std::set<SourceKey> sources_;
+  std::set<ParkedKey> parked_;
+  std::set<ProgressKey> feeding_;
+  std::set<NodeId> starved_;
+  std::size_t final_count_ = 0;
+  std::size_t live_final_count_ = 0;
+  std::size_t superseded_count_ = 0;
+};
+
+// The stripes of a set, for range-for.
+std::vector<std::uint32_t> StripesOf(StripeMask mask);
+
+}  // namespace hoplite::planner

@@ -1,0 +1,128 @@
+// The structural invariants of a CopyTable (numbered in README.md), and its part of the
+// fingerprint.
+#include <bit>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "planner/copy_table.h"
+
+namespace hoplite::planner {
+
+std::string CopyTable::BrokenInvariant() const {
+  if (std::string broken = BrokenCopies(); !broken.empty()) return broken;
+  if (std::string broken = BrokenGrants(); !broken.empty()) return broken;
+  if (std::string broken = BrokenIndexes(); !broken.empty()) return broken;
+  for (std::uint32_t stripe = 0; stripe < layout_.stripe_count; ++stripe) {
+    if (std::string broken = Cycle(stripe); !broken.empty()) return broken;
+  }
+  return {};
+}
+
+std::string CopyTable::BrokenCopies() const {
+  for (const auto& [node, copy] : copies_) {
+    const std::string name = ToString(node);
+    std::uint32_t used = 0;
+    for (const GrantId grant : copy.serving) {
+      const auto open = grants_.find(grant);
+      if (open == grants_.end() || open->second.source != node) {
+        return fmt::format("S2: {} serves grant {} that isn't its own", name, ToString(grant));
+      }
+      used += static_cast<std::uint32_t>(std::popcount(open->second.stripes));
+    }
+    if (used != copy.used) {
+      return fmt::format("S2: {} has {} units in use, its grants need {}", name, copy.used, used);
+    }
+    if (copy.used > copy.limit + layout_.stripe_count) {
+      return fmt::format("P1: {} uses {} units, {} and one receiver more are its limit", name,
+                         copy.used, copy.limit);
+    }
+    if (!layout_.valid(copy.marks)) return fmt::format("P3: {} has marks beyond the end", name);
+    if ((copy.done & copy.parked()) != 0 || (copy.fed & copy.parked()) != 0) {
+      return fmt::format("S1: {} has a stripe parked that is done or granted", name);
+    }
+    if (copy.listed && copy.order == 0) {
+      return fmt::format("S5: {} is listed but never asked with memory reserved", name);
+    }
+  }
+  return {};
+}
+
+std::string CopyTable::BrokenGrants() const {
+  std::map<NodeId, StripeMask> fed;
+  for (const auto& [grant, open] : grants_) {
+    const Copy* receiver = Find(open.receiver);
+    const Copy* source = Find(open.source);
+    if (receiver == nullptr || !receiver->listed || open.stripes == 0) {
+      return fmt::format("S3: grant {} has no listed receiver", ToString(grant));
+    }
+    const bool known = source != nullptr ? source->serving.contains(grant)
+                                         : unrooted_.contains({open.source, grant});
+    if (!known) return fmt::format("S3: grant {} has no source", ToString(grant));
+    if ((fed[open.receiver] & open.stripes) != 0) {
+      return fmt::format("S1: {} has a stripe granted twice", ToString(open.receiver));
+    }
+    fed[open.receiver] |= open.stripes;
+    for (const std::uint32_t stripe : StripesOf(open.stripes)) {
+      const Feed& feed = receiver->feeds[stripe];
+      if (feed.grant != grant || feed.source != open.source) {
+        return fmt::format("S3: {} does not know grant {}", ToString(open.receiver),
+                           ToString(grant));
+      }
+    }
+  }
+  for (const auto& [node, copy] : copies_) {
+    if (copy.fed != fed[node]) {
+      return fmt::format("S1: {} counts stripes as granted that are not", ToString(node));
+    }
+  }
+  return {};
+}
+
+std::string CopyTable::BrokenIndexes() const {
+  CopyTable fresh(layout_);
+  for (const auto& [node, copy] : copies_) fresh.Index(node, copy);
+  const bool same =
+      fresh.sources_ == sources_ && fresh.parked_ == parked_ && fresh.feeding_ == feeding_ &&
+      fresh.starved_ == starved_ && fresh.final_count_ == final_count_ &&
+      fresh.live_final_count_ == live_final_count_ && fresh.superseded_count_ == superseded_count_;
+  return same ? std::string() : "S4: an index disagrees with the copies";
+}
+
+std::string CopyTable::Cycle(std::uint32_t stripe) const {
+  std::map<NodeId, NodeId> walk_of;  // the start of the walk that came by
+  for (const auto& [start, copy] : copies_) {
+    NodeId at = start;
+    for (const Copy* here = &copy; here != nullptr && !here->final(); here = Find(at)) {
+      const auto [seen, fresh] = walk_of.try_emplace(at, start);
+      if (!fresh && seen->second == start) {
+        return fmt::format("P2: {} pulls stripe {} from its descendant {}", ToString(at), stripe,
+                           ToString(here->feeds[stripe].source));
+      }
+      if (!fresh) break;
+      at = here->feeds[stripe].source;
+    }
+  }
+  return {};
+}
+
+void CopyTable::AddTo(Digest& digest) const {
+  digest.Add(layout_.size_bytes).Add(layout_.block_bytes).Add(layout_.run_bytes);
+  digest.Add(layout_.stripe_count);
+  for (const auto& [node, copy] : copies_) {
+    digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.producing);
+    digest.Add(copy.primary).Add(copy.evicting).Add(copy.orphan).Add(copy.starved);
+    for (const std::uint32_t mark : copy.marks) digest.Add(mark);
+    digest.Add(copy.wanted).Add(copy.done).Add(copy.limit).Add(copy.order);
+    for (const Feed& feed : copy.feeds) {
+      digest.Add(feed.grant).Add(Raw(feed.source)).Add(feed.lag);
+    }
+    digest.Add(Raw(copy.fallback)).Add(copy.superseded);
+  }
+  for (const auto& [grant, open] : grants_) {
+    digest.Add(grant).Add(Raw(open.receiver)).Add(Raw(open.source)).Add(open.stripes);
+    digest.Add(open.adopted);
+  }
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,164 @@
+// Versions: which Put counts, who hears of the object, and what travels inside the directory.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "planner/directory_internal.h"
+
+namespace hoplite::planner {
+namespace {
+
+// Empty, or what is wrong with a request, in words.
+std::string WrongWith(const Create& create, std::uint64_t metadata_limit) {
+  if (auto valid = create.layout.Validate(); !valid) return valid.error().message;
+  if (create.metadata.size() > metadata_limit) {
+    return fmt::format("metadata has {} bytes, {} is the limit", create.metadata.size(),
+                       metadata_limit);
+  }
+  if (create.inline_bytes != nullptr && create.inline_bytes->size() != create.layout.size_bytes) {
+    return fmt::format("{} bytes came with an object of {}", create.inline_bytes->size(),
+                       create.layout.size_bytes);
+  }
+  return {};
+}
+
+}  // namespace
+
+void DirectoryState::State::On(NodeId node, const Create& event) {
+  if (std::string wrong = WrongWith(event, options.metadata_limit_bytes); !wrong.empty()) {
+    return Refuse(event.object, node, ErrorCode::kInvalidArgument,
+                  fmt::format("object {}: {}", event.object.ToShortString(), wrong));
+  }
+  if (collecting) return Later(node, event);
+  ObjectRecord& record = Touch(event.object, node);
+  // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
+  const Copy* own = record.table.Find(node);
+  if (own != nullptr && !own->live) DropCopy(event.object, record, node);
+  std::erase_if(record.creates, [&](const PendingCreate& c) { return c.node == node; });
+  record.creates.push_back({node, event});
+}
+
+void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
+  while (!record.creates.empty()) {
+    const NodeId node = record.creates.front().node;
+    if (const auto until = tombstones.Until(id, now)) {
+      Refuse(id, node, ErrorCode::kDeleted,
+             fmt::format("object {} was deleted; its id is blocked for another {:.1f} s",
+                         id.ToShortString(), ToSeconds(*until - now)));
+    } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {
+      Refuse(id, node, ErrorCode::kAlreadyExists,
+             fmt::format("object {} already exists with {}", id.ToShortString(),
+                         FormatSize(record.table.layout().size_bytes)));
+    } else if (record.table.final_count() > 0) {
+      return;  // a suspended node may come back with it: wait for the end of its grace
+    } else {
+      const PendingCreate create = record.creates.front();
+      Accept(id, record, create);
+    }
+    record.creates.erase(record.creates.begin());
+  }
+}
+
+void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
+                                   const PendingCreate& create) {
+  const Create& request = create.request;
+  StartVersion(id, record, stamps.NextVersion(), request.layout, request.metadata);
+  const bool complete = request.inline_bytes != nullptr;
+  record.table.Add(create.node);
+  record.table.Edit(create.node, [&](Copy& copy) {
+    copy.listed = copy.primary = true;
+    copy.complete = complete;
+    copy.producing = !complete;
+    copy.order = ++requests;
+    if (complete) copy.marks = request.layout.full_marks();
+    if (complete) copy.done = request.layout.all_stripes();
+  });
+  Send(create.node, CreateAccepted{id, record.version});
+  KeepInline(record, request.inline_bytes);
+  if (record.inline_bytes != nullptr) Notify(id, record, kNoNode, LocationKind::kInline);
+  Notify(id, record, create.node, complete ? LocationKind::kComplete : LocationKind::kPartial);
+}
+
+void DirectoryState::State::StartVersion(const ObjectId& id, ObjectRecord& record, Version version,
+                                         const Layout& layout, const std::string& metadata) {
+  record.version = version;
+  record.metadata = metadata;
+  record.lost_holder.clear();
+  record.evictions.clear();
+  DropInline(record);
+  const bool mixes = options.twin == Twin::kMixesVersionsOnResume;
+  if (mixes && record.table.layout() == layout) return;
+  for (const auto& [node, copy] : record.table.copies()) {
+    if (copy.listed) Notify(id, record, node, LocationKind::kGone);
+    Send(node, Recall{id, version});
+  }
+  record.table = CopyTable(layout);
+}
+
+void DirectoryState::State::Refuse(const ObjectId& id, NodeId node, ErrorCode code,
+                                   std::string message) {
+  Send(node, CreateRefused{id, code, std::move(message)});
+}
+
+void DirectoryState::State::KeepInline(ObjectRecord& record, const InlineBytes& bytes) {
+  if (bytes == nullptr || record.inline_bytes != nullptr) return;
+  const bool fits = bytes->size() <= options.inline_limit_bytes &&
+                    inline_total + bytes->size() <= options.inline_total_bytes;
+  if (!fits) return;
+  record.inline_bytes = bytes;
+  inline_total += bytes->size();
+}
+
+void DirectoryState::State::DropInline(ObjectRecord& record) {
+  if (record.inline_bytes != nullptr) inline_total -= record.inline_bytes->size();
+  record.inline_bytes = nullptr;
+}
+
+void DirectoryState::State::On(NodeId node, const Locate& event) {
+  if (AnswerDeleted(event.object, node)) return;
+  ObjectRecord& record = Touch(event.object, node);
+  record.locates.insert(node);
+  if (!record.exists() && !record.lost_holder.empty()) {
+    Send(node, HolderLost{event.object, record.lost_holder});
+  }
+}
+
+void DirectoryState::State::On(NodeId node, const CancelLocate& event) {
+  if (ObjectRecord* record = Find(event.object)) record->locates.erase(node);
+}
+
+void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
+  if (!record.exists()) return;
+  for (const NodeId node : std::exchange(record.locates, {})) {
+    if (record.inline_bytes != nullptr) {
+      Send(node, InlineObject{id, record.version, record.metadata, record.inline_bytes});
+      continue;
+    }
+    Send(node, Located{id, record.version, record.table.layout(), record.metadata});
+    if (options.twin != Twin::kListsWaitersForMemory) continue;
+    if (record.table.Find(node) != nullptr) continue;
+    record.table.Add(node);
+    record.table.Edit(node, [](Copy& copy) { copy.listed = true; });
+  }
+}
+
+void DirectoryState::State::On(NodeId node, const Subscribe& event) {
+  AnswerDeleted(event.object, node);
+  ObjectRecord& record = Touch(event.object, node);
+  record.subscribers.insert(node);
+  const auto tell = [&](NodeId holder, LocationKind kind) {
+    Send(node, Location{event.object, record.version, holder,
+                        holder == kNoNode ? std::string() : nodes.NameOf(holder), kind});
+  };
+  if (record.inline_bytes != nullptr) tell(kNoNode, LocationKind::kInline);
+  for (const auto& [holder, copy] : record.table.copies()) {
+    if (copy.listed) tell(holder, copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
+  }
+}
+
+void DirectoryState::State::On(NodeId node, const Unsubscribe& event) {
+  if (ObjectRecord* record = Find(event.object)) record->subscribers.erase(node);
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,119 @@
+// The inside of DirectoryState. Each group of members has a source file of its own:
+//
+//   directory_state.cpp  Apply, Plan and what they share     creation.cpp    R1-R4: versions,
+//   inline transfers.cpp        R5-R12: wants, grants, facts        removal.cpp     R16-R18:
+//   delete, evict membership.cpp       R13-R15: join, suspend, lose        recovery.cpp    R15:
+//   inventories views.cpp            pictures         invariants.cpp, fingerprint.cpp    for tests
+//   and search
+//
+// On* record what was said; Resolve* run from Plan and decide.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "planner/directory_state.h"
+#include "planner/expiring.h"
+#include "planner/node_table.h"
+#include "planner/object_record.h"
+#include "planner/source_selector.h"
+#include "planner/stamps.h"
+
+namespace hoplite::planner {
+
+struct DirectoryState::State {
+  State(const DirectoryOptions& options_in, Time start);
+
+  // directory_state.cpp
+  void Tick(Time time);
+  void EndOfCollecting();
+  void Settle(const ObjectId& id);
+  void RunPass(const ObjectId& id, ObjectRecord& record);
+  Time NextTime() const;
+  bool knows_members() const { return !collecting && nodes.open_inventories() == 0; }
+  void Dispatch(NodeId node, const NodeEvent& event);
+  ObjectRecord* Find(const ObjectId& id);
+  ObjectRecord& Touch(const ObjectId& id, NodeId node);
+  void Send(NodeId to, NodeAction body);
+  void Notify(const ObjectId& id, const ObjectRecord& record, NodeId node, LocationKind kind);
+  void TellLost(const ObjectId& id, const ObjectRecord& record);
+  // The copy is no more: whoever pulled from it is served first; waiters hear of a last holder.
+  void DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
+  void Later(NodeId node, const NodeEvent& event) { deferred.push_back({node, event}); }
+  // Answers Deleted and returns true if the object has a mark.
+  bool AnswerDeleted(const ObjectId& id, NodeId node);
+
+  // creation.cpp
+  void On(NodeId node, const Create& event);
+  void On(NodeId node, const Locate& event);
+  void On(NodeId node, const CancelLocate& event);
+  void On(NodeId node, const Subscribe& event);
+  void On(NodeId node, const Unsubscribe& event);
+  void ResolveCreates(const ObjectId& id, ObjectRecord& record);
+  void ResolveLocates(const ObjectId& id, ObjectRecord& record);
+  void Accept(const ObjectId& id, ObjectRecord& record, const PendingCreate& create);
+  void Refuse(const ObjectId& id, NodeId node, ErrorCode code, std::string message);
+  // A new version is current: older copies are void, their nodes told.
+  void StartVersion(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
+                    const std::string& metadata);
+  void KeepInline(ObjectRecord& record, const InlineBytes& bytes);
+  void DropInline(ObjectRecord& record);
+
+  // transfers.cpp
+  void On(NodeId node, const Want& event);
+  void On(NodeId node, const CancelWant& event);
+  void On(NodeId node, const GrantClosed& event);
+  void On(NodeId node, const CopyComplete& event);
+  void On(NodeId node, const CopyGone& event);
+  void On(NodeId node, const Progress& event);
+  void GrantFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
+                   const GrantClosed& event);
+  // Null, or the record if `version` is current; otherwise the node was told that it is void.
+  ObjectRecord* Current(NodeId node, const ObjectId& id, Version version);
+
+  // removal.cpp
+  void On(NodeId node, const Delete& event);
+  void On(NodeId node, const Tombstone& event);
+  void On(NodeId node, const EvictAsk& event);
+  void MarkDeleted(const ObjectId& id, Duration lifetime);
+  void ResolveEvictions(const ObjectId& id, ObjectRecord& record);
+
+  // membership.cpp
+  void OnJoined(const NodeJoined& event);
+  void OnSuspended(NodeId node);
+  void OnLost(NodeId node);
+  void SuspendCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
+  void ForgetRequests(NodeId node);
+
+  // recovery.cpp
+  void On(NodeId node, const Held& event);
+  void On(NodeId node, const InventoryEnd& event);
+  void AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream);
+
+  // views.cpp
+  ObjectView View(const ObjectId& id, const ObjectRecord& record) const;
+
+  // invariants.cpp
+  std::string BrokenObject(const ObjectId& id, const ObjectRecord& record) const;
+
+  DirectoryOptions options;
+  Time now;
+  Time collecting_until;
+  bool collecting;
+  Stamps stamps;
+  NodeTable nodes;
+  std::map<ObjectId, ObjectRecord> objects;
+  Expiring<ObjectId> tombstones;
+  KeepApart apart;
+  std::vector<NodeSaid> deferred;    // what has to wait for the end of collecting, in order
+  std::set<ObjectId> dirty;          // looked at by the next Plan
+  std::set<ObjectId> wants_members;  // receivers are parked that equal watermarks might serve
+  std::vector<Action> outbox;
+  std::uint64_t inline_total = 0;
+  std::uint64_t requests = 0;  // numbers receivers in order of request
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,173 @@
+#include "planner/directory_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/directory_internal.h"
+
+namespace hoplite::planner {
+
+const ObjectId* ObjectOf(const NodeEvent& event) {
+  return std::visit(
+      [](const auto& said) -> const ObjectId* {
+        if constexpr (requires { said.object; }) {
+          return &said.object;
+        } else {
+          return nullptr;
+        }
+      },
+      event);
+}
+
+const ObjectId& ObjectOf(const NodeAction& action) {
+  return std::visit([](const auto& body) -> const ObjectId& { return body.object; }, action);
+}
+
+DirectoryState::DirectoryState(const DirectoryOptions& options, Time start)
+    : state_(std::make_unique<State>(options, start)) {}
+DirectoryState::~DirectoryState() = default;
+DirectoryState::DirectoryState(const DirectoryState& other)
+    : state_(std::make_unique<State>(*other.state_)) {}
+DirectoryState& DirectoryState::operator=(const DirectoryState& other) {
+  if (this != &other) state_ = std::make_unique<State>(*other.state_);
+  return *this;
+}
+DirectoryState::DirectoryState(DirectoryState&&) noexcept = default;
+DirectoryState& DirectoryState::operator=(DirectoryState&&) noexcept = default;
+
+DirectoryState::State::State(const DirectoryOptions& options_in, Time start)
+    : options(options_in),
+      now(start),
+      collecting_until(start + options_in.recovery_window),
+      collecting(options_in.recovery_window > Duration{0}),
+      stamps(options_in.incarnation) {}
+
+void DirectoryState::Apply(const Event& event) {
+  state_->now = std::max(state_->now, event.time);
+  struct Visitor {
+    State& state;
+    void operator()(const NodeJoined& joined) const { state.OnJoined(joined); }
+    void operator()(const NodeSuspended& suspended) const { state.OnSuspended(suspended.node); }
+    void operator()(const NodeLost& lost) const { state.OnLost(lost.node); }
+    void operator()(const NodeSaid& said) const { state.Dispatch(said.node, said.event); }
+  };
+  std::visit(Visitor{*state_}, event.body);
+}
+
+Time DirectoryState::Plan(Time now, std::vector<Action>& actions) {
+  State& state = *state_;
+  state.Tick(now);
+  for (const ObjectId& id : std::exchange(state.dirty, {})) state.Settle(id);
+  std::ranges::move(std::exchange(state.outbox, {}), std::back_inserter(actions));
+  return state.NextTime();
+}
+
+void DirectoryState::State::Tick(Time time) {
+  now = std::max(now, time);
+  tombstones.Expire(now);
+  for (const auto& [receiver, source] : apart.Expire(now)) {
+    const NodeRecord* node = nodes.Find(receiver);
+    if (node != nullptr) dirty.insert(node->objects.begin(), node->objects.end());
+  }
+  if (collecting && now >= collecting_until) EndOfCollecting();
+  if (knows_members()) dirty.merge(wants_members);
+}
+
+void DirectoryState::State::EndOfCollecting() {
+  collecting = false;
+  for (const NodeSaid& said : std::exchange(deferred, {})) Dispatch(said.node, said.event);
+}
+
+Time DirectoryState::State::NextTime() const {
+  Time next = std::min(tombstones.next(), apart.next());
+  if (collecting) next = std::min(next, collecting_until);
+  return next;
+}
+
+void DirectoryState::State::Settle(const ObjectId& id) {
+  ObjectRecord* record = Find(id);
+  if (record == nullptr) return;
+  ResolveCreates(id, *record);
+  ResolveLocates(id, *record);
+  ResolveEvictions(id, *record);
+  RunPass(id, *record);
+  if (!record->idle()) return;
+  DropInline(*record);
+  for (const NodeId node : record->touched) {
+    if (NodeRecord* member = nodes.Find(node)) member->objects.erase(id);
+  }
+  objects.erase(id);
+}
+
+void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
+  if (record.table.parked().empty() && record.table.starved().empty()) return;
+  const PassRules rules{now, options.link, apart, knows_members(), options.twin};
+  for (const Decision& made : SourceSelector(record.table, stamps, rules).Run()) {
+    const NodeRecord* source = nodes.Find(made.what.source);
+    Send(made.what.receiver, Grant{id, record.version, made.grant,
+                                   source != nullptr ? source->info : NodeInfo{made.what.source},
+                                   made.what.stripes, made.equality_ok, made.replaces});
+    if (made.newly_listed) Notify(id, record, made.what.receiver, LocationKind::kPartial);
+  }
+  if (!knows_members() && !record.table.parked().empty()) wants_members.insert(id);
+}
+
+void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
+  // A session that ended says nothing more; its next one starts with an inventory.
+  if (!nodes.alive(node)) return;
+  if (const ObjectId* id = ObjectOf(event)) dirty.insert(*id);
+  std::visit([&](const auto& said) { On(node, said); }, event);
+}
+
+ObjectRecord* DirectoryState::State::Find(const ObjectId& id) {
+  const auto entry = objects.find(id);
+  return entry == objects.end() ? nullptr : &entry->second;
+}
+
+ObjectRecord& DirectoryState::State::Touch(const ObjectId& id, NodeId node) {
+  ObjectRecord& record = objects[id];
+  record.touched.insert(node);
+  nodes.Find(node)->objects.insert(id);
+  return record;
+}
+
+void DirectoryState::State::Send(NodeId to, NodeAction body) {
+  if (nodes.alive(to)) outbox.push_back({to, std::move(body)});
+}
+
+void DirectoryState::State::Notify(const ObjectId& id, const ObjectRecord& record, NodeId node,
+                                   LocationKind kind) {
+  for (const NodeId subscriber : record.subscribers) {
+    Send(subscriber, Location{id, record.version, node,
+                              node == kNoNode ? std::string() : nodes.NameOf(node), kind});
+  }
+}
+
+void DirectoryState::State::TellLost(const ObjectId& id, const ObjectRecord& record) {
+  for (const NodeId node : record.locates) Send(node, HolderLost{id, record.lost_holder});
+  for (const auto& [node, copy] : record.table.copies()) {
+    if (copy.wanted != 0) Send(node, HolderLost{id, record.lost_holder});
+  }
+}
+
+void DirectoryState::State::DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  const Copy* copy = record.table.Find(node);
+  if (copy == nullptr) return;
+  const bool was_listed = copy->listed;
+  const bool was_final = copy->final();
+  record.table.Remove(node);
+  record.evictions.erase(node);
+  dirty.insert(id);
+  if (was_listed) Notify(id, record, node, LocationKind::kGone);
+  if (!was_final || record.exists()) return;
+  record.lost_holder = nodes.NameOf(node);
+  TellLost(id, record);
+}
+
+bool DirectoryState::State::AnswerDeleted(const ObjectId& id, NodeId node) {
+  const std::optional<Time> until = tombstones.Until(id, now);
+  if (until) Send(node, Deleted{id, *until - now});
+  return until.has_value();
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,75 @@
+// Two states with the same fingerprint answer the same events alike; exhaustive search relies on
+// it.
+#include "planner/directory_internal.h"
+
+namespace hoplite::planner {
+namespace {
+
+void AddRequest(Digest& digest, const Create& create) {
+  digest.Add(create.layout.size_bytes).Add(create.layout.block_bytes).Add(create.layout.run_bytes);
+  digest.Add(create.layout.stripe_count).Add(create.metadata);
+  digest.Add(create.inline_bytes != nullptr);
+  if (create.inline_bytes != nullptr) digest.Add(*create.inline_bytes);
+}
+
+void AddDeferred(Digest& digest, const NodeSaid& said) {
+  digest.Add(Raw(said.node)).Add(said.event.index());
+  if (const auto* create = std::get_if<Create>(&said.event)) {
+    digest.Add(create->object);
+    AddRequest(digest, *create);
+  } else if (const auto* want = std::get_if<Want>(&said.event)) {
+    digest.Add(want->object).Add(want->version);
+    for (const std::uint32_t mark : want->marks) digest.Add(mark);
+  } else if (const auto* evict = std::get_if<EvictAsk>(&said.event)) {
+    digest.Add(evict->object).Add(evict->version);
+  }
+}
+
+void AddNodes(Digest& digest, const std::set<NodeId>& nodes) {
+  for (const NodeId node : nodes) digest.Add(Raw(node));
+  digest.Add(nodes.size());
+}
+
+void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
+  digest.Add(id).Add(record.version).Add(record.metadata);
+  digest.Add(record.inline_bytes != nullptr);
+  if (record.inline_bytes != nullptr) digest.Add(*record.inline_bytes);
+  record.table.AddTo(digest);
+  for (const PendingCreate& create : record.creates) {
+    digest.Add(Raw(create.node));
+    AddRequest(digest, create.request);
+  }
+  AddNodes(digest, record.locates);
+  AddNodes(digest, record.evictions);
+  AddNodes(digest, record.subscribers);
+  AddNodes(digest, record.touched);
+  digest.Add(record.lost_holder);
+}
+
+}  // namespace
+
+std::uint64_t DirectoryState::Fingerprint() const {
+  const State& state = *state_;
+  Digest digest;
+  digest.Add(state.collecting).Add(state.collecting ? state.collecting_until : Time{});
+  digest.Add(state.stamps.incarnation()).Add(state.stamps.sequence());
+  digest.Add(state.stamps.gave_versions()).Add(state.requests).Add(state.inline_total);
+  for (const auto& [id, node] : state.nodes.nodes()) {
+    digest.Add(Raw(id)).Add(node.info.name).Add(node.info.address);
+    digest.Add(node.alive).Add(node.inventory_open);
+  }
+  for (const auto& [id, record] : state.objects) AddRecord(digest, id, record);
+  for (const auto& [id, until] : state.tombstones.entries()) digest.Add(id).Add(until);
+  for (const auto& [pair, until] : state.apart.entries()) {
+    digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
+  }
+  for (const NodeSaid& said : state.deferred) AddDeferred(digest, said);
+  for (const ObjectId& id : state.dirty) digest.Add(id);
+  for (const ObjectId& id : state.wants_members) digest.Add(id);
+  for (const Action& action : state.outbox) {
+    digest.Add(Raw(action.to)).Add(action.body.index()).Add(ObjectOf(action.body));
+  }
+  return digest.value();
+}
+
+}  // namespace hoplite::planner

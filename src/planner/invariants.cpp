@@ -1,0 +1,55 @@
+// What must hold after every event; the numbers are those of README.md.
+#include <fmt/format.h>
+
+#include "planner/directory_internal.h"
+
+namespace hoplite::planner {
+
+std::string DirectoryState::BrokenInvariant() const {
+  const State& state = *state_;
+  if (!state.tombstones.Consistent() || !state.apart.Consistent()) {
+    return "S4: an index of times disagrees with its entries";
+  }
+  std::uint64_t inline_total = 0;
+  for (const auto& [id, record] : state.objects) {
+    if (record.inline_bytes != nullptr) inline_total += record.inline_bytes->size();
+    if (std::string broken = state.BrokenObject(id, record); !broken.empty()) {
+      return fmt::format("{} (object {})", broken, id.ToShortString());
+    }
+  }
+  if (inline_total != state.inline_total || inline_total > state.options.inline_total_bytes) {
+    return fmt::format("P8: {} inline bytes are accounted as {}, {} is the limit", inline_total,
+                       state.inline_total, state.options.inline_total_bytes);
+  }
+  return {};
+}
+
+std::string DirectoryState::State::BrokenObject(const ObjectId& id,
+                                                const ObjectRecord& record) const {
+  for (const auto& [node, copy] : record.table.copies()) {
+    const NodeRecord* member = nodes.Find(node);
+    if (member == nullptr) return fmt::format("P4: {} is lost but has a copy", ToString(node));
+    if (copy.live && !member->alive) {
+      return fmt::format("P4: {} is suspended but may be a source", member->info.name);
+    }
+    if (!member->objects.contains(id)) {
+      return fmt::format("S4: {} does not know what it spoke of", member->info.name);
+    }
+  }
+  const bool marked = tombstones.Contains(id, now);
+  if (marked && (record.exists() || !record.table.copies().empty())) {
+    return "P5: it was deleted and is still there";
+  }
+  for (const auto* waiting : {&record.locates, &record.subscribers}) {
+    for (const NodeId node : *waiting) {
+      if (!nodes.alive(node)) return fmt::format("P8: {} waits without session", ToString(node));
+    }
+  }
+  if (record.creates.size() > nodes.nodes().size()) return "P8: more creates wait than nodes are";
+  if (record.version.incarnation > stamps.incarnation()) {
+    return fmt::format("S6: version {} is of the future", ToString(record.version));
+  }
+  return record.table.BrokenInvariant();
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,58 @@
+#include "planner/node_table.h"
+
+namespace hoplite::planner {
+
+NodeRecord* NodeTable::Find(NodeId node) {
+  const auto entry = nodes_.find(node);
+  return entry == nodes_.end() ? nullptr : &entry->second;
+}
+
+const NodeRecord* NodeTable::Find(NodeId node) const {
+  const auto entry = nodes_.find(node);
+  return entry == nodes_.end() ? nullptr : &entry->second;
+}
+
+NodeId NodeTable::Named(const std::string& name) const {
+  const auto entry = by_name_.find(name);
+  return entry == by_name_.end() ? kNoNode : entry->second;
+}
+
+bool NodeTable::alive(NodeId node) const {
+  const NodeRecord* record = Find(node);
+  return record != nullptr && record->alive;
+}
+
+std::string NodeTable::NameOf(NodeId node) const {
+  const NodeRecord* record = Find(node);
+  return record != nullptr ? record->info.name : ToString(node);
+}
+
+void NodeTable::Join(const NodeInfo& info) {
+  NodeRecord& record = nodes_[info.id];
+  if (!record.info.name.empty()) by_name_.erase(record.info.name);
+  EndInventory(info.id);
+  record.info = info;
+  record.alive = true;
+  record.inventory_open = true;
+  ++open_inventories_;
+  by_name_[info.name] = info.id;
+}
+
+void NodeTable::Suspend(NodeId node) {
+  EndInventory(node);
+  nodes_.at(node).alive = false;
+}
+
+void NodeTable::EndInventory(NodeId node) {
+  NodeRecord& record = nodes_.at(node);
+  if (record.inventory_open) --open_inventories_;
+  record.inventory_open = false;
+}
+
+void NodeTable::Erase(NodeId node) {
+  EndInventory(node);
+  by_name_.erase(nodes_.at(node).info.name);
+  nodes_.erase(node);
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,47 @@
+// NodeTable: the members that this shard knows, and which objects each has spoken of.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "planner/event.h"
+
+namespace hoplite::planner {
+
+struct NodeRecord {
+  NodeInfo info;
+  bool alive = true;            // false: suspended
+  bool inventory_open = false;  // between NodeJoined and InventoryEnd
+  std::set<ObjectId> objects;
+};
+
+// A value type. Decides nothing.
+class NodeTable {
+ public:
+  NodeRecord* Find(NodeId node);
+  const NodeRecord* Find(NodeId node) const;
+  // kNoNode: nobody has that name.
+  NodeId Named(const std::string& name) const;
+  bool alive(NodeId node) const;
+  std::string NameOf(NodeId node) const;  // its id in words if it isn't known
+
+  void Join(const NodeInfo& info);
+  void Suspend(NodeId node);
+  void EndInventory(NodeId node);
+  void Erase(NodeId node);
+
+  const std::map<NodeId, NodeRecord>& nodes() const { return nodes_; }
+  std::size_t open_inventories() const { return open_inventories_; }
+
+ private:
+  std::map<NodeId, NodeRecord> nodes_;
+  std::map<std::string, NodeId> by_name_;
+  std::size_t open_inventories_ = 0;
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,42 @@
+// ObjectRecord: what a shard knows of one object, beside the copies themselves. A plain value.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "planner/copy_table.h"
+#include "planner/event.h"
+
+namespace hoplite::planner {
+
+struct PendingCreate {
+  NodeId node;
+  Create request;
+};
+
+struct ObjectRecord {
+  Version version;  // none: not created yet, or forgotten
+  std::string metadata;
+  InlineBytes inline_bytes;  // null: not in the directory
+  CopyTable table;
+
+  std::vector<PendingCreate> creates;  // in order of arrival; the first that may, wins (R3)
+  std::set<NodeId> locates;
+  std::set<NodeId> evictions;
+  std::set<NodeId> subscribers;
+  std::set<NodeId>
+      touched;              // every node that spoke of this object: whom to look at when one leaves
+  std::string lost_holder;  // the last complete or producing one, while there is none
+
+  bool exists() const { return inline_bytes != nullptr || table.final_count() > 0; }
+  bool idle() const {
+    return inline_bytes == nullptr && table.copies().empty() && creates.empty() &&
+           locates.empty() && subscribers.empty();
+  }
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,80 @@
+// Inventories: the shard's state is soft, the nodes' copies are the truth.
+#include <bit>
+
+#include "planner/directory_internal.h"
+
+namespace hoplite::planner {
+
+void DirectoryState::State::On(NodeId node, const Held& event) {
+  if (AnswerDeleted(event.object, node)) return;
+  const bool sound = event.layout.Validate() && event.layout.valid(event.marks) &&
+                     event.metadata.size() <= options.metadata_limit_bytes && event.version;
+  if (!sound) return;  // not a copy that anybody could be sent to
+  stamps.NoteSeen(event.version.incarnation);
+  ObjectRecord& record = Touch(event.object, node);
+  if (event.version < record.version) {
+    return Send(node, Recall{event.object, record.version});
+  }
+  if (event.version > record.version) {
+    StartVersion(event.object, record, event.version, event.layout, event.metadata);
+  }
+  CopyTable& table = record.table;
+  if (table.layout() != event.layout) return;
+  const bool was_final = table.Add(node).final();
+  const bool was_listed = table.Find(node)->listed;
+  table.Edit(node, [&](Copy& copy) {
+    copy.live = true;
+    copy.complete = event.complete;
+    copy.producing = event.producing && !event.complete;
+    copy.primary = copy.primary || event.primary;
+    copy.listed = copy.listed || copy.final() || event.upstream != kNoNode;
+    copy.marks = event.complete ? table.layout().full_marks() : event.marks;
+    if (copy.order == 0) copy.order = ++requests;
+    if (!copy.final()) return;
+    copy.wanted = 0;
+    copy.done = copy.complete ? table.layout().all_stripes() : 0;
+  });
+  AdoptUpstream(record, node, event.upstream);
+  if (event.complete) KeepInline(record, event.inline_bytes);
+  const Copy& copy = *table.Find(node);
+  if (copy.final()) record.lost_holder.clear();
+  if (copy.listed && (!was_listed || was_final != copy.final())) {
+    Notify(event.object, record, node,
+           copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
+  }
+}
+
+void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream) {
+  CopyTable& table = record.table;
+  const Copy copy = *table.Find(node);
+  bool feeds_us = false;
+  for (const Feed& feed : copy.feeds) feeds_us |= feed.grant && feed.source == upstream;
+  if (feeds_us && !copy.final()) return;
+  // The node knows nothing of these grants, or has ended them: the messages were lost.
+  for (const Feed& feed : copy.feeds) {
+    if (!feed.grant) continue;
+    table.Close(feed.grant);
+    table.Edit(node, [&](Copy& receiver) {
+      receiver.wanted = 0;
+      if (!receiver.final()) receiver.superseded = feed.grant;
+    });
+  }
+  if (copy.final() || upstream == kNoNode || upstream == node) return;
+  const StripeMask stripes = table.Missing(copy.marks, table.layout().all_stripes());
+  table.Edit(node, [&](Copy& receiver) { receiver.wanted |= stripes; });
+  const Copy* source = table.Find(upstream);
+  const std::uint32_t limit =
+      static_cast<std::uint32_t>(std::popcount(stripes)) + (source != nullptr ? source->used : 0);
+  table.Open(stamps.NextGrant(), {node, upstream, stripes, true}, now, limit);
+}
+
+void DirectoryState::State::On(NodeId node, const InventoryEnd& /*event*/) {
+  nodes.EndInventory(node);
+  for (const ObjectId& id : std::set<ObjectId>(nodes.Find(node)->objects)) {
+    ObjectRecord* record = Find(id);
+    const Copy* copy = record != nullptr ? record->table.Find(node) : nullptr;
+    if (copy != nullptr && !copy->live) DropCopy(id, *record, node);
+  }
+}
+
+}  // namespace hoplite::planner

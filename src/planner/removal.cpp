@@ -1,0 +1,72 @@
+// How objects and copies end: deletion marks, and eviction by permission.
+#include <set>
+
+#include "planner/directory_internal.h"
+
+namespace hoplite::planner {
+
+void DirectoryState::State::On(NodeId node, const Delete& event) {
+  MarkDeleted(event.object, options.tombstone);
+  AnswerDeleted(event.object, node);
+}
+
+void DirectoryState::State::On(NodeId /*node*/, const Tombstone& event) {
+  if (event.remaining > Duration{0}) {
+    MarkDeleted(event.object, std::min(event.remaining, options.tombstone));
+  }
+}
+
+void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime) {
+  tombstones.Insert(id, now + lifetime);
+  dirty.insert(id);
+  ObjectRecord* record = Find(id);
+  if (record == nullptr) return;
+  std::set<NodeId> told = record->subscribers;
+  told.merge(record->locates);
+  for (const auto& [node, copy] : record->table.copies()) told.insert(node);
+  for (const NodeId node : told) AnswerDeleted(id, node);
+  // Creates that wait are refused by the next Plan, which sees the mark.
+  record->locates.clear();
+  record->evictions.clear();
+  record->lost_holder.clear();
+  DropInline(*record);
+  record->table = CopyTable(record->table.layout());
+}
+
+void DirectoryState::State::On(NodeId node, const EvictAsk& event) {
+  if (collecting) return Later(node, event);
+  ObjectRecord* record = Find(event.object);
+  const Copy* copy = record != nullptr ? record->table.Find(node) : nullptr;
+  const bool current = record != nullptr && record->version == event.version;
+  if (!current || copy == nullptr || !copy->complete) {
+    // A void copy may go; one that still grows, or that a newer version knows nothing of, may not.
+    const bool is_void =
+        record == nullptr || record->version > event.version || (current && copy == nullptr);
+    return Send(node, EvictAnswer{event.object, event.version, is_void});
+  }
+  record->table.Edit(node, [](Copy& evicted) { evicted.evicting = true; });
+  record->evictions.insert(node);
+}
+
+void DirectoryState::State::ResolveEvictions(const ObjectId& id, ObjectRecord& record) {
+  const std::set<NodeId> asked = record.evictions;
+  for (const NodeId node : asked) {
+    const auto& sources = record.table.sources();
+    // Complete copies sort first, and those that ask to go are not among them.
+    const bool another =
+        record.inline_bytes != nullptr || (!sources.empty() && !sources.begin()->partial);
+    if (another && !record.table.Find(node)->serving.empty()) continue;
+    record.evictions.erase(node);
+    if (another) {
+      DropCopy(id, record, node);
+    } else {
+      record.table.Edit(node, [](Copy& kept) {
+        kept.evicting = false;
+        kept.primary = true;
+      });
+    }
+    Send(node, EvictAnswer{id, record.version, another});
+  }
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,194 @@
+#include "planner/source_selector.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+#include "planner/broadcast_cost.h"
+
+namespace hoplite::planner {
+namespace {
+
+// While equal watermarks don't do, receivers at 0 could look at every other one in vain.
+constexpr int kLooksWithoutEquality = 64;
+// How many receivers behind are tried for their source.
+constexpr int kTakeOverTries = 16;
+
+std::uint32_t Count(StripeMask stripes) {
+  return static_cast<std::uint32_t>(std::popcount(stripes));
+}
+
+}  // namespace
+
+SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules& rules)
+    : table_(table), stamps_(stamps), rules_(rules) {
+  const std::uint64_t receivers = table.parked().size() + table.feeding().size();
+  const std::uint64_t degree = BestDegree(receivers, table.layout(), rules.link);
+  units_ = static_cast<std::uint32_t>(degree) * table.layout().stripe_count;
+  hop_ = FromSeconds(HopSeconds(1, table.layout(), rules.link));
+}
+
+std::vector<Decision> SourceSelector::Run() {
+  for (auto next = table_.parked().begin(); next != table_.parked().end();) {
+    const ParkedKey key = *next;
+    const Served served = Serve(key.node);
+    // Those after it have no more and came later: they would find nobody either.
+    const Copy& copy = *table_.Find(key.node);
+    if (served == Served::kNobodyFree && copy.progress() == 0 && !copy.orphan) break;
+    next = table_.parked().upper_bound(key);
+  }
+  const std::set<NodeId> starved = table_.starved();
+  for (const NodeId node : starved) MoveStarved(node);
+  return std::move(decisions_);
+}
+
+SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
+  const Copy& copy = *table_.Find(receiver);
+  const StripeMask need = copy.parked();
+  const GrantId replaces = copy.superseded;
+  std::optional<Choice> choice = FindFree(receiver, need, units_);
+  if (!choice && copy.orphan) choice = FindFallback(receiver, need);
+  if (!choice && copy.orphan) choice = FindFree(receiver, need, one_more_receiver());
+  if (choice) {
+    Grant(receiver, *choice, replaces);
+    return Served::kYes;
+  }
+  if (copy.progress() > 0) return TakeOver(receiver, need) ? Served::kYes : Served::kUnsuitable;
+  const auto& sources = table_.sources();
+  const auto free_partial = sources.lower_bound(SourceKey{.partial = true});
+  const bool somebody_free =
+      (!sources.empty() && sources.begin()->used + Count(need) <= units_) ||
+      (free_partial != sources.end() && free_partial->used + Count(need) <= units_);
+  return somebody_free && EqualityOk(receiver) ? Served::kUnsuitable : Served::kNobodyFree;
+}
+
+std::optional<SourceSelector::Choice> SourceSelector::FindFree(NodeId receiver, StripeMask need,
+                                                               std::uint32_t limit) {
+  std::optional<Choice> choice = FindFinal(receiver, need, limit);
+  return choice ? choice : FindPartial(receiver, need, limit);
+}
+
+std::optional<SourceSelector::Choice> SourceSelector::FindFinal(NodeId receiver, StripeMask need,
+                                                                std::uint32_t limit) {
+  for (const SourceKey& key : table_.sources()) {
+    if (key.partial || key.used + Count(need) > limit) break;
+    if (Eligible(receiver, key.node, need) == need) return Choice{key.node, need};
+  }
+  return std::nullopt;
+}
+
+std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receiver, StripeMask need,
+                                                                  std::uint32_t limit) {
+  const auto& sources = table_.sources();
+  const SourceKey* best = nullptr;
+  std::optional<Choice> some_stripes;  // a source that is ahead in a part of them only
+  const bool strict = !EqualityOk(receiver);
+  int looks = 0;
+  auto key = sources.lower_bound(SourceKey{.partial = true});
+  while (key != sources.end() && key->used + Count(need) <= limit) {
+    const std::uint32_t used = key->used;
+    for (; key != sources.end() && key->used == used; ++key) {
+      if (strict && ++looks > kLooksWithoutEquality) break;
+      const StripeMask eligible = Eligible(receiver, key->node, need);
+      if (eligible == need) {
+        const auto rank = [](const SourceKey& k) { return std::tuple(k.lag, k.order, k.node); };
+        if (best == nullptr || rank(*key) < rank(*best)) best = &*key;
+        break;
+      }
+      if (eligible != 0 && !some_stripes) some_stripes = Choice{key->node, eligible};
+    }
+    key = sources.lower_bound(SourceKey{.partial = true, .used = used + 1});
+  }
+  return best != nullptr ? Choice{best->node, need} : some_stripes;
+}
+
+std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiver,
+                                                                   StripeMask need) {
+  const auto stripe = static_cast<std::size_t>(std::countr_zero(need));
+  NodeId at = table_.Find(receiver)->fallback;
+  for (std::size_t step = 0; step < table_.copies().size(); ++step) {
+    const Copy* copy = table_.Find(at);
+    if (copy == nullptr) break;
+    const bool room = copy->used + Count(need) <= one_more_receiver();
+    if (room && Eligible(receiver, at, need) == need) return Choice{at, need};
+    at = copy->feeds[stripe].source;
+  }
+  return std::nullopt;
+}
+
+bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
+  const auto& feeding = table_.feeding();
+  auto behind = feeding.lower_bound({table_.Find(receiver)->progress(), kNoNode});
+  for (int tries = 0; tries < kTakeOverTries && behind != feeding.begin(); ++tries) {
+    --behind;
+    if (TakeOverFrom(receiver, need, behind->node)) return true;
+  }
+  return false;
+}
+
+bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind) {
+  const Feed& feed = table_.Find(behind)->feeds[std::countr_zero(need)];
+  if (!feed.grant) return false;
+  const OpenGrant taken = table_.grants().at(feed.grant);
+  const GrantId old = feed.grant;
+  if ((need & ~taken.stripes) != 0 || taken.adopted) return false;
+  const bool room = table_.Find(receiver)->used + Count(taken.stripes) <= units_;
+  if (!room || Eligible(receiver, taken.source, need) != need ||
+      Eligible(behind, receiver, taken.stripes) != taken.stripes) {
+    return false;
+  }
+  const GrantId superseded = table_.Find(receiver)->superseded;
+  table_.Close(old);
+  Grant(receiver, {taken.source, need}, superseded);
+  Grant(behind, {receiver, taken.stripes}, old);
+  return true;
+}
+
+void SourceSelector::MoveStarved(NodeId receiver) {
+  const Copy& copy = *table_.Find(receiver);
+  const Feed feed = copy.feeds[std::countr_zero(copy.fed)];
+  const OpenGrant open = table_.grants().at(feed.grant);
+  if (open.adopted) return;
+  const std::optional<Choice> better = FindFinal(receiver, open.stripes, units_);
+  if (!better || better->source == open.source) return;
+  table_.Close(feed.grant);
+  Grant(receiver, *better, feed.grant);
+}
+
+StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMask need) const {
+  const Copy* source = table_.Find(source_id);
+  const Copy& copy = *table_.Find(receiver);
+  if (source == nullptr || source_id == receiver || !source->live || source->evicting) return 0;
+  if (rules_.apart.Contains({receiver, source_id}, rules_.now)) return 0;
+  const bool equality_ok = EqualityOk(receiver);
+  StripeMask eligible = 0;
+  for (const std::uint32_t stripe : StripesOf(need)) {
+    const std::uint32_t has = source->marks[stripe];
+    const std::uint32_t lacks_from = copy.marks[stripe];
+    const bool ahead = has > lacks_from || (has == lacks_from && equality_ok);
+    const StripeMask bit = StripeMask{1} << stripe;
+    if (!source->final() && !ahead) continue;
+    // A node that serves nobody has no descendants.
+    const bool check = !copy.serving.empty() && rules_.twin != Twin::kForgetsDescendants;
+    if (!check || !table_.DependsOn(source_id, receiver, bit)) eligible |= bit;
+  }
+  return eligible;
+}
+
+void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replaces) {
+  const Copy& source = *table_.Find(choice.source);
+  const bool resumes = table_.Find(receiver)->lag() != Time{};
+  Time lag = source.final() ? Time{} : source.lag() + hop_;
+  if (!resumes) lag = std::max(lag, rules_.now + hop_);
+  Decision decision;
+  decision.grant = stamps_.NextGrant();
+  decision.what = {receiver, choice.source, choice.stripes, false};
+  decision.replaces = replaces;
+  decision.equality_ok = EqualityOk(receiver);
+  decision.newly_listed = !table_.Find(receiver)->listed;
+  table_.Open(decision.grant, decision.what, lag, units_);
+  table_.Edit(receiver, [](Copy& copy) { copy.starved = false; });
+  decisions_.push_back(decision);
+}
+
+}  // namespace hoplite::planner

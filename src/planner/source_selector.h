@@ -1,0 +1,83 @@
+// SourceSelector: one planning pass over the parked receivers of one object.
+//
+// Decides: which holder serves which receiver, and which receiver hands its source on. Is told: the
+// table of copies, the cost model, who is kept apart. Must never: pick a source that is behind the
+// receiver, depends on it, or is full (an orphan may make it exceed its units by one receiver).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "planner/copy_table.h"
+#include "planner/expiring.h"
+#include "planner/link_model.h"
+#include "planner/stamps.h"
+#include "planner/twin.h"
+
+namespace hoplite::planner {
+
+// (receiver, source)
+using KeepApart = Expiring<std::pair<NodeId, NodeId>>;
+
+struct PassRules {
+  Time now;
+  const LinkModel& link;
+  const KeepApart& apart;
+  bool knows_members = false;  // not collecting, no inventory under way
+  Twin twin = Twin::kNone;
+};
+
+struct Decision {
+  GrantId grant;
+  OpenGrant what;
+  GrantId replaces;
+  bool equality_ok = false;
+  bool newly_listed = false;
+};
+
+class SourceSelector {
+ public:
+  SourceSelector(CopyTable& table, Stamps& stamps, const PassRules& rules);
+  // Opens grants in the table and returns them in order. Costs O(log n) per grant for receivers
+  // that start at 0; one that resumes looks at the free sources that are behind it, too.
+  std::vector<Decision> Run();
+
+ private:
+  struct Choice {
+    NodeId source = kNoNode;
+    StripeMask stripes = 0;
+  };
+  enum class Served { kYes, kUnsuitable, kNobodyFree };
+
+  Served Serve(NodeId receiver);
+  void MoveStarved(NodeId receiver);
+  // Complete holders first, the least used of them; then the free partial holder of least lag.
+  std::optional<Choice> FindFree(NodeId receiver, StripeMask need, std::uint32_t limit);
+  std::optional<Choice> FindFinal(NodeId receiver, StripeMask need, std::uint32_t limit);
+  std::optional<Choice> FindPartial(NodeId receiver, StripeMask need, std::uint32_t limit);
+  // The nearest ancestor of the lost source: the dead node's slot there is as good as free.
+  std::optional<Choice> FindFallback(NodeId receiver, StripeMask need);
+  bool TakeOver(NodeId receiver, StripeMask need);
+  bool TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind);
+  // The stripes of `need` in which `source` may serve `receiver`.
+  StripeMask Eligible(NodeId receiver, NodeId source, StripeMask need) const;
+  // Every upstream is known, so a path from the source to the receiver can't hide (R7).
+  bool EqualityOk(NodeId receiver) const {
+    return rules_.knows_members && table_.KnowsUpstreamsBut(receiver);
+  }
+  void Grant(NodeId receiver, const Choice& choice, GrantId replaces);
+  std::uint32_t one_more_receiver() const { return units_ + table_.layout().stripe_count; }
+
+  CopyTable& table_;
+  Stamps& stamps_;
+  PassRules rules_;
+  std::uint32_t units_;  // of every holder: the receivers that it serves × stripes
+  Duration hop_;
+  std::vector<Decision> decisions_;
+};
+
+}  // namespace hoplite::planner

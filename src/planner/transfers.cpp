@@ -1,0 +1,141 @@
+// Who wants bytes, how grants end, and what nodes say about their copies.
+#include <bit>
+
+#include "planner/directory_internal.h"
+
+namespace hoplite::planner {
+
+ObjectRecord* DirectoryState::State::Current(NodeId node, const ObjectId& id, Version version) {
+  if (AnswerDeleted(id, node)) return nullptr;
+  ObjectRecord* record = Find(id);
+  if (record == nullptr || version > record->version) return nullptr;
+  if (version == record->version) return record;
+  Send(node, Recall{id, record->version});
+  return nullptr;
+}
+
+void DirectoryState::State::On(NodeId node, const Want& event) {
+  const ObjectRecord* known = Find(event.object);
+  if (known == nullptr || event.version > known->version) {
+    if (collecting) return Later(node, event);
+    if (AnswerDeleted(event.object, node)) return;
+    // Nobody here has that version any more: the one after it, whichever that will be, makes it
+    // void.
+    Version next = event.version;
+    ++next.sequence;
+    return Send(node, Recall{event.object, next});
+  }
+  if (Current(node, event.object, event.version) == nullptr) return;
+  ObjectRecord& record = Touch(event.object, node);
+  CopyTable& table = record.table;
+  if (table.Add(node).final()) return;
+  const Layout& layout = table.layout();
+  table.Edit(node, [&](Copy& copy) {
+    copy.live = true;
+    if (layout.valid(event.marks) && copy.fed == 0) copy.marks = event.marks;
+    if (copy.wanted == 0) copy.order = ++requests;
+    copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed;
+    copy.done = layout.all_stripes() & ~copy.wanted;
+  });
+  if (!record.exists() && !record.lost_holder.empty()) {
+    Send(node, HolderLost{event.object, record.lost_holder});
+  }
+}
+
+void DirectoryState::State::On(NodeId node, const CancelWant& event) {
+  ObjectRecord* record = Find(event.object);
+  if (record == nullptr || record->version != event.version) return;
+  const Copy* copy = record->table.Find(node);
+  if (copy != nullptr && !copy->final()) DropCopy(event.object, *record, node);
+}
+
+void DirectoryState::State::On(NodeId node, const GrantClosed& event) {
+  ObjectRecord* record = Find(event.object);
+  if (record == nullptr || record->version != event.version) return;
+  CopyTable& table = record->table;
+  const Copy* copy = table.Find(node);
+  if (copy == nullptr) return;
+  table.RaiseMarks(node, event.marks);
+  if (event.outcome == Outcome::kDeclined && !copy->final()) {
+    return DropCopy(event.object, *record, node);
+  }
+  GrantId id = event.grant;
+  if (!table.grants().contains(id)) id = table.AdoptedBy(node);
+  const auto open = table.grants().find(id);
+  if (open == table.grants().end() || open->second.receiver != node) {
+    // A grant that was taken back before: its stripes are parked or granted again already.
+    table.Edit(node, [&](Copy& receiver) {
+      if (receiver.superseded == event.grant) receiver.superseded = {};
+    });
+    return;
+  }
+  const OpenGrant grant = open->second;
+  table.Close(id);
+  if (event.outcome == Outcome::kFailed) return GrantFailed(*record, node, grant, event);
+  table.Edit(node, [&](Copy& receiver) {
+    if (event.outcome == Outcome::kDone) receiver.done |= grant.stripes;
+    receiver.wanted &= ~grant.stripes;
+  });
+}
+
+void DirectoryState::State::GrantFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
+                                        const GrantClosed& event) {
+  CopyTable& table = record.table;
+  const Copy* source = table.Find(grant.source);
+  const auto stripe = static_cast<std::size_t>(std::countr_zero(grant.stripes));
+  const NodeId fallback = source != nullptr ? source->feeds[stripe].source : kNoNode;
+  table.Edit(node, [&](Copy& receiver) {
+    const StripeMask missing = table.Missing(receiver.marks, grant.stripes);
+    receiver.done |= grant.stripes & ~missing;
+    if (receiver.final()) return;
+    receiver.wanted |= missing;
+    receiver.orphan = true;
+    receiver.fallback = fallback;
+  });
+  if (event.failure != Failure::kNotAhead) {
+    apart.Insert({node, grant.source}, now + options.keep_apart);
+  }
+  const bool bytes_came = event.failure == Failure::kBroken || event.failure == Failure::kStalled ||
+                          event.failure == Failure::kCorrupt;
+  if (bytes_came) table.RaiseFrom(grant.source, table.Find(node)->marks, grant.stripes);
+}
+
+void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
+  ObjectRecord* record = Current(node, event.object, event.version);
+  if (record == nullptr) return;
+  CopyTable& table = record->table;
+  const Copy* known = table.Find(node);
+  if (known != nullptr && known->complete) return;
+  const bool old_grant = known != nullptr && known->parked() != 0;
+  if (old_grant && options.twin == Twin::kDropsOldGrantCompletions) return;
+  // A fact about the copy, whatever became of the grant that fed it (R11).
+  Touch(event.object, node);
+  table.Add(node);
+  table.Edit(node, [&](Copy& copy) {
+    copy.complete = copy.listed = true;
+    copy.producing = copy.orphan = copy.starved = false;
+    copy.superseded = {};
+    copy.marks = table.layout().full_marks();
+    copy.done = table.layout().all_stripes();
+    copy.wanted = 0;
+    if (copy.order == 0) copy.order = ++requests;
+  });
+  record->lost_holder.clear();
+  Notify(event.object, *record, node, LocationKind::kComplete);
+}
+
+void DirectoryState::State::On(NodeId node, const CopyGone& event) {
+  ObjectRecord* record = Find(event.object);
+  if (record != nullptr && record->version == event.version) DropCopy(event.object, *record, node);
+}
+
+void DirectoryState::State::On(NodeId node, const Progress& event) {
+  ObjectRecord* record = Find(event.object);
+  if (record == nullptr || record->version != event.version) return;
+  if (record->table.Find(node) == nullptr) return;
+  record->table.RaiseMarks(node, event.marks);
+  record->table.Edit(
+      node, [&](Copy& copy) { copy.starved = event.starved_for >= options.starved_after; });
+}
+
+}  // namespace hoplite::planner

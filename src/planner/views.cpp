@@ -1,0 +1,59 @@
+// Read-only pictures of the state.
+#include "planner/directory_internal.h"
+
+namespace hoplite::planner {
+
+bool DirectoryState::collecting() const { return state_->collecting; }
+
+std::vector<NodeView> DirectoryState::Nodes() const {
+  std::vector<NodeView> views;
+  for (const auto& [id, node] : state_->nodes.nodes()) views.push_back({node.info, node.alive});
+  return views;
+}
+
+std::vector<ObjectView> DirectoryState::Objects() const {
+  std::vector<ObjectView> views;
+  for (const auto& [id, record] : state_->objects) views.push_back(state_->View(id, record));
+  return views;
+}
+
+std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
+  const ObjectRecord* record = state_->Find(object);
+  if (record == nullptr) return std::nullopt;
+  return state_->View(object, *record);
+}
+
+ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& record) const {
+  ObjectView view;
+  view.object = id;
+  view.version = record.version;
+  const Layout& layout = record.table.layout();
+  view.size_bytes = layout.size_bytes;
+  view.metadata = record.metadata;
+  view.inlined = record.inline_bytes != nullptr;
+  const std::string absent = record.lost_holder.empty()
+                                 ? "the object does not exist yet"
+                                 : "its holders were lost: " + record.lost_holder;
+  for (const NodeId node : record.locates) {
+    view.waiters.push_back({node, nodes.NameOf(node), absent});
+  }
+  for (const auto& [node, copy] : record.table.copies()) {
+    if (copy.listed) {
+      view.holders.push_back({node, nodes.NameOf(node), copy.complete, copy.producing,
+                              layout.valid_bytes(copy.marks)});
+    }
+    if (copy.parked() != 0) {
+      view.waiters.push_back(
+          {node, nodes.NameOf(node), record.exists() ? "every holder is busy" : absent});
+    }
+  }
+  for (const auto& [grant, open] : record.table.grants()) {
+    const Copy& receiver = *record.table.Find(open.receiver);
+    view.transfers.push_back({open.source, open.receiver, nodes.NameOf(open.source),
+                              nodes.NameOf(open.receiver), grant,
+                              layout.valid_bytes(receiver.marks)});
+  }
+  return view;
+}
+
+}  // namespace hoplite::planner

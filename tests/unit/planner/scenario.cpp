@@ -1,0 +1,194 @@
+#include "scenario.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace hoplite::planner {
+
+Scenario::Scenario() { Restart(New()); }
+
+DirectoryOptions Scenario::New() const {
+  DirectoryOptions options;
+  options.recovery_window = Duration{0};
+  return options;
+}
+
+DirectoryOptions Scenario::Recovering() const {
+  DirectoryOptions options;
+  options.incarnation = 2;
+  return options;
+}
+
+Scenario& Scenario::Restart(const DirectoryOptions& options) {
+  state_ = std::make_unique<DirectoryState>(options, now_);
+  return *this;
+}
+
+Scenario& Scenario::After(Duration passed) {
+  now_ += passed;
+  std::vector<Action> actions;
+  next_ = state_->Plan(now_, actions);
+  for (const Action& action : actions) Note(action);
+  EXPECT_EQ(state_->BrokenInvariant(), "");
+  return *this;
+}
+
+void Scenario::Step(const EventBody& body) {
+  state_->Apply({now_, body});
+  EXPECT_EQ(state_->BrokenInvariant(), "");
+  After(Duration{0});
+}
+
+NodeId Scenario::Id(const std::string& node) {
+  const auto [entry, fresh] = ids_.try_emplace(node, NodeId{ids_.size() + 1});
+  if (fresh) names_[entry->second] = node;
+  return entry->second;
+}
+
+StripeMarks Scenario::Marks(std::uint32_t blocks) const {
+  StripeMarks marks(layout_.stripe_count);
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    marks[s] = std::min(blocks, layout_.stripe_block_count(s));
+  }
+  return marks;
+}
+
+Scenario& Scenario::Connect(const std::string& node) {
+  Step(NodeJoined{{Id(node), node, node + ":1"}, versions_[node].incarnation});
+  return *this;
+}
+Scenario& Scenario::Join(const std::string& node) { return Connect(node).EndInventory(node); }
+Scenario& Scenario::Suspend(const std::string& node) {
+  Step(NodeSuspended{Id(node)});
+  return *this;
+}
+Scenario& Scenario::Lose(const std::string& node) {
+  Step(NodeLost{Id(node)});
+  return *this;
+}
+Scenario& Scenario::Say(const std::string& node, NodeEvent event) {
+  Step(NodeSaid{Id(node), std::move(event)});
+  return *this;
+}
+
+Scenario& Scenario::Create(const std::string& node) {
+  return Say(node, planner::Create{object_, layout_, metadata_, nullptr});
+}
+Scenario& Scenario::PutInline(const std::string& node, std::uint64_t bytes) {
+  return Say(node, planner::Create{object_, Layout::For(bytes), metadata_,
+                                   std::make_shared<const std::string>(bytes, 'x')});
+}
+Scenario& Scenario::Complete(const std::string& node) {
+  return Say(node, CopyComplete{object_, versions_[node]});
+}
+Scenario& Scenario::Gone(const std::string& node, GoneReason reason) {
+  return Say(node, CopyGone{object_, versions_[node], reason});
+}
+Scenario& Scenario::Locate(const std::string& node) { return Say(node, planner::Locate{object_}); }
+Scenario& Scenario::Want(const std::string& node, std::uint32_t blocks) {
+  return Say(node, planner::Want{object_, versions_[node], Marks(blocks)});
+}
+Scenario& Scenario::CancelWant(const std::string& node) {
+  return Say(node, planner::CancelWant{object_, versions_[node]});
+}
+Scenario& Scenario::Progress(const std::string& node, std::uint32_t blocks, Duration starved) {
+  return Say(node, planner::Progress{object_, versions_[node], Marks(blocks), 0, starved});
+}
+Scenario& Scenario::Done(const std::string& node) {
+  return Close(node, Outcome::kDone, layout_.stripe_block_count(0)).Complete(node);
+}
+Scenario& Scenario::Fail(const std::string& node, std::uint32_t blocks, Failure failure) {
+  return Say(node, GrantClosed{object_, versions_[node], grants_[node], Outcome::kFailed, failure,
+                               Marks(blocks)});
+}
+Scenario& Scenario::Close(const std::string& node, Outcome outcome, std::uint32_t blocks) {
+  return Say(node, GrantClosed{object_, versions_[node], grants_[node], outcome, Failure::kNone,
+                               Marks(blocks)});
+}
+Scenario& Scenario::Delete(const std::string& node) { return Say(node, planner::Delete{object_}); }
+Scenario& Scenario::Evict(const std::string& node) {
+  return Say(node, EvictAsk{object_, versions_[node]});
+}
+Scenario& Scenario::Subscribe(const std::string& node) {
+  return Say(node, planner::Subscribe{object_});
+}
+Scenario& Scenario::HeldBy(const std::string& node, std::uint32_t blocks,
+                           const std::string& upstream) {
+  Held held{object_, versions_[node], layout_, metadata_, Marks(blocks)};
+  if (!upstream.empty()) held.upstream = Id(upstream);
+  return Say(node, held);
+}
+Scenario& Scenario::HeldComplete(const std::string& node) {
+  Held held{object_, versions_[node], layout_, metadata_, layout_.full_marks()};
+  held.complete = true;
+  return Say(node, held);
+}
+
+void Scenario::Note(const Action& action) {
+  const std::string to = names_.at(action.to);
+  answers_.push_back(Words(to, action.body));
+}
+
+std::string Scenario::Number(Version version) {
+  const auto place = std::ranges::find(seen_, version);
+  const std::size_t number = static_cast<std::size_t>(place - seen_.begin()) + 1;
+  if (place == seen_.end()) seen_.push_back(version);
+  return fmt::format("v{}", number);
+}
+
+std::string Scenario::Words(const std::string& to, const NodeAction& body) {
+  if (const auto* accepted = std::get_if<CreateAccepted>(&body)) {
+    versions_[to] = accepted->version;
+    return to + ": accepted " + Number(accepted->version);
+  }
+  if (const auto* refused = std::get_if<CreateRefused>(&body)) {
+    last_message_ = refused->message;
+    return fmt::format("{}: refused {}", to, Name(refused->code));
+  }
+  if (const auto* located = std::get_if<Located>(&body)) {
+    versions_[to] = located->version;
+    return to + ": located " + Number(located->version);
+  }
+  if (const auto* inlined = std::get_if<InlineObject>(&body)) {
+    return to + ": inline " + Number(inlined->version);
+  }
+  if (const auto* grant = std::get_if<Grant>(&body)) {
+    grants_[to] = grant->grant;
+    std::string words = to + " <- " + grant->source.name;
+    if (grant->stripes != layout_.all_stripes()) words += fmt::format(" {{{}}}", grant->stripes);
+    if (!grant->equality_ok) words += " strict";
+    if (grant->replaces) words += " moved";
+    return words;
+  }
+  if (const auto* recall = std::get_if<Recall>(&body)) {
+    return to + ": recall " + Number(recall->version);
+  }
+  if (std::holds_alternative<Deleted>(body)) return to + ": deleted";
+  if (const auto* answer = std::get_if<EvictAnswer>(&body)) {
+    return to + (answer->drop ? ": drop" : ": keep");
+  }
+  if (const auto* lost = std::get_if<HolderLost>(&body)) return to + ": lost " + lost->node_name;
+  const auto& location = std::get<Location>(body);
+  const char* kinds[] = {"", "partial", "complete", "gone", "inline"};
+  return fmt::format("{}: {} {}", to, location.node_name.empty() ? "it" : location.node_name,
+                     kinds[static_cast<int>(location.kind)]);
+}
+
+void Scenario::TearDown() {
+  for (const auto& [node, name] : names_) {
+    state_->Apply({now_, NodeLost{node}});
+    EXPECT_EQ(state_->BrokenInvariant(), "");
+  }
+  Ignore();
+  After(std::chrono::hours(1));
+  // Bytes inside the directory outlive their putter: only a Delete ends them.
+  for (const ObjectView& left : state_->Objects()) EXPECT_TRUE(left.inlined);
+  EXPECT_TRUE(state_->Nodes().empty());
+  EXPECT_EQ(next_, kNever);
+  Expect();
+}
+
+}  // namespace hoplite::planner

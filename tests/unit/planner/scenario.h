@@ -1,0 +1,104 @@
+// Scenario: says in one line what a node does, and expects in one line what the shard answers.
+//
+//   Join("S").Put("S").Join("R1").Get("R1");
+//   Expect("S: accepted v1", "R1: located v1", "R1 <- S");
+//
+// After each step the invariants are checked; at the end of a test everybody leaves and nothing may
+// be left over. Answers in words:
+//   "N: accepted v1"   "N: refused CODE"      "N: located v1"  "N: inline v1"  "N: deleted"
+//   "N: recall v1"     "N: drop" "N: keep"    "N: lost M"      "N: M complete" (a subscriber's)
+//   "R <- S"           a grant; "R <- S {1}" only those stripes; "R <- S strict" without equality;
+//                      "R <- S moved" if it replaces an earlier grant of R
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/directory_state.h"
+
+namespace hoplite::planner {
+
+class Scenario : public ::testing::Test {
+ public:
+  using Self = Scenario&;
+  Scenario();
+
+  // A fresh shard with these settings; everybody joins anew.
+  Self Restart(const DirectoryOptions& options);
+  DirectoryOptions New() const;         // a cluster known to be new
+  DirectoryOptions Recovering() const;  // with a window of 1 s
+  Self After(Duration passed);
+
+  Self Join(const std::string& node);     // and its empty inventory
+  Self Connect(const std::string& node);  // its inventory is still to come
+  Self Suspend(const std::string& node);
+  Self Lose(const std::string& node);
+  Self Say(const std::string& node, NodeEvent event);
+
+  Self Create(const std::string& node);
+  Self PutInline(const std::string& node, std::uint64_t bytes);
+  Self Complete(const std::string& node);  // of the version that the node knows
+  Self Gone(const std::string& node, GoneReason reason = GoneReason::kDropped);
+  Self Put(const std::string& node) { return Create(node).Complete(node); }
+  Self Locate(const std::string& node);
+  Self Want(const std::string& node, std::uint32_t blocks = 0);
+  Self Get(const std::string& node) { return Locate(node).Want(node); }
+  Self CancelWant(const std::string& node);
+  Self Progress(const std::string& node, std::uint32_t blocks, Duration starved = Duration{0});
+  // The newest grant of the receiver ends.
+  Self Done(const std::string& node);  // and the copy is complete
+  Self Fail(const std::string& node, std::uint32_t blocks, Failure failure = Failure::kBroken);
+  Self Close(const std::string& node, Outcome outcome, std::uint32_t blocks = 0);
+  Self Delete(const std::string& node);
+  Self Evict(const std::string& node);
+  Self Subscribe(const std::string& node);
+  Self HeldBy(const std::string& node, std::uint32_t blocks, const std::string& upstream = "");
+  Self HeldComplete(const std::string& node);
+  Self EndInventory(const std::string& node) { return Say(node, InventoryEnd{}); }
+
+  // Every answer since the last Expect, in order.
+  template <typename... Lines>
+  void Expect(const Lines&... lines) {
+    EXPECT_THAT(std::exchange(answers_, {}),
+                ::testing::ElementsAreArray(std::vector<std::string>{lines...}));
+  }
+  void Ignore() { answers_.clear(); }
+  // Among others.
+  void ExpectAmong(const std::string& line) {
+    EXPECT_THAT(std::exchange(answers_, {}), ::testing::Contains(line));
+  }
+
+  void TearDown() override;
+
+  NodeId Id(const std::string& node);
+  StripeMarks Marks(std::uint32_t blocks) const;
+  Version VersionAt(const std::string& node) { return versions_[node]; }
+
+  ObjectId object_ = ObjectId::FromName("it");
+  Layout layout_ = Layout::For(64 * 16 * 1024);  // 64 blocks in one stripe
+  std::string metadata_;
+  Time now_{};
+  Time next_{};  // what the last Plan returned
+  std::unique_ptr<DirectoryState> state_;
+  std::string last_message_;  // of the last refusal
+
+ private:
+  void Step(const EventBody& body);
+  void Note(const Action& action);
+  std::string Words(const std::string& to, const NodeAction& body);
+  std::string Number(Version version);
+
+  std::map<std::string, NodeId> ids_;
+  std::map<NodeId, std::string> names_;
+  std::map<std::string, Version> versions_;  // what each node believes
+  std::map<std::string, GrantId> grants_;    // newest of each receiver
+  std::vector<Version> seen_;
+  std::vector<std::string> answers_;
+};
+
+}  // namespace hoplite::planner
