@@ -29,6 +29,10 @@ function(hoplite_program name)
   endif()
 endfunction()
 
+# What scripts/test.sh builds for the sanitizers, besides what these depend on.
+add_custom_target(all_tests)
+add_custom_target(tsan_tests)
+
 # hoplite_test(NAME SOURCES a.cpp... LINKS ... [LABELS unit tsan ...] [TIMEOUT seconds])
 # A GoogleTest program whose cases ctest runs one by one. Labels: unit, conformance, sim, integration,
 # root (needs root), slow (left out of sanitizer runs), tsan (also run under TSan).
@@ -38,6 +42,10 @@ function(hoplite_test name)
     set(ARG_TIMEOUT 60)
   endif()
   hoplite_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main PCH ${ARG_PCH})
+  add_dependencies(all_tests ${name})
+  if(tsan IN_LIST ARG_LABELS)
+    add_dependencies(tsan_tests ${name})
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})

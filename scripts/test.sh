@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Builds and runs the tests: everything in release (lint included), then what the sanitizers are for.
+# The last line is "N passed, N failed"; exit status 0 only if nothing failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/test.sh [--only PART]... [--jobs N]
+  --only PART   release, lint, asan or tsan instead of release, asan and tsan; may be repeated
+                (lint is the part of release that reads the sources)
+  --jobs N      processes at a time, for building and testing (default: one per core)
+TEXT
+}
+
+parts=()
+jobs=$(nproc)
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --only) parts+=("${2:?--only needs a part}"); shift 2 ;;
+    --jobs) jobs=${2:?--jobs needs a number}; shift 2 ;;
+    --help | -h) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+[[ ${#parts[@]} -gt 0 ]] || parts=(release asan tsan)
+
+passed=0
+failed=0
+finish() {
+  echo "$passed passed, $failed failed"
+  [[ $failed -eq 0 && $passed -gt 0 ]] || exit 1
+  exit 0
+}
+
+# Runs a step quietly; shows the end of its output and gives up if it fails.
+step() {
+  local name=$1 log
+  shift
+  log=$(mktemp)
+  echo "== $name"
+  if ! "$@" >"$log" 2>&1; then
+    tail -n 100 "$log"
+    rm -f "$log"
+    echo "$name failed"
+    failed=$((failed + 1))
+    finish
+  fi
+  rm -f "$log"
+}
+
+count_in() { # FILE ATTRIBUTE: the number in the first line of a JUnit report that has it
+  sed -n "s/.*[[:space:]]$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1
+}
+
+# PRESET TARGET [ctest options]
+run_part() {
+  local preset=$1 target=$2 report total bad skipped start=$SECONDS
+  shift 2
+  step "$preset: configure" cmake --preset "$preset"
+  step "$preset: build" cmake --build --preset "$preset" --target "$target" -j "$jobs"
+  report=$PWD/build/$preset/test-report.xml
+  rm -f "$report"
+  echo "== $preset: test"
+  ctest --preset "$preset" -j "$jobs" --output-junit "$report" --quiet --output-log \
+    "build/$preset/test.log" "$@" || true
+  if [[ ! -s $report ]] || ! total=$(count_in "$report" tests) || [[ ${total:-0} -eq 0 ]]; then
+    echo "$preset: no tests ran"
+    failed=$((failed + 1))
+    return
+  fi
+  bad=$(count_in "$report" failures)
+  skipped=$(count_in "$report" skipped)
+  if [[ $bad -gt 0 ]]; then
+    sed -n '/FAILED\|\*\*\*\|Failure/,$p' "build/$preset/test.log" | tail -n 300
+  fi
+  passed=$((passed + total - bad - skipped))
+  failed=$((failed + bad))
+  echo "$preset: $((total - bad - skipped)) passed, $bad failed, $skipped skipped in $((SECONDS - start)) s"
+}
+
+step "setup" ./scripts/setup.sh
+for part in "${parts[@]}"; do
+  case $part in
+    release) run_part release all ;;
+    lint) run_part release all -L lint ;;
+    asan) run_part asan all_tests ;;
+    tsan) run_part tsan tsan_tests ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+finish

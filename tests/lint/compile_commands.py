@@ -1,0 +1,55 @@
+"""How the build compiles each source, for checks that compile it their own way."""
+
+import json
+import pathlib
+import shlex
+
+import repository
+
+
+class Unit:
+    """One translation unit: its source, and the flags that matter to a reader of it."""
+
+    def __init__(self, entry):
+        self.source = pathlib.Path(entry["file"])
+        self.folder = entry["directory"]
+        self.words = shlex.split(entry["command"])
+        self.object = self.words[self.words.index("-o") + 1]
+
+    def flags(self):
+        """Without launcher, precompiled header, source and output."""
+        compiler = next(i for i, word in enumerate(self.words)
+                        if pathlib.Path(word).name.startswith("clang++"))
+        start = compiler + 1
+        flags, skip = [], 0
+        for i, word in enumerate(self.words[start:], start):
+            if skip:
+                skip -= 1
+            elif word in ("-o", "-c"):
+                skip = 1
+            elif word == "-Xclang" and self.words[i + 1] in ("-include-pch", "-include"):
+                skip = 3
+            elif word == "-Winvalid-pch":
+                pass
+            else:
+                flags.append(word)
+        return flags
+
+
+def units(build, below):
+    """The units whose source lies in the folder `below`, in order of their paths."""
+    entries = json.loads(repository.text(build / "compile_commands.json"))
+    found = [Unit(e) for e in entries if pathlib.Path(e["file"]).is_relative_to(below)]
+    return sorted(found, key=lambda unit: unit.source)
+
+
+def read_files(build):
+    """By object: the files of the project that the build read for it, as ninja knows them."""
+    listing = repository.run(["ninja", "-C", str(build), "-t", "deps"]).stdout
+    files, current = {}, None
+    for line in listing.splitlines():
+        if line and not line.startswith(" "):
+            current = files.setdefault(line.split(":")[0], [])
+        elif line.strip() and not line.strip().startswith("/usr/"):
+            current.append(line.strip())
+    return files

@@ -1,0 +1,63 @@
+"""Compiles each header alone: it must include what it uses. The public ones also with GCC 12, as users do."""
+
+import pathlib
+import tempfile
+
+import compile_commands
+import repository
+
+PUBLIC_FLAGS = ["-std=c++23", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+
+
+def headers_read(dependency_file):
+    """The files of a make rule, without the system's."""
+    words = dependency_file.read_text(encoding="utf-8").replace("\\\n", " ").split()[1:]
+    return [w for w in words if w != "-" and not w.startswith("/usr/")]
+
+
+def commands(args):
+    """(header, command) for all that is to be compiled."""
+    public = args.root / "include"
+    for header in repository.files(args.root, ".h", folders=("include",)):
+        for compiler in ("clang++-19", "g++-12"):
+            yield header.relative_to(public), [compiler, *PUBLIC_FLAGS, f"-I{public}"]
+    source = args.root / "src"
+    units = compile_commands.units(args.build, source)
+    for header in repository.files(args.root, ".h", folders=("src",)):
+        unit = nearest(units, header)
+        yield header.relative_to(source), ["clang++-19", *unit.flags(), "-fsyntax-only"]
+
+
+def nearest(units, header):
+    """Its own source, else one of its folder, else the last (of the highest layer)."""
+    def distance(unit):
+        return (unit.source.with_suffix("") != header.with_suffix(""),
+                unit.source.parent != header.parent)
+    return min(reversed(units), key=distance)
+
+
+def main():
+    args = repository.arguments(__doc__)
+    cache = repository.Cache(args.build / "lint" / "headers")
+
+    def check(item):
+        header, command = item
+        name = f"{command[0]} {header}"
+        if cache.passed(name, command):
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            rule = pathlib.Path(folder) / "rule.d"
+            result = repository.run([*command, "-x", "c++", "-MD", "-MF", str(rule), "-"],
+                                    input=f'#include "{header}"\n', cwd=args.build)
+            if result.returncode:
+                return f"{header} does not compile alone with {command[0]}:\n{result.stdout}"
+            cache.keep(name, command, [(args.build / f).resolve() for f in headers_read(rule)])
+        return None
+
+    items = list(commands(args))
+    findings = [f for f in repository.in_parallel(check, items) if f]
+    repository.finish(findings, len(items))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Fails on an #include that points upward, and on files that grew too large.
+
+The layers are those of scripts/cmake's targets; the order is written once, in LEVELS.
+"""
+
+import re
+
+import repository
+
+# Lowest first. A layer may include those of lower levels and itself, not its siblings.
+LEVELS = (("base",), ("planner",), ("wire", "store", "net", "sim", "reduce"), ("directory",),
+          ("node",), ("client",), ("cli",))
+SIBLINGS = {"net": {"wire"}}
+LAYERS = [layer for level in LEVELS for layer in level]
+
+# Public headers that hold values only: their code is in base, so any layer may use them.
+PUBLIC_VALUES = {"object_id.h", "result.h", "config.h", "export.h"}
+
+# Libraries with a few homes, so that a change of library stays a small change.
+HOMES = {
+    re.compile(r"grpc(pp)?/|.*\.grpc\.pb\.h"): ("src/directory/",),
+    re.compile(r"google/protobuf/|.*\.pb\.h"): (
+        "src/directory/", "src/wire/", "src/node/local_", "src/client/"),
+    re.compile(r"boost/interprocess/"): ("src/store/",),
+    re.compile(r"spdlog/"): ("src/base/",),
+    re.compile(r"CLI/|nlohmann/"): ("src/cli/",),
+    re.compile(r"asio"): ("src/net/", "src/directory/", "src/node/", "src/client/", "src/cli/"),
+}
+# Planners and their simulation know no socket, clock, thread or log, and iterate in one order only.
+PURE = ("src/planner/", "src/sim/")
+IMPURE = re.compile(r"thread|mutex|random|iostream|unordered_(map|set)|sys/.*|asio.*|base/log\.h")
+
+MOST_LINES = 500
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def may_include(layer, other):
+    if layer == other or other in SIBLINGS.get(layer, ()):
+        return True
+    level = {name: i for i, names in enumerate(LEVELS) for name in names}
+    return level[other] < level[layer]
+
+
+def in_public_header(bracket, target):
+    if target.startswith("hoplite/") or (bracket == "<" and "/" not in target and "." not in target):
+        return None
+    return "public headers use the standard library and each other only"
+
+
+def in_layer(path, layer, target):
+    other = target.split("/")[0]
+    if other in LAYERS and not may_include(layer, other):
+        return f"{layer} may not use {other}: the arrow points upward or sideways"
+    if other == "hoplite" and not target.endswith(".pb.h"):
+        if not may_include(layer, "client") and target.split("/")[1] not in PUBLIC_VALUES:
+            return f"{layer} may not use the public API, which is made of it"
+    if path.startswith(PURE) and IMPURE.fullmatch(target):
+        return "planners and their simulation are pure"
+    for library, homes in HOMES.items():
+        if library.match(target) and not path.startswith(homes):
+            return f"belongs into {', '.join(homes)} only"
+    return None
+
+
+def complaint(path, bracket, target):
+    """Why this file may not include that, or None. `path` is relative to the repository."""
+    parts = path.split("/")
+    if parts[0] == "include":
+        return in_public_header(bracket, target)
+    if parts[0] == "src":
+        return in_layer(path, parts[1], target)
+    if parts[0] == "examples" and target.split("/")[0] in LAYERS:
+        return "examples show the public API"
+    return None
+
+
+def check(path, text):
+    """Findings of one file."""
+    findings = []
+    lines = text.splitlines()
+    if len(lines) > MOST_LINES:
+        findings.append(f"{path}: {len(lines)} lines, at most {MOST_LINES}: divide it by subject")
+    if path.endswith((".h", ".cpp")):
+        for number, line in enumerate(lines, 1):
+            if match := INCLUDE.match(line):
+                if why := complaint(path, *match.groups()):
+                    findings.append(f"{path}:{number}: {match.group(2)}: {why}")
+    return findings
+
+
+def main():
+    root = repository.arguments(__doc__).root
+    findings = []
+    paths = repository.files(root, ".h", ".cpp", ".py", ".sh", ".proto", ".cmake", ".txt")
+    for path in paths:
+        findings += check(str(path.relative_to(root)), repository.text(path))
+    repository.finish(findings, len(paths))
+
+
+if __name__ == "__main__":
+    main()

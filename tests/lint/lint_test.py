@@ -1,0 +1,90 @@
+"""Plants violations: each lint rule must see what it is there for, and let its neighbour pass."""
+
+import unittest
+
+import coroutines
+import layers
+import machine_text
+
+
+class Layers(unittest.TestCase):
+    def seen(self, path, include):
+        return layers.check(path, f"#include {include}\n")
+
+    def test_upward_and_sideways_arrows(self):
+        self.assertTrue(self.seen("src/planner/a.cpp", '"store/copy.h"'))
+        self.assertTrue(self.seen("src/store/a.h", '"net/stream.h"'))
+        self.assertTrue(self.seen("src/wire/a.h", '"net/stream.h"'))
+        self.assertTrue(self.seen("src/node/a.h", '"client/client.h"'))
+        self.assertFalse(self.seen("src/net/a.h", '"wire/frame.h"'))
+        self.assertFalse(self.seen("src/node/a.h", '"directory/directory_client.h"'))
+        self.assertFalse(self.seen("src/planner/a.h", '"base/ids.h"'))
+
+    def test_public_headers(self):
+        self.assertTrue(self.seen("include/hoplite/a.h", '"base/ids.h"'))
+        self.assertTrue(self.seen("include/hoplite/a.h", "<fmt/format.h>"))
+        self.assertTrue(self.seen("include/hoplite/a.h", "<unistd.h>"))
+        self.assertFalse(self.seen("include/hoplite/a.h", "<hoplite/result.h>"))
+        self.assertFalse(self.seen("include/hoplite/a.h", "<vector>"))
+
+    def test_the_public_api_is_above_all_layers_but_its_own(self):
+        self.assertTrue(self.seen("src/node/a.h", "<hoplite/client.h>"))
+        self.assertFalse(self.seen("src/node/a.h", "<hoplite/config.h>"))
+        self.assertFalse(self.seen("src/client/a.h", "<hoplite/client.h>"))
+        self.assertTrue(self.seen("examples/a.cpp", '"base/units.h"'))
+
+    def test_libraries_stay_at_home(self):
+        self.assertTrue(self.seen("src/node/a.cpp", "<grpcpp/grpcpp.h>"))
+        self.assertTrue(self.seen("src/net/a.cpp", '"hoplite/v1/directory.pb.h"'))
+        self.assertTrue(self.seen("src/wire/a.cpp", '"hoplite/v1/directory.grpc.pb.h"'))
+        self.assertFalse(self.seen("src/wire/a.cpp", '"hoplite/v1/directory.pb.h"'))
+        self.assertFalse(self.seen("src/node/local_channel.cpp", '"hoplite/v1/local.pb.h"'))
+        self.assertFalse(self.seen("src/directory/a.cpp", "<grpcpp/grpcpp.h>"))
+
+    def test_planners_are_pure(self):
+        for impure in ("<thread>", "<random>", "<unordered_map>", '"base/log.h"', "<asio/post.hpp>"):
+            self.assertTrue(self.seen("src/planner/a.cpp", impure), impure)
+        self.assertFalse(self.seen("src/planner/a.cpp", "<map>"))
+
+    def test_length(self):
+        self.assertTrue(layers.check("src/base/a.cpp", "\n" * 501))
+        self.assertFalse(layers.check("src/base/a.cpp", "\n" * 500))
+
+
+class Coroutines(unittest.TestCase):
+    def test_traps(self):
+        for trap in ("co_await F(Options{.a = 1});",
+                     "co_await F({.a = 1});",
+                     "co_await F({1, 2, 3});",
+                     "auto x = co_await\n    F(a, Options{b, c});",
+                     "co_await asio::co_spawn(ex, [s]() -> Task<void> { co_return; }, token);",
+                     "CO_TRY(co_await F([this] { G(); }));",
+                     "co_await G(Options{.n = co_await H()});"):
+            self.assertTrue(coroutines.check("a.cpp", trap), trap)
+
+    def test_sound_patterns(self):
+        for sound in ("co_await F(std::move(options));",
+                      "Options options{.a = 1};\nco_await F(options);",
+                      "co_await F(Duration{}, ids[3]);",
+                      "co_await F([] { G(); });",
+                      "while (!co_await signal.Wait(deadline)) { x = Y{1}; }",
+                      "// co_await F(Options{.a = 1});",
+                      'Log("co_await F({1})");'):
+            self.assertFalse(coroutines.check("a.cpp", sound), sound)
+
+    def test_locks(self):
+        self.assertTrue(coroutines.check(
+            "a.cpp", "{\n  const std::lock_guard lock(m_);\n  co_await F();\n}"))
+        self.assertFalse(coroutines.check(
+            "a.cpp", "{\n  {\n    const std::lock_guard lock(m_);\n  }\n  co_await F();\n}"))
+
+
+class MachineText(unittest.TestCase):
+    def test_paths(self):
+        self.assertTrue(machine_text.check("a", "see /" + "home/somebody/project"))
+        self.assertTrue(machine_text.check("a", "see /" + "work/project"))
+        self.assertFalse(machine_text.check("a", "see /tmp, /proc/self/fd and docs/work/list"))
+
+
+if __name__ == "__main__":
+    unittest.main()
