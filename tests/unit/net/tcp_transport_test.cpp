@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "testing/run_task.h"
 
@@ -126,6 +127,7 @@ TEST(TcpTransport, ConnectEndsAtItsTimeout) {
 
 // Descriptors run out for a while: connections that came meanwhile are accepted afterwards.
 TEST(TcpTransport, ListenerSurvivesRunningOutOfDescriptors) {
+  log::SetLevel(log::Level::kOff);
   asio::io_context loop(1);
   TcpTransport transport({&loop});
   int accepted = 0;
@@ -148,6 +150,7 @@ TEST(TcpTransport, ListenerSurvivesRunningOutOfDescriptors) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
   EXPECT_TRUE(connecting.Finish());
   EXPECT_TRUE(RunUntil(loop, [&] { return accepted == 2; }));
+  log::SetLevel(log::Level::kWarn);
 }
 
 struct RateTest : ::testing::TestWithParam<bool> {};
