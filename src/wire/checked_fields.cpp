@@ -1,0 +1,108 @@
+#include "wire/checked_fields.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "wire/directory_messages.h"
+
+namespace hoplite::wire {
+
+std::unexpected<Error> Bad(std::string_view field, std::string_view why) {
+  return std::unexpected(Error(ErrorCode::kProtocol, fmt::format("field '{}' {}", field, why)));
+}
+
+void WriteStamp(const Stamp& stamp, v1::Stamp& to) {
+  to.set_incarnation(stamp.incarnation);
+  to.set_sequence(stamp.sequence);
+}
+
+void WriteLayout(const Layout& layout, v1::Layout& to) {
+  to.set_size_bytes(layout.size_bytes);
+  to.set_block_bytes(layout.block_bytes);
+  to.set_run_bytes(layout.run_bytes);
+  to.set_stripe_count(layout.stripe_count);
+}
+
+void WriteNode(const planner::NodeInfo& node, v1::NodeInfo& to) {
+  to.set_id(Raw(node.id));
+  to.set_name(node.name);
+  to.set_address(node.address);
+}
+
+std::uint64_t Microseconds(Duration duration) {
+  const auto rounded = std::chrono::ceil<std::chrono::microseconds>(duration).count();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(rounded, 0));
+}
+
+Result<ObjectId> ReadObject(const std::string& bytes) {
+  Result<ObjectId> id = ObjectId::FromBytes(bytes);
+  if (!id) {
+    return Bad("object", fmt::format("has {} bytes, an id has {}", bytes.size(), ObjectId::kBytes));
+  }
+  return id;
+}
+
+Result<Layout> ReadLayout(const v1::Layout& layout) {
+  const Layout result{.size_bytes = layout.size_bytes(),
+                      .block_bytes = layout.block_bytes(),
+                      .run_bytes = layout.run_bytes(),
+                      .stripe_count = layout.stripe_count()};
+  if (const Result<void> valid = result.Validate(); !valid) {
+    return Bad("layout", "cannot be: " + valid.error().message);
+  }
+  return result;
+}
+
+Result<StripeMarks> ReadMarks(const google::protobuf::RepeatedField<std::uint32_t>& marks) {
+  if (marks.size() > static_cast<int>(kMaxStripes)) {
+    return Bad("marks", fmt::format("has {} entries, an object has at most {} stripes",
+                                    marks.size(), kMaxStripes));
+  }
+  return StripeMarks(marks.begin(), marks.end());
+}
+
+Result<std::string> ReadName(const std::string& name, std::string_view field) {
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (name.empty() || name.size() > kMaxNameBytes || std::ranges::any_of(name, control)) {
+    return Bad(field, fmt::format("must be 1 to {} bytes of text", kMaxNameBytes));
+  }
+  return name;
+}
+
+Result<std::string> ReadMetadata(std::string& bytes) {
+  if (bytes.size() > kMaxMetadataBytes) {
+    return Bad("metadata",
+               fmt::format("has {} bytes, the limit is {}", bytes.size(), kMaxMetadataBytes));
+  }
+  return std::move(bytes);
+}
+
+Result<planner::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field) {
+  planner::NodeInfo result;
+  result.id = NodeId{node.id()};
+  if (result.id == kNoNode) return Bad(field, "names no node");
+  TRY_ASSIGN(result.name, ReadName(node.name(), field));
+  if (node.address().size() > kMaxNameBytes || !ParseHostPort(node.address())) {
+    return Bad(field, "has no address of the form HOST:PORT");
+  }
+  result.address = node.address();
+  return result;
+}
+
+Result<Duration> ReadDuration(std::uint64_t microseconds, std::string_view field) {
+  constexpr std::chrono::microseconds kLongest = std::chrono::hours(24 * 365);
+  if (microseconds > static_cast<std::uint64_t>(kLongest.count())) {
+    return Bad(field, "is longer than a year");
+  }
+  return std::chrono::microseconds(microseconds);
+}
+
+Result<ErrorCode> ReadErrorCode(std::uint32_t code) {
+  return ReadEnum(code, ErrorCode::kInvalidArgument, ErrorCode::kInternal, "code");
+}
+
+}  // namespace hoplite::wire

@@ -1,0 +1,54 @@
+// The fields that several messages of the directory share: written, and read with checks. An error
+// is of code `protocol` and names the field.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <google/protobuf/repeated_field.h>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/ids.h"
+#include "base/layout.h"
+#include "base/time.h"
+#include "hoplite/v1/directory.pb.h"
+#include "planner/event.h"
+
+namespace hoplite::wire {
+
+std::unexpected<Error> Bad(std::string_view field, std::string_view why);
+
+void WriteStamp(const Stamp& stamp, v1::Stamp& to);
+void WriteLayout(const Layout& layout, v1::Layout& to);
+void WriteNode(const planner::NodeInfo& node, v1::NodeInfo& to);
+std::uint64_t Microseconds(Duration duration);  // rounded up: a time that remains is not cut to 0
+
+Result<ObjectId> ReadObject(const std::string& bytes);
+// A version or grant that the message must have.
+template <std::derived_from<Stamp> T>
+Result<T> ReadStamp(const v1::Stamp& stamp, std::string_view field) {
+  if (stamp.incarnation() == 0) return Bad(field, "is missing");
+  return T{{stamp.incarnation(), stamp.sequence()}};
+}
+Result<Layout> ReadLayout(const v1::Layout& layout);
+Result<StripeMarks> ReadMarks(const google::protobuf::RepeatedField<std::uint32_t>& marks);
+Result<std::string> ReadName(const std::string& name, std::string_view field);
+Result<std::string> ReadMetadata(std::string& bytes);
+Result<planner::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field);
+// At most a year, so that sums with it stay in range.
+Result<Duration> ReadDuration(std::uint64_t microseconds, std::string_view field);
+Result<ErrorCode> ReadErrorCode(std::uint32_t code);
+// Enums whose values are consecutive.
+template <typename Enum>
+Result<Enum> ReadEnum(std::uint32_t value, Enum first, Enum last, std::string_view field) {
+  if (value < static_cast<std::uint32_t>(first) || value > static_cast<std::uint32_t>(last)) {
+    return Bad(field, "has the unknown value " + std::to_string(value));
+  }
+  return static_cast<Enum>(value);
+}
+
+}  // namespace hoplite::wire

@@ -1,0 +1,175 @@
+// Shard to node: the actions.
+#include <memory>
+#include <variant>
+
+#include "base/try.h"
+#include "wire/checked_fields.h"
+#include "wire/directory_messages.h"
+
+namespace hoplite::wire {
+
+namespace {
+
+using planner::NodeAction;
+
+// --- own types to protobuf
+
+void Write(const planner::CreateAccepted&, v1::NodeAction& to) { to.mutable_create_accepted(); }
+void Write(const planner::CreateRefused& action, v1::NodeAction& to) {
+  v1::CreateRefused& body = *to.mutable_create_refused();
+  body.set_code(static_cast<std::uint32_t>(action.code));
+  body.set_message(action.message);
+}
+void Write(const planner::Located& action, v1::NodeAction& to) {
+  v1::Located& body = *to.mutable_located();
+  WriteLayout(action.layout, *body.mutable_layout());
+  body.set_metadata(action.metadata);
+}
+void Write(const planner::InlineObject& action, v1::NodeAction& to) {
+  v1::InlineObject& body = *to.mutable_inline_object();
+  body.set_metadata(action.metadata);
+  if (action.bytes) body.set_data(*action.bytes);
+}
+void Write(const planner::Grant& action, v1::NodeAction& to) {
+  v1::Grant& body = *to.mutable_grant();
+  WriteStamp(action.grant, *body.mutable_grant());
+  WriteNode(action.source, *body.mutable_source());
+  body.set_stripes(action.stripes);
+  body.set_equality_ok(action.equality_ok);
+  if (action.replaces) WriteStamp(action.replaces, *body.mutable_replaces());
+}
+void Write(const planner::Recall&, v1::NodeAction& to) { to.mutable_recall(); }
+void Write(const planner::Deleted& action, v1::NodeAction& to) {
+  to.mutable_deleted()->set_remaining_us(Microseconds(action.remaining));
+}
+void Write(const planner::EvictAnswer& action, v1::NodeAction& to) {
+  to.mutable_evict_answer()->set_drop(action.drop);
+}
+void Write(const planner::Location& action, v1::NodeAction& to) {
+  v1::Location& body = *to.mutable_location();
+  body.set_node(Raw(action.node));
+  body.set_node_name(action.node_name);
+  body.set_kind(static_cast<std::uint32_t>(action.kind));
+}
+void Write(const planner::HolderLost& action, v1::NodeAction& to) {
+  to.mutable_holder_lost()->set_node_name(action.node_name);
+}
+
+// --- protobuf to own types, with checks
+
+struct Subject {
+  ObjectId object;
+  Version version;  // none, unless the action needs one
+};
+
+Result<NodeAction> Read(const Subject& of, const v1::CreateRefused& body) {
+  TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
+  return planner::CreateRefused{of.object, code, body.message()};
+}
+
+Result<NodeAction> Read(const Subject& of, v1::Located& body) {
+  planner::Located action{.object = of.object, .version = of.version};
+  TRY_ASSIGN(action.layout, ReadLayout(body.layout()));
+  TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
+  return action;
+}
+
+Result<NodeAction> Read(const Subject& of, v1::InlineObject& body) {
+  planner::InlineObject action{.object = of.object, .version = of.version};
+  if (body.data().size() > kMaxInlineBytes) return Bad("data", "is too long for an inline object");
+  TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
+  action.bytes = std::make_shared<const std::string>(std::move(*body.mutable_data()));
+  return action;
+}
+
+Result<NodeAction> Read(const Subject& of, const v1::Grant& body) {
+  planner::Grant action{.object = of.object, .version = of.version};
+  TRY_ASSIGN(action.grant, ReadStamp<GrantId>(body.grant(), "grant"));
+  TRY_ASSIGN(action.source, ReadNode(body.source(), "source"));
+  action.stripes = body.stripes();
+  action.equality_ok = body.equality_ok();
+  if (body.has_replaces()) {
+    TRY_ASSIGN(action.replaces, ReadStamp<GrantId>(body.replaces(), "replaces"));
+  }
+  return action;
+}
+
+Result<NodeAction> Read(const Subject& of, const v1::Tombstone& body) {
+  TRY_ASSIGN(const Duration remaining, ReadDuration(body.remaining_us(), "remaining_us"));
+  return planner::Deleted{of.object, remaining};
+}
+
+Result<NodeAction> Read(const Subject& of, const v1::Location& body) {
+  planner::Location action{.object = of.object, .version = of.version};
+  action.node = NodeId{body.node()};
+  action.node_name = body.node_name();
+  TRY_ASSIGN(action.kind, ReadEnum(body.kind(), planner::LocationKind::kPartial,
+                                   planner::LocationKind::kInline, "kind"));
+  return action;
+}
+
+bool NeedsVersion(v1::NodeAction::BodyCase body) {
+  switch (body) {
+    case v1::NodeAction::kCreateRefused:
+    case v1::NodeAction::kDeleted:
+    case v1::NodeAction::kHolderLost:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Result<NodeAction> ReadBody(const Subject& of, v1::NodeAction& message) {
+  switch (message.body_case()) {
+    case v1::NodeAction::kCreateAccepted:
+      return planner::CreateAccepted{of.object, of.version};
+    case v1::NodeAction::kCreateRefused:
+      return Read(of, message.create_refused());
+    case v1::NodeAction::kLocated:
+      return Read(of, *message.mutable_located());
+    case v1::NodeAction::kInlineObject:
+      return Read(of, *message.mutable_inline_object());
+    case v1::NodeAction::kGrant:
+      return Read(of, message.grant());
+    case v1::NodeAction::kRecall:
+      return planner::Recall{of.object, of.version};
+    case v1::NodeAction::kDeleted:
+      return Read(of, message.deleted());
+    case v1::NodeAction::kEvictAnswer:
+      return planner::EvictAnswer{of.object, of.version, message.evict_answer().drop()};
+    case v1::NodeAction::kLocation:
+      return Read(of, message.location());
+    case v1::NodeAction::kHolderLost:
+      return planner::HolderLost{of.object, message.holder_lost().node_name()};
+    case v1::NodeAction::BODY_NOT_SET:
+      break;
+  }
+  return Bad("body", "of an action is missing or unknown");
+}
+
+}  // namespace
+
+v1::NodeAction ToProto(const NodeAction& action) {
+  v1::NodeAction message;
+  std::visit(
+      [&message](const auto& body) {
+        message.set_object(std::string(body.object.view()));
+        if constexpr (requires { body.version; }) {
+          WriteStamp(body.version, *message.mutable_version());
+        }
+        Write(body, message);
+      },
+      action);
+  return message;
+}
+
+Result<NodeAction> FromProto(v1::NodeAction& message) {
+  Subject of;
+  TRY_ASSIGN(of.object, ReadObject(message.object()));
+  if (message.body_case() != v1::NodeAction::BODY_NOT_SET && NeedsVersion(message.body_case())) {
+    TRY_ASSIGN(of.version, ReadStamp<Version>(message.version(), "version"));
+  }
+  return ReadBody(of, message);
+}
+
+}  // namespace hoplite::wire

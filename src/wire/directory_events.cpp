@@ -1,0 +1,242 @@
+// Node to shard: the events.
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "wire/checked_fields.h"
+#include "wire/directory_messages.h"
+
+namespace hoplite::wire {
+
+namespace {
+
+using planner::InlineBytes;
+using planner::NodeEvent;
+
+// --- own types to protobuf
+
+template <typename Marks>
+void WriteMarks(const StripeMarks& marks, Marks& to) {
+  to.Assign(marks.begin(), marks.end());
+}
+
+void Write(const planner::Create& event, v1::NodeEvent& to) {
+  v1::Create& body = *to.mutable_create();
+  WriteLayout(event.layout, *body.mutable_layout());
+  body.set_metadata(event.metadata);
+  if (event.inline_bytes) body.set_inline_bytes(*event.inline_bytes);
+}
+void Write(const planner::CopyComplete&, v1::NodeEvent& to) { to.mutable_copy_complete(); }
+void Write(const planner::CopyGone& event, v1::NodeEvent& to) {
+  to.mutable_copy_gone()->set_reason(static_cast<std::uint32_t>(event.reason));
+}
+void Write(const planner::Locate&, v1::NodeEvent& to) { to.mutable_locate(); }
+void Write(const planner::CancelLocate&, v1::NodeEvent& to) { to.mutable_cancel_locate(); }
+void Write(const planner::Want& event, v1::NodeEvent& to) {
+  WriteMarks(event.marks, *to.mutable_want()->mutable_marks());
+}
+void Write(const planner::CancelWant&, v1::NodeEvent& to) { to.mutable_cancel_want(); }
+void Write(const planner::GrantClosed& event, v1::NodeEvent& to) {
+  v1::GrantClosed& body = *to.mutable_grant_closed();
+  WriteStamp(event.grant, *body.mutable_grant());
+  body.set_outcome(static_cast<std::uint32_t>(event.outcome));
+  body.set_failure(static_cast<std::uint32_t>(event.failure));
+  WriteMarks(event.marks, *body.mutable_marks());
+}
+void Write(const planner::Progress& event, v1::NodeEvent& to) {
+  v1::Progress& body = *to.mutable_progress();
+  WriteMarks(event.marks, *body.mutable_marks());
+  body.set_bytes_per_second(event.bytes_per_second);
+  body.set_starved_us(Microseconds(event.starved_for));
+}
+void Write(const planner::Delete&, v1::NodeEvent& to) { to.mutable_delete_(); }
+void Write(const planner::EvictAsk&, v1::NodeEvent& to) { to.mutable_evict_ask(); }
+void Write(const planner::Subscribe&, v1::NodeEvent& to) { to.mutable_subscribe(); }
+void Write(const planner::Unsubscribe&, v1::NodeEvent& to) { to.mutable_unsubscribe(); }
+void Write(const planner::Held& event, v1::NodeEvent& to) {
+  v1::Held& body = *to.mutable_held();
+  WriteLayout(event.layout, *body.mutable_layout());
+  body.set_metadata(event.metadata);
+  WriteMarks(event.marks, *body.mutable_marks());
+  body.set_complete(event.complete);
+  body.set_producing(event.producing);
+  body.set_primary(event.primary);
+  body.set_upstream(Raw(event.upstream));
+  if (event.inline_bytes) body.set_inline_bytes(*event.inline_bytes);
+}
+void Write(const planner::Tombstone& event, v1::NodeEvent& to) {
+  to.mutable_tombstone()->set_remaining_us(Microseconds(event.remaining));
+}
+void Write(const planner::InventoryEnd&, v1::NodeEvent& to) { to.mutable_inventory_end(); }
+
+// --- protobuf to own types, with checks
+
+// Null where the message has none.
+template <typename Body>
+Result<InlineBytes> ReadInline(Body& body, const Layout& layout) {
+  if (!body.has_inline_bytes()) return nullptr;
+  std::string bytes = std::move(*body.mutable_inline_bytes());
+  if (bytes.size() > kMaxInlineBytes) {
+    return Bad("inline_bytes",
+               fmt::format("has {} bytes, the limit is {}", bytes.size(), kMaxInlineBytes));
+  }
+  if (bytes.size() != layout.size_bytes) {
+    return Bad("inline_bytes",
+               fmt::format("has {} bytes, the layout says {}", bytes.size(), layout.size_bytes));
+  }
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+// What most events speak of.
+struct Subject {
+  ObjectId object;
+  Version version;  // none, unless the event needs one
+};
+
+Result<NodeEvent> Read(const Subject& of, v1::Create& body) {
+  planner::Create event{.object = of.object};
+  TRY_ASSIGN(event.layout, ReadLayout(body.layout()));
+  TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
+  TRY_ASSIGN(event.inline_bytes, ReadInline(body, event.layout));
+  return event;
+}
+
+Result<NodeEvent> Read(const Subject& of, const v1::CopyGone& body) {
+  planner::CopyGone event{of.object, of.version};
+  TRY_ASSIGN(event.reason, ReadEnum(body.reason(), planner::GoneReason::kAborted,
+                                    planner::GoneReason::kRecalled, "reason"));
+  return event;
+}
+
+Result<NodeEvent> Read(const Subject& of, const v1::Want& body) {
+  TRY_ASSIGN(StripeMarks marks, ReadMarks(body.marks()));
+  return planner::Want{of.object, of.version, std::move(marks)};
+}
+
+Result<NodeEvent> Read(const Subject& of, const v1::GrantClosed& body) {
+  planner::GrantClosed event{.object = of.object, .version = of.version};
+  TRY_ASSIGN(event.grant, ReadStamp<GrantId>(body.grant(), "grant"));
+  TRY_ASSIGN(event.outcome, ReadEnum(body.outcome(), planner::Outcome::kDone,
+                                     planner::Outcome::kAbandoned, "outcome"));
+  TRY_ASSIGN(event.failure, ReadEnum(body.failure(), planner::Failure::kNone,
+                                     planner::Failure::kUnknown, "failure"));
+  TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
+  return event;
+}
+
+Result<NodeEvent> Read(const Subject& of, const v1::Progress& body) {
+  planner::Progress event{.object = of.object, .version = of.version};
+  TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
+  event.bytes_per_second = body.bytes_per_second();
+  TRY_ASSIGN(event.starved_for, ReadDuration(body.starved_us(), "starved_us"));
+  return event;
+}
+
+Result<NodeEvent> Read(const Subject& of, v1::Held& body) {
+  planner::Held event{.object = of.object, .version = of.version};
+  TRY_ASSIGN(event.layout, ReadLayout(body.layout()));
+  TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
+  TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
+  if (!event.layout.valid(event.marks)) return Bad("marks", "do not fit the layout");
+  event.complete = body.complete();
+  if (event.complete && !event.layout.complete(event.marks)) {
+    return Bad("complete", "is set on a copy whose marks are not full");
+  }
+  event.producing = body.producing();
+  event.primary = body.primary();
+  event.upstream = NodeId{body.upstream()};
+  TRY_ASSIGN(event.inline_bytes, ReadInline(body, event.layout));
+  return event;
+}
+
+Result<NodeEvent> Read(const Subject& of, const v1::Tombstone& body) {
+  TRY_ASSIGN(const Duration remaining, ReadDuration(body.remaining_us(), "remaining_us"));
+  return planner::Tombstone{of.object, remaining};
+}
+
+bool NeedsVersion(v1::NodeEvent::BodyCase body) {
+  switch (body) {
+    case v1::NodeEvent::kCopyComplete:
+    case v1::NodeEvent::kCopyGone:
+    case v1::NodeEvent::kWant:
+    case v1::NodeEvent::kCancelWant:
+    case v1::NodeEvent::kGrantClosed:
+    case v1::NodeEvent::kProgress:
+    case v1::NodeEvent::kEvictAsk:
+    case v1::NodeEvent::kHeld:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<NodeEvent> ReadBody(const Subject& of, v1::NodeEvent& message) {
+  switch (message.body_case()) {
+    case v1::NodeEvent::kCreate:
+      return Read(of, *message.mutable_create());
+    case v1::NodeEvent::kCopyComplete:
+      return planner::CopyComplete{of.object, of.version};
+    case v1::NodeEvent::kCopyGone:
+      return Read(of, message.copy_gone());
+    case v1::NodeEvent::kLocate:
+      return planner::Locate{of.object};
+    case v1::NodeEvent::kCancelLocate:
+      return planner::CancelLocate{of.object};
+    case v1::NodeEvent::kWant:
+      return Read(of, message.want());
+    case v1::NodeEvent::kCancelWant:
+      return planner::CancelWant{of.object, of.version};
+    case v1::NodeEvent::kGrantClosed:
+      return Read(of, message.grant_closed());
+    case v1::NodeEvent::kProgress:
+      return Read(of, message.progress());
+    case v1::NodeEvent::kDelete:
+      return planner::Delete{of.object};
+    case v1::NodeEvent::kEvictAsk:
+      return planner::EvictAsk{of.object, of.version};
+    case v1::NodeEvent::kSubscribe:
+      return planner::Subscribe{of.object};
+    case v1::NodeEvent::kUnsubscribe:
+      return planner::Unsubscribe{of.object};
+    case v1::NodeEvent::kHeld:
+      return Read(of, *message.mutable_held());
+    case v1::NodeEvent::kTombstone:
+      return Read(of, message.tombstone());
+    case v1::NodeEvent::kInventoryEnd:
+    case v1::NodeEvent::BODY_NOT_SET:
+      break;
+  }
+  return Bad("body", "of an event is missing or unknown");
+}
+
+}  // namespace
+
+v1::NodeEvent ToProto(const NodeEvent& event) {
+  v1::NodeEvent message;
+  std::visit(
+      [&message](const auto& body) {
+        if constexpr (requires { body.object; })
+          message.set_object(std::string(body.object.view()));
+        if constexpr (requires { body.version; }) {
+          WriteStamp(body.version, *message.mutable_version());
+        }
+        Write(body, message);
+      },
+      event);
+  return message;
+}
+
+Result<NodeEvent> FromProto(v1::NodeEvent& message) {
+  if (message.body_case() == v1::NodeEvent::kInventoryEnd) return planner::InventoryEnd{};
+  Subject of;
+  TRY_ASSIGN(of.object, ReadObject(message.object()));
+  if (NeedsVersion(message.body_case())) {
+    TRY_ASSIGN(of.version, ReadStamp<Version>(message.version(), "version"));
+  }
+  return ReadBody(of, message);
+}
+
+}  // namespace hoplite::wire

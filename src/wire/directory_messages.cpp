@@ -1,0 +1,188 @@
+// The session's own messages, and the pictures for status.
+#include "wire/directory_messages.h"
+
+#include "base/try.h"
+#include "wire/checked_fields.h"
+
+namespace hoplite::wire {
+
+v1::Hello ToProto(const Hello& hello) {
+  v1::Hello message;
+  message.set_protocol(hello.protocol);
+  message.set_node(Raw(hello.node.id));
+  message.set_name(hello.node.name);
+  message.set_address(hello.node.address);
+  message.set_cluster(hello.cluster);
+  message.set_cluster_id(hello.cluster_id);
+  message.set_shard_index(static_cast<std::uint32_t>(hello.shard_index));
+  message.set_shard_count(static_cast<std::uint32_t>(hello.shard_count));
+  message.set_highest_incarnation(hello.highest_incarnation);
+  return message;
+}
+
+Result<Hello> FromProto(const v1::Hello& message) {
+  Hello hello;
+  hello.protocol = message.protocol();
+  v1::NodeInfo node;
+  node.set_id(message.node());
+  node.set_name(message.name());
+  node.set_address(message.address());
+  TRY_ASSIGN(hello.node, ReadNode(node, "hello"));
+  if (message.cluster().size() > kMaxNameBytes) return Bad("cluster", "is too long");
+  hello.cluster = message.cluster();
+  hello.cluster_id = message.cluster_id();
+  if (message.shard_index() >= message.shard_count()) {
+    return Bad("shard_index", "is not below shard_count");
+  }
+  hello.shard_index = message.shard_index();
+  hello.shard_count = message.shard_count();
+  // Incarnations are times in microseconds; one at the end of the range would leave no next one.
+  if (message.highest_incarnation() >= std::uint64_t{1} << 63) {
+    return Bad("highest_incarnation", "is out of range");
+  }
+  hello.highest_incarnation = message.highest_incarnation();
+  return hello;
+}
+
+v1::Welcome ToProto(const Welcome& welcome) {
+  v1::Welcome message;
+  message.set_incarnation(welcome.incarnation);
+  message.set_heartbeat_us(Microseconds(welcome.heartbeat));
+  message.set_lease_us(Microseconds(welcome.lease));
+  message.set_tombstone_us(Microseconds(welcome.tombstone));
+  message.set_remembered(welcome.remembered);
+  return message;
+}
+
+Result<Welcome> FromProto(const v1::Welcome& message) {
+  Welcome welcome;
+  welcome.incarnation = message.incarnation();
+  TRY_ASSIGN(welcome.heartbeat, ReadDuration(message.heartbeat_us(), "heartbeat_us"));
+  if (welcome.heartbeat < std::chrono::milliseconds(1)) {
+    return Bad("heartbeat_us", "is shorter than a millisecond");
+  }
+  TRY_ASSIGN(welcome.lease, ReadDuration(message.lease_us(), "lease_us"));
+  TRY_ASSIGN(welcome.tombstone, ReadDuration(message.tombstone_us(), "tombstone_us"));
+  welcome.remembered = message.remembered();
+  return welcome;
+}
+
+v1::Ended ToProto(const Ended& ended) {
+  v1::Ended message;
+  message.set_code(static_cast<std::uint32_t>(ended.error.code));
+  message.set_message(ended.error.message);
+  message.set_retry(ended.retry);
+  return message;
+}
+
+Result<Ended> FromProto(const v1::Ended& message) {
+  TRY_ASSIGN(const ErrorCode code, ReadErrorCode(message.code()));
+  return Ended{.error = {code, message.message()}, .retry = message.retry()};
+}
+
+Result<NodeMessage> FromProto(v1::NodeMessage& message) {
+  NodeMessage result;
+  if (message.has_hello()) {
+    TRY_ASSIGN(result.hello, FromProto(message.hello()));
+  }
+  result.events.reserve(static_cast<std::size_t>(message.events_size()));
+  for (v1::NodeEvent& one : *message.mutable_events()) {
+    TRY_ASSIGN(planner::NodeEvent event, FromProto(one));
+    result.events.push_back(std::move(event));
+  }
+  if (message.has_heartbeat()) result.heartbeat = message.heartbeat();
+  return result;
+}
+
+Result<ShardMessage> FromProto(v1::ShardMessage& message) {
+  ShardMessage result;
+  if (message.has_welcome()) {
+    TRY_ASSIGN(result.welcome, FromProto(message.welcome()));
+  }
+  result.actions.reserve(static_cast<std::size_t>(message.actions_size()));
+  for (v1::NodeAction& one : *message.mutable_actions()) {
+    TRY_ASSIGN(planner::NodeAction action, FromProto(one));
+    result.actions.push_back(std::move(action));
+  }
+  if (message.has_heartbeat_ack()) result.heartbeat_ack = message.heartbeat_ack();
+  if (message.has_ended()) {
+    TRY_ASSIGN(result.ended, FromProto(message.ended()));
+  }
+  return result;
+}
+
+v1::NodeView ToProto(const planner::NodeView& view) {
+  v1::NodeView message;
+  WriteNode(view.node, *message.mutable_node());
+  message.set_alive(view.alive);
+  return message;
+}
+
+Result<planner::NodeView> FromProto(const v1::NodeView& message) {
+  TRY_ASSIGN(planner::NodeInfo node, ReadNode(message.node(), "node"));
+  return planner::NodeView{.node = std::move(node), .alive = message.alive()};
+}
+
+v1::ObjectView ToProto(const planner::ObjectView& view) {
+  v1::ObjectView message;
+  message.set_object(std::string(view.object.view()));
+  if (view.version) WriteStamp(view.version, *message.mutable_version());
+  message.set_size_bytes(view.size_bytes);
+  message.set_metadata(view.metadata);
+  message.set_inlined(view.inlined);
+  for (const planner::HolderView& holder : view.holders) {
+    v1::ObjectView::Holder& to = *message.add_holders();
+    to.set_node(Raw(holder.node));
+    to.set_node_name(holder.node_name);
+    to.set_complete(holder.complete);
+    to.set_producing(holder.producing);
+    to.set_valid_bytes(holder.valid_bytes);
+  }
+  for (const planner::TransferView& transfer : view.transfers) {
+    v1::ObjectView::Transfer& to = *message.add_transfers();
+    to.set_from(Raw(transfer.from));
+    to.set_to(Raw(transfer.to));
+    to.set_from_name(transfer.from_name);
+    to.set_to_name(transfer.to_name);
+    WriteStamp(transfer.grant, *to.mutable_grant());
+    to.set_valid_bytes(transfer.valid_bytes);
+  }
+  for (const planner::WaiterView& waiter : view.waiters) {
+    v1::ObjectView::Waiter& to = *message.add_waiters();
+    to.set_node(Raw(waiter.node));
+    to.set_node_name(waiter.node_name);
+    to.set_why(waiter.why);
+  }
+  return message;
+}
+
+Result<planner::ObjectView> FromProto(const v1::ObjectView& message) {
+  planner::ObjectView view;
+  TRY_ASSIGN(view.object, ReadObject(message.object()));
+  view.version = {{message.version().incarnation(), message.version().sequence()}};
+  view.size_bytes = message.size_bytes();
+  view.metadata = message.metadata();
+  view.inlined = message.inlined();
+  for (const v1::ObjectView::Holder& from : message.holders()) {
+    view.holders.push_back({.node = NodeId{from.node()},
+                            .node_name = from.node_name(),
+                            .complete = from.complete(),
+                            .producing = from.producing(),
+                            .valid_bytes = from.valid_bytes()});
+  }
+  for (const v1::ObjectView::Transfer& from : message.transfers()) {
+    view.transfers.push_back({.from = NodeId{from.from()},
+                              .to = NodeId{from.to()},
+                              .from_name = from.from_name(),
+                              .to_name = from.to_name(),
+                              .grant = {{from.grant().incarnation(), from.grant().sequence()}},
+                              .valid_bytes = from.valid_bytes()});
+  }
+  for (const v1::ObjectView::Waiter& from : message.waiters()) {
+    view.waiters.push_back(
+        {.node = NodeId{from.node()}, .node_name = from.node_name(), .why = from.why()});
+  }
+  return view;
+}
+
+}  // namespace hoplite::wire

@@ -1,0 +1,46 @@
+// Between the directory's protobuf messages and own types.
+//
+// What comes from the wire is checked here, once: ids of 20 bytes, layouts that can be, marks that
+// fit them, known values of enums, lengths within their limits. An error names the field. Beyond
+// this point nobody checks a length again. Marks without a layout beside them (Want, GrantClosed,
+// Progress) are checked for their number only: whoever has the layout compares.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "hoplite/v1/directory.pb.h"
+#include "planner/directory_state.h"
+#include "wire/directory_session.h"
+
+namespace hoplite::wire {
+
+inline constexpr std::size_t kMaxMetadataBytes = 4096;
+inline constexpr std::size_t kMaxNameBytes = 255;
+// Far above the default limit of inline objects, well below what a message may hold.
+inline constexpr std::size_t kMaxInlineBytes = 512 * 1024;
+
+v1::Hello ToProto(const Hello& hello);
+v1::Welcome ToProto(const Welcome& welcome);
+v1::Ended ToProto(const Ended& ended);
+v1::NodeEvent ToProto(const planner::NodeEvent& event);
+v1::NodeAction ToProto(const planner::NodeAction& action);
+v1::NodeView ToProto(const planner::NodeView& view);
+v1::ObjectView ToProto(const planner::ObjectView& view);
+
+Result<Hello> FromProto(const v1::Hello& message);
+Result<Welcome> FromProto(const v1::Welcome& message);
+Result<Ended> FromProto(const v1::Ended& message);
+// The non-const ones take long byte strings out of the message.
+Result<planner::NodeEvent> FromProto(v1::NodeEvent& message);
+Result<planner::NodeAction> FromProto(v1::NodeAction& message);
+Result<NodeMessage> FromProto(v1::NodeMessage& message);
+Result<ShardMessage> FromProto(v1::ShardMessage& message);
+Result<planner::NodeView> FromProto(const v1::NodeView& message);
+Result<planner::ObjectView> FromProto(const v1::ObjectView& message);
+
+}  // namespace hoplite::wire
