@@ -23,6 +23,8 @@ struct DirectoryServerOptions {
   Duration recovery_window = std::chrono::seconds(1);
   Duration tombstone = std::chrono::seconds(60);
   std::uint64_t inline_limit_bytes = 64 * 1024;
+  // What may wait for one node that reads slowly; beyond it, its session ends.
+  std::uint64_t session_queue_bytes = 64 * 1024 * 1024;
 };
 
 class DirectoryServer {

@@ -138,7 +138,7 @@ void DirectoryService::Handle(const SessionPtr& session, wire::NodeMessage messa
   for (planner::NodeEvent& event : message.events) {
     Apply(planner::NodeSaid{node, std::move(event)});
   }
-  session->Processed(message.events.size());
+  session->Processed();
   if (message.heartbeat) Send(session, {.heartbeat_ack = message.heartbeat});
 }
 

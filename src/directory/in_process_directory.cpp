@@ -51,7 +51,7 @@ class InProcessSession final : public Session {
     }
     return true;
   }
-  void Processed(std::size_t) override {}
+  void Processed() override {}
   void End(wire::Ended why) override {
     Send({.ended = std::move(why)});
     ended_ = true;

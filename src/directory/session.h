@@ -17,8 +17,8 @@ class Session {
   // False when the node reads so slowly that the bound on what waits for it is passed; the service
   // then aborts the session.
   virtual bool Send(wire::ShardMessage message) = 0;
-  // So many events of this session were taken in: it may read on.
-  virtual void Processed(std::size_t events) = 0;
+  // One message of this session was taken in: it may read on.
+  virtual void Processed() = 0;
   // Says why, then ends; drops what still waits. Nothing is sent afterwards.
   virtual void End(wire::Ended why) = 0;
   // Ends at once, without words: the other side may be frozen.

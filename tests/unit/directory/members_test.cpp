@@ -8,7 +8,7 @@ namespace {
 class FakeSession final : public Session {
  public:
   bool Send(wire::ShardMessage) override { return true; }
-  void Processed(std::size_t) override {}
+  void Processed() override {}
   void End(wire::Ended) override {}
   void Abort() override {}
 };

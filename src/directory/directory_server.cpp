@@ -1,0 +1,186 @@
+#include "directory/directory_server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <fmt/format.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "directory/directory_service.h"
+#include "directory/grpc_session.h"
+#include "hoplite/v1/directory.grpc.pb.h"
+#include "wire/directory_messages.h"
+
+namespace hoplite::directory {
+
+namespace {
+
+// How long ended sessions may take to deliver their last words when the server stops.
+constexpr std::chrono::milliseconds kLastWords(200);
+
+Result<void> Invalid(std::string why) {
+  return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(why)));
+}
+
+Result<void> Validate(const DirectoryServerOptions& options) {
+  TRY(ParseHostPort(options.listen));
+  for (const std::string& shard : options.shards) TRY(ParseHostPort(shard));
+  if (options.heartbeat < std::chrono::milliseconds(1)) {
+    return Invalid("the heartbeat must be at least 1 ms");
+  }
+  if (options.lease <= options.heartbeat) {
+    return Invalid("the lease must be longer than the heartbeat");
+  }
+  if (options.inline_limit_bytes > wire::kMaxInlineBytes) {
+    return Invalid(fmt::format("inline objects can have at most {}, not {}",
+                               FormatSize(wire::kMaxInlineBytes),
+                               FormatSize(options.inline_limit_bytes)));
+  }
+  return {};
+}
+
+// Later lives of a shard have later start times; a node that saw an even newer one says so.
+std::uint64_t NewIncarnation() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count());
+}
+
+ServiceOptions ForService(const DirectoryServerOptions& options) {
+  ServiceOptions result;
+  result.planner.incarnation = NewIncarnation();
+  result.planner.inline_limit_bytes = options.inline_limit_bytes;
+  result.planner.tombstone = options.tombstone;
+  result.planner.recovery_window = options.recovery_window;
+  result.heartbeat = options.heartbeat;
+  result.lease = options.lease;
+  result.grace = options.grace;
+  return result;
+}
+
+// gRPC's calls, each answered on its own thread or by the service.
+class Endpoint final : public v1::Directory::CallbackService {
+ public:
+  Endpoint(std::shared_ptr<DirectoryService> service, std::size_t max_queued_bytes)
+      : service_(std::move(service)), max_queued_bytes_(max_queued_bytes) {}
+
+  grpc::ServerBidiReactor<v1::NodeMessage, v1::ShardMessage>* Session(
+      grpc::CallbackServerContext* context) override {
+    return GrpcSession::Start(service_, context, max_queued_bytes_);
+  }
+
+  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const v1::StatusRequest*,
+                                   v1::StatusReply* reply) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    service_->Status([reactor, reply](const StatusView& view) {
+      for (const auto& node : view.first) *reply->add_nodes() = wire::ToProto(node);
+      for (const auto& object : view.second) *reply->add_objects() = wire::ToProto(object);
+      reactor->Finish(grpc::Status::OK);
+    });
+    return reactor;
+  }
+
+  grpc::ServerUnaryReactor* Info(grpc::CallbackServerContext* context,
+                                 const v1::InfoRequest* request, v1::InfoReply* reply) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    const Result<ObjectId> object = ObjectId::FromBytes(request->object());
+    if (!object) {
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, object.error().message});
+      return reactor;
+    }
+    service_->Find(*object, [reactor, reply](const Result<planner::ObjectView>& found) {
+      if (!found) return reactor->Finish({grpc::StatusCode::NOT_FOUND, found.error().message});
+      *reply->mutable_object() = wire::ToProto(*found);
+      reactor->Finish(grpc::Status::OK);
+    });
+    return reactor;
+  }
+
+ private:
+  const std::shared_ptr<DirectoryService> service_;
+  const std::size_t max_queued_bytes_;
+};
+
+}  // namespace
+
+class DirectoryServer::Impl {
+ public:
+  explicit Impl(const DirectoryServerOptions& options)
+      : service_(std::make_shared<DirectoryService>(
+            loop_, ForService(options),
+            Admission(options.shards, options.cluster, options.listen))),
+        endpoint_(service_, options.session_queue_bytes) {}
+  ~Impl() { Stop(); }
+
+  Result<void> Listen(const std::string& listen);
+  void Stop();
+  const std::string& address() const { return address_; }
+
+ private:
+  asio::io_context loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{loop_.get_executor()};
+  std::shared_ptr<DirectoryService> service_;
+  Endpoint endpoint_;
+  std::unique_ptr<grpc::Server> server_;
+  std::thread thread_;
+  std::string address_;
+};
+
+Result<void> DirectoryServer::Impl::Listen(const std::string& listen) {
+  TRY_ASSIGN(HostPort address, ParseHostPort(listen));
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // two shards on one port: an error
+  builder.RegisterService(&endpoint_);
+  thread_ = std::thread([this] { loop_.run(); });
+  server_ = builder.BuildAndStart();
+  if (!server_ || port == 0) {
+    return std::unexpected(
+        Error(ErrorCode::kUnavailable, fmt::format("cannot listen on {}", listen)));
+  }
+  address.port = static_cast<std::uint16_t>(port);
+  address_ = address.ToString();
+  log::Info("directory shard listens on {}", address_);
+  return {};
+}
+
+void DirectoryServer::Impl::Stop() {
+  if (!thread_.joinable()) return;
+  std::promise<void> told;
+  asio::post(loop_, [this, &told] {
+    service_->Shutdown(Error(ErrorCode::kUnavailable, "the directory shard stops"));
+    told.set_value();
+  });
+  told.get_future().wait();
+  if (server_) server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
+  server_.reset();
+  loop_.stop();
+  thread_.join();
+}
+
+Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(
+    const DirectoryServerOptions& options) {
+  TRY(Validate(options));
+  auto impl = std::make_unique<Impl>(options);
+  TRY(impl->Listen(options.listen));
+  return std::unique_ptr<DirectoryServer>(new DirectoryServer(std::move(impl)));
+}
+
+DirectoryServer::DirectoryServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DirectoryServer::~DirectoryServer() = default;
+
+const std::string& DirectoryServer::address() const { return impl_->address(); }
+void DirectoryServer::Stop() { impl_->Stop(); }
+
+}  // namespace hoplite::directory

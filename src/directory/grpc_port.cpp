@@ -1,0 +1,165 @@
+#include "directory/grpc_port.h"
+
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <fmt/format.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include "base/try.h"
+#include "directory/grpc_connection.h"
+#include "directory/in_flight.h"
+#include "wire/directory_messages.h"
+
+namespace hoplite::directory {
+
+namespace {
+
+// The pictures of a large shard are large.
+constexpr int kMaxReplyBytes = 256 * 1024 * 1024;
+
+// A channel of its own for each attempt: gRPC's pauses between connects (never below 100 ms) stay
+// out of the way of ours, and no attempt inherits a broken connection.
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);  // the limit of one connect
+  arguments.SetMaxReceiveMessageSize(kMaxReplyBytes);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+ErrorCode CodeOf(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::NOT_FOUND:
+      return ErrorCode::kNotFound;
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return ErrorCode::kTimeout;
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return ErrorCode::kInvalidArgument;
+    case grpc::StatusCode::CANCELLED:
+      return ErrorCode::kCancelled;
+    default:
+      return ErrorCode::kUnavailable;
+  }
+}
+
+Result<StatusView> Read(const v1::StatusReply& reply) {
+  StatusView view;
+  for (const v1::NodeView& node : reply.nodes()) {
+    TRY_ASSIGN(planner::NodeView one, wire::FromProto(node));
+    view.first.push_back(std::move(one));
+  }
+  for (const v1::ObjectView& object : reply.objects()) {
+    TRY_ASSIGN(planner::ObjectView one, wire::FromProto(object));
+    view.second.push_back(std::move(one));
+  }
+  return view;
+}
+
+Result<planner::ObjectView> Read(const v1::InfoReply& reply) {
+  return wire::FromProto(reply.object());
+}
+
+// What a unary call needs until its callback.
+template <typename Request, typename Reply>
+struct Call {
+  grpc::ClientContext context;
+  Request request;
+  Reply reply;
+  InFlight::Token flight;
+};
+
+class GrpcStream final : public Connection {
+ public:
+  explicit GrpcStream(std::shared_ptr<GrpcConnection> connection)
+      : connection_(std::move(connection)) {}
+  void Send(wire::NodeMessage message) override { connection_->Send(message); }
+  void Close() override { connection_->Cancel(); }
+
+ private:
+  const std::shared_ptr<GrpcConnection> connection_;
+};
+
+// Used on the node's loop.
+class GrpcPort final : public ShardPort {
+ public:
+  GrpcPort(asio::io_context& loop, std::string address)
+      : loop_(loop), address_(std::move(address)) {}
+  ~GrpcPort() override { Stop(); }
+
+  std::unique_ptr<Connection> Open(wire::Hello hello,
+                                   std::function<void(wire::ShardMessage)> receive) override {
+    stub_ = v1::Directory::NewStub(NewChannel(address_));
+    auto connection =
+        GrpcConnection::Start(loop_, *stub_, address_, std::move(receive), in_flight_.Begin());
+    connection->Send({.hello = std::move(hello)});
+    return std::make_unique<GrpcStream>(std::move(connection));
+  }
+
+  void Find(const ObjectId& object, Duration timeout,
+            std::function<void(Result<planner::ObjectView>)> done) override {
+    auto call = NewCall<v1::InfoRequest, v1::InfoReply>(timeout);
+    call->request.set_object(std::string(object.view()));
+    stub_->async()->Info(&call->context, &call->request, &call->reply,
+                         Answer(call, std::move(done)));
+  }
+
+  void Status(Duration timeout, std::function<void(Result<StatusView>)> done) override {
+    auto call = NewCall<v1::StatusRequest, v1::StatusReply>(timeout);
+    stub_->async()->Status(&call->context, &call->request, &call->reply,
+                           Answer(call, std::move(done)));
+  }
+
+  void Stop() override {
+    for (const auto& cancel : std::exchange(unary_, {})) {
+      if (const auto context = cancel.lock()) context->TryCancel();
+    }
+    in_flight_.WaitForNone();
+  }
+
+ private:
+  template <typename Request, typename Reply>
+  std::shared_ptr<Call<Request, Reply>> NewCall(Duration timeout) {
+    if (!stub_) stub_ = v1::Directory::NewStub(NewChannel(address_));
+    auto call = std::make_shared<Call<Request, Reply>>();
+    call->context.set_deadline(std::chrono::system_clock::now() +
+                               std::chrono::duration_cast<std::chrono::microseconds>(timeout));
+    call->flight = in_flight_.Begin();
+    std::erase_if(unary_, [](const auto& one) { return one.expired(); });
+    unary_.push_back(std::shared_ptr<grpc::ClientContext>(call, &call->context));
+    return call;
+  }
+
+  template <typename CallPtr, typename View>
+  std::function<void(grpc::Status)> Answer(CallPtr call, std::function<void(Result<View>)> done) {
+    return [this, call, done = std::move(done)](const grpc::Status& status) mutable {
+      Result<View> result =
+          status.ok() ? Read(call->reply)
+                      : Result<View>(std::unexpected(
+                            Error(CodeOf(status), fmt::format("directory shard at {}: {}", address_,
+                                                              status.error_message()))));
+      asio::post(loop_, [done = std::move(done), result = std::move(result)]() mutable {
+        done(std::move(result));
+      });
+      call.reset();
+    };
+  }
+
+  asio::io_context& loop_;
+  const std::string address_;
+  InFlight in_flight_;
+  std::unique_ptr<v1::Directory::Stub> stub_;  // of the newest attempt
+  std::vector<std::weak_ptr<grpc::ClientContext>> unary_;
+};
+
+}  // namespace
+
+std::unique_ptr<ShardPort> MakeGrpcPort(asio::io_context& loop, std::string address) {
+  return std::make_unique<GrpcPort>(loop, std::move(address));
+}
+
+}  // namespace hoplite::directory

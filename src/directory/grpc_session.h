@@ -1,0 +1,63 @@
+// GrpcSession: the shard's end of one node's gRPC stream.
+//
+// Translates what the node says and hands it to the service, once per message; writes one message
+// at a time, batching what comes meanwhile. Must never block a gRPC thread, queue more than its
+// bounds in either direction, or touch the stream after it finished. Callbacks come on gRPC's
+// threads, Session's functions on the service's loop; a mutex orders them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include <grpcpp/support/server_callback.h>
+
+#include "directory/directory_service.h"
+#include "directory/outbox.h"
+#include "directory/session.h"
+#include "hoplite/v1/directory.pb.h"
+
+namespace hoplite::directory {
+
+class GrpcSession final : public grpc::ServerBidiReactor<v1::NodeMessage, v1::ShardMessage>,
+                          public Session,
+                          public std::enable_shared_from_this<GrpcSession> {
+ public:
+  // Keeps itself alive until gRPC is done with it.
+  static GrpcSession* Start(std::shared_ptr<DirectoryService> service,
+                            grpc::CallbackServerContext* context, std::size_t max_queued_bytes);
+
+  bool Send(wire::ShardMessage message) override;
+  void Processed() override;
+  void End(wire::Ended why) override;
+  void Abort() override;
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  GrpcSession(std::shared_ptr<DirectoryService> service, grpc::CallbackServerContext* context,
+              std::size_t max_queued_bytes);
+  // With the mutex held.
+  void WriteNext();
+  void FinishWhenWritten();
+
+  const std::shared_ptr<DirectoryService> service_;
+  const std::size_t max_queued_bytes_;
+  v1::NodeMessage incoming_;   // of the read under way
+  v1::ShardMessage outgoing_;  // of the write under way
+
+  std::mutex mutex_;
+  grpc::CallbackServerContext* context_;  // null when gRPC is done
+  std::shared_ptr<GrpcSession> self_;
+  Outbox<v1::ShardMessage> outbox_;
+  std::size_t unprocessed_ = 0;  // messages that the service has not taken in
+  bool reading_paused_ = false;  // until they are fewer
+  bool writing_ = false;
+  bool ending_ = false;    // nothing more is queued; finishes when the outbox is empty
+  bool finished_ = false;  // Finish was called
+};
+
+}  // namespace hoplite::directory
