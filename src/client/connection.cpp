@@ -122,6 +122,10 @@ Result<void> Connection::Send(const local::Request& request) {
   if (process_ != ::getpid()) {
     return std::unexpected(Lost("it belongs to the process that this one was forked from"));
   }
+  if (request.ByteSizeLong() > wire::kMaxLocalRequest) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 "the request is too large: metadata has at most 4 KiB"));
+  }
   const std::lock_guard lock(send_mutex_);
   frame_.clear();
   wire::AppendLocalFrame(request, frame_);

@@ -1,0 +1,31 @@
+// Bytes to put, and how tests compare them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <hoplite/result.h>
+
+namespace hoplite::test {
+
+// Differs from page to page and from byte to byte.
+inline std::vector<std::byte> Pattern(std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 31 + (i >> 12));
+  return bytes;
+}
+
+inline bool Equal(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return std::ranges::equal(a, b);
+}
+
+// Of an error; none: it is a value.
+template <typename T>
+std::optional<ErrorCode> CodeOf(const Result<T>& result) {
+  return result ? std::nullopt : std::optional(result.error().code);
+}
+
+}  // namespace hoplite::test

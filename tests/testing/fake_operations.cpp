@@ -1,0 +1,158 @@
+#include "testing/fake_operations.h"
+
+#include "base/try.h"
+#include "store/segment.h"
+
+namespace hoplite::test {
+namespace {
+
+Error Deleted() { return {ErrorCode::kDeleted, "the object was deleted"}; }
+
+}  // namespace
+
+class FakeOperations::FakeDraft final : public node::Draft {
+ public:
+  FakeDraft(FakeOperations& node, store::CopyPtr copy) : node_(node), copy_(std::move(copy)) {}
+  ~FakeDraft() override { Abort(); }
+
+  const store::CopyPtr& copy() const override { return copy_; }
+  Result<void> Advance(std::uint64_t prefix_bytes) override {
+    if (copy_->state() == store::CopyState::kVoid) return std::unexpected(Deleted());
+    const StripeMarks marks = copy_->layout().marks_of_prefix(prefix_bytes);
+    for (std::uint32_t s = 0; s < marks.size(); ++s) copy_->Advance(s, marks[s]);
+    node_.WakeAll();
+    return {};
+  }
+  net::Task<Result<void>> Seal(node::CallPtr) override {
+    if (copy_->state() == store::CopyState::kVoid) co_return std::unexpected(Deleted());
+    if (!copy_->Seal()) {
+      co_return std::unexpected(Error(ErrorCode::kInvalidArgument, "not complete, or sealed"));
+    }
+    node_.WakeAll();
+    co_return Result<void>();
+  }
+  void Abort() override {
+    if (copy_->state() == store::CopyState::kOpen) {
+      node_.Drop(copy_->object(), store::VoidReason::kAborted);
+    }
+  }
+
+ private:
+  FakeOperations& node_;
+  const store::CopyPtr copy_;
+};
+
+FakeOperations::FakeOperations(asio::io_context& loop, std::uint64_t memory_bytes) : loop_(loop) {
+  auto segment = store::CreateMemfdSegment(memory_bytes);
+  if (!segment) throw std::runtime_error(segment.error().message);
+  store_ = std::make_unique<store::ObjectStore>(*std::move(segment), [] {});
+}
+
+FakeOperations::~FakeOperations() = default;
+
+net::Task<Result<std::shared_ptr<node::Draft>>> FakeOperations::Create(ObjectId object,
+                                                                       std::uint64_t size_bytes,
+                                                                       std::string metadata,
+                                                                       node::CallPtr) {
+  if (deleted_.contains(object)) co_return std::unexpected(Deleted());
+  const Layout layout = Layout::For(size_bytes);
+  CO_TRY(layout.Validate());
+  CO_TRY_ASSIGN(store::CopyPtr copy,
+                store_->Create(object, layout, std::move(metadata), store::CopyKind::kPrimary));
+  WakeAll();
+  co_return std::make_shared<FakeDraft>(*this, std::move(copy));
+}
+
+net::Task<Result<store::CopyPtr>> FakeOperations::Await(ObjectId object, bool final,
+                                                        node::CallPtr call) {
+  waiting_.insert(call);
+  Result<store::CopyPtr> found = std::unexpected(Error(ErrorCode::kTimeout, "not created"));
+  bool in_time = true;
+  while (in_time) {
+    const store::CopyPtr copy = store_->Find(object);
+    if (copy && (!final || copy->state() == store::CopyState::kFinal)) {
+      found = copy;
+      break;
+    }
+    if (deleted_.contains(object) || call->cancelled) {
+      found = std::unexpected(
+          deleted_.contains(object) ? Deleted() : Error(ErrorCode::kCancelled, "cancelled"));
+      break;
+    }
+    in_time = co_await call->changed.Wait(call->deadline);
+  }
+  waiting_.erase(call);
+  co_return found;
+}
+
+net::Task<Result<store::CopyPtr>> FakeOperations::Get(ObjectId object, node::CallPtr call) {
+  return Await(object, true, std::move(call));
+}
+
+net::Task<Result<store::CopyPtr>> FakeOperations::Open(ObjectId object, node::CallPtr call) {
+  return Await(object, false, std::move(call));
+}
+
+net::Task<Result<void>> FakeOperations::Delete(ObjectId object, node::CallPtr) {
+  deleted_.insert(object);
+  Drop(object, store::VoidReason::kDeleted);
+  co_return Result<void>();
+}
+
+net::Task<Result<planner::ObjectView>> FakeOperations::Info(ObjectId object, node::CallPtr) {
+  const store::CopyPtr copy = store_->Find(object);
+  if (!copy) co_return std::unexpected(Error(ErrorCode::kNotFound, "no such object"));
+  planner::ObjectView view;
+  view.object = object;
+  view.version = Version{{.incarnation = 7, .sequence = 3}};
+  view.size_bytes = copy->layout().size_bytes;
+  view.metadata = copy->metadata();
+  view.holders.push_back({.node_name = name_,
+                          .complete = copy->state() == store::CopyState::kFinal,
+                          .valid_bytes = copy->layout().valid_bytes(copy->marks())});
+  view.transfers.push_back({.from_name = name_, .to_name = "other", .valid_bytes = 1});
+  view.waiters.push_back({.node_name = "third", .why = "every holder is busy"});
+  co_return view;
+}
+
+net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
+FakeOperations::Status(node::CallPtr call) {
+  std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>> views;
+  planner::NodeView self;
+  self.node.name = name_;
+  self.node.address = "127.0.0.1:1";
+  self.alive = true;
+  views.first.push_back(self);
+  for (const store::CopyPtr& copy : store_->List()) {
+    CO_TRY_ASSIGN(planner::ObjectView view, co_await Info(copy->object(), call));
+    views.second.push_back(std::move(view));
+  }
+  co_return views;
+}
+
+std::shared_ptr<void> FakeOperations::Subscribe(
+    ObjectId object, std::function<void(const planner::Location&)> on_location) {
+  const auto at = subscribers_->emplace(object, std::move(on_location));
+  return {nullptr, [all = subscribers_, at](std::nullptr_t) { all->erase(at); }};
+}
+
+void FakeOperations::Recall(const ObjectId& object) { Drop(object, store::VoidReason::kRecalled); }
+
+void FakeOperations::Locate(const planner::Location& location) {
+  const auto [begin, end] = subscribers_->equal_range(location.object);
+  for (auto at = begin; at != end; ++at) at->second(location);
+}
+
+void FakeOperations::WakeAll() {
+  for (const node::CallPtr& call : waiting_) call->changed.Notify();
+}
+
+void FakeOperations::Drop(const ObjectId& object, store::VoidReason why) {
+  if (const store::CopyPtr copy = store_->Find(object)) {
+    copy->Void(why);
+    store_->Remove(object);
+  }
+  WakeAll();
+}
+
+}  // namespace hoplite::test

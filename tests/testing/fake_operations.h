@@ -1,0 +1,63 @@
+// A node that is all alone: the local endpoint's Operations over a real ObjectStore, with neither
+// directory nor network. Put makes objects, Get waits for them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <asio/io_context.hpp>
+
+#include "node/operations.h"
+
+namespace hoplite::test {
+
+class FakeOperations final : public node::Operations {
+ public:
+  FakeOperations(asio::io_context& loop, std::uint64_t memory_bytes);
+  ~FakeOperations() override;
+
+  net::Task<Result<std::shared_ptr<node::Draft>>> Create(ObjectId object, std::uint64_t size_bytes,
+                                                         std::string metadata,
+                                                         node::CallPtr call) override;
+  net::Task<Result<store::CopyPtr>> Get(ObjectId object, node::CallPtr call) override;
+  net::Task<Result<store::CopyPtr>> Open(ObjectId object, node::CallPtr call) override;
+  net::Task<Result<void>> Delete(ObjectId object, node::CallPtr call) override;
+  net::Task<Result<planner::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
+  net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
+  Status(node::CallPtr call) override;
+  std::shared_ptr<void> Subscribe(
+      ObjectId object, std::function<void(const planner::Location&)> on_location) override;
+  store::ObjectStore& store() override { return *store_; }
+  asio::io_context& loop() override { return loop_; }
+  const std::string& name() const override { return name_; }
+
+  // On the loop, for tests: a recall by the directory; a change of locations.
+  void Recall(const ObjectId& object);
+  void Locate(const planner::Location& location);
+  std::size_t subscribers() const { return subscribers_->size(); }
+  // Requests that wait for something now.
+  std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  class FakeDraft;
+  using Subscribers = std::multimap<ObjectId, std::function<void(const planner::Location&)>>;
+
+  // The copy once it satisfies; deleted, cancelled or timeout if it never will.
+  net::Task<Result<store::CopyPtr>> Await(ObjectId object, bool final, node::CallPtr call);
+  void WakeAll();
+  void Drop(const ObjectId& object, store::VoidReason why);
+
+  asio::io_context& loop_;
+  const std::string name_ = "alone";
+  std::unique_ptr<store::ObjectStore> store_;
+  std::set<ObjectId> deleted_;
+  std::set<node::CallPtr> waiting_;
+  std::shared_ptr<Subscribers> subscribers_ = std::make_shared<Subscribers>();
+};
+
+}  // namespace hoplite::test

@@ -1,0 +1,289 @@
+// What the client promises, over both ways of attaching: a worker's socket, and the node's own
+// process.
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <hoplite/client.h>
+
+#include "testing/attached_test.h"
+#include "testing/bytes.h"
+
+namespace hoplite::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ClientTest : public AttachedTest {};
+
+HOPLITE_TEST_BOTH_WAYS(ClientTest);
+
+TEST_P(ClientTest, PutThenGetGivesBytesAndMetadata) {
+  for (const std::size_t size : {0uz, 1uz, 1024uz, 64 * 1024uz, 64 * 1024uz + 1, 20'000'001uz}) {
+    const auto bytes = Pattern(size);
+    const auto id = client_.Put(bytes, {.metadata = "float32"});
+    ASSERT_TRUE(id) << id.error().ToString();
+    const auto view = client_.Get(*id, {.timeout = 5s});
+    ASSERT_TRUE(view) << view.error().ToString();
+    EXPECT_TRUE(Equal(view->bytes(), bytes)) << size;
+    EXPECT_EQ(view->metadata(), "float32");
+    EXPECT_EQ(view->id(), *id);
+  }
+}
+
+TEST_P(ClientTest, PutOfAnExistingIdKeepsItsBytes) {
+  const ObjectId id = ObjectId::FromName("taken");
+  ASSERT_TRUE(client_.Put("first", {.id = id}));
+  EXPECT_EQ(CodeOf(client_.Put("second", {.id = id})), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(CodeOf(client_.Put(Pattern(1_MiB), {.id = id})), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(client_.Get(id)->view(), "first");
+}
+
+TEST_P(ClientTest, DeletedObjectsAnswerDeleted) {
+  const auto id = client_.Put("short-lived");
+  ASSERT_TRUE(client_.Delete(*id));
+  EXPECT_EQ(CodeOf(client_.Get(*id)), ErrorCode::kDeleted);
+  EXPECT_EQ(CodeOf(client_.Put("again", {.id = *id})), ErrorCode::kDeleted);
+}
+
+TEST_P(ClientTest, ObjectLargerThanTheStoreSaysBothSizes) {
+  const auto draft = client_.Create(ObjectId::Random(), 1_GiB);
+  ASSERT_EQ(CodeOf(draft), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(draft.error().message, testing::HasSubstr("1.0 GiB"));
+  EXPECT_THAT(draft.error().message, testing::HasSubstr("64.0 MiB"));
+  EXPECT_EQ(CodeOf(client_.Create(ObjectId::Random(), ~0ull)), ErrorCode::kInvalidArgument);
+}
+
+TEST_P(ClientTest, BadArgumentsAreRefused) {
+  EXPECT_EQ(CodeOf(client_.Get(ObjectId())), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(client_.Put("x", {.metadata = std::string(4097, 'm')})),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(client_.Create(ObjectId::Random(), 10, {.metadata = std::string(4097, 'm')})),
+            ErrorCode::kInvalidArgument);
+  // Too large for a message; the connection must survive what the caller did wrong.
+  EXPECT_FALSE(client_.Put("x", {.metadata = std::string(1_MiB, 'm')}));
+  EXPECT_TRUE(client_.Put("x"));
+}
+
+TEST_P(ClientTest, GetWaitsForThePut) {
+  const ObjectId id = ObjectId::Random();
+  const auto future = client_.GetAsync(id);
+  EXPECT_EQ(CodeOf(future.Wait(0ms)), ErrorCode::kTimeout);
+  EXPECT_FALSE(future.ready());
+  ASSERT_TRUE(Attach().Put("late", {.id = id}));
+  const auto view = future.Wait(5s);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->view(), "late");
+  EXPECT_TRUE(future.ready());
+  EXPECT_EQ(future.Wait(0ms)->view(), "late");  // each time it is asked
+}
+
+TEST_P(ClientTest, GetEndsAtItsDeadline) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(CodeOf(client_.Get(ObjectId::Random(), {.timeout = 30ms})), ErrorCode::kTimeout);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 30ms);
+  EXPECT_EQ(CodeOf(client_.Open(ObjectId::Random(), {.timeout = 0ms})), ErrorCode::kTimeout);
+  EXPECT_EQ(CodeOf(client_.Get(ObjectId::Random(), {.timeout = -5ms})), ErrorCode::kTimeout);
+}
+
+TEST_P(ClientTest, CancelEndsTheRequestOnce) {
+  auto future = client_.GetAsync(ObjectId::Random());
+  ASSERT_TRUE(Eventually([&] { return node_.waiting() == 1; }));
+  future.Cancel();
+  EXPECT_TRUE(future.ready());
+  EXPECT_EQ(CodeOf(future.Wait()), ErrorCode::kCancelled);
+  EXPECT_TRUE(Eventually([&] { return node_.waiting() == 0; }));
+  future.Cancel();
+  EXPECT_EQ(CodeOf(future.Wait()), ErrorCode::kCancelled);
+}
+
+TEST_P(ClientTest, CancelAfterTheAnswerChangesNothing) {
+  const auto id = client_.Put("there");
+  auto future = client_.GetAsync(*id);
+  ASSERT_TRUE(WaitAny({&future, 1}, 5s));
+  future.Cancel();
+  EXPECT_EQ(future.Wait()->view(), "there");
+}
+
+TEST_P(ClientTest, ForgottenFuturesPinNothing) {
+  const auto id = client_.Put(Pattern(1_MiB));
+  for (int i = 0; i < 50; ++i) {
+    auto future = client_.GetAsync(*id);  // answered, cancelled or in between
+    if (i % 2 == 0) future.Cancel();
+  }
+  {
+    const auto asked = client_.GetAsync(ObjectId::Random());
+  }
+  ASSERT_TRUE(client_.Delete(*id));
+  EXPECT_TRUE(Eventually([&] { return node_.used_bytes() == 0 && node_.waiting() == 0; }));
+}
+
+TEST_P(ClientTest, WaitAnyGivesOneThatIsReady) {
+  std::vector<ObjectId> ids{ObjectId::Random(), ObjectId::Random(), ObjectId::Random()};
+  std::vector<Future<Buffer>> futures;
+  for (const auto& id : ids) futures.push_back(client_.GetAsync(id));
+  EXPECT_EQ(CodeOf(WaitAny(futures, 5ms)), ErrorCode::kTimeout);
+  std::thread putter([&] { EXPECT_TRUE(Attach().Put("second", {.id = ids[1]})); });
+  EXPECT_EQ(WaitAny(futures, 10s), 1u);
+  putter.join();
+  futures[0].Cancel();  // an error is an answer too
+  EXPECT_EQ(WaitAny(futures), 0u);
+  EXPECT_EQ(CodeOf(WaitAny({})), ErrorCode::kInvalidArgument);
+}
+
+TEST_P(ClientTest, GetManyAnswersEachInOrder) {
+  const auto a = client_.Put("a");
+  const auto b = client_.Put("b");
+  const std::vector<ObjectId> ids{*b, ObjectId::Random(), *a};
+  const auto answers = client_.GetMany(ids, {.timeout = 30ms});
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[0]->view(), "b");
+  EXPECT_EQ(CodeOf(answers[1]), ErrorCode::kTimeout);
+  EXPECT_EQ(answers[2]->view(), "a");
+}
+
+TEST_P(ClientTest, ViewsPinWhatWasDeleted) {
+  const auto bytes = Pattern(3_MiB);
+  const auto id = client_.Put(bytes);
+  auto view = client_.Get(*id);
+  ASSERT_TRUE(client_.Delete(*id));
+  EXPECT_TRUE(Equal(view->bytes(), bytes));
+  EXPECT_GE(node_.used_bytes(), 3_MiB);
+  const Buffer copy = *view;
+  view = Buffer();
+  EXPECT_GE(node_.used_bytes(), 3_MiB) << "a copy shares the pin";
+  EXPECT_TRUE(Equal(copy.bytes(), bytes));
+}
+
+TEST_P(ClientTest, LastViewGivesTheMemoryBack) {
+  const auto id = client_.Put(Pattern(3_MiB));
+  {
+    const auto view = client_.Get(*id);
+  }
+  ASSERT_TRUE(client_.Delete(*id));
+  EXPECT_TRUE(Eventually([&] { return node_.used_bytes() == 0; }));
+}
+
+TEST_P(ClientTest, ViewOutlivesItsClientAndTheNode) {
+  const auto bytes = Pattern(1_MiB);
+  const auto id = client_.Put(bytes);
+  std::optional<Result<Buffer>> view;
+  {
+    Client other = Attach();
+    view = other.Get(*id);
+    other.Close();
+    EXPECT_EQ(CodeOf(other.Get(*id)), ErrorCode::kCancelled);
+  }
+  ASSERT_TRUE(*view);
+  ASSERT_TRUE(client_.Delete(*id));
+  EXPECT_GE(node_.used_bytes(), 1_MiB);
+  node_.Stop();
+  EXPECT_TRUE(Equal((*view)->bytes(), bytes));
+  EXPECT_EQ(CodeOf(client_.Put("x")), ErrorCode::kUnavailable);
+}
+
+TEST_P(ClientTest, CloseAndTheEndOfTheNodeWakeWhoWaits) {
+  Client other = Attach();
+  const auto closed = other.GetAsync(ObjectId::Random());
+  const auto lost = client_.GetAsync(ObjectId::Random());
+  ASSERT_TRUE(Eventually([&] { return node_.waiting() == 2; }));
+  other.Close();
+  EXPECT_EQ(CodeOf(closed.Wait()), ErrorCode::kCancelled);
+  EXPECT_TRUE(Eventually([&] { return node_.waiting() == 1; }));
+  node_.Stop();
+  EXPECT_EQ(CodeOf(lost.Wait()), ErrorCode::kUnavailable);
+}
+
+TEST_P(ClientTest, InfoAndStatusSayWhatTheNodeKnows) {
+  const auto id = client_.Put(Pattern(100'000), {.metadata = "m"});
+  const auto info = client_.Info(*id);
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->id, *id);
+  EXPECT_EQ(info->size_bytes, 100'000u);
+  EXPECT_EQ(info->version, "7.3");
+  EXPECT_EQ(info->metadata, "m");
+  ASSERT_EQ(info->holders.size(), 1u);
+  EXPECT_EQ(info->holders[0].node, "alone");
+  EXPECT_TRUE(info->holders[0].complete);
+  EXPECT_EQ(info->holders[0].valid_bytes, 100'000u);
+  EXPECT_EQ(info->transfers.at(0).to, "other");
+  EXPECT_EQ(info->waiters.at(0).why, "every holder is busy");
+  EXPECT_EQ(CodeOf(client_.Info(ObjectId::Random())), ErrorCode::kNotFound);
+
+  const auto status = client_.Status();
+  ASSERT_TRUE(status);
+  ASSERT_EQ(status->nodes.size(), 1u);
+  EXPECT_EQ(status->nodes[0].name, "alone");
+  EXPECT_TRUE(status->nodes[0].alive);
+  EXPECT_EQ(status->nodes[0].memory_bytes, 64_MiB);
+  EXPECT_GE(status->nodes[0].used_bytes, 100'000u);
+  ASSERT_EQ(status->objects.size(), 1u);
+  EXPECT_EQ(status->objects[0].id, *id);
+}
+
+TEST_P(ClientTest, SubscriptionTellsChangesUntilItEnds) {
+  const ObjectId id = ObjectId::Random();
+  std::optional<Subscription> subscription = client_.Subscribe(id).value();
+  EXPECT_EQ(CodeOf(subscription->Next(0ms)), ErrorCode::kTimeout);
+  node_.OnLoop([&] {
+    planner::Location location;
+    location.object = id;
+    location.node_name = "n2";
+    location.kind = planner::LocationKind::kComplete;
+    node_.operations().Locate(location);
+    return 0;
+  });
+  const auto change = subscription->Next(5s);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->node, "n2");
+  EXPECT_EQ(change->kind, LocationKind::kComplete);
+  subscription.reset();
+  EXPECT_TRUE(Eventually(
+      [&] { return node_.OnLoop([&] { return node_.operations().subscribers(); }) == 0; }));
+}
+
+TEST_P(ClientTest, SubscriptionThatIsNotReadEndsInWords) {
+  const ObjectId id = ObjectId::Random();
+  auto subscription = client_.Subscribe(id).value();
+  node_.OnLoop([&] {
+    planner::Location location;
+    location.object = id;
+    for (int i = 0; i < 5000; ++i) node_.operations().Locate(location);
+    return 0;
+  });
+  for (int i = 0; i < 4096; ++i) ASSERT_TRUE(subscription.Next(5s)) << i;
+  EXPECT_EQ(CodeOf(subscription.Next(5s)), ErrorCode::kResourceExhausted);
+}
+
+TEST_P(ClientTest, ManyThreadsShareOneClient) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      for (int i = 0; i < 50; ++i) {
+        const std::string text = std::to_string(t) + "/" + std::to_string(i);
+        const auto id = client_.Put(text);
+        ASSERT_TRUE(id);
+        const auto view = client_.Get(*id);
+        ASSERT_TRUE(view);
+        EXPECT_EQ(view->view(), text);
+        ASSERT_TRUE(client_.Delete(*id));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_TRUE(Eventually([&] { return node_.used_bytes() == 0; }));
+}
+
+TEST(ConnectTest, NamesWhatIsMissing) {
+  const auto absent = Client::Connect("/nonexistent/hoplite.sock");
+  ASSERT_EQ(CodeOf(absent), ErrorCode::kUnavailable);
+  EXPECT_THAT(absent.error().message, testing::HasSubstr("/nonexistent/hoplite.sock"));
+  EXPECT_EQ(CodeOf(Client::Connect("")), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(Client::Connect(std::string(200, 'x'))), ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace hoplite::test

@@ -1,0 +1,121 @@
+// Objects read while they arrive.
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include <hoplite/client.h>
+
+#include "testing/attached_test.h"
+#include "testing/bytes.h"
+
+namespace hoplite::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kBlock = 16_KiB;  // bytes count when their block is whole
+
+class ReaderTest : public AttachedTest {
+ protected:
+  // Writes and announces more of the object.
+  void Grow(std::uint64_t prefix) {
+    std::memcpy(draft_->data().data(), bytes_.data(), prefix);
+    ASSERT_TRUE(draft_->Advance(prefix));
+  }
+
+  const std::vector<std::byte> bytes_ = Pattern(10 * kBlock);
+  const ObjectId id_ = ObjectId::Random();
+  Client producer_ = node_.InProcess();
+  std::optional<Draft> draft_ =
+      producer_.Create(id_, bytes_.size(), {.metadata = "growing"}).value();
+};
+
+HOPLITE_TEST_BOTH_WAYS(ReaderTest);
+
+TEST_P(ReaderTest, GivesThePrefixThatIsThere) {
+  Reader reader = client_.Open(id_).value();
+  EXPECT_EQ(reader.id(), id_);
+  EXPECT_EQ(reader.size(), bytes_.size());
+  EXPECT_EQ(reader.metadata(), "growing");
+  EXPECT_EQ(CodeOf(reader.WaitFor(1, 10ms)), ErrorCode::kTimeout);
+  Grow(3 * kBlock);
+  const auto some = reader.WaitFor(1, 5s);
+  ASSERT_TRUE(some);
+  EXPECT_EQ(some->size(), 3 * kBlock);
+  EXPECT_TRUE(Equal(*some, std::span(bytes_).first(3 * kBlock)));
+  EXPECT_EQ(reader.WaitFor(0)->size(), 3 * kBlock);
+  EXPECT_EQ(CodeOf(reader.WaitFor(bytes_.size() + 1)), ErrorCode::kInvalidArgument);
+}
+
+TEST_P(ReaderTest, TheWholeSizeIsFinalOnly) {
+  Reader reader = client_.Open(id_).value();
+  Grow(bytes_.size());
+  EXPECT_EQ(reader.WaitFor(bytes_.size() - 1, 5s)->size(), bytes_.size());
+  EXPECT_EQ(CodeOf(reader.WaitFor(bytes_.size(), 10ms)), ErrorCode::kTimeout);
+  ASSERT_TRUE(draft_->Seal());
+  const auto all = reader.WaitFor(bytes_.size(), 5s);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(Equal(*all, bytes_));
+}
+
+TEST_P(ReaderTest, FinalObjectNeedsNoWaiting) {
+  Grow(bytes_.size());
+  ASSERT_TRUE(draft_->Seal());
+  EXPECT_EQ(client_.Open(id_)->WaitFor(bytes_.size(), 0ms)->size(), bytes_.size());
+}
+
+TEST_P(ReaderTest, RecalledAndDeletedAreTold) {
+  Reader first = client_.Open(id_).value();
+  node_.OnLoop([&] {
+    node_.operations().Recall(id_);
+    return 0;
+  });
+  EXPECT_EQ(CodeOf(first.WaitFor(1, 5s)), ErrorCode::kRecalled);
+
+  const Draft again = producer_.Create(id_, 100).value();
+  Reader second = client_.Open(id_).value();
+  ASSERT_TRUE(client_.Delete(id_));
+  EXPECT_EQ(CodeOf(second.WaitFor(1, 5s)), ErrorCode::kDeleted);
+}
+
+TEST_P(ReaderTest, GetIntoCopiesWhileBytesArrive) {
+  std::vector<std::byte> into(bytes_.size() + 5);
+  std::thread producer([this] {
+    for (std::uint64_t blocks = 1; blocks <= 10; ++blocks) Grow(blocks * kBlock);
+    EXPECT_TRUE(draft_->Seal());
+  });
+  const auto size = client_.GetInto(id_, into, {.timeout = 10s});
+  producer.join();
+  ASSERT_TRUE(size) << size.error().ToString();
+  EXPECT_EQ(*size, bytes_.size());
+  EXPECT_TRUE(Equal(std::span(into).first(*size), bytes_));
+}
+
+TEST_P(ReaderTest, GetIntoNeedsRoomAndEndsAtItsDeadline) {
+  std::vector<std::byte> small(10);
+  const auto refused = client_.GetInto(id_, small);
+  ASSERT_EQ(CodeOf(refused), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("163840"));
+  std::vector<std::byte> into(bytes_.size());
+  Grow(kBlock);
+  EXPECT_EQ(CodeOf(client_.GetInto(id_, into, {.timeout = 20ms})), ErrorCode::kTimeout);
+}
+
+TEST_P(ReaderTest, GetIntoOfNothing) {
+  const auto id = client_.Put("");
+  EXPECT_EQ(client_.GetInto(*id, {}), 0u);
+}
+
+TEST_P(ReaderTest, ReaderPinsUntilItGoes) {
+  std::optional<Reader> reader = client_.Open(id_).value();
+  draft_.reset();
+  ASSERT_TRUE(client_.Delete(id_));
+  EXPECT_GE(node_.used_bytes(), bytes_.size());
+  reader.reset();
+  EXPECT_TRUE(Eventually([&] { return node_.used_bytes() == 0; }));
+}
+
+}  // namespace
+}  // namespace hoplite::test

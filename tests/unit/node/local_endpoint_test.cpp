@@ -1,0 +1,311 @@
+// The local endpoint against clients that don't behave, spoken to in raw bytes.
+#include "node/local_endpoint.h"
+
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "testing/bytes.h"
+#include "testing/local_node.h"
+#include "wire/local_frame.h"
+
+namespace hoplite::test {
+namespace {
+
+using node::local::Answer;
+using node::local::Request;
+
+// A client in raw bytes. Reads wait, but not for ever.
+class RawClient {
+ public:
+  explicit RawClient(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const timeval bound{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
+  }
+  ~RawClient() { ::close(socket_); }
+
+  void SendBytes(const std::string& bytes) {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  void Send(const Request& request) {
+    std::string frame;
+    wire::AppendLocalFrame(request, frame);
+    SendBytes(frame);
+  }
+  void Hello(std::uint32_t version = wire::kLocalProtocolVersion) {
+    Request request;
+    request.set_id(1);
+    request.mutable_hello()->set_protocol_version(version);
+    Send(request);
+  }
+  // None: the connection has ended.
+  std::optional<Answer> Receive() {
+    for (;;) {
+      if (const auto message = frames_.Next().value()) {
+        Answer answer;
+        EXPECT_TRUE(answer.ParseFromArray(message->data(), static_cast<int>(message->size())));
+        return answer;
+      }
+      const auto space = frames_.Space();
+      const ssize_t got = ::recv(socket_, space.data(), space.size(), 0);
+      if (got <= 0) return std::nullopt;
+      frames_.Received(static_cast<std::size_t>(got));
+    }
+  }
+  // The last word must name a broken protocol.
+  std::string LastWord() {
+    std::string said;
+    while (const auto answer = Receive()) {
+      if (answer->id() != 0) continue;
+      EXPECT_EQ(answer->error().code(), static_cast<std::uint32_t>(ErrorCode::kProtocol));
+      said = answer->error().message();
+    }
+    return said;
+  }
+
+ private:
+  const int socket_;
+  wire::LocalFrames frames_{wire::kMaxLocalAnswer};
+};
+
+std::string Object(const char* name) { return std::string(ObjectId::FromName(name).view()); }
+
+TEST(LocalEndpointTest, SocketIsForTheUserOnlyAndGoesWithTheNode) {
+  std::string path;
+  {
+    LocalNode node;
+    path = node.path();
+    struct stat found{};
+    ASSERT_EQ(::stat(path.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, 0600u);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(LocalEndpointTest, LivingNodesSocketIsRefusedADeadOnesReplaced) {
+  LocalNode living;
+  asio::io_context loop;
+  FakeOperations operations(loop, 1_MiB);
+  node::LocalEndpoint second(operations);
+  const auto refused = second.Listen(living.path());
+  ASSERT_EQ(CodeOf(refused), ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr(living.path()));
+
+  const std::string stale = FreshSocketPath();
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, stale.data(), stale.size());
+  const int dead = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(dead, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ::close(dead);
+  EXPECT_TRUE(second.Listen(stale));
+  second.Stop();
+  EXPECT_FALSE(std::filesystem::exists(stale));
+}
+
+TEST(LocalEndpointTest, OtherFilesAreLeftAlone) {
+  const std::string path = FreshSocketPath();
+  ::close(::open(path.c_str(), O_CREAT | O_WRONLY, 0600));
+  asio::io_context loop;
+  FakeOperations operations(loop, 1_MiB);
+  node::LocalEndpoint endpoint(operations);
+  EXPECT_EQ(CodeOf(endpoint.Listen(path)), ErrorCode::kUnavailable);
+  EXPECT_TRUE(std::filesystem::remove(path));
+  EXPECT_EQ(CodeOf(endpoint.Listen(std::string(200, 'x'))), ErrorCode::kInvalidArgument);
+}
+
+TEST(LocalEndpointTest, GarbageEndsItsOwnConnectionOnly) {
+  LocalNode node;
+  Client honest = node.Worker();
+  const auto id = honest.Put("stays");
+  const auto view = honest.Get(*id);
+  for (const std::string& garbage :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(100'000, '\xff'),
+        std::string("\x05\0\0\0hello", 9), std::string("\0\0\0\0", 4)}) {
+    RawClient raw(node.path());
+    raw.SendBytes(garbage);
+    EXPECT_FALSE(raw.LastWord().empty());
+  }
+  {
+    RawClient half(node.path());
+  }
+  {
+    RawClient half(node.path());
+    half.SendBytes(std::string("\x05\0", 2));
+  }
+  EXPECT_EQ(view->view(), "stays");
+  EXPECT_TRUE(honest.Put("more"));
+}
+
+TEST(LocalEndpointTest, LengthBeyondTheBoundIsRefusedByItsNumber) {
+  LocalNode node;
+  RawClient raw(node.path());
+  raw.SendBytes("\xff\xff\xff\xff");
+  EXPECT_THAT(raw.LastWord(), testing::HasSubstr("4294967295"));
+}
+
+TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
+  LocalNode node;
+  RawClient early(node.path());
+  Request status;
+  status.set_id(1);
+  status.mutable_status();
+  early.Send(status);
+  EXPECT_THAT(early.LastWord(), testing::HasSubstr("Hello"));
+
+  RawClient other(node.path());
+  other.Hello(999);
+  EXPECT_THAT(other.LastWord(), testing::HasSubstr("999"));
+
+  RawClient twice(node.path());
+  twice.Hello();
+  twice.Hello();
+  EXPECT_THAT(twice.LastWord(), testing::HasSubstr("second Hello"));
+}
+
+TEST(LocalEndpointTest, RequestIdsAreUsedOnce) {
+  LocalNode node;
+  RawClient raw(node.path());
+  raw.Hello();
+  Request get;
+  get.set_id(2);
+  get.mutable_get()->set_object(Object("absent"));
+  raw.Send(get);
+  raw.Send(get);
+  EXPECT_THAT(raw.LastWord(), testing::HasSubstr("in use"));
+}
+
+TEST(LocalEndpointTest, BadIdsAndHandlesAreAnsweredWithErrors) {
+  LocalNode node;
+  RawClient raw(node.path());
+  raw.Hello();
+  ASSERT_TRUE(raw.Receive()->has_attached());
+  const auto refused = [&](const Request& request) {
+    raw.Send(request);
+    const auto answer = raw.Receive();
+    return answer && answer->id() == request.id() &&
+           answer->error().code() == static_cast<std::uint32_t>(ErrorCode::kInvalidArgument);
+  };
+  Request request;
+  request.set_id(2);
+  request.mutable_get()->set_object("short");
+  EXPECT_TRUE(refused(request));
+  request.mutable_put()->set_object(std::string(20, '\0'));
+  EXPECT_TRUE(refused(request));
+  request.mutable_create()->set_object(Object("huge"));
+  request.mutable_create()->set_size(std::uint64_t{1} << 63);
+  EXPECT_TRUE(refused(request));
+  request.mutable_seal()->set_draft(77);
+  EXPECT_TRUE(refused(request));
+  request.mutable_await()->set_reader(77);
+  EXPECT_TRUE(refused(request));
+  // Not answered, and nothing happens.
+  request.mutable_advance()->set_draft(77);
+  raw.Send(request);
+  request.mutable_release()->set_made_by(77);
+  raw.Send(request);
+  request.mutable_cancel()->set_request(77);
+  raw.Send(request);
+  request.mutable_status();
+  raw.Send(request);
+  EXPECT_TRUE(raw.Receive()->has_status());
+}
+
+TEST(LocalEndpointTest, CancelGetsExactlyOneAnswer) {
+  LocalNode node;
+  RawClient raw(node.path());
+  raw.Hello();
+  ASSERT_TRUE(raw.Receive()->has_attached());
+  Request get;
+  get.set_id(2);
+  get.mutable_get()->set_object(Object("absent"));
+  Request cancel;
+  cancel.mutable_cancel()->set_request(2);
+  raw.Send(get);
+  raw.Send(cancel);
+  raw.Send(cancel);
+  const auto answer = raw.Receive();
+  EXPECT_EQ(answer->id(), 2u);
+  EXPECT_EQ(answer->error().code(), static_cast<std::uint32_t>(ErrorCode::kCancelled));
+  Request status;
+  status.set_id(3);
+  status.mutable_status();
+  raw.Send(status);
+  EXPECT_EQ(raw.Receive()->id(), 3u) << "no second answer to the cancelled one";
+}
+
+TEST(LocalEndpointTest, ReaderWaitsOnceAtATime) {
+  LocalNode node;
+  Client producer = node.InProcess();
+  const Draft draft = producer.Create(ObjectId::FromName("slow"), 100).value();
+  RawClient raw(node.path());
+  raw.Hello();
+  ASSERT_TRUE(raw.Receive()->has_attached());
+  Request request;
+  request.set_id(2);
+  request.mutable_open()->set_object(Object("slow"));
+  raw.Send(request);
+  ASSERT_TRUE(raw.Receive()->has_view());
+  request.mutable_await()->set_reader(2);
+  request.mutable_await()->set_prefix(1);
+  request.set_id(3);
+  raw.Send(request);
+  request.set_id(4);
+  raw.Send(request);
+  const auto answer = raw.Receive();
+  EXPECT_EQ(answer->id(), 4u);
+  EXPECT_TRUE(answer->has_error());
+}
+
+// The process lives on, so it may still look at what it was given.
+TEST(LocalEndpointTest, PinsOfABrokenConnectionStayWhileItsProcessLives) {
+  LocalNode node;
+  Client client = node.InProcess();
+  const auto id = client.Put(Pattern(1_MiB));
+  RawClient raw(node.path());
+  raw.Hello();
+  ASSERT_TRUE(raw.Receive()->has_attached());
+  Request get;
+  get.set_id(2);
+  get.mutable_get()->set_object(std::string(id->view()));
+  raw.Send(get);
+  ASSERT_TRUE(raw.Receive()->has_view());
+  raw.SendBytes("\xff\xff\xff\xff");
+  EXPECT_FALSE(raw.LastWord().empty());
+  ASSERT_TRUE(client.Delete(*id));
+  EXPECT_GE(node.used_bytes(), 1_MiB);
+}
+
+TEST(LocalEndpointTest, ClientThatReadsNoAnswersIsCutOff) {
+  LocalNode node;
+  Client client = node.InProcess();
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(client.Put("x", {.metadata = std::string(4096, 'm')}));
+  RawClient raw(node.path());
+  raw.Hello();
+  Request status;
+  status.mutable_status();
+  for (std::uint64_t id = 2; id < 200; ++id) {  // about 160 MB of answers
+    status.set_id(id);
+    raw.Send(status);
+  }
+  EXPECT_TRUE(client.Put("others go on"));
+  std::uint64_t received = 0;
+  while (const auto answer = raw.Receive()) received += answer->ByteSizeLong();
+  EXPECT_LT(received, 64_MiB);
+}
+
+}  // namespace
+}  // namespace hoplite::test
