@@ -56,20 +56,6 @@ class LocalNode {
   LocalNode(const LocalNode&) = delete;
   LocalNode& operator=(const LocalNode&) = delete;
 
-  void Stop() {
-    if (!thread_.joinable()) return;
-    OnLoop([this] {
-      endpoint_.Stop();
-      return 0;
-    });
-    work_.reset();
-    thread_.join();
-  }
-
-  const std::string& path() const { return path_; }
-  FakeOperations& operations() { return operations_; }
-  node::LocalEndpoint& endpoint() { return endpoint_; }
-
   // Runs it on the node's loop and gives what it returns.
   template <typename F>
   auto OnLoop(F function) {
@@ -78,6 +64,17 @@ class LocalNode {
     asio::post(loop_, std::ref(task));
     return result.get();
   }
+  void Stop() {
+    if (!thread_.joinable()) return;
+    OnLoop([this] { endpoint_.Stop(); });
+    work_.reset();
+    thread_.join();
+  }
+
+  const std::string& path() const { return path_; }
+  FakeOperations& operations() { return operations_; }
+  node::LocalEndpoint& endpoint() { return endpoint_; }
+
   std::uint64_t used_bytes() {
     return OnLoop([this] { return operations_.store().usage().used_bytes; });
   }

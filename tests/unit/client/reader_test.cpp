@@ -68,10 +68,7 @@ TEST_P(ReaderTest, FinalObjectNeedsNoWaiting) {
 
 TEST_P(ReaderTest, RecalledAndDeletedAreTold) {
   Reader first = client_.Open(id_).value();
-  node_.OnLoop([&] {
-    node_.operations().Recall(id_);
-    return 0;
-  });
+  node_.OnLoop([&] { node_.operations().Recall(id_); });
   EXPECT_EQ(CodeOf(first.WaitFor(1, 5s)), ErrorCode::kRecalled);
 
   const Draft again = producer_.Create(id_, 100).value();
