@@ -47,6 +47,12 @@ Result<std::shared_ptr<Connection>> Connection::Attach(int socket, SegmentMap in
   return made;
 }
 
+std::shared_ptr<Connection> Connection::Ended(Error why) {
+  std::shared_ptr<Connection> made(new Connection(-1, SegmentMap()));
+  made->ended_ = std::move(why);
+  return made;
+}
+
 Result<void> Connection::Greet(bool in_process, Time deadline) {
   local::Request request;
   request.mutable_hello()->set_protocol_version(wire::kLocalProtocolVersion);
@@ -58,6 +64,7 @@ Result<void> Connection::Greet(bool in_process, Time deadline) {
 }
 
 Connection::~Connection() {
+  if (socket_ < 0) return;
   if (process_ != ::getpid()) {
     reader_.detach();  // no such thread in a forked child
   } else {
@@ -123,8 +130,8 @@ Result<void> Connection::Send(const local::Request& request) {
     return std::unexpected(Lost("it belongs to the process that this one was forked from"));
   }
   if (request.ByteSizeLong() > wire::kMaxLocalRequest) {
-    return std::unexpected(Error(ErrorCode::kInvalidArgument,
-                                 "the request is too large: metadata has at most 4 KiB"));
+    return std::unexpected(
+        Error(ErrorCode::kInvalidArgument, "the request is too large: metadata has at most 4 KiB"));
   }
   const std::lock_guard lock(send_mutex_);
   frame_.clear();

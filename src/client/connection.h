@@ -47,6 +47,8 @@ class Connection {
   // which gets descriptors.
   static Result<std::shared_ptr<Connection>> Attach(int socket, SegmentMap in_process,
                                                     Time deadline);
+  // One that never was: all requests answer `why`.
+  static std::shared_ptr<Connection> Ended(Error why);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

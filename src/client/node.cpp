@@ -1,0 +1,49 @@
+#include "node/node.h"
+
+#include <chrono>
+#include <utility>
+
+#include <hoplite/node.h>
+
+#include "base/try.h"
+#include "client/client_access.h"
+
+namespace hoplite {
+namespace {
+
+constexpr std::chrono::seconds kAttachTimeout{5};
+
+// The node's own mapping: no second one, and no page faults in it.
+Result<std::shared_ptr<client::Connection>> Attach(node::Node& node) {
+  TRY_ASSIGN(const int socket, node.AttachLocal());
+  const std::shared_ptr<store::SharedSegment> segment = node.segment();
+  return client::Connection::Attach(socket, client::SegmentMap::Of(segment->bytes(), segment),
+                                    client::DeadlineAfter(kAttachTimeout));
+}
+
+}  // namespace
+
+struct Node::State {
+  std::unique_ptr<node::Node> node;
+};
+
+Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config) {
+  TRY_ASSIGN(auto node, node::Node::Start(config));
+  return std::unique_ptr<Node>(new Node(std::make_unique<State>(std::move(node))));
+}
+
+Node::Node(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Node::~Node() = default;
+
+Client Node::client() {
+  auto connection = Attach(*state_->node);
+  if (!connection) connection = client::Connection::Ended(connection.error());
+  return ClientAccess::Make(*std::move(connection));
+}
+
+std::string Node::name() const { return state_->node->name(); }
+std::string Node::address() const { return state_->node->address(); }
+std::string Node::socket() const { return state_->node->socket(); }
+void Node::Stop() { state_->node->Stop(); }
+
+}  // namespace hoplite
