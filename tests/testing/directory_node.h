@@ -1,0 +1,179 @@
+// DirectoryNode: a node reduced to its directory client, on a loop and thread of its own. Tests say
+// what it says and wait, with a bound, for what it is told.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include "directory/directory_client.h"
+
+namespace hoplite::test {
+
+inline constexpr Duration kPatience = std::chrono::seconds(20);
+
+class DirectoryNode {
+ public:
+  using MakeClient =
+      std::function<std::unique_ptr<directory::DirectoryClient>(asio::io_context& loop)>;
+
+  DirectoryNode(NodeId id, const std::string& name, const MakeClient& make)
+      : info_{id, name, "127.0.0.1:" + std::to_string(1000 + Raw(id) % 1000)},
+        client_(make(loop_)),
+        thread_([this] { loop_.run(); }) {}
+
+  // On the node's loop.
+  template <typename Step>
+  std::invoke_result_t<Step> Run(Step step) {
+    std::packaged_task<std::invoke_result_t<Step>()> task(std::move(step));
+    auto result = task.get_future();
+    asio::post(loop_, std::move(task));
+    return result.get();
+  }
+
+  ~DirectoryNode() {
+    Run([this] { client_->Stop(); });
+    work_.reset();
+    thread_.join();
+  }
+
+  void Start() {
+    Run([this] {
+      client_->Start(info_,
+                     {.on_action = [this](const auto& action) { Add(actions_, action); },
+                      .inventory =
+                          [this](std::size_t shard) {
+                            Add(inventories_, shard);
+                            return inventory_;
+                          },
+                      .on_session = [this](std::size_t shard,
+                                           bool open) { Add(sessions_, std::pair(shard, open)); },
+                      .on_refused = [this](const Error& error) { Add(refusals_, error); },
+                      .on_outlived = [this](std::size_t shard) { Add(outlived_, shard); }});
+    });
+  }
+  // Started, and welcome at every shard.
+  void Join() {
+    Start();
+    WaitUntilConnected();
+  }
+  bool WaitUntilConnected() {
+    return WaitFor([this] {
+      return Run([this] {
+        for (std::size_t shard = 0; shard < client_->shard_count(); ++shard) {
+          if (!client_->connected(shard)) return false;
+        }
+        return true;
+      });
+    });
+  }
+
+  void Say(planner::NodeEvent event) {
+    asio::post(loop_, [this, event = std::move(event)] { client_->Send(event); });
+  }
+  // What the next sessions repeat.
+  void SetInventory(std::vector<planner::NodeEvent> inventory) {
+    Run([this, &inventory] { inventory_ = std::move(inventory); });
+  }
+
+  // The first action of this kind about the object that was not taken yet.
+  template <typename T>
+  std::optional<T> Take(const ObjectId& object) {
+    std::optional<T> taken;
+    WaitFor([&] {
+      const std::lock_guard lock(mutex_);
+      for (auto it = actions_.begin(); it != actions_.end(); ++it) {
+        const T* action = std::get_if<T>(&*it);
+        if (!action || action->object != object) continue;
+        taken = *action;
+        actions_.erase(it);
+        return true;
+      }
+      return false;
+    });
+    return taken;
+  }
+
+  Result<planner::ObjectView> Find(const ObjectId& object, Duration timeout = kPatience) {
+    return Ask<planner::ObjectView>(
+        [&](auto done) { client_->Find(object, timeout, std::move(done)); });
+  }
+  auto Status(std::size_t shard, Duration timeout = kPatience) {
+    return Ask<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>(
+        [&](auto done) { client_->Status(shard, timeout, std::move(done)); });
+  }
+  // Asks until the directory's picture of the object fits; false when it never does.
+  bool Sees(const ObjectId& object, std::function<bool(const planner::ObjectView&)> fits) {
+    return WaitFor([&] {
+      const auto view = Find(object);
+      return view && fits(*view);
+    });
+  }
+
+  std::vector<Error> refusals() { return Copy(refusals_); }
+  std::vector<std::size_t> inventories() { return Copy(inventories_); }
+  std::vector<std::pair<std::size_t, bool>> sessions() { return Copy(sessions_); }
+  std::vector<std::size_t> outlived() { return Copy(outlived_); }
+  std::size_t action_count() { return Copy(actions_).size(); }
+
+  template <typename Condition>
+  bool WaitFor(Condition condition) {
+    const Time deadline = SteadyClock().Now() + kPatience;
+    while (!condition()) {
+      if (SteadyClock().Now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+
+  directory::DirectoryClient& client() { return *client_; }
+  const planner::NodeInfo& info() const { return info_; }
+
+ private:
+  template <typename T, typename Starter>
+  Result<T> Ask(Starter start) {
+    const auto answer = std::make_shared<std::promise<Result<T>>>();
+    auto result = answer->get_future();
+    Run([&] { start([answer](Result<T> value) { answer->set_value(std::move(value)); }); });
+    return result.get();
+  }
+  template <typename List, typename Item>
+  void Add(List& list, const Item& item) {
+    const std::lock_guard lock(mutex_);
+    list.push_back(item);
+  }
+  template <typename List>
+  List Copy(const List& list) {
+    const std::lock_guard lock(mutex_);
+    return list;
+  }
+
+  const planner::NodeInfo info_;
+  asio::io_context loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{loop_.get_executor()};
+  std::vector<planner::NodeEvent> inventory_;  // on the loop
+  std::mutex mutex_;
+  std::vector<planner::NodeAction> actions_;
+  std::vector<std::size_t> inventories_;
+  std::vector<std::pair<std::size_t, bool>> sessions_;
+  std::vector<Error> refusals_;
+  std::vector<std::size_t> outlived_;
+  std::unique_ptr<directory::DirectoryClient> client_;
+  std::thread thread_;
+};
+
+}  // namespace hoplite::test
