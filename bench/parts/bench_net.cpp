@@ -66,7 +66,7 @@ std::pair<int, int> BareConnection() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  ::bind(listener, reinterpret_cast<sockaddr*>(&address), size);
+  HOPLITE_CHECK(::bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0, "an address");
   ::listen(listener, 1);
   ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
   const int near = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -163,6 +163,7 @@ void BM_Streams(benchmark::State& state) {
   std::vector<Threaded> senders(count);
   std::vector<Threaded> receivers(count);
   std::vector<asio::io_context*> loops;
+  loops.reserve(count);
   for (Threaded& receiver : receivers) loops.push_back(&receiver.loop);
   net::TcpTransport transport(loops);
   std::counting_semaphore<> done(0);

@@ -1,6 +1,7 @@
 #include "net/connection_pool.h"
 
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,7 @@ struct ConnectionPool::State : std::enable_shared_from_this<State> {
   const Identity self;
   const PoolOptions options;
   std::map<Peer, std::vector<Idle>> idle;
+  std::set<StreamPtr> greeting;  // so that Stop ends handshakes too
   Timer timer;
   bool timer_armed = false;
   bool stopped = false;
@@ -72,10 +74,11 @@ struct ConnectionPool::State : std::enable_shared_from_this<State> {
       stream->Close();
       co_return std::unexpected(Stopped());
     }
-    CO_TRY_ASSIGN(ConnectionPtr connection,
-                  co_await Greet(std::move(stream), state->self, peer.second,
-                                 state->options.handshake_timeout));
-    connection->address = peer.first;
+    state->greeting.insert(stream);
+    auto connection =
+        co_await Greet(stream, state->self, peer.second, state->options.handshake_timeout);
+    state->greeting.erase(stream);
+    if (connection) (*connection)->address = peer.first;
     co_return connection;
   }
 
@@ -106,6 +109,7 @@ void ConnectionPool::Return(ConnectionPtr connection) {
 void ConnectionPool::Stop() {
   state_->stopped = true;
   state_->CloseOlderThan(kNever);
+  for (const StreamPtr& stream : state_->greeting) stream->Close();
   state_->timer.cancel();
 }
 

@@ -7,13 +7,14 @@
 
 #include <asio/post.hpp>
 
+#include "base/units.h"
 #include "net/signal.h"
 
 namespace hoplite::net {
 namespace {
 
 // As much as a socket would hold.
-constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr std::size_t kBufferBytes = 256_KiB;
 
 // One direction. `changed` wakes its one receiver, `drained` its one sender.
 struct Channel {

@@ -35,9 +35,11 @@ std::optional<Shape> ShapeOf(FrameKind kind) {
     case FrameKind::kWelcome:
       return Shape{kWelcomeFixedBytes, kWelcomeFixedBytes + kMaxRefusalText};
     case FrameKind::kFetch:
-      return Shape{kFetchFixedBytes + 4, kFetchFixedBytes + 4 * kMaxStripes, kEqualityOk};
+      return Shape{kFetchFixedBytes + sizeof(std::uint32_t),
+                   kFetchFixedBytes + kMaxStripes * sizeof(std::uint32_t), kEqualityOk};
     case FrameKind::kData:
-      return Shape{kDataFixedBytes + 8, kDataFixedBytes + 8 * kMaxPayloadBlocks};
+      return Shape{kDataFixedBytes + sizeof(std::uint64_t),
+                   kDataFixedBytes + kMaxPayloadBlocks * sizeof(std::uint64_t)};
     case FrameKind::kCredit:
       return Shape{8, 8};
     case FrameKind::kKeepAlive:

@@ -129,6 +129,19 @@ TEST_F(ConnectionPoolTest, StopClosesAll) {
   EXPECT_EQ(refused.error().code, ErrorCode::kCancelled);
 }
 
+TEST_F(ConnectionPoolTest, StopEndsAHandshakeThatHangs) {
+  StreamPtr silent;
+  const auto mute = *transport.Listen("127.0.0.1:0", [&](StreamPtr stream) { silent = stream; });
+  ConnectionPool pool(loop, transport, kClient);
+  hoplite::test::Running<Result<ConnectionPtr>> taking(loop, pool.Take(mute->address(), NodeId{3}));
+  ASSERT_TRUE(RunUntil(loop, [&] { return silent != nullptr && !silent->quiet(); }));
+  EXPECT_FALSE(taking.done());
+  pool.Stop();
+  const auto taken = taking.Finish();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::kCancelled);
+}
+
 TEST_F(ConnectionPoolTest, AnotherNodeAtTheAddressIsNamed) {
   ConnectionPool pool(loop, transport, kClient);
   const auto taken = RunTask(loop, pool.Take(address, NodeId{9}));

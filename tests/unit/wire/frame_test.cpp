@@ -87,7 +87,7 @@ TEST(Frame, BytesAreAsDocumented) {
   }
   const auto fetch = Encode(SomeFetch());
   EXPECT_EQ(std::to_integer<int>(fetch[1]), 1) << "equality_ok is the first flag";
-  EXPECT_EQ(fetch.size(), kHeaderBytes + 72 + 3 * 4);
+  EXPECT_EQ(fetch.size(), kHeaderBytes + 72 + 12);
 }
 
 TEST(Frame, AnyShorterOneIsRefused) {
