@@ -7,6 +7,7 @@ find_package(gRPC CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
 
 find_path(HOPLITE_ASIO_INCLUDE asio.hpp REQUIRED)
 add_library(hoplite_asio INTERFACE)

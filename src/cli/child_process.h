@@ -1,0 +1,53 @@
+// ChildProcess: another process of this program's making, which never outlives it (the kernel kills
+// it when the thread that started it ends: start children from the main thread).
+//
+// Its standard output is read by this side, its standard error is shared. Ctrl-C on the terminal
+// reaches this process only; who gets to know is our decision. Not thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include <hoplite/result.h>
+
+#include "base/time.h"
+
+namespace hoplite::cli {
+
+class ChildProcess {
+ public:
+  // Starts this same program with other arguments.
+  static Result<ChildProcess> StartSelf(std::vector<std::string> arguments);
+  ~ChildProcess();  // Stop()
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&& other) noexcept;
+
+  pid_t pid() const { return pid_; }
+  int exit_fd() const { return exit_fd_; }  // readable once the process has ended
+  bool running() const;
+
+  // The next line of its output, without the end of line. `unavailable` if it ended, `timeout` if
+  // nothing came.
+  Result<std::string> ReadLine(Duration timeout);
+  // kill -9, and waits for the end.
+  void Kill();
+  // Asks it to end (SIGTERM); kills it if it doesn't within a few seconds. Idempotent.
+  void Stop();
+  // Like Stop without the wait, so that several end at the same time.
+  void AskToStop();
+  // "exited with status 1", "was killed by signal 9"; waits for the end.
+  std::string Reap();
+
+ private:
+  ChildProcess(pid_t pid, int exit_fd, int output_fd);
+
+  pid_t pid_ = -1;
+  int exit_fd_ = -1;
+  int output_fd_ = -1;
+  std::string unread_;
+  std::string ending_;  // set by Reap
+};
+
+}  // namespace hoplite::cli

@@ -1,0 +1,31 @@
+// hoplite demo: see demo/demo.h.
+#include <memory>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/demo/demo.h"
+#include "cli/options.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  bool json = false;
+};
+
+}  // namespace
+
+void AddDemo(CLI::App& app, Action& chosen) {
+  CLI::App* command =
+      app.add_subcommand("demo", "a broadcast over a local cluster of processes, one of them dies");
+  const auto options = std::make_shared<Options>();
+  command->add_option("file", options->file, "what to broadcast; without it some large file")
+      ->type_name("FILE");
+  AddJson(*command, options->json);
+  command->callback([&chosen, options] {
+    chosen = [options] { return demo::RunDemo(options->file, options->json); };
+  });
+}
+
+}  // namespace hoplite::cli

@@ -1,0 +1,90 @@
+// hoplite get: fetches an object into a file or to standard output, as it arrives.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <hoplite/client.h>
+
+#include "base/try.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/output_file.h"
+#include "cli/progress_bar.h"
+#include "cli/timeouts.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct Options {
+  ObjectId id;
+  std::string output = "-";
+  Duration timeout{0};
+  std::string socket;
+  bool json = false;
+};
+
+Result<void> Receive(Reader& reader, OutputFile& output, bool show, const Deadline& deadline) {
+  std::optional<ProgressBar> progress;
+  if (show) progress.emplace("get", reader.size());
+  for (std::uint64_t done = 0; done < reader.size();) {
+    // Not every block by itself: a system call for each would cost more than the copy.
+    const std::uint64_t wanted = std::min(done + 256_KiB, reader.size());
+    TRY_ASSIGN(const auto there, reader.WaitFor(wanted, deadline.left()));
+    TRY(output.Write(there.subspan(done)));
+    done = there.size();
+    if (progress) progress->Update(done);
+  }
+  TRY(reader.WaitFor(reader.size(), deadline.left()));
+  return {};
+}
+
+// Gives the size. If the object is replaced meanwhile, starts again with the new bytes where what
+// was written can be taken back.
+Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const Options& options) {
+  const Deadline deadline(options.timeout);
+  for (;;) {
+    TRY_ASSIGN(Reader reader, client.Open(options.id, {.timeout = deadline.left()}));
+    const Result<void> received = Receive(reader, output, options.output != "-", deadline);
+    if (received) return reader.size();
+    if (received.error().code != ErrorCode::kRecalled || !output.Restart()) {
+      return std::unexpected(received.error());
+    }
+  }
+}
+
+Result<void> RunGet(const Options& options) {
+  TRY_ASSIGN(Client client, Client::Connect(options.socket));
+  TRY_ASSIGN(OutputFile output, OutputFile::Open(options.output));
+  TRY_ASSIGN(const std::uint64_t size, GetTo(output, client, options));
+  TRY(output.Commit());
+  if (options.json) {
+    Print({{"id", options.id.ToHex()}, {"size", size}, {"output", options.output}});
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddGet(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("get", "fetches an object, waiting until it exists");
+  const auto options = std::make_shared<Options>();
+  AddId(*command, "id", options->id, "40 hexadecimal digits, or name:TEXT")->required();
+  command->add_option("--output", options->output, "where to; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  AddDuration(*command, "--timeout", options->timeout,
+              "give up after this time, as 30s; without it never");
+  AddSocket(*command, options->socket);
+  AddJson(*command, options->json);
+  command->callback([&chosen, options] {
+    if (options->json && options->output == "-") {
+      throw CLI::ValidationError("--json", "needs --output FILE: standard output is one document");
+    }
+    chosen = [options] { return RunGet(*options); };
+  });
+}
+
+}  // namespace hoplite::cli

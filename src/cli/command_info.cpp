@@ -1,0 +1,46 @@
+// hoplite info: one object, who holds it, who waits for it and why.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <hoplite/client.h>
+
+#include "base/try.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/timeouts.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct Options {
+  ObjectId id;
+  std::string socket;
+  bool json = false;
+};
+
+Result<void> RunInfo(const Options& options) {
+  TRY_ASSIGN(Client client, Client::Connect(options.socket));
+  TRY_ASSIGN(const ObjectInfo object, client.Info(options.id, {.timeout = kAnswerTimeout}));
+  if (options.json) {
+    Print(ToJson(object));
+  } else {
+    fmt::print("{}", ToText(object));
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddInfo(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("info", "shows one object and who waits for it");
+  const auto options = std::make_shared<Options>();
+  AddId(*command, "id", options->id, "40 hexadecimal digits, or name:TEXT")->required();
+  AddSocket(*command, options->socket);
+  AddJson(*command, options->json);
+  command->callback([&chosen, options] { chosen = [options] { return RunInfo(*options); }; });
+}
+
+}  // namespace hoplite::cli

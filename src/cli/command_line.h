@@ -1,0 +1,21 @@
+// The command line as a whole: reads the arguments, runs what they ask for, answers with the exit
+// status.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace hoplite::cli {
+
+enum class ExitStatus : int {
+  kDone = 0,
+  kFailed = 1,  // the operation failed; standard error names the code and says why
+  kUsage = 2,   // the arguments make no sense; nothing was done
+};
+
+// `arguments` without the program's name. Help and version go to `out`, complaints to `err`; what a
+// command prints goes to the process's own standard output.
+ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err);
+
+}  // namespace hoplite::cli

@@ -1,0 +1,62 @@
+// hoplite node: runs one member of the cluster until it is told to stop.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <hoplite/node.h>
+
+#include "base/log.h"
+#include "base/try.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/stop_signal.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct Options {
+  NodeConfig config;
+  bool json = false;
+};
+
+Result<void> RunNode(const Options& options) {
+  const StopSignal stop;
+  TRY_ASSIGN(const auto node, Node::Start(options.config));
+  log::SetPrefix(node->name());
+  if (options.json) {
+    Print(ReadyEvent("node", node->name(), node->address(), node->socket()));
+  } else {
+    fmt::print("node {} is ready at {}, workers attach at {}\n", node->name(), node->address(),
+               node->socket());
+    std::fflush(stdout);
+  }
+  stop.Wait();
+  node->Stop();
+  return {};
+}
+
+}  // namespace
+
+void AddNode(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("node", "runs a node; workers attach at its socket");
+  const auto options = std::make_shared<Options>();
+  NodeConfig& config = options->config;
+  AddAddresses(*command, "--directory", config.directory, "all directory shards in order")
+      ->required();
+  AddAddress(*command, "--listen", config.listen, "where peers reach it; port 0 picks one")
+      ->default_str(config.listen);
+  command->add_option("--advertise", config.advertise, "what peers are told instead of that host")
+      ->type_name("HOST");
+  AddSocket(*command, config.socket);
+  AddSize(*command, "--memory", config.memory_bytes, "shared memory for objects, as 64MiB or 4GiB")
+      ->required();
+  command->add_option("--name", config.name, "unique in the cluster")->type_name("NAME");
+  AddRate(*command, "--rate", config.rate_bytes_per_second,
+          "limit of its transfers in each direction, as 100mbit");
+  command->add_option("--cluster", config.cluster, "name of the cluster")->type_name("NAME");
+  AddJson(*command, options->json);
+  command->callback([&chosen, options] { chosen = [options] { return RunNode(*options); }; });
+}
+
+}  // namespace hoplite::cli

@@ -1,0 +1,51 @@
+// hoplite put: stores a file, prints the object's id.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <hoplite/client.h>
+
+#include "base/try.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/put_file.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  ObjectId id = ObjectId::Random();
+  std::string socket;
+  bool json = false;
+};
+
+Result<void> RunPut(const Options& options) {
+  TRY_ASSIGN(Client client, Client::Connect(options.socket));
+  TRY_ASSIGN(const std::uint64_t size, PutFile(client, options.id, options.file));
+  if (options.json) {
+    Print({{"id", options.id.ToHex()}, {"size", size}});
+  } else {
+    fmt::print("{}\n", options.id.ToHex());
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddPut(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("put", "stores a file, prints the object's id");
+  const auto options = std::make_shared<Options>();
+  command->add_option("file", options->file, "what to store; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  AddId(*command, "--id", options->id,
+        "40 hexadecimal digits, or name:TEXT; without it a random one");
+  AddSocket(*command, options->socket);
+  AddJson(*command, options->json);
+  command->callback([&chosen, options] { chosen = [options] { return RunPut(*options); }; });
+}
+
+}  // namespace hoplite::cli

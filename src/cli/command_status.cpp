@@ -1,0 +1,71 @@
+// hoplite status: nodes, objects and transfers, as a node or the directory itself sees them.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <hoplite/client.h>
+
+#include "base/try.h"
+#include "cli/command.h"
+#include "cli/directory_status.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/stop_signal.h"
+#include "cli/timeouts.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> directory;
+  std::string socket;
+  bool watch = false;
+  bool json = false;
+};
+
+Result<ClusterStatus> Look(const Options& options) {
+  if (!options.directory.empty()) return StatusOfDirectory(options.directory, kAnswerTimeout);
+  TRY_ASSIGN(Client client, Client::Connect(options.socket));
+  return client.Status({.timeout = kAnswerTimeout});
+}
+
+Result<void> PrintOnce(const Options& options) {
+  TRY_ASSIGN(const ClusterStatus status, Look(options));
+  if (options.json) {
+    Print(ToJson(status));
+    return {};
+  }
+  // A watcher on a terminal sees one changing picture, elsewhere one picture after the other.
+  if (options.watch && ::isatty(STDOUT_FILENO) == 1) fmt::print("\x1b[H\x1b[J");
+  fmt::print("{}", ToText(status));
+  std::fflush(stdout);
+  return {};
+}
+
+Result<void> Watch(const Options& options) {
+  const StopSignal stop;
+  do {
+    TRY(PrintOnce(options));
+  } while (!stop.WaitFor(std::chrono::seconds(1)));
+  return {};
+}
+
+}  // namespace
+
+void AddStatus(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("status", "shows nodes, objects and transfers");
+  const auto options = std::make_shared<Options>();
+  AddAddresses(*command, "--directory", options->directory,
+               "ask all shards themselves, without a node");
+  AddSocket(*command, options->socket);
+  command->add_flag("--watch", options->watch, "every second, until Ctrl-C");
+  AddJson(*command, options->json);
+  command->callback([&chosen, options] {
+    chosen = [options] { return options->watch ? Watch(*options) : PrintOnce(*options); };
+  });
+}
+
+}  // namespace hoplite::cli

@@ -1,0 +1,94 @@
+// hoplite up: a directory and some nodes as child processes, until it is told to stop.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "base/try.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/process_cluster.h"
+#include "cli/stop_signal.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct Options {
+  std::uint32_t nodes = 0;
+  ProcessClusterOptions cluster;
+  bool json = false;
+};
+
+void PrintReadyLines(ProcessCluster& cluster, bool json) {
+  if (json) {
+    Print(ReadyEvent("directory", "", cluster.directory_address(), ""));
+    for (const auto& node : cluster.nodes()) {
+      Print(ReadyEvent("node", node.name, node.address, node.socket));
+    }
+    return;
+  }
+  fmt::print("directory is ready at {}\n", cluster.directory_address());
+  for (const auto& node : cluster.nodes()) {
+    fmt::print("node {} is ready at {}, workers attach at {}\n", node.name, node.address,
+               node.socket);
+  }
+  fmt::print("use one: export HOPLITE_SOCKET={}   end all: Ctrl-C\n",
+             cluster.nodes().front().socket);
+  std::fflush(stdout);
+}
+
+void Report(const std::string& who, ChildProcess& process) {
+  fmt::print(stderr, "{} {}\n", who, process.Reap());
+}
+
+// Sleeps until it is to stop; tells of each child that ends before.
+void Watch(ProcessCluster& cluster, const StopSignal& stop) {
+  std::vector<pollfd> watched{{stop.fd(), POLLIN, 0}, {cluster.directory().exit_fd(), POLLIN, 0}};
+  for (const auto& node : cluster.nodes()) watched.push_back({node.process.exit_fd(), POLLIN, 0});
+  for (;;) {
+    if (::poll(watched.data(), watched.size(), -1) < 0) continue;
+    if (watched[0].revents != 0) return;
+    for (std::size_t i = 1; i < watched.size(); ++i) {
+      if (watched[i].revents == 0) continue;
+      watched[i].fd = -1;  // poll() passes over it
+      watched[i].revents = 0;
+      if (i == 1) {
+        Report("the directory", cluster.directory());
+      } else {
+        auto& node = cluster.nodes()[i - 2];
+        Report(fmt::format("node {}", node.name), node.process);
+      }
+    }
+  }
+}
+
+Result<void> RunUp(const Options& options) {
+  const StopSignal stop;
+  TRY_ASSIGN(ProcessCluster cluster, ProcessCluster::Start(options.cluster));
+  std::vector<std::string> names;
+  for (std::uint32_t i = 1; i <= options.nodes; ++i) names.push_back(fmt::format("n{}", i));
+  TRY(cluster.AddNodes(names));
+  PrintReadyLines(cluster, options.json);
+  Watch(cluster, stop);
+  return {};
+}
+
+}  // namespace
+
+void AddUp(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("up", "a cluster of processes on this machine");
+  const auto options = std::make_shared<Options>();
+  command->add_option("--nodes", options->nodes, "how many")
+      ->type_name("N")
+      ->required()
+      ->check(CLI::Range(1, 1000));
+  AddSize(*command, "--memory", options->cluster.memory_bytes, "of each node")->required();
+  AddJson(*command, options->json);
+  command->callback([&chosen, options] { chosen = [options] { return RunUp(*options); }; });
+}
+
+}  // namespace hoplite::cli

@@ -1,0 +1,75 @@
+#include "cli/demo/demo.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include <hoplite/client.h>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "base/units.h"
+#include "cli/demo/broadcast.h"
+#include "cli/demo/screen.h"
+#include "cli/demo/subject.h"
+#include "cli/demo/summary.h"
+#include "cli/process_cluster.h"
+#include "cli/put_file.h"
+#include "cli/stop_signal.h"
+
+namespace hoplite::cli::demo {
+namespace {
+
+const std::vector<std::string> kNodes{"n1", "n2", "n3", "n4", "n5", "n6"};
+
+Result<ProcessCluster> StartCluster(const Subject& subject, Screen& screen) {
+  // Nodes tell of dead peers; here the story does. Whoever sets a level wants to see them.
+  ::setenv("HOPLITE_LOG", "error", /*replace=*/0);
+  TRY_ASSIGN(
+      ProcessCluster cluster,
+      ProcessCluster::Start({.memory_bytes = subject.size_bytes + subject.size_bytes / 8 + 16_MiB,
+                             .rate_bytes_per_second = subject.rate_bytes_per_second}));
+  TRY(cluster.AddNodes(kNodes));
+  screen.Say(
+      fmt::format("Started a directory and {} nodes, each a process of its own:", kNodes.size()));
+  screen.Say(fmt::format("  directory  pid {:<8} {}", cluster.directory().pid(),
+                         cluster.directory_address()));
+  for (const auto& node : cluster.nodes()) {
+    screen.Say(fmt::format("  {:9}  pid {:<8} {}", node.name, node.process.pid(), node.address));
+  }
+  return cluster;
+}
+
+Result<ObjectId> PutAtFirst(ProcessCluster& cluster, const Subject& subject, Screen& screen) {
+  const auto& first = cluster.nodes().front();
+  TRY_ASSIGN(Client client, Client::Connect(first.socket));
+  const ObjectId object = ObjectId::Random();
+  TRY(PutFile(client, object, subject.path));
+  screen.Say(fmt::format("Put it at {} as {}. Now all others ask for it at once.", first.name,
+                         object.ToHex()));
+  return object;
+}
+
+}  // namespace
+
+Result<void> RunDemo(const std::string& file, bool json) {
+  const StopSignal stop;
+  Screen screen(/*quiet=*/json);
+  TRY_ASSIGN(const Subject subject, ChooseSubject(file));
+  screen.Say(
+      fmt::format("{}: {}, over links of {} Mbit/s, so that one copy over one link takes {:.1f} s.",
+                  subject.path, FormatSize(subject.size_bytes),
+                  subject.rate_bytes_per_second / 125'000, subject.bound_seconds()));
+  TRY_ASSIGN(ProcessCluster cluster, StartCluster(subject, screen));
+  TRY_ASSIGN(const ObjectId object, PutAtFirst(cluster, subject, screen));
+  Broadcast broadcast(cluster, subject, object, screen);
+  TRY(broadcast.Run(stop));
+  screen.Show({});
+  SaySummary(broadcast, subject, screen);
+  if (json) Print(SummaryDocument(broadcast, subject));
+  TRY(Verdict(broadcast, subject));
+  screen.Say("Every survivor has the same bytes, and so has the latecomer.");
+  return {};
+}
+
+}  // namespace hoplite::cli::demo

@@ -1,0 +1,15 @@
+// The main job on a cluster of real processes: a large file goes to everybody at once, a relaying
+// node is killed in the middle, another joins late, and all hashes are compared.
+#pragma once
+
+#include <string>
+
+#include <hoplite/result.h>
+
+namespace hoplite::cli::demo {
+
+// `file` empty: one of tens of MB that is there. Succeeds only if everything held. Leaves no
+// process and no file, whatever happens.
+Result<void> RunDemo(const std::string& file, bool json);
+
+}  // namespace hoplite::cli::demo

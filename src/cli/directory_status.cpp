@@ -1,0 +1,71 @@
+#include "cli/directory_status.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "directory/grpc_port.h"
+
+namespace hoplite::cli {
+namespace {
+
+ObjectInfo ToObjectInfo(const planner::ObjectView& view) {
+  ObjectInfo object{.id = view.object,
+                    .size_bytes = view.size_bytes,
+                    .version = view.version ? ToString(view.version) : "",
+                    .metadata = view.metadata,
+                    .in_directory = view.inlined};
+  for (const auto& holder : view.holders) {
+    object.holders.push_back({holder.node_name, holder.complete, holder.valid_bytes});
+  }
+  for (const auto& transfer : view.transfers) {
+    object.transfers.push_back(
+        {view.object, transfer.from_name, transfer.to_name, transfer.valid_bytes});
+  }
+  for (const auto& waiter : view.waiters) object.waiters.push_back({waiter.node_name, waiter.why});
+  return object;
+}
+
+// Every node has a session with every shard.
+void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
+  const auto known = std::ranges::find(nodes, view.node.name, &NodeStatus::name);
+  if (known == nodes.end()) {
+    nodes.push_back({view.node.name, view.node.address, view.alive});
+  } else {
+    known->alive = known->alive && view.alive;
+  }
+}
+
+Result<directory::StatusView> AskShard(const std::string& address, Duration timeout) {
+  Result<directory::StatusView> answer = std::unexpected(
+      Error(ErrorCode::kTimeout, fmt::format("the directory shard at {} did not answer", address)));
+  asio::io_context loop;
+  const auto stay = asio::make_work_guard(loop);
+  const auto port = directory::MakeGrpcPort(loop, address);
+  port->Status(timeout, [&answer, &loop](Result<directory::StatusView> view) {
+    answer = std::move(view);
+    loop.stop();
+  });
+  // The call has this deadline itself; a second more is for its answer.
+  loop.run_for(timeout + std::chrono::seconds(1));
+  port->Stop();
+  return answer;
+}
+
+}  // namespace
+
+Result<ClusterStatus> StatusOfDirectory(const std::vector<std::string>& shards, Duration timeout) {
+  ClusterStatus status;
+  for (const std::string& shard : shards) {
+    TRY_ASSIGN(const auto picture, AskShard(shard, timeout));
+    for (const auto& node : picture.first) AddNode(node, status.nodes);
+    for (const auto& object : picture.second) status.objects.push_back(ToObjectInfo(object));
+  }
+  return status;
+}
+
+}  // namespace hoplite::cli

@@ -1,0 +1,100 @@
+#include "cli/options.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace hoplite::cli {
+namespace {
+
+Result<std::string> ParseAddress(const std::string& text) {
+  const auto address = ParseHostPort(text);
+  if (!address) return std::unexpected(address.error());
+  return text;
+}
+
+}  // namespace
+
+CLI::Option* AddSize(CLI::App& app, const std::string& flags, std::uint64_t& target,
+                     const std::string& help) {
+  return AddParsed(app, flags, target, ParseSize, help)->type_name("SIZE");
+}
+
+CLI::Option* AddRate(CLI::App& app, const std::string& flags, std::uint64_t& target,
+                     const std::string& help) {
+  return AddParsed(app, flags, target, ParseRate, help)->type_name("RATE");
+}
+
+CLI::Option* AddDuration(CLI::App& app, const std::string& flags, Duration& target,
+                         const std::string& help) {
+  const auto parse = [](const std::string& text) -> Result<Duration> {
+    if (text == "0") return Duration(0);
+    return ParseDuration(text);
+  };
+  return AddParsed(app, flags, target, parse, help)->type_name("TIME");
+}
+
+CLI::Option* AddId(CLI::App& app, const std::string& flags, ObjectId& target,
+                   const std::string& help) {
+  return AddParsed(app, flags, target, ObjectId::Parse, help)->type_name("ID");
+}
+
+CLI::Option* AddIds(CLI::App& app, std::vector<ObjectId>& targets, const std::string& help) {
+  const auto read = [&targets](const CLI::results_t& values) {
+    for (const std::string& value : values) {
+      const auto id = ObjectId::Parse(value);
+      if (!id) throw CLI::ValidationError("id", id.error().message);
+      targets.push_back(*id);
+    }
+    return true;
+  };
+  return app.add_option("id", read, help)
+      ->type_name("ID")
+      ->expected(1, 1 << 20)
+      ->allow_extra_args()
+      ->required();
+}
+
+CLI::Option* AddAddress(CLI::App& app, const std::string& flags, std::string& target,
+                        const std::string& help) {
+  return AddParsed(app, flags, target, ParseAddress, help)->type_name("HOST:PORT");
+}
+
+CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
+                          std::vector<std::string>& targets, const std::string& help) {
+  const auto read = [&targets, flags](const CLI::results_t& values) {
+    for (const std::string& value : values) {
+      const auto address = ParseAddress(value);
+      if (!address) throw CLI::ValidationError(flags, address.error().message);
+      targets.push_back(*address);
+    }
+    return true;
+  };
+  return app.add_option(flags, read, help)
+      ->type_name("HOST:PORT[,...]")
+      ->delimiter(',')
+      ->expected(1, 1 << 10)
+      ->allow_extra_args(false);
+}
+
+CLI::Option* AddSocket(CLI::App& app, std::string& target) {
+  target = DefaultSocketPath();
+  return app.add_option("--socket", target, "the node's Unix socket")
+      ->type_name("PATH")
+      ->envname("HOPLITE_SOCKET")
+      ->capture_default_str();
+}
+
+std::string DefaultSocketPath() {
+  if (const char* folder = std::getenv("XDG_RUNTIME_DIR"); folder && *folder != '\0') {
+    return fmt::format("{}/hoplite.sock", folder);
+  }
+  return fmt::format("/tmp/hoplite-{}.sock", ::getuid());
+}
+
+CLI::Option* AddJson(CLI::App& app, bool& target) {
+  return app.add_flag("--json", target, "print one JSON document");
+}
+
+}  // namespace hoplite::cli

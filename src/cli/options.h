@@ -1,0 +1,53 @@
+// Options that several commands share, and options whose values are sizes, rates, times or ids. A
+// value that can't be read is a usage error with the parser's sentence.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <hoplite/object_id.h>
+
+#include "base/text.h"
+#include "base/time.h"
+
+namespace hoplite::cli {
+
+// Reads option `flags` with `parse`, a function from text to Result<T>.
+template <typename T, typename Parse>
+CLI::Option* AddParsed(CLI::App& app, const std::string& flags, T& target, Parse parse,
+                       const std::string& help) {
+  const auto read = [&target, parse, flags](const CLI::results_t& values) {
+    auto value = parse(values.back());
+    if (!value) throw CLI::ValidationError(flags, value.error().message);
+    target = *std::move(value);
+    return true;
+  };
+  return app.add_option(flags, read, help);
+}
+
+CLI::Option* AddSize(CLI::App& app, const std::string& flags, std::uint64_t& target,
+                     const std::string& help);
+CLI::Option* AddRate(CLI::App& app, const std::string& flags, std::uint64_t& target,
+                     const std::string& help);
+CLI::Option* AddDuration(CLI::App& app, const std::string& flags, Duration& target,
+                         const std::string& help);
+CLI::Option* AddId(CLI::App& app, const std::string& flags, ObjectId& target,
+                   const std::string& help);
+CLI::Option* AddIds(CLI::App& app, std::vector<ObjectId>& targets, const std::string& help);
+CLI::Option* AddAddress(CLI::App& app, const std::string& flags, std::string& target,
+                        const std::string& help);
+// HOST:PORT[,HOST:PORT...]
+CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
+                          std::vector<std::string>& targets, const std::string& help);
+
+// --socket PATH, else HOPLITE_SOCKET, else the default that node, put and get share.
+CLI::Option* AddSocket(CLI::App& app, std::string& target);
+std::string DefaultSocketPath();
+
+CLI::Option* AddJson(CLI::App& app, bool& target);
+
+}  // namespace hoplite::cli

@@ -1,0 +1,117 @@
+#include "cli/output_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace hoplite::cli {
+namespace {
+
+constexpr std::array kDeadlySignals{SIGINT, SIGTERM, SIGHUP};
+
+// What the signal handler removes; a handler can't look into objects.
+std::array<char, 4096> hidden_file{};
+
+extern "C" void RemoveHiddenFileAndDie(int signal) {
+  if (hidden_file[0] != '\0') ::unlink(hidden_file.data());
+  ::raise(signal);  // SA_RESETHAND: the default action now
+}
+
+void RemoveOnSignal(const std::string& path) {
+  path.copy(hidden_file.data(), hidden_file.size() - 1);
+  struct sigaction action{};
+  action.sa_handler = RemoveHiddenFileAndDie;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  for (const int signal : kDeadlySignals) ::sigaction(signal, &action, nullptr);
+}
+
+void RemoveOnSignalNoMore() {
+  for (const int signal : kDeadlySignals) std::signal(signal, SIG_DFL);
+  hidden_file[0] = '\0';
+}
+
+Error FileError(const std::string& path, const char* what) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("can't {} '{}': {}", what, path, std::strerror(errno))};
+}
+
+// mkstemp makes files that only their owner can read; give it what open() would have given.
+void UseDefaultPermissions(int fd) {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(fd, 0666 & ~mask);
+}
+
+bool IsSpecialFile(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path, std::string hidden_path, FileDescriptor fd)
+    : path_(std::move(path)), hidden_path_(std::move(hidden_path)), fd_(std::move(fd)) {}
+
+Result<OutputFile> OutputFile::Open(const std::string& path) {
+  if (path == "-" || IsSpecialFile(path)) {
+    FileDescriptor fd(path == "-" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                  : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (fd.get() < 0) return std::unexpected(FileError(path, "open"));
+    return OutputFile(path, "", std::move(fd));
+  }
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    errno = EISDIR;
+    return std::unexpected(FileError(path, "write"));
+  }
+  const std::filesystem::path target(path);
+  std::string hidden = target.parent_path() / ("." + target.filename().string() + ".XXXXXX");
+  FileDescriptor fd(::mkostemp(hidden.data(), O_CLOEXEC));
+  if (fd.get() < 0 || hidden.size() >= hidden_file.size()) {
+    return std::unexpected(FileError(path, "write"));
+  }
+  RemoveOnSignal(hidden);
+  UseDefaultPermissions(fd.get());
+  return OutputFile(path, std::move(hidden), std::move(fd));
+}
+
+OutputFile::~OutputFile() {
+  if (hidden_path_.empty()) return;
+  ::unlink(hidden_path_.c_str());
+  RemoveOnSignalNoMore();
+}
+
+Result<void> OutputFile::Write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) return std::unexpected(FileError(path_, "write"));
+    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  }
+  return {};
+}
+
+bool OutputFile::Restart() {
+  return !hidden_path_.empty() && ::ftruncate(fd_.get(), 0) == 0 &&
+         ::lseek(fd_.get(), 0, SEEK_SET) == 0;
+}
+
+Result<void> OutputFile::Commit() {
+  if (hidden_path_.empty()) return {};
+  if (std::rename(hidden_path_.c_str(), path_.c_str()) != 0) {
+    return std::unexpected(FileError(path_, "write"));
+  }
+  hidden_path_.clear();
+  RemoveOnSignalNoMore();
+  return {};
+}
+
+}  // namespace hoplite::cli

@@ -1,0 +1,43 @@
+// OutputFile: where `get` writes. A file appears under its name only when it is whole: until then
+// it is a hidden file beside it, which goes on any error and on Ctrl-C. Standard output, devices
+// and pipes are written to as bytes come.
+//
+// At most one at a time (the signal handler knows one file). Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <hoplite/result.h>
+
+#include "cli/file_descriptor.h"
+
+namespace hoplite::cli {
+
+class OutputFile {
+ public:
+  static Result<OutputFile> Open(const std::string& path);  // "-": standard output
+  ~OutputFile();
+  OutputFile(OutputFile&& other) noexcept
+      : path_(std::move(other.path_)),
+        hidden_path_(std::exchange(other.hidden_path_, {})),
+        fd_(std::move(other.fd_)) {}
+  OutputFile& operator=(OutputFile&&) = delete;
+
+  Result<void> Write(std::span<const std::byte> bytes);
+  // Forgets what was written. False where that can't be: the reader has it already.
+  bool Restart();
+  // Everything is written: the file gets its name.
+  Result<void> Commit();
+
+ private:
+  OutputFile(std::string path, std::string hidden_path, FileDescriptor fd);
+
+  std::string path_;
+  std::string hidden_path_;  // empty: written directly, or committed
+  FileDescriptor fd_;
+};
+
+}  // namespace hoplite::cli

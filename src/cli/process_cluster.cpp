@@ -1,0 +1,79 @@
+#include "cli/process_cluster.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "cli/output.h"
+
+namespace hoplite::cli {
+namespace {
+
+// A node populates its memory before it is ready.
+constexpr Duration kStartPatience = std::chrono::seconds(30);
+
+Result<std::string> ReadyAddress(ChildProcess& process, const std::string& who) {
+  const auto line = process.ReadLine(kStartPatience);
+  if (!line) {
+    return std::unexpected(Error(
+        line.error().code, fmt::format("{} did not become ready: {}", who, line.error().message)));
+  }
+  const Json event = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
+  if (!event.is_object() || !event.contains("address") || !event["address"].is_string()) {
+    return std::unexpected(
+        Error(ErrorCode::kInternal, fmt::format("{} printed no ready line: {}", who, *line)));
+  }
+  return event["address"].get<std::string>();
+}
+
+}  // namespace
+
+Result<ProcessCluster> ProcessCluster::Start(const ProcessClusterOptions& options) {
+  TRY_ASSIGN(PrivateFolder folder, PrivateFolder::Make());
+  TRY_ASSIGN(ChildProcess directory,
+             ChildProcess::StartSelf(
+                 {"directory", "--listen", "127.0.0.1:0", "--recovery-window", "0", "--json"}));
+  ProcessCluster cluster(options, std::move(folder), std::move(directory));
+  TRY_ASSIGN(cluster.directory_address_, ReadyAddress(cluster.directory_, "the directory"));
+  return cluster;
+}
+
+ProcessCluster::ProcessCluster(const ProcessClusterOptions& options, PrivateFolder folder,
+                               ChildProcess directory)
+    : options_(options), folder_(std::move(folder)), directory_(std::move(directory)) {}
+
+ProcessCluster::~ProcessCluster() {
+  for (Node& node : nodes_) node.process.AskToStop();
+  for (Node& node : nodes_) node.process.Stop();
+}
+
+Result<ChildProcess> ProcessCluster::StartNode(const std::string& name,
+                                               const std::string& socket) const {
+  std::vector<std::string> arguments{
+      "node",     "--directory", directory_address_,
+      "--listen", "127.0.0.1:0", "--socket",
+      socket,     "--memory",    std::to_string(options_.memory_bytes),
+      "--name",   name,          "--json"};
+  if (options_.rate_bytes_per_second > 0) {
+    arguments.insert(arguments.end(),
+                     {"--rate", fmt::format("{}bit", options_.rate_bytes_per_second * 8)});
+  }
+  return ChildProcess::StartSelf(std::move(arguments));
+}
+
+Result<void> ProcessCluster::AddNodes(const std::vector<std::string>& names) {
+  const std::size_t before = nodes_.size();
+  for (const std::string& name : names) {
+    const std::string socket = folder_.path() / (name + ".sock");
+    TRY_ASSIGN(ChildProcess process, StartNode(name, socket));
+    nodes_.push_back({name, "", socket, std::move(process)});
+  }
+  for (std::size_t i = before; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    TRY_ASSIGN(node.address, ReadyAddress(node.process, fmt::format("node {}", node.name)));
+  }
+  return {};
+}
+
+}  // namespace hoplite::cli

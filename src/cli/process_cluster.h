@@ -1,0 +1,58 @@
+// ProcessCluster: a directory and some nodes on this machine, each a process of its own, with their
+// sockets in a private folder. Ends them all and removes the folder when it goes.
+//
+// Start everything from the main thread (see ChildProcess). Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <hoplite/result.h>
+
+#include "cli/child_process.h"
+#include "cli/private_folder.h"
+
+namespace hoplite::cli {
+
+struct ProcessClusterOptions {
+  std::uint64_t memory_bytes = 0;           // of each node
+  std::uint64_t rate_bytes_per_second = 0;  // of each node, each direction; 0: no limit
+};
+
+class ProcessCluster {
+ public:
+  struct Node {
+    std::string name;
+    std::string address;
+    std::string socket;
+    ChildProcess process;
+  };
+
+  // Starts the directory.
+  static Result<ProcessCluster> Start(const ProcessClusterOptions& options);
+  ~ProcessCluster();
+  ProcessCluster(ProcessCluster&&) noexcept = default;
+  ProcessCluster& operator=(ProcessCluster&&) = delete;
+
+  // Starts nodes side by side; returns when all of them are ready. References to nodes stay good.
+  Result<void> AddNodes(const std::vector<std::string>& names);
+
+  const std::string& directory_address() const { return directory_address_; }
+  ChildProcess& directory() { return directory_; }
+  std::deque<Node>& nodes() { return nodes_; }
+
+ private:
+  ProcessCluster(const ProcessClusterOptions& options, PrivateFolder folder,
+                 ChildProcess directory);
+  Result<ChildProcess> StartNode(const std::string& name, const std::string& socket) const;
+
+  ProcessClusterOptions options_;
+  PrivateFolder folder_;
+  ChildProcess directory_;
+  std::string directory_address_;
+  std::deque<Node> nodes_;
+};
+
+}  // namespace hoplite::cli

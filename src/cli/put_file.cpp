@@ -1,0 +1,99 @@
+#include "cli/put_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "base/try.h"
+#include "base/units.h"
+#include "cli/file_descriptor.h"
+#include "cli/progress_bar.h"
+#include "cli/timeouts.h"
+
+namespace hoplite::cli {
+namespace {
+
+constexpr std::uint64_t kPiece = 1_MiB;
+
+Error FileError(const std::string& path, const char* what) {
+  const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+  return {code, fmt::format("can't {} '{}': {}", what, path, std::strerror(errno))};
+}
+
+Result<FileDescriptor> OpenInput(const std::string& path) {
+  const int fd = path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                             : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::unexpected(FileError(path, "open"));
+  return FileDescriptor(fd);
+}
+
+// How many bytes follow; nothing if only the end will tell.
+Result<std::optional<std::uint64_t>> KnownSize(int fd, const std::string& path) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) return std::unexpected(FileError(path, "look at"));
+  if (!S_ISREG(info.st_mode)) return std::nullopt;
+  const off_t position = ::lseek(fd, 0, SEEK_CUR);
+  return static_cast<std::uint64_t>(std::max<off_t>(info.st_size - position, 0));
+}
+
+// At most into.size() bytes; 0 at the end.
+Result<std::size_t> ReadSome(int fd, std::span<std::byte> into, const std::string& path) {
+  for (;;) {
+    const ssize_t count = ::read(fd, into.data(), into.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) return std::unexpected(FileError(path, "read"));
+  }
+}
+
+Result<std::vector<std::byte>> ReadToEnd(int fd, const std::string& path) {
+  std::vector<std::byte> bytes;
+  std::size_t used = 0;
+  for (;;) {
+    if (bytes.size() - used < kPiece) bytes.resize(std::max<std::size_t>(2 * bytes.size(), kPiece));
+    TRY_ASSIGN(const std::size_t count, ReadSome(fd, std::span(bytes).subspan(used), path));
+    if (count == 0) break;
+    used += count;
+  }
+  bytes.resize(used);
+  return bytes;
+}
+
+Result<void> Fill(Draft& draft, int fd, const std::string& path) {
+  ProgressBar progress("put", draft.data().size());
+  for (std::uint64_t done = 0; done < draft.data().size();) {
+    const std::uint64_t wanted = std::min(kPiece, draft.data().size() - done);
+    TRY_ASSIGN(const std::size_t count, ReadSome(fd, draft.data().subspan(done, wanted), path));
+    if (count == 0) {
+      return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                   fmt::format("'{}' became shorter while it was read", path)));
+    }
+    done += count;
+    TRY(draft.Advance(done));
+    progress.Update(done);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::string& path) {
+  TRY_ASSIGN(const FileDescriptor input, OpenInput(path));
+  TRY_ASSIGN(const auto size, KnownSize(input.get(), path));
+  if (!size) {
+    TRY_ASSIGN(const auto bytes, ReadToEnd(input.get(), path));
+    TRY(client.Put(bytes, {.id = id, .timeout = kAnswerTimeout}));
+    return bytes.size();
+  }
+  TRY_ASSIGN(Draft draft, client.Create(id, *size, {.timeout = kAnswerTimeout}));
+  TRY(Fill(draft, input.get(), path));
+  TRY(draft.Seal(kAnswerTimeout));
+  return *size;
+}
+
+}  // namespace hoplite::cli

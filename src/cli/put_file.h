@@ -1,0 +1,17 @@
+// Stores a file as an object without holding it in memory: its bytes are read straight into the
+// node's store, and other nodes may pull them while that goes on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include <hoplite/client.h>
+
+namespace hoplite::cli {
+
+// `path` may be "-", standard input. What has no size beforehand (a pipe) is read to its end into
+// memory first. Gives the object's size.
+Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::string& path);
+
+}  // namespace hoplite::cli

@@ -1,0 +1,296 @@
+"""The command line against real processes on this machine: what it prints, writes and answers."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from cluster import HOPLITE, Cluster, run, wait_until
+
+UNKNOWN = "00" * 19 + "01"
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class CommandTest(unittest.TestCase):
+    def succeed(self, *arguments, **options):
+        done = run(*arguments, **options)
+        self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
+        return done.stdout
+
+    def fail(self, code, *arguments, **options):  # pylint: disable=arguments-differ
+        done = run(*arguments, **options)
+        self.assertEqual(done.returncode, 1, f"{arguments}: {done.stderr}")
+        self.assertRegex(done.stderr, rf"^{code}: \S")
+        return done.stderr
+
+
+class ThreeNodes(CommandTest):
+    """What a new user tries first."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = cls.enterClassContext(Cluster(3))
+
+    def at(self, node, command, *arguments, **options):
+        return self.succeed(command, *arguments, "--socket", self.cluster.socket(node), **options)
+
+    def put(self, size, *arguments):
+        path, data = self.cluster.write("in", size)
+        return self.at(1, "put", path, *arguments).decode().strip(), data
+
+    def test_ready_lines(self):
+        self.assertEqual(set(self.cluster.directory.ready), {"event", "role", "address"})
+        self.assertEqual(set(self.cluster.nodes[0].ready),
+                         {"event", "role", "name", "address", "socket"})
+        self.assertEqual(self.cluster.nodes[0].ready["role"], "node")
+        self.assertRegex(self.cluster.nodes[0].ready["address"], r"^127\.0\.0\.1:[1-9]\d*$")
+
+    def test_file_goes_from_node_to_node(self):
+        for size in (0, 1, 1000, 64 * 1024 + 1, 5 * 1024 * 1024 + 7):
+            with self.subTest(size=size):
+                object_id, data = self.put(size)
+                self.assertRegex(object_id, r"^[0-9a-f]{40}$")
+                out = self.cluster.path("out")
+                self.assertEqual(self.at(2, "get", object_id, "--output", out), b"")
+                self.assertEqual(read(out), data)
+                self.assertEqual(self.at(3, "get", object_id), data)
+                self.assertEqual(self.at(1, "get", object_id), data)
+
+    def test_standard_input_from_a_pipe_and_from_a_file(self):
+        data = os.urandom(3_000_001)
+        piped = self.at(1, "put", "-", stdin=data).decode().strip()
+        self.assertEqual(self.at(2, "get", piped), data)
+        path, data = self.cluster.write("redirected", 2_000_001)
+        with open(path, "rb") as file:
+            done = subprocess.run([HOPLITE, "put", "-", "--socket", self.cluster.socket(1)],
+                                  stdin=file, capture_output=True, check=True)
+        self.assertEqual(self.at(3, "get", done.stdout.decode().strip()), data)
+
+    def test_socket_from_the_environment(self):
+        environment = {**os.environ, "HOPLITE_SOCKET": self.cluster.socket(2)}
+        done = subprocess.run([HOPLITE, "put", "-"], input=b"x", env=environment,
+                              capture_output=True, check=True)
+        self.assertEqual(self.at(1, "get", done.stdout.decode().strip()), b"x")
+
+    def test_names_are_ids_and_exist_once(self):
+        object_id, data = self.put(100_000, "--id", "name:weights")
+        self.assertEqual(self.at(2, "get", "name:weights"), data)
+        path, _ = self.cluster.write("other", 100_000)
+        self.fail("already_exists", "put", path, "--id", object_id, "--socket",
+                  self.cluster.socket(3))
+        self.assertEqual(self.at(3, "get", object_id), data)
+
+    def test_json_of_put_get_delete(self):
+        path, data = self.cluster.write("in", 200_000)
+        put = json.loads(self.at(1, "put", path, "--json"))
+        self.assertEqual(put["size"], len(data))
+        out = self.cluster.path("out")
+        got = json.loads(self.at(2, "get", put["id"], "--output", out, "--json"))
+        self.assertEqual(got, {"id": put["id"], "size": len(data), "output": out})
+        deleted = json.loads(self.at(3, "delete", put["id"], "--json"))
+        self.assertEqual(deleted, {"deleted": [put["id"]]})
+
+    def test_status_and_info(self):
+        object_id, data = self.put(1_000_000)
+        self.at(2, "get", object_id, "--output", "/dev/null")
+        status = wait_until(lambda: self.complete_at(object_id, {"n1", "n2"}), "two copies listed")
+        self.assertEqual({node["name"] for node in status["nodes"] if node["alive"]},
+                         {"n1", "n2", "n3"})
+        self.assertEqual(set(status["nodes"][0]),
+                         {"name", "address", "alive", "memory_bytes", "used_bytes"})
+        found = [one for one in status["objects"] if one["id"] == object_id]
+        self.assertEqual(found[0]["size"], len(data))
+        self.assertEqual(found[0]["holders"][0]["watermark"], len(data))
+        info = json.loads(self.at(3, "info", object_id, "--json"))
+        self.assertEqual((info["id"], info["size"], info["waiters"]), (object_id, len(data), []))
+        self.assertIn(object_id.encode(), self.at(3, "info", object_id))
+
+    def complete_at(self, object_id, nodes):
+        status = self.cluster.status()
+        for one in status["objects"]:
+            if one["id"] == object_id:
+                if {h["node"] for h in one["holders"] if h["complete"]} == nodes:
+                    return status
+        return None
+
+    def test_status_from_the_directory_itself(self):
+        object_id, _ = self.put(1_000_000)
+        address = self.cluster.directory.ready["address"]
+        status = json.loads(self.succeed("status", "--directory", address, "--json"))
+        self.assertLessEqual({"n1", "n2", "n3"}, {node["name"] for node in status["nodes"]})
+        self.assertIn(object_id, {one["id"] for one in status["objects"]})
+        self.assertIn(b"n2", self.succeed("status", "--directory", address))
+
+    def test_watch_ends_on_ctrl_c(self):
+        watch = subprocess.Popen(
+            [HOPLITE, "status", "--watch", "--json", "--socket", self.cluster.socket(1)],
+            stdout=subprocess.PIPE)
+        with watch:
+            for _ in range(2):
+                self.assertIn("nodes", json.loads(watch.stdout.readline()))
+            watch.send_signal(signal.SIGINT)
+            self.assertEqual(watch.wait(10), 0)
+
+    def test_get_waits_for_a_later_put(self):
+        with subprocess.Popen([HOPLITE, "get", "name:later", "--socket", self.cluster.socket(2)],
+                              stdout=subprocess.PIPE) as get:
+            wait_until(lambda: self.waiters("name:later") == ["n2"], "the waiter is listed")
+            self.at(1, "put", "-", "--id", "name:later", stdin=b"z" * 100_000)
+            self.assertEqual(get.stdout.read(), b"z" * 100_000)
+            self.assertEqual(get.wait(10), 0)
+
+    def waiters(self, object_id):
+        done = run("info", object_id, "--json", "--socket", self.cluster.socket(1))
+        return [w["node"] for w in json.loads(done.stdout)["waiters"]] if done.stdout else []
+
+    def test_unknown_id_with_a_timeout(self):
+        out = self.cluster.path("nothing")
+        sentence = self.fail("timeout", "get", UNKNOWN, "--timeout", "300ms", "--output", out,
+                             "--socket", self.cluster.socket(1))
+        self.assertIn(UNKNOWN[:8], sentence)
+        self.assertFalse(os.path.exists(out))
+        self.fail("not_found", "info", UNKNOWN[:-1] + "2", "--socket", self.cluster.socket(1))
+
+    def test_deleted_objects_say_so(self):
+        object_id, _ = self.put(500_000)
+        self.assertEqual(self.at(2, "delete", object_id).decode().strip(), object_id)
+        for node in (1, 2, 3):
+            self.fail("deleted", "get", object_id, "--timeout", "5s", "--output", "/dev/null",
+                      "--socket", self.cluster.socket(node))
+
+    def test_a_file_larger_than_the_store(self):
+        path = self.cluster.path("sparse")
+        with open(path, "wb") as file:
+            file.truncate(1 << 30)
+        sentence = self.fail("resource_exhausted", "put", path, "--socket", self.cluster.socket(1))
+        self.assertEqual(len(re.findall(r"\d", sentence)) > 1, True, sentence)
+
+    def test_files_that_are_not_there(self):
+        socket = self.cluster.socket(1)
+        self.assertIn("/no/such/file", self.fail("not_found", "put", "/no/such/file", "--socket", socket))
+        self.fail("invalid_argument", "put", self.cluster.folder, "--socket", socket)
+        self.fail("invalid_argument", "get", UNKNOWN, "--output", "/no/such/folder/out", "--socket",
+                  socket)
+
+    def test_no_progress_bar_without_a_terminal(self):
+        path, _ = self.cluster.write("in", 3_000_000)
+        done = run("put", path, "--socket", self.cluster.socket(1))
+        self.assertEqual(done.stderr, "")
+
+
+class Endings(CommandTest):
+    """What is left when something ends in the middle: nothing."""
+
+    def test_directory_and_node_stop_cleanly(self):
+        for how in (signal.SIGINT, signal.SIGTERM):
+            with Cluster(1) as cluster:
+                socket = cluster.socket(1)
+                self.assertTrue(os.path.exists(socket))
+                self.assertEqual(cluster.nodes[0].end(how), 0)
+                self.assertFalse(os.path.exists(socket))
+                self.assertEqual(cluster.directory.end(how), 0)
+                self.fail("unavailable", "status", "--socket", socket)
+
+    def test_a_node_that_starts_after_kill_9_takes_its_socket(self):
+        with Cluster(1) as cluster:
+            socket = cluster.socket(1)
+            cluster.nodes[0].end(signal.SIGKILL)
+            cluster.start("node", "--directory", cluster.directory.ready["address"], "--listen",
+                          "127.0.0.1:0", "--socket", socket, "--memory", "16MiB")
+            self.succeed("status", "--socket", socket)
+
+    def test_ctrl_c_during_get_leaves_no_file(self):
+        with Cluster(2, rate="20mbit") as cluster:
+            path, _ = cluster.write("in", 8_000_000)
+            object_id = self.succeed("put", path, "--socket", cluster.socket(1)).decode().strip()
+            before = set(os.listdir(cluster.folder))
+            get = subprocess.Popen([HOPLITE, "get", object_id, "--output", cluster.path("out"),
+                                    "--socket", cluster.socket(2)])
+            wait_until(lambda: set(os.listdir(cluster.folder)) != before, "the hidden file")
+            get.send_signal(signal.SIGINT)
+            self.assertNotEqual(get.wait(10), 0)
+            self.assertEqual(set(os.listdir(cluster.folder)), before)
+            self.assertEqual(self.succeed("get", object_id, "--socket", cluster.socket(2)),
+                             read(path))
+
+    def test_a_put_that_is_killed_gives_its_memory_back(self):
+        with Cluster(1, memory="256MiB") as cluster:
+            # The store has room for one such object only.
+            big, data = cluster.write("big", 200_000_000)
+            arguments = ["put", big, "--id", "name:x", "--socket", cluster.socket(1)]
+            killed = 0
+            for tenth in range(10):
+                put = subprocess.Popen([HOPLITE, *arguments], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+                time.sleep(0.02 * (tenth + 1))
+                put.send_signal(signal.SIGKILL if tenth % 2 else signal.SIGINT)
+                killed += put.wait(10) < 0
+                if put.returncode == 0:  # it was quicker than the signal
+                    break
+            self.assertGreater(killed, 0)
+            if put.returncode != 0:
+                wait_until(lambda: self.stored(*arguments), "room for the object again")
+            self.assertEqual(self.succeed("get", "name:x", "--socket", cluster.socket(1)), data)
+
+    @staticmethod
+    def stored(*put):
+        done = run(*put)  # a killed put may have come through all the same
+        return done.returncode == 0 or done.stderr.startswith("already_exists")
+
+    def test_up_ends_all_on_ctrl_c(self):
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "2", "--memory", "16MiB", "--json"],
+                              stdout=subprocess.PIPE)
+        with up:
+            events = [json.loads(up.stdout.readline()) for _ in range(3)]
+            self.assertEqual([event["role"] for event in events], ["directory", "node", "node"])
+            sockets = [event["socket"] for event in events[1:]]
+            self.succeed("put", "-", "--id", "name:x", "--socket", sockets[0], stdin=b"abc")
+            self.assertEqual(self.succeed("get", "name:x", "--socket", sockets[1]), b"abc")
+            up.send_signal(signal.SIGINT)
+            self.assertEqual(up.wait(10), 0)
+        self.assertFalse(os.path.exists(os.path.dirname(sockets[0])))
+
+    def test_up_that_is_killed_takes_its_children_along(self):
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "1", "--memory", "16MiB", "--json"],
+                              stdout=subprocess.PIPE)
+        with up:
+            address = json.loads(up.stdout.readline())["address"]
+            socket = json.loads(up.stdout.readline())["socket"]
+            up.kill()
+        wait_until(lambda: not os.path.exists(socket), "the node ended and removed its socket")
+        wait_until(lambda: run("status", "--directory", address).returncode == 1, "no directory")
+        os.rmdir(os.path.dirname(socket))
+
+
+class Losses(CommandTest):
+    """Nodes that die in the middle of a broadcast."""
+
+    def test_survivors_get_right_bytes_from_the_second_copy(self):
+        with Cluster(5, rate="40mbit") as cluster:
+            path, data = cluster.write("in", 12_000_000)
+            object_id = self.succeed("put", path, "--socket", cluster.socket(1)).decode().strip()
+            self.succeed("get", object_id, "--output", "/dev/null", "--socket", cluster.socket(2))
+            outputs = {node: cluster.path(f"out{node}") for node in (3, 4, 5)}
+            gets = {node: subprocess.Popen([HOPLITE, "get", object_id, "--output", out, "--socket",
+                                            cluster.socket(node)])
+                    for node, out in outputs.items()}
+            wait_until(lambda: any(5_000_000 > t["watermark"] > 1_000_000
+                                   for t in cluster.status()["transfers"]), "bytes are flowing")
+            cluster.nodes[1].end(signal.SIGKILL)  # the second copy
+            cluster.nodes[3].end(signal.SIGKILL)  # a receiver, which perhaps feeds others
+            self.assertNotEqual(gets.pop(4).wait(20), 0)
+            for node, get in gets.items():
+                self.assertEqual(get.wait(30), 0)
+                self.assertEqual(read(outputs[node]), data)
+            self.assertFalse(os.path.exists(outputs[4]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+"""Processes of `hoplite` for tests: started on free ports, watched, and ended whatever happens."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+
+HOPLITE = os.environ["HOPLITE"]
+PATIENCE = 20  # seconds that anything may take which should take milliseconds
+
+
+def wait_until(condition, what, seconds=PATIENCE):
+    """Polls until condition() is true; its value. Fails with `what` otherwise."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.02)
+
+
+class Daemon:
+    """A directory or node: ready when the constructor returns; `ready` is what it printed."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([HOPLITE, *arguments, "--json"], stdout=subprocess.PIPE)
+        readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        line = self.process.stdout.readline() if readable else b""
+        if not line:
+            self.end(signal.SIGKILL)
+            raise AssertionError(f"{arguments[0]} did not become ready")
+        self.ready = json.loads(line)
+
+    def end(self, how=signal.SIGTERM):
+        """Sends the signal, waits; the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"did not end on signal {how}")
+        finally:
+            self.process.stdout.close()
+
+
+class Cluster(contextlib.ExitStack):
+    """A directory and nodes n1, n2, ... with their sockets in a temporary folder."""
+
+    def __init__(self, nodes, memory="64MiB", rate=None):
+        super().__init__()
+        self.memory, self.rate = memory, rate
+        self.folder = self.enter_context(tempfile.TemporaryDirectory(prefix="hoplite-test-"))
+        self.directory = self.start("directory", "--listen", "127.0.0.1:0", "--recovery-window", "0")
+        self.nodes = [self.add_node() for _ in range(nodes)] if nodes else []
+
+    def start(self, *arguments):
+        daemon = Daemon(*arguments)
+        self.callback(self._end_quietly, daemon)
+        return daemon
+
+    @staticmethod
+    def _end_quietly(daemon):
+        if daemon.process.poll() is None:
+            daemon.end(signal.SIGTERM)
+
+    def add_node(self):
+        self.count = getattr(self, "count", 0) + 1
+        name = f"n{self.count}"
+        rate = ["--rate", self.rate] if self.rate else []
+        return self.start(
+            "node", "--directory", self.directory.ready["address"], "--listen", "127.0.0.1:0",
+            "--socket", self.path(f"{name}.sock"), "--memory", self.memory, "--name", name, *rate)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def socket(self, node):
+        return self.nodes[node - 1].ready["socket"]
+
+    def write(self, name, size):
+        """A file of random bytes; its path and its bytes."""
+        data = os.urandom(size)
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name), data
+
+    def status(self):
+        return json.loads(run("status", "--socket", self.socket(1), "--json").stdout)
+
+
+def run(*arguments, stdin=None, timeout=60):
+    """Runs a command to its end; a CompletedProcess with bytes in stdout and text in stderr."""
+    done = subprocess.run([HOPLITE, *arguments], input=stdin, capture_output=True, timeout=timeout)
+    done.stderr = done.stderr.decode()
+    return done

@@ -1,0 +1,124 @@
+#include "cli/command_line.h"
+
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace hoplite::cli {
+namespace {
+
+struct Answer {
+  ExitStatus status;
+  std::string out;
+  std::string err;
+};
+
+Answer Ask(std::vector<std::string> arguments) {
+  std::ostringstream out, err;
+  const ExitStatus status = Run(std::move(arguments), out, err);
+  return {status, out.str(), err.str()};
+}
+
+constexpr const char* kId = "00112233445566778899aabbccddeeff00112233";
+constexpr const char* kNobody = "/nonexistent/hoplite.sock";
+
+struct BadUsage {
+  std::vector<std::string> arguments;
+  std::string complaint;  // what the sentence must name
+};
+
+class Usage : public testing::TestWithParam<BadUsage> {};
+
+TEST_P(Usage, IsRefusedWithStatusTwoAndASentence) {
+  const Answer answer = Ask(GetParam().arguments);
+  EXPECT_EQ(answer.status, ExitStatus::kUsage);
+  EXPECT_NE(answer.err.find(GetParam().complaint), std::string::npos) << answer.err;
+  EXPECT_EQ(answer.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CommandLine, Usage,
+    testing::Values(
+        BadUsage{{}, "command"}, BadUsage{{"fly"}, "fly"}, BadUsage{{"put"}, "file"},
+        BadUsage{{"put", "f", "--id", "12zz"}, "12zz"},
+        BadUsage{{"put", "f", "--color"}, "--color"}, BadUsage{{"put", "f", "--id"}, "--id"},
+        BadUsage{{"get"}, "id"}, BadUsage{{"get", "nonsense"}, "nonsense"},
+        BadUsage{{"get", kId, "--timeout", "soon"}, "soon"},
+        BadUsage{{"get", kId, "--timeout", "-1s"}, "-1s"},
+        BadUsage{{"get", kId, "--json"}, "--output"}, BadUsage{{"delete"}, "id"},
+        BadUsage{{"delete", kId, "xyz"}, "xyz"}, BadUsage{{"info", "name"}, "name"},
+        BadUsage{{"node", "--directory", "h:1"}, "--memory"},
+        BadUsage{{"node", "--memory", "1GiB"}, "--directory"},
+        BadUsage{{"node", "--directory", "h:1", "--memory", "12XB"}, "12XB"},
+        BadUsage{{"node", "--directory", "h", "--memory", "1GiB"}, "'h'"},
+        BadUsage{{"node", "--directory", "h:1", "--memory", "1GiB", "--rate", "fast"}, "fast"},
+        BadUsage{{"directory"}, "--listen"}, BadUsage{{"directory", "--listen", "7000"}, "7000"},
+        BadUsage{{"status", "--directory", "a:1,b"}, "'b'"},
+        BadUsage{{"up", "--nodes", "0", "--memory", "1MiB"}, "--nodes"},
+        BadUsage{{"up", "--nodes", "2"}, "--memory"}, BadUsage{{"sim"}, "command"},
+        BadUsage{{"sim", "broadcast", "--nodes", "4"}, "--size"},
+        BadUsage{{"sim", "broadcast", "--nodes", "4", "--size", "1MiB", "--bandwidth", "10",
+                  "--latency", "1us"},
+                 "10"},
+        BadUsage{{"sim", "broadcast", "--nodes", "4", "--size", "1MiB", "--bandwidth", "1gbit",
+                  "--latency", "1us", "--kill-at", "3"},
+                 "NODE@TIME"}));
+
+class NobodyThere : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(NobodyThere, IsUnavailableWithStatusOne) {
+  std::vector<std::string> arguments = GetParam();
+  arguments.insert(arguments.end(), {"--socket", kNobody});
+  const Answer answer = Ask(arguments);
+  EXPECT_EQ(answer.status, ExitStatus::kFailed);
+  EXPECT_TRUE(answer.err.starts_with("unavailable: ")) << answer.err;
+  EXPECT_NE(answer.err.find(kNobody), std::string::npos) << answer.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(CommandLine, NobodyThere,
+                         testing::Values(std::vector<std::string>{"put", "/etc/passwd"},
+                                         std::vector<std::string>{"get", kId},
+                                         std::vector<std::string>{"get", "name:x"},
+                                         std::vector<std::string>{"delete", kId, "name:x"},
+                                         std::vector<std::string>{"info", kId},
+                                         std::vector<std::string>{"status"}));
+
+TEST(CommandLine, SeveralShardsAreOneListWithCommas) {
+  const Answer answer = Ask({"status", "--directory", "127.0.0.1:1,127.0.0.1:1"});
+  EXPECT_EQ(answer.status, ExitStatus::kFailed) << answer.err;
+  EXPECT_TRUE(answer.err.starts_with("unavailable: ")) << answer.err;
+}
+
+TEST(CommandLine, ReduceAnswersThatItIsNotBuiltYet) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"reduce", "--op", "sum", "--dtype", "float32", kId},
+        std::vector<std::string>{"sim", "reduce", "--nodes", "4"},
+        std::vector<std::string>{"sim", "allreduce", "--nodes", "4"}}) {
+    const Answer answer = Ask(arguments);
+    EXPECT_EQ(answer.status, ExitStatus::kFailed);
+    EXPECT_NE(answer.err.find("not built yet: comes in the next release"), std::string::npos);
+  }
+}
+
+TEST(CommandLine, HelpAndVersionAreNoErrors) {
+  const Answer version = Ask({"--version"});
+  EXPECT_EQ(version.status, ExitStatus::kDone);
+  EXPECT_TRUE(version.out.starts_with("hoplite ")) << version.out;
+  const Answer help = Ask({"--help"});
+  EXPECT_EQ(help.status, ExitStatus::kDone);
+  for (const char* name : {"directory", "node", "put", "get", "delete", "reduce", "status", "info",
+                           "up", "sim", "demo"}) {
+    EXPECT_NE(help.out.find(name), std::string::npos) << name;
+    EXPECT_EQ(Ask({name, "--help"}).status, ExitStatus::kDone) << name;
+  }
+}
+
+TEST(CommandLine, TheDemoRefusesAFileThatIsTooSmallToWatch) {
+  const Answer answer = Ask({"demo", "/etc/passwd"});
+  EXPECT_EQ(answer.status, ExitStatus::kFailed);
+  EXPECT_TRUE(answer.err.starts_with("invalid_argument: ")) << answer.err;
+  EXPECT_EQ(Ask({"demo", "/nonexistent"}).status, ExitStatus::kFailed);
+}
+
+}  // namespace
+}  // namespace hoplite::cli

@@ -1,0 +1,63 @@
+#include "cli/output.h"
+
+#include <gtest/gtest.h>
+
+namespace hoplite::cli {
+namespace {
+
+const ObjectId kObject = ObjectId::FromName("x");
+
+ClusterStatus TwoNodes() {
+  const ObjectInfo object{.id = kObject,
+                          .size_bytes = 1000,
+                          .version = "1.2",
+                          .metadata = "\x01z",
+                          .holders = {{"n1", true, 1000}, {"n2", false, 250}},
+                          .transfers = {{kObject, "n1", "n2", 250}},
+                          .waiters = {{"n3", "every holder is busy"}}};
+  return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10}, {"n2", "127.0.0.1:2", false, 0, 0}},
+          .objects = {object}};
+}
+
+TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
+  const Json expected = Json::parse(R"({
+    "nodes": [
+      {"name":"n1","address":"127.0.0.1:1","alive":true,"memory_bytes":64,"used_bytes":10},
+      {"name":"n2","address":"127.0.0.1:2","alive":false,"memory_bytes":0,"used_bytes":0}],
+    "objects": [{"id":"ID","size":1000,"holders":[
+      {"node":"n1","complete":true,"watermark":1000},
+      {"node":"n2","complete":false,"watermark":250}]}],
+    "transfers": [{"object":"ID","from":"n1","to":"n2","watermark":250}]})");
+  Json actual = ToJson(TwoNodes());
+  EXPECT_EQ(actual["objects"][0]["id"], kObject.ToHex());
+  EXPECT_EQ(actual["transfers"][0]["object"], kObject.ToHex());
+  actual["objects"][0]["id"] = actual["transfers"][0]["object"] = "ID";
+  EXPECT_EQ(actual, expected);
+}
+
+TEST(Output, AnEmptyClusterStillHasAllThreeLists) {
+  EXPECT_EQ(ToJson(ClusterStatus{}).dump(), R"({"nodes":[],"objects":[],"transfers":[]})");
+}
+
+TEST(Output, InfoSaysWhoWaitsAndWhy) {
+  const Json info = ToJson(TwoNodes().objects[0]);
+  EXPECT_EQ(info["waiters"].dump(), R"([{"node":"n3","why":"every holder is busy"}])");
+  EXPECT_EQ(info["metadata"], "017a");
+  EXPECT_NE(ToText(TwoNodes().objects[0]).find("n3: every holder is busy"), std::string::npos);
+}
+
+TEST(Output, TextNamesHoldersWithTheirShare) {
+  const std::string text = ToText(TwoNodes());
+  EXPECT_NE(text.find("held by n1, n2 (25 %)"), std::string::npos) << text;
+  EXPECT_NE(text.find("n1 -> n2"), std::string::npos) << text;
+}
+
+TEST(Output, ReadyEventNamesTheSocketOfNodesOnly) {
+  EXPECT_EQ(ReadyEvent("directory", "", "h:1", "").dump(),
+            R"({"event":"ready","role":"directory","address":"h:1"})");
+  EXPECT_EQ(ReadyEvent("node", "n1", "h:2", "/s").dump(),
+            R"({"event":"ready","role":"node","name":"n1","address":"h:2","socket":"/s"})");
+}
+
+}  // namespace
+}  // namespace hoplite::cli

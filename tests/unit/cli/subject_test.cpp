@@ -1,0 +1,34 @@
+#include "cli/demo/subject.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "cli/private_folder.h"
+
+namespace hoplite::cli::demo {
+namespace {
+
+TEST(Subject, TheRateLetsOneWatchWhateverTheSize) {
+  for (const std::uint64_t size : {4_MiB, 64_MiB + 7, 1_GiB, 20_GiB}) {
+    const double seconds = static_cast<double>(size) / static_cast<double>(WatchableRate(size));
+    EXPECT_LE(seconds, 8.0) << size;
+    EXPECT_GE(seconds, 3.0) << size;
+  }
+}
+
+TEST(Subject, SameBytesSameHash) {
+  const auto folder = PrivateFolder::Make();
+  const std::string path = folder->path() / "file";
+  std::ofstream(path) << std::string(4_MiB, 'a');
+  const auto subject = ChooseSubject(path);
+  ASSERT_TRUE(subject) << subject.error().message;
+  EXPECT_EQ(subject->size_bytes, 4_MiB);
+  EXPECT_EQ(ChooseSubject(path)->hash, subject->hash);
+  std::ofstream(path, std::ios::app) << 'b';
+  EXPECT_NE(ChooseSubject(path)->hash, subject->hash);
+}
+
+}  // namespace
+}  // namespace hoplite::cli::demo
