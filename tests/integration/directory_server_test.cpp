@@ -1,0 +1,373 @@
+// The directory's server against nodes that are wrong, hostile, silent or slow: each is answered
+// with a reason, and nobody else is disturbed.
+#include "directory/directory_server.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <asio/ip/tcp.hpp>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include "directory/cluster_id.h"
+#include "hoplite/v1/directory.grpc.pb.h"
+#include "testing/directory_cluster.h"
+#include "testing/directory_node.h"
+#include "wire/directory_messages.h"
+
+namespace hoplite::directory {
+namespace {
+
+using namespace planner;  // NOLINT(google-build-using-namespace): the events and actions spoken
+using std::chrono::milliseconds;
+using test::DirectoryNode;
+
+// A node's session without any of our client: says what it is told to, reads when it is told to.
+class RawSession {
+ public:
+  explicit RawSession(const std::string& address)
+      : stub_(v1::Directory::NewStub(
+            grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))) {
+    context_.set_deadline(std::chrono::system_clock::now() + test::kPatience);
+    stream_ = stub_->Session(&context_);
+  }
+  ~RawSession() { Drop(); }
+
+  void Drop() {
+    context_.TryCancel();
+    if (stream_) stream_->Finish();
+    stream_.reset();
+  }
+
+  bool Say(const v1::NodeMessage& message) { return stream_->Write(message); }
+  bool SayHello(const std::string& address, int id, const std::string& name) {
+    wire::Hello hello;
+    hello.node = {NodeId(id), name, "127.0.0.1:1"};
+    hello.cluster_id = ClusterId({address}, "");
+    v1::NodeMessage message;
+    *message.mutable_hello() = wire::ToProto(hello);
+    return Say(message);
+  }
+  bool SayEvent(const v1::NodeEvent& event) {
+    v1::NodeMessage message;
+    *message.add_events() = event;
+    return Say(message);
+  }
+
+  // The next message that has what `has` looks for; none when the stream ends first.
+  template <typename Has>
+  std::optional<v1::ShardMessage> ReadUntil(Has has) {
+    v1::ShardMessage message;
+    while (stream_->Read(&message)) {
+      if (has(message)) return message;
+    }
+    return std::nullopt;
+  }
+  bool ReadWelcome() {
+    return ReadUntil([](const auto& m) { return m.has_welcome(); }).has_value();
+  }
+  std::optional<v1::Ended> ReadEnded() {
+    const auto message = ReadUntil([](const auto& m) { return m.has_ended(); });
+    if (!message) return std::nullopt;
+    return message->ended();
+  }
+
+ private:
+  std::unique_ptr<v1::Directory::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::NodeMessage, v1::ShardMessage>> stream_;
+};
+
+class DirectoryServerTest : public testing::Test {
+ protected:
+  // A shard without a list on a free port: what `hoplite directory --listen 127.0.0.1:0` starts.
+  void Start(DirectoryServerOptions options = test::DirectoryCluster::Patient()) {
+    options.listen = "127.0.0.1:0";
+    auto server = DirectoryServer::Start(options);
+    ASSERT_TRUE(server) << server.error().ToString();
+    server_ = *std::move(server);
+  }
+  const std::string& address() const { return server_->address(); }
+
+  std::unique_ptr<DirectoryNode> NewNode(int id, const std::string& name,
+                                         GrpcDirectoryClientOptions options) {
+    if (options.shards.empty()) options.shards = {address()};
+    return std::make_unique<DirectoryNode>(NodeId(id), name, [options](asio::io_context& loop) {
+      return MakeGrpcDirectoryClient(loop, options);
+    });
+  }
+  std::unique_ptr<DirectoryNode> NewNode(int id, const std::string& name) {
+    return NewNode(id, name, {});
+  }
+  // Joined, and used to see that the service goes on.
+  std::unique_ptr<DirectoryNode> Witness() {
+    auto node = NewNode(1000, "witness");
+    node->Join();
+    return node;
+  }
+  static bool ServiceGoesOn(DirectoryNode& witness) {
+    const ObjectId object = ObjectId::Random();
+    witness.Say(Create{.object = object, .layout = Layout::For(100'000)});
+    return witness.Take<CreateAccepted>(object).has_value();
+  }
+  static bool Knows(DirectoryNode& witness, const std::string& name, bool alive) {
+    const auto status = witness.Status(0);
+    if (!status) return false;
+    return std::ranges::any_of(status->first, [&](const NodeView& node) {
+      return node.node.name == name && node.alive == alive;
+    });
+  }
+  static void ExpectRefused(DirectoryNode& node, ErrorCode code, const std::string& words) {
+    ASSERT_TRUE(node.WaitFor([&] { return !node.refusals().empty(); }));
+    EXPECT_EQ(node.refusals().front().code, code);
+    EXPECT_NE(node.refusals().front().message.find(words), std::string::npos)
+        << node.refusals().front().message;
+    EXPECT_TRUE(node.inventories().empty());
+  }
+  // The shard ends a session that says this, and names what was wrong.
+  void ExpectEnds(const v1::NodeEvent& event, const std::string& words) {
+    const auto witness = Witness();
+    RawSession session(address());
+    ASSERT_TRUE(session.SayHello(address(), 7, "hostile"));
+    ASSERT_TRUE(session.ReadWelcome());
+    ASSERT_TRUE(session.SayEvent(event));
+    const auto ended = session.ReadEnded();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->code(), static_cast<std::uint32_t>(ErrorCode::kProtocol));
+    EXPECT_NE(ended->message().find(words), std::string::npos) << ended->message();
+    EXPECT_TRUE(ServiceGoesOn(*witness));
+    EXPECT_TRUE(witness->WaitFor([&] { return Knows(*witness, "hostile", false); }));
+  }
+
+  std::unique_ptr<DirectoryServer> server_;
+};
+
+// --- who may join
+
+TEST_F(DirectoryServerTest, AnotherClusterIsRefusedInWords) {
+  Start();
+  const auto node = NewNode(1, "stranger", {.cluster = "red"});
+  node->Start();
+  ExpectRefused(*node, ErrorCode::kInvalidArgument, "'red'");
+}
+
+TEST_F(DirectoryServerTest, AnotherListOfShardsIsRefusedInWords) {
+  Start();
+  const auto witness = Witness();
+  const auto node = NewNode(1, "stranger", {.shards = {address(), test::FreeAddress()}});
+  node->Start();
+  ExpectRefused(*node, ErrorCode::kInvalidArgument, "names 2 directory shards");
+  EXPECT_TRUE(ServiceGoesOn(*witness));
+}
+
+TEST_F(DirectoryServerTest, AListInAnotherOrderIsRefusedInWords) {
+  test::DirectoryCluster cluster(2);
+  const auto& right = cluster.addresses();
+  const auto node = NewNode(1, "stranger", {.shards = {right[1], right[0]}});
+  node->Start();
+  ExpectRefused(*node, ErrorCode::kInvalidArgument, "number");
+}
+
+TEST_F(DirectoryServerTest, ANameInUseIsRefusedWhileItsOwnerIsAlive) {
+  Start();
+  const auto witness = Witness();
+  GrpcDirectoryClientOptions options;
+  options.times.name_in_use = milliseconds(100);
+  const auto node = NewNode(2, "witness", options);
+  node->Start();
+  ExpectRefused(*node, ErrorCode::kAlreadyExists, "'witness' is in use");
+  EXPECT_TRUE(ServiceGoesOn(*witness));
+}
+
+TEST_F(DirectoryServerTest, TheNameOfASuspendedNodeGoesToTheNewcomer) {
+  DirectoryServerOptions options = test::DirectoryCluster::Patient();
+  options.grace = std::chrono::hours(1);
+  Start(options);
+  const auto witness = Witness();
+  RawSession old(address());
+  ASSERT_TRUE(old.SayHello(address(), 7, "worker"));
+  ASSERT_TRUE(old.ReadWelcome());
+  old.Drop();
+  const auto newcomer = NewNode(8, "worker");
+  newcomer->Join();
+  EXPECT_TRUE(Knows(*witness, "worker", true));
+  EXPECT_FALSE(Knows(*witness, "worker", false));
+  EXPECT_TRUE(newcomer->refusals().empty());
+}
+
+// --- what they may say
+
+TEST_F(DirectoryServerTest, AnIdOfTheWrongLengthEndsTheSession) {
+  Start();
+  v1::NodeEvent event;
+  event.set_object("nineteen bytes long");
+  event.mutable_locate();
+  ExpectEnds(event, "'object' has 19 bytes");
+}
+
+TEST_F(DirectoryServerTest, ASizeOfTwoToThe63EndsTheSession) {
+  Start();
+  v1::NodeEvent event = wire::ToProto(
+      NodeEvent{Create{.object = ObjectId::Random(), .layout = Layout::For(1'000'000)}});
+  event.mutable_create()->mutable_layout()->set_size_bytes(std::uint64_t{1} << 63);
+  ExpectEnds(event, "'layout'");
+}
+
+TEST_F(DirectoryServerTest, AnEventWithoutABodyEndsTheSession) {
+  Start();
+  v1::NodeEvent event;
+  event.set_object(std::string(20, 'x'));
+  ExpectEnds(event, "'body'");
+}
+
+TEST_F(DirectoryServerTest, ASessionBeginsWithOneHello) {
+  Start();
+  RawSession early(address());
+  ASSERT_TRUE(early.SayEvent(wire::ToProto(NodeEvent{Locate{ObjectId::Random()}})));
+  auto ended = early.ReadEnded();
+  ASSERT_TRUE(ended);
+  EXPECT_NE(ended->message().find("begin with Hello"), std::string::npos);
+
+  RawSession twice(address());
+  ASSERT_TRUE(twice.SayHello(address(), 7, "twice"));
+  ASSERT_TRUE(twice.SayHello(address(), 7, "twice"));
+  ended = twice.ReadEnded();
+  ASSERT_TRUE(ended);
+  EXPECT_NE(ended->message().find("Hello came twice"), std::string::npos);
+}
+
+TEST_F(DirectoryServerTest, WhoNeverSaysHelloIsSentAway) {
+  DirectoryServerOptions options = test::DirectoryCluster::Patient();
+  options.lease = milliseconds(300);
+  Start(options);
+  RawSession silent(address());
+  const auto ended = silent.ReadEnded();
+  ASSERT_TRUE(ended);
+  EXPECT_NE(ended->message().find("no Hello"), std::string::npos);
+}
+
+TEST_F(DirectoryServerTest, AnInfoRequestWithABadIdIsAnError) {
+  Start();
+  const auto stub =
+      v1::Directory::NewStub(grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  v1::InfoRequest request;
+  request.set_object("short");
+  v1::InfoReply reply;
+  EXPECT_EQ(stub->Info(&context, request, &reply).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// --- how fast they must be
+
+TEST_F(DirectoryServerTest, ASilentNodeIsSuspendedThenLost) {
+  DirectoryServerOptions options = test::DirectoryCluster::Patient();
+  options.heartbeat = milliseconds(50);
+  options.lease = milliseconds(500);
+  options.grace = milliseconds(300);
+  Start(options);
+  const auto witness = Witness();
+  RawSession frozen(address());
+  ASSERT_TRUE(frozen.SayHello(address(), 7, "frozen"));
+  ASSERT_TRUE(frozen.ReadWelcome());
+  EXPECT_TRUE(witness->WaitFor([&] { return Knows(*witness, "frozen", false); }));
+  EXPECT_TRUE(witness->WaitFor(
+      [&] { return !Knows(*witness, "frozen", false) && !Knows(*witness, "frozen", true); }));
+  EXPECT_FALSE(frozen.ReadUntil([](const auto&) { return true; }));  // its stream was closed
+}
+
+TEST_F(DirectoryServerTest, ANodeThatDoesNotReadIsSentAwayBeforeItsQueueGrows) {
+  DirectoryServerOptions options = test::DirectoryCluster::Patient();
+  options.session_queue_bytes = 1024 * 1024;
+  options.grace = std::chrono::hours(1);
+  Start(options);
+  const auto witness = Witness();
+  const ObjectId object = ObjectId::Random();
+  witness->Say(Create{.object = object,
+                      .layout = Layout::For(60'000),
+                      .inline_bytes = std::make_shared<const std::string>(60'000, 'x')});
+  ASSERT_TRUE(witness->Take<CreateAccepted>(object));
+
+  RawSession lazy(address());
+  ASSERT_TRUE(lazy.SayHello(address(), 7, "lazy"));
+  ASSERT_TRUE(lazy.ReadWelcome());
+  const v1::NodeEvent ask = wire::ToProto(NodeEvent{Locate{object}});
+  for (int i = 0; i < 2000 && lazy.SayEvent(ask); ++i) {
+  }
+  EXPECT_TRUE(witness->WaitFor([&] { return Knows(*witness, "lazy", false); }));
+  EXPECT_TRUE(ServiceGoesOn(*witness));
+}
+
+// More than may wait unprocessed: the shard reads on as it catches up, and loses nothing.
+TEST_F(DirectoryServerTest, AFloodOfEventsIsTakenInAsFastAsTheShardCan) {
+  Start();
+  RawSession session(address());
+  ASSERT_TRUE(session.SayHello(address(), 7, "chatty"));
+  ASSERT_TRUE(session.ReadWelcome());
+  constexpr int kMessages = 500;
+  for (int i = 0; i < kMessages; ++i) {
+    v1::NodeMessage message;
+    for (int j = 0; j < 50; ++j) {
+      const ObjectId object = ObjectId::FromName(std::to_string(i) + "/" + std::to_string(j));
+      *message.add_events() = wire::ToProto(NodeEvent{Subscribe{object}});
+    }
+    message.set_heartbeat(static_cast<std::uint64_t>(i + 1));
+    ASSERT_TRUE(session.Say(message));
+  }
+  EXPECT_TRUE(session.ReadUntil([](const auto& m) { return m.heartbeat_ack() == kMessages; }));
+}
+
+// --- when the shard itself is away
+
+TEST_F(DirectoryServerTest, QuestionsToADeadShardEndWithAnError) {
+  Start();
+  const auto node = NewNode(1, "n1");
+  node->Join();
+  server_->Stop();
+  ASSERT_TRUE(node->WaitFor([&] { return node->sessions().size() == 2; }));
+  EXPECT_EQ(node->sessions().back(), (std::pair<std::size_t, bool>(0, false)));
+  const auto view = node->Find(ObjectId::Random(), milliseconds(500));
+  ASSERT_FALSE(view);
+  EXPECT_TRUE(view.error().code == ErrorCode::kUnavailable ||
+              view.error().code == ErrorCode::kTimeout);
+  EXPECT_TRUE(node->refusals().empty());  // it goes on trying
+}
+
+TEST_F(DirectoryServerTest, AShardThatAcceptsButNeverAnswersIsNoSession) {
+  asio::io_context loop;
+  asio::ip::tcp::acceptor mute(loop, {asio::ip::make_address("127.0.0.1"), std::uint16_t{0}});
+  GrpcDirectoryClientOptions options;
+  options.shards = {"127.0.0.1:" + std::to_string(mute.local_endpoint().port())};
+  options.times.welcome = milliseconds(50);
+  const auto node = NewNode(1, "n1", options);
+  node->Start();
+  const auto view = node->Find(ObjectId::Random(), milliseconds(300));
+  ASSERT_FALSE(view);
+  EXPECT_EQ(view.error().code, ErrorCode::kTimeout);
+  EXPECT_TRUE(node->sessions().empty());
+}
+
+TEST_F(DirectoryServerTest, BadOptionsAreRefused) {
+  EXPECT_EQ(DirectoryServer::Start({.listen = "nowhere"}).error().code,
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(
+      DirectoryServer::Start({.listen = "127.0.0.1:0", .lease = milliseconds(100)}).error().code,
+      ErrorCode::kInvalidArgument);
+  EXPECT_EQ(
+      DirectoryServer::Start({.listen = "127.0.0.1:0", .inline_limit_bytes = 1 << 30}).error().code,
+      ErrorCode::kInvalidArgument);
+  Start();
+  const auto taken = DirectoryServer::Start({.listen = address()});
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(taken.error().message.find(address()), std::string::npos);
+}
+
+TEST_F(DirectoryServerTest, StopTwiceIsStopOnce) {
+  Start();
+  server_->Stop();
+  server_->Stop();
+}
+
+}  // namespace
+}  // namespace hoplite::directory

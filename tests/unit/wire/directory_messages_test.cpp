@@ -1,0 +1,284 @@
+#include "wire/directory_messages.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace hoplite::wire {
+namespace {
+
+using namespace planner;  // NOLINT(google-build-using-namespace): the events and actions converted
+using std::chrono::microseconds;
+
+const ObjectId kObject = ObjectId::FromName("an object");
+const Version kVersion{{.incarnation = 7, .sequence = 9}};
+const GrantId kGrant{{.incarnation = 7, .sequence = 10}};
+const Layout kLayout = Layout::For(40 * 1024 * 1024);
+
+InlineBytes Bytes(std::string bytes) {
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+// What was sent and what came back say the same in every field: compared as encoded messages.
+template <typename T>
+void ExpectSurvives(const T& original) {
+  auto message = ToProto(original);
+  const std::string encoded = message.SerializeAsString();
+  const auto back = FromProto(message);
+  ASSERT_TRUE(back) << back.error().ToString();
+  EXPECT_EQ(ToProto(*back).SerializeAsString(), encoded);
+}
+
+TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
+  const std::vector<NodeEvent> events = {
+      Create{.object = kObject, .layout = kLayout, .metadata = "f4"},
+      Create{.object = kObject, .layout = Layout::For(3), .inline_bytes = Bytes("abc")},
+      Create{.object = kObject, .layout = Layout::For(0), .inline_bytes = Bytes("")},
+      CopyComplete{kObject, kVersion},
+      CopyGone{kObject, kVersion, GoneReason::kRecalled},
+      Locate{kObject},
+      CancelLocate{kObject},
+      Want{kObject, kVersion, {1, 2}},
+      CancelWant{kObject, kVersion},
+      GrantClosed{kObject, kVersion, kGrant, Outcome::kFailed, Failure::kUnknown, {3, 4}},
+      Progress{kObject, kVersion, {5, 6}, 1'000'000, microseconds(250)},
+      Delete{kObject},
+      EvictAsk{kObject, kVersion},
+      Subscribe{kObject},
+      Unsubscribe{kObject},
+      Held{.object = kObject,
+           .version = kVersion,
+           .layout = kLayout,
+           .metadata = "f4",
+           .marks = kLayout.full_marks(),
+           .complete = true,
+           .producing = true,
+           .primary = true,
+           .upstream = NodeId{3}},
+      Held{.object = kObject,
+           .version = kVersion,
+           .layout = Layout::For(1),
+           .marks = {0},
+           .inline_bytes = Bytes("x")},
+      Tombstone{kObject, std::chrono::seconds(30)},
+      InventoryEnd{}};
+  std::vector<bool> seen(std::variant_size_v<NodeEvent>, false);
+  for (const NodeEvent& event : events) {
+    SCOPED_TRACE(event.index());
+    ExpectSurvives(event);
+    auto message = ToProto(event);
+    EXPECT_EQ(FromProto(message)->index(), event.index());
+    seen[event.index()] = true;
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), false), 0) << "an event has no example here";
+}
+
+TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
+  const NodeInfo node{NodeId{11}, "n11", "[::1]:80"};
+  const std::vector<NodeAction> actions = {
+      CreateAccepted{kObject, kVersion},
+      CreateRefused{kObject, ErrorCode::kDeleted, "was deleted"},
+      Located{kObject, kVersion, kLayout, "f4"},
+      InlineObject{kObject, kVersion, "f4", Bytes("bytes")},
+      Grant{kObject, kVersion, kGrant, node, ~StripeMask{0}, true, kGrant},
+      Grant{kObject, kVersion, kGrant, node, 1, false, {}},
+      Recall{kObject, kVersion},
+      Deleted{kObject, std::chrono::seconds(60)},
+      EvictAnswer{kObject, kVersion, true},
+      Location{kObject, kVersion, NodeId{11}, "n11", LocationKind::kInline},
+      HolderLost{kObject, "n11"}};
+  std::vector<bool> seen(std::variant_size_v<NodeAction>, false);
+  for (const NodeAction& action : actions) {
+    SCOPED_TRACE(action.index());
+    ExpectSurvives(action);
+    auto message = ToProto(action);
+    EXPECT_EQ(FromProto(message)->index(), action.index());
+    seen[action.index()] = true;
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), false), 0) << "an action has no example here";
+}
+
+TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
+  ExpectSurvives(Hello{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
+                       .cluster = "blue",
+                       .cluster_id = 42,
+                       .shard_index = 1,
+                       .shard_count = 3,
+                       .highest_incarnation = 99});
+  ExpectSurvives(Welcome{.incarnation = 5,
+                         .heartbeat = std::chrono::milliseconds(200),
+                         .lease = std::chrono::seconds(1),
+                         .tombstone = std::chrono::seconds(60),
+                         .remembered = true});
+  ExpectSurvives(Ended{.error = {ErrorCode::kAlreadyExists, "the name is in use"}, .retry = false});
+  ExpectSurvives(NodeView{.node = {NodeId{1}, "n1", "127.0.0.1:1"}, .alive = true});
+  ExpectSurvives(ObjectView{.object = kObject,
+                            .version = kVersion,
+                            .size_bytes = 5,
+                            .metadata = "m",
+                            .inlined = true,
+                            .holders = {{NodeId{1}, "n1", true, true, 5}},
+                            .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
+                            .waiters = {{NodeId{3}, "n3", "every holder is busy"}}});
+}
+
+TEST(DirectoryMessages, TimesAreRoundedUp) {
+  auto message = ToProto(NodeEvent{Tombstone{kObject, Duration(1)}});
+  EXPECT_EQ(std::get<Tombstone>(*FromProto(message)).remaining, microseconds(1));
+}
+
+// Takes a good message, spoils one field, expects an error that names it.
+template <typename Message>
+struct Spoiled {
+  const char* field;
+  std::function<void(Message&)> spoil;
+};
+
+template <typename Message>
+void ExpectNamed(const Message& good, const std::vector<Spoiled<Message>>& cases) {
+  Message untouched = good;
+  ASSERT_TRUE(FromProto(untouched)) << FromProto(untouched).error().ToString();
+  for (const auto& [field, spoil] : cases) {
+    Message bad = good;
+    spoil(bad);
+    const auto result = FromProto(bad);
+    ASSERT_FALSE(result) << field;
+    EXPECT_EQ(result.error().code, ErrorCode::kProtocol);
+    EXPECT_NE(result.error().message.find("'" + std::string(field) + "'"), std::string::npos)
+        << field << ": " << result.error().message;
+  }
+}
+
+TEST(HostileEvents, WhatEveryEventHas) {
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{Want{kObject, kVersion, {0, 0}}}),
+      {{"object", [](auto& m) { m.clear_object(); }},
+       {"object",
+        [](auto& m) {
+          m.set_object("19 bytes, not twenty");
+          m.mutable_object()->pop_back();
+        }},
+       {"object", [](auto& m) { m.set_object(std::string(1 << 20, 'x')); }},
+       {"version", [](auto& m) { m.clear_version(); }},
+       {"body", [](auto& m) { m.clear_body(); }},
+       {"marks", [](auto& m) { m.mutable_want()->mutable_marks()->Resize(65, 0); }}});
+}
+
+TEST(HostileEvents, Create) {
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{
+          Create{.object = kObject, .layout = Layout::For(3), .inline_bytes = Bytes("abc")}}),
+      {{"layout", [](auto& m) { m.mutable_create()->clear_layout(); }},
+       {"layout",
+        [](auto& m) { m.mutable_create()->mutable_layout()->set_size_bytes(1ull << 63); }},
+       {"layout", [](auto& m) { m.mutable_create()->mutable_layout()->set_size_bytes(~0ull); }},
+       {"layout", [](auto& m) { m.mutable_create()->mutable_layout()->set_block_bytes(0); }},
+       {"layout", [](auto& m) { m.mutable_create()->mutable_layout()->set_run_bytes(1); }},
+       {"layout", [](auto& m) { m.mutable_create()->mutable_layout()->set_stripe_count(65); }},
+       {"metadata", [](auto& m) { m.mutable_create()->set_metadata(std::string(4097, 'm')); }},
+       {"inline_bytes", [](auto& m) { m.mutable_create()->set_inline_bytes("four"); }},
+       {"inline_bytes",
+        [](auto& m) { m.mutable_create()->set_inline_bytes(std::string(1 << 20, 'x')); }}});
+}
+
+TEST(HostileEvents, Held) {
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{Held{.object = kObject,
+                             .version = kVersion,
+                             .layout = kLayout,
+                             .marks = kLayout.full_marks(),
+                             .complete = true}}),
+      {{"layout", [](auto& m) { m.mutable_held()->clear_layout(); }},
+       {"metadata", [](auto& m) { m.mutable_held()->set_metadata(std::string(4097, 'm')); }},
+       {"marks", [](auto& m) { m.mutable_held()->clear_marks(); }},
+       {"marks", [](auto& m) { m.mutable_held()->set_marks(0, 0xffffffffu); }},
+       {"complete", [](auto& m) { m.mutable_held()->set_marks(0, 0); }},
+       {"inline_bytes", [](auto& m) { m.mutable_held()->set_inline_bytes("short"); }},
+       {"version", [](auto& m) { m.clear_version(); }}});
+}
+
+TEST(HostileEvents, EnumsAndTimes) {
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{GrantClosed{kObject, kVersion, kGrant, Outcome::kDone, {}, {}}}),
+      {{"grant", [](auto& m) { m.mutable_grant_closed()->clear_grant(); }},
+       {"outcome", [](auto& m) { m.mutable_grant_closed()->set_outcome(0); }},
+       {"outcome", [](auto& m) { m.mutable_grant_closed()->set_outcome(5); }},
+       {"failure", [](auto& m) { m.mutable_grant_closed()->set_failure(7); }},
+       {"failure", [](auto& m) { m.mutable_grant_closed()->set_failure(256); }},
+       {"marks", [](auto& m) { m.mutable_grant_closed()->mutable_marks()->Resize(100, 1); }}});
+  ExpectNamed<v1::NodeEvent>(ToProto(NodeEvent{CopyGone{kObject, kVersion}}),
+                             {{"reason", [](auto& m) { m.mutable_copy_gone()->set_reason(9); }}});
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{Progress{kObject, kVersion, {}, 0, {}}}),
+      {{"starved_us", [](auto& m) { m.mutable_progress()->set_starved_us(~0ull); }}});
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{Tombstone{kObject, {}}}),
+      {{"remaining_us", [](auto& m) { m.mutable_tombstone()->set_remaining_us(1ull << 63); }}});
+}
+
+TEST(HostileActions, EveryField) {
+  ExpectNamed<v1::NodeAction>(
+      ToProto(
+          NodeAction{Grant{kObject, kVersion, kGrant, {NodeId{1}, "n", "h:1"}, 1, false, kGrant}}),
+      {{"object", [](auto& m) { m.set_object("short"); }},
+       {"version", [](auto& m) { m.clear_version(); }},
+       {"body", [](auto& m) { m.clear_body(); }},
+       {"grant", [](auto& m) { m.mutable_grant()->clear_grant(); }},
+       {"source", [](auto& m) { m.mutable_grant()->clear_source(); }},
+       {"source", [](auto& m) { m.mutable_grant()->mutable_source()->set_address("nowhere"); }},
+       {"replaces", [](auto& m) { m.mutable_grant()->mutable_replaces()->Clear(); }}});
+  ExpectNamed<v1::NodeAction>(
+      ToProto(NodeAction{Located{kObject, kVersion, kLayout, ""}}),
+      {{"layout", [](auto& m) { m.mutable_located()->mutable_layout()->set_block_bytes(3); }},
+       {"metadata", [](auto& m) { m.mutable_located()->set_metadata(std::string(5000, 'm')); }}});
+  ExpectNamed<v1::NodeAction>(
+      ToProto(NodeAction{CreateRefused{kObject, ErrorCode::kDeleted, ""}}),
+      {{"code", [](auto& m) { m.mutable_create_refused()->set_code(0); }},
+       {"code", [](auto& m) { m.mutable_create_refused()->set_code(14); }}});
+  ExpectNamed<v1::NodeAction>(
+      ToProto(NodeAction{InlineObject{kObject, kVersion, "", Bytes("x")}}),
+      {{"data", [](auto& m) { m.mutable_inline_object()->set_data(std::string(1 << 20, 'x')); }},
+       {"metadata",
+        [](auto& m) { m.mutable_inline_object()->set_metadata(std::string(5000, 'm')); }}});
+  ExpectNamed<v1::NodeAction>(
+      ToProto(NodeAction{Location{kObject, kVersion, NodeId{1}, "n", LocationKind::kGone}}),
+      {{"kind", [](auto& m) { m.mutable_location()->set_kind(5); }}});
+}
+
+TEST(HostileHello, EveryField) {
+  ExpectNamed<v1::Hello>(
+      ToProto(Hello{.node = {NodeId{1}, "n1", "127.0.0.1:1"}, .shard_count = 1}),
+      {{"hello", [](auto& m) { m.set_node(0); }},
+       {"hello", [](auto& m) { m.clear_name(); }},
+       {"hello", [](auto& m) { m.set_name(std::string(256, 'n')); }},
+       {"hello", [](auto& m) { m.set_name("line\nbreak"); }},
+       {"hello", [](auto& m) { m.set_address("127.0.0.1"); }},
+       {"hello", [](auto& m) { m.set_address(std::string(100'000, '1') + ":1"); }},
+       {"cluster", [](auto& m) { m.set_cluster(std::string(256, 'c')); }},
+       {"shard_index", [](auto& m) { m.set_shard_count(0); }},
+       {"shard_index", [](auto& m) { m.set_shard_index(1); }},
+       {"highest_incarnation", [](auto& m) { m.set_highest_incarnation(~0ull); }}});
+}
+
+TEST(HostileWelcome, TimesThatCannotBe) {
+  ExpectNamed<v1::Welcome>(
+      ToProto(Welcome{.incarnation = 1, .heartbeat = std::chrono::milliseconds(200)}),
+      {{"heartbeat_us", [](auto& m) { m.set_heartbeat_us(0); }},
+       {"lease_us", [](auto& m) { m.set_lease_us(~0ull); }},
+       {"tombstone_us", [](auto& m) { m.set_tombstone_us(~0ull); }}});
+  ExpectNamed<v1::Ended>(ToProto(Ended{.error = {ErrorCode::kInternal, ""}}),
+                         {{"code", [](auto& m) { m.set_code(200); }}});
+}
+
+// One bad event spoils its message, wherever it stands.
+TEST(DirectoryMessages, AMessageIsTakenWholeOrNotAtAll) {
+  v1::NodeMessage message;
+  *message.add_events() = ToProto(NodeEvent{Locate{kObject}});
+  message.add_events();
+  EXPECT_FALSE(FromProto(message));
+}
+
+}  // namespace
+}  // namespace hoplite::wire
