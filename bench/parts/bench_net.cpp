@@ -119,9 +119,8 @@ struct Threaded {
   std::thread thread{[this] { loop.run(); }};
 };
 
-// Stripe `stripe` of `stripes`: every so manieth piece.
-Task<void> SendStripe(net::ConnectionPtr connection, std::size_t stripe, std::size_t stripes,
-                      bool sendfile) {
+// Stripe `stripe` of `stripes`: pieces stripe, stripe + stripes, …
+Task<void> SendStripe(net::ConnectionPtr connection, std::size_t stripe, std::size_t stripes) {
   const Region& region = Region::Source();
   wire::Data data;
   data.stripe = static_cast<std::uint32_t>(stripe);
@@ -129,8 +128,7 @@ Task<void> SendStripe(net::ConnectionPtr connection, std::size_t stripe, std::si
   data.payload_bytes = kPiece;
   for (std::size_t at = stripe * kPiece; at < kBytes; at += stripes * kPiece) {
     const auto head = wire::Encode(data);
-    const net::Payload payload{region.bytes().subspan(at, kPiece),
-                               sendfile ? region.descriptor() : -1, at};
+    const net::Payload payload{region.bytes().subspan(at, kPiece), region.descriptor(), at};
     const auto sent = co_await connection->stream->Send(head, payload);
     if (!sent) co_return;
   }
@@ -159,13 +157,16 @@ Task<void> Dial(net::Transport& transport, std::string address, net::ConnectionP
 // Each stream with a sending and a receiving thread of its own.
 void BM_Streams(benchmark::State& state) {
   const auto count = static_cast<std::size_t>(state.range(0));
-  const bool sendfile = state.range(1) != 0;
+  Region::Source();  // made here, not within the measurement
+  Region::Target();
+  net::TcpOptions options;
+  options.sendfile = state.range(1) != 0;
   std::vector<Threaded> senders(count);
   std::vector<Threaded> receivers(count);
   std::vector<asio::io_context*> loops;
   loops.reserve(count);
   for (Threaded& receiver : receivers) loops.push_back(&receiver.loop);
-  net::TcpTransport transport(loops);
+  net::TcpTransport transport(loops, options);
   std::counting_semaphore<> done(0);
   std::vector<net::ConnectionPtr> near(count);
   std::vector<net::ConnectionPtr> far(count);
@@ -183,7 +184,7 @@ void BM_Streams(benchmark::State& state) {
   for (auto _ : state) {
     for (std::size_t i = 0; i < count; ++i) {
       asio::co_spawn(receivers[i].loop, ReceiveStripe(far[i], i, count, done), asio::detached);
-      asio::co_spawn(senders[i].loop, SendStripe(near[i], i, count, sendfile), asio::detached);
+      asio::co_spawn(senders[i].loop, SendStripe(near[i], i, count), asio::detached);
     }
     for (std::size_t i = 0; i < count; ++i) done.acquire();
   }

@@ -38,6 +38,7 @@ TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions&
       peer_address_(PeerOf(socket_)),
       out_(loop, options.send_limit, asio::socket_base::wait_write),
       in_(loop, options.receive_limit, asio::socket_base::wait_read),
+      sendfile_(options.sendfile),
       last_received_(std::chrono::steady_clock::now()) {
   asio::error_code ec;
   socket_.native_non_blocking(true, ec);
@@ -46,6 +47,7 @@ TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions&
 
 Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payload) {
   const auto self = shared_from_this();
+  if (!sendfile_) payload.descriptor = -1;
   const std::size_t total = head.size() + payload.bytes.size();
   std::size_t done = 0;
   while (done < total) {

@@ -59,6 +59,7 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   const std::string peer_address_;
   Direction out_;
   Direction in_;
+  const bool sendfile_;
   Time last_received_;
   bool closed_ = false;
 };

@@ -10,8 +10,8 @@
 
 namespace hoplite::net {
 
-// Up to `most` of head followed by payload, of which `done` bytes are gone already. Never raises
-// SIGPIPE.
+// Up to `most` of head followed by payload, of which `done` bytes are gone already; a large payload
+// with a descriptor goes by sendfile. Never raises SIGPIPE.
 ssize_t SendOnce(int socket, std::span<const std::byte> head, const Payload& payload,
                  std::size_t done, std::size_t most);
 ssize_t ReceiveOnce(int socket, std::span<std::byte> into);

@@ -15,6 +15,9 @@ namespace hoplite::net {
 struct TcpOptions {
   std::shared_ptr<RateLimiter> send_limit;  // null: none
   std::shared_ptr<RateLimiter> receive_limit;
+  // Let the kernel read large payloads from their descriptor. Spares the sender a copy, which pays
+  // on a fast network card; two streams between processes of one host are 1.7 times faster without.
+  bool sendfile = false;
 };
 
 class TcpTransport final : public Transport {

@@ -36,6 +36,11 @@ struct Kind {
 std::unique_ptr<Transport> MakeTcp(asio::io_context& loop) {
   return std::make_unique<TcpTransport>(std::vector{&loop});
 }
+std::unique_ptr<Transport> MakeSendfile(asio::io_context& loop) {
+  TcpOptions options;
+  options.sendfile = true;
+  return std::make_unique<TcpTransport>(std::vector{&loop}, options);
+}
 std::unique_ptr<Transport> MakePipe(asio::io_context& loop) {
   return std::make_unique<PipeTransport>(loop);
 }
@@ -292,6 +297,8 @@ TEST_P(TransportTest, ManyThatComeAndGoDisturbNobody) {
 INSTANTIATE_TEST_SUITE_P(All, TransportTest,
                          ::testing::Values(Kind{"TcpV4", "127.0.0.1:0", "127.0.0.1:1", MakeTcp},
                                            Kind{"TcpV6", "[::1]:0", "[::1]:1", MakeTcp},
+                                           Kind{"TcpSendfile", "127.0.0.1:0", "127.0.0.1:1",
+                                                MakeSendfile},
                                            Kind{"Pipe", "pipe:0", "pipe:nobody", MakePipe}),
                          [](const auto& info) { return std::string(info.param.name); });
 
