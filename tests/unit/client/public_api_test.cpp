@@ -1,0 +1,61 @@
+// The public classes wired to the real node and directory.
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <hoplite/hoplite.h>
+
+#include "testing/bytes.h"
+
+namespace hoplite::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(PublicApiTest, ClusterInOneProcess) {
+  const auto cluster = LocalCluster::Start({.nodes = 3});
+  ASSERT_TRUE(cluster) << cluster.error().ToString();
+  const auto bytes = Pattern(3'000'000);
+  const auto id = (*cluster)->client(0).Put(bytes, {.metadata = "m", .timeout = 10s});
+  ASSERT_TRUE(id) << id.error().ToString();
+  for (std::size_t i = 0; i < (*cluster)->size(); ++i) {
+    const auto view = (*cluster)->client(i).Get(*id, {.timeout = 10s});
+    ASSERT_TRUE(view) << view.error().ToString();
+    EXPECT_TRUE(Equal(view->bytes(), bytes));
+    EXPECT_EQ(view->metadata(), "m");
+  }
+  std::vector<std::byte> into(bytes.size());
+  EXPECT_EQ((*cluster)->client(2).GetInto(*id, into, {.timeout = 10s}), bytes.size());
+  EXPECT_TRUE(Equal(into, bytes));
+}
+
+TEST(PublicApiTest, BuffersOutliveTheirCluster) {
+  std::optional<Buffer> view;
+  std::optional<Client> client;
+  {
+    const auto cluster = LocalCluster::Start({.nodes = 1});
+    ASSERT_TRUE(cluster) << cluster.error().ToString();
+    client = (*cluster)->client(0);
+    const auto id = client->Put(Pattern(200'000), {.timeout = 10s});
+    ASSERT_TRUE(id) << id.error().ToString();
+    view = client->Get(*id, {.timeout = 10s}).value();
+    (*cluster)->Stop();
+    EXPECT_EQ(CodeOf((*cluster)->client(0).Put("x")), ErrorCode::kUnavailable);
+  }
+  EXPECT_TRUE(Equal(view->bytes(), Pattern(200'000)));
+  EXPECT_EQ(CodeOf(client->Put("x")), ErrorCode::kUnavailable);
+}
+
+TEST(PublicApiTest, WrongConfigurationsAreRefused) {
+  EXPECT_EQ(CodeOf(Node::Start({.directory = {"127.0.0.1:1"}})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(Node::Start({.memory_bytes = 1 << 20})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(Directory::Start({.listen = "nowhere"})), ErrorCode::kInvalidArgument);
+  const auto first = Directory::Start({});
+  ASSERT_TRUE(first) << first.error().ToString();
+  EXPECT_EQ(CodeOf(Directory::Start({.listen = (*first)->address()})), ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace hoplite::test
