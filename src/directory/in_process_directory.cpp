@@ -201,6 +201,7 @@ InProcessDirectory::~InProcessDirectory() = default;
 
 std::unique_ptr<DirectoryClient> InProcessDirectory::MakeClient(asio::io_context& loop) {
   std::vector<std::unique_ptr<ShardPort>> ports;
+  ports.reserve(shards_.size());
   for (const auto& shard : shards_) ports.push_back(std::make_unique<InProcessPort>(shard, loop));
   const std::vector<std::string> names(shards_.size(), "in-process");
   return std::make_unique<ShardedClient>(

@@ -55,6 +55,7 @@ SessionPtr Members::SessionOf(NodeId node) const {
 
 std::vector<SessionPtr> Members::Sessions() const {
   std::vector<SessionPtr> sessions;
+  sessions.reserve(sessions_.size());
   for (const auto& [session, node] : sessions_) sessions.push_back(session);
   return sessions;
 }
