@@ -24,3 +24,4 @@
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
 #include <hoplite/status.h>
+#include <hoplite/version.h>

@@ -32,11 +32,26 @@ Task<Result<wire::Frame>> FrameReader::Next() {
 Task<Result<void>> FrameReader::ReceivePayload(std::span<std::byte> into) {
   HOPLITE_CHECK(into.size() <= payload_left_, "no more than the payload");
   payload_left_ -= static_cast<std::uint32_t>(into.size());
+  const std::size_t ahead = TakeReadAhead(into);
+  if (ahead == into.size()) co_return Result<void>();
+  co_return co_await stream_->Receive(into.subspan(ahead));
+}
+
+Task<Result<std::size_t>> FrameReader::ReceivePayloadSome(std::span<std::byte> into) {
+  HOPLITE_CHECK(into.size() <= payload_left_, "no more than the payload");
+  std::size_t got = TakeReadAhead(into);
+  if (got == 0) {
+    CO_TRY_ASSIGN(got, co_await stream_->ReceiveSome(into));
+  }
+  payload_left_ -= static_cast<std::uint32_t>(got);
+  co_return got;
+}
+
+std::size_t FrameReader::TakeReadAhead(std::span<std::byte> into) {
   const std::size_t ahead = std::min(into.size(), end_ - begin_);
   std::memcpy(into.data(), buffer_.data() + begin_, ahead);
   begin_ += ahead;
-  if (ahead == into.size()) co_return Result<void>();
-  co_return co_await stream_->Receive(into.subspan(ahead));
+  return ahead;
 }
 
 // Until at least `wanted` bytes are there, at begin_.

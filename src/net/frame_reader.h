@@ -24,12 +24,15 @@ class FrameReader {
   Task<Result<wire::Frame>> Next();
   // The next into.size() bytes of the payload, at most payload_left().
   Task<Result<void>> ReceivePayload(std::span<std::byte> into);
+  // What has arrived of the payload: at least one byte, at most into.size().
+  Task<Result<std::size_t>> ReceivePayloadSome(std::span<std::byte> into);
   std::uint32_t payload_left() const { return payload_left_; }
   // Nothing read ahead and no payload owed: the conversation is at its end.
   bool at_rest() const { return begin_ == end_ && payload_left_ == 0; }
 
  private:
   Task<Result<void>> Fill(std::size_t wanted);
+  std::size_t TakeReadAhead(std::span<std::byte> into);
 
   const StreamPtr stream_;
   std::array<std::byte, 2048> buffer_;

@@ -19,7 +19,7 @@ Error Unexpected(const Connection& connection, wire::FrameKind wanted, const wir
 
 Task<Result<void>> ReadWelcome(ConnectionPtr connection, Identity self, NodeId expected) {
   CO_TRY_ASSIGN(const wire::Frame frame, co_await connection->reader.Next());
-  const auto* welcome = std::get_if<wire::Welcome>(&frame);
+  const auto* welcome = std::get_if<wire::PeerWelcome>(&frame);
   if (welcome == nullptr) {
     co_return std::unexpected(Unexpected(*connection, wire::FrameKind::kWelcome, frame));
   }
@@ -38,14 +38,14 @@ Task<Result<void>> ReadWelcome(ConnectionPtr connection, Identity self, NodeId e
 }
 
 Task<Result<void>> SayHello(ConnectionPtr connection, Identity self, NodeId expected) {
-  wire::Frame hello = wire::Hello(self.cluster, self.self, expected);
+  wire::Frame hello = wire::PeerHello(self.cluster, self.self, expected);
   CO_TRY(co_await connection->Send(std::move(hello)));
   co_return co_await ReadWelcome(std::move(connection), self, expected);
 }
 
 // Accepts, or says why not.
-wire::Welcome Judge(const wire::Hello& hello, Identity self) {
-  wire::Welcome welcome(self.cluster, self.self);
+wire::PeerWelcome Judge(const wire::PeerHello& hello, Identity self) {
+  wire::PeerWelcome welcome(self.cluster, self.self);
   if (hello.protocol_version != wire::kProtocolVersion) {
     welcome.refusal = wire::Refusal::kProtocolVersion;
     welcome.text = fmt::format("protocol version {} is not spoken here, only {}",
@@ -66,12 +66,12 @@ wire::Welcome Judge(const wire::Hello& hello, Identity self) {
 
 Task<Result<void>> HearHello(ConnectionPtr connection, Identity self) {
   CO_TRY_ASSIGN(const wire::Frame frame, co_await connection->reader.Next());
-  const auto* hello = std::get_if<wire::Hello>(&frame);
+  const auto* hello = std::get_if<wire::PeerHello>(&frame);
   if (hello == nullptr) {
     co_return std::unexpected(Unexpected(*connection, wire::FrameKind::kHello, frame));
   }
   connection->peer = hello->from;
-  const wire::Welcome welcome = Judge(*hello, self);
+  const wire::PeerWelcome welcome = Judge(*hello, self);
   wire::Frame answer = welcome;
   CO_TRY(co_await connection->Send(std::move(answer)));
   if (welcome.refusal == wire::Refusal::kNone) co_return Result<void>();

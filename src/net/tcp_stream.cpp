@@ -142,6 +142,12 @@ void TcpStream::Close() {
   in_.timer.cancel();
 }
 
+void TcpStream::Abort() {
+  asio::error_code ec;
+  if (!closed_) socket_.set_option(asio::socket_base::linger(true, 0), ec);
+  Close();
+}
+
 bool TcpStream::quiet() {
   std::byte next;
   if (closed_) return false;

@@ -28,6 +28,7 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   Task<Result<void>> Receive(std::span<std::byte> into) override;
   Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override;
   void Close() override;
+  void Abort() override;
   bool closed() const override { return closed_; }
   bool quiet() override;
   Time last_received() const override { return last_received_; }

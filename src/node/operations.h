@@ -28,6 +28,7 @@ struct Call {
   Time deadline = kNever;
   bool cancelled = false;
   net::Signal changed;
+  std::shared_ptr<void> interest;  // the node's: keeps what Open started going
 
   void Cancel() {
     cancelled = true;

@@ -38,6 +38,10 @@ std::optional<Extent> ExtentAllocator::Place(std::uint64_t size, std::uint64_t a
   return std::nullopt;
 }
 
+Extent ExtentAllocator::Taken(std::uint64_t offset, std::uint64_t bytes) {
+  return bytes == 0 ? Extent{} : Extent{offset, RoundUp(bytes, kGranule)};
+}
+
 std::optional<Extent> ExtentAllocator::Allocate(std::uint64_t bytes) {
   if (!FitsEver(bytes)) return std::nullopt;
   const std::uint64_t size = RoundUp(bytes, kGranule);

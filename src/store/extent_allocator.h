@@ -25,6 +25,9 @@ struct Extent {
 
 class ExtentAllocator {
  public:
+  // What an allocation of so many bytes takes, at that place.
+  static Extent Taken(std::uint64_t offset, std::uint64_t bytes);
+
   static constexpr std::uint64_t kGranule = 64;  // a cache line: no two objects share one
   static constexpr std::uint64_t kPage = 4096;
   // Objects from here on begin on a page, so that sendfile passes whole pages; only when no hole

@@ -15,7 +15,7 @@ namespace hoplite::store {
 // The segment and its allocator. Thread-safe.
 class ObjectStore::Pool {
  public:
-  Pool(std::unique_ptr<SharedSegment> segment, std::function<void()> on_space)
+  Pool(std::shared_ptr<SharedSegment> segment, std::function<void()> on_space)
       : segment_(std::move(segment)),
         on_space_(std::move(on_space)),
         allocator_(segment_->bytes().size()) {}
@@ -46,7 +46,7 @@ class ObjectStore::Pool {
   }
 
  private:
-  const std::unique_ptr<SharedSegment> segment_;
+  const std::shared_ptr<SharedSegment> segment_;
   std::mutex mutex_;
   std::function<void()> on_space_;
   ExtentAllocator allocator_;
@@ -72,9 +72,14 @@ Error NoRoom(const ObjectId& object, std::uint64_t bytes, const ExtentAllocator&
                            Spelled(allocator.largest_hole())));
 }
 
+Error AlreadyListed(const ObjectId& object) {
+  return Error(ErrorCode::kAlreadyExists,
+               fmt::format("object {} is in the store already", object.ToShortString()));
+}
+
 }  // namespace
 
-ObjectStore::ObjectStore(std::unique_ptr<SharedSegment> segment, std::function<void()> on_space)
+ObjectStore::ObjectStore(std::shared_ptr<SharedSegment> segment, std::function<void()> on_space)
     : pool_(std::make_shared<Pool>(std::move(segment), std::move(on_space))) {}
 
 ObjectStore::~ObjectStore() { pool_->ForgetOnSpace(); }
@@ -83,9 +88,7 @@ Result<CopyPtr> ObjectStore::Create(const ObjectId& object, const Layout& layout
                                     std::string metadata, CopyKind kind) {
   TRY(layout.Validate());
   if (kind != CopyKind::kTransient && listed_.contains(object)) {
-    return std::unexpected(
-        Error(ErrorCode::kAlreadyExists,
-              fmt::format("object {} is in the store already", object.ToShortString())));
+    return std::unexpected(AlreadyListed(object));
   }
   const std::uint64_t bytes = layout.size_bytes;
   if (!FitsEver(bytes)) {
@@ -99,12 +102,18 @@ Result<CopyPtr> ObjectStore::Create(const ObjectId& object, const Layout& layout
   auto copy = std::make_shared<Copy>(
       object, layout, std::move(metadata), pool_->segment().bytes().subspan(extent->offset, bytes),
       extent->offset, [pool = pool_, extent = *extent] { pool->Free(extent); });
-  if (kind != CopyKind::kTransient) {
-    const Age age{Time::min(), created_++};
-    listed_.emplace(object, Listed{copy, *extent, kind, age});
-    by_age_.emplace(age, object);
-  }
+  if (kind != CopyKind::kTransient) TRY(List(copy, kind));
   return copy;
+}
+
+Result<void> ObjectStore::List(const CopyPtr& copy, CopyKind kind) {
+  const Age age{Time::min(), created_++};
+  const Extent extent =
+      ExtentAllocator::Taken(copy->segment_offset(), copy->layout().size_bytes);
+  const bool listed = listed_.try_emplace(copy->object(), Listed{copy, extent, kind, age}).second;
+  if (!listed) return std::unexpected(AlreadyListed(copy->object()));
+  by_age_.emplace(age, copy->object());
+  return {};
 }
 
 bool ObjectStore::FitsEver(std::uint64_t bytes) const {

@@ -43,7 +43,7 @@ struct StoreUsage {
 class ObjectStore {
  public:
   // on_space runs on the thread that freed memory: only wake somebody.
-  ObjectStore(std::unique_ptr<SharedSegment> segment, std::function<void()> on_space);
+  ObjectStore(std::shared_ptr<SharedSegment> segment, std::function<void()> on_space);
   // Afterwards on_space is not called any more; copies that are pinned stay valid.
   ~ObjectStore();
   ObjectStore(const ObjectStore&) = delete;
@@ -57,6 +57,8 @@ class ObjectStore {
   Result<CopyPtr> Create(const ObjectId& object, const Layout& layout, std::string metadata,
                          CopyKind kind);
   bool FitsEver(std::uint64_t bytes) const;
+  // Lists an unlisted (kTransient) copy of this store from now on; already_exists as above.
+  Result<void> List(const CopyPtr& copy, CopyKind kind);
 
   CopyPtr Find(const ObjectId& object) const;     // null if none; does not touch its age
   CopyKind KindOf(const ObjectId& object) const;  // of an unlisted id: kTransient

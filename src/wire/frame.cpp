@@ -67,10 +67,10 @@ std::string GetText(Reader& in) {
 
 // --- bodies, written
 
-void Put(Writer& out, const Hello& f) {
+void Put(Writer& out, const PeerHello& f) {
   out.PutText(kMagic).Put(f.protocol_version).Put(f.cluster).Put(Raw(f.from)).Put(Raw(f.expected));
 }
-void Put(Writer& out, const Welcome& f) {
+void Put(Writer& out, const PeerWelcome& f) {
   out.PutText(kMagic).Put(f.protocol_version).Put(static_cast<std::uint8_t>(f.refusal));
   out.Put(std::uint8_t{0}).Put(f.cluster).Put(Raw(f.from));
   out.PutText(std::string_view(f.text).substr(0, kMaxRefusalText));
@@ -104,7 +104,7 @@ Result<std::uint16_t> GetPreamble(Reader& in) {
 Result<Frame> GetHello(Reader& in) {
   const auto version = GetPreamble(in);
   if (!version) return std::unexpected(version.error());
-  Hello f;
+  PeerHello f;
   f.protocol_version = *version;
   if (f.protocol_version != kProtocolVersion) {
     in.GetRest();
@@ -119,7 +119,7 @@ Result<Frame> GetHello(Reader& in) {
 Result<Frame> GetWelcome(Reader& in) {
   const auto version = GetPreamble(in);
   if (!version) return std::unexpected(version.error());
-  Welcome f;
+  PeerWelcome f;
   f.protocol_version = *version;
   const auto refusal = in.Get<std::uint8_t>();
   if (refusal > static_cast<std::uint8_t>(Refusal::kStopping)) {

@@ -45,9 +45,9 @@ enum class FrameKind : std::uint8_t {
 };
 
 // First words of the connecting side. Of another protocol version only the version is known.
-struct Hello {
-  Hello() = default;
-  Hello(std::uint64_t cluster_in, NodeId from_in, NodeId expected_in)
+struct PeerHello {
+  PeerHello() = default;
+  PeerHello(std::uint64_t cluster_in, NodeId from_in, NodeId expected_in)
       : cluster(cluster_in), from(from_in), expected(expected_in) {}
 
   std::uint16_t protocol_version = kProtocolVersion;
@@ -55,7 +55,7 @@ struct Hello {
   NodeId from = kNoNode;
   NodeId expected = kNoNode;  // whom the connecting side believes to reach
 
-  friend bool operator==(const Hello&, const Hello&) = default;
+  friend bool operator==(const PeerHello&, const PeerHello&) = default;
 };
 
 enum class Refusal : std::uint8_t {
@@ -67,9 +67,9 @@ enum class Refusal : std::uint8_t {
 };
 
 // The answer: who is really here, or why not. After a refusal the answering side closes.
-struct Welcome {
-  Welcome() = default;
-  Welcome(std::uint64_t cluster_in, NodeId from_in) : cluster(cluster_in), from(from_in) {}
+struct PeerWelcome {
+  PeerWelcome() = default;
+  PeerWelcome(std::uint64_t cluster_in, NodeId from_in) : cluster(cluster_in), from(from_in) {}
 
   std::uint16_t protocol_version = kProtocolVersion;
   Refusal refusal = Refusal::kNone;
@@ -77,7 +77,7 @@ struct Welcome {
   NodeId from = kNoNode;
   std::string text;  // of a refusal, for people; longer than kMaxRefusalText is cut
 
-  friend bool operator==(const Welcome&, const Welcome&) = default;
+  friend bool operator==(const PeerWelcome&, const PeerWelcome&) = default;
 };
 
 // "Send me these stripes of that version, from these blocks on." In a decoded one the mask names at
@@ -140,7 +140,7 @@ struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-using Frame = std::variant<Hello, Welcome, Fetch, Data, Credit, KeepAlive, End, Done>;
+using Frame = std::variant<PeerHello, PeerWelcome, Fetch, Data, Credit, KeepAlive, End, Done>;
 
 void Append(std::vector<std::byte>& to, const Frame& frame);
 std::vector<std::byte> Encode(const Frame& frame);

@@ -76,7 +76,7 @@ TEST_F(HandshakeTest, OtherNodeBehindTheSameAddressIsRefusedInWords) {
 }
 
 TEST_F(HandshakeTest, OtherProtocolVersionIsRefusedInWords) {
-  wire::Hello hello(kServer.cluster, kClient.self, kServer.self);
+  wire::PeerHello hello(kServer.cluster, kClient.self, kServer.self);
   hello.protocol_version = 2;
   const Error error = AnswerTo(wire::Encode(hello));
   EXPECT_EQ(error.code, ErrorCode::kProtocol);
@@ -84,11 +84,11 @@ TEST_F(HandshakeTest, OtherProtocolVersionIsRefusedInWords) {
   FrameReader reader(dialled);
   const auto welcome = RunTask(loop, reader.Next());
   ASSERT_TRUE(welcome);
-  EXPECT_EQ(std::get<wire::Welcome>(*welcome).refusal, wire::Refusal::kProtocolVersion);
+  EXPECT_EQ(std::get<wire::PeerWelcome>(*welcome).refusal, wire::Refusal::kProtocolVersion);
 }
 
 TEST_F(HandshakeTest, GarbageAndWrongMagicEndTheConnection) {
-  auto bytes = wire::Encode(wire::Hello(kServer.cluster, kClient.self, kServer.self));
+  auto bytes = wire::Encode(wire::PeerHello(kServer.cluster, kClient.self, kServer.self));
   bytes[wire::kHeaderBytes] = std::byte{'?'};
   EXPECT_THAT(AnswerTo(bytes).message, HasSubstr("magic"));
 }
@@ -108,7 +108,7 @@ TEST_F(HandshakeTest, PeerThatSaysNothingIsGivenUp) {
 }
 
 Task<void> Drip(StreamPtr stream) {
-  const auto hello = wire::Encode(wire::Hello(kServer.cluster, kClient.self, kServer.self));
+  const auto hello = wire::Encode(wire::PeerHello(kServer.cluster, kClient.self, kServer.self));
   asio::steady_timer timer(stream->loop());
   for (const std::byte& byte : hello) {
     const auto sent = co_await stream->Send(std::span(&byte, 1), Payload());

@@ -45,16 +45,16 @@ Data SomeData(std::uint32_t blocks) {
   return data;
 }
 
-Welcome SomeRefusal() {
-  Welcome welcome(7, NodeId{8});
+PeerWelcome SomeRefusal() {
+  PeerWelcome welcome(7, NodeId{8});
   welcome.refusal = Refusal::kCluster;
   welcome.text = "another cluster";
   return welcome;
 }
 
 std::vector<Frame> OneOfEach() {
-  return {Hello(7, NodeId{8}, NodeId{9}),
-          Welcome(7, NodeId{8}),
+  return {PeerHello(7, NodeId{8}, NodeId{9}),
+          PeerWelcome(7, NodeId{8}),
           SomeRefusal(),
           SomeFetch(),
           SomeData(1),
@@ -77,7 +77,7 @@ TEST(Frame, ComesBackAsItWent) {
 
 // The layout that proto/README.md promises to other implementations.
 TEST(Frame, BytesAreAsDocumented) {
-  const auto bytes = Encode(Hello(0x1122334455667788u, NodeId{2}, NodeId{3}));
+  const auto bytes = Encode(PeerHello(0x1122334455667788u, NodeId{2}, NodeId{3}));
   const std::vector<std::uint8_t> expected = {
       1,    0,    0,    0, 30, 0, 0, 0, 'H', 'P', 'L', 'T', 1, 0, 0x88, 0x77, 0x66, 0x55, 0x44,
       0x33, 0x22, 0x11, 2, 0,  0, 0, 0, 0,   0,   0,   3,   0, 0, 0,    0,    0,    0,    0};
@@ -102,7 +102,7 @@ TEST(Frame, AnyShorterOneIsRefused) {
 // A header whose length agrees with a cut body: the body itself must be noticed to be too short.
 TEST(Frame, BodyOfAnotherSizeIsRefused) {
   for (const Frame& frame : OneOfEach()) {
-    const bool ends_in_text = std::holds_alternative<Welcome>(frame);
+    const bool ends_in_text = std::holds_alternative<PeerWelcome>(frame);
     for (std::size_t size = 0; size <= 4096; ++size) {
       auto bytes = Encode(frame);
       if (bytes.size() == kHeaderBytes + size) continue;
@@ -162,7 +162,7 @@ TEST(Frame, UnknownKindFlagOrReservedBitIsRefused) {
 }
 
 TEST(Frame, WrongMagicIsNamed) {
-  auto bytes = Encode(Hello(1, NodeId{2}, NodeId{3}));
+  auto bytes = Encode(PeerHello(1, NodeId{2}, NodeId{3}));
   bytes[kHeaderBytes] = std::byte{'X'};
   const auto back = Decode(bytes);
   ASSERT_FALSE(back);
@@ -172,15 +172,15 @@ TEST(Frame, WrongMagicIsNamed) {
 
 // So that a newer peer can be refused in words.
 TEST(Frame, HelloOfAnotherVersionIsReadAsFarAsItsVersion) {
-  Hello hello(1, NodeId{2}, NodeId{3});
+  PeerHello hello(1, NodeId{2}, NodeId{3});
   hello.protocol_version = 9;
   auto bytes = Encode(hello);
   bytes.resize(bytes.size() + 50);
   bytes[4] = static_cast<std::byte>(bytes.size() - kHeaderBytes);
   const auto back = Decode(bytes);
   ASSERT_TRUE(back) << back.error().ToString();
-  EXPECT_EQ(std::get<Hello>(*back).protocol_version, 9);
-  EXPECT_EQ(std::get<Hello>(*back).cluster, 0u);
+  EXPECT_EQ(std::get<PeerHello>(*back).protocol_version, 9);
+  EXPECT_EQ(std::get<PeerHello>(*back).cluster, 0u);
 }
 
 TEST(Frame, FetchMustNameStripesThatExist) {
@@ -209,11 +209,11 @@ TEST(Frame, DataMustBeOnePieceWithinBounds) {
 }
 
 TEST(Frame, LongRefusalIsCut) {
-  Welcome welcome = SomeRefusal();
+  PeerWelcome welcome = SomeRefusal();
   welcome.text.assign(4000, 'x');
   const auto back = Decode(Encode(welcome));
   ASSERT_TRUE(back);
-  EXPECT_EQ(std::get<Welcome>(*back).text.size(), kMaxRefusalText);
+  EXPECT_EQ(std::get<PeerWelcome>(*back).text.size(), kMaxRefusalText);
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#include <hoplite/config.h>
+
+#include "base/text.h"
+#include "base/try.h"
+
+namespace hoplite {
+namespace {
+
+Error Bad(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
+
+Result<void> CheckAddress(const char* field, const std::string& text) {
+  const auto address = ParseHostPort(text);
+  if (!address) return std::unexpected(Bad(std::string(field) + ": " + address.error().message));
+  return {};
+}
+
+Result<void> CheckPositive(const char* field, std::chrono::milliseconds time) {
+  if (time.count() <= 0) return std::unexpected(Bad(std::string(field) + " must be above zero"));
+  return {};
+}
+
+bool IsWildcard(const std::string& listen) {
+  const auto address = ParseHostPort(listen);
+  return address && (address->host == "0.0.0.0" || address->host == "::");
+}
+
+}  // namespace
+
+Result<void> NodeConfig::Validate() const {
+  constexpr std::size_t kLongestName = 255;
+  if (directory.empty()) return std::unexpected(Bad("directory: at least one address is needed"));
+  for (const std::string& shard : directory) TRY(CheckAddress("directory", shard));
+  TRY(CheckAddress("listen", listen));
+  if (IsWildcard(listen) && advertise.empty()) {
+    return std::unexpected(Bad("advertise: needed when listening on " + listen +
+                               ", since peers can't connect to that"));
+  }
+  if (memory_bytes == 0) return std::unexpected(Bad("memory_bytes: must be given"));
+  if (name.size() > kLongestName) return std::unexpected(Bad("name: longer than 255 bytes"));
+  TRY(CheckPositive("keepalive", keepalive));
+  TRY(CheckPositive("stall", stall));
+  if (stall <= keepalive) return std::unexpected(Bad("stall: must be longer than keepalive"));
+  if (data_threads < 1 || data_threads > 64) {
+    return std::unexpected(
+        Bad("data_threads: " + std::to_string(data_threads) + " is not in [1, 64]"));
+  }
+  return {};
+}
+
+Result<void> DirectoryConfig::Validate() const {
+  TRY(CheckAddress("listen", listen));
+  for (const std::string& shard : shards) TRY(CheckAddress("shards", shard));
+  TRY(CheckPositive("heartbeat", heartbeat));
+  TRY(CheckPositive("lease", lease));
+  TRY(CheckPositive("grace", grace));
+  TRY(CheckPositive("tombstone", tombstone));
+  if (lease <= heartbeat) return std::unexpected(Bad("lease: must be longer than heartbeat"));
+  if (recovery_window.count() < 0)
+    return std::unexpected(Bad("recovery_window: must not be negative"));
+  return {};
+}
+
+}  // namespace hoplite

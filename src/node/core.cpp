@@ -1,0 +1,417 @@
+#include "node/core.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/try.h"
+#include "node/fetch.h"
+#include "node/publication.h"
+
+namespace hoplite::node {
+namespace {
+
+// A Put that finds no room waits for evictions and pins so long at most, if the caller set no
+// deadline.
+constexpr Duration kPutPatience = std::chrono::seconds(5);
+constexpr std::size_t kMetadataLimit = 4096;
+
+Error Exists(const ObjectId& object) {
+  return {ErrorCode::kAlreadyExists, "object " + object.ToHex() + " exists already"};
+}
+
+}  // namespace
+
+Result<void> Core::Usable(const ObjectEntry& entry) const {
+  if (stopping_) return std::unexpected(Error(ErrorCode::kUnavailable, "the node is stopping"));
+  const Time now = services_.clock.Now();
+  if (!entry.deleted(now)) return {};
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(entry.deleted_until - now);
+  return std::unexpected(Error(ErrorCode::kDeleted, "object " + entry.object.ToHex() +
+                                                        " was deleted; its id is blocked for " +
+                                                        std::to_string(left.count() + 1) +
+                                                        " s more"));
+}
+
+// Why a wait ended without a result: the caller's own doing, with what was still missing.
+Error Core::GaveUp(const ObjectEntry& entry, const Call& call) const {
+  const std::string name = "object " + entry.object.ToHex();
+  if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
+  std::string why = entry.fetch ? entry.fetch->Waiting() : "it is not sealed";
+  const std::size_t shard = directory::ShardOf(entry.object, services_.directory.shard_count());
+  if (!services_.directory.connected(shard)) {
+    why += "; directory shard " + std::to_string(shard) + " is away";
+  }
+  if (!entry.lost_holder.empty()) {
+    why += "; its holder " + entry.lost_holder + " was lost, a new put of it would help";
+  }
+  return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
+}
+
+// --- operations
+// --------------------------------------------------------------------------------------
+
+net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uint64_t size_bytes,
+                                                       std::string metadata, CallPtr call) {
+  const EntryPtr entry = services_.table.At(object);
+  const Layout layout = Layout::For(size_bytes);
+  CO_TRY(Usable(*entry));
+  CO_TRY(layout.Validate());
+  if (metadata.size() > kMetadataLimit) {
+    co_return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              "metadata of " + std::to_string(metadata.size()) + " bytes: the limit is 4096"));
+  }
+  const Time patience = services_.clock.Now() + kPutPatience;
+  const bool patient = call->deadline == kNever;
+  if (patient) call->deadline = patience;
+  const Memory::Waiter space(services_.memory, call->changed);
+  WaitingCall waiting(entry, call);
+  for (;;) {
+    CO_TRY(Usable(*entry));
+    const store::CopyPtr present = services_.store.Find(object);
+    const bool complete = present && present->state() == store::CopyState::kFinal;
+    if (complete || (entry->publication && !entry->publication->failed())) {
+      co_return std::unexpected(Exists(object));
+    }
+    if (!entry->publication) {
+      auto copy = services_.memory.Try(object, layout, metadata);
+      if (copy) {
+        auto publication = std::make_shared<Publication>(services_, entry, std::move(*copy));
+        entry->publication = publication;
+        publication->AnnounceEarly();
+        if (patient) call->deadline = kNever;
+        // The client's handle: dropping it unsealed aborts the Put, which the entry keeps alive.
+        std::shared_ptr<Draft> draft(publication.get(),
+                                     [publication](Draft* dropped) { dropped->Abort(); });
+        co_return draft;
+      }
+      if (!services_.memory.fits_ever(size_bytes)) co_return std::unexpected(copy.error());
+    }
+    if (co_await waiting.Wait()) continue;
+    if (call->cancelled)
+      co_return std::unexpected(Error(ErrorCode::kCancelled, "the put was cancelled"));
+    const store::StoreUsage usage = services_.store.usage();
+    co_return std::unexpected(
+        Error(ErrorCode::kResourceExhausted, "no room for " + std::to_string(size_bytes) +
+                                                 " bytes: " + std::to_string(usage.used_bytes) +
+                                                 " of " + std::to_string(usage.capacity_bytes) +
+                                                 " are in use and cannot be evicted"));
+  }
+}
+
+// The one flight of this object: the present one, or a new one.
+std::shared_ptr<Fetch> Core::Join(const EntryPtr& entry) {
+  if (!entry->fetch) {
+    entry->fetch = std::make_shared<Fetch>(services_, data_plane_, entry);
+  }
+  return entry->fetch;
+}
+
+net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
+  const EntryPtr entry = services_.table.At(object);
+  WaitingCall waiting(entry, call);
+  std::shared_ptr<Fetch> flight;
+  std::shared_ptr<Fetch::Interest> interest;
+  for (;;) {
+    CO_TRY(Usable(*entry));
+    const store::CopyPtr copy = services_.store.Find(object);
+    if (copy && copy->state() == store::CopyState::kFinal) {
+      services_.store.Touch(object, services_.clock.Now());
+      co_return copy;
+    }
+    if (flight && flight->done()) {
+      if (flight->result()) co_return *flight->result();
+      interest.reset();
+      flight.reset();
+    }
+    const bool local_put = entry->publication && entry->publication->accepted();
+    if (!flight && !local_put) {
+      flight = Join(entry);
+      interest = std::make_shared<Fetch::Interest>(flight);
+      flight->Start();
+    }
+    if (!co_await waiting.Wait()) co_return std::unexpected(GaveUp(*entry, *call));
+  }
+}
+
+net::Task<Result<store::CopyPtr>> Core::Open(ObjectId object, CallPtr call) {
+  const EntryPtr entry = services_.table.At(object);
+  WaitingCall waiting(entry, call);
+  std::shared_ptr<Fetch> flight;
+  for (;;) {
+    CO_TRY(Usable(*entry));
+    const store::CopyPtr copy = services_.store.Find(object);
+    if (copy) {
+      if (!flight && entry->fetch) call->interest = std::make_shared<Fetch::Interest>(entry->fetch);
+      services_.store.Touch(object, services_.clock.Now());
+      co_return copy;
+    }
+    if (flight && flight->done()) {
+      if (flight->result()) co_return *flight->result();
+      flight.reset();
+    }
+    const bool local_put = entry->publication && entry->publication->accepted();
+    if (!flight && !local_put) {
+      flight = Join(entry);
+      call->interest = std::make_shared<Fetch::Interest>(flight);
+      flight->Start();
+    }
+    if (!co_await waiting.Wait()) {
+      call->interest.reset();
+      co_return std::unexpected(GaveUp(*entry, *call));
+    }
+  }
+}
+
+net::Task<Result<void>> Core::Delete(ObjectId object, CallPtr call) {
+  const EntryPtr entry = services_.table.At(object);
+  if (stopping_) co_return std::unexpected(Error(ErrorCode::kUnavailable, "the node is stopping"));
+  WaitingCall waiting(entry, call);
+  entry->delete_open = true;
+  services_.directory.Send(planner::Delete{object});
+  while (entry->delete_open) {
+    if (co_await waiting.Wait()) continue;
+    if (call->cancelled)
+      co_return std::unexpected(Error(ErrorCode::kCancelled, "the delete was cancelled"));
+    co_return std::unexpected(Error(
+        ErrorCode::kTimeout,
+        "the directory did not confirm the delete of " + object.ToHex() + " within the deadline"));
+  }
+  co_return Result<void>{};
+}
+
+namespace {
+
+constexpr Duration kAdminPatience = std::chrono::seconds(5);
+
+// Bridges a callback of the directory client to the coroutine that waits for it.
+template <typename T>
+struct Reply {
+  explicit Reply(asio::io_context& loop) : ready(loop) {}
+  std::optional<Result<T>> result;
+  net::Signal ready;
+};
+
+template <typename T>
+std::shared_ptr<Reply<T>> MakeReply(asio::io_context& loop) {
+  return std::make_shared<Reply<T>>(loop);
+}
+
+Duration Patience(const Call& call, Time now) {
+  return call.deadline == kNever ? kAdminPatience
+                                 : std::max<Duration>(call.deadline - now, Duration{1});
+}
+
+}  // namespace
+
+net::Task<Result<planner::ObjectView>> Core::Info(ObjectId object, CallPtr call) {
+  const auto reply = MakeReply<planner::ObjectView>(services_.runtime.main());
+  services_.directory.Find(object, Patience(*call, services_.clock.Now()),
+                           [reply](Result<planner::ObjectView> r) {
+                             reply->result = std::move(r);
+                             reply->ready.Notify();
+                           });
+  while (!reply->result) co_await reply->ready.Wait();
+  co_return *reply->result;
+}
+
+net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
+Core::Status(CallPtr call) {
+  using Views = std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>;
+  Views all;
+  for (std::size_t shard = 0; shard < services_.directory.shard_count(); ++shard) {
+    const auto reply = MakeReply<Views>(services_.runtime.main());
+    services_.directory.Status(shard, Patience(*call, services_.clock.Now()),
+                               [reply](Result<Views> r) {
+                                 reply->result = std::move(r);
+                                 reply->ready.Notify();
+                               });
+    while (!reply->result) co_await reply->ready.Wait();
+    if (!*reply->result) co_return std::unexpected(reply->result->error());
+    if (shard == 0) all.first = std::move((*reply->result)->first);
+    std::ranges::move((*reply->result)->second, std::back_inserter(all.second));
+  }
+  co_return all;
+}
+
+std::shared_ptr<void> Core::Subscribe(ObjectId object,
+                                      std::function<void(const planner::Location&)> on_location) {
+  const EntryPtr entry = services_.table.At(object);
+  const bool first =
+      std::ranges::all_of(entry->subscribers, [](const auto& s) { return s.expired(); });
+  auto subscriber = std::make_shared<Subscriber>(std::move(on_location));
+  entry->subscribers.push_back(subscriber);
+  if (first) services_.directory.Send(planner::Subscribe{object});
+  // The shard is told when the last one goes.
+  return {subscriber.get(), [this, entry, subscriber](void*) mutable {
+            subscriber.reset();
+            std::erase_if(entry->subscribers, [](const auto& weak) { return weak.expired(); });
+            if (entry->subscribers.empty())
+              services_.directory.Send(planner::Unsubscribe{entry->object});
+          }};
+}
+
+// --- what the directory says
+// -------------------------------------------------------------------------
+
+void Core::OnAction(const planner::NodeAction& action) {
+  std::visit([this](const auto& said) { On(said); }, action);
+}
+
+void Core::On(const planner::CreateAccepted& accepted) {
+  const EntryPtr entry = services_.table.Find(accepted.object);
+  const auto publication = entry ? entry->publication : nullptr;
+  if (publication) {
+    publication->Accept(accepted.version);
+  } else {
+    services_.directory.Send(
+        planner::CopyGone{accepted.object, accepted.version, planner::GoneReason::kAborted});
+  }
+}
+
+void Core::On(const planner::CreateRefused& refused) {
+  const EntryPtr entry = services_.table.Find(refused.object);
+  const auto publication = entry ? entry->publication : nullptr;
+  if (publication) publication->Refuse(Error(refused.code, refused.message));
+}
+
+void Core::On(const planner::Located& located) {
+  const EntryPtr entry = services_.table.Find(located.object);
+  if (!entry) return;
+  entry->lost_holder.clear();
+  if (entry->fetch) entry->fetch->OnLocated(located);
+}
+
+void Core::On(const planner::InlineObject& object) {
+  const EntryPtr entry = services_.table.Find(object.object);
+  if (entry && entry->fetch) entry->fetch->OnInline(object);
+}
+
+void Core::On(const planner::Grant& grant) {
+  const EntryPtr entry = services_.table.Find(grant.object);
+  if (entry && entry->fetch) {
+    entry->fetch->OnGrant(grant);
+  } else {
+    services_.directory.Send(planner::GrantClosed{grant.object, grant.version, grant.grant,
+                                                  planner::Outcome::kAbandoned,
+                                                  planner::Failure::kNone, StripeMarks()});
+  }
+}
+
+void Core::On(const planner::Recall& recall) {
+  const EntryPtr entry = services_.table.At(recall.object);
+  DropCopies(
+      *entry, recall.version, store::VoidReason::kRecalled,
+      Error(ErrorCode::kRecalled, "object " + recall.object.ToHex() + " was put anew elsewhere"));
+  if (entry->fetch) entry->fetch->OnRecall(recall.version);
+}
+
+void Core::On(const planner::Deleted& deleted) {
+  const EntryPtr entry = services_.table.At(deleted.object);
+  entry->deleted_until = services_.clock.Now() + deleted.remaining;
+  entry->delete_open = false;
+  constexpr Version kAll{{~std::uint64_t{0}, ~std::uint64_t{0}}};
+  DropCopies(*entry, kAll, store::VoidReason::kDeleted,
+             Error(ErrorCode::kDeleted, "object " + deleted.object.ToHex() + " was deleted"));
+  if (entry->fetch) entry->fetch->OnDeleted();
+  entry->Changed();
+}
+
+// Complete copies and Puts of versions below `below`; copies of a flight are the flight's to drop.
+void Core::DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason,
+                      const Error& error) {
+  if (entry.publication && (entry.publication->copy()->version() < below)) {
+    const bool deleted = reason == store::VoidReason::kDeleted;
+    if (deleted || entry.publication->accepted()) {
+      const auto publication = entry.publication;
+      publication->Revoke(error, reason);
+    }
+  }
+  const store::CopyPtr copy = services_.store.Find(entry.object);
+  if (copy && copy->version() < below && !(entry.fetch && entry.fetch->copy() == copy)) {
+    services_.store.Remove(entry.object);
+    copy->Void(reason);
+  }
+}
+
+void Core::On(const planner::EvictAnswer& answer) { services_.memory.OnEvictAnswer(answer); }
+
+void Core::On(const planner::Location& location) {
+  const EntryPtr entry = services_.table.Find(location.object);
+  if (!entry) return;
+  const auto subscribers = entry->subscribers;
+  for (const auto& weak : subscribers) {
+    if (const auto subscriber = weak.lock()) subscriber->on_location(location);
+  }
+}
+
+void Core::On(const planner::HolderLost& lost) {
+  if (const EntryPtr entry = services_.table.Find(lost.object)) entry->lost_holder = lost.node_name;
+}
+
+void Core::OnSession(std::size_t shard, bool open) {
+  log::Info("{}: directory shard {} {}", services_.settings.name, shard, open ? "joined" : "away");
+  if (!open) services_.memory.ForgetQuestions();
+  services_.memory.OnSpace();
+}
+
+std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
+  const std::size_t shards = services_.directory.shard_count();
+  std::vector<planner::NodeEvent> events;
+  for (const store::CopyPtr& copy : services_.store.List()) {
+    if (directory::ShardOf(copy->object(), shards) != shard) continue;
+    const EntryPtr entry = services_.table.Find(copy->object());
+    const bool fetching = entry && entry->fetch && entry->fetch->copy() == copy;
+    planner::Held held;
+    held.object = copy->object();
+    held.version = copy->version();
+    held.layout = copy->layout();
+    held.metadata = copy->metadata();
+    held.marks = fetching ? entry->fetch->OwnMarks() : copy->marks();
+    held.complete = copy->state() == store::CopyState::kFinal;
+    held.producing = entry && entry->publication && entry->publication->copy() == copy;
+    held.primary = services_.store.KindOf(copy->object()) == store::CopyKind::kPrimary;
+    held.upstream = fetching ? entry->fetch->upstream() : kNoNode;
+    if (held.primary && held.complete &&
+        copy->layout().size_bytes <= services_.settings.inline_limit_bytes) {
+      held.inline_bytes = std::make_shared<const std::string>(
+          reinterpret_cast<const char*>(copy->bytes().data()), copy->bytes().size());
+    }
+    events.emplace_back(std::move(held));
+  }
+  for (const auto& [object, entry] : services_.table.entries()) {
+    if (directory::ShardOf(object, shards) == shard) AppendInventory(*entry, events);
+  }
+  return events;
+}
+
+// Tombstones and open requests of one object.
+void Core::AppendInventory(const ObjectEntry& entry,
+                           std::vector<planner::NodeEvent>& events) const {
+  const Time now = services_.clock.Now();
+  if (entry.deleted(now))
+    events.emplace_back(planner::Tombstone{entry.object, entry.deleted_until - now});
+  if (entry.publication) {
+    if (auto create = entry.publication->OpenCreate()) events.emplace_back(std::move(*create));
+  }
+  if (entry.fetch) {
+    if (entry.fetch->locating()) events.emplace_back(planner::Locate{entry.object});
+    if (auto want = entry.fetch->OpenWant()) events.emplace_back(std::move(*want));
+  }
+  if (entry.delete_open) events.emplace_back(planner::Delete{entry.object});
+  const bool subscribed =
+      std::ranges::any_of(entry.subscribers, [](const auto& s) { return !s.expired(); });
+  if (subscribed) events.emplace_back(planner::Subscribe{entry.object});
+}
+
+void Core::Sweep() { services_.table.Sweep(services_.clock.Now()); }
+
+void Core::Stop() {
+  stopping_ = true;
+  for (const auto& [object, entry] : services_.table.entries()) {
+    if (entry->fetch) entry->fetch->Stop();
+    entry->Changed();
+  }
+}
+
+}  // namespace hoplite::node

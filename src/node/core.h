@@ -1,0 +1,69 @@
+// Core: what a node does for its clients, and what it does when a directory shard speaks.
+//
+// Decides: which flight or Put an action belongs to; what a waiting client is answered. Is told:
+// operations of clients, actions of shards. Must never: return bytes of a copy that is not final,
+// or of a deleted object. Main loop only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node/data_plane.h"
+#include "node/operations.h"
+#include "node/services.h"
+
+namespace hoplite::node {
+
+class Core final : public Operations {
+ public:
+  Core(Services& services, DataPlane& data_plane) : services_(services), data_plane_(data_plane) {}
+
+  // --- Operations ---
+  net::Task<Result<std::shared_ptr<Draft>>> Create(ObjectId object, std::uint64_t size_bytes,
+                                                   std::string metadata, CallPtr call) override;
+  net::Task<Result<store::CopyPtr>> Get(ObjectId object, CallPtr call) override;
+  net::Task<Result<store::CopyPtr>> Open(ObjectId object, CallPtr call) override;
+  net::Task<Result<void>> Delete(ObjectId object, CallPtr call) override;
+  net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) override;
+  net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
+  Status(CallPtr call) override;
+  std::shared_ptr<void> Subscribe(
+      ObjectId object, std::function<void(const planner::Location&)> on_location) override;
+  store::ObjectStore& store() override { return services_.store; }
+  asio::io_context& loop() override { return services_.runtime.main(); }
+  const std::string& name() const override { return services_.settings.name; }
+
+  // --- what the directory says ---
+  void OnAction(const planner::NodeAction& action);
+  void OnSession(std::size_t shard, bool open);
+  std::vector<planner::NodeEvent> Inventory(std::size_t shard);
+
+  void Sweep();  // now and then: forget what says nothing any more
+  void Stop();   // ends every flight; new operations answer unavailable
+
+ private:
+  void On(const planner::CreateAccepted& accepted);
+  void On(const planner::CreateRefused& refused);
+  void On(const planner::Located& located);
+  void On(const planner::InlineObject& object);
+  void On(const planner::Grant& grant);
+  void On(const planner::Recall& recall);
+  void On(const planner::Deleted& deleted);
+  void On(const planner::EvictAnswer& answer);
+  void On(const planner::Location& location);
+  void On(const planner::HolderLost& lost);
+
+  void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);
+  std::shared_ptr<Fetch> Join(const EntryPtr& entry);
+  Result<void> Usable(const ObjectEntry& entry) const;
+  Error GaveUp(const ObjectEntry& entry, const Call& call) const;
+  void AppendInventory(const ObjectEntry& entry, std::vector<planner::NodeEvent>& events) const;
+
+  Services& services_;
+  DataPlane& data_plane_;
+  bool stopping_ = false;
+};
+
+}  // namespace hoplite::node

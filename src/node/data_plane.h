@@ -1,0 +1,79 @@
+// DataPlane: what the data loops share: the transport, a connection pool for each loop, and every
+// open stream, so that Stop can end them all.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <hoplite/result.h>
+
+#include "net/connection_pool.h"
+#include "net/handshake.h"
+#include "net/stream.h"
+#include "node/inbound_credit.h"
+#include "node/services.h"
+
+namespace hoplite::node {
+
+// One loop's part; touched only on that loop.
+struct DataLoop {
+  DataLoop(asio::io_context& loop_in, net::Transport& transport, net::Identity self,
+           net::PoolOptions options)
+      : loop(loop_in), pool(loop_in, transport, self, options) {}
+
+  asio::io_context& loop;
+  net::ConnectionPool pool;
+  std::set<net::Stream*> streams;
+  bool stopping = false;
+};
+
+// A stream that Stop closes; lives as long as its conversation, on the data loop.
+class OpenStream {
+ public:
+  OpenStream(DataLoop& data_loop, net::StreamPtr stream)
+      : data_loop_(data_loop), stream_(std::move(stream)) {
+    data_loop_.streams.insert(stream_.get());
+    if (data_loop_.stopping) stream_->Close();
+  }
+  ~OpenStream() { data_loop_.streams.erase(stream_.get()); }
+  OpenStream(const OpenStream&) = delete;
+  OpenStream& operator=(const OpenStream&) = delete;
+
+ private:
+  DataLoop& data_loop_;
+  net::StreamPtr stream_;
+};
+
+class DataPlane {
+ public:
+  DataPlane(Services& services, std::unique_ptr<net::Transport> transport);
+
+  // Peers may fetch from now on.
+  Result<void> Listen(const std::string& address,
+                      std::function<void(DataLoop&, net::StreamPtr)> on_accept);
+  std::string address() const { return listener_->address(); }
+
+  // Loops are taken in turn, so that the lanes of one object and of several spread.
+  DataLoop& NextLoop() { return *loops_[next_loop_++ % loops_.size()]; }
+  InboundCredit& credit() { return credit_; }
+  net::Identity identity() const { return identity_; }
+
+  // Closes the listener and every stream; conversations end soon after. From the main loop.
+  void Stop();
+
+ private:
+  DataLoop& LoopOf(const net::StreamPtr& stream);
+
+  const net::Identity identity_;
+  std::unique_ptr<net::Transport> transport_;
+  std::vector<std::unique_ptr<DataLoop>> loops_;
+  std::unique_ptr<net::Listener> listener_;
+  InboundCredit credit_;
+  std::size_t next_loop_ = 0;  // main loop only
+};
+
+}  // namespace hoplite::node

@@ -1,0 +1,362 @@
+#include "node/fetch.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "node/publication.h"
+
+namespace hoplite::node {
+namespace {
+
+using planner::Failure;
+using planner::Outcome;
+
+constexpr Duration kProgressEvery = std::chrono::milliseconds(30);
+// From this size on the stripes of one grant travel on two connections, served by two loops.
+constexpr std::uint64_t kTwoLanesFrom = 32_MiB;
+
+// Disjoint sets of stripes, one for each connection.
+std::vector<StripeMask> SplitIntoLanes(const Layout& layout, StripeMask stripes) {
+  if (layout.size_bytes < kTwoLanesFrom || std::popcount(stripes) < 2) return {stripes};
+  StripeMask even = 0;
+  int nth = 0;
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    if ((stripes >> s & 1) != 0 && nth++ % 2 == 0) even |= StripeMask{1} << s;
+  }
+  return {even, stripes & ~even};
+}
+
+}  // namespace
+
+Fetch::Fetch(Services& services, DataPlane& data_plane, EntryPtr entry)
+    : services_(services),
+      data_plane_(data_plane),
+      entry_(std::move(entry)),
+      changed_(services.runtime.main()) {}
+
+void Fetch::Start() {
+  if (std::exchange(started_, true)) return;
+  services_.runtime.Spawn(services_.runtime.main(), "fetch", Fly());
+}
+
+net::Task<void> Fetch::Fly() {
+  const auto self = shared_from_this();
+  while (!over_ && wanted()) {
+    recalled_ = false;
+    if (!co_await LocateObject()) break;
+    if (inline_) break;
+    if (!co_await ReserveMemory()) {
+      if (recalled_ && !error_) continue;
+      break;
+    }
+    co_await ReceiveAll();
+    co_await StopRuns();
+    if (result_ || !recalled_) break;
+    DropCopy(store::VoidReason::kRecalled);
+  }
+  if (inline_ && !over_) {
+    // Bytes came with the answer: a copy for those who wait, which the directory does not list.
+    const auto& bytes = *inline_->bytes;
+    const Layout layout = Layout::For(bytes.size());
+    Memory::Waiter waiter(services_.memory, changed_);
+    auto copy = services_.memory.Try(entry_->object, layout, inline_->metadata);
+    while (!copy && !interrupted() && services_.memory.fits_ever(bytes.size())) {
+      co_await changed_.Wait();
+      copy = services_.memory.Try(entry_->object, layout, inline_->metadata);
+    }
+    if (copy) {
+      std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
+                  (*copy)->bytes().data());
+      for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+        (*copy)->Advance(s, layout.stripe_block_count(s));
+      }
+      (*copy)->set_version(inline_->version);
+      (*copy)->Seal();
+    }
+    if (copy || !services_.memory.fits_ever(bytes.size())) result_ = std::move(copy);
+  }
+  if (!result_) DropCopy(deleted_ ? store::VoidReason::kDeleted : store::VoidReason::kAborted);
+  if (error_ && !result_) result_ = std::unexpected(*error_);
+  Finish(std::move(result_));
+}
+
+// False when the flight is over or nobody wants it any more.
+net::Task<bool> Fetch::LocateObject() {
+  stage_ = Stage::kLocating;
+  located_.reset();
+  services_.directory.Send(planner::Locate{entry_->object});
+  while (!located_ && !inline_ && !over_ && wanted()) co_await changed_.Wait();
+  if (located_ || inline_) co_return true;
+  services_.directory.Send(planner::CancelLocate{entry_->object});
+  co_return false;
+}
+
+// Nobody waits for memory while holding memory for the same object; nor is the node listed
+// meanwhile.
+net::Task<bool> Fetch::ReserveMemory() {
+  stage_ = Stage::kReserving;
+  const planner::Located located = *located_;
+  const Memory::Waiter waiter(services_.memory, changed_);
+  while (!interrupted()) {
+    auto copy = services_.memory.Try(entry_->object, located.layout, located.metadata);
+    if (copy) {
+      copy_ = std::move(*copy);
+      copy_->set_version(located.version);
+      const auto listed = services_.store.List(copy_, store::CopyKind::kRelayed);
+      if (listed) co_return true;
+      error_ = listed.error();
+      break;
+    }
+    if (copy.error().code != ErrorCode::kResourceExhausted ||
+        !services_.memory.fits_ever(located.layout.size_bytes)) {
+      error_ = copy.error();
+      break;
+    }
+    co_await changed_.Wait();
+  }
+  co_return false;
+}
+
+net::Task<void> Fetch::ReceiveAll() {
+  stage_ = Stage::kReceiving;
+  const Layout& layout = copy_->layout();
+  final_stripes_ = 0;
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    if (layout.stripe_block_count(s) == 0) final_stripes_ |= StripeMask{1} << s;
+  }
+  services_.directory.Send(planner::Want{entry_->object, copy_->version(), OwnMarks()});
+  entry_->Changed();  // whoever follows the growing copy may start
+  while (!interrupted()) {
+    CloseEndedRuns();
+    if (final_stripes_ == layout.all_stripes()) {
+      Complete();
+      co_return;
+    }
+    StartDueGrants();
+    ReportProgress();
+    co_await changed_.Wait(runs_.empty() ? kNever : services_.clock.Now() + kProgressEvery);
+  }
+  if (!recalled_) {
+    services_.directory.Send(planner::CancelWant{entry_->object, copy_->version()});
+  }
+}
+
+// A grant that replaces another waits until that one is closed: a receiver closes its old upstream
+// before it opens the next.
+void Fetch::StartDueGrants() {
+  for (auto grant = grants_.begin(); grant != grants_.end();) {
+    const auto replaced = std::ranges::find_if(
+        runs_, [&](const auto& run) { return (run->grant.stripes & grant->stripes) != 0; });
+    if (grant->version != copy_->version()) {
+      grant = grants_.erase(grant);
+    } else if (replaced != runs_.end()) {
+      for (const auto& lane : (*replaced)->lanes) lane->Stop();
+      ++grant;
+    } else {
+      StartRun(std::move(*grant));
+      grant = grants_.erase(grant);
+    }
+  }
+}
+
+void Fetch::StartRun(planner::Grant grant) {
+  log::Debug("object {} version {}: stripes {:x} from {}", entry_->object.ToShortString(),
+             ToString(grant.version), grant.stripes, grant.source.name);
+  auto run = std::make_shared<Run>();
+  run->grant = std::move(grant);
+  for (const StripeMask stripes : SplitIntoLanes(copy_->layout(), run->grant.stripes)) {
+    const std::size_t index = run->lanes.size();
+    run->lanes.push_back(std::make_shared<ReceiveLane>(
+        services_, data_plane_, copy_, run->grant, stripes,
+        [weak = weak_from_this(), run_weak = std::weak_ptr<Run>(run), index](const LaneEnd& end) {
+          const auto self = weak.lock();
+          const auto ended = run_weak.lock();
+          if (self && ended) self->OnLaneEnd(ended, index, end);
+        }));
+  }
+  runs_.push_back(run);
+  for (const auto& lane : run->lanes) lane->Start();
+}
+
+// One lane that fails ends the grant: its source is as good as gone for the others too.
+void Fetch::OnLaneEnd(const std::shared_ptr<Run>& run, std::size_t lane, const LaneEnd& end) {
+  ++run->ended;
+  if (end.outcome == Outcome::kDone) {
+    final_stripes_ |= SplitIntoLanes(copy_->layout(), run->grant.stripes)[lane];
+  } else {
+    if (run->end.outcome == Outcome::kDone || run->end.outcome == Outcome::kAbandoned)
+      run->end = end;
+    for (const auto& other : run->lanes) other->Stop();
+  }
+  changed_.Notify();
+}
+
+void Fetch::CloseEndedRuns() {
+  std::erase_if(runs_, [this](const std::shared_ptr<Run>& run) {
+    if (run->ended < run->lanes.size()) return false;
+    if (run->end.outcome == Outcome::kFailed) {
+      log::Debug("object {} version {}: {}", entry_->object.ToShortString(),
+                 ToString(run->grant.version), run->end.why);
+    }
+    services_.directory.Send(planner::GrantClosed{entry_->object, run->grant.version,
+                                                  run->grant.grant, run->end.outcome,
+                                                  run->end.failure, OwnMarks()});
+    return true;
+  });
+}
+
+// The flight leaves nothing under way: memory is not dropped while a lane still writes to it.
+net::Task<void> Fetch::StopRuns() {
+  for (const auto& run : runs_) {
+    for (const auto& lane : run->lanes) lane->Stop();
+  }
+  CloseEndedRuns();
+  while (!runs_.empty()) {
+    co_await changed_.Wait();
+    CloseEndedRuns();
+  }
+  for (const planner::Grant& grant : grants_) {
+    services_.directory.Send(planner::GrantClosed{entry_->object, grant.version, grant.grant,
+                                                  Outcome::kAbandoned, Failure::kNone, OwnMarks()});
+  }
+  grants_.clear();
+}
+
+void Fetch::ReportProgress() {
+  if (runs_.empty()) return;
+  const Time now = services_.clock.Now();
+  if (now - reported_at_ < kProgressEvery) return;
+  StripeMarks marks = OwnMarks();
+  std::uint64_t rate = 0;
+  Duration starved{0};
+  for (const auto& run : runs_) {
+    for (const auto& lane : run->lanes) {
+      rate += lane->bytes_per_second();
+      starved = std::max<Duration>(starved, lane->starved_for());
+    }
+  }
+  if (marks == reported_marks_ && starved == Duration{0}) return;
+  reported_at_ = now;
+  reported_marks_ = marks;
+  services_.directory.Send(
+      planner::Progress{entry_->object, copy_->version(), std::move(marks), rate, starved});
+}
+
+void Fetch::Complete() {
+  copy_->Seal();
+  services_.store.Touch(entry_->object, services_.clock.Now());
+  services_.directory.Send(planner::CopyComplete{entry_->object, copy_->version()});
+  result_ = copy_;
+}
+
+void Fetch::DropCopy(store::VoidReason reason) {
+  if (!copy_) return;
+  const bool listed = services_.store.Find(entry_->object) == copy_;
+  if (listed) services_.store.Remove(entry_->object);
+  copy_->Void(reason);
+  if (reason == store::VoidReason::kAborted) {
+    services_.directory.Send(
+        planner::CopyGone{entry_->object, copy_->version(), planner::GoneReason::kDropped});
+  }
+  copy_.reset();
+}
+
+void Fetch::Finish(std::optional<Result<store::CopyPtr>> result) {
+  result_ = std::move(result);
+  stage_ = Stage::kOver;
+  done_ = true;
+  if (entry_->fetch.get() == this) entry_->fetch.reset();
+  entry_->Changed();
+}
+
+void Fetch::OnLocated(planner::Located located) {
+  if (stage_ != Stage::kLocating) return;
+  located_ = std::move(located);
+  changed_.Notify();
+}
+
+void Fetch::OnInline(planner::InlineObject object) {
+  if (stage_ != Stage::kLocating) return;
+  inline_ = std::move(object);
+  changed_.Notify();
+}
+
+void Fetch::OnGrant(planner::Grant grant) {
+  const bool current = stage_ == Stage::kReceiving && copy_ && grant.version == copy_->version();
+  if (!current) {
+    const StripeMarks marks = copy_ ? OwnMarks() : StripeMarks();
+    services_.directory.Send(planner::GrantClosed{entry_->object, grant.version, grant.grant,
+                                                  Outcome::kAbandoned, Failure::kNone, marks});
+    return;
+  }
+  grants_.push_back(std::move(grant));
+  changed_.Notify();
+}
+
+void Fetch::OnRecall(Version below) {
+  const bool holds_older = copy_ && copy_->version() < below;
+  const bool knows_older = located_ && located_->version < below;
+  if (!holds_older && !knows_older) return;
+  recalled_ = true;
+  changed_.Notify();
+}
+
+void Fetch::OnDeleted() {
+  error_ = Error(ErrorCode::kDeleted, "object " + entry_->object.ToHex() + " was deleted");
+  deleted_ = true;
+  over_ = true;
+  changed_.Notify();
+}
+
+void Fetch::Supersede() {
+  over_ = true;
+  changed_.Notify();
+}
+
+void Fetch::Stop() {
+  error_ = Error(ErrorCode::kUnavailable, "the node is stopping");
+  over_ = true;
+  changed_.Notify();
+}
+
+std::string Fetch::Waiting() const {
+  switch (stage_) {
+    case Stage::kLocating:
+      return "it does not exist";
+    case Stage::kReserving:
+      return "no memory is free for it";
+    case Stage::kReceiving:
+      return "it has arrived up to " +
+             std::to_string(copy_ ? copy_->layout().valid_bytes(copy_->marks()) : 0) + " of " +
+             std::to_string(copy_ ? copy_->layout().size_bytes : 0) + " bytes" +
+             (runs_.empty() ? ", and no holder serves it"
+                            : " from " + runs_.front()->grant.source.name);
+    case Stage::kOver:
+      return "it has just ended";
+  }
+  return "";
+}
+
+std::optional<planner::Want> Fetch::OpenWant() const {
+  if (stage_ != Stage::kReceiving || !copy_ || !runs_.empty()) return std::nullopt;
+  return planner::Want{entry_->object, copy_->version(), OwnMarks()};
+}
+
+// A stripe whose END is still missing is told one block short, so that the shard grants it once
+// more.
+StripeMarks Fetch::OwnMarks() const {
+  StripeMarks marks = copy_->marks();
+  for (std::uint32_t s = 0; s < marks.size(); ++s) {
+    const bool only_end_missing =
+        marks[s] == copy_->layout().stripe_block_count(s) && (final_stripes_ >> s & 1) == 0;
+    if (only_end_missing) --marks[s];
+  }
+  return marks;
+}
+
+NodeId Fetch::upstream() const { return runs_.empty() ? kNoNode : runs_.front()->grant.source.id; }
+
+}  // namespace hoplite::node

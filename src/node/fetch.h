@@ -1,0 +1,125 @@
+// Fetch: one flight of one object to this node, however many wait for it.
+//
+//   locate ---> reserve memory ---> want ---> grants, lanes ---> final
+//     ^                                |
+//     '------ recalled: a newer version, new memory, from the start
+//
+// Decides: when to ask the shard, when to give up, resume or restart. Is told: the shard's actions,
+// the ends of its lanes, who is still interested. Must never: combine bytes of two versions, open a
+// new source for a stripe before the old one was closed, or call a copy final without END from
+// every lane. Main loop only.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/data_plane.h"
+#include "node/receive_lane.h"
+#include "node/services.h"
+
+namespace hoplite::node {
+
+class Fetch : public std::enable_shared_from_this<Fetch> {
+ public:
+  // The flight goes on while at least one Interest lives, or while it feeds others.
+  class Interest {
+   public:
+    explicit Interest(std::shared_ptr<Fetch> fetch) : fetch_(std::move(fetch)) {
+      ++fetch_->interest_;
+    }
+    ~Interest() {
+      if (--fetch_->interest_ == 0) fetch_->changed_.Notify();
+    }
+    Interest(const Interest&) = delete;
+    Interest& operator=(const Interest&) = delete;
+
+   private:
+    std::shared_ptr<Fetch> fetch_;
+  };
+
+  Fetch(Services& services, DataPlane& data_plane, EntryPtr entry);
+  void Start();  // once; later calls join what is under way
+
+  // What the shard says.
+  void OnLocated(planner::Located located);
+  void OnInline(planner::InlineObject object);
+  void OnGrant(planner::Grant grant);
+  void OnRecall(Version below);
+  void OnDeleted();
+  // A local Put was accepted: this flight has nothing left to do.
+  void Supersede();
+  void Stop();
+  // Streams that this copy feeds came or went.
+  void OutgoingChanged() { changed_.Notify(); }
+
+  // The copy as soon as memory for it is reserved; null before.
+  const store::CopyPtr& copy() const { return copy_; }
+  bool done() const { return done_; }
+  // After done: null if the flight ended without a copy (then look at the world again), else the
+  // error or the copy that every waiter may return.
+  const std::optional<Result<store::CopyPtr>>& result() const { return result_; }
+  // What it is doing now, for the message of a deadline.
+  std::string Waiting() const;
+  // Open requests and upstream, for the inventory.
+  bool locating() const { return stage_ == Stage::kLocating; }
+  std::optional<planner::Want> OpenWant() const;
+  NodeId upstream() const;
+  // The copy's marks as the shard is told them.
+  StripeMarks OwnMarks() const;
+
+ private:
+  enum class Stage { kLocating, kReserving, kReceiving, kOver };
+
+  // One grant: its lanes, and how they ended.
+  struct Run {
+    planner::Grant grant;
+    std::vector<std::shared_ptr<ReceiveLane>> lanes;
+    std::size_t ended = 0;
+    LaneEnd end;
+  };
+
+  net::Task<void> Fly();
+  net::Task<bool> LocateObject();
+  net::Task<bool> ReserveMemory();
+  net::Task<void> ReceiveAll();
+  net::Task<void> StopRuns();
+  void StartDueGrants();
+  void StartRun(planner::Grant grant);
+  void OnLaneEnd(const std::shared_ptr<Run>& run, std::size_t lane, const LaneEnd& end);
+  void CloseEndedRuns();
+  void ReportProgress();
+  void Complete();
+  void DropCopy(store::VoidReason reason);
+  void Finish(std::optional<Result<store::CopyPtr>> result);
+  bool wanted() const { return interest_ > 0 || entry_->outgoing > 0; }
+  bool interrupted() const { return over_ || recalled_ || !wanted(); }
+
+  Services& services_;
+  DataPlane& data_plane_;
+  const EntryPtr entry_;
+  net::Signal changed_;
+
+  Stage stage_ = Stage::kLocating;
+  bool started_ = false;
+  int interest_ = 0;
+  bool over_ = false;  // deleted, superseded or stopped: no more of it
+  bool deleted_ = false;
+  bool recalled_ = false;  // a newer version exists: once more from the start
+  bool done_ = false;
+  std::optional<Error> error_;
+  std::optional<Result<store::CopyPtr>> result_;
+
+  std::optional<planner::Located> located_;
+  std::optional<planner::InlineObject> inline_;
+  store::CopyPtr copy_;
+  std::deque<planner::Grant> grants_;  // told, not yet started
+  std::vector<std::shared_ptr<Run>> runs_;
+  StripeMask final_stripes_ = 0;  // END(final) seen
+  StripeMarks reported_marks_;
+  Time reported_at_{};
+};
+
+}  // namespace hoplite::node

@@ -1,0 +1,43 @@
+// Node: wires the parts of one member of the cluster, starts and stops them in order; nothing else.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <hoplite/config.h>
+#include <hoplite/result.h>
+
+#include "node/services.h"
+#include "node/world.h"
+#include "store/segment.h"
+
+namespace hoplite::node {
+
+class Node {
+ public:
+  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config);
+  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config, World world);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const std::string& name() const;
+  const std::string& address() const;
+  const std::string& socket() const;
+  const Counters& counters() const;
+  store::StoreUsage usage() const;  // from outside the node's threads only
+  // One end of a socketpair; a session of the local protocol answers at the other.
+  Result<int> AttachLocal();
+  // This process's mapping of the objects' memory; valid as long as any client's buffer needs it.
+  std::shared_ptr<store::SharedSegment> segment();
+  // Refuses new calls, ends conversations and flights, leaves the directory, stops threads.
+  // Idempotent.
+  void Stop();
+
+ private:
+  struct Parts;
+  explicit Node(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace hoplite::node

@@ -1,0 +1,26 @@
+#include "node/object_table.h"
+
+namespace hoplite::node {
+
+EntryPtr ObjectTable::At(const ObjectId& object) {
+  EntryPtr& entry = entries_[object];
+  if (!entry) entry = std::make_shared<ObjectEntry>(object);
+  return entry;
+}
+
+EntryPtr ObjectTable::Find(const ObjectId& object) {
+  const auto found = entries_.find(object);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
+void ObjectTable::Sweep(Time now) {
+  std::erase_if(entries_, [now](const auto& item) {
+    ObjectEntry& entry = *item.second;
+    std::erase_if(entry.subscribers, [](const auto& weak) { return weak.expired(); });
+    return !entry.publication && !entry.fetch && entry.waiters.empty() &&
+           entry.subscribers.empty() && !entry.deleted(now) && !entry.delete_open &&
+           entry.outgoing == 0;
+  });
+}
+
+}  // namespace hoplite::node

@@ -1,0 +1,83 @@
+// ObjectTable: what this node is doing about each object: a Put under way, a fetch under way, who
+// waits here, whether it was deleted. Which bytes are where is the store's business. Main loop
+// only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+
+#include "base/time.h"
+#include "node/operations.h"
+#include "planner/action.h"
+
+namespace hoplite::node {
+
+class Fetch;
+class Publication;
+
+struct Subscriber {
+  std::function<void(const planner::Location&)> on_location;
+};
+
+struct ObjectEntry {
+  explicit ObjectEntry(ObjectId id) : object(id) {}
+
+  const ObjectId object;
+  std::shared_ptr<Publication> publication;  // an open Put of a local client
+  std::shared_ptr<Fetch> fetch;              // one flight, however many wait for it
+  std::set<Call*> waiters;
+  std::vector<std::weak_ptr<Subscriber>> subscribers;
+  Time deleted_until = Time::min();
+  bool delete_open = false;  // a Delete of ours that the shard has not confirmed
+  int outgoing = 0;          // streams that serve this node's copy now
+  std::string lost_holder;   // the last holder that was lost, for errors
+
+  bool deleted(Time now) const { return now < deleted_until; }
+  // Somebody's look at the world may have changed: all waiters look again.
+  void Changed() {
+    for (Call* call : waiters) call->changed.Notify();
+  }
+};
+using EntryPtr = std::shared_ptr<ObjectEntry>;
+
+class ObjectTable {
+ public:
+  EntryPtr At(const ObjectId& object);    // made if it isn't there
+  EntryPtr Find(const ObjectId& object);  // null if it isn't there
+  // Forgets entries that say nothing any more.
+  void Sweep(Time now);
+  const std::map<ObjectId, EntryPtr>& entries() const { return entries_; }
+
+ private:
+  std::map<ObjectId, EntryPtr> entries_;
+};
+
+// While it lives, the call is woken by every change of the entry.
+class WaitingCall {
+ public:
+  WaitingCall(EntryPtr entry, CallPtr call) : entry_(std::move(entry)), call_(std::move(call)) {
+    entry_->waiters.insert(call_.get());
+  }
+  ~WaitingCall() { entry_->waiters.erase(call_.get()); }
+  WaitingCall(const WaitingCall&) = delete;
+  WaitingCall& operator=(const WaitingCall&) = delete;
+
+  // False when the call was cancelled or its deadline passed.
+  net::Task<bool> Wait() {
+    if (call_->cancelled) co_return false;
+    const bool woken = co_await call_->changed.Wait(call_->deadline);
+    co_return woken && !call_->cancelled;
+  }
+
+ private:
+  EntryPtr entry_;
+  CallPtr call_;
+};
+
+}  // namespace hoplite::node

@@ -1,0 +1,195 @@
+#include "node/publication.h"
+
+#include <string>
+
+#include <asio/post.hpp>
+
+#include "base/log.h"
+#include "node/fetch.h"
+
+namespace hoplite::node {
+namespace {
+
+// Checksums of the blocks of [first block, written) and the marks that release them.
+std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64_t written_bytes) {
+  const Layout& layout = copy.layout();
+  const std::uint64_t whole = written_bytes == layout.size_bytes
+                                  ? layout.block_count()
+                                  : written_bytes / layout.block_bytes;
+  for (std::uint64_t block = first; block < whole; ++block) {
+    const ByteRange range = layout.block_range(block);
+    copy.SetChecksum(block, store::BlockChecksum(copy.bytes().subspan(range.begin, range.size())));
+    copy.Advance(layout.stripe_of(block), layout.index_in_stripe(block) + 1);
+  }
+  return whole;
+}
+
+}  // namespace
+
+Publication::Publication(Services& services, EntryPtr entry, store::CopyPtr copy)
+    : services_(services), entry_(std::move(entry)), copy_(std::move(copy)) {}
+
+Publication::~Publication() = default;
+
+void Publication::AnnounceEarly() {
+  if (!small()) Announce();
+}
+
+void Publication::Announce() {
+  announced_ = true;
+  services_.directory.Send(MakeCreate());
+}
+
+planner::Create Publication::MakeCreate() const {
+  planner::Create create{copy_->object(), copy_->layout(), copy_->metadata(), nullptr};
+  if (small()) {
+    const auto bytes = copy_->bytes();
+    create.inline_bytes = std::make_shared<const std::string>(
+        reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return create;
+}
+
+std::optional<planner::Create> Publication::OpenCreate() const {
+  if (!announced_ || accepted() || failure_) return std::nullopt;
+  return MakeCreate();
+}
+
+Result<void> Publication::Advance(std::uint64_t prefix_bytes) {
+  if (failure_) return std::unexpected(*failure_);
+  const std::uint64_t size = copy_->layout().size_bytes;
+  const std::uint64_t before = written_.load(std::memory_order_relaxed);
+  if (seal_asked_ || prefix_bytes > size || prefix_bytes < before) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 seal_asked_ ? "the draft is sealed already"
+                                             : "advance to " + std::to_string(prefix_bytes) +
+                                                   " of " + std::to_string(size) + " bytes after " +
+                                                   std::to_string(before) + " were announced"));
+  }
+  written_.store(prefix_bytes, std::memory_order_release);
+  if (!small()) PumpChecksums();
+  return {};
+}
+
+// One pump at a time per Put, so blocks are hashed once and marks grow in order.
+void Publication::PumpChecksums() {
+  if (pumping_) return;
+  pumping_ = true;
+  services_.runtime.RunOnPool([self = shared_from_this()] {
+    self->pumped_blocks_ = ChecksumBlocks(*self->copy_, self->pumped_blocks_,
+                                          self->written_.load(std::memory_order_acquire));
+    asio::post(self->services_.runtime.main(), [self] { self->OnPumped(); });
+  });
+}
+
+void Publication::OnPumped() {
+  pumping_ = false;
+  const Layout& layout = copy_->layout();
+  const std::uint64_t written = written_.load(std::memory_order_relaxed);
+  const bool all = written == layout.size_bytes;
+  const std::uint64_t due = all ? layout.block_count() : written / layout.block_bytes;
+  if (pumped_blocks_ < due) {
+    PumpChecksums();
+  } else {
+    MaybeFinish();
+  }
+}
+
+net::Task<Result<void>> Publication::Seal(CallPtr call) {
+  const auto self = shared_from_this();
+  if (failure_) co_return std::unexpected(*failure_);
+  if (seal_asked_) {
+    co_return std::unexpected(Error(ErrorCode::kInvalidArgument, "the draft is sealed already"));
+  }
+  const std::uint64_t size = copy_->layout().size_bytes;
+  const std::uint64_t written = written_.load(std::memory_order_relaxed);
+  if (written != size) {
+    co_return std::unexpected(Error(
+        ErrorCode::kInvalidArgument,
+        "sealed after " + std::to_string(written) + " of " + std::to_string(size) + " bytes"));
+  }
+  seal_asked_ = true;
+  if (small()) {
+    pumped_blocks_ = ChecksumBlocks(*copy_, 0, size);
+    Announce();
+  } else {
+    MaybeFinish();
+  }
+  WaitingCall waiting(entry_, call);
+  while (!accepted() && !failure_) {
+    if (co_await waiting.Wait()) continue;
+    Error error = call->cancelled ? Error(ErrorCode::kCancelled, "the put was cancelled")
+                                  : Error(ErrorCode::kTimeout,
+                                          "the directory did not accept object " +
+                                              copy_->object().ToHex() + " within the deadline");
+    Abort();
+    co_return std::unexpected(std::move(error));
+  }
+  if (failure_) co_return std::unexpected(*failure_);
+  co_return Result<void>{};
+}
+
+void Publication::Accept(Version version) {
+  if (failure_) {  // aborted while the question was under way
+    services_.directory.Send(
+        planner::CopyGone{copy_->object(), version, planner::GoneReason::kAborted});
+    Leave();
+    return;
+  }
+  if (accepted()) return;
+  copy_->set_version(version);
+  if (entry_->fetch) entry_->fetch->Supersede();
+  if (const store::CopyPtr older = services_.store.Find(copy_->object())) {
+    older->Void(store::VoidReason::kRecalled);
+    services_.store.Remove(copy_->object());
+  }
+  const auto listed = services_.store.List(copy_, store::CopyKind::kPrimary);
+  if (!listed) log::ErrorLine("{}: {}", copy_->object().ToShortString(), listed.error().message);
+  MaybeFinish();
+  entry_->Changed();
+}
+
+void Publication::Refuse(Error error) {
+  if (failure_) Leave();
+  Revoke(std::move(error), store::VoidReason::kAborted);
+}
+
+void Publication::Revoke(Error error, store::VoidReason reason) {
+  if (finished_ || failure_) return;
+  failure_ = std::move(error);
+  const bool listed = services_.store.Find(copy_->object()) == copy_;
+  if (listed) services_.store.Remove(copy_->object());
+  copy_->Void(reason);
+  Leave();
+}
+
+void Publication::Abort() {
+  if (finished_ || failure_) return;
+  if (accepted() && seal_asked_) return;  // accepted and fully written: it only waits for checksums
+  const Version version = copy_->version();
+  const bool unanswered = announced_ && !accepted();
+  const auto keep_for_the_answer = unanswered ? shared_from_this() : nullptr;
+  if (accepted()) {
+    services_.directory.Send(
+        planner::CopyGone{copy_->object(), version, planner::GoneReason::kAborted});
+  }
+  Revoke(Error(ErrorCode::kCancelled, "the put was aborted"), store::VoidReason::kAborted);
+  if (unanswered) entry_->publication = keep_for_the_answer;
+}
+
+void Publication::MaybeFinish() {
+  if (finished_ || failure_ || !seal_asked_ || !accepted()) return;
+  if (!copy_->layout().complete(copy_->marks())) return;
+  finished_ = true;
+  copy_->Seal();
+  services_.store.Touch(copy_->object(), services_.clock.Now());
+  services_.directory.Send(planner::CopyComplete{copy_->object(), copy_->version()});
+  Leave();
+}
+
+void Publication::Leave() {
+  if (entry_->publication.get() == this) entry_->publication.reset();
+  entry_->Changed();
+}
+
+}  // namespace hoplite::node

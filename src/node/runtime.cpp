@@ -1,0 +1,101 @@
+#include "node/runtime.h"
+
+#include <algorithm>
+#include <exception>
+#include <future>
+
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <pthread.h>
+
+#include "base/log.h"
+
+namespace hoplite::node {
+namespace {
+
+std::string Describe(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "unknown exception";
+  }
+}
+
+}  // namespace
+
+Runtime::Runtime(std::size_t data_threads) {
+  for (std::size_t i = 0; i < std::max<std::size_t>(data_threads, 1); ++i) {
+    data_.push_back(std::make_unique<asio::io_context>(1));
+  }
+}
+
+Runtime::~Runtime() {
+  JoinPool();
+  StopLoops();
+}
+
+std::vector<asio::io_context*> Runtime::data_loops() {
+  std::vector<asio::io_context*> loops;
+  for (const auto& loop : data_) loops.push_back(loop.get());
+  return loops;
+}
+
+void Runtime::Start(const std::string& thread_name) {
+  const auto run = [this](asio::io_context& loop, const std::string& name) {
+    guards_.push_back(asio::make_work_guard(loop));
+    threads_.emplace_back([&loop, name] {
+      pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+      loop.run();
+    });
+  };
+  run(main_, thread_name + "/main");
+  for (const auto& loop : data_) run(*loop, thread_name + "/data");
+}
+
+void Runtime::Spawn(asio::io_context& loop, const char* what, net::Task<void> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++tasks_;
+  }
+  asio::co_spawn(loop.get_executor(), std::move(task), [this, what](std::exception_ptr exception) {
+    if (exception) log::ErrorLine("{} ended with an exception: {}", what, Describe(exception));
+    TaskEnded();
+  });
+}
+
+void Runtime::TaskEnded() {
+  const std::lock_guard lock(mutex_);
+  --tasks_;
+  ended_.notify_all();
+}
+
+void Runtime::RunOnPool(std::function<void()> work) { asio::post(pool_, std::move(work)); }
+
+void Runtime::OnMain(const std::function<void()>& work) {
+  if (threads_.empty()) return work();
+  std::promise<void> done;
+  asio::post(main_, [&] {
+    work();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+bool Runtime::WaitForTasks(Duration bound) {
+  std::unique_lock lock(mutex_);
+  return ended_.wait_for(lock, bound, [this] { return tasks_ == 0; });
+}
+
+void Runtime::JoinPool() { pool_.join(); }
+
+void Runtime::StopLoops() {
+  guards_.clear();
+  main_.stop();
+  for (const auto& loop : data_) loop->stop();
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+}  // namespace hoplite::node

@@ -1,0 +1,189 @@
+#include "node/send_lane.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace hoplite::node {
+namespace {
+
+wire::EndReason EndReasonOf(const store::Copy& copy) {
+  if (copy.state() == store::CopyState::kFinal) return wire::EndReason::kFinal;
+  switch (copy.void_reason()) {
+    case store::VoidReason::kRecalled:
+      return wire::EndReason::kRecalled;
+    case store::VoidReason::kDeleted:
+      return wire::EndReason::kDeleted;
+    case store::VoidReason::kAborted:
+    case store::VoidReason::kLost:
+    case store::VoidReason::kNone:
+      return wire::EndReason::kMoved;
+  }
+  return wire::EndReason::kInternal;
+}
+
+}  // namespace
+
+SendLane::SendLane(Services& services, net::ConnectionPtr connection, store::CopyPtr copy,
+                   wire::Fetch fetch)
+    : services_(services),
+      connection_(std::move(connection)),
+      copy_(std::move(copy)),
+      fetch_(std::move(fetch)),
+      changed_(connection_->stream->loop()),
+      guard_(connection_->stream->loop()),
+      helper_ended_(connection_->stream->loop()),
+      credit_bytes_(fetch_.credit_bytes) {
+  copy_->AddListener(this);
+}
+
+SendLane::~SendLane() { copy_->RemoveListener(this); }
+
+net::Task<bool> SendLane::Run() {
+  const auto self = shared_from_this();
+  helpers_ = 2;
+  services_.runtime.Spawn(connection_->stream->loop(), "reader of a send lane", Read());
+  services_.runtime.Spawn(connection_->stream->loop(), "guard of a send lane", Guard());
+  const bool sent = co_await SendAll();
+  // The pin is held until the receiver says DONE or hangs up: the kernel may still be reading these
+  // pages.
+  while (sent && !done_ && !broken_) co_await changed_.Wait();
+  over_ = true;
+  guard_.Notify();
+  if (!done_) connection_->stream->Abort();
+  while (helpers_ > 0) co_await helper_ended_.Wait();
+  co_return done_;
+}
+
+net::Task<bool> SendLane::SendAll() {
+  while (!broken_) {
+    if (copy_->state() == store::CopyState::kVoid) co_return co_await SendEnd();
+    if (const auto piece = NextPiece()) {
+      if (!co_await SendPiece(*piece)) co_return false;
+    } else if (AllSent() && copy_->state() == store::CopyState::kFinal) {
+      co_return co_await SendEnd();
+    } else if (!co_await WaitOrKeepAlive()) {
+      co_return false;
+    }
+  }
+  co_return false;
+}
+
+// The lowest unsent block that is valid here, and as many behind it as are contiguous and within
+// credit.
+std::optional<SendLane::Piece> SendLane::NextPiece() const {
+  const Layout& layout = copy_->layout();
+  const std::uint64_t credit_blocks = (credit_bytes_ - sent_bytes_) / layout.block_bytes;
+  const bool last_may_be_short =
+      credit_bytes_ - sent_bytes_ >= layout.size_bytes % layout.block_bytes;
+  std::optional<Piece> best;
+  std::uint64_t best_block = 0;
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    if ((fetch_.stripes >> s & 1) == 0) continue;
+    const std::uint32_t next = fetch_.next[s];
+    const std::uint32_t available = copy_->mark(s) - std::min(next, copy_->mark(s));
+    if (available == 0) continue;
+    const std::uint64_t block = layout.block_at(s, next);
+    const bool short_one = block + 1 == layout.block_count() && last_may_be_short;
+    const std::uint64_t blocks = std::min<std::uint64_t>(
+        {available, std::max<std::uint64_t>(credit_blocks, short_one ? 1 : 0),
+         wire::kMaxPayloadBlocks});
+    if (blocks == 0 || (best && best_block < block)) continue;
+    best = Piece{s, next, static_cast<std::uint32_t>(blocks)};
+    best_block = block;
+  }
+  return best;
+}
+
+bool SendLane::AllSent() const {
+  const Layout& layout = copy_->layout();
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    if ((fetch_.stripes >> s & 1) != 0 && fetch_.next[s] < layout.stripe_block_count(s))
+      return false;
+  }
+  return true;
+}
+
+net::Task<bool> SendLane::SendPiece(Piece piece) {
+  const Layout& layout = copy_->layout();
+  const ByteRange range = layout.piece(piece.stripe, piece.first, piece.blocks);
+  wire::Data data;
+  data.stripe = piece.stripe;
+  data.first_block = piece.first;
+  data.payload_bytes = static_cast<std::uint32_t>(range.size());
+  data.block_count =
+      static_cast<std::uint32_t>((range.size() + layout.block_bytes - 1) / layout.block_bytes);
+  const std::uint64_t first = layout.block_at(piece.stripe, piece.first);
+  for (std::uint32_t i = 0; i < data.block_count; ++i)
+    data.checksums[i] = copy_->checksum(first + i);
+  fetch_.next[piece.stripe] += data.block_count;
+  sent_bytes_ += range.size();
+  starved_since_ = kNever;
+  net::Payload payload;
+  payload.bytes = copy_->bytes().subspan(range.begin, range.size());
+  payload.descriptor = services_.store.segment().descriptor();
+  payload.descriptor_offset = copy_->segment_offset() + range.begin;
+  const std::vector<std::byte> head = wire::Encode(wire::Frame(data));
+  const auto sent = co_await connection_->stream->Send(head, payload);
+  if (sent) services_.counters.bytes_sent += range.size();
+  co_return sent.has_value();
+}
+
+net::Task<bool> SendLane::SendEnd() {
+  wire::Frame end{wire::End{EndReasonOf(*copy_)}};
+  const auto sent = co_await connection_->Send(std::move(end));
+  co_return sent.has_value();
+}
+
+// Nothing to send: bytes, credit or the end will wake us. False when the receiver is gone.
+net::Task<bool> SendLane::WaitOrKeepAlive() {
+  const Time now = services_.clock.Now();
+  if (starved_since_ == kNever) starved_since_ = now;
+  if (co_await changed_.Wait(now + services_.settings.keepalive)) co_return !broken_;
+  if (broken_) co_return false;
+  const auto starved =
+      std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.Now() - starved_since_);
+  const bool receiver_is_slow = credit_bytes_ - sent_bytes_ < copy_->layout().block_bytes;
+  wire::Frame alive{
+      wire::KeepAlive{receiver_is_slow ? 0 : static_cast<std::uint32_t>(starved.count())}};
+  const auto sent = co_await connection_->Send(std::move(alive));
+  co_return sent.has_value();
+}
+
+net::Task<void> SendLane::Read() {
+  const auto self = shared_from_this();
+  while (!done_ && !broken_) {
+    auto frame = co_await connection_->reader.Next();
+    if (!frame) {
+      broken_ = true;
+    } else if (const auto* credit = std::get_if<wire::Credit>(&*frame)) {
+      credit_bytes_ = std::max(credit_bytes_, credit->limit_bytes);
+    } else if (std::holds_alternative<wire::Done>(*frame)) {
+      done_ = true;
+    } else if (!std::holds_alternative<wire::KeepAlive>(*frame)) {
+      broken_ = true;
+    }
+    changed_.Notify();
+  }
+  if (broken_) connection_->stream->Abort();
+  --helpers_;
+  helper_ended_.Notify();
+}
+
+net::Task<void> SendLane::Guard() {
+  const auto self = shared_from_this();
+  while (!over_) {
+    co_await guard_.Wait(services_.clock.Now() + services_.settings.keepalive);
+    const Duration silence = services_.clock.Now() - connection_->stream->last_received();
+    if (!over_ && silence > services_.settings.stall) {
+      broken_ = true;
+      connection_->stream->Abort();
+      changed_.Notify();
+      break;
+    }
+  }
+  --helpers_;
+  helper_ended_.Notify();
+}
+
+}  // namespace hoplite::node

@@ -1,0 +1,63 @@
+// SendLane: serves one FETCH over one connection, from a copy that may still be growing.
+//
+// The writer sends what lies between the receiver's watermark and ours, lowest block first over all
+// asked stripes, within the receiver's credit; with nothing to send it waits, and says KEEPALIVE
+// with how long it has been starved. The reader takes the receiver's credit and its DONE. The guard
+// closes the connection of a receiver that has been silent for too long, also in the middle of a
+// send. On a data loop.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "net/connection.h"
+#include "net/signal.h"
+#include "node/services.h"
+#include "store/copy.h"
+#include "wire/frame.h"
+
+namespace hoplite::node {
+
+class SendLane : public std::enable_shared_from_this<SendLane>, private store::CopyListener {
+ public:
+  SendLane(Services& services, net::ConnectionPtr connection, store::CopyPtr copy,
+           wire::Fetch fetch);
+  ~SendLane() override;
+
+  // True when the conversation is complete and the connection may carry another fetch.
+  net::Task<bool> Run();
+
+ private:
+  struct Piece {
+    std::uint32_t stripe = 0;
+    std::uint32_t first = 0;
+    std::uint32_t blocks = 0;
+  };
+
+  void OnCopyChanged() noexcept override { changed_.Notify(); }
+  std::optional<Piece> NextPiece() const;
+  bool AllSent() const;
+  net::Task<bool> SendAll();
+  net::Task<bool> SendPiece(Piece piece);
+  net::Task<bool> SendEnd();
+  net::Task<bool> WaitOrKeepAlive();
+  net::Task<void> Read();
+  net::Task<void> Guard();
+
+  Services& services_;
+  const net::ConnectionPtr connection_;
+  const store::CopyPtr copy_;
+  wire::Fetch fetch_;  // next moves on as blocks are sent
+  net::Signal changed_;
+  net::Signal guard_;
+  net::Signal helper_ended_;
+  int helpers_ = 0;
+  std::uint64_t credit_bytes_;
+  std::uint64_t sent_bytes_ = 0;
+  Time starved_since_ = kNever;  // since when there has been nothing to send
+  bool done_ = false;            // the receiver has everything
+  bool broken_ = false;
+  bool over_ = false;
+};
+
+}  // namespace hoplite::node

@@ -1,0 +1,108 @@
+#include "node/serve.h"
+
+#include <asio/post.hpp>
+
+#include "base/log.h"
+#include "net/handshake.h"
+#include "node/fetch.h"
+#include "node/send_lane.h"
+
+namespace hoplite::node {
+namespace {
+
+struct Lookup {
+  store::CopyPtr copy;
+  wire::EndReason refusal = wire::EndReason::kUnknown;
+};
+
+// The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
+// believes. Strictly ahead in every asked stripe, or the end of it: complete, or the producer.
+Lookup LookUp(Services& services, const wire::Fetch& fetch) {
+  Lookup result;
+  const EntryPtr entry = services.table.Find(fetch.object);
+  if (entry && entry->deleted(services.clock.Now())) {
+    result.refusal = wire::EndReason::kDeleted;
+    return result;
+  }
+  const store::CopyPtr copy = services.store.Find(fetch.object);
+  if (!copy || copy->version() != fetch.version || fetch.slot != 0) return result;
+  const Layout& layout = copy->layout();
+  if (!layout.valid(fetch.next) || (fetch.stripes & ~layout.all_stripes()) != 0) return result;
+  const bool source_of_all = copy->state() == store::CopyState::kFinal ||
+                             services.store.KindOf(fetch.object) == store::CopyKind::kPrimary;
+  for (std::uint32_t s = 0; s < layout.stripe_count && !source_of_all; ++s) {
+    if ((fetch.stripes >> s & 1) == 0) continue;
+    const bool ahead = copy->mark(s) > fetch.next[s];
+    const bool equal = copy->mark(s) == fetch.next[s];
+    if (!ahead && !(equal && fetch.equality_ok)) {
+      result.refusal = wire::EndReason::kNotAhead;
+      return result;
+    }
+  }
+  result.copy = copy;
+  return result;
+}
+
+// Looks the copy up on the main loop; while the answer lives, the entry counts one outgoing stream.
+struct Pending {
+  explicit Pending(asio::io_context& loop) : ready(loop) {}
+  Lookup lookup;
+  net::Signal ready;
+};
+
+void CountOutgoing(Services& services, const ObjectId& object, int change) {
+  const EntryPtr entry = services.table.At(object);
+  entry->outgoing += change;
+  if (entry->fetch) entry->fetch->OutgoingChanged();
+}
+
+}  // namespace
+
+void Server::Accept(DataLoop& data_loop, net::StreamPtr stream) {
+  services_.runtime.Spawn(data_loop.loop, "conversation with a peer",
+                          Converse(data_loop, std::move(stream)));
+}
+
+net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
+  const OpenStream open(data_loop, stream);
+  auto greeted = co_await net::Answer(stream, data_plane_.identity());
+  if (!greeted) {
+    log::Debug("{}: {}", stream->peer_address(), greeted.error().message);
+    co_return;
+  }
+  const net::ConnectionPtr connection = *greeted;
+  for (;;) {
+    auto frame = co_await connection->reader.Next();
+    if (!frame) break;
+    auto* fetch = std::get_if<wire::Fetch>(&*frame);
+    if (!fetch) break;
+    wire::Fetch wanted = std::move(*fetch);
+    if (!co_await ServeOne(data_loop, connection, std::move(wanted))) break;
+  }
+  connection->stream->Close();
+}
+
+net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connection,
+                                 wire::Fetch fetch) {
+  const auto pending = std::make_shared<Pending>(data_loop.loop);
+  const ObjectId object = fetch.object;
+  asio::post(services_.runtime.main(), [this, pending, fetch] {
+    pending->lookup = LookUp(services_, fetch);
+    if (pending->lookup.copy) CountOutgoing(services_, fetch.object, +1);
+    pending->ready.Notify();
+  });
+  co_await pending->ready.Wait();
+  if (!pending->lookup.copy) {
+    wire::Frame refusal{wire::End{pending->lookup.refusal}};
+    const auto sent = co_await connection->Send(std::move(refusal));
+    co_return false;
+  }
+  auto lane = std::make_shared<SendLane>(services_, connection, std::move(pending->lookup.copy),
+                                         std::move(fetch));
+  const bool complete = co_await lane->Run();
+  lane.reset();
+  asio::post(services_.runtime.main(), [this, object] { CountOutgoing(services_, object, -1); });
+  co_return complete;
+}
+
+}  // namespace hoplite::node

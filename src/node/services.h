@@ -1,0 +1,47 @@
+// What the parts of one node share. Built by Node, outlives every task of the runtime.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "directory/directory_client.h"
+#include "node/memory.h"
+#include "node/object_table.h"
+#include "node/runtime.h"
+#include "store/object_store.h"
+
+namespace hoplite::node {
+
+struct Settings {
+  NodeId self = kNoNode;
+  std::string name;
+  std::uint64_t cluster_id = 0;
+  Duration keepalive = std::chrono::milliseconds(200);
+  Duration stall = std::chrono::milliseconds(700);
+  // Objects up to this size are sent to the directory whole, inside their Create.
+  std::uint64_t inline_limit_bytes = 64 * 1024;
+};
+
+// What happened since the start; for tests and status. Any thread.
+struct Counters {
+  std::atomic<std::uint64_t> bytes_received{0};
+  std::atomic<std::uint64_t> bytes_sent{0};
+  std::atomic<std::uint64_t> fetches_started{0};  // FETCHes sent
+  std::atomic<std::uint64_t> fetches_resumed{0};  // of them, from a mark above zero
+  std::atomic<std::uint64_t> corrupt_blocks{0};
+};
+
+struct Services {
+  const Settings& settings;
+  const Clock& clock;
+  Runtime& runtime;
+  store::ObjectStore& store;
+  directory::DirectoryClient& directory;
+  Memory& memory;
+  ObjectTable& table;
+  Counters& counters;
+};
+
+}  // namespace hoplite::node

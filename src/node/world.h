@@ -1,0 +1,29 @@
+// World: what a node reaches the outside with. Tests replace what they like.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <asio/io_context.hpp>
+
+#include <hoplite/config.h>
+#include <hoplite/result.h>
+
+#include "directory/directory_client.h"
+#include "net/stream.h"
+#include "store/segment.h"
+
+namespace hoplite::node {
+
+struct World {
+  std::function<std::unique_ptr<directory::DirectoryClient>(asio::io_context&)> directory;
+  std::function<std::unique_ptr<net::Transport>(std::vector<asio::io_context*>)> transport;
+  std::function<Result<std::unique_ptr<store::SharedSegment>>(std::uint64_t)> segment;
+};
+
+// Fills what is empty: gRPC, TCP, a memfd.
+World WithDefaults(const NodeConfig& config, World world);
+
+}  // namespace hoplite::node

@@ -1,0 +1,79 @@
+// A cluster in one process for tests: the in-process directory and real nodes over TCP on the
+// loopback.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+
+#include <hoplite/client.h>
+
+#include "base/units.h"
+#include "client/client_access.h"
+#include "directory/in_process_directory.h"
+#include "node/node.h"
+#include "store/segment.h"
+
+namespace hoplite::testing {
+
+// A loop with its own thread.
+class LoopThread {
+ public:
+  LoopThread() : guard_(asio::make_work_guard(loop_)), thread_([this] { loop_.run(); }) {}
+  ~LoopThread() { Join(); }
+  asio::io_context& loop() { return loop_; }
+  void Join() {
+    guard_.reset();
+    loop_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  asio::io_context loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> guard_;
+  std::thread thread_;
+};
+
+struct ClusterOptions {
+  std::size_t nodes = 2;
+  std::uint64_t memory_bytes = 64_MiB;
+  std::uint64_t rate_bytes_per_second = 0;
+  directory::InProcessDirectory::Options directory = directory::InProcessDirectory::Patient();
+};
+
+class Cluster {
+ public:
+  explicit Cluster(ClusterOptions options);
+  ~Cluster();
+
+  std::size_t size() const { return nodes_.size(); }
+  node::Node& node(std::size_t i) { return *nodes_[i]; }
+  directory::InProcessDirectory& directory() { return *directory_; }
+  // A new client of node i.
+  Client client(std::size_t i);
+  // Stops node i as a process that exits would: its streams end.
+  void Stop(std::size_t i) { nodes_[i]->Stop(); }
+  // One more node, perhaps with other options; gives its index.
+  std::size_t Add(const ClusterOptions& options);
+
+ private:
+  ClusterOptions options_;
+  LoopThread directory_thread_;
+  std::unique_ptr<directory::InProcessDirectory> directory_;
+  std::vector<std::unique_ptr<node::Node>> nodes_;
+};
+
+// Bytes that tell where they came from: different for each seed and position.
+std::string Pattern(std::uint64_t size, std::uint64_t seed);
+std::string Text(const Buffer& buffer);
+
+// Polls until `condition` holds, at most `bound`; false if it never did.
+bool Eventually(const std::function<bool()>& condition,
+                std::chrono::milliseconds bound = std::chrono::seconds(10));
+
+}  // namespace hoplite::testing
