@@ -71,9 +71,10 @@ void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32
   grants_.emplace(grant, what);
   if (copies_.contains(what.source)) {
     Edit(what.source, [&](Copy& source) {
+      // Who serves already keeps the limit under which it took that on.
+      source.limit = source.serving.empty() ? limit : std::max(limit, source.limit);
       source.serving.insert(grant);
       source.used += static_cast<std::uint32_t>(std::popcount(what.stripes));
-      source.limit = limit;
     });
   } else {
     unrooted_.insert({what.source, grant});
@@ -155,11 +156,6 @@ bool CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) const {
   return false;
 }
 
-bool CopyTable::KnowsUpstreamsBut(NodeId receiver) const {
-  const std::size_t own = copies_.at(receiver).superseded ? 1 : 0;
-  return unrooted_.empty() && superseded_count_ == own;
-}
-
 StripeMask CopyTable::Missing(const StripeMarks& marks, StripeMask among) const {
   StripeMask missing = 0;
   for (const std::uint32_t stripe : StripesOf(among)) {
@@ -188,7 +184,6 @@ void CopyTable::Index(NodeId node, const Copy& copy) {
   if (feeding && copy.starved) starved_.insert(node);
   if (copy.final()) ++final_count_;
   if (copy.final() && copy.live) ++live_final_count_;
-  if (copy.superseded) ++superseded_count_;
 }
 
 void CopyTable::Unindex(NodeId node, const Copy& copy) {
@@ -198,7 +193,6 @@ void CopyTable::Unindex(NodeId node, const Copy& copy) {
   starved_.erase(node);
   if (copy.final()) --final_count_;
   if (copy.final() && copy.live) --live_final_count_;
-  if (copy.superseded) --superseded_count_;
 }
 
 }  // namespace hoplite::planner

@@ -43,7 +43,7 @@ struct Copy {
   std::vector<Feed> feeds;
   std::set<GrantId> serving;
   std::uint32_t used = 0;     // units: stripes served through open grants
-  std::uint32_t limit = 0;    // units when the latest grant from here was made
+  std::uint32_t limit = 0;    // the most units that a pass since it was idle gave it
   std::uint64_t order = 0;    // of its request; 0: never asked for memory's content nor held any
   NodeId fallback = kNoNode;  // the source of the source that it lost
   GrantId superseded;         // may still run at the receiver although its source left the books
@@ -130,9 +130,9 @@ class CopyTable {
 
   std::size_t final_count() const { return final_count_; }
   std::size_t live_final_count() const { return live_final_count_; }
-  // Every copy's upstream is known and a copy of this table. The receiver's own doesn't matter: it
-  // closes that before it opens the next.
-  bool KnowsUpstreamsBut(NodeId receiver) const;
+  // Every stream that a copy is believed to be fed by comes from a copy of this table. (Whoever
+  // lost its source is parked, and so will be moved: it can't be a lasting part of a hidden cycle.)
+  bool knows_all_upstreams() const { return unrooted_.empty(); }
 
   std::string BrokenInvariant() const;
   void AddTo(Digest& digest) const;
@@ -158,7 +158,6 @@ class CopyTable {
   std::set<NodeId> starved_;
   std::size_t final_count_ = 0;
   std::size_t live_final_count_ = 0;
-  std::size_t superseded_count_ = 0;
 };
 
 // The stripes of a set, for range-for.

@@ -78,7 +78,8 @@ struct DirectoryState::State {
   void On(NodeId node, const Delete& event);
   void On(NodeId node, const Tombstone& event);
   void On(NodeId node, const EvictAsk& event);
-  void MarkDeleted(const ObjectId& id, Duration lifetime);
+  // `told` and everybody concerned hear of it.
+  void MarkDeleted(const ObjectId& id, Duration lifetime, std::set<NodeId> told);
   void ResolveEvictions(const ObjectId& id, ObjectRecord& record);
 
   // membership.cpp

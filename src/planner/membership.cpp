@@ -46,7 +46,6 @@ void DirectoryState::State::SuspendCopy(const ObjectId& id, ObjectRecord& record
     copy.evicting = false;
     copy.wanted &= copy.fed;
     copy.orphan = copy.starved = false;
-    copy.superseded = {};
   });
   if (!known->listed) DropCopy(id, record, node);
 }

@@ -24,6 +24,9 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
   const bool was_listed = table.Find(node)->listed;
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
+    copy.wanted &= copy.fed;  // its Want, if any, is repeated after this
+    copy.orphan = false;
+    copy.superseded = {};
     copy.complete = event.complete;
     copy.producing = event.producing && !event.complete;
     copy.primary = copy.primary || event.primary;
@@ -54,10 +57,7 @@ void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, Nod
   for (const Feed& feed : copy.feeds) {
     if (!feed.grant) continue;
     table.Close(feed.grant);
-    table.Edit(node, [&](Copy& receiver) {
-      receiver.wanted = 0;
-      if (!receiver.final()) receiver.superseded = feed.grant;
-    });
+    table.Edit(node, [](Copy& receiver) { receiver.wanted = 0; });
   }
   if (copy.final() || upstream == kNoNode || upstream == node) return;
   const StripeMask stripes = table.Missing(copy.marks, table.layout().all_stripes());

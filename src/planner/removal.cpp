@@ -6,31 +6,31 @@
 namespace hoplite::planner {
 
 void DirectoryState::State::On(NodeId node, const Delete& event) {
-  MarkDeleted(event.object, options.tombstone);
-  AnswerDeleted(event.object, node);
+  MarkDeleted(event.object, options.tombstone, {node});
 }
 
 void DirectoryState::State::On(NodeId /*node*/, const Tombstone& event) {
   if (event.remaining > Duration{0}) {
-    MarkDeleted(event.object, std::min(event.remaining, options.tombstone));
+    MarkDeleted(event.object, std::min(event.remaining, options.tombstone), {});
   }
 }
 
-void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime) {
+void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
+                                        std::set<NodeId> told) {
   tombstones.Insert(id, now + lifetime);
   dirty.insert(id);
-  ObjectRecord* record = Find(id);
-  if (record == nullptr) return;
-  std::set<NodeId> told = record->subscribers;
-  told.merge(record->locates);
-  for (const auto& [node, copy] : record->table.copies()) told.insert(node);
+  if (ObjectRecord* record = Find(id)) {
+    told.insert(record->subscribers.begin(), record->subscribers.end());
+    told.merge(record->locates);
+    for (const auto& [node, copy] : record->table.copies()) told.insert(node);
+    // Creates that wait are refused by the next Plan, which sees the mark.
+    record->locates.clear();
+    record->evictions.clear();
+    record->lost_holder.clear();
+    DropInline(*record);
+    record->table = CopyTable(record->table.layout());
+  }
   for (const NodeId node : told) AnswerDeleted(id, node);
-  // Creates that wait are refused by the next Plan, which sees the mark.
-  record->locates.clear();
-  record->evictions.clear();
-  record->lost_holder.clear();
-  DropInline(*record);
-  record->table = CopyTable(record->table.layout());
 }
 
 void DirectoryState::State::On(NodeId node, const EvictAsk& event) {

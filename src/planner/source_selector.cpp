@@ -59,7 +59,7 @@ SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
   const bool somebody_free =
       (!sources.empty() && sources.begin()->used + Count(need) <= units_) ||
       (free_partial != sources.end() && free_partial->used + Count(need) <= units_);
-  return somebody_free && EqualityOk(receiver) ? Served::kUnsuitable : Served::kNobodyFree;
+  return somebody_free && equality_ok() ? Served::kUnsuitable : Served::kNobodyFree;
 }
 
 std::optional<SourceSelector::Choice> SourceSelector::FindFree(NodeId receiver, StripeMask need,
@@ -82,13 +82,12 @@ std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receive
   const auto& sources = table_.sources();
   const SourceKey* best = nullptr;
   std::optional<Choice> some_stripes;  // a source that is ahead in a part of them only
-  const bool strict = !EqualityOk(receiver);
   int looks = 0;
   auto key = sources.lower_bound(SourceKey{.partial = true});
   while (key != sources.end() && key->used + Count(need) <= limit) {
     const std::uint32_t used = key->used;
     for (; key != sources.end() && key->used == used; ++key) {
-      if (strict && ++looks > kLooksWithoutEquality) break;
+      if (!equality_ok() && ++looks > kLooksWithoutEquality) break;
       const StripeMask eligible = Eligible(receiver, key->node, need);
       if (eligible == need) {
         const auto rank = [](const SourceKey& k) { return std::tuple(k.lag, k.order, k.node); };
@@ -160,12 +159,11 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
   const Copy& copy = *table_.Find(receiver);
   if (source == nullptr || source_id == receiver || !source->live || source->evicting) return 0;
   if (rules_.apart.Contains({receiver, source_id}, rules_.now)) return 0;
-  const bool equality_ok = EqualityOk(receiver);
   StripeMask eligible = 0;
   for (const std::uint32_t stripe : StripesOf(need)) {
     const std::uint32_t has = source->marks[stripe];
     const std::uint32_t lacks_from = copy.marks[stripe];
-    const bool ahead = has > lacks_from || (has == lacks_from && equality_ok);
+    const bool ahead = has > lacks_from || (has == lacks_from && equality_ok());
     const StripeMask bit = StripeMask{1} << stripe;
     if (!source->final() && !ahead) continue;
     // A node that serves nobody has no descendants.
@@ -184,7 +182,7 @@ void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replac
   decision.grant = stamps_.NextGrant();
   decision.what = {receiver, choice.source, choice.stripes, false};
   decision.replaces = replaces;
-  decision.equality_ok = EqualityOk(receiver);
+  decision.equality_ok = equality_ok();
   decision.newly_listed = !table_.Find(receiver)->listed;
   table_.Open(decision.grant, decision.what, lag, units_);
   table_.Edit(receiver, [](Copy& copy) { copy.starved = false; });

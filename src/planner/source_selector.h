@@ -66,9 +66,7 @@ class SourceSelector {
   // The stripes of `need` in which `source` may serve `receiver`.
   StripeMask Eligible(NodeId receiver, NodeId source, StripeMask need) const;
   // Every upstream is known, so a path from the source to the receiver can't hide (R7).
-  bool EqualityOk(NodeId receiver) const {
-    return rules_.knows_members && table_.KnowsUpstreamsBut(receiver);
-  }
+  bool equality_ok() const { return rules_.knows_members && table_.knows_all_upstreams(); }
   void Grant(NodeId receiver, const Choice& choice, GrantId replaces);
   std::uint32_t one_more_receiver() const { return units_ + table_.layout().stripe_count; }
 

@@ -39,7 +39,17 @@ Scenario& Scenario::After(Duration passed) {
 void Scenario::Step(const EventBody& body) {
   state_->Apply({now_, body});
   EXPECT_EQ(state_->BrokenInvariant(), "");
-  After(Duration{0});
+  if (!batching_) After(Duration{0});
+}
+
+Scenario& Scenario::Together() {
+  batching_ = true;
+  return *this;
+}
+
+Scenario& Scenario::Now() {
+  batching_ = false;
+  return After(Duration{0});
 }
 
 NodeId Scenario::Id(const std::string& node) {

@@ -13,7 +13,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -33,6 +35,9 @@ class Scenario : public ::testing::Test {
   DirectoryOptions New() const;         // a cluster known to be new
   DirectoryOptions Recovering() const;  // with a window of 1 s
   Self After(Duration passed);
+  // Between these the shard is told, but not asked to plan.
+  Self Together();
+  Self Now();
 
   Self Join(const std::string& node);     // and its empty inventory
   Self Connect(const std::string& node);  // its inventory is still to come
@@ -67,7 +72,10 @@ class Scenario : public ::testing::Test {
     EXPECT_THAT(std::exchange(answers_, {}),
                 ::testing::ElementsAreArray(std::vector<std::string>{lines...}));
   }
-  void Ignore() { answers_.clear(); }
+  Self Ignore() {
+    answers_.clear();
+    return *this;
+  }
   // Among others.
   void ExpectAmong(const std::string& line) {
     EXPECT_THAT(std::exchange(answers_, {}), ::testing::Contains(line));
@@ -75,6 +83,7 @@ class Scenario : public ::testing::Test {
 
   void TearDown() override;
 
+  GrantId NewestGrant(const std::string& receiver) { return grants_[receiver]; }
   NodeId Id(const std::string& node);
   StripeMarks Marks(std::uint32_t blocks) const;
   Version VersionAt(const std::string& node) { return versions_[node]; }
@@ -99,6 +108,7 @@ class Scenario : public ::testing::Test {
   std::map<std::string, GrantId> grants_;    // newest of each receiver
   std::vector<Version> seen_;
   std::vector<std::string> answers_;
+  bool batching_ = false;
 };
 
 }  // namespace hoplite::planner

@@ -1,0 +1,144 @@
+// Streams that break, slow sources, and sources handed on (R7, R8, R10).
+#include "scenario.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::milliseconds;
+
+class Failures : public Scenario {
+ public:
+  // S feeds R1, R1 feeds R2, R2 feeds R3.
+  void Line() {
+    for (const char* node : {"S", "R1", "R2", "R3"}) Join(node);
+    Put("S").Get("R1").Get("R2").Get("R3");
+    Ignore();
+  }
+};
+
+TEST_F(Failures, ABrokenStreamResumesFromTheSourceOfItsSource) {
+  Line();
+  Fail("R2", 10);  // the shard still counts R1 as served by S
+  Expect("R2 <- S");
+}
+
+TEST_F(Failures, AnAncestorIsKnownToHaveWhatItsDescendantGot) {
+  Line();
+  Fail("R3", 10);  // nobody reported progress, but R1 must have ten blocks
+  Expect("R3 <- R1");
+}
+
+TEST_F(Failures, TheReceiverThatComplainedIsKeptApartFromItsSource) {
+  Join("S").Join("R1").Put("S").Get("R1");
+  Ignore();
+  Fail("R1", 5, Failure::kStalled);
+  Expect();
+  EXPECT_EQ(next_, now_ + milliseconds(1000));
+  After(milliseconds(999));
+  Expect();
+  After(milliseconds(1));
+  Expect("R1 <- S");
+}
+
+TEST_F(Failures, KeepingApartConcernsThatPairOnly) {
+  Join("S").Join("R1").Join("R2").Put("S").Get("R1");
+  Fail("R1", 0, Failure::kUnreachable).Get("R2");
+  ExpectAmong("R2 <- S");
+}
+
+TEST_F(Failures, NotAheadBlamesNobody) {
+  Join("S").Join("R1").Put("S").Get("R1");
+  Ignore();
+  Fail("R1", 0, Failure::kNotAhead);
+  Expect("R1 <- S");
+}
+
+TEST_F(Failures, OrphansAreServedBeforeThoseThatCameEarlier) {
+  for (const char* node : {"S", "T", "R1", "R2"}) Join(node);
+  Put("S").Get("T").Done("T").Get("R1").Locate("R2");
+  Ignore();
+  Together().Want("R2").Lose("S").Now();
+  Expect("R1 <- T moved", "R2 <- R1");
+}
+
+TEST_F(Failures, NobodyPullsFromItsDescendant) {
+  Line();
+  Lose("S");
+  Expect("R1: lost S", "R2: lost S", "R3: lost S");
+  // R2 and R3 depend on R1, and nobody else has a byte.
+  EXPECT_EQ(state_->Find(object_)->waiters.size(), 1U);
+  EXPECT_EQ(state_->Find(object_)->waiters[0].why, "its holders were lost: S");
+}
+
+TEST_F(Failures, TheForemostReceiverTakesTheSourceOfOneBehind) {
+  for (const char* node : {"S", "R1", "R2"}) Join(node);
+  Put("S").Get("R1").Progress("R1", 10).Locate("R2");
+  Ignore();
+  Want("R2", 40);  // it has more than R1, from an earlier attempt
+  Expect("R2 <- S", "R1 <- R2 moved");
+}
+
+TEST_F(Failures, OneInTheMiddleIsPutBetween) {
+  for (const char* node : {"S", "R1", "R2", "R3"}) Join(node);
+  Put("S").Get("R1").Get("R2").Progress("R1", 50).Progress("R2", 10).Locate("R3");
+  Ignore();
+  // S is busy with R1, which is ahead; R2's source is ahead of R3, and R2 is behind it.
+  Want("R3", 30);
+  Expect("R3 <- R1", "R2 <- R3 moved");
+}
+
+TEST_F(Failures, AReplacedGrantIsClosedLaterWithoutEffect) {
+  for (const char* node : {"S", "R1", "R2"}) Join(node);
+  Put("S").Get("R1");
+  const GrantId first = NewestGrant("R1");
+  Progress("R1", 10).Locate("R2").Want("R2", 40);
+  Ignore();
+  Say("R1",
+      GrantClosed{object_, VersionAt("R1"), first, Outcome::kAbandoned, Failure::kNone, Marks(12)});
+  Expect();
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 2U);
+}
+
+TEST_F(Failures, AStarvedReceiverMovesToAFreeCompleteSource) {
+  for (const char* node : {"S", "R1", "R2", "R3"}) Join(node);
+  Put("S").Get("R1").Get("R2").Get("R3").Progress("R3", 5, milliseconds(1200));
+  Ignore();
+  Done("R1");
+  Expect("R3 <- S moved");
+}
+
+TEST_F(Failures, AFailureOfASupersededGrantParksNothingTwice) {
+  Line();
+  const GrantId old = NewestGrant("R2");
+  Lose("R1");
+  Expect("R2 <- S moved");
+  Say("R2",
+      GrantClosed{object_, VersionAt("R2"), old, Outcome::kFailed, Failure::kBroken, Marks(3)});
+  Expect();
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 2U);
+}
+
+TEST_F(Failures, TwoDeathsAtOnceLeaveOneLine) {
+  for (const char* node : {"S", "R1", "R2", "R3", "R4"}) Join(node);
+  Put("S").Get("R1").Get("R2").Get("R3").Get("R4");
+  Ignore();
+  Lose("R1");
+  Lose("R3");
+  Expect("R2 <- S moved", "R4 <- R2 moved");
+}
+
+TEST_F(Failures, GarbageFromANodeChangesNothing) {
+  Join("S").Join("R1").Put("S").Get("R1");
+  Ignore();
+  const Version version = VersionAt("R1");
+  Say("R1", planner::Progress{object_, version, StripeMarks{9999}});
+  Say("R1", planner::Progress{object_, version, StripeMarks{1, 2, 3}});
+  Say("S", GrantClosed{object_, version, NewestGrant("R1"), Outcome::kDone});  // not its grant
+  Say("R1", GrantClosed{object_, version, GrantId{{77, 77}}, Outcome::kFailed});
+  Say("R1", CopyGone{ObjectId::FromName("another"), version});
+  Expect();
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
+}
+
+}  // namespace
+}  // namespace hoplite::planner

@@ -1,0 +1,207 @@
+// Suspend, lose, come back, and a shard that starts again (R13-R15).
+#include "scenario.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class Membership : public Scenario {};
+
+TEST_F(Membership, ASuspendedNodeGetsNoGrantsAndKeepsItsOwn) {
+  for (const char* node : {"S", "R1", "R2"}) Join(node);
+  Put("S").Get("R1").Suspend("R1").Ignore();
+  Get("R2");  // S is busy, R1 is suspended
+  Expect("R2: located v1");
+  EXPECT_EQ(state_->Find(object_)->waiters[0].why, "every holder is busy");
+  Connect("R1").HeldBy("R1", 10, "S").Want("R1", 10).EndInventory("R1");
+  Expect("R2 <- R1 strict");  // its inventory is not over
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 2U);
+}
+
+TEST_F(Membership, AGrantThatTheReturnedNodeNeverHeardOfIsGivenAgain) {
+  Join("S").Join("R1").Put("S").Get("R1").Suspend("R1").Ignore();
+  Connect("R1").HeldBy("R1", 0).Want("R1").EndInventory("R1");
+  Expect("R1 <- S strict");
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
+}
+
+TEST_F(Membership, ACompletionThatWasLostOnTheWayIsInTheInventory) {
+  Join("S").Join("R1").Join("R2").Put("S").Get("R1").Suspend("R1").Ignore();
+  Connect("R1").HeldComplete("R1").EndInventory("R1");
+  EXPECT_TRUE(state_->Find(object_)->transfers.empty());
+  Get("R2");
+  Expect("R2: located v1", "R2 <- S");
+}
+
+TEST_F(Membership, ACopyThatIsNotRepeatedIsGone) {
+  Join("S").Join("R1").Join("R2").Put("S").Get("R1").Done("R1").Get("R2").Ignore();
+  Suspend("S").Join("S");  // an empty inventory
+  Expect("R2 <- R1 moved");
+  EXPECT_EQ(state_->Find(object_)->holders.size(), 2U);
+}
+
+TEST_F(Membership, ARequestOfAnEndedSessionIsNotAnsweredTwice) {
+  Join("S").Join("R1").Locate("R1").Suspend("R1").Put("S");
+  Connect("R1").Locate("R1").EndInventory("R1");
+  Expect("S: accepted v1", "R1: located v1");
+}
+
+TEST_F(Membership, AnswersQueuedForAnEndedSessionAreDropped) {
+  Join("S").Together().Create("S").Now().Ignore();
+  Join("R1").Together().Locate("R1").Suspend("R1").Now();
+  Expect();
+}
+
+TEST_F(Membership, ACreateWhoseAnswerWasLostIsANewVersion) {
+  Join("S").Create("S").Suspend("S");
+  Connect("S").Create("S").EndInventory("S");
+  Expect("S: accepted v1", "S: accepted v2");
+}
+
+TEST_F(Membership, ALostNodeComesBackAsAStranger) {
+  Join("S").Join("R1").Put("S").Lose("S").Locate("R1").Ignore();
+  Connect("S").HeldComplete("S").EndInventory("S");
+  Expect("R1: located v1");
+}
+
+TEST_F(Membership, ANewcomerWithTheSameNameReplacesTheOldNode) {
+  Join("S").Join("R1").Put("S").Ignore();
+  Suspend("S");
+  state_->Apply({now_, NodeJoined{{NodeId{99}, "S", "other:1"}, 0}});
+  Expect();
+  EXPECT_EQ(state_->Nodes().size(), 2U);
+  EXPECT_FALSE(state_->Find(object_)->holders.size() > 0);
+  state_->Apply({now_, NodeLost{NodeId{99}}});
+}
+
+TEST_F(Membership, WaitersHearWhoTookTheLastCopyAlong) {
+  Join("S").Join("R1").Join("R2").Put("S").Get("R1").Lose("S");
+  Expect("S: accepted v1", "R1: located v1", "R1 <- S", "R1: lost S");
+  Locate("R2");
+  Expect("R2: lost S");
+  Join("T").Put("T");  // put again
+  Expect("R1: recall v2", "T: accepted v2", "R2: located v2");
+}
+
+TEST_F(Membership, EventsOfStrangersAreIgnored) {
+  Create("S").Locate("R1").Suspend("S").Lose("S");
+  Expect();
+  EXPECT_TRUE(state_->Objects().empty());
+}
+
+class Recovery : public Scenario {};
+
+TEST_F(Recovery, CreatesAndEvictionsWaitForTheEndOfCollecting) {
+  Restart(Recovering()).Join("S").Create("S");
+  Expect();
+  EXPECT_TRUE(state_->collecting());
+  EXPECT_EQ(next_, now_ + seconds(1));
+  After(seconds(1));
+  Expect("S: accepted v1");
+  EXPECT_FALSE(state_->collecting());
+}
+
+TEST_F(Recovery, ACopyThatSurvivedRefusesThePutThatWaited) {
+  Join("S").Put("S").Ignore();
+  Restart(Recovering()).Join("T").Create("T");
+  Connect("S").HeldComplete("S").EndInventory("S").After(seconds(1));
+  Expect("T: refused already_exists");
+}
+
+TEST_F(Recovery, IncarnationsGrowBeyondWhatAnyNodeHasSeen) {
+  Join("S").Put("S").Ignore();
+  const Version before = VersionAt("S");
+  DirectoryOptions forgot = Recovering();
+  forgot.incarnation = 1;
+  Restart(forgot).Join("S").After(seconds(1)).Create("S");
+  Expect("S: accepted v2");
+  EXPECT_GT(VersionAt("S").incarnation, before.incarnation);
+}
+
+TEST_F(Recovery, StreamsGoOnAndTheirEndIsUnderstood) {
+  for (const char* node : {"S", "R1", "R2"}) Join(node);
+  Put("S").Get("R1").Ignore();
+  // The receiver may come back before its source.
+  Restart(Recovering()).Connect("R1").HeldBy("R1", 10, "S").Want("R1", 10).EndInventory("R1");
+  Connect("S").HeldComplete("S").EndInventory("S").After(seconds(1));
+  Expect();  // R1 is being served
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
+  Join("R2").Get("R2");
+  Expect("R2: located v1", "R2 <- R1");  // S is busy with R1
+  Done("R1");                            // closes a grant of the predecessor
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
+}
+
+TEST_F(Recovery, WhileCollectingOnlySourcesThatAreStrictlyAheadAreGranted) {
+  for (const char* node : {"S", "R1", "R2"}) Join(node);
+  Put("S").Get("R1").Locate("R2").Ignore();
+  Restart(Recovering()).Connect("R1").HeldBy("R1", 0, "S").Want("R1").EndInventory("R1");
+  Join("R2").Want("R2");
+  Expect();  // R1 may have nothing
+  Progress("R1", 1);
+  Expect("R2 <- R1 strict");
+}
+
+TEST_F(Recovery, EqualityWaitsUntilEveryUpstreamIsKnown) {
+  for (const char* node : {"S", "R1", "R2"}) Join(node);
+  Put("S").Get("R1").Locate("R2").Ignore();
+  Restart(Recovering()).Connect("R1").HeldBy("R1", 0, "S").Want("R1").EndInventory("R1");
+  Join("R2").Want("R2").After(seconds(1));
+  Expect();  // S might pull from R2, for all that is known
+  Connect("S").HeldComplete("S").EndInventory("S");
+  Expect("R2 <- R1");
+}
+
+TEST_F(Recovery, AnUnknownVersionWaitsForItsInventory) {
+  Join("S").Join("R1").Put("S").Locate("R1").Ignore();
+  Restart(Recovering()).Join("R1").Want("R1");
+  Connect("S").HeldComplete("S").EndInventory("S");
+  Expect();
+  After(seconds(1));
+  Expect("R1 <- S");
+}
+
+TEST_F(Recovery, AnOldCopyIsRecalledInAnyOrder) {
+  Join("S").Join("T").Put("S").Lose("S").Put("T").Ignore();
+  Restart(Recovering()).Connect("S").HeldComplete("S").EndInventory("S");
+  Connect("T").HeldComplete("T").EndInventory("T");
+  Expect("S: recall v2");
+  Restart(Recovering()).Connect("T").HeldComplete("T").EndInventory("T");
+  Connect("S").HeldComplete("S").EndInventory("S");
+  Expect("S: recall v2");
+}
+
+TEST_F(Recovery, InlineBytesAreRepeatedByTheirPutter) {
+  Join("S").Join("R1").PutInline("S", 100).Ignore();
+  Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};
+  held.inline_bytes = std::make_shared<const std::string>(100, 'x');
+  Restart(Recovering()).Connect("S").Say("S", held).EndInventory("S").Join("R1").Locate("R1");
+  Expect("R1: inline v1");
+  Delete("R1").Ignore();
+}
+
+TEST_F(Recovery, ASubscriptionIsRepeatedToo) {
+  Join("S").Put("S").Ignore();
+  Restart(Recovering()).Join("W").Subscribe("W");
+  Connect("S").HeldComplete("S").EndInventory("S");
+  Expect("W: S complete");
+}
+
+TEST_F(Recovery, InventoriesThatMakeNoSenseAreIgnored) {
+  Join("S");
+  Held held{object_, Version{{5, 5}}, layout_, "", StripeMarks{1, 2, 3}};
+  Say("S", held);
+  held.marks = layout_.empty_marks();
+  held.layout.run_bytes = 17;
+  Say("S", held);
+  held.layout = layout_;
+  held.version = {};
+  Say("S", held);
+  Expect();
+  EXPECT_FALSE(state_->Find(object_));
+}
+
+}  // namespace
+}  // namespace hoplite::planner
