@@ -61,6 +61,8 @@ void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, Nod
   }
   if (copy.final() || upstream == kNoNode || upstream == node) return;
   const StripeMask stripes = table.Missing(copy.marks, table.layout().all_stripes());
+  // What two nodes say contradicts each other: this one's Want brings it another source.
+  if (!copy.serving.empty() && table.DependsOn(upstream, node, stripes)) return;
   table.Edit(node, [&](Copy& receiver) { receiver.wanted |= stripes; });
   const Copy* source = table.Find(upstream);
   const std::uint32_t limit =

@@ -1,0 +1,149 @@
+// Any event in any order, sensible or not, leaves the invariants whole.
+#include <memory>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "planner/directory_state.h"
+
+namespace hoplite::planner {
+namespace {
+
+constexpr int kMembers = 5;
+
+class Storm {
+ public:
+  explicit Storm(std::uint32_t seed) : random_(seed) {
+    DirectoryOptions options;
+    options.recovery_window = std::chrono::milliseconds(Pick(2) * 20);
+    options.tombstone = std::chrono::milliseconds(30);
+    options.keep_apart = std::chrono::milliseconds(10);
+    state_.emplace(options, now_);
+  }
+
+  // Empty, or the first broken invariant.
+  std::string Run(int events) {
+    for (int i = 0; i < events; ++i) {
+      now_ += std::chrono::milliseconds(Pick(4));
+      state_->Apply({now_, Something()});
+      if (std::string broken = state_->BrokenInvariant(); !broken.empty()) return broken;
+      if (Pick(3) != 0) Plan();
+      if (std::string broken = state_->BrokenInvariant(); !broken.empty()) return broken;
+    }
+    return {};
+  }
+
+  std::size_t granted() const { return grants_.size(); }
+
+ private:
+  int Pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+
+  void Plan() {
+    std::vector<Action> actions;
+    state_->Plan(now_, actions);
+    for (const Action& action : actions) {
+      if (const auto* grant = std::get_if<Grant>(&action.body)) grants_.push_back(*grant);
+      if (const auto* accepted = std::get_if<CreateAccepted>(&action.body)) {
+        versions_.push_back(accepted->version);
+      }
+    }
+  }
+
+  StripeMarks Marks() { return {static_cast<std::uint32_t>(Pick(5)), std::uint32_t(Pick(5))}; }
+  Version AVersion() {
+    if (versions_.empty() || Pick(20) == 0) return Version{{1, std::uint64_t(Pick(3))}};
+    return Pick(4) == 0 ? versions_[Pick(static_cast<int>(versions_.size()))] : versions_.back();
+  }
+  GrantClosed AClosing() {
+    GrantClosed closed{object_, AVersion()};
+    if (!grants_.empty()) {
+      const int newest = static_cast<int>(grants_.size()) - 1;
+      const Grant& grant = grants_[std::max(0, newest - Pick(4))];
+      closed.version = grant.version;
+      closed.grant = grant.grant;
+    }
+    closed.outcome = static_cast<Outcome>(1 + Pick(4));
+    closed.failure = static_cast<Failure>(Pick(7));
+    closed.marks = Marks();
+    return closed;
+  }
+  Held ACopy() {
+    Held held{object_, AVersion(), layout_, "", Marks()};
+    held.complete = Pick(3) == 0;
+    held.producing = Pick(5) == 0;
+    if (Pick(2) == 0) held.upstream = NodeId(1 + Pick(kMembers));
+    return held;
+  }
+  NodeEvent Request() {
+    switch (Pick(17)) {
+      case 0:
+        return Create{object_, layout_, "", nullptr};
+      case 1:
+        return CopyComplete{object_, AVersion()};
+      case 2:
+        return CopyGone{object_, AVersion()};
+      case 3:
+        return CancelLocate{object_};
+      case 4:
+        return CancelWant{object_, AVersion()};
+      case 5:
+        return Delete{object_};
+      case 6:
+        return EvictAsk{object_, AVersion()};
+      case 7:
+        return Subscribe{object_};
+      case 8:
+        return Unsubscribe{object_};
+      case 9:
+        return Tombstone{object_, std::chrono::milliseconds(Pick(30))};
+      case 10:
+        return InventoryEnd{};
+      case 11:
+        return Progress{object_, AVersion(), Marks(), 0, std::chrono::seconds(Pick(3))};
+      case 12:
+        return ACopy();
+      case 13:
+        return AClosing();
+      case 14:
+        return Locate{object_};
+      default:
+        return Want{object_, AVersion(), Marks()};
+    }
+  }
+  EventBody Something() {
+    const NodeId node{static_cast<std::uint64_t>(1 + Pick(kMembers))};
+    switch (Pick(12)) {
+      case 0:
+        return NodeSuspended{node};
+      case 1:
+        if (Pick(3) == 0) return NodeLost{node};
+        [[fallthrough]];
+      case 2:
+      case 3:
+        return NodeJoined{{node, "n" + std::to_string(Raw(node)), "x:1"}, 0};
+      default:
+        return NodeSaid{node, Request()};
+    }
+  }
+
+  std::mt19937 random_;
+  Time now_{};
+  ObjectId object_ = ObjectId::FromName("it");
+  Layout layout_ = Layout::For(8 * 16 * 1024, 2);
+  std::optional<DirectoryState> state_;
+  std::vector<Version> versions_;
+  std::vector<Grant> grants_;
+};
+
+TEST(PlannerStorm, InvariantsHoldWhateverIsSaid) {
+  std::size_t granted = 0;
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    Storm storm(seed);
+    ASSERT_EQ(storm.Run(300), "") << "seed " << seed;
+    granted += storm.granted();
+  }
+  EXPECT_GT(granted, 2000U);  // the storms are not all hot air
+}
+
+}  // namespace
+}  // namespace hoplite::planner
