@@ -75,7 +75,7 @@ class Storm {
     return held;
   }
   NodeEvent Request() {
-    switch (Pick(17)) {
+    switch (Pick(40)) {
       case 0:
         return Create{object_, layout_, "", nullptr};
       case 1:
@@ -87,7 +87,7 @@ class Storm {
       case 4:
         return CancelWant{object_, AVersion()};
       case 5:
-        return Delete{object_};
+        return Pick(4) == 0 ? NodeEvent(Delete{object_}) : NodeEvent(Locate{object_});
       case 6:
         return EvictAsk{object_, AVersion()};
       case 7:
@@ -95,7 +95,7 @@ class Storm {
       case 8:
         return Unsubscribe{object_};
       case 9:
-        return Tombstone{object_, std::chrono::milliseconds(Pick(30))};
+        return Tombstone{object_, std::chrono::milliseconds(Pick(4))};
       case 10:
         return InventoryEnd{};
       case 11:
@@ -105,6 +105,14 @@ class Storm {
       case 13:
         return AClosing();
       case 14:
+      case 15:
+      case 16:
+        return Create{object_, layout_, "", nullptr};
+      case 17:
+      case 18:
+      case 19:
+        return AClosing();
+      case 20:
         return Locate{object_};
       default:
         return Want{object_, AVersion(), Marks()};
@@ -112,7 +120,7 @@ class Storm {
   }
   EventBody Something() {
     const NodeId node{static_cast<std::uint64_t>(1 + Pick(kMembers))};
-    switch (Pick(12)) {
+    switch (Pick(30)) {
       case 0:
         return NodeSuspended{node};
       case 1:
@@ -137,12 +145,12 @@ class Storm {
 
 TEST(PlannerStorm, InvariantsHoldWhateverIsSaid) {
   std::size_t granted = 0;
-  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
     Storm storm(seed);
     ASSERT_EQ(storm.Run(300), "") << "seed " << seed;
     granted += storm.granted();
   }
-  EXPECT_GT(granted, 2000U);  // the storms are not all hot air
+  EXPECT_GT(granted, 1500U);  // the storms are not all hot air
 }
 
 }  // namespace
