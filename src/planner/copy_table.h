@@ -44,7 +44,7 @@ struct Copy {
   std::set<GrantId> serving;
   std::uint32_t used = 0;     // units: stripes served through open grants
   std::uint32_t limit = 0;    // the most units that a pass since it was idle gave it
-  std::uint64_t order = 0;    // of its request; 0: never asked for memory's content nor held any
+  std::uint64_t order = 0;    // of its request; 0: never wanted, put or held
   NodeId fallback = kNoNode;  // the source of the source that it lost
   GrantId superseded;         // may still run at the receiver although its source left the books
 

@@ -1,12 +1,14 @@
 // The inside of DirectoryState. Each group of members has a source file of its own:
 //
-//   directory_state.cpp  Apply, Plan and what they share     creation.cpp    R1-R4: versions,
-//   inline transfers.cpp        R5-R12: wants, grants, facts        removal.cpp     R16-R18:
-//   delete, evict membership.cpp       R13-R15: join, suspend, lose        recovery.cpp    R15:
-//   inventories views.cpp            pictures         invariants.cpp, fingerprint.cpp    for tests
-//   and search
+//   directory_state.cpp   Apply, Plan and what the others share
+//   creation.cpp          versions, inline objects, who hears of an object (R1-R4, R16)
+//   transfers.cpp         wants, closed grants, facts about copies (R5-R12)
+//   membership.cpp        join, suspend, lose (R13, R14)
+//   recovery.cpp          inventories (R15)
+//   removal.cpp           delete, evict (R17, R18)
+//   views.cpp, invariants.cpp, fingerprint.cpp
 //
-// On* record what was said; Resolve* run from Plan and decide.
+// On records what was said; Resolve and RunPass run from Plan and decide.
 #pragma once
 
 #include <cstdint>
