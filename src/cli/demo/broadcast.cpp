@@ -92,8 +92,10 @@ void Broadcast::Show(const Picture& picture) {
   next_line_ = time + std::chrono::seconds(1);
   std::vector<std::string> parts;
   for (const Receiver& receiver : receivers_) {
-    parts.push_back(
-        fmt::format("{} {:.0f} %", receiver.node(), 100 * ShareOf(receiver.node(), picture)));
+    const std::string& node = receiver.node();
+    parts.push_back(node == kill_.node
+                        ? node + " dead"
+                        : fmt::format("{} {:.0f} %", node, 100 * ShareOf(node, picture)));
   }
   screen_.Say(fmt::format("{:5.1f} s  {}", now(), fmt::join(parts, ", ")));
 }
@@ -141,11 +143,13 @@ Result<void> Broadcast::MaybeAddLatecomer(const Picture& picture) {
 bool Broadcast::finished() const { return std::ranges::all_of(receivers_, &Receiver::finished); }
 
 std::vector<std::string> Broadcast::Tree(const Picture& picture) const {
-  std::map<std::string, std::string> notes;
-  for (const auto& [node, source] : picture.fed_by) {
+  std::map<std::string, std::string> fed_by = picture.fed_by;
+  fed_by.erase(kill_.node);  // the directory lists it until its lease has run out
+  std::map<std::string, std::string> notes{{kill_.node, "dead"}};
+  for (const auto& [node, source] : fed_by) {
     notes[node] = fmt::format("{:.0f} %", 100 * ShareOf(node, picture));
   }
-  return DrawTree(picture.fed_by, {producer_}, notes);
+  return DrawTree(fed_by, {producer_}, notes);
 }
 
 std::vector<std::string> Broadcast::Bars(const Picture& picture) const {

@@ -16,11 +16,26 @@
 #include "cli/process_cluster.h"
 #include "cli/put_file.h"
 #include "cli/stop_signal.h"
+#include "store/available_memory.h"
 
 namespace hoplite::cli::demo {
 namespace {
 
 const std::vector<std::string> kNodes{"n1", "n2", "n3", "n4", "n5", "n6"};
+
+// What each node reserves: the file and some room beside it. Refuses a file that this machine can't
+// hold so many times.
+Result<std::uint64_t> MemoryOfANode(const Subject& subject) {
+  const std::uint64_t each = subject.size_bytes + subject.size_bytes / 8 + 16_MiB;
+  const std::uint64_t all = each * (kNodes.size() + 1);  // and the latecomer
+  const std::uint64_t available = store::AvailableMemory();
+  if (all <= available) return each;
+  return std::unexpected(Error(
+      ErrorCode::kResourceExhausted,
+      fmt::format("{} nodes with {} each need {} of memory, {} are available: choose a "
+                  "smaller file",
+                  kNodes.size() + 1, FormatSize(each), FormatSize(all), FormatSize(available))));
+}
 
 Result<ProcessCluster> StartCluster(const Subject& subject, Screen& screen) {
   // Nodes tell of dead peers; here the story does. Whoever sets a level wants to see them.
