@@ -1,5 +1,6 @@
 #include "cli/child_process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -12,6 +13,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/try.h"
 
 namespace hoplite::cli {
 namespace {
@@ -87,7 +90,18 @@ ChildProcess::~ChildProcess() {
 
 bool ChildProcess::running() const { return ending_.empty() && !Readable(exit_fd_, Duration(0)); }
 
-Result<std::string> ChildProcess::ReadLine(Duration timeout) {
+Result<void> ChildProcess::WaitForOutput(Time deadline, const StopSignal& stop) const {
+  pollfd wanted[]{{output_fd_, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock().Now());
+  const auto patience = std::max(left, std::chrono::milliseconds(0));
+  if (::poll(wanted, 2, static_cast<int>(patience.count())) <= 0) {
+    return std::unexpected(Error(ErrorCode::kTimeout, "a child process said nothing in time"));
+  }
+  if (wanted[1].revents == 0) return {};
+  return std::unexpected(Error(ErrorCode::kCancelled, "stopped before the end"));
+}
+
+Result<std::string> ChildProcess::ReadLine(Duration timeout, const StopSignal& stop) {
   const Time deadline = SteadyClock().Now() + timeout;
   for (;;) {
     if (const auto end = unread_.find('\n'); end != std::string::npos) {
@@ -95,10 +109,7 @@ Result<std::string> ChildProcess::ReadLine(Duration timeout) {
       unread_.erase(0, end + 1);
       return line;
     }
-    const Duration left = deadline - SteadyClock().Now();
-    if (left <= Duration(0) || !Readable(output_fd_, left)) {
-      return std::unexpected(Error(ErrorCode::kTimeout, "a child process said nothing in time"));
-    }
+    TRY(WaitForOutput(deadline, stop));
     char buffer[4096];
     const ssize_t count = ::read(output_fd_, buffer, sizeof buffer);
     if (count <= 0) {

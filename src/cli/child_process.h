@@ -13,6 +13,7 @@
 #include <hoplite/result.h>
 
 #include "base/time.h"
+#include "cli/stop_signal.h"
 
 namespace hoplite::cli {
 
@@ -29,8 +30,8 @@ class ChildProcess {
   bool running() const;
 
   // The next line of its output, without the end of line. `unavailable` if it ended, `timeout` if
-  // nothing came.
-  Result<std::string> ReadLine(Duration timeout);
+  // nothing came, `cancelled` if the user wants to stop.
+  Result<std::string> ReadLine(Duration timeout, const StopSignal& stop);
   // kill -9, and waits for the end.
   void Kill();
   // Asks it to end (SIGTERM); kills it if it doesn't within a few seconds. Idempotent.
@@ -42,6 +43,7 @@ class ChildProcess {
 
  private:
   ChildProcess(pid_t pid, int exit_fd, int output_fd);
+  Result<void> WaitForOutput(Time deadline, const StopSignal& stop) const;
 
   pid_t pid_ = -1;
   int exit_fd_ = -1;

@@ -68,7 +68,7 @@ void Watch(ProcessCluster& cluster, const StopSignal& stop) {
 
 Result<void> RunUp(const Options& options) {
   const StopSignal stop;
-  TRY_ASSIGN(ProcessCluster cluster, ProcessCluster::Start(options.cluster));
+  TRY_ASSIGN(ProcessCluster cluster, ProcessCluster::Start(options.cluster, stop));
   std::vector<std::string> names;
   for (std::uint32_t i = 1; i <= options.nodes; ++i) names.push_back(fmt::format("n{}", i));
   TRY(cluster.AddNodes(names));

@@ -13,35 +13,26 @@ namespace {
 // A node populates its memory before it is ready.
 constexpr Duration kStartPatience = std::chrono::seconds(30);
 
-Result<std::string> ReadyAddress(ChildProcess& process, const std::string& who) {
-  const auto line = process.ReadLine(kStartPatience);
-  if (!line) {
-    return std::unexpected(Error(
-        line.error().code, fmt::format("{} did not become ready: {}", who, line.error().message)));
-  }
-  const Json event = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
-  if (!event.is_object() || !event.contains("address") || !event["address"].is_string()) {
-    return std::unexpected(
-        Error(ErrorCode::kInternal, fmt::format("{} printed no ready line: {}", who, *line)));
-  }
-  return event["address"].get<std::string>();
-}
-
 }  // namespace
 
-Result<ProcessCluster> ProcessCluster::Start(const ProcessClusterOptions& options) {
+Result<ProcessCluster> ProcessCluster::Start(const ProcessClusterOptions& options,
+                                             const StopSignal& stop) {
   TRY_ASSIGN(PrivateFolder folder, PrivateFolder::Make());
   TRY_ASSIGN(ChildProcess directory,
              ChildProcess::StartSelf(
                  {"directory", "--listen", "127.0.0.1:0", "--recovery-window", "0", "--json"}));
-  ProcessCluster cluster(options, std::move(folder), std::move(directory));
-  TRY_ASSIGN(cluster.directory_address_, ReadyAddress(cluster.directory_, "the directory"));
+  ProcessCluster cluster(options, stop, std::move(folder), std::move(directory));
+  TRY_ASSIGN(cluster.directory_address_,
+             cluster.WaitUntilReady(cluster.directory_, "the directory"));
   return cluster;
 }
 
-ProcessCluster::ProcessCluster(const ProcessClusterOptions& options, PrivateFolder folder,
-                               ChildProcess directory)
-    : options_(options), folder_(std::move(folder)), directory_(std::move(directory)) {}
+ProcessCluster::ProcessCluster(const ProcessClusterOptions& options, const StopSignal& stop,
+                               PrivateFolder folder, ChildProcess directory)
+    : options_(options),
+      stop_(&stop),
+      folder_(std::move(folder)),
+      directory_(std::move(directory)) {}
 
 ProcessCluster::~ProcessCluster() {
   for (Node& node : nodes_) node.process.AskToStop();
@@ -62,6 +53,21 @@ Result<ChildProcess> ProcessCluster::StartNode(const std::string& name,
   return ChildProcess::StartSelf(std::move(arguments));
 }
 
+Result<std::string> ProcessCluster::WaitUntilReady(ChildProcess& process,
+                                                   const std::string& who) const {
+  const auto line = process.ReadLine(kStartPatience, *stop_);
+  if (!line) {
+    return std::unexpected(Error(
+        line.error().code, fmt::format("{} did not become ready: {}", who, line.error().message)));
+  }
+  const Json event = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
+  if (!event.is_object() || !event.contains("address") || !event["address"].is_string()) {
+    return std::unexpected(
+        Error(ErrorCode::kInternal, fmt::format("{} printed no ready line: {}", who, *line)));
+  }
+  return event["address"].get<std::string>();
+}
+
 Result<void> ProcessCluster::AddNodes(const std::vector<std::string>& names) {
   const std::size_t before = nodes_.size();
   for (const std::string& name : names) {
@@ -71,7 +77,7 @@ Result<void> ProcessCluster::AddNodes(const std::vector<std::string>& names) {
   }
   for (std::size_t i = before; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
-    TRY_ASSIGN(node.address, ReadyAddress(node.process, fmt::format("node {}", node.name)));
+    TRY_ASSIGN(node.address, WaitUntilReady(node.process, fmt::format("node {}", node.name)));
   }
   return {};
 }

@@ -13,6 +13,7 @@
 
 #include "cli/child_process.h"
 #include "cli/private_folder.h"
+#include "cli/stop_signal.h"
 
 namespace hoplite::cli {
 
@@ -30,8 +31,9 @@ class ProcessCluster {
     ChildProcess process;
   };
 
-  // Starts the directory.
-  static Result<ProcessCluster> Start(const ProcessClusterOptions& options);
+  // Starts the directory. What waits here ends with `cancelled` when `stop` says so, which must
+  // outlive the cluster.
+  static Result<ProcessCluster> Start(const ProcessClusterOptions& options, const StopSignal& stop);
   ~ProcessCluster();
   ProcessCluster(ProcessCluster&&) noexcept = default;
   ProcessCluster& operator=(ProcessCluster&&) = delete;
@@ -44,11 +46,14 @@ class ProcessCluster {
   std::deque<Node>& nodes() { return nodes_; }
 
  private:
-  ProcessCluster(const ProcessClusterOptions& options, PrivateFolder folder,
+  ProcessCluster(const ProcessClusterOptions& options, const StopSignal& stop, PrivateFolder folder,
                  ChildProcess directory);
+  // The address in its ready line.
+  Result<std::string> WaitUntilReady(ChildProcess& process, const std::string& who) const;
   Result<ChildProcess> StartNode(const std::string& name, const std::string& socket) const;
 
   ProcessClusterOptions options_;
+  const StopSignal* stop_;
   PrivateFolder folder_;
   ChildProcess directory_;
   std::string directory_address_;

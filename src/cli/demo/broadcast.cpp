@@ -158,8 +158,8 @@ std::vector<std::string> Broadcast::Bars(const Picture& picture) const {
     const std::string& node = receiver.node();
     const auto source = picture.fed_by.find(node);
     std::string state = receiver.finished() ? "done" : "waits";
-    if (node == kill_.node) state = "killed";
     if (source != picture.fed_by.end()) state = "from " + source->second;
+    if (node == kill_.node) state = "killed";
     const std::uint64_t done = node == kill_.node ? kill_.had_bytes : picture.bytes_of(node);
     lines.push_back(fmt::format("  {}  {}  {}", node, Bar(done, subject_.size_bytes, 40), state));
   }

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "base/units.h"
 #include "cli/demo/broadcast.h"
 #include "cli/demo/screen.h"
 #include "cli/demo/subject.h"
@@ -16,34 +15,20 @@
 #include "cli/process_cluster.h"
 #include "cli/put_file.h"
 #include "cli/stop_signal.h"
-#include "store/available_memory.h"
 
 namespace hoplite::cli::demo {
 namespace {
 
 const std::vector<std::string> kNodes{"n1", "n2", "n3", "n4", "n5", "n6"};
 
-// What each node reserves: the file and some room beside it. Refuses a file that this machine can't
-// hold so many times.
-Result<std::uint64_t> MemoryOfANode(const Subject& subject) {
-  const std::uint64_t each = subject.size_bytes + subject.size_bytes / 8 + 16_MiB;
-  const std::uint64_t all = each * (kNodes.size() + 1);  // and the latecomer
-  const std::uint64_t available = store::AvailableMemory();
-  if (all <= available) return each;
-  return std::unexpected(Error(
-      ErrorCode::kResourceExhausted,
-      fmt::format("{} nodes with {} each need {} of memory, {} are available: choose a "
-                  "smaller file",
-                  kNodes.size() + 1, FormatSize(each), FormatSize(all), FormatSize(available))));
-}
-
-Result<ProcessCluster> StartCluster(const Subject& subject, Screen& screen) {
+Result<ProcessCluster> StartCluster(const Subject& subject, const StopSignal& stop,
+                                    Screen& screen) {
   // Nodes tell of dead peers; here the story does. Whoever sets a level wants to see them.
   ::setenv("HOPLITE_LOG", "error", /*replace=*/0);
-  TRY_ASSIGN(
-      ProcessCluster cluster,
-      ProcessCluster::Start({.memory_bytes = subject.size_bytes + subject.size_bytes / 8 + 16_MiB,
-                             .rate_bytes_per_second = subject.rate_bytes_per_second}));
+  TRY_ASSIGN(ProcessCluster cluster,
+             ProcessCluster::Start({.memory_bytes = subject.memory_bytes,
+                                    .rate_bytes_per_second = subject.rate_bytes_per_second},
+                                   stop));
   TRY(cluster.AddNodes(kNodes));
   screen.Say(
       fmt::format("Started a directory and {} nodes, each a process of its own:", kNodes.size()));
@@ -70,12 +55,12 @@ Result<ObjectId> PutAtFirst(ProcessCluster& cluster, const Subject& subject, Scr
 Result<void> RunDemo(const std::string& file, bool json) {
   const StopSignal stop;
   Screen screen(/*quiet=*/json);
-  TRY_ASSIGN(const Subject subject, ChooseSubject(file));
+  TRY_ASSIGN(const Subject subject, ChooseSubject(file, kNodes.size() + 1));
   screen.Say(
       fmt::format("{}: {}, over links of {} Mbit/s, so that one copy over one link takes {:.1f} s.",
                   subject.path, FormatSize(subject.size_bytes),
                   subject.rate_bytes_per_second / 125'000, subject.bound_seconds()));
-  TRY_ASSIGN(ProcessCluster cluster, StartCluster(subject, screen));
+  TRY_ASSIGN(ProcessCluster cluster, StartCluster(subject, stop, screen));
   TRY_ASSIGN(const ObjectId object, PutAtFirst(cluster, subject, screen));
   Broadcast broadcast(cluster, subject, object, screen);
   TRY(broadcast.Run(stop));

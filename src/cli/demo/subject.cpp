@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "cli/demo/receiver.h"
 #include "cli/file_descriptor.h"
+#include "store/available_memory.h"
 
 namespace hoplite::cli::demo {
 namespace {
@@ -85,9 +86,20 @@ Result<std::uint64_t> SizeOf(const std::string& path) {
   return size;
 }
 
+// The file and some room beside it.
+Result<std::uint64_t> MemoryOfANode(std::uint64_t size_bytes, std::size_t nodes) {
+  const std::uint64_t each = size_bytes + size_bytes / 8 + 16_MiB;
+  const std::uint64_t available = store::AvailableMemory();
+  if (each <= available / nodes) return each;
+  return std::unexpected(
+      Error(ErrorCode::kResourceExhausted,
+            fmt::format("{} nodes with {} each don't fit into {} of memory: choose a smaller file",
+                        nodes, FormatSize(each), FormatSize(available))));
+}
+
 }  // namespace
 
-Result<Subject> ChooseSubject(const std::string& path) {
+Result<Subject> ChooseSubject(const std::string& path, std::size_t nodes) {
   Subject subject;
   subject.path = path.empty() ? FindDefault().value_or("") : path;
   if (subject.path.empty()) {
@@ -95,6 +107,7 @@ Result<Subject> ChooseSubject(const std::string& path) {
         Error(ErrorCode::kNotFound, "found no file of 20 to 200 MB to show: name one, demo FILE"));
   }
   TRY_ASSIGN(subject.size_bytes, SizeOf(subject.path));
+  TRY_ASSIGN(subject.memory_bytes, MemoryOfANode(subject.size_bytes, nodes));
   TRY_ASSIGN(subject.hash, HashOfFile(subject.path, subject.size_bytes));
   subject.rate_bytes_per_second = WatchableRate(subject.size_bytes);
   return subject;

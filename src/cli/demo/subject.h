@@ -1,6 +1,7 @@
 // The file that the demo broadcasts, and how fast.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +13,7 @@ struct Subject {
   std::string path;
   std::uint64_t size_bytes = 0;
   std::string hash;
+  std::uint64_t memory_bytes = 0;           // what a node reserves for it
   std::uint64_t rate_bytes_per_second = 0;  // one hop takes some seconds with it
 
   double bound_seconds() const {  // S/B: no broadcast of it can be faster
@@ -20,7 +22,8 @@ struct Subject {
 };
 
 // `path` empty: some large file that is on any machine which can build this program.
-Result<Subject> ChooseSubject(const std::string& path);
+// Refuses one that this machine can't hold at so many nodes.
+Result<Subject> ChooseSubject(const std::string& path, std::size_t nodes);
 
 // The lowest round rate at which that many bytes take at most eight seconds.
 std::uint64_t WatchableRate(std::uint64_t size_bytes);

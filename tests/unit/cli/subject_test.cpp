@@ -1,5 +1,6 @@
 #include "cli/demo/subject.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -22,12 +23,22 @@ TEST(Subject, SameBytesSameHash) {
   const auto folder = PrivateFolder::Make();
   const std::string path = folder->path() / "file";
   std::ofstream(path) << std::string(4_MiB, 'a');
-  const auto subject = ChooseSubject(path);
+  const auto subject = ChooseSubject(path, 2);
   ASSERT_TRUE(subject) << subject.error().message;
   EXPECT_EQ(subject->size_bytes, 4_MiB);
-  EXPECT_EQ(ChooseSubject(path)->hash, subject->hash);
+  EXPECT_EQ(ChooseSubject(path, 2)->hash, subject->hash);
   std::ofstream(path, std::ios::app) << 'b';
-  EXPECT_NE(ChooseSubject(path)->hash, subject->hash);
+  EXPECT_NE(ChooseSubject(path, 2)->hash, subject->hash);
+}
+
+TEST(Subject, AFileThatMemoryCannotHoldIsRefused) {
+  const auto folder = PrivateFolder::Make();
+  const std::string path = folder->path() / "file";
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, 1024_GiB);
+  const auto subject = ChooseSubject(path, 2);
+  ASSERT_FALSE(subject);
+  EXPECT_EQ(subject.error().code, ErrorCode::kResourceExhausted) << subject.error().message;
 }
 
 }  // namespace
