@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -47,9 +48,9 @@ std::optional<std::string> FindDefault() {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error)) {
       if (!Suits(entry)) continue;
-      const std::string path = entry.path();
+      std::string path = entry.path();
       if (entry.path().filename().string().starts_with("libclang-cpp")) return path;
-      if (!found || path < *found) found = path;
+      if (!found || path < *found) found = std::move(path);
     }
   }
   return found;
@@ -64,7 +65,7 @@ Result<std::string> HashOfFile(const std::string& path, std::uint64_t size_bytes
     return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                  fmt::format("can't read '{}': {}", path, std::strerror(errno))));
   }
-  const std::string hash = HashOf({static_cast<const std::byte*>(mapped), size_bytes});
+  std::string hash = HashOf({static_cast<const std::byte*>(mapped), size_bytes});
   ::munmap(mapped, size_bytes);
   return hash;
 }
