@@ -165,7 +165,8 @@ void DirectoryServer::Impl::Stop() {
   told.get_future().wait();
   if (server_) server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
   server_.reset();
-  loop_.stop();
+  // After what the last sessions said: the service drops them then, and they drop the service.
+  asio::post(loop_, [this] { loop_.stop(); });
   thread_.join();
 }
 
