@@ -113,8 +113,9 @@ void DirectoryService::Take(Said said) {
   if (std::holds_alternative<std::monostate>(said.what)) return Suspend(said.session);
   if (Error* why = std::get_if<Error>(&said.what)) {
     log::Warn("a session ends: {}", why->ToString());
+    const bool greeted = members_.NodeOf(said.session) != kNoNode;  // a bad Hello stays bad
     Suspend(said.session);
-    return Refuse(said.session, {.error = std::move(*why)});
+    return Refuse(said.session, {.error = std::move(*why), .retry = greeted});
   }
   if (stopped_) {
     return Refuse(said.session,

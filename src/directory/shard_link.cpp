@@ -72,14 +72,16 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
     hooks_.on_action(action);
   }
   if (attempt != attempt_) return;
-  if (message.heartbeat_ack) last_ack_ = Now();
+  if (message.heartbeat_ack) {
+    last_ack_ = Now();
+    pause_ = times_.first_pause;  // the shard took the inventory: no quarrel that repeats at once
+  }
   if (message.ended) OnEnded(*message.ended);
 }
 
 void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   log::Info("session with directory shard {} is open", hello_.shard_index);
   const std::uint64_t attempt = attempt_;
-  pause_ = times_.first_pause;
   name_refused_since_.reset();
   CheckOwnStanding(welcome);
   if (attempt != attempt_) return;

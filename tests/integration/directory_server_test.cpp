@@ -196,6 +196,13 @@ TEST_F(DirectoryServerTest, TheNameOfASuspendedNodeGoesToTheNewcomer) {
   EXPECT_TRUE(newcomer->refusals().empty());
 }
 
+TEST_F(DirectoryServerTest, ANodeWhoseHelloCannotBeIsRefusedForGood) {
+  Start();
+  const auto node = NewNode(1, std::string(300, 'n'));
+  node->Start();
+  ExpectRefused(*node, ErrorCode::kProtocol, "'hello'");
+}
+
 // --- what they may say
 
 TEST_F(DirectoryServerTest, AnIdOfTheWrongLengthEndsTheSession) {
