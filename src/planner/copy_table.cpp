@@ -6,6 +6,13 @@
 #include <numeric>
 
 namespace hoplite::planner {
+namespace {
+
+// How far a chain is followed while streams run that aren't in the books. They end soon, one way or
+// the other; until then doubt is cheaper than long walks.
+constexpr int kFarthestSight = 64;
+
+}  // namespace
 
 std::vector<std::uint32_t> StripesOf(StripeMask mask) {
   std::vector<std::uint32_t> stripes;
@@ -47,7 +54,7 @@ const Copy& CopyTable::Add(NodeId node) {
 
 void CopyTable::Remove(NodeId node) {
   const Copy copy = copies_.at(node);
-  for (const GrantId grant : copy.serving) Orphan(grant, grants_.at(grant));
+  for (const GrantId grant : copy.serving) Orphan(grant);
   for (const Feed& feed : copy.feeds) {
     if (feed.grant) Close(feed.grant);
   }
@@ -55,16 +62,25 @@ void CopyTable::Remove(NodeId node) {
   copies_.erase(node);
 }
 
-void CopyTable::Orphan(GrantId grant, const OpenGrant& lost_ref) {
-  const OpenGrant lost = lost_ref;
+void CopyTable::Orphan(GrantId grant) {
+  const OpenGrant lost = grants_.at(grant);
   const Copy& source = copies_.at(lost.source);
-  const NodeId fallback = source.feeds[std::countr_zero(lost.stripes)].source;
+  const auto stripe = static_cast<std::uint32_t>(std::countr_zero(lost.stripes));
+  const NodeId fallback = UpstreamOf(source, stripe);
   Close(grant);
   Edit(lost.receiver, [&](Copy& receiver) {
-    receiver.orphan = receiver.parked() != 0;
+    if (receiver.parked() == 0) return;
+    receiver.orphan = true;
+    receiver.superseded = grant;
+    receiver.lost_source = lost.source;
     receiver.fallback = fallback;
-    if (!lost.adopted && receiver.orphan) receiver.superseded = grant;
   });
+}
+
+NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
+  const NodeId source = copy.feeds[stripe].source;
+  if (source != kNoNode || !copy.superseded) return source;
+  return copies_.contains(copy.lost_source) ? copy.lost_source : copy.fallback;
 }
 
 void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit) {
@@ -156,6 +172,18 @@ bool CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) const {
   return false;
 }
 
+bool CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) const {
+  for (const std::uint32_t stripe : StripesOf(stripes)) {
+    NodeId at = node;
+    for (int step = 0; at != kNoNode; ++step) {
+      const Copy* copy = Find(at);
+      if (at == on || copy == nullptr || step == kFarthestSight) return true;
+      at = copy->final() ? kNoNode : UpstreamOf(*copy, stripe);
+    }
+  }
+  return false;
+}
+
 StripeMask CopyTable::Missing(const StripeMarks& marks, StripeMask among) const {
   StripeMask missing = 0;
   for (const std::uint32_t stripe : StripesOf(among)) {
@@ -182,6 +210,7 @@ void CopyTable::Index(NodeId node, const Copy& copy) {
   const bool feeding = copy.live && copy.fed != 0 && !copy.final();
   if (feeding) feeding_.insert({copy.progress(), node});
   if (feeding && copy.starved) starved_.insert(node);
+  if (copy.superseded) ++superseded_count_;
   if (copy.final()) ++final_count_;
   if (copy.final() && copy.live) ++live_final_count_;
 }
@@ -191,6 +220,7 @@ void CopyTable::Unindex(NodeId node, const Copy& copy) {
   parked_.erase(KeyOfParked(node, copy));
   feeding_.erase({copy.progress(), node});
   starved_.erase(node);
+  if (copy.superseded) --superseded_count_;
   if (copy.final()) --final_count_;
   if (copy.final() && copy.live) --live_final_count_;
 }

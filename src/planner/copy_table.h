@@ -42,11 +42,14 @@ struct Copy {
   StripeMask fed = 0;  // stripes with an open grant
   std::vector<Feed> feeds;
   std::set<GrantId> serving;
-  std::uint32_t used = 0;     // units: stripes served through open grants
-  std::uint32_t limit = 0;    // the most units that a pass since it was idle gave it
-  std::uint64_t order = 0;    // of its request; 0: never wanted, put or held
-  NodeId fallback = kNoNode;  // the source of the source that it lost
-  GrantId superseded;         // may still run at the receiver although its source left the books
+  std::uint32_t used = 0;   // units: stripes served through open grants
+  std::uint32_t limit = 0;  // the most units that a pass since it was idle gave it
+  std::uint64_t order = 0;  // of its request; 0: never wanted, put or held
+  // A stream that may still run although its source left the books: until the receiver says that it
+  // ended, or is granted another, the receiver may depend on that source.
+  GrantId superseded;
+  NodeId lost_source = kNoNode;
+  NodeId fallback = kNoNode;  // the source of the lost source
 
   // Has, or will have without any source, every byte: may serve at any offset.
   bool final() const { return complete || producing; }
@@ -118,6 +121,8 @@ class CopyTable {
 
   // Whether `node` gets a stripe of `stripes`, directly or through others, from `on`.
   bool DependsOn(NodeId node, NodeId on, StripeMask stripes) const;
+  // The same, counting superseded streams; true also if the end of a chain is out of sight.
+  bool MayDependOn(NodeId node, NodeId on, StripeMask stripes) const;
   // The stripes of `among` that marks don't fill; all of `among` if they fill each of them (then
   // only the end of the stream is missing).
   StripeMask Missing(const StripeMarks& marks, StripeMask among) const;
@@ -130,9 +135,10 @@ class CopyTable {
 
   std::size_t final_count() const { return final_count_; }
   std::size_t live_final_count() const { return live_final_count_; }
-  // Every stream that a copy is believed to be fed by comes from a copy of this table. (Whoever
-  // lost its source is parked, and so will be moved: it can't be a lasting part of a hidden cycle.)
+  // Every stream in the books comes from a copy of this table.
   bool knows_all_upstreams() const { return unrooted_.empty(); }
+  // No stream runs that isn't in the books.
+  bool knows_all_streams() const { return superseded_count_ == 0; }
 
   std::string BrokenInvariant() const;
   void AddTo(Digest& digest) const;
@@ -141,7 +147,8 @@ class CopyTable {
   void Index(NodeId node, const Copy& copy);
   void Unindex(NodeId node, const Copy& copy);
   static SourceKey KeyOfSource(NodeId node, const Copy& copy);
-  void Orphan(GrantId grant, const OpenGrant& lost);
+  void Orphan(GrantId grant);
+  NodeId UpstreamOf(const Copy& copy, std::uint32_t stripe) const;
   std::string BrokenCopies() const;
   std::string BrokenGrants() const;
   std::string BrokenIndexes() const;
@@ -158,6 +165,7 @@ class CopyTable {
   std::set<NodeId> starved_;
   std::size_t final_count_ = 0;
   std::size_t live_final_count_ = 0;
+  std::size_t superseded_count_ = 0;
 };
 
 // The stripes of a set, for range-for.

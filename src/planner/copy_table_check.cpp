@@ -82,10 +82,10 @@ std::string CopyTable::BrokenGrants() const {
 std::string CopyTable::BrokenIndexes() const {
   CopyTable fresh(layout_);
   for (const auto& [node, copy] : copies_) fresh.Index(node, copy);
-  const bool same = fresh.sources_ == sources_ && fresh.parked_ == parked_ &&
-                    fresh.feeding_ == feeding_ && fresh.starved_ == starved_ &&
-                    fresh.final_count_ == final_count_ &&
-                    fresh.live_final_count_ == live_final_count_;
+  const bool same =
+      fresh.sources_ == sources_ && fresh.parked_ == parked_ && fresh.feeding_ == feeding_ &&
+      fresh.starved_ == starved_ && fresh.final_count_ == final_count_ &&
+      fresh.live_final_count_ == live_final_count_ && fresh.superseded_count_ == superseded_count_;
   return same ? std::string() : "S4: an index disagrees with the copies";
 }
 
@@ -117,7 +117,7 @@ void CopyTable::AddTo(Digest& digest) const {
     for (const Feed& feed : copy.feeds) {
       digest.Add(feed.grant).Add(Raw(feed.source)).Add(feed.lag);
     }
-    digest.Add(Raw(copy.fallback)).Add(copy.superseded);
+    digest.Add(Raw(copy.fallback)).Add(Raw(copy.lost_source)).Add(copy.superseded);
   }
   for (const auto& [grant, open] : grants_) {
     digest.Add(grant).Add(Raw(open.receiver)).Add(Raw(open.source)).Add(open.stripes);

@@ -9,8 +9,8 @@
 namespace hoplite::planner {
 namespace {
 
-// While equal watermarks don't do, receivers at 0 could look at every other one in vain.
-constexpr int kLooksWithoutEquality = 64;
+// While equal watermarks may not do, receivers at 0 could look at every other one in vain.
+constexpr int kLooksInDoubt = 64;
 // How many receivers behind are tried for their source.
 constexpr int kTakeOverTries = 16;
 
@@ -59,7 +59,7 @@ SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
   const bool somebody_free =
       (!sources.empty() && sources.begin()->used + Count(need) <= units_) ||
       (free_partial != sources.end() && free_partial->used + Count(need) <= units_);
-  return somebody_free && equality_ok() ? Served::kUnsuitable : Served::kNobodyFree;
+  return somebody_free && books_are_complete() ? Served::kUnsuitable : Served::kNobodyFree;
 }
 
 std::optional<SourceSelector::Choice> SourceSelector::FindFree(NodeId receiver, StripeMask need,
@@ -87,7 +87,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receive
   while (key != sources.end() && key->used + Count(need) <= limit) {
     const std::uint32_t used = key->used;
     for (; key != sources.end() && key->used == used; ++key) {
-      if (!equality_ok() && ++looks > kLooksWithoutEquality) break;
+      if (!books_are_complete() && ++looks > kLooksInDoubt) break;
       const StripeMask eligible = Eligible(receiver, key->node, need);
       if (eligible == need) {
         const auto rank = [](const SourceKey& k) { return std::tuple(k.lag, k.order, k.node); };
@@ -163,14 +163,21 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
   for (const std::uint32_t stripe : StripesOf(need)) {
     const std::uint32_t has = source->marks[stripe];
     const std::uint32_t lacks_from = copy.marks[stripe];
-    const bool ahead = has > lacks_from || (has == lacks_from && equality_ok());
     const StripeMask bit = StripeMask{1} << stripe;
+    const bool ahead =
+        has > lacks_from || (has == lacks_from && EqualityOk(receiver, source_id, bit));
     if (!source->final() && !ahead) continue;
     // A node that serves nobody has no descendants.
     const bool check = !copy.serving.empty() && rules_.twin != Twin::kForgetsDescendants;
     if (!check || !table_.DependsOn(source_id, receiver, bit)) eligible |= bit;
   }
   return eligible;
+}
+
+bool SourceSelector::EqualityOk(NodeId receiver, NodeId source, StripeMask stripes) const {
+  if (!rules_.knows_members || !table_.knows_all_upstreams()) return false;
+  if (table_.knows_all_streams() || rules_.twin == Twin::kForgetsDescendants) return true;
+  return !table_.MayDependOn(source, receiver, stripes);
 }
 
 void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replaces) {
@@ -182,7 +189,7 @@ void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replac
   decision.grant = stamps_.NextGrant();
   decision.what = {receiver, choice.source, choice.stripes, false};
   decision.replaces = replaces;
-  decision.equality_ok = equality_ok();
+  decision.equality_ok = EqualityOk(receiver, choice.source, choice.stripes);
   decision.newly_listed = !table_.Find(receiver)->listed;
   table_.Open(decision.grant, decision.what, lag, units_);
   table_.Edit(receiver, [](Copy& copy) { copy.starved = false; });

@@ -65,8 +65,11 @@ class SourceSelector {
   bool TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind);
   // The stripes of `need` in which `source` may serve `receiver`.
   StripeMask Eligible(NodeId receiver, NodeId source, StripeMask need) const;
-  // Every upstream is known, so a path from the source to the receiver can't hide (R7).
-  bool equality_ok() const { return rules_.knows_members && table_.knows_all_upstreams(); }
+  // There is no path from the source to the receiver, not even one that the books don't show (R7).
+  bool EqualityOk(NodeId receiver, NodeId source, StripeMask stripes) const;
+  bool books_are_complete() const {
+    return rules_.knows_members && table_.knows_all_upstreams() && table_.knows_all_streams();
+  }
   void Grant(NodeId receiver, const Choice& choice, GrantId replaces);
   std::uint32_t one_more_receiver() const { return units_ + table_.layout().stripe_count; }
 

@@ -63,9 +63,11 @@ void DirectoryState::State::On(NodeId node, const GrantClosed& event) {
   if (!table.grants().contains(id)) id = table.AdoptedBy(node);
   const auto open = table.grants().find(id);
   if (open == table.grants().end() || open->second.receiver != node) {
-    // A grant that was taken back before: its stripes are parked or granted again already.
+    // A grant that was taken back before: its stripes are parked or granted again already. A
+    // predecessor's grant goes by another id here.
     table.Edit(node, [&](Copy& receiver) {
-      if (receiver.superseded == event.grant) receiver.superseded = {};
+      const bool adopted = receiver.superseded.incarnation != event.grant.incarnation;
+      if (adopted || receiver.superseded == event.grant) receiver.superseded = {};
     });
     return;
   }

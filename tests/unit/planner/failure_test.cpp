@@ -118,6 +118,15 @@ TEST_F(Failures, AFailureOfASupersededGrantParksNothingTwice) {
   EXPECT_EQ(state_->Find(object_)->transfers.size(), 2U);
 }
 
+TEST_F(Failures, ANodeThatWasDeclaredLostIsNotSentToOneThatMayStillPullFromIt) {
+  Join("S").Join("R1").Join("R2").Put("S").Get("R1").Get("R2").Lose("S").Ignore();
+  Lose("R1").Ignore();  // but only its session was gone: the stream to R2 goes on
+  Connect("R1").HeldBy("R1", 0).Want("R1").EndInventory("R1");
+  Expect("R1: lost S");
+  Fail("R2", 0);
+  Expect("R1 <- R2");
+}
+
 TEST_F(Failures, TwoDeathsAtOnceLeaveOneLine) {
   for (const char* node : {"S", "R1", "R2", "R3", "R4"}) Join(node);
   Put("S").Get("R1").Get("R2").Get("R3").Get("R4");
