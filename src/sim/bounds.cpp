@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/layout.h"
 
 namespace hoplite::sim {
@@ -42,6 +44,24 @@ Tree BestTree(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link) {
     if (seconds < best.seconds) best = {degree, seconds};
   }
   return best;
+}
+
+std::string TooSlow(const Options& options, double seconds) {
+  const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
+  const double line = TreeSeconds(options.nodes, options.size_bytes, link, 1);
+  const double plain = std::min(line, BestTree(options.nodes, options.size_bytes, link).seconds);
+  const double messages = 40 * ToSeconds(options.latency);
+  const double moments = ToSeconds(options.spread) + ToSeconds(options.put_time);
+  // A fault may cost the time to notice it and one more transfer; a restart the collection, too.
+  const double fault = ToSeconds(options.grace) + 1 + 2 * plain + messages;
+  const double restart = fault + ToSeconds(options.recovery_window) + 1;
+  const auto faults =
+      static_cast<double>(options.kills + options.kill_at.size() + options.memory_waits +
+                          options.session_breaks + 2 * std::size_t{options.reputs});
+  const double allowed =
+      2 * plain + messages + moments + faults * fault + options.restarts * restart;
+  if (seconds <= allowed) return {};
+  return fmt::format("P11: took {:.6f} s where {:.6f} s are allowed", seconds, allowed);
 }
 
 }  // namespace hoplite::sim

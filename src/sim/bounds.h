@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/time.h"
+#include "sim/options.h"
 
 namespace hoplite::sim {
 
@@ -25,5 +27,8 @@ double TreeSeconds(std::uint32_t nodes, std::uint64_t size_bytes, const Link& li
                    std::uint32_t degree);
 // The least over all degrees from 2 (two nodes: 1).
 Tree BestTree(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link);
+
+// P11: empty, or that `seconds` is more than these options and their faults may cost.
+std::string TooSlow(const Options& options, double seconds);
 
 }  // namespace hoplite::sim

@@ -38,6 +38,7 @@ Result<void> Options::Validate() const {
   }
   if (stripes > kMaxStripes) return Bad("stripes must be at most 64");
   if (groups < 1 || groups > kMaxStripes) return Bad("groups must be in [1, 64]");
+  if (size_bytes == 0) return Bad("size must not be 0");
   return Layout::For(size_bytes, stripes).Validate();
 }
 
@@ -55,6 +56,7 @@ std::string ReplayCommand(const Options& options) {
   }
   AddFlag(command, "restarts", options.restarts, unset.restarts);
   AddFlag(command, "memory-waits", options.memory_waits, unset.memory_waits);
+  AddFlag(command, "session-breaks", options.session_breaks, unset.session_breaks);
   AddFlag(command, "reputs", options.reputs, unset.reputs);
   AddFlag(command, "deletes", options.deletes, unset.deletes);
   AddFlag(command, "groups", options.groups, unset.groups);

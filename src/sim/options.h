@@ -33,8 +33,9 @@ struct Options {
       0};  // the producer fills its copy so slowly; 0: it was complete before the start
   std::uint32_t kills = 0;  // receivers that die at random moments
   std::vector<Kill> kill_at;
-  std::uint32_t restarts = 0;      // times that the directory loses its state, at random moments
-  std::uint32_t memory_waits = 0;  // receivers whose memory becomes free at a random moment only
+  std::uint32_t restarts = 0;        // times that the directory loses its state, at random moments
+  std::uint32_t memory_waits = 0;    // receivers whose memory becomes free at a random moment only
+  std::uint32_t session_breaks = 0;  // control streams that end, and come back within two graces
   std::uint32_t reputs = 0;   // times that all complete copies die and a new node puts other bytes
   std::uint32_t deletes = 0;  // Deletes at random moments by random nodes
 

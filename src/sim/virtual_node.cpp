@@ -1,0 +1,316 @@
+#include "sim/virtual_node.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace hoplite::sim {
+namespace {
+
+// The model of an object's bytes: the name of its content, filled up to the size.
+planner::InlineBytes BytesOf(Content content, std::uint64_t size) {
+  std::string bytes = std::to_string(content);
+  bytes.resize(size, ' ');
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+}  // namespace
+
+using planner::Outcome;
+
+void VirtualNode::Get(Effects& out) {
+  if (copy_ && copy_->complete) return Return(copy_->content[0], copy_->version);
+  getting_ = true;
+  AskUnlessKnown(out);
+}
+
+void VirtualNode::Put(const Layout& layout, Content content, bool inlined, Effects& out) {
+  put_ = PendingPut{layout, content, inlined};
+  SayCreate(out);
+}
+
+void VirtualNode::SayCreate(Effects& out) {
+  planner::Create create{.object = object_, .layout = put_->layout};
+  if (put_->inlined) create.inline_bytes = BytesOf(put_->content, put_->layout.size_bytes);
+  Say(create, out);
+}
+
+void VirtualNode::Delete(Effects& out) {
+  deleting_ = true;
+  Say(planner::Delete{object_}, out);
+}
+
+void VirtualNode::Hear(const planner::NodeAction& action, Time now, Effects& out) {
+  if (const auto* accepted = std::get_if<planner::CreateAccepted>(&action)) HearOne(*accepted, out);
+  if (const auto* refused = std::get_if<planner::CreateRefused>(&action)) HearOne(*refused);
+  if (const auto* located = std::get_if<planner::Located>(&action)) HearOne(*located, out);
+  if (const auto* object = std::get_if<planner::InlineObject>(&action)) HearOne(*object);
+  if (const auto* grant = std::get_if<planner::Grant>(&action)) HearOne(*grant, out);
+  if (const auto* recall = std::get_if<planner::Recall>(&action)) HearOne(*recall, out);
+  if (const auto* deleted = std::get_if<planner::Deleted>(&action)) HearOne(*deleted, now, out);
+}
+
+void VirtualNode::HearOne(const planner::CreateAccepted& accepted, Effects& out) {
+  if (!put_) {
+    complaint_ = "a Create was accepted that this node did not make";
+    return;
+  }
+  if (copy_) DropRecalledCopy(out);
+  located_.reset();
+  highest_incarnation_ = std::max(highest_incarnation_, accepted.version.incarnation);
+  copy_ = Copy{.version = accepted.version,
+               .layout = put_->layout,
+               .marks = put_->layout.empty_marks(),
+               .content = std::vector<Content>(put_->layout.stripe_count, put_->content),
+               .producing = true,
+               .own = true};
+  copy_inlined_ = put_->inlined;
+  put_.reset();
+  out.fill = true;
+}
+
+void VirtualNode::HearOne(const planner::CreateRefused& /*refused*/) {
+  put_.reset();
+  put_refused_ = true;
+}
+
+void VirtualNode::HearOne(const planner::Located& located, Effects& out) {
+  locating_ = false;
+  highest_incarnation_ = std::max(highest_incarnation_, located.version.incarnation);
+  if (!getting_) return;
+  if (copy_ && copy_->version < located.version) DropRecalledCopy(out);
+  if (copy_) return;
+  located_ = located.version;
+  layout_ = located.layout;
+  out.reserve = true;
+}
+
+void VirtualNode::MemoryReserved(Effects& out) {
+  if (!located_) return;  // recalled or deleted meanwhile
+  copy_ = Copy{.version = *located_,
+               .layout = layout_,
+               .marks = layout_.empty_marks(),
+               .content = std::vector<Content>(layout_.stripe_count)};
+  located_.reset();
+  wanted_ = copy_->version;
+  Say(planner::Want{object_, copy_->version, copy_->marks}, out);
+}
+
+void VirtualNode::HearOne(const planner::InlineObject& object) {
+  locating_ = false;
+  highest_incarnation_ = std::max(highest_incarnation_, object.version.incarnation);
+  if (getting_) Return(std::stoull(*object.bytes), object.version);
+}
+
+void VirtualNode::HearOne(const planner::Grant& grant, Effects& out) {
+  if (wanted_ < grant.version) complaint_ = "P4: a node was granted that had not said Want";
+  if (!copy_ || copy_->version != grant.version) return Close(grant, Outcome::kDeclined, out);
+  const StripeMask missing = Missing(grant.stripes);
+  if (missing == 0) return Close(grant, Outcome::kDone, out);
+  std::vector<GrantId> old;
+  for (const auto& [id, stream] : streams_) {
+    if (id == grant.replaces || (stream.missing & missing) != 0) old.push_back(id);
+  }
+  for (const GrantId& id : old) EndStream(id, Outcome::kAbandoned, planner::Failure::kNone, out);
+  streams_[grant.grant] = {grant.source.id, missing};
+  out.open.push_back({.source = grant.source.id,
+                      .version = grant.version,
+                      .grant = grant.grant,
+                      .stripes = missing,
+                      .marks = copy_->marks,
+                      .equality_ok = grant.equality_ok});
+}
+
+void VirtualNode::HearOne(const planner::Recall& recall, Effects& out) {
+  highest_incarnation_ = std::max(highest_incarnation_, recall.version.incarnation);
+  if (copy_ && copy_->version < recall.version) DropRecalledCopy(out);
+  if (located_ && *located_ < recall.version) located_.reset();
+  AskUnlessKnown(out);
+}
+
+void VirtualNode::HearOne(const planner::Deleted& deleted, Time now, Effects& out) {
+  deleting_ = false;
+  tombstone_ = now + deleted.remaining;
+  Forget(out);
+}
+
+// The object was deleted: no copy, no waiter, no stream is left.
+void VirtualNode::Forget(Effects& out) {
+  EndAllStreams(out);
+  if (copy_) out.copy_gone = Effects::Gone::kDeleted;
+  copy_.reset();
+  located_.reset();
+  locating_ = false;
+  told_deleted_ = told_deleted_ || getting_;
+  getting_ = false;
+}
+
+void VirtualNode::Connected(Time now, Effects& out) {
+  connected_ = true;
+  if (copy_) {
+    planner::Held held{.object = object_,
+                       .version = copy_->version,
+                       .layout = copy_->layout,
+                       .marks = copy_->marks,
+                       .complete = copy_->complete,
+                       .producing = copy_->producing,
+                       .primary = copy_->own};
+    if (!streams_.empty()) held.upstream = streams_.begin()->second.source;
+    if (copy_inlined_ && copy_->own) {
+      held.inline_bytes = BytesOf(copy_->content[0], copy_->layout.size_bytes);
+    }
+    Say(held, out);
+  }
+  if (tombstone_ && *tombstone_ > now) Say(planner::Tombstone{object_, *tombstone_ - now}, out);
+  if (put_) SayCreate(out);
+  if (locating_) Say(planner::Locate{object_}, out);
+  if (copy_ && !copy_->complete && !copy_->own) {
+    Say(planner::Want{object_, copy_->version, copy_->marks}, out);
+  }
+  if (deleting_) Say(planner::Delete{object_}, out);
+  Say(planner::InventoryEnd{}, out);
+}
+
+std::string_view VirtualNode::Received(std::uint32_t stripe, std::uint32_t blocks,
+                                       Content content) {
+  if (!copy_) return "P3: bytes arrive for a copy that is gone";
+  if (blocks < copy_->marks[stripe]) return "P3: a watermark shrank";
+  if (copy_->marks[stripe] > 0 && copy_->content[stripe] != content) {
+    return "P3: bytes of two versions are combined";
+  }
+  copy_->marks[stripe] = blocks;
+  copy_->content[stripe] = content;
+  return {};
+}
+
+void VirtualNode::Produced(Effects& out) {
+  if (copy_ && copy_->producing) Complete(out);
+}
+
+void VirtualNode::StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out) {
+  const auto stream = streams_.find(grant);
+  if (stream == streams_.end()) return;
+  stream->second.missing &= ~(StripeMask{1} << stripe);
+  if (stream->second.missing == 0) {
+    EndStream(grant, Outcome::kDone, planner::Failure::kNone, out);
+  }
+  if (copy_->layout.complete(copy_->marks)) Complete(out);
+}
+
+void VirtualNode::StreamFailed(GrantId grant, planner::Failure why, Effects& out) {
+  EndStream(grant, Outcome::kFailed, why, out);
+}
+
+void VirtualNode::StreamRecalled(GrantId grant, Effects& out) {
+  if (!streams_.contains(grant)) return;
+  DropRecalledCopy(out);
+  AskUnlessKnown(out);
+}
+
+void VirtualNode::StreamDeleted(GrantId grant, Effects& out) {
+  if (streams_.contains(grant)) Forget(out);
+}
+
+planner::Failure VirtualNode::Answer(const Fetch& fetch) const {
+  if (!copy_ || copy_->version != fetch.version) return planner::Failure::kUnknown;
+  if (copy_->complete || copy_->producing) return planner::Failure::kNone;
+  for (std::uint32_t s = 0; s < copy_->layout.stripe_count; ++s) {
+    if ((fetch.stripes >> s & 1) == 0) continue;
+    const std::uint32_t ahead = copy_->marks[s];
+    if (ahead > fetch.marks[s] || (ahead == fetch.marks[s] && fetch.equality_ok)) continue;
+    return planner::Failure::kNotAhead;
+  }
+  return planner::Failure::kNone;
+}
+
+planner::Progress VirtualNode::ProgressReport(std::uint64_t bytes_per_second) const {
+  return {.object = object_,
+          .version = copy_->version,
+          .marks = copy_->marks,
+          .bytes_per_second = bytes_per_second};
+}
+
+void VirtualNode::Say(planner::NodeEvent event, Effects& out) {
+  // Without a session nothing can be said; the next inventory says what still matters.
+  if (connected_) out.say.push_back(std::move(event));
+}
+
+void VirtualNode::AskUnlessKnown(Effects& out) {
+  if (!getting_ || copy_ || located_ || locating_) return;
+  locating_ = true;
+  Say(planner::Locate{object_}, out);
+}
+
+void VirtualNode::Return(Content content, const Version& version) {
+  getting_ = false;
+  got_ = content;
+  got_version_ = version;
+}
+
+StripeMask VirtualNode::Missing(StripeMask among) const {
+  StripeMask missing = 0;
+  for (std::uint32_t s = 0; s < copy_->layout.stripe_count; ++s) {
+    if (copy_->marks[s] < copy_->layout.stripe_block_count(s)) missing |= StripeMask{1} << s;
+  }
+  return missing & among;
+}
+
+void VirtualNode::Close(const planner::Grant& grant, Outcome outcome, Effects& out) {
+  Say(planner::GrantClosed{.object = object_,
+                           .version = grant.version,
+                           .grant = grant.grant,
+                           .outcome = outcome,
+                           .marks = copy_ ? copy_->marks : StripeMarks{}},
+      out);
+}
+
+void VirtualNode::EndStream(GrantId grant, Outcome outcome, planner::Failure why, Effects& out) {
+  if (streams_.erase(grant) == 0) return;
+  if (outcome != Outcome::kDone) out.end.push_back(grant);
+  Say(planner::GrantClosed{.object = object_,
+                           .version = copy_->version,
+                           .grant = grant,
+                           .outcome = outcome,
+                           .failure = why,
+                           .marks = copy_->marks},
+      out);
+}
+
+void VirtualNode::EndAllStreams(Effects& out) {
+  while (!streams_.empty()) {
+    EndStream(streams_.begin()->first, Outcome::kAbandoned, planner::Failure::kNone, out);
+  }
+}
+
+void VirtualNode::DropRecalledCopy(Effects& out) {
+  EndAllStreams(out);
+  Say(planner::CopyGone{object_, copy_->version, planner::GoneReason::kRecalled}, out);
+  copy_.reset();
+  out.copy_gone = Effects::Gone::kRecalled;
+}
+
+void VirtualNode::Complete(Effects& out) {
+  copy_->complete = true;
+  copy_->producing = false;
+  Say(planner::CopyComplete{object_, copy_->version}, out);
+  if (getting_) Return(copy_->content[0], copy_->version);
+}
+
+void VirtualNode::AddTo(Digest& digest) const {
+  digest.Add(connected_).Add(getting_).Add(locating_).Add(deleting_).Add(put_.has_value());
+  digest.Add(put_refused_).Add(told_deleted_).Add(got_).Add(got_version_).Add(wanted_);
+  digest.Add(located_.value_or(Version{})).Add(highest_incarnation_).Add(copy_inlined_);
+  digest.Add(tombstone_.value_or(Time{})).Add(copy_.has_value());
+  if (copy_) {
+    digest.Add(copy_->version).Add(copy_->complete).Add(copy_->producing).Add(copy_->own);
+    for (const std::uint32_t mark : copy_->marks) digest.Add(mark);
+    for (const Content content : copy_->content) digest.Add(content);
+  }
+  for (const auto& [grant, stream] : streams_) {
+    digest.Add(grant).Add(stream.source).Add(stream.missing);
+  }
+}
+
+}  // namespace hoplite::sim

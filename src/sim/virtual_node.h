@@ -1,0 +1,153 @@
+// VirtualNode: what one node knows of one object and how it behaves, as docs/protocol.md says.
+//
+// Decides: what to tell the directory, which streams to open and to end, whether to serve a fetch.
+// Is told: what the directory says, how far its copy is, how streams end. Must never: move bytes,
+// know other nodes or the time (the worlds around it do). A value type: exhaustive search copies
+// it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/layout.h"
+#include "base/time.h"
+#include "planner/action.h"
+#include "planner/event.h"
+
+namespace hoplite::sim {
+
+// Which bytes a copy holds: each attempt to put the object has other ones. 0: none.
+using Content = std::uint64_t;
+
+struct Fetch {
+  NodeId source = kNoNode;
+  Version version;
+  GrantId grant;
+  StripeMask stripes = 0;
+  StripeMarks marks;  // of the receiver: where to start
+  bool equality_ok = false;
+};
+
+// What a node wants of its world.
+struct Effects {
+  std::vector<planner::NodeEvent> say;  // to the directory, in this order
+  std::vector<Fetch> open;              // streams from a source
+  std::vector<GrantId> end;             // own streams that it takes nothing from any more
+  bool reserve = false;                 // memory for a copy; answered by MemoryReserved
+  bool fill = false;                    // its Put was accepted: answered by Produced
+  enum class Gone : std::uint8_t { kNo, kRecalled, kDeleted };
+  Gone copy_gone = Gone::kNo;  // streams to others end, and say why
+};
+
+class VirtualNode {
+ public:
+  VirtualNode(NodeId id, const ObjectId& object) : id_(id), object_(object) {}
+
+  // --- the user's calls
+  void Get(Effects& out);
+  void Put(const Layout& layout, Content content, bool inlined, Effects& out);
+  void Delete(Effects& out);
+
+  // --- the session
+  void Hear(const planner::NodeAction& action, Time now, Effects& out);
+  void Disconnected() { connected_ = false; }
+  void Connected(Time now, Effects& out);  // says the inventory
+
+  // --- memory and bytes
+  void MemoryReserved(Effects& out);
+  // The stripe's watermark. Answers with the property that this breaks, or nothing.
+  std::string_view Received(std::uint32_t stripe, std::uint32_t blocks, Content content);
+  void Produced(Effects& out);  // the copy that it puts is whole
+  // How streams end: a stripe is whole, or they failed, or the source dropped its copy.
+  void StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out);
+  void StreamFailed(GrantId grant, planner::Failure why, Effects& out);
+  void StreamRecalled(GrantId grant, Effects& out);
+  void StreamDeleted(GrantId grant, Effects& out);
+  // As a source: kNone if it serves this fetch.
+  planner::Failure Answer(const Fetch& fetch) const;
+  planner::Progress ProgressReport(std::uint64_t bytes_per_second) const;
+
+  // --- what the properties look at
+  struct Copy {
+    Version version;
+    Layout layout;
+    StripeMarks marks;
+    std::vector<Content> content;  // per stripe
+    bool complete = false;
+    bool producing = false;
+    bool own = false;  // made by its Put
+  };
+  struct Stream {
+    NodeId source = kNoNode;
+    StripeMask missing = 0;
+  };
+  NodeId id() const { return id_; }
+  bool connected() const { return connected_; }
+  const std::optional<Copy>& copy() const { return copy_; }
+  const std::map<GrantId, Stream>& streams() const { return streams_; }
+  bool waiting() const { return getting_; }
+  bool putting() const { return put_.has_value(); }
+  bool put_refused() const { return put_refused_; }
+  Content got() const { return got_; }  // what its Get returned
+  Version got_version() const { return got_version_; }
+  bool told_deleted() const { return told_deleted_; }
+  std::uint64_t highest_incarnation() const { return highest_incarnation_; }
+  // Empty, or a rule that the directory broke towards this node, in words.
+  const std::string& complaint() const { return complaint_; }
+  void AddTo(Digest& digest) const;
+
+ private:
+  void HearOne(const planner::CreateAccepted& accepted, Effects& out);
+  void HearOne(const planner::Located& located, Effects& out);
+  void HearOne(const planner::CreateRefused& refused);
+  void HearOne(const planner::InlineObject& object);
+  void HearOne(const planner::Grant& grant, Effects& out);
+  void HearOne(const planner::Recall& recall, Effects& out);
+  void HearOne(const planner::Deleted& deleted, Time now, Effects& out);
+
+  void Say(planner::NodeEvent event, Effects& out);
+  void SayCreate(Effects& out);
+  void AskUnlessKnown(Effects& out);
+  void Return(Content content, const Version& version);
+  void Forget(Effects& out);
+  void StartPull(const planner::Grant& grant, StripeMask missing, Effects& out);
+  StripeMask Missing(StripeMask among) const;
+  void Close(const planner::Grant& grant, planner::Outcome outcome, Effects& out);
+  void EndStream(GrantId grant, planner::Outcome outcome, planner::Failure why, Effects& out);
+  void EndAllStreams(Effects& out);
+  void DropRecalledCopy(Effects& out);
+  void Complete(Effects& out);
+
+  NodeId id_;
+  ObjectId object_;
+  bool connected_ = true;
+  bool getting_ = false;   // a Get is open
+  bool locating_ = false;  // Locate is open
+  bool deleting_ = false;
+  bool put_refused_ = false;
+  bool copy_inlined_ = false;  // the directory has the bytes of its own copy
+  bool told_deleted_ = false;
+  std::optional<Version> located_;  // memory for this version is being reserved
+  Layout layout_;                   // of the version that was located last
+  struct PendingPut {
+    Layout layout;
+    Content content = 0;
+    bool inlined = false;
+  };
+  std::optional<PendingPut> put_;  // a Create without an answer
+  std::optional<Copy> copy_;
+  std::map<GrantId, Stream> streams_;
+  Content got_ = 0;
+  Version got_version_;
+  Version wanted_;  // newest version that it said Want for
+  std::optional<Time> tombstone_;
+  std::uint64_t highest_incarnation_ = 0;
+  std::string complaint_;
+};
+
+}  // namespace hoplite::sim

@@ -1,0 +1,127 @@
+// World: virtual nodes, the network between them and one directory shard, in virtual time.
+//
+// Decides: when messages and bytes arrive, and what the faults do. Is told: a script of moments
+// (Get, Put, Delete, Kill …). The shard is the real DirectoryState; the nodes are VirtualNodes.
+// Must never: help a node with knowledge that it could not have. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/directory_state.h"
+#include "sim/event_queue.h"
+#include "sim/network.h"
+#include "sim/options.h"
+#include "sim/random.h"
+#include "sim/virtual_node.h"
+#include "sim/witness.h"
+
+namespace hoplite::sim {
+
+struct Member {
+  explicit Member(VirtualNode node_in) : node(std::move(node_in)) {}
+
+  VirtualNode node;
+  bool alive = true;
+  Time memory_free{};            // before that a copy can't be reserved
+  std::uint64_t connection = 0;  // counts its sessions; messages of an older one are lost
+  std::optional<Time> asked;
+  std::optional<Time> returned;
+  std::uint32_t depth = 0;  // of the tree, as it pulled
+  bool reporting = false;
+  Time flowing;  // bytes came last
+};
+
+class World {
+ public:
+  explicit World(const Options& options);
+
+  // --- the script, from inside At() or before Run()
+  void At(Time when, std::function<void()> what) { queue_.Push(when, std::move(what)); }
+  NodeIndex AddNode();
+  void Get(NodeIndex index);
+  void Put(NodeIndex index, Content content);
+  void Delete(NodeIndex index);
+  void Kill(NodeIndex index);
+  void BreakSession(NodeIndex index, Duration duration);
+  void RestartDirectory();
+  void SetMemoryFree(NodeIndex index, Time when) { members_[index].memory_free = when; }
+
+  // Until nothing moves any more, or a property is broken.
+  void Run();
+
+  Time now() const { return now_; }
+  Random& random() { return random_; }
+  const Options& options() const { return options_; }
+  const std::vector<Member>& members() const { return members_; }
+  const Network& network() const { return network_; }
+  std::uint64_t events() const { return events_ + network_.events(); }
+  const std::string& violation() const { return violation_; }
+
+ private:
+  using Handler = void (VirtualNode::*)(GrantId, Effects&);
+
+  void After(Duration delay, std::function<void()> what) { At(now_ + delay, std::move(what)); }
+  void Step(Time when);
+  void Plan();
+  void Check();
+  void Fail(const std::string& what);  // the first one counts; empty: nothing is broken
+  std::vector<Party> Parties() const;
+  void StartDirectory(Duration recovery_window);
+
+  // Sessions (world_sessions.cpp).
+  void Connect(NodeIndex index);
+  void Tell(planner::EventBody body);  // the directory, one latency from now
+  void Deliver(NodeId to, planner::NodeAction action);
+  void LoseAfterGrace(NodeIndex index);
+
+  // Bytes (world_bytes.cpp).
+  void Do(NodeIndex index, const Effects& effects);
+  void Reserve(NodeIndex index);
+  void Fill(NodeIndex index);
+  void SyncMarks(NodeIndex index);
+  void SetMarks(NodeIndex index, bool full);
+  void FetchArrives(NodeIndex receiver, const Fetch& fetch);
+  void Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source);
+  void FailStream(NodeIndex receiver, GrantId grant, planner::Failure why);
+  void EndStream(NodeIndex receiver, GrantId grant);
+  void EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)> tell);
+  void OnWhole(const Network::Whole& whole);
+  void Report(NodeIndex index);
+  void StartReporting(NodeIndex index);
+  bool PullsFrom(NodeIndex source, NodeIndex receiver, std::uint32_t stripe) const;
+
+  static NodeIndex IndexOf(NodeId id) { return static_cast<NodeIndex>(Raw(id) - 1); }
+
+  Options options_;
+  Layout layout_;
+  ObjectId object_;
+  Random random_;
+  Time now_{};
+  EventQueue<std::function<void()>> queue_;
+  Network network_;
+  std::vector<Network::Whole> whole_;  // scratch
+  std::vector<Member> members_;
+  // What each flow carries.
+  struct Cargo {
+    GrantId grant;
+    Content content = 0;
+  };
+  std::vector<Cargo> cargo_;
+
+  std::optional<planner::DirectoryState> directory_;  // none while it is down
+  std::uint64_t directory_life_ = 0;
+  Time plan_at_ = kNever;
+  std::vector<planner::Action> actions_;  // scratch
+
+  Witness witness_;
+  std::uint64_t events_ = 0;
+  std::uint64_t checked_ = 0;
+  std::string violation_;
+};
+
+}  // namespace hoplite::sim
