@@ -41,7 +41,8 @@ NodeIndex Network::AddNode() {
   return node;
 }
 
-void Network::SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks) {
+void Network::SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks,
+                      Tag tag) {
   Inbound& inbound = At(node, stripe);
   HOPLITE_CHECK(inbound.feeding == kNoFlow, "a mark is set only while nothing feeds the stripe");
   inbound.whole = blocks == layout_.stripe_block_count(stripe);
@@ -49,6 +50,7 @@ void Network::SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint3
       inbound.whole ? stripe_bytes_[stripe] : static_cast<double>(blocks) * layout_.block_bytes;
   inbound.rate = 0;
   inbound.at = now;
+  inbound.tag = tag;
   Touch(2 * node);
 }
 
@@ -101,6 +103,7 @@ void Network::Close(Time now, FlowId id) {
   Inbound& inbound = At(flow.receiver, flow.stripe);
   SetInboundRate(now, inbound, flow.stripe, 0);
   inbound.feeding = kNoFlow;
+  Touch(2 * flow.receiver);
   if (inbound.whole) return;
   const double kept = std::floor(inbound.bytes / layout_.block_bytes) * layout_.block_bytes;
   bytes_dropped_ += inbound.bytes - kept;
@@ -218,7 +221,9 @@ void Network::Advance(Time now, std::vector<Whole>& whole) {
     Flow& flow = flows_[event.flow];
     if (!flow.receiving) continue;
     if (event.kind == Kind::kRateArrives) {
-      SetInboundRate(now, At(flow.receiver, flow.stripe), flow.stripe, event.rate);
+      Inbound& inbound = At(flow.receiver, flow.stripe);
+      SetInboundRate(now, inbound, flow.stripe, event.rate);
+      inbound.tag = flow.tag;
       Touch(2 * flow.receiver);
       continue;
     }

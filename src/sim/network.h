@@ -25,6 +25,7 @@ namespace hoplite::sim {
 
 using NodeIndex = std::uint32_t;
 using FlowId = std::uint32_t;
+using Tag = std::uint64_t;  // what the bytes are; 0: none have come yet
 inline constexpr FlowId kNoFlow = ~FlowId{0};
 
 class Network {
@@ -32,8 +33,9 @@ class Network {
   Network(const Layout& layout, double bytes_per_second, Duration latency);
 
   NodeIndex AddNode();
-  // The node's copy of a stripe has so many valid blocks from now on, and nothing feeds it.
-  void SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks);
+  // The node's copy of a stripe has so many valid blocks from now on, and nothing feeds it. The tag
+  // goes with its bytes wherever they flow.
+  void SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks, Tag tag);
   // The node itself fills its copy, all stripes alike, at this rate in total.
   void Produce(Time now, NodeIndex node, double bytes_per_second);
 
@@ -49,7 +51,7 @@ class Network {
   const std::vector<FlowId>& Outgoing(NodeIndex node, std::uint32_t stripe) const;
   NodeIndex SourceOf(FlowId flow) const { return flows_[flow].source; }
   NodeIndex ReceiverOf(FlowId flow) const { return flows_[flow].receiver; }
-  std::uint32_t StripeOf(FlowId flow) const { return flows_[flow].stripe; }
+  Tag TagOf(FlowId flow) const { return flows_[flow].tag; }
   double RateInto(NodeIndex node) const;  // bytes per second, now arriving
 
   Time next_event() const { return queue_.next_time(); }
@@ -76,6 +78,7 @@ class Network {
     double rate = 0;   // bytes per nanosecond
     Time at;
     bool whole = false;
+    Tag tag = 0;
     FlowId feeding = kNoFlow;
     std::vector<FlowId> outgoing;
   };
@@ -83,6 +86,7 @@ class Network {
     NodeIndex source = 0;
     NodeIndex receiver = 0;
     std::uint32_t stripe = 0;
+    Tag tag = 0;
     bool sending = true;    // takes part in the sharing of links
     bool receiving = true;  // feeds the receiver's copy
     double sent = 0;        // position in the stripe at `at`

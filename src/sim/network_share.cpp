@@ -106,6 +106,7 @@ void Network::Apply(Time now, FlowId id, double rate) {
     flow.sent = Sent(now, flow);
     flow.at = now;
     flow.rate = rate;
+    if (flow.tag == 0) flow.tag = At(flow.source, flow.stripe).tag;
     queue_.Push(now + latency_, {Kind::kRateArrives, id, rate});
   }
   const Time wake = NextWake(now, flow);
@@ -118,8 +119,10 @@ void Network::Apply(Time now, FlowId id, double rate) {
 // source has got ahead of it. Everything else is a change at a link or at the source.
 Time Network::NextWake(Time now, const Flow& flow) const {
   const auto after = [now](double nanoseconds) {
-    return now +
-           Duration(std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(nanoseconds)), 1));
+    constexpr double kForever = 1e15;  // rates that differ by rounding alone never meet
+    if (nanoseconds > kForever) return kNever;
+    const auto whole = static_cast<std::int64_t>(std::ceil(nanoseconds));
+    return now + Duration(std::max<std::int64_t>(whole, 1));
   };
   const Inbound& source = At(flow.source, flow.stripe);
   const double sent = Sent(now, flow);

@@ -193,6 +193,7 @@ void VirtualNode::StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out)
   const auto stream = streams_.find(grant);
   if (stream == streams_.end()) return;
   stream->second.missing &= ~(StripeMask{1} << stripe);
+  copy_->final = true;
   if (stream->second.missing == 0) {
     EndStream(grant, Outcome::kDone, planner::Failure::kNone, out);
   }
@@ -254,6 +255,8 @@ StripeMask VirtualNode::Missing(StripeMask among) const {
   for (std::uint32_t s = 0; s < copy_->layout.stripe_count; ++s) {
     if (copy_->marks[s] < copy_->layout.stripe_block_count(s)) missing |= StripeMask{1} << s;
   }
+  // Without a missing byte it is the end of a stream that is missing: it says that they are final.
+  if (missing == 0 && !copy_->complete) return among;
   return missing & among;
 }
 
@@ -304,7 +307,11 @@ void VirtualNode::AddTo(Digest& digest) const {
   digest.Add(located_.value_or(Version{})).Add(highest_incarnation_).Add(copy_inlined_);
   digest.Add(tombstone_.value_or(Time{})).Add(copy_.has_value());
   if (copy_) {
-    digest.Add(copy_->version).Add(copy_->complete).Add(copy_->producing).Add(copy_->own);
+    digest.Add(copy_->version)
+        .Add(copy_->final)
+        .Add(copy_->complete)
+        .Add(copy_->producing)
+        .Add(copy_->own);
     for (const std::uint32_t mark : copy_->marks) digest.Add(mark);
     for (const Content content : copy_->content) digest.Add(content);
   }

@@ -57,6 +57,8 @@ class VirtualNode {
   void Hear(const planner::NodeAction& action, Time now, Effects& out);
   void Disconnected() { connected_ = false; }
   void Connected(Time now, Effects& out);  // says the inventory
+  // Away for longer than the grace: it counts as lost, stops its fetches and keeps its bytes.
+  void GraceExpired(Effects& out) { EndAllStreams(out); }
 
   // --- memory and bytes
   void MemoryReserved(Effects& out);
@@ -78,6 +80,7 @@ class VirtualNode {
     Layout layout;
     StripeMarks marks;
     std::vector<Content> content;  // per stripe
+    bool final = false;            // a stream said that its bytes won't change any more
     bool complete = false;
     bool producing = false;
     bool own = false;  // made by its Put

@@ -18,11 +18,14 @@ bool HasIt(const Party& party) {
   return party.node->copy()->complete || party.node->copy()->producing;
 }
 
-// A node that nothing happens to any more.
+// A node that nothing happens to any more. If the last whole copy was lost, streams between those
+// who have a part stay open until somebody puts the object again.
 std::string CheckParty(const Party& party, bool someone_has_it) {
   const VirtualNode& node = *party.node;
   const std::string name = NameOf(node.id());
-  if (!node.streams().empty()) return fmt::format("P10: {} has a stream that never ends", name);
+  if (!node.streams().empty() && (someone_has_it || !node.waiting())) {
+    return fmt::format("P10: {} has a stream that never ends", name);
+  }
   if (node.putting()) return fmt::format("P9: the Put of {} has no answer", name);
   if (node.waiting() && someone_has_it) {
     return fmt::format("P9: {} waits although the object is there", name);
@@ -33,8 +36,8 @@ std::string CheckParty(const Party& party, bool someone_has_it) {
 std::string CheckWaiters(const planner::ObjectView& view, std::span<const Party> parties) {
   for (const Party& party : parties) {
     const NodeId id = party.node->id();
-    const bool known = std::ranges::any_of(
-        view.waiters, [id](const planner::WaiterView& waiter) { return waiter.node == id; });
+    const bool known = std::ranges::count(view.waiters, id, &planner::WaiterView::node) != 0 ||
+                       std::ranges::count(view.transfers, id, &planner::TransferView::to) != 0;
     const bool waits = party.alive && party.node->waiting();
     if (waits && !known) return fmt::format("P9: the directory forgot that {} waits", NameOf(id));
     if (known && !waits) {
@@ -102,16 +105,21 @@ std::string Witness::Check(const VirtualNode& node) {
   if (node.got() == 0) return {};
   const auto put = contents_.find(node.got_version());
   const bool other = put == contents_.end() || put->second != node.got();
-  const bool mixed = copy && copy->complete && copy->version == node.got_version() &&
-                     std::ranges::any_of(
-                         copy->content, [&node](Content content) { return content != node.got(); });
+  bool mixed = false;
+  if (copy && copy->complete && copy->version == node.got_version()) {
+    for (std::size_t stripe = 0; stripe < copy->marks.size(); ++stripe) {
+      mixed |= copy->marks[stripe] > 0 && copy->content[stripe] != node.got();
+    }
+  }
   if (!other && !mixed) return {};
   return fmt::format("P3: {} returned bytes of two versions", NameOf(node.id()));
 }
 
 std::string Witness::CheckNow(const planner::DirectoryState& directory,
                               std::span<const Party> parties) const {
-  if (std::string broken = directory.BrokenInvariant(); !broken.empty()) return broken;
+  if (ask_planner_) {
+    if (std::string broken = directory.BrokenInvariant(); !broken.empty()) return broken;
+  }
   const auto view = directory.Find(object_);
   if (!view) return {};
   for (const planner::HolderView& holder : view->holders) {
@@ -148,7 +156,7 @@ std::string Witness::CheckAtRest(const planner::DirectoryState& directory,
     }
   }
   const auto view = directory.Find(object_);
-  if (view && !view->transfers.empty()) {
+  if (view && someone_has_it && !view->transfers.empty()) {
     const planner::TransferView& left = view->transfers.front();
     return fmt::format("P10: the grant of {} from {} is left", NameOf(left.to), NameOf(left.from));
   }

@@ -24,7 +24,9 @@ struct Party {
 
 class Witness {
  public:
-  explicit Witness(const ObjectId& object) : object_(object) {}
+  // `ask_planner`: CheckNow asks the planner for its own broken invariants, too.
+  explicit Witness(const ObjectId& object, bool ask_planner = true)
+      : object_(object), ask_planner_(ask_planner) {}
 
   void Told(const planner::EventBody& event);
   void DirectoryRestarted();
@@ -49,6 +51,7 @@ class Witness {
   std::string CheckGrant(const planner::Grant& grant, NodeId to) const;
 
   ObjectId object_;
+  bool ask_planner_;
   std::map<NodeId, Session> sessions_;
   std::map<Version, Content> contents_;  // of the puts that were accepted
   Version deleted_;  // versions up to this one were deleted in this life of the directory

@@ -78,13 +78,14 @@ class World {
   void Tell(planner::EventBody body);  // the directory, one latency from now
   void Deliver(NodeId to, planner::NodeAction action);
   void LoseAfterGrace(NodeIndex index);
+  void StopFetches(NodeIndex index);
 
   // Bytes (world_bytes.cpp).
   void Do(NodeIndex index, const Effects& effects);
   void Reserve(NodeIndex index);
   void Fill(NodeIndex index);
   void SyncMarks(NodeIndex index);
-  void SetMarks(NodeIndex index, bool full);
+  void SetMarks(NodeIndex index, bool full, Content content);
   void FetchArrives(NodeIndex receiver, const Fetch& fetch);
   void Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source);
   void FailStream(NodeIndex receiver, GrantId grant, planner::Failure why);
@@ -106,12 +107,7 @@ class World {
   Network network_;
   std::vector<Network::Whole> whole_;  // scratch
   std::vector<Member> members_;
-  // What each flow carries.
-  struct Cargo {
-    GrantId grant;
-    Content content = 0;
-  };
-  std::vector<Cargo> cargo_;
+  std::vector<GrantId> grants_;  // of each flow
 
   std::optional<planner::DirectoryState> directory_;  // none while it is down
   std::uint64_t directory_life_ = 0;

@@ -26,7 +26,7 @@ void World::Do(NodeIndex index, const Effects& effects) {
       (members_[receiver].node.*handler)(grant, more);
       Do(receiver, more);
     });
-    SetMarks(index, false);
+    SetMarks(index, false, 0);
   }
   for (const planner::NodeEvent& event : effects.say) {
     Tell(planner::NodeSaid{members_[index].node.id(), event});
@@ -56,20 +56,21 @@ void World::Reserve(NodeIndex index) {
 
 void World::Fill(NodeIndex index) {
   if (options_.put_time.count() > 0) {
+    SetMarks(index, false, members_[index].node.copy()->content[0]);
     const double seconds = ToSeconds(options_.put_time);
     network_.Produce(now_, index, static_cast<double>(layout_.size_bytes) / seconds);
     return;
   }
-  SetMarks(index, true);
+  SetMarks(index, true, members_[index].node.copy()->content[0]);
   SyncMarks(index);
   Effects effects;
   members_[index].node.Produced(effects);
   Do(index, effects);
 }
 
-void World::SetMarks(NodeIndex index, bool full) {
+void World::SetMarks(NodeIndex index, bool full, Content content) {
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
-    network_.SetMark(now_, index, s, full ? layout_.stripe_block_count(s) : 0);
+    network_.SetMark(now_, index, s, full ? layout_.stripe_block_count(s) : 0, content);
   }
 }
 
@@ -80,7 +81,8 @@ void World::SyncMarks(NodeIndex index) {
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     const FlowId flow = network_.Feeding(index, s);
     if (flow == kNoFlow && !node.copy()->producing) continue;
-    const Content content = flow == kNoFlow ? node.copy()->content[s] : cargo_[flow].content;
+    const Content content = flow == kNoFlow ? node.copy()->content[s] : network_.TagOf(flow);
+    if (content == 0) continue;  // nothing has come yet
     const std::string_view broken = node.Received(s, network_.Blocks(now_, index, s), content);
     if (!broken.empty()) Fail(fmt::format("{} (n{})", broken, index));
   }
@@ -101,15 +103,14 @@ void World::FetchArrives(NodeIndex receiver, const Fetch& fetch) {
 }
 
 void World::Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source) {
-  const VirtualNode::Copy& copy = *members_[source].node.copy();
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     if ((fetch.stripes >> s & 1) == 0) continue;
     if (PullsFrom(source, receiver, s)) {
       Fail(fmt::format("P2: n{} pulls from n{}, which pulls from it", receiver, source));
     }
     const FlowId flow = network_.Open(now_, source, receiver, s);
-    cargo_.resize(flow + 1);
-    cargo_[flow] = {fetch.grant, copy.content[s]};
+    grants_.resize(flow + 1);
+    grants_[flow] = fetch.grant;
   }
   members_[receiver].depth = members_[source].depth + 1;
   members_[receiver].flowing = now_;
@@ -137,7 +138,7 @@ void World::FailStream(NodeIndex receiver, GrantId grant, planner::Failure why) 
 void World::EndStream(NodeIndex receiver, GrantId grant) {
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     const FlowId flow = network_.Feeding(receiver, s);
-    if (flow != kNoFlow && cargo_[flow].grant == grant) network_.Close(now_, flow);
+    if (flow != kNoFlow && grants_[flow] == grant) network_.Close(now_, flow);
   }
 }
 
@@ -147,7 +148,7 @@ void World::EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     for (const FlowId flow : network_.Outgoing(source, s)) {
       network_.Break(now_, flow);
-      streams.emplace(network_.ReceiverOf(flow), cargo_[flow].grant);
+      streams.emplace(network_.ReceiverOf(flow), grants_[flow]);
     }
   }
   for (const auto& [receiver, grant] : streams) {
@@ -162,13 +163,13 @@ void World::OnWhole(const Network::Whole& whole) {
   if (!member.alive || !member.node.copy()) return;
   const bool own = whole.flow == kNoFlow;
   const Content content =
-      own ? member.node.copy()->content[whole.stripe] : cargo_[whole.flow].content;
+      own ? member.node.copy()->content[whole.stripe] : network_.TagOf(whole.flow);
   const std::string_view broken =
       member.node.Received(whole.stripe, layout_.stripe_block_count(whole.stripe), content);
   if (!broken.empty()) Fail(fmt::format("{} (n{})", broken, whole.node));
   Effects effects;
   if (!own) {
-    member.node.StripeWhole(cargo_[whole.flow].grant, whole.stripe, effects);
+    member.node.StripeWhole(grants_[whole.flow], whole.stripe, effects);
   } else if (whole.stripe + 1 == layout_.stripe_count) {
     member.node.Produced(effects);
   }

@@ -79,7 +79,19 @@ void World::BreakSession(NodeIndex index, Duration duration) {
   if (!member.alive || !member.node.connected()) return;
   member.node.Disconnected();
   LoseAfterGrace(index);
+  if (duration >= options_.grace) {
+    After(options_.grace, [this, index] { StopFetches(index); });
+  }
   After(duration, [this, index] { Connect(index); });
+}
+
+void World::StopFetches(NodeIndex index) {
+  Member& member = members_[index];
+  if (!member.alive || member.node.connected()) return;
+  SyncMarks(index);
+  Effects effects;
+  member.node.GraceExpired(effects);
+  Do(index, effects);
 }
 
 void World::RestartDirectory() {

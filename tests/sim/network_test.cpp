@@ -19,7 +19,7 @@ class NetworkTest : public testing::Test {
  protected:
   NodeIndex Node(bool whole = false) {
     const NodeIndex node = network_.AddNode();
-    network_.SetMark(Time{}, node, 0, whole ? layout_.stripe_block_count(0) : 0);
+    network_.SetMark(Time{}, node, 0, whole ? layout_.stripe_block_count(0) : 0, whole ? 1 : 0);
     done_.push_back(kNever);
     return node;
   }
@@ -95,7 +95,7 @@ TEST_F(NetworkTest, ADownLinkIsSharedByTwoStripes) {
     const NodeIndex node = network_.AddNode();
     done_.push_back(kNever);
     for (std::uint32_t s = 0; s < 2; ++s) {
-      network_.SetMark(now_, node, s, node < 2 ? layout_.stripe_block_count(s) : 0);
+      network_.SetMark(now_, node, s, node < 2 ? layout_.stripe_block_count(s) : 0, 1);
     }
   }
   network_.Open(now_, 0, 2, 0);

@@ -1,0 +1,288 @@
+#include "sim/small_world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "sim/message_digest.h"
+
+namespace hoplite::sim {
+namespace {
+
+constexpr Content kFirstContent = 1000;
+constexpr Content kOtherContent = 2000;
+constexpr std::uint32_t kMostWaits = 50;
+
+Layout SmallLayout(const SmallOptions& options) {
+  constexpr std::uint32_t kBlock = 4_KiB;
+  return {.size_bytes = std::uint64_t{options.blocks} * kBlock,
+          .block_bytes = kBlock,
+          .run_bytes = kBlock,
+          .stripe_count = options.stripes};
+}
+
+}  // namespace
+
+SmallWorld::SmallWorld(const SmallOptions& options)
+    : options_(options),
+      object_(ObjectId::FromName("small")),
+      layout_(SmallLayout(options)),
+      directory_(DirectoryOptionsOf(1), Time{}),
+      deaths_left_(options.deaths),
+      restarts_left_(options.restarts),
+      put_again_left_(options.put_again),
+      delete_left_(options.deletes),
+      witness_(object_, options.ask_planner) {
+  const std::uint32_t count = options.nodes + (options.put_again ? 1 : 0);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    members_.push_back({VirtualNode(NodeId{i + 1}, object_)});
+    members_[i].has_memory = !(options.waits_for_memory && i == 1);
+    Reconnect(i);
+    while (!members_[i].to_directory.empty()) ToDirectory(i);
+  }
+  Effects put;
+  members_[0].node.Put(layout_, kFirstContent, false, put);
+  Effect(0, put);
+  for (std::uint32_t i = 1; i < options.nodes; ++i) {
+    Effects get;
+    members_[i].node.Get(get);
+    Effect(i, get);
+  }
+}
+
+planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnation) const {
+  planner::DirectoryOptions options;
+  options.incarnation = incarnation;
+  options.inline_limit_bytes = 0;
+  if (incarnation == 1) options.recovery_window = Duration{0};
+  options.twin = options_.twin;
+  return options;
+}
+
+void SmallWorld::Do(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::kToDirectory:
+      ToDirectory(step.node);
+      break;
+    case Step::Kind::kToNode:
+      ToNode(step.node);
+      break;
+    case Step::Kind::kAnswer:
+      Answer(step.index);
+      break;
+    case Step::Kind::kBlock:
+      Block(step.index);
+      break;
+    case Step::Kind::kEnd:
+      End(step.index);
+      break;
+    case Step::Kind::kBreak:
+      Break(step.index);
+      break;
+    case Step::Kind::kFill:
+      Fill(step.node);
+      break;
+    case Step::Kind::kMemory:
+      members_[step.node].has_memory = true;
+      if (std::exchange(members_[step.node].wants_memory, false)) Reserve(step.node);
+      break;
+    case Step::Kind::kPutAgain: {
+      put_again_left_ = false;
+      Effects effects;
+      members_[step.node].node.Put(layout_, kOtherContent, false, effects);
+      Effect(step.node, effects);
+      break;
+    }
+    case Step::Kind::kDelete: {
+      delete_left_ = false;
+      Effects effects;
+      members_[step.node].node.Delete(effects);
+      Effect(step.node, effects);
+      break;
+    }
+    case Step::Kind::kReconnect:
+      Reconnect(step.node);
+      break;
+    case Step::Kind::kTime:
+      now_ = plan_at_;
+      if (++waits_ > kMostWaits) Fail("P9: the planner wants to be asked again and again");
+      Plan();
+      break;
+    case Step::Kind::kDie:
+      Die(step.node);
+      break;
+    case Step::Kind::kRestart:
+      Restart();
+      break;
+  }
+  Check();
+}
+
+void SmallWorld::ToDirectory(std::uint32_t index) {
+  const std::vector<planner::EventBody> batch = std::move(members_[index].to_directory.front());
+  members_[index].to_directory.pop_front();
+  for (const planner::EventBody& event : batch) {
+    witness_.Told(event);
+    directory_.Apply({now_, event});
+  }
+  Plan();
+}
+
+void SmallWorld::Plan() {
+  std::vector<planner::Action> actions;
+  plan_at_ = directory_.Plan(now_, actions);
+  if (plan_at_ != kNever) plan_at_ = std::max(plan_at_, now_ + Duration{1});
+  for (planner::Action& action : actions) {
+    Fail(witness_.Check(action));
+    const std::uint32_t to = IndexOf(action.to);
+    if (to >= members_.size()) return Fail("an action is addressed to nobody");
+    Member& member = members_[to];
+    if (member.alive && member.node.connected()) member.to_node.push_back(std::move(action.body));
+  }
+}
+
+void SmallWorld::ToNode(std::uint32_t index) {
+  const planner::NodeAction action = std::move(members_[index].to_node.front());
+  members_[index].to_node.pop_front();
+  Effects effects;
+  members_[index].node.Hear(action, now_, effects);
+  Effect(index, effects);
+}
+
+void SmallWorld::Effect(std::uint32_t index, const Effects& effects) {
+  for (const GrantId& grant : effects.end) {
+    std::erase_if(streams_,
+                  [&](const Stream& s) { return s.receiver == index && s.fetch.grant == grant; });
+  }
+  if (effects.copy_gone != Effects::Gone::kNo) {
+    const bool deleted = effects.copy_gone == Effects::Gone::kDeleted;
+    for (Stream& stream : streams_) {
+      if (IndexOf(stream.fetch.source) != index || stream.open == 0) continue;
+      if (stream.fate != Stream::Fate::kFlows) continue;
+      stream.fate = deleted ? Stream::Fate::kDeleted : Stream::Fate::kRecalled;
+    }
+  }
+  for (const planner::NodeEvent& event : effects.say) {
+    Tell(index, planner::NodeSaid{members_[index].node.id(), event});
+  }
+  for (const Fetch& fetch : effects.open) streams_.push_back({.receiver = index, .fetch = fetch});
+  if (effects.fill && !options_.growing) {
+    while (members_[index].node.copy()->producing) Fill(index);
+  }
+  if (effects.reserve) Reserve(index);
+  Fail(witness_.Check(members_[index].node));
+}
+
+void SmallWorld::Reserve(std::uint32_t index) {
+  if (!members_[index].has_memory) {
+    members_[index].wants_memory = true;
+    return;
+  }
+  Effects effects;
+  members_[index].node.MemoryReserved(effects);
+  Effect(index, effects);
+}
+
+void SmallWorld::Fill(std::uint32_t index) {
+  VirtualNode& node = members_[index].node;
+  const StripeMarks& marks = node.copy()->marks;
+  std::uint64_t block = layout_.block_count();
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    if (marks[s] < layout_.stripe_block_count(s)) {
+      block = std::min(block, layout_.block_at(s, marks[s]));
+    }
+  }
+  const std::uint32_t stripe = layout_.stripe_of(block);
+  Fail(std::string(node.Received(stripe, marks[stripe] + 1, node.copy()->content[stripe])));
+  if (!layout_.complete(node.copy()->marks)) return;
+  Effects effects;
+  node.Produced(effects);
+  Effect(index, effects);
+}
+
+void SmallWorld::Die(std::uint32_t index) {
+  --deaths_left_;
+  Member& member = members_[index];
+  member.alive = false;
+  member.to_node.clear();
+  if (member.node.connected()) {
+    Tell(index, planner::NodeSuspended{member.node.id()});
+    Tell(index, planner::NodeLost{member.node.id()});
+  }
+  std::erase_if(streams_, [&](const Stream& stream) { return stream.receiver == index; });
+  for (Stream& stream : streams_) {
+    const bool from_it = IndexOf(stream.fetch.source) == index && stream.open != 0;
+    if (from_it) stream.fate = Stream::Fate::kBroken;
+  }
+}
+
+void SmallWorld::Restart() {
+  --restarts_left_;
+  directory_ = planner::DirectoryState(DirectoryOptionsOf(++incarnation_), now_);
+  witness_.DirectoryRestarted();
+  for (Member& member : members_) {
+    member.to_directory.clear();
+    member.to_node.clear();
+    member.node.Disconnected();
+  }
+  Plan();
+}
+
+void SmallWorld::Reconnect(std::uint32_t index) {
+  VirtualNode& node = members_[index].node;
+  const std::string name = fmt::format("n{}", index);
+  std::vector<planner::EventBody> batch{planner::NodeJoined{
+      {.id = node.id(), .name = name, .address = name + ":1"}, node.highest_incarnation()}};
+  Effects inventory;
+  node.Connected(now_, inventory);
+  for (planner::NodeEvent& event : inventory.say) {
+    batch.push_back(planner::NodeSaid{node.id(), std::move(event)});
+  }
+  members_[index].to_directory.push_back(std::move(batch));
+}
+
+void SmallWorld::Fail(const std::string& what) {
+  if (violation_.empty()) violation_ = what;
+}
+
+void SmallWorld::Check() {
+  Fail(witness_.CheckNow(directory_, Parties()));
+  if (violation_.empty() && AtRest()) Fail(witness_.CheckAtRest(directory_, Parties()));
+}
+
+std::vector<Party> SmallWorld::Parties() const {
+  std::vector<Party> parties;
+  for (const Member& member : members_) {
+    parties.push_back({&member.node, member.alive, member.has_memory});
+  }
+  return parties;
+}
+
+std::uint64_t SmallWorld::Fingerprint() const {
+  Digest digest;
+  digest.Add(directory_.Fingerprint()).Add(now_).Add(plan_at_).Add(incarnation_);
+  digest.Add(deaths_left_).Add(restarts_left_).Add(put_again_left_).Add(delete_left_);
+  for (const Member& member : members_) {
+    member.node.AddTo(digest);
+    digest.Add(member.alive).Add(member.has_memory).Add(member.wants_memory);
+    for (const auto& batch : member.to_directory) {
+      for (const planner::EventBody& event : batch) AddTo(digest, event);
+      digest.Add(batch.size());
+    }
+    digest.Add(member.to_directory.size());
+    for (const planner::NodeAction& action : member.to_node) AddTo(digest, action);
+    digest.Add(member.to_node.size());
+  }
+  for (const Stream& stream : streams_) {
+    digest.Add(stream.receiver).Add(stream.fetch.grant).Add(stream.fetch.source);
+    digest.Add(stream.fetch.stripes).Add(stream.fetch.equality_ok).Add(stream.open);
+    for (const std::uint32_t mark : stream.fetch.marks) digest.Add(mark);
+    digest.Add(stream.fate);
+  }
+  witness_.AddTo(digest);
+  return digest.value();
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,106 @@
+// Broadcasts in the planner world: their times against the closed forms.
+#include "sim/broadcast.h"
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+
+namespace hoplite::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Report Simulate(const Options& options) {
+  const Result<Report> report = RunBroadcast(options);
+  EXPECT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->violation, "") << report->replay;
+  return *report;
+}
+
+TEST(Broadcast, TwoNodesNeedOneTransferAndFiveMessages) {
+  const Report report = Simulate({.nodes = 2, .size_bytes = 1_GiB});
+  EXPECT_EQ(report.completed, 1u);
+  EXPECT_EQ(report.depth, 1u);
+  // Locate, Located, Want, Grant and the fetch come before the first byte.
+  EXPECT_NEAR(report.seconds, report.bound_seconds + 5 * 100e-6, 1e-6);
+}
+
+TEST(Broadcast, SimultaneousReceiversOfALargeObjectFormALine) {
+  const Report report = Simulate({.nodes = 16, .size_bytes = 256_MiB});
+  EXPECT_EQ(report.completed, 15u);
+  EXPECT_EQ(report.depth, 15u);
+  EXPECT_LT(report.seconds, 1.01 * report.line_seconds);
+}
+
+TEST(Broadcast, ManyReceiversOfASmallObjectFormATree) {
+  const Report report = Simulate({.nodes = 1000, .size_bytes = 64_KiB});
+  EXPECT_LT(report.depth, 12u);
+  EXPECT_LT(report.seconds, report.best_tree_seconds * 1.2 + 5 * 100e-6);
+}
+
+TEST(Broadcast, TimeIsFlatInTheNumberOfNodesForLargeObjects) {
+  const double two = Simulate({.nodes = 2, .size_bytes = 1_GiB}).seconds;
+  for (const std::uint32_t nodes : {4u, 8u, 16u, 32u, 64u}) {
+    EXPECT_LT(Simulate({.nodes = nodes, .size_bytes = 1_GiB}).seconds, 1.02 * two) << nodes;
+  }
+}
+
+TEST(Broadcast, WhoComesLaterIsDoneOneTransferAfterItCame) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Report report =
+        Simulate({.nodes = 32, .size_bytes = 256_MiB, .seed = seed, .spread = seconds(1)});
+    EXPECT_EQ(report.completed, 31u);
+    EXPECT_LT(report.slowest_get_seconds, 1.05 * report.bound_seconds) << report.replay;
+  }
+}
+
+TEST(Broadcast, AGrowingPutIsReadAsItGrows) {
+  const Report report = Simulate({.nodes = 8, .size_bytes = 64_MiB, .put_time = milliseconds(500)});
+  EXPECT_LT(report.seconds, 0.5 + 0.02);
+}
+
+TEST(Broadcast, ADeathInTheMiddleOfALineCostsLittle) {
+  const Report whole = Simulate({.nodes = 8, .size_bytes = 256_MiB});
+  Options options{.nodes = 8, .size_bytes = 256_MiB};
+  for (std::uint32_t node = 1; node < 8; ++node) {
+    options.kill_at = {{.node = node, .at = milliseconds(100)}};
+    const Report report = Simulate(options);
+    EXPECT_EQ(report.completed, 6u);
+    EXPECT_LT(report.seconds, 1.05 * whole.seconds) << report.replay;
+    EXPECT_LT(report.bytes_sent_again, 1_MiB) << report.replay;
+  }
+}
+
+TEST(Broadcast, ARestartOfTheDirectoryDoesNotStopBytes) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Report report =
+        Simulate({.nodes = 8, .size_bytes = 256_MiB, .seed = seed, .restarts = 1});
+    EXPECT_EQ(report.completed, 7u) << report.replay;
+  }
+}
+
+TEST(Broadcast, InlineObjectsNeedNoTransfer) {
+  const Report report = Simulate({.nodes = 8, .size_bytes = 1_KiB, .inline_limit_bytes = 64_KiB});
+  EXPECT_EQ(report.completed, 7u);
+  EXPECT_EQ(report.depth, 0u);
+}
+
+TEST(Broadcast, TheSameSeedGivesTheSameHistory) {
+  const Options options{.nodes = 16,
+                        .size_bytes = 16_MiB,
+                        .seed = 11,
+                        .spread = milliseconds(10),
+                        .kills = 3,
+                        .restarts = 1};
+  EXPECT_EQ(ToJson(Simulate(options)), ToJson(Simulate(options)));
+}
+
+TEST(Broadcast, BadOptionsAreAnError) {
+  const Result<Report> report = RunBroadcast({.nodes = 0});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace hoplite::sim

@@ -1,0 +1,38 @@
+// Ten thousand nodes at 10 Gbit/s and 100 us.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "sim/broadcast.h"
+
+namespace hoplite::sim {
+namespace {
+
+Report TenThousand(std::uint64_t size) {
+  const Result<Report> report = RunBroadcast({.nodes = 10'000, .size_bytes = size});
+  EXPECT_TRUE(report);
+  EXPECT_EQ(report->violation, "");
+  EXPECT_EQ(report->completed, 9'999u);
+  return *report;
+}
+
+double Best(const Report& report) {
+  return std::min(report.line_seconds, report.best_tree_seconds);
+}
+
+TEST(Scaling, LargeObjectsStayNearTheBestTree) {
+  for (const std::uint64_t size : {16_MiB, 1_GiB}) {
+    const Report report = TenThousand(size);
+    EXPECT_LT(report.seconds, 1.2 * Best(report)) << ToText(report);
+  }
+}
+
+// Here five messages between a node and the directory take a third of the time.
+TEST(Scaling, SmallObjectsStayNearTheBestTreeAfterTheMessages) {
+  const Report report = TenThousand(64_KiB);
+  EXPECT_LT(report.seconds - 5 * 100e-6, 1.2 * Best(report)) << ToText(report);
+}
+
+}  // namespace
+}  // namespace hoplite::sim

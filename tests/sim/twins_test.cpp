@@ -1,0 +1,64 @@
+// Tests of the tests: each planted fault of the planner must be caught, by the planner's own
+// invariants and again by what the world sees without them.
+#include <gtest/gtest.h>
+
+#include "sim/search.h"
+
+namespace hoplite::sim {
+namespace {
+
+using planner::Twin;
+
+struct Case {
+  const char* name;
+  SmallOptions options;
+  const char* property;  // that the planner's invariants and the world find first
+  const char* alone;     // that the world finds alone
+};
+
+void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
+
+class TwinTest : public testing::TestWithParam<Case> {};
+
+std::string Found(SmallOptions options, bool ask_planner) {
+  options.ask_planner = ask_planner;
+  return Search(options, 1'000'000).violation;
+}
+
+TEST_P(TwinTest, IsCaught) {
+  const std::string found = Found(GetParam().options, true);
+  EXPECT_TRUE(found.starts_with(GetParam().property)) << found;
+}
+
+TEST_P(TwinTest, IsCaughtByTheWorldAlone) {
+  const std::string found = Found(GetParam().options, false);
+  EXPECT_TRUE(found.starts_with(GetParam().alone)) << found;
+}
+
+TEST_P(TwinTest, TheRealPlannerPasses) {
+  SmallOptions options = GetParam().options;
+  options.twin = Twin::kNone;
+  EXPECT_EQ(Found(options, true), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TwinTest,
+    testing::Values(
+        Case{"ForgetsDescendants", {.deaths = 1, .twin = Twin::kForgetsDescendants}, "P2", "P2"},
+        Case{"HandsOutDeadNodes", {.deaths = 1, .twin = Twin::kHandsOutDeadNodes}, "P4", "P4"},
+        Case{"MixesVersionsOnResume",
+             {.blocks = 1, .deaths = 1, .put_again = true, .twin = Twin::kMixesVersionsOnResume},
+             "P",
+             "P"},
+        Case{"DropsOldGrantCompletions",
+             {.deaths = 1, .twin = Twin::kDropsOldGrantCompletions},
+             "P9",
+             "P9"},
+        Case{"ListsWaitersForMemory",
+             {.deaths = 1, .waits_for_memory = true, .twin = Twin::kListsWaitersForMemory},
+             "S5",
+             "P4"}),
+    [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace hoplite::sim
