@@ -66,6 +66,7 @@ void AddFaults(CLI::App& command, sim::Options& world) {
   time("--spread", world.spread, "receivers ask at random moments within this time");
   time("--put-time", world.put_time, "how long the producer takes to fill its copy");
   number("--restarts", world.restarts, "times that the directory loses its state");
+  number("--session-breaks", world.session_breaks, "control streams that end and come back");
   number("--memory-waits", world.memory_waits, "receivers that get their memory late");
   number("--reputs", world.reputs, "times that other bytes are put under the same id");
   number("--deletes", world.deletes, "Deletes at random moments");

@@ -6,18 +6,18 @@
 namespace hoplite::sim {
 namespace {
 
-TEST(ExhaustiveSlow, FourNodesWithoutFaults) {
-  const SearchResult result = Search({.nodes = 4}, 1'000'000);
+void ExpectSound(const SmallOptions& options) {
+  const SearchResult result = Search(options, 1'000'000);
   EXPECT_EQ(result.violation, "") << result.ToString();
-  EXPECT_TRUE(result.exhausted);
+  EXPECT_TRUE(result.exhausted) << result.states;
 }
 
+TEST(ExhaustiveSlow, FourNodesWithoutFaults) { ExpectSound({.nodes = 4}); }
+
+TEST(ExhaustiveSlow, OneRestartOfTheDirectoryAtAnyMoment) { ExpectSound({.restarts = 1}); }
+
 // The producer dies and another node puts other bytes under the same id, at any moment.
-TEST(ExhaustiveSlow, OtherBytesUnderTheSameId) {
-  const SearchResult result = Search({.deaths = 1, .put_again = true}, 1'000'000);
-  EXPECT_EQ(result.violation, "") << result.ToString();
-  EXPECT_TRUE(result.exhausted);
-}
+TEST(ExhaustiveSlow, OtherBytesUnderTheSameId) { ExpectSound({.deaths = 1, .put_again = true}); }
 
 }  // namespace
 }  // namespace hoplite::sim

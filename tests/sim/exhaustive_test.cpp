@@ -33,14 +33,14 @@ TEST(Exhaustive, OneDeleteAtAnyMoment) { ExpectSound({.deletes = true}); }
 // The interleavings of the protocol's three rules that search found, each as a case of its own.
 
 // "This copy is complete" is a fact and counts whatever the age of the grant: deaths take grants
-// back while their last bytes arrive, and a restarted directory has never heard of them.
+// back while their last bytes arrive.
 TEST(Exhaustive, ACompleteCopyCountsWhateverTheAgeOfItsGrant) {
   ExpectSound({.blocks = 1, .deaths = 1});
-  ExpectSound({.blocks = 1, .restarts = 1});
 }
 
-// Watermark order is the safety rule: a restarted directory does not know who feeds whom.
-TEST(Exhaustive, NoCycleAfterARestartOfTheDirectory) { ExpectSound({.restarts = 1}); }
+// Watermark order is the safety rule: a restarted directory does not know who feeds whom. (The same
+// with two blocks is among the slow ones.)
+TEST(Exhaustive, NoCycleAfterARestartOfTheDirectory) { ExpectSound({.blocks = 1, .restarts = 1}); }
 
 // A node is a holder only while it can receive now.
 TEST(Exhaustive, NobodyIsAHolderBeforeItHasMemory) {
