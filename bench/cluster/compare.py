@@ -16,6 +16,7 @@ from operations import Operation, parse_size
 from ours import Hoplite
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
 GROUPS = ("broadcast", "fast", "latency", "put", "waiting", "sim", "parts")
 PEERS = ("hoplite", "mpich", "iperf3")
 
@@ -100,7 +101,7 @@ def run(options, comparison):
         "put": comparison.put,
         "waiting": comparison.waiting,
         "sim": lambda: comparison.simulation(str(options.programs / "hoplite")),
-        "parts": lambda: comparison.parts(sorted(options.programs.glob("bench_*"))),
+        "parts": lambda: comparison.parts([options.programs / source.stem for source in PARTS]),
     }
     for group in options.cases:
         groups[group]()
@@ -108,13 +109,16 @@ def run(options, comparison):
 
 def write(options, described, comparison):
     options.output.mkdir(parents=True, exist_ok=True)
-    table = report.markdown(comparison.rows)
-    (options.output / f"{options.name}.md").write_text(table)
-    (options.output / f"{options.name}.json").write_text(report.as_json(described, comparison.rows, comparison.failures))
+    tables = report.comparison(comparison.rows)
+    if comparison.part_rows:
+        tables += "\n" + report.parts(comparison.part_rows)
+    (options.output / f"{options.name}.md").write_text(tables)
+    (options.output / f"{options.name}.json").write_text(
+        report.as_json(described, comparison.rows, comparison.part_rows, comparison.failures))
     broadcasts = [row for row in comparison.rows if "hosts x" in row.case]
     if broadcasts:
         (options.output / f"{options.name}.svg").write_text(figure.draw(broadcasts))
-    print(table)
+    print(tables)
     for failure in comparison.failures:
         print(f"failed: {failure}")
     print(f"written to {options.output}/{options.name}.*")
@@ -135,7 +139,7 @@ def main():
     except KeyboardInterrupt:
         sys.exit("interrupted; the testbed is removed")
     finally:
-        if comparison.rows:
+        if comparison.rows or comparison.part_rows:
             write(options, described, comparison)
 
 

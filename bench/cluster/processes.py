@@ -26,8 +26,11 @@ def end(process):
 
 def run(command, timeout=TIMEOUT, **options):
     """Standard output of a program that ends by itself; it and its children are killed if it does not."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+    except OSError as error:
+        raise Failed(f"{command[0]}: {error.strerror}") from None
     try:
         output, errors = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:

@@ -4,19 +4,44 @@ import dataclasses
 import json
 
 HEADER = ("case", "who", "median", "spread", "ratio", "goal", "reached")
+PARTS_HEADER = ("part", "time", "rate", "goal", "reached")
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def markdown(rows):
-    """A line for each series; ratios are to the series that has none."""
-    lines = ["| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]
+def table(header, lines):
+    rows = [header, ["---"] * len(header), *lines]
+    return "".join("| " + " | ".join(cells) + " |\n" for cells in rows)
+
+
+def comparison(rows):
+    """A Markdown line for each series; ratios are to the series that has none."""
+    lines = []
     for row in rows:
         case = row.case
         for series in row.series:
-            lines.append("| " + " | ".join([case, series, *figures(row, series)]) + " |")
+            lines.append([case, series, *figures(row, series)])
             case = ""
         if not row.series:
-            lines.append(f"| {case} | | not measured | | | | |")
-    return "\n".join(lines) + "\n"
+            lines.append([case, "", "not measured", "", "", "", ""])
+    return table(HEADER, lines)
+
+
+def parts(rows):
+    """A Markdown line for each Google Benchmark."""
+    lines = []
+    for row in rows:
+        rates = [rate(name, row.median(name)) for name in row.series if name != "time"]
+        goals = verdicts(row, row.goals[0].series) if row.goals else ["", ""]
+        lines.append([row.case, show(row.median("time"), "s"), ", ".join(rates), *goals])
+    return table(PARTS_HEADER, lines)
+
+
+def rate(name, value):
+    thing = name.removesuffix("_per_second")
+    for factor, prefix in PREFIXES:
+        if value >= factor:
+            return f"{value / factor:.3g} {prefix} {thing}/s"
+    return f"{value:.3g} {thing}/s"
 
 
 def figures(row, series):
@@ -41,20 +66,24 @@ def verdicts(row, series):
 
 def show(value, unit):
     if unit != "s":
-        return f"{value:,.3g}" + (f" {unit}" if unit else "") if value < 1e4 else f"{value:,.0f}"
-    if value < 1e-3:
-        return f"{value * 1e6:.0f} µs"
-    return f"{value * 1e3:.2f} ms" if value < 0.1 else f"{value:.3f} s"
+        return f"{value:.3g} {unit}"
+    for factor, name in ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms")):
+        if value < 1000 * factor:
+            return f"{value / factor:.3g} {name}"
+    return f"{value:.3f} s"
 
 
-def as_json(environment, rows, failures):
-    documents = []
-    for row in rows:
-        document = dataclasses.asdict(row)
-        document["medians"] = {series: row.median(series) for series in row.series}
-        if row.reference:
-            document["ratios"] = {series: row.ratio(series) for series in row.series}
-        for goal, entry in zip(row.goals, document["goals"]):
-            entry["figure"], entry["reached"] = row.reached(goal)
-        documents.append(document)
-    return json.dumps({"environment": environment, "rows": documents, "failures": failures}, indent=1)
+def as_json(environment, rows, part_rows, failures):
+    return json.dumps({"environment": environment, "rows": [document(row) for row in rows],
+                       "parts": [document(row) for row in part_rows], "failures": failures}, indent=1)
+
+
+def document(row):
+    """A row with what follows from its figures."""
+    fields = dataclasses.asdict(row)
+    fields["medians"] = {series: row.median(series) for series in row.series}
+    if row.reference:
+        fields["ratios"] = {series: row.ratio(series) for series in row.series}
+    for goal, entry in zip(row.goals, fields["goals"]):
+        entry["figure"], entry["reached"] = row.reached(goal)
+    return fields

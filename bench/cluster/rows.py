@@ -24,7 +24,6 @@ class Row:
     series: dict = dataclasses.field(default_factory=dict)
     goals: list = dataclasses.field(default_factory=list)
     reference: str = ""  # the series that ratios are quoted to
-    note: str = ""
 
     def add(self, series, value):
         self.series.setdefault(series, []).append(value)
