@@ -25,7 +25,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
         return done.stdout
 
-    def fail(self, code, *arguments, **options):  # pylint: disable=arguments-differ
+    def refuse(self, code, *arguments, **options):
         done = run(*arguments, **options)
         self.assertEqual(done.returncode, 1, f"{arguments}: {done.stderr}")
         self.assertRegex(done.stderr, rf"^{code}: \S")
@@ -84,7 +84,7 @@ class ThreeNodes(CommandTest):
         object_id, data = self.put(100_000, "--id", "name:weights")
         self.assertEqual(self.at(2, "get", "name:weights"), data)
         path, _ = self.cluster.write("other", 100_000)
-        self.fail("already_exists", "put", path, "--id", object_id, "--socket",
+        self.refuse("already_exists", "put", path, "--id", object_id, "--socket",
                   self.cluster.socket(3))
         self.assertEqual(self.at(3, "get", object_id), data)
 
@@ -153,31 +153,31 @@ class ThreeNodes(CommandTest):
 
     def test_unknown_id_with_a_timeout(self):
         out = self.cluster.path("nothing")
-        sentence = self.fail("timeout", "get", UNKNOWN, "--timeout", "300ms", "--output", out,
+        sentence = self.refuse("timeout", "get", UNKNOWN, "--timeout", "300ms", "--output", out,
                              "--socket", self.cluster.socket(1))
         self.assertIn(UNKNOWN[:8], sentence)
         self.assertFalse(os.path.exists(out))
-        self.fail("not_found", "info", UNKNOWN[:-1] + "2", "--socket", self.cluster.socket(1))
+        self.refuse("not_found", "info", UNKNOWN[:-1] + "2", "--socket", self.cluster.socket(1))
 
     def test_deleted_objects_say_so(self):
         object_id, _ = self.put(500_000)
         self.assertEqual(self.at(2, "delete", object_id).decode().strip(), object_id)
         for node in (1, 2, 3):
-            self.fail("deleted", "get", object_id, "--timeout", "5s", "--output", "/dev/null",
+            self.refuse("deleted", "get", object_id, "--timeout", "5s", "--output", "/dev/null",
                       "--socket", self.cluster.socket(node))
 
     def test_a_file_larger_than_the_store(self):
         path = self.cluster.path("sparse")
         with open(path, "wb") as file:
             file.truncate(1 << 30)
-        sentence = self.fail("resource_exhausted", "put", path, "--socket", self.cluster.socket(1))
+        sentence = self.refuse("resource_exhausted", "put", path, "--socket", self.cluster.socket(1))
         self.assertEqual(len(re.findall(r"\d", sentence)) > 1, True, sentence)
 
     def test_files_that_are_not_there(self):
         socket = self.cluster.socket(1)
-        self.assertIn("/no/such/file", self.fail("not_found", "put", "/no/such/file", "--socket", socket))
-        self.fail("invalid_argument", "put", self.cluster.folder, "--socket", socket)
-        self.fail("invalid_argument", "get", UNKNOWN, "--output", "/no/such/folder/out", "--socket",
+        self.assertIn("/no/such/file", self.refuse("not_found", "put", "/no/such/file", "--socket", socket))
+        self.refuse("invalid_argument", "put", self.cluster.folder, "--socket", socket)
+        self.refuse("invalid_argument", "get", UNKNOWN, "--output", "/no/such/folder/out", "--socket",
                   socket)
 
     def test_no_progress_bar_without_a_terminal(self):
@@ -197,7 +197,7 @@ class Endings(CommandTest):
                 self.assertEqual(cluster.nodes[0].end(how), 0)
                 self.assertFalse(os.path.exists(socket))
                 self.assertEqual(cluster.directory.end(how), 0)
-                self.fail("unavailable", "status", "--socket", socket)
+                self.refuse("unavailable", "status", "--socket", socket)
 
     def test_a_node_that_starts_after_kill_9_takes_its_socket(self):
         with Cluster(1) as cluster:
