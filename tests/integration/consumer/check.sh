@@ -6,7 +6,8 @@ build=$1 source=$2 compiler=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/installed" >/dev/null
-cmake -S "$source/tests/integration/consumer" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" \
+cmake -G Ninja -S "$source/tests/integration/consumer" -B "$work/build" \
+  -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_PREFIX_PATH="$work/installed" -DBROADCAST_SOURCE="$source/examples/broadcast.cpp" >/dev/null
 cmake --build "$work/build"
 "$work/build/consumer"
