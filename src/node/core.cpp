@@ -14,6 +14,7 @@ namespace {
 // deadline.
 constexpr Duration kPutPatience = std::chrono::seconds(5);
 constexpr std::size_t kMetadataLimit = 4096;
+constexpr Version kAllVersions{{~std::uint64_t{0}, ~std::uint64_t{0}}};  // are below this one
 
 Error Exists(const ObjectId& object) {
   return {ErrorCode::kAlreadyExists, "object " + object.ToHex() + " exists already"};
@@ -37,7 +38,7 @@ Error Core::GaveUp(const ObjectEntry& entry, const Call& call) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
   std::string why = entry.fetch ? entry.fetch->Waiting() : "it is not sealed";
-  const std::size_t shard = directory::ShardOf(entry.object, services_.directory.shard_count());
+  const std::size_t shard = ShardOf(entry.object);
   if (!services_.directory.connected(shard)) {
     why += "; directory shard " + std::to_string(shard) + " is away";
   }
@@ -163,13 +164,29 @@ net::Task<Result<store::CopyPtr>> Core::Open(ObjectId object, CallPtr call) {
   }
 }
 
+namespace {
+
+// While it lives the Delete is repeated after a lost session; not any more when its call was
+// answered, since the id may be put again by then.
+struct OpenDelete {
+  explicit OpenDelete(EntryPtr entry_in) : entry(std::move(entry_in)) { ++entry->open_deletes; }
+  ~OpenDelete() { --entry->open_deletes; }
+  OpenDelete(const OpenDelete&) = delete;
+  OpenDelete& operator=(const OpenDelete&) = delete;
+
+  const EntryPtr entry;
+};
+
+}  // namespace
+
 net::Task<Result<void>> Core::Delete(ObjectId object, CallPtr call) {
   const EntryPtr entry = services_.table.At(object);
   if (stopping_) co_return std::unexpected(Error(ErrorCode::kUnavailable, "the node is stopping"));
   WaitingCall waiting(entry, call);
-  entry->delete_open = true;
+  const OpenDelete open(entry);
+  const std::uint64_t before = entry->deletions;
   services_.directory.Send(planner::Delete{object});
-  while (entry->delete_open) {
+  while (entry->deletions == before) {
     if (co_await waiting.Wait()) continue;
     if (call->cancelled)
       co_return std::unexpected(Error(ErrorCode::kCancelled, "the delete was cancelled"));
@@ -184,18 +201,29 @@ namespace {
 
 constexpr Duration kAdminPatience = std::chrono::seconds(5);
 
-// Bridges a callback of the directory client to the coroutine that waits for it.
+// Bridges a callback of the directory client to the call that waits for it.
 template <typename T>
-struct Reply {
-  explicit Reply(asio::io_context& loop) : ready(loop) {}
-  std::optional<Result<T>> result;
-  net::Signal ready;
-};
+class Reply {
+ public:
+  explicit Reply(CallPtr call) : call_(std::move(call)) {}
 
-template <typename T>
-std::shared_ptr<Reply<T>> MakeReply(asio::io_context& loop) {
-  return std::make_shared<Reply<T>>(loop);
-}
+  std::function<void(Result<T>)> Callback() {
+    return [result = result_, call = call_](Result<T> said) {
+      *result = std::move(said);
+      call->changed.Notify();
+    };
+  }
+  net::Task<Result<T>> Wait() {
+    while (!*result_ && !call_->cancelled) co_await call_->changed.Wait();
+    if (*result_) co_return **result_;
+    co_return std::unexpected(Error(ErrorCode::kCancelled, "the question was cancelled"));
+  }
+
+ private:
+  const CallPtr call_;
+  const std::shared_ptr<std::optional<Result<T>>> result_ =
+      std::make_shared<std::optional<Result<T>>>();
+};
 
 Duration Patience(const Call& call, Time now) {
   return call.deadline == kNever ? kAdminPatience
@@ -205,14 +233,9 @@ Duration Patience(const Call& call, Time now) {
 }  // namespace
 
 net::Task<Result<planner::ObjectView>> Core::Info(ObjectId object, CallPtr call) {
-  const auto reply = MakeReply<planner::ObjectView>(services_.runtime.main());
-  services_.directory.Find(object, Patience(*call, services_.clock.Now()),
-                           [reply](Result<planner::ObjectView> r) {
-                             reply->result = std::move(r);
-                             reply->ready.Notify();
-                           });
-  while (!reply->result) co_await reply->ready.Wait();
-  co_return *reply->result;
+  Reply<planner::ObjectView> reply(call);
+  services_.directory.Find(object, Patience(*call, services_.clock.Now()), reply.Callback());
+  co_return co_await reply.Wait();
 }
 
 net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
@@ -220,16 +243,11 @@ Core::Status(CallPtr call) {
   using Views = std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>;
   Views all;
   for (std::size_t shard = 0; shard < services_.directory.shard_count(); ++shard) {
-    const auto reply = MakeReply<Views>(services_.runtime.main());
-    services_.directory.Status(shard, Patience(*call, services_.clock.Now()),
-                               [reply](Result<Views> r) {
-                                 reply->result = std::move(r);
-                                 reply->ready.Notify();
-                               });
-    while (!reply->result) co_await reply->ready.Wait();
-    if (!*reply->result) co_return std::unexpected(reply->result->error());
-    if (shard == 0) all.first = std::move((*reply->result)->first);
-    std::ranges::move((*reply->result)->second, std::back_inserter(all.second));
+    Reply<Views> reply(call);
+    services_.directory.Status(shard, Patience(*call, services_.clock.Now()), reply.Callback());
+    CO_TRY_ASSIGN(Views views, co_await reply.Wait());
+    if (shard == 0) all.first = std::move(views.first);
+    std::ranges::move(views.second, std::back_inserter(all.second));
   }
   co_return all;
 }
@@ -309,9 +327,8 @@ void Core::On(const planner::Recall& recall) {
 void Core::On(const planner::Deleted& deleted) {
   const EntryPtr entry = services_.table.At(deleted.object);
   entry->deleted_until = services_.clock.Now() + deleted.remaining;
-  entry->delete_open = false;
-  constexpr Version kAll{{~std::uint64_t{0}, ~std::uint64_t{0}}};
-  DropCopies(*entry, kAll, store::VoidReason::kDeleted,
+  ++entry->deletions;
+  DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
              Error(ErrorCode::kDeleted, "object " + deleted.object.ToHex() + " was deleted"));
   if (entry->fetch) entry->fetch->OnDeleted();
   entry->Changed();
@@ -351,15 +368,34 @@ void Core::On(const planner::HolderLost& lost) {
 
 void Core::OnSession(std::size_t shard, bool open) {
   log::Info("{}: directory shard {} {}", services_.settings.name, shard, open ? "joined" : "away");
-  if (!open) services_.memory.ForgetQuestions();
+  // What was asked of the lost session, or while there was none, will not be answered.
+  services_.memory.ForgetQuestions();
   services_.memory.OnSpace();
+  for (const auto& [object, entry] : services_.table.entries()) {
+    const auto publication = entry->publication;
+    if (publication && ShardOf(object) == shard) publication->ForgetAbort();
+  }
+}
+
+void Core::OnOutlived(std::size_t shard) {
+  for (const store::CopyPtr& copy : services_.store.List()) {
+    if (ShardOf(copy->object()) != shard) continue;
+    const EntryPtr entry = services_.table.At(copy->object());
+    DropCopies(*entry, kAllVersions, store::VoidReason::kLost,
+               Error(ErrorCode::kPeerLost, "the directory had lost this node for too long"));
+    if (entry->fetch) entry->fetch->OnRecall(kAllVersions);
+    services_.store.Remove(copy->object());  // now: the inventory is asked next
+  }
+}
+
+std::size_t Core::ShardOf(const ObjectId& object) const {
+  return directory::ShardOf(object, services_.directory.shard_count());
 }
 
 std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
-  const std::size_t shards = services_.directory.shard_count();
   std::vector<planner::NodeEvent> events;
   for (const store::CopyPtr& copy : services_.store.List()) {
-    if (directory::ShardOf(copy->object(), shards) != shard) continue;
+    if (ShardOf(copy->object()) != shard) continue;
     const EntryPtr entry = services_.table.Find(copy->object());
     const bool fetching = entry && entry->fetch && entry->fetch->copy() == copy;
     planner::Held held;
@@ -380,7 +416,7 @@ std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
     events.emplace_back(std::move(held));
   }
   for (const auto& [object, entry] : services_.table.entries()) {
-    if (directory::ShardOf(object, shards) == shard) AppendInventory(*entry, events);
+    if (ShardOf(object) == shard) AppendInventory(*entry, events);
   }
   return events;
 }
@@ -398,7 +434,7 @@ void Core::AppendInventory(const ObjectEntry& entry,
     if (entry.fetch->locating()) events.emplace_back(planner::Locate{entry.object});
     if (auto want = entry.fetch->OpenWant()) events.emplace_back(std::move(*want));
   }
-  if (entry.delete_open) events.emplace_back(planner::Delete{entry.object});
+  if (entry.open_deletes > 0) events.emplace_back(planner::Delete{entry.object});
   const bool subscribed =
       std::ranges::any_of(entry.subscribers, [](const auto& s) { return !s.expired(); });
   if (subscribed) events.emplace_back(planner::Subscribe{entry.object});

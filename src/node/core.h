@@ -34,10 +34,17 @@ class Core final : public Operations {
   store::ObjectStore& store() override { return services_.store; }
   asio::io_context& loop() override { return services_.runtime.main(); }
   const std::string& name() const override { return services_.settings.name; }
+  void Spawn(const char* what, net::Task<void> task) override {
+    services_.runtime.Spawn(loop(), what, std::move(task));
+  }
+  void OnUnpin() override { services_.memory.OnSpace(); }
 
   // --- what the directory says ---
   void OnAction(const planner::NodeAction& action);
   void OnSession(std::size_t shard, bool open);
+  // This node was away for longer than the shard remembers Deletes: its copies may be of deleted
+  // objects.
+  void OnOutlived(std::size_t shard);
   std::vector<planner::NodeEvent> Inventory(std::size_t shard);
 
   void Sweep();  // now and then: forget what says nothing any more
@@ -56,6 +63,7 @@ class Core final : public Operations {
   void On(const planner::HolderLost& lost);
 
   void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);
+  std::size_t ShardOf(const ObjectId& object) const;
   std::shared_ptr<Fetch> Join(const EntryPtr& entry);
   Result<void> Usable(const ObjectEntry& entry) const;
   Error GaveUp(const ObjectEntry& entry, const Call& call) const;

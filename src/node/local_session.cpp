@@ -120,10 +120,13 @@ void LocalSession::Cancel(Id request) {
 void LocalSession::Release(Id made_by) {
   const auto at = entries_.find(made_by);
   if (at == entries_.end()) return;
-  const Entry entry = std::move(at->second);
-  entries_.erase(at);
-  if (const auto* reader = std::get_if<ReaderEntry>(&entry)) reader->fetch->Cancel();
-  if (const auto* draft = std::get_if<DraftEntry>(&entry)) draft->draft->Abort();
+  {
+    const Entry entry = std::move(at->second);
+    entries_.erase(at);
+    if (const auto* reader = std::get_if<ReaderEntry>(&entry)) reader->fetch->Cancel();
+    if (const auto* draft = std::get_if<DraftEntry>(&entry)) draft->draft->Abort();
+  }
+  operations_.OnUnpin();
 }
 
 void LocalSession::OnConnectionEnd(const Error& why) {
@@ -152,6 +155,7 @@ void LocalSession::OnConnectionEnd(const Error& why) {
 
 void LocalSession::ReleaseAll() {
   exit_pins_.clear();
+  operations_.OnUnpin();
   if (auto on_end = std::exchange(on_end_, nullptr)) on_end();
 }
 

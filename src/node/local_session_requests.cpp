@@ -2,8 +2,6 @@
 #include <cstring>
 #include <utility>
 
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <fmt/format.h>
 
 #include "base/try.h"
@@ -133,8 +131,8 @@ Result<void> LocalSession::StartRequest(local::Request request) {
   }
   const Result<ObjectId> object = ParseObject(request);
   calls_.emplace(id, call);
-  asio::co_spawn(operations_.loop(), Run(shared_from_this(), std::move(request), object, call),
-                 asio::detached);
+  operations_.Spawn("request of a client",
+                    Run(shared_from_this(), std::move(request), object, call));
   return {};
 }
 

@@ -123,6 +123,7 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, World world)
     hooks.on_session = [&parts](std::size_t shard, bool open) {
       parts.core.OnSession(shard, open);
     };
+    hooks.on_outlived = [&parts](std::size_t shard) { parts.core.OnOutlived(shard); };
     hooks.on_refused = [&parts](const Error& error) {
       log::ErrorLine("{}: the directory refuses this node: {}", parts.settings.name, error.message);
     };
@@ -171,8 +172,8 @@ void Node::Stop() {
     parts.data_plane.Stop();
   });
   const bool quiet = parts.runtime.WaitForTasks(kStopBound);
-  parts.directory->Stop();
   parts.runtime.JoinPool();
+  parts.runtime.OnMain([&parts] { parts.directory->Stop(); });
   parts.runtime.StopLoops();
   if (!quiet) {
     // A task that hangs is a bug; its frame refers to the parts, so they are kept for good.

@@ -18,7 +18,7 @@ void ObjectTable::Sweep(Time now) {
     ObjectEntry& entry = *item.second;
     std::erase_if(entry.subscribers, [](const auto& weak) { return weak.expired(); });
     return !entry.publication && !entry.fetch && entry.waiters.empty() &&
-           entry.subscribers.empty() && !entry.deleted(now) && !entry.delete_open &&
+           entry.subscribers.empty() && !entry.deleted(now) && entry.open_deletes == 0 &&
            entry.outgoing == 0;
   });
 }

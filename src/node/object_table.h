@@ -34,9 +34,10 @@ struct ObjectEntry {
   std::set<Call*> waiters;
   std::vector<std::weak_ptr<Subscriber>> subscribers;
   Time deleted_until = Time::min();
-  bool delete_open = false;  // a Delete of ours that the shard has not confirmed
-  int outgoing = 0;          // streams that serve this node's copy now
-  std::string lost_holder;   // the last holder that was lost, for errors
+  int open_deletes = 0;         // calls that wait for the shard's confirmation
+  std::uint64_t deletions = 0;  // how often the shard said so
+  int outgoing = 0;             // streams that serve this node's copy now
+  std::string lost_holder;      // the last holder that was lost, for errors
 
   bool deleted(Time now) const { return now < deleted_until; }
   // Somebody's look at the world may have changed: all waiters look again.

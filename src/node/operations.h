@@ -77,6 +77,11 @@ class Operations {
   virtual std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) = 0;
 
+  // Runs a task of the endpoint on the loop; the node's stop waits for its end.
+  virtual void Spawn(const char* what, net::Task<void> task) = 0;
+  // A client let go of a copy: what waits for memory may look again.
+  virtual void OnUnpin() = 0;
+
   virtual store::ObjectStore& store() = 0;
   virtual asio::io_context& loop() = 0;
   virtual const std::string& name() const = 0;

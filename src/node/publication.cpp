@@ -116,8 +116,9 @@ net::Task<Result<void>> Publication::Seal(CallPtr call) {
     MaybeFinish();
   }
   WaitingCall waiting(entry_, call);
-  while (!accepted() && !failure_) {
+  while (!finished_ && !failure_) {
     if (co_await waiting.Wait()) continue;
+    if (accepted()) co_return Result<void>{};  // only checksums are missing: nothing can undo it
     Error error = call->cancelled ? Error(ErrorCode::kCancelled, "the put was cancelled")
                                   : Error(ErrorCode::kTimeout,
                                           "the directory did not accept object " +
@@ -175,6 +176,10 @@ void Publication::Abort() {
   }
   Revoke(Error(ErrorCode::kCancelled, "the put was aborted"), store::VoidReason::kAborted);
   if (unanswered) entry_->publication = keep_for_the_answer;
+}
+
+void Publication::ForgetAbort() {
+  if (failure_) Leave();
 }
 
 void Publication::MaybeFinish() {

@@ -37,6 +37,10 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   // The object was deleted, or a newer version was accepted elsewhere.
   void Revoke(Error error, store::VoidReason reason);
 
+  // The session that should have answered is over: an aborted Put waits no longer. (One that
+  // goes on is repeated in the next session.)
+  void ForgetAbort();
+
   bool accepted() const { return static_cast<bool>(copy_->version()); }
   bool failed() const { return failure_.has_value(); }
   // An announcement that the shard has not answered; the inventory repeats it.

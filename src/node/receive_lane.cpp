@@ -21,7 +21,7 @@ ReceiveLane::ReceiveLane(Services& services, DataPlane& data_plane, store::CopyP
       grant_(std::move(grant)),
       stripes_(stripes),
       on_end_(std::move(on_end)),
-      share_(data_plane.credit()),
+      share_(std::in_place, data_plane.credit()),
       upkeep_(data_loop_.loop),
       upkeep_ended_(data_loop_.loop) {}
 
@@ -45,6 +45,7 @@ net::Task<void> ReceiveLane::Run() {
     }
     connection_.reset();
   }
+  share_.reset();
   asio::post(services_.runtime.main(), [self, end = std::move(end)] { self->on_end_(end); });
 }
 
@@ -73,7 +74,7 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   fetch.equality_ok = grant_.equality_ok;
   credit_limit_ = Window();
   fetch.credit_bytes = credit_limit_;
-  sampled_at_ = services_.clock.Now();
+  sampled_at_ = moved_at_ = services_.clock.Now();
   ++services_.counters.fetches_started;
   if (copy_->layout().valid_bytes(fetch.next) > 0) ++services_.counters.fetches_resumed;
   wire::Frame frame(std::move(fetch));
@@ -94,6 +95,7 @@ net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
       if (failed) co_return std::move(*failed);
     } else if (const auto* alive = std::get_if<wire::KeepAlive>(&*frame)) {
       starved_ms_ = alive->starved_ms;
+      if (alive->starved_ms > 0) moved_at_ = services_.clock.Now();
     } else if (const auto* end = std::get_if<wire::End>(&*frame)) {
       co_return OnEnd(end->reason);
     } else {
@@ -128,6 +130,7 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
     filled += *got;
     received_ += *got;
     services_.counters.bytes_received += *got;
+    moved_at_ = services_.clock.Now();
     while (verified < data.block_count) {
       const ByteRange block = layout.block_range(first + verified);
       if (block.end > filled) break;
@@ -162,7 +165,8 @@ LaneEnd ReceiveLane::OnEnd(wire::EndReason reason) const {
 }
 
 // The only sender after FETCH: credit when it is due, keep-alives otherwise, DONE at the end. It
-// also gives up a source from which nothing came for too long.
+// also gives up a source that owes bytes (there always is credit) or says that it has none, and
+// does neither for too long.
 net::Task<void> ReceiveLane::Upkeep() {
   const auto self = shared_from_this();
   const net::ConnectionPtr connection = connection_;
@@ -171,7 +175,7 @@ net::Task<void> ReceiveLane::Upkeep() {
     const Time now = services_.clock.Now();
     co_await upkeep_.Wait(now + settings.keepalive);
     if (finishing_) break;
-    if (services_.clock.Now() - connection->stream->last_received() > settings.stall) {
+    if (services_.clock.Now() - moved_at_ > settings.stall) {
       stalled_ = true;
       connection->stream->Close();
       break;
@@ -202,8 +206,8 @@ net::Task<void> ReceiveLane::StopUpkeep(bool say_done) {
 }
 
 std::uint64_t ReceiveLane::Window() const {
-  return share_.Window(static_cast<double>(rate_.load()),
-                       2 * std::uint64_t{copy_->layout().block_bytes});
+  return share_->Window(static_cast<double>(rate_.load()),
+                        2 * std::uint64_t{copy_->layout().block_bytes});
 }
 
 // A sample counts only while the source had bytes to send.

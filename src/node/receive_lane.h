@@ -77,13 +77,14 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
 
   // On the data loop.
   net::ConnectionPtr connection_;
-  InboundCredit::Share share_;
+  std::optional<InboundCredit::Share> share_;
   std::uint64_t credit_limit_ = 0;
   net::Signal upkeep_;  // credit is due, or the conversation is over
   net::Signal upkeep_ended_;
   bool finishing_ = false;
   bool say_done_ = false;
   bool stalled_ = false;
+  Time moved_at_{};  // when the source last gave bytes, or a reason for not having any
   Time sampled_at_{};
   std::uint64_t sampled_bytes_ = 0;
 };

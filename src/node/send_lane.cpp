@@ -33,7 +33,8 @@ SendLane::SendLane(Services& services, net::ConnectionPtr connection, store::Cop
       changed_(connection_->stream->loop()),
       guard_(connection_->stream->loop()),
       helper_ended_(connection_->stream->loop()),
-      credit_bytes_(fetch_.credit_bytes) {
+      credit_bytes_(fetch_.credit_bytes),
+      spoke_at_(services_.clock.Now()) {
   copy_->AddListener(this);
 }
 
@@ -74,8 +75,8 @@ net::Task<bool> SendLane::SendAll() {
 std::optional<SendLane::Piece> SendLane::NextPiece() const {
   const Layout& layout = copy_->layout();
   const std::uint64_t credit_blocks = (credit_bytes_ - sent_bytes_) / layout.block_bytes;
-  const bool last_may_be_short =
-      credit_bytes_ - sent_bytes_ >= layout.size_bytes % layout.block_bytes;
+  const std::uint64_t last_bytes = layout.size_bytes % layout.block_bytes;
+  const bool last_may_be_short = last_bytes != 0 && credit_bytes_ - sent_bytes_ >= last_bytes;
   std::optional<Piece> best;
   std::uint64_t best_block = 0;
   for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
@@ -104,6 +105,13 @@ bool SendLane::AllSent() const {
   return true;
 }
 
+bool SendLane::Sendable() const {
+  for (std::uint32_t s = 0; s < copy_->layout().stripe_count; ++s) {
+    if ((fetch_.stripes >> s & 1) != 0 && fetch_.next[s] < copy_->mark(s)) return true;
+  }
+  return false;
+}
+
 net::Task<bool> SendLane::SendPiece(Piece piece) {
   const Layout& layout = copy_->layout();
   const ByteRange range = layout.piece(piece.stripe, piece.first, piece.blocks);
@@ -126,26 +134,28 @@ net::Task<bool> SendLane::SendPiece(Piece piece) {
   const std::vector<std::byte> head = wire::Encode(wire::Frame(data));
   const auto sent = co_await connection_->stream->Send(head, payload);
   if (sent) services_.counters.bytes_sent += range.size();
+  spoke_at_ = services_.clock.Now();
   co_return sent.has_value();
 }
 
 net::Task<bool> SendLane::SendEnd() {
   wire::Frame end{wire::End{EndReasonOf(*copy_)}};
+  end_sent_ = true;
   const auto sent = co_await connection_->Send(std::move(end));
   co_return sent.has_value();
 }
 
-// Nothing to send: bytes, credit or the end will wake us. False when the receiver is gone.
+// Nothing to send: bytes, credit or the end will wake us; so does whatever the receiver says, which
+// must not put off what we owe it. False when the receiver is gone.
 net::Task<bool> SendLane::WaitOrKeepAlive() {
-  const Time now = services_.clock.Now();
-  if (starved_since_ == kNever) starved_since_ = now;
-  if (co_await changed_.Wait(now + services_.settings.keepalive)) co_return !broken_;
+  if (starved_since_ == kNever) starved_since_ = services_.clock.Now();
+  const Time due = spoke_at_ + services_.settings.keepalive;
+  if (co_await changed_.Wait(due) && services_.clock.Now() < due) co_return !broken_;
   if (broken_) co_return false;
+  spoke_at_ = services_.clock.Now();
   const auto starved =
-      std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.Now() - starved_since_);
-  const bool receiver_is_slow = credit_bytes_ - sent_bytes_ < copy_->layout().block_bytes;
-  wire::Frame alive{
-      wire::KeepAlive{receiver_is_slow ? 0 : static_cast<std::uint32_t>(starved.count())}};
+      std::chrono::duration_cast<std::chrono::milliseconds>(spoke_at_ - starved_since_);
+  wire::Frame alive{wire::KeepAlive{Sendable() ? 0 : static_cast<std::uint32_t>(starved.count())}};
   const auto sent = co_await connection_->Send(std::move(alive));
   co_return sent.has_value();
 }
@@ -158,7 +168,7 @@ net::Task<void> SendLane::Read() {
       broken_ = true;
     } else if (const auto* credit = std::get_if<wire::Credit>(&*frame)) {
       credit_bytes_ = std::max(credit_bytes_, credit->limit_bytes);
-    } else if (std::holds_alternative<wire::Done>(*frame)) {
+    } else if (std::holds_alternative<wire::Done>(*frame) && end_sent_) {
       done_ = true;
     } else if (!std::holds_alternative<wire::KeepAlive>(*frame)) {
       broken_ = true;

@@ -37,6 +37,7 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   void OnCopyChanged() noexcept override { changed_.Notify(); }
   std::optional<Piece> NextPiece() const;
   bool AllSent() const;
+  bool Sendable() const;  // whether bytes wait for credit
   net::Task<bool> SendAll();
   net::Task<bool> SendPiece(Piece piece);
   net::Task<bool> SendEnd();
@@ -54,8 +55,10 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   int helpers_ = 0;
   std::uint64_t credit_bytes_;
   std::uint64_t sent_bytes_ = 0;
+  Time spoke_at_;                // when anything was last sent: keep-alives are due after that
   Time starved_since_ = kNever;  // since when there has been nothing to send
-  bool done_ = false;            // the receiver has everything
+  bool end_sent_ = false;
+  bool done_ = false;  // the receiver has everything
   bool broken_ = false;
   bool over_ = false;
 };

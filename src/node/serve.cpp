@@ -3,6 +3,8 @@
 #include <asio/post.hpp>
 
 #include "base/log.h"
+#include "net/connection_pool.h"
+#include "net/deadline.h"
 #include "net/handshake.h"
 #include "node/fetch.h"
 #include "node/send_lane.h"
@@ -54,6 +56,15 @@ void CountOutgoing(Services& services, const ObjectId& object, int change) {
   const EntryPtr entry = services.table.At(object);
   entry->outgoing += change;
   if (entry->fetch) entry->fetch->OutgoingChanged();
+  if (change < 0) services.memory.OnSpace();  // a pin less
+}
+
+// A peer that asks for nothing more is let go.
+net::Task<Result<wire::Frame>> NextFetch(net::ConnectionPtr connection) {
+  const net::Deadline idle(connection->stream->loop(),
+                           std::chrono::steady_clock::now() + net::kAcceptedIdleLimit,
+                           [connection] { connection->stream->Close(); });
+  co_return co_await connection->reader.Next();
 }
 
 }  // namespace
@@ -72,7 +83,7 @@ net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
   }
   const net::ConnectionPtr connection = *greeted;
   for (;;) {
-    auto frame = co_await connection->reader.Next();
+    auto frame = co_await NextFetch(connection);
     if (!frame) break;
     auto* fetch = std::get_if<wire::Fetch>(&*frame);
     if (!fetch) break;

@@ -1,5 +1,9 @@
 #include "testing/cluster.h"
 
+#include <algorithm>
+#include <future>
+
+#include <asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include "base/check.h"
@@ -10,6 +14,7 @@ namespace hoplite::testing {
 Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
   directory_ =
       std::make_unique<directory::InProcessDirectory>(directory_thread_.loop(), options_.directory);
+  observer_ = directory_->MakeClient(directory_thread_.loop());
   for (std::size_t i = 0; i < options_.nodes; ++i) Add(options_);
 }
 
@@ -17,6 +22,7 @@ Cluster::~Cluster() {
   for (const auto& node : nodes_) node->Stop();
   directory_thread_.Join();
   nodes_.clear();
+  observer_.reset();
   directory_.reset();
 }
 
@@ -27,14 +33,61 @@ std::size_t Cluster::Add(const ClusterOptions& options) {
   config.memory_bytes = options.memory_bytes;
   config.name = "n" + std::to_string(nodes_.size());
   config.rate_bytes_per_second = options.rate_bytes_per_second;
-  // Sanitizers and shared machines are slow; no test here is about silence.
-  config.stall = std::chrono::seconds(10);
+  config.stall = options.stall;
+  config.keepalive = options.keepalive;
   node::World world;
   world.directory = [this](asio::io_context& loop) { return directory_->MakeClient(loop); };
   auto node = node::Node::Start(config, std::move(world));
   HOPLITE_CHECK(node.has_value(), node.error().message.c_str());
   nodes_.push_back(std::move(*node));
   return nodes_.size() - 1;
+}
+
+namespace {
+
+// Asks on the loop and waits here.
+template <typename T>
+Result<T> Answer(asio::io_context& loop,
+                 const std::function<void(std::function<void(Result<T>)>)>& ask) {
+  auto answered = std::make_shared<std::promise<Result<T>>>();
+  asio::post(loop, [ask, answered] {
+    ask([answered](Result<T> result) { answered->set_value(std::move(result)); });
+  });
+  return answered->get_future().get();
+}
+
+}  // namespace
+
+std::vector<planner::NodeView> Cluster::Members() {
+  using Views = std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>;
+  return Answer<Views>(
+             directory_thread_.loop(),
+             [this](auto done) { observer_->Status(0, std::chrono::seconds(10), std::move(done)); })
+      .value()
+      .first;
+}
+
+NodeId Cluster::id(std::size_t i) {
+  NodeId found = kNoNode;
+  const auto joined = [&] {
+    for (const auto& member : Members()) {
+      if (member.node.name == nodes_[i]->name()) found = member.node.id;
+    }
+    return found != kNoNode;
+  };
+  HOPLITE_CHECK(Eventually(joined), "a node joins the directory");
+  return found;
+}
+
+bool Cluster::has_session(NodeId node) {
+  return std::ranges::any_of(
+      Members(), [&](const auto& member) { return member.node.id == node && member.alive; });
+}
+
+Result<planner::ObjectView> Cluster::Find(const ObjectId& object) {
+  return Answer<planner::ObjectView>(directory_thread_.loop(), [this, object](auto done) {
+    observer_->Find(object, std::chrono::seconds(10), std::move(done));
+  });
 }
 
 Client Cluster::client(std::size_t i) {

@@ -2,6 +2,7 @@
 // loopback.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,6 +44,9 @@ struct ClusterOptions {
   std::size_t nodes = 2;
   std::uint64_t memory_bytes = 64_MiB;
   std::uint64_t rate_bytes_per_second = 0;
+  // Sanitizers and shared machines are slow: tests that aren't about silence don't end by it.
+  std::chrono::milliseconds stall = std::chrono::seconds(10);
+  std::chrono::milliseconds keepalive = std::chrono::milliseconds(200);
   directory::InProcessDirectory::Options directory = directory::InProcessDirectory::Patient();
 };
 
@@ -54,6 +58,10 @@ class Cluster {
   std::size_t size() const { return nodes_.size(); }
   node::Node& node(std::size_t i) { return *nodes_[i]; }
   directory::InProcessDirectory& directory() { return *directory_; }
+  // What the directory knows. Waits for its answer.
+  NodeId id(std::size_t i);
+  bool has_session(NodeId node);
+  Result<planner::ObjectView> Find(const ObjectId& object);
   // A new client of node i.
   Client client(std::size_t i);
   // Stops node i as a process that exits would: its streams end.
@@ -62,9 +70,12 @@ class Cluster {
   std::size_t Add(const ClusterOptions& options);
 
  private:
+  std::vector<planner::NodeView> Members();
+
   ClusterOptions options_;
   LoopThread directory_thread_;
   std::unique_ptr<directory::InProcessDirectory> directory_;
+  std::unique_ptr<directory::DirectoryClient> observer_;  // no member; on the directory's loop
   std::vector<std::unique_ptr<node::Node>> nodes_;
 };
 

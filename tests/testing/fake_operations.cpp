@@ -1,5 +1,8 @@
 #include "testing/fake_operations.h"
 
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+
 #include "base/try.h"
 #include "store/segment.h"
 
@@ -128,6 +131,10 @@ FakeOperations::Status(node::CallPtr call) {
     views.second.push_back(std::move(view));
   }
   co_return views;
+}
+
+void FakeOperations::Spawn(const char* /*what*/, net::Task<void> task) {
+  asio::co_spawn(loop_, std::move(task), asio::detached);
 }
 
 std::shared_ptr<void> FakeOperations::Subscribe(

@@ -32,6 +32,8 @@ class FakeOperations final : public node::Operations {
   Status(node::CallPtr call) override;
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) override;
+  void Spawn(const char* what, net::Task<void> task) override;
+  void OnUnpin() override {}
   store::ObjectStore& store() override { return *store_; }
   asio::io_context& loop() override { return loop_; }
   const std::string& name() const override { return name_; }

@@ -1,0 +1,213 @@
+// Orders of events that are rare in practice: each once left something hanging, pinned or undone.
+#include <future>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "testing/cluster.h"
+
+namespace hoplite {
+namespace {
+
+using testing::Cluster;
+using testing::ClusterOptions;
+using testing::Eventually;
+using testing::Pattern;
+using testing::Text;
+using namespace std::chrono_literals;
+
+constexpr GetOptions kSoon{.timeout = 30s};
+
+// What waits for memory looks again when the last pin of something evictable goes.
+TEST(Interleaving, AGetThatWaitsForMemoryGoesOnWhenAViewIsDropped) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
+  const auto first = cluster.client(0).Put(Pattern(5_MiB, 1));
+  const auto second = cluster.client(0).Put(Pattern(5_MiB, 2));
+  auto client = cluster.client(small);
+  std::optional<Buffer> view = *client.Get(*first, kSoon);
+  auto waiting = client.GetAsync(*second, {.timeout = 10s});
+  std::this_thread::sleep_for(100ms);  // so that it waits for memory, not for the directory
+  EXPECT_FALSE(waiting.ready());
+  view.reset();
+  const auto got = waiting.Wait();
+  ASSERT_TRUE(got) << got.error().ToString();
+  EXPECT_TRUE(Text(*got) == Pattern(5_MiB, 2));
+}
+
+// The question whether a copy may go is asked again when the directory is back.
+TEST(Interleaving, AnEvictionIsAskedAgainAfterASessionWasLost) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
+  const auto first = cluster.client(0).Put(Pattern(5_MiB, 3));
+  auto client = cluster.client(small);
+  ASSERT_TRUE(client.Get(*first, kSoon));
+  const NodeId self = cluster.id(small);
+  cluster.directory().Cut(self);
+  auto putter = std::async(std::launch::async, [client]() mutable {
+    return client.Put(Pattern(5_MiB, 4), {.timeout = 20s});
+  });
+  EXPECT_EQ(putter.wait_for(200ms), std::future_status::timeout);
+  cluster.directory().Reconnect(self);
+  const auto put = putter.get();
+  EXPECT_TRUE(put) << put.error().ToString();
+}
+
+// An aborted Put whose announcement was never answered gives its memory and its id back.
+TEST(Interleaving, AnAbortedPutIsForgottenWithTheSessionThatShouldHaveAnswered) {
+  Cluster cluster({.nodes = 2});
+  const NodeId self = cluster.id(0);
+  auto client = cluster.client(0);
+  const ObjectId id = ObjectId::Random();
+  cluster.directory().Cut(self);
+  ASSERT_TRUE(Eventually([&] { return !cluster.has_session(self); }));
+  {
+    ASSERT_TRUE(client.Create(id, 2_MiB));
+  }
+  cluster.directory().Reconnect(self);
+  EXPECT_TRUE(Eventually([&] { return cluster.node(0).usage().used_bytes == 0; }));
+  const auto put = client.Put(Pattern(2_MiB, 5), {.id = id, .timeout = 10s});
+  EXPECT_TRUE(put) << put.error().ToString();
+}
+
+// Its Delete has been answered with a timeout: it must not delete what is put afterwards.
+TEST(Interleaving, ADeleteThatTimedOutIsNotRepeatedLater) {
+  Cluster cluster({.nodes = 2});
+  const NodeId self = cluster.id(0);
+  auto client = cluster.client(0);
+  const ObjectId id = ObjectId::Random();
+  cluster.directory().Cut(self);
+  ASSERT_TRUE(Eventually([&] { return !cluster.has_session(self); }));
+  const auto deleted = client.Delete(id, {.timeout = 50ms});
+  ASSERT_FALSE(deleted);
+  EXPECT_EQ(deleted.error().code, ErrorCode::kTimeout);
+  cluster.directory().Reconnect(self);
+  ASSERT_TRUE(Eventually([&] { return cluster.has_session(self); }));
+  const auto put = client.Put(Pattern(1_MiB, 6), {.id = id, .timeout = 10s});
+  EXPECT_TRUE(put) << put.error().ToString();
+}
+
+// A node that was away for longer than Deletes are remembered joins empty.
+TEST(Interleaving, ADeletedObjectDoesNotReturnWithANodeThatWasAway) {
+  ClusterOptions options{.nodes = 2};
+  options.directory.service.planner.tombstone = 200ms;
+  Cluster cluster(options);
+  const ObjectId id = ObjectId::Random();
+  ASSERT_TRUE(cluster.client(0).Put(Pattern(1_MiB, 7), {.id = id}));
+  ASSERT_TRUE(cluster.client(1).Get(id, kSoon));
+  const NodeId away = cluster.id(1);
+  cluster.directory().Lose(away);
+  ASSERT_TRUE(cluster.client(0).Delete(id, kSoon));
+  std::this_thread::sleep_for(500ms);  // the tombstone's time
+  cluster.directory().Reconnect(away);
+  ASSERT_TRUE(Eventually([&] { return cluster.has_session(away); }));
+  EXPECT_TRUE(Eventually([&] { return cluster.node(1).usage().used_bytes == 0; }));
+  const auto view = cluster.client(0).Get(id, {.timeout = 300ms});
+  EXPECT_FALSE(view) << "a deleted object returned";
+}
+
+// A connection that rested in the pool has been silent, but nobody owed anything on it.
+TEST(Interleaving, ARestedConnectionIsNotTakenForASilentSource) {
+  constexpr auto kStall = 1000ms;
+  Cluster cluster({.nodes = 1});
+  const std::size_t receiver = cluster.Add({.stall = kStall, .keepalive = 50ms});
+  auto putter = cluster.client(0);
+  auto getter = cluster.client(receiver);
+  ASSERT_TRUE(getter.Get(*putter.Put(Pattern(1_MiB, 8)), kSoon));
+  std::this_thread::sleep_for(kStall + 200ms);
+  const ObjectId id = ObjectId::Random();
+  auto draft = putter.Create(id, 1_MiB);  // nothing is written yet: the source has nothing to say
+  ASSERT_TRUE(draft);
+  auto reader = getter.Open(id, kSoon);
+  ASSERT_TRUE(reader) << reader.error().ToString();
+  std::this_thread::sleep_for(2 * kStall);
+  EXPECT_EQ(cluster.node(receiver).counters().fetches_started, 2u);
+  const std::string bytes = Pattern(1_MiB, 9);
+  std::memcpy(draft->data().data(), bytes.data(), bytes.size());
+  ASSERT_TRUE(draft->Advance(bytes.size()));
+  ASSERT_TRUE(draft->Seal());
+  EXPECT_TRUE(reader->WaitFor(bytes.size(), 30s));
+}
+
+// A local Get that waits finds the object when it is put here.
+TEST(Interleaving, ALocalPutEndsTheFlightOfALocalGet) {
+  Cluster cluster({.nodes = 1});
+  for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{100}, 1_MiB}) {
+    const ObjectId id = ObjectId::Random();
+    auto waiting = cluster.client(0).GetAsync(id, kSoon);
+    const auto put = cluster.client(0).Put(Pattern(size, 10), {.id = id});
+    ASSERT_TRUE(put) << put.error().ToString();
+    const auto view = waiting.Wait();
+    ASSERT_TRUE(view) << view.error().ToString();
+    EXPECT_TRUE(Text(*view) == Pattern(size, 10));
+  }
+}
+
+TEST(Interleaving, OneOfTwoLocalPutsOfAnIdWins) {
+  Cluster cluster({.nodes = 1});
+  const ObjectId id = ObjectId::Random();
+  auto first = cluster.client(0).Create(id, 1_MiB);
+  ASSERT_TRUE(first);
+  const auto second = cluster.client(0).Create(id, 1_MiB);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kAlreadyExists);
+  first->Abort();
+  const auto third = cluster.client(0).Put(Pattern(1_MiB, 11), {.id = id, .timeout = 10s});
+  EXPECT_TRUE(third) << third.error().ToString();
+}
+
+TEST(Interleaving, ADeleteEndsAPutUnderWayAndItsReaders) {
+  Cluster cluster({.nodes = 2});
+  const ObjectId id = ObjectId::Random();
+  auto draft = cluster.client(0).Create(id, 1_MiB);
+  ASSERT_TRUE(draft);
+  ASSERT_TRUE(draft->Advance(512_KiB));
+  auto reader = cluster.client(1).Open(id, kSoon);
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(cluster.client(1).Delete(id, kSoon));
+  const auto rest = reader->WaitFor(1_MiB, 30s);
+  ASSERT_FALSE(rest);
+  EXPECT_EQ(rest.error().code, ErrorCode::kDeleted) << rest.error().ToString();
+  ASSERT_TRUE(Eventually([&] { return !draft->Advance(768_KiB); }));
+  const auto sealed = draft->Seal();
+  ASSERT_FALSE(sealed);
+  EXPECT_EQ(sealed.error().code, ErrorCode::kDeleted) << sealed.error().ToString();
+  draft->Abort();
+  {
+    const Reader closed = std::move(*reader);
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(Eventually([&] { return cluster.node(i).usage().used_bytes == 0; })) << i;
+  }
+}
+
+// Whatever clients wait for, a node that stops answers them and ends.
+TEST(Interleaving, AStopEndsEverythingThatWaits) {
+  Cluster cluster({.nodes = 2, .memory_bytes = 8_MiB, .rate_bytes_per_second = 1'000'000});
+  auto client = cluster.client(1);
+  const auto large = cluster.client(0).Put(Pattern(6_MiB, 12));
+  auto arriving = client.GetAsync(*large, kSoon);
+  auto missing = client.GetAsync(ObjectId::Random(), kSoon);
+  ASSERT_TRUE(Eventually([&] { return cluster.node(1).usage().used_bytes > 0; }));
+  const auto other = cluster.client(0).Put(Pattern(1_MiB, 13));
+  auto draft = client.Create(ObjectId::Random(), 1_MiB);
+  auto no_room = client.GetAsync(*large, kSoon);
+  const auto start = std::chrono::steady_clock::now();
+  cluster.Stop(1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 9s) << "a task had to be given up";
+  for (auto* waiting : {&arriving, &missing, &no_room}) EXPECT_FALSE(waiting->Wait());
+  ASSERT_TRUE(other);
+}
+
+TEST(Interleaving, ASizeThatCannotBeIsRefused) {
+  Cluster cluster({.nodes = 1});
+  const auto draft = cluster.client(0).Create(ObjectId::Random(), std::uint64_t{1} << 63);
+  ASSERT_FALSE(draft);
+  EXPECT_TRUE(draft.error().code == ErrorCode::kResourceExhausted ||
+              draft.error().code == ErrorCode::kInvalidArgument)
+      << draft.error().ToString();
+}
+
+}  // namespace
+}  // namespace hoplite
