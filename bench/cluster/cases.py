@@ -121,8 +121,8 @@ class Comparison:
             row = Row(f"simulated broadcast {format_size(size)}, {nodes} nodes, 10 Gbit/s, 100 µs", "s",
                       reference="best schedule", goals=[
                           Goal("at most 1.2 x the better of a line and the best tree", OURS, 1.2,
-                               against="best schedule"),
-                          Goal("the run takes less than 60 s", "run of the simulation", 60.0)])
+                               against="best schedule")])
+            run = Row("the run of that simulation", "s", goals=[Goal("below 60 s", "wall time", 60.0)])
             begin = time.monotonic()
             try:
                 output = processes.run([program, "sim", "broadcast", "--nodes", str(nodes), "--size", str(size),
@@ -134,8 +134,8 @@ class Comparison:
                 row.add(OURS, report["seconds"])
                 row.add("best schedule", min(report["line_seconds"], report["best_tree_seconds"]))
                 row.add("bound (S/B + latency)", report["bound_seconds"])
-                row.add("run of the simulation", time.monotonic() - begin)
-            self.rows.append(row)
+                run.add("wall time", time.monotonic() - begin)
+            self.rows += [row, run]
 
     def parts(self, programs):
         """Each layer by itself, with Google Benchmark."""
