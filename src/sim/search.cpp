@@ -1,6 +1,6 @@
 #include "sim/search.h"
 
-#include <unordered_set>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::string SearchResult::ToString() const {
 
 SearchResult Search(const SmallOptions& options, std::uint64_t most_states) {
   SearchResult result;
-  std::unordered_set<std::uint64_t> seen;
+  std::set<std::uint64_t> seen;
   std::vector<Frame> stack;
   SmallWorld start(options);
   seen.insert(start.Fingerprint());

@@ -107,6 +107,7 @@ void World::Check() {
 
 std::vector<Party> World::Parties() const {
   std::vector<Party> parties;
+  parties.reserve(members_.size());
   for (const Member& member : members_) {
     parties.push_back({&member.node, member.alive, member.memory_free <= now_});
   }
