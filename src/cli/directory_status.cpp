@@ -34,7 +34,8 @@ ObjectInfo ToObjectInfo(const planner::ObjectView& view) {
 void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
   const auto known = std::ranges::find(nodes, view.node.name, &NodeStatus::name);
   if (known == nodes.end()) {
-    nodes.push_back({view.node.name, view.node.address, view.alive});
+    nodes.push_back({view.node.name, view.node.address, view.alive, view.usage.memory_bytes,
+                     view.usage.used_bytes});
   } else {
     known->alive = known->alive && view.alive;
   }

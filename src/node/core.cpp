@@ -392,6 +392,18 @@ std::size_t Core::ShardOf(const ObjectId& object) const {
   return directory::ShardOf(object, services_.directory.shard_count());
 }
 
+void Core::OnOutlived(std::size_t shard) {
+  const Error error(ErrorCode::kRecalled,
+                    "the node was away for longer than deletes are remembered");
+  constexpr Version kAll{{~std::uint64_t{0}, ~std::uint64_t{0}}};
+  for (const store::CopyPtr& copy : services_.store.List()) {
+    if (directory::ShardOf(copy->object(), services_.directory.shard_count()) != shard) continue;
+    const EntryPtr entry = services_.table.At(copy->object());
+    DropCopies(*entry, kAll, store::VoidReason::kLost, error);
+    if (entry->fetch) entry->fetch->OnRecall(kAll);
+  }
+}
+
 std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
   std::vector<planner::NodeEvent> events;
   for (const store::CopyPtr& copy : services_.store.List()) {
@@ -418,6 +430,7 @@ std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
   for (const auto& [object, entry] : services_.table.entries()) {
     if (ShardOf(object) == shard) AppendInventory(*entry, events);
   }
+  events.emplace_back(Usage());
   return events;
 }
 
@@ -440,7 +453,15 @@ void Core::AppendInventory(const ObjectEntry& entry,
   if (subscribed) events.emplace_back(planner::Subscribe{entry.object});
 }
 
-void Core::Sweep() { services_.table.Sweep(services_.clock.Now()); }
+void Core::Sweep() {
+  services_.table.Sweep(services_.clock.Now());
+  services_.directory.Send(Usage());
+}
+
+planner::StoreUsage Core::Usage() const {
+  const store::StoreUsage usage = services_.store.usage();
+  return {usage.capacity_bytes, usage.used_bytes};
+}
 
 void Core::Stop() {
   stopping_ = true;

@@ -47,7 +47,7 @@ class Core final : public Operations {
   void OnOutlived(std::size_t shard);
   std::vector<planner::NodeEvent> Inventory(std::size_t shard);
 
-  void Sweep();  // now and then: forget what says nothing any more
+  void Sweep();  // now and then: forget what says nothing any more, tell how full the store is
   void Stop();   // ends every flight; new operations answer unavailable
 
  private:
@@ -65,6 +65,7 @@ class Core final : public Operations {
   void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);
   std::size_t ShardOf(const ObjectId& object) const;
   std::shared_ptr<Fetch> Join(const EntryPtr& entry);
+  planner::StoreUsage Usage() const;
   Result<void> Usable(const ObjectEntry& entry) const;
   Error GaveUp(const ObjectEntry& entry, const Call& call) const;
   void AppendInventory(const ObjectEntry& entry, std::vector<planner::NodeEvent>& events) const;

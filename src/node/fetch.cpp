@@ -341,7 +341,7 @@ std::string Fetch::Waiting() const {
 }
 
 std::optional<planner::Want> Fetch::OpenWant() const {
-  if (stage_ != Stage::kReceiving || !copy_ || !runs_.empty()) return std::nullopt;
+  if (stage_ != Stage::kReceiving || !copy_ || upstream() != kNoNode) return std::nullopt;
   return planner::Want{entry_->object, copy_->version(), OwnMarks()};
 }
 
@@ -357,6 +357,9 @@ StripeMarks Fetch::OwnMarks() const {
   return marks;
 }
 
-NodeId Fetch::upstream() const { return runs_.empty() ? kNoNode : runs_.front()->grant.source.id; }
+NodeId Fetch::upstream() const {
+  if (!runs_.empty()) return runs_.front()->grant.source.id;
+  return grants_.empty() ? kNoNode : grants_.front().source.id;
+}
 
 }  // namespace hoplite::node

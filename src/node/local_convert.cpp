@@ -45,6 +45,8 @@ void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& mes
   message.set_name(view.node.name);
   message.set_address(view.node.address);
   message.set_alive(view.alive);
+  message.set_memory_bytes(view.usage.memory_bytes);
+  message.set_used_bytes(view.usage.used_bytes);
 }
 
 void FillLocation(const planner::Location& location, v1::local::LocationChange& message) {

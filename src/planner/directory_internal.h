@@ -94,6 +94,7 @@ struct DirectoryState::State {
   // recovery.cpp
   void On(NodeId node, const Held& event);
   void On(NodeId node, const InventoryEnd& event);
+  void On(NodeId node, const StoreUsage& event);
   void AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream);
 
   // views.cpp

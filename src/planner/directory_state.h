@@ -85,6 +85,7 @@ struct ObjectView {
 struct NodeView {
   NodeInfo node;
   bool alive = false;  // false: suspended
+  StoreUsage usage;    // as the node last told it
 };
 
 class DirectoryState {

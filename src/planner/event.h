@@ -154,11 +154,18 @@ struct Tombstone {
 };
 struct InventoryEnd {};
 
+// How full the node's store is; for status only. Goes to every shard.
+struct StoreUsage {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t used_bytes = 0;
+};
+
 using NodeEvent = std::variant<Create, CopyComplete, CopyGone, Locate, CancelLocate, Want,
                                CancelWant, GrantClosed, Progress, Delete, EvictAsk, Subscribe,
-                               Unsubscribe, Held, Tombstone, InventoryEnd>;
+                               Unsubscribe, Held, Tombstone, InventoryEnd, StoreUsage>;
 
-// The object an event speaks of (its shard); null for InventoryEnd, which goes to every shard.
+// The object an event speaks of (its shard); null for InventoryEnd and StoreUsage, which go to
+// every shard.
 const ObjectId* ObjectOf(const NodeEvent& event);
 
 // --- Event: what DirectoryState is told

@@ -50,6 +50,10 @@ void DirectoryState::State::SuspendCopy(const ObjectId& id, ObjectRecord& record
   if (!known->listed) DropCopy(id, record, node);
 }
 
+void DirectoryState::State::On(NodeId node, const StoreUsage& event) {
+  nodes.Find(node)->usage = event;
+}
+
 void DirectoryState::State::OnLost(NodeId node) {
   if (nodes.Find(node) == nullptr) return;
   OnSuspended(node);

@@ -17,6 +17,7 @@ struct NodeRecord {
   NodeInfo info;
   bool alive = true;            // false: suspended
   bool inventory_open = false;  // between NodeJoined and InventoryEnd
+  StoreUsage usage;
   std::set<ObjectId> objects;
 };
 

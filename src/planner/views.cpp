@@ -7,7 +7,8 @@ bool DirectoryState::collecting() const { return state_->collecting; }
 
 std::vector<NodeView> DirectoryState::Nodes() const {
   std::vector<NodeView> views;
-  for (const auto& [id, node] : state_->nodes.nodes()) views.push_back({node.info, node.alive});
+  for (const auto& [id, node] : state_->nodes.nodes())
+    views.push_back({node.info, node.alive, node.usage});
   return views;
 }
 

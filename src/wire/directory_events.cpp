@@ -71,6 +71,10 @@ void Write(const planner::Tombstone& event, v1::NodeEvent& to) {
   to.mutable_tombstone()->set_remaining_us(Microseconds(event.remaining));
 }
 void Write(const planner::InventoryEnd&, v1::NodeEvent& to) { to.mutable_inventory_end(); }
+void Write(const planner::StoreUsage& event, v1::NodeEvent& to) {
+  to.mutable_store_usage()->set_memory_bytes(event.memory_bytes);
+  to.mutable_store_usage()->set_used_bytes(event.used_bytes);
+}
 
 // --- protobuf to own types, with checks
 
@@ -206,6 +210,7 @@ Result<NodeEvent> ReadBody(const Subject& of, v1::NodeEvent& message) {
     case v1::NodeEvent::kTombstone:
       return Read(of, message.tombstone());
     case v1::NodeEvent::kInventoryEnd:
+    case v1::NodeEvent::kStoreUsage:
     case v1::NodeEvent::BODY_NOT_SET:
       break;
   }
@@ -231,6 +236,10 @@ v1::NodeEvent ToProto(const NodeEvent& event) {
 
 Result<NodeEvent> FromProto(v1::NodeEvent& message) {
   if (message.body_case() == v1::NodeEvent::kInventoryEnd) return planner::InventoryEnd{};
+  if (message.body_case() == v1::NodeEvent::kStoreUsage) {
+    return planner::StoreUsage{message.store_usage().memory_bytes(),
+                               message.store_usage().used_bytes()};
+  }
   Subject of;
   TRY_ASSIGN(of.object, ReadObject(message.object()));
   if (NeedsVersion(message.body_case())) {

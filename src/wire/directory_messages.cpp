@@ -115,12 +115,16 @@ v1::NodeView ToProto(const planner::NodeView& view) {
   v1::NodeView message;
   WriteNode(view.node, *message.mutable_node());
   message.set_alive(view.alive);
+  message.mutable_usage()->set_memory_bytes(view.usage.memory_bytes);
+  message.mutable_usage()->set_used_bytes(view.usage.used_bytes);
   return message;
 }
 
 Result<planner::NodeView> FromProto(const v1::NodeView& message) {
   TRY_ASSIGN(planner::NodeInfo node, ReadNode(message.node(), "node"));
-  return planner::NodeView{.node = std::move(node), .alive = message.alive()};
+  return planner::NodeView{.node = std::move(node),
+                           .alive = message.alive(),
+                           .usage = {message.usage().memory_bytes(), message.usage().used_bytes()}};
 }
 
 v1::ObjectView ToProto(const planner::ObjectView& view) {
