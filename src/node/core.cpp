@@ -392,18 +392,6 @@ std::size_t Core::ShardOf(const ObjectId& object) const {
   return directory::ShardOf(object, services_.directory.shard_count());
 }
 
-void Core::OnOutlived(std::size_t shard) {
-  const Error error(ErrorCode::kRecalled,
-                    "the node was away for longer than deletes are remembered");
-  constexpr Version kAll{{~std::uint64_t{0}, ~std::uint64_t{0}}};
-  for (const store::CopyPtr& copy : services_.store.List()) {
-    if (directory::ShardOf(copy->object(), services_.directory.shard_count()) != shard) continue;
-    const EntryPtr entry = services_.table.At(copy->object());
-    DropCopies(*entry, kAll, store::VoidReason::kLost, error);
-    if (entry->fetch) entry->fetch->OnRecall(kAll);
-  }
-}
-
 std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
   std::vector<planner::NodeEvent> events;
   for (const store::CopyPtr& copy : services_.store.List()) {
