@@ -204,7 +204,7 @@ TEST_F(HostilePeer, GivesTooLittleCreditForABlock) {
     peer.Send(fetch);
     const auto first = peer.Next();
     ASSERT_TRUE(first);
-    EXPECT_TRUE(std::holds_alternative<wire::KeepAlive>(*first)) << Name(KindOf(*first));
+    ASSERT_TRUE(std::holds_alternative<wire::KeepAlive>(*first)) << Name(KindOf(*first));
     peer.Send(wire::Credit{layout_.block_bytes});
     const auto second = peer.Next();
     ASSERT_TRUE(second);

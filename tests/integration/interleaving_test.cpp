@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/cluster.h"
+#include "testing/raw_peer.h"
 
 namespace hoplite {
 namespace {
@@ -198,6 +199,45 @@ TEST(Interleaving, AStopEndsEverythingThatWaits) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 9s) << "a task had to be given up";
   for (auto* waiting : {&arriving, &missing, &no_room}) EXPECT_FALSE(waiting->Wait());
   ASSERT_TRUE(other);
+}
+
+// A directory that takes connections and never says a word.
+TEST(Interleaving, AStopDoesNotWaitForASilentDirectory) {
+  const testing::RawListener silent;
+  NodeConfig config;
+  config.directory = {silent.address()};
+  config.memory_bytes = 8_MiB;
+  auto node = node::Node::Start(config);
+  ASSERT_TRUE(node) << node.error().ToString();
+  auto client = testing::ClientOf(**node);
+  auto info = std::async(std::launch::async, [client]() mutable {
+    return client.Info(ObjectId::FromName("x"), {.timeout = 60s});
+  });
+  auto put = std::async(std::launch::async, [client]() mutable {
+    return client.Put(Pattern(1_MiB, 14), {.timeout = 60s});
+  });
+  auto deleted = std::async(std::launch::async, [client]() mutable {
+    return client.Delete(ObjectId::FromName("x"), {.timeout = 60s});
+  });
+  EXPECT_EQ(put.wait_for(200ms), std::future_status::timeout);
+  const auto start = std::chrono::steady_clock::now();
+  (*node)->Stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 9s) << "a task had to be given up";
+  EXPECT_FALSE(info.get());
+  EXPECT_FALSE(put.get());
+  EXPECT_FALSE(deleted.get());
+}
+
+TEST(Interleaving, ANodeThatCannotListenSaysSo) {
+  const testing::RawListener taken;
+  NodeConfig config;
+  config.directory = {"127.0.0.1:1"};
+  config.listen = taken.address();
+  config.memory_bytes = 8_MiB;
+  const auto node = node::Node::Start(config);
+  ASSERT_FALSE(node);
+  EXPECT_NE(node.error().message.find(taken.address()), std::string::npos)
+      << node.error().ToString();
 }
 
 TEST(Interleaving, ASizeThatCannotBeIsRefused) {

@@ -90,10 +90,10 @@ Result<planner::ObjectView> Cluster::Find(const ObjectId& object) {
   });
 }
 
-Client Cluster::client(std::size_t i) {
-  const auto socket = nodes_[i]->AttachLocal();
+Client ClientOf(node::Node& node) {
+  const auto socket = node.AttachLocal();
   HOPLITE_CHECK(socket.has_value(), "a session of a running node");
-  const auto segment = nodes_[i]->segment();
+  const auto segment = node.segment();
   auto connection =
       client::Connection::Attach(*socket, client::SegmentMap::Of(segment->bytes(), segment),
                                  std::chrono::steady_clock::now() + std::chrono::seconds(10));

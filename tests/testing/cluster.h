@@ -50,6 +50,9 @@ struct ClusterOptions {
   directory::InProcessDirectory::Options directory = directory::InProcessDirectory::Patient();
 };
 
+// A new client of this node, in its process.
+Client ClientOf(node::Node& node);
+
 class Cluster {
  public:
   explicit Cluster(ClusterOptions options);
@@ -63,7 +66,7 @@ class Cluster {
   bool has_session(NodeId node);
   Result<planner::ObjectView> Find(const ObjectId& object);
   // A new client of node i.
-  Client client(std::size_t i);
+  Client client(std::size_t i) { return ClientOf(*nodes_[i]); }
   // Stops node i as a process that exits would: its streams end.
   void Stop(std::size_t i) { nodes_[i]->Stop(); }
   // One more node, perhaps with other options; gives its index.
