@@ -27,7 +27,7 @@ TEST(Waiting, CostsNoProcessor) {
   for (std::size_t i = 0; i < kNodes; ++i) {
     waiting.push_back(cluster.client(i).GetAsync(ObjectId::FromName("never"), {.timeout = 60s}));
   }
-  constexpr auto kTime = 2s;
+  constexpr auto kTime = 2000ms;
   const auto before = ProcessorTime();
   std::this_thread::sleep_for(kTime);
   // Below 1 % of a core for each node, its client, and its share of the directory.
