@@ -1,4 +1,5 @@
 // hoplite status: nodes, objects and transfers, as a node or the directory itself sees them.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,7 +34,9 @@ Result<ClusterStatus> Look(const Options& options) {
 }
 
 Result<void> PrintOnce(const Options& options) {
-  TRY_ASSIGN(const ClusterStatus status, Look(options));
+  TRY_ASSIGN(ClusterStatus status, Look(options));
+  std::ranges::sort(status.nodes, {}, &NodeStatus::name);
+  std::ranges::sort(status.objects, {}, &ObjectInfo::id);
   if (options.json) {
     Print(ToJson(status));
     return {};
