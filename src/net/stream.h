@@ -47,8 +47,8 @@ class Stream {
   // Ends both directions at once; pending calls return `cancelled`. On the stream's loop;
   // idempotent.
   virtual void Close() = 0;
-  // Close, and what was sent but has not reached the peer is discarded: for a sender whose payload's
-  // memory may be used again from now on.
+  // Close, and what was sent but has not reached the peer is discarded: for a sender whose
+  // payload's memory may be used again from now on.
   virtual void Abort() { Close(); }
   virtual bool closed() const = 0;
   // Open at both ends with nothing to read: an idle connection that may be used again.

@@ -108,8 +108,7 @@ Result<CopyPtr> ObjectStore::Create(const ObjectId& object, const Layout& layout
 
 Result<void> ObjectStore::List(const CopyPtr& copy, CopyKind kind) {
   const Age age{Time::min(), created_++};
-  const Extent extent =
-      ExtentAllocator::Taken(copy->segment_offset(), copy->layout().size_bytes);
+  const Extent extent = ExtentAllocator::Taken(copy->segment_offset(), copy->layout().size_bytes);
   const bool listed = listed_.try_emplace(copy->object(), Listed{copy, extent, kind, age}).second;
   if (!listed) return std::unexpected(AlreadyListed(copy->object()));
   by_age_.emplace(age, copy->object());
