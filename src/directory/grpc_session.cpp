@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <grpcpp/server_context.h>
+
 #include "wire/directory_messages.h"
 
 namespace hoplite::directory {
