@@ -155,7 +155,7 @@ def part_row(entry):
     row = Row(entry["name"], "s")
     row.add("time", entry["real_time"] * TIME_UNITS[entry["time_unit"]])
     for name, value in entry.items():
-        if name.endswith("_per_second"):
+        if name.endswith(("_per_second", "_seconds")):
             row.add(name, value)
     if LOCATIONS in row.series:
         row.goals.append(Goal("at least 100,000 locations a second", LOCATIONS, 1e5, at_least=True))

@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 HEADER = ("case", "who", "median", "spread", "ratio", "goal", "reached")
-PARTS_HEADER = ("part", "time", "rate", "goal", "reached")
+PARTS_HEADER = ("part", "time", "figures", "goal", "reached")
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -30,13 +30,15 @@ def parts(rows):
     """A Markdown line for each Google Benchmark."""
     lines = []
     for row in rows:
-        rates = [rate(name, row.median(name)) for name in row.series if name != "time"]
+        counted = [counter(name, row.median(name)) for name in row.series if name != "time"]
         goals = verdicts(row, row.goals[0].series) if row.goals else ["", ""]
-        lines.append([row.case, show(row.median("time"), "s"), ", ".join(rates), *goals])
+        lines.append([row.case, show(row.median("time"), "s"), ", ".join(counted), *goals])
     return table(PARTS_HEADER, lines)
 
 
-def rate(name, value):
+def counter(name, value):
+    if name.endswith("_seconds"):
+        return f"{name.removesuffix('_seconds')} {show(value, 's')}"
     thing = name.removesuffix("_per_second")
     for factor, prefix in PREFIXES:
         if value >= factor:
