@@ -217,6 +217,21 @@ TEST(Transfer, EvictedCopiesAreFetchedAgainAndPutsStay) {
   EXPECT_EQ(cluster.node(small).counters().bytes_received, moved);
 }
 
+TEST(Transfer, StatusTellsHowFullEveryNodeIs) {
+  Cluster cluster({.nodes = 2, .memory_bytes = 8_MiB});
+  ASSERT_TRUE(cluster.client(1).Put(Pattern(1_MiB, 50)));
+  auto asked = cluster.client(0);
+  EXPECT_TRUE(Eventually([&] {
+    const auto status = asked.Status({.timeout = 10s});
+    if (!status || status->nodes.size() != 2) return false;
+    for (const auto& node : status->nodes) {
+      const std::uint64_t used = node.name == "n1" ? 1_MiB : 0;
+      if (node.memory_bytes != 8_MiB || node.used_bytes != used) return false;
+    }
+    return true;
+  }));
+}
+
 TEST(Transfer, AnObjectLargerThanTheStoreIsRefusedWithBothSizes) {
   Cluster cluster({.nodes = 1, .memory_bytes = 8_MiB});
   const std::size_t large = cluster.Add({.memory_bytes = 32_MiB});

@@ -63,7 +63,8 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
            .marks = {0},
            .inline_bytes = Bytes("x")},
       Tombstone{kObject, std::chrono::seconds(30)},
-      InventoryEnd{}};
+      InventoryEnd{},
+      StoreUsage{1 << 30, 1 << 20}};
   std::vector<bool> seen(std::variant_size_v<NodeEvent>, false);
   for (const NodeEvent& event : events) {
     SCOPED_TRACE(event.index());
