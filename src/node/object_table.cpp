@@ -1,6 +1,17 @@
 #include "node/object_table.h"
 
+#include "node/fetch.h"
+#include "node/publication.h"
+
 namespace hoplite::node {
+
+// A Put or a flight that was never answered still refers to its entry, and the entry to it.
+ObjectTable::~ObjectTable() {
+  for (const auto& [object, entry] : entries_) {
+    entry->publication.reset();
+    entry->fetch.reset();
+  }
+}
 
 EntryPtr ObjectTable::At(const ObjectId& object) {
   EntryPtr& entry = entries_[object];

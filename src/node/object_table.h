@@ -49,6 +49,11 @@ using EntryPtr = std::shared_ptr<ObjectEntry>;
 
 class ObjectTable {
  public:
+  ObjectTable() = default;
+  ~ObjectTable();
+  ObjectTable(const ObjectTable&) = delete;
+  ObjectTable& operator=(const ObjectTable&) = delete;
+
   EntryPtr At(const ObjectId& object);    // made if it isn't there
   EntryPtr Find(const ObjectId& object);  // null if it isn't there
   // Forgets entries that say nothing any more.
