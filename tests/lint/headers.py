@@ -1,6 +1,10 @@
-"""Compiles each header alone: it must include what it uses. The public ones also with GCC 12, as users do."""
+"""Compiles each header alone: it must include what it uses. The public ones also with GCC 12, as users
+do. A header that its own source includes first is left to tidy.py, which compiles that source without
+precompiled headers.
+"""
 
 import pathlib
+import re
 import tempfile
 
 import compile_commands
@@ -24,8 +28,18 @@ def commands(args):
     source = args.root / "src"
     units = compile_commands.units(args.build, source)
     for header in repository.files(args.root, ".h", folders=("src",)):
+        if is_first_in_own_source(header, header.relative_to(source)):
+            continue
         unit = nearest(units, header)
         yield header.relative_to(source), ["clang++-19", *unit.flags(), "-fsyntax-only"]
+
+
+def is_first_in_own_source(header, name):
+    own = header.with_suffix(".cpp")
+    if not own.is_file():
+        return False
+    first = re.search(r'^#include (.*)$', repository.text(own), re.MULTILINE)
+    return first is not None and first.group(1) == f'"{name}"'
 
 
 def nearest(units, header):
