@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -46,7 +47,10 @@ Result<directory::StatusView> AskShard(const std::string& address, Duration time
       Error(ErrorCode::kTimeout, fmt::format("the directory shard at {} did not answer", address)));
   asio::io_context loop;
   const auto stay = asio::make_work_guard(loop);
-  const auto port = directory::MakeGrpcPort(loop, address);
+  // Kept until the process ends: gRPC 1.51 now and then frees its completion queue twice when the
+  // last channel goes, and this process is about to end anyhow.
+  static auto& kept = *new std::vector<decltype(directory::MakeGrpcPort(loop, address))>;
+  const auto& port = kept.emplace_back(directory::MakeGrpcPort(loop, address));
   port->Status(timeout, [&answer, &loop](Result<directory::StatusView> view) {
     answer = std::move(view);
     loop.stop();
