@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <hoplite/client.h>
@@ -14,10 +15,12 @@ namespace hoplite {
 // Owns its threads; blocks none of the caller's. All calls may come from any thread.
 class HOPLITE_EXPORT Node {
  public:
-  // Reserves the memory, listens, joins the directory. The directory need not be there yet.
+  // Reserves the memory, listens, joins the directory. The directory need not be there yet: a
+  // shard that can't be reached is tried for ever.
   //   invalid_argument    a field of the configuration is wrong: says which
   //   resource_exhausted  not so much memory: says how much there is
   //   unavailable         an address or the socket is in use: says which
+  //   already_exists      a live node has this name: says which
   static Result<std::unique_ptr<Node>> Start(const NodeConfig& config);
   ~Node();  // stops
   Node(const Node&) = delete;
@@ -28,6 +31,10 @@ class HOPLITE_EXPORT Node {
   std::string name() const;
   std::string address() const;  // HOST:PORT of its data plane
   std::string socket() const;   // where worker processes attach; empty: nowhere
+
+  // Why the directory does not take this node any more; empty while it does. Another node took its
+  // name while this one was cut off, for example. Clients answer `unavailable` from then on.
+  std::optional<Error> refusal() const;
 
   // Leaves the cluster: its objects are lost unless other nodes have them. Clients answer
   // `unavailable`; Buffers stay readable. Idempotent.

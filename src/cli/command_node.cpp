@@ -1,5 +1,6 @@
 // hoplite node: runs one member of the cluster until it is told to stop.
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,8 @@
 
 namespace hoplite::cli {
 namespace {
+
+constexpr Duration kLookEvery = std::chrono::milliseconds(500);
 
 struct Options {
   NodeConfig config;
@@ -31,8 +34,10 @@ Result<void> RunNode(const Options& options) {
                node->socket());
     std::fflush(stdout);
   }
-  stop.Wait();
+  std::optional<Error> refusal;
+  while (!refusal && !stop.WaitFor(kLookEvery)) refusal = node->refusal();
   node->Stop();
+  if (refusal) return std::unexpected(*refusal);
   return {};
 }
 

@@ -44,6 +44,7 @@ Client Node::client() {
 std::string Node::name() const { return state_->node->name(); }
 std::string Node::address() const { return state_->node->address(); }
 std::string Node::socket() const { return state_->node->socket(); }
+std::optional<Error> Node::refusal() const { return state_->node->refusal(); }
 void Node::Stop() { state_->node->Stop(); }
 
 }  // namespace hoplite

@@ -37,9 +37,15 @@ class DirectoryClient {
     // A shard's session opened (true) or ended (false); for logs, status and deadlines that say
     // why.
     std::function<void(std::size_t shard, bool open)> on_session;
-    // This node was declared lost, or its name was taken: it has been given a fresh start (it joins
-    // again by itself); or, with an error, it can never join (wrong cluster, name in use).
+    // Once per shard and Start: the first session is open, or there will be none for now (the shard
+    // is away, it is tried again). A shard that refuses the node may never say it.
+    std::function<void(std::size_t shard)> on_settled;
+    // This node can never join (wrong cluster, name in use): no shard is tried again for that
+    // reason.
     std::function<void(const Error&)> on_refused;
+    // The shard had declared this node lost and takes it again as a new one: what it had granted is
+    // void. The inventory is asked next.
+    std::function<void(std::size_t shard)> on_lost;
     // This node was away from the shard for longer than Deletes are remembered: it drops its copies
     // of that shard's objects, now, so that no deleted object returns. The inventory is asked next.
     std::function<void(std::size_t shard)> on_outlived;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/log.h"
 
 namespace hoplite::directory {
@@ -91,6 +89,7 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   state_ = State::kOpen;
   Beat();
   if (hooks_.on_session) hooks_.on_session(hello_.shard_index, true);
+  if (attempt == attempt_) Settle();
 }
 
 // What the node must know before it is asked for its inventory.
@@ -102,11 +101,9 @@ void ShardLink::CheckOwnStanding(const wire::Welcome& welcome) {
   if (Now() - last_ack_ > welcome_->tombstone && hooks_.on_outlived) {
     hooks_.on_outlived(hello_.shard_index);
   }
-  if (attempt != attempt_ || !hooks_.on_refused) return;
-  hooks_.on_refused(Error(ErrorCode::kPeerLost,
-                          fmt::format("directory shard {} had declared this node lost; it joins "
-                                      "again",
-                                      hello_.shard_index)));
+  if (attempt != attempt_) return;
+  log::Info("directory shard {} had declared this node lost; it joins again", hello_.shard_index);
+  if (hooks_.on_lost) hooks_.on_lost(hello_.shard_index);
 }
 
 void ShardLink::SendInventory() {
@@ -127,6 +124,7 @@ void ShardLink::OnEnded(const wire::Ended& ended) {
   if (MayRetry(ended)) {
     After(pause_, &ShardLink::Open);
     pause_ = std::min(2 * pause_, times_.longest_pause);
+    if (ended.error.code != ErrorCode::kAlreadyExists) Settle();
     return;
   }
   state_ = State::kStopped;
@@ -138,6 +136,10 @@ bool ShardLink::MayRetry(const wire::Ended& ended) {
   if (ended.error.code != ErrorCode::kAlreadyExists) return true;
   if (!name_refused_since_) name_refused_since_ = Now();
   return Now() - *name_refused_since_ < times_.name_in_use;
+}
+
+void ShardLink::Settle() {
+  if (!std::exchange(settled_, true) && hooks_.on_settled) hooks_.on_settled(hello_.shard_index);
 }
 
 void ShardLink::Leave() {

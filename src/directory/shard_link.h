@@ -55,6 +55,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void SendInventory();
   void OnEnded(const wire::Ended& ended);
   bool MayRetry(const wire::Ended& ended);
+  void Settle();
   void Leave();  // the session, if any; tells on_session
   void Beat();
   void After(Duration delay, void (ShardLink::*step)());
@@ -74,6 +75,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   std::uint64_t heartbeat_ = 0;
   Time last_ack_;  // of a heartbeat; when the session opened before the first
   std::optional<Time> name_refused_since_;
+  bool settled_ = false;  // on_settled was told
 };
 
 }  // namespace hoplite::directory

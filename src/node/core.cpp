@@ -23,7 +23,7 @@ Error Exists(const ObjectId& object) {
 }  // namespace
 
 Result<void> Core::Usable(const ObjectEntry& entry) const {
-  if (stopping_) return std::unexpected(Error(ErrorCode::kUnavailable, "the node is stopping"));
+  if (stopped_) return std::unexpected(*stopped_);
   const Time now = services_.clock.Now();
   if (!entry.deleted(now)) return {};
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(entry.deleted_until - now);
@@ -181,12 +181,12 @@ struct OpenDelete {
 
 net::Task<Result<void>> Core::Delete(ObjectId object, CallPtr call) {
   const EntryPtr entry = services_.table.At(object);
-  if (stopping_) co_return std::unexpected(Error(ErrorCode::kUnavailable, "the node is stopping"));
   WaitingCall waiting(entry, call);
   const OpenDelete open(entry);
   const std::uint64_t before = entry->deletions;
   services_.directory.Send(planner::Delete{object});
   while (entry->deletions == before) {
+    if (stopped_) co_return std::unexpected(*stopped_);
     if (co_await waiting.Wait()) continue;
     if (call->cancelled)
       co_return std::unexpected(Error(ErrorCode::kCancelled, "the delete was cancelled"));
@@ -388,6 +388,12 @@ void Core::OnOutlived(std::size_t shard) {
   }
 }
 
+void Core::OnLost(std::size_t shard) {
+  for (const auto& [object, entry] : services_.table.entries()) {
+    if (entry->fetch && ShardOf(object) == shard) entry->fetch->OnLost();
+  }
+}
+
 std::size_t Core::ShardOf(const ObjectId& object) const {
   return directory::ShardOf(object, services_.directory.shard_count());
 }
@@ -451,10 +457,12 @@ planner::StoreUsage Core::Usage() const {
   return {usage.capacity_bytes, usage.used_bytes};
 }
 
-void Core::Stop() {
-  stopping_ = true;
+void Core::Stop(const Error& why) {
+  if (!stopped_) stopped_ = why;
   for (const auto& [object, entry] : services_.table.entries()) {
-    if (entry->fetch) entry->fetch->Stop();
+    if (entry->fetch) entry->fetch->Stop(why);
+    const auto publication = entry->publication;
+    if (publication && !publication->accepted()) publication->Refuse(why);
     entry->Changed();
   }
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,10 +46,13 @@ class Core final : public Operations {
   // This node was away for longer than the shard remembers Deletes: its copies may be of deleted
   // objects.
   void OnOutlived(std::size_t shard);
+  // It was lost for the shard, which knows nothing of its grants: its flights ask for new ones.
+  void OnLost(std::size_t shard);
   std::vector<planner::NodeEvent> Inventory(std::size_t shard);
 
   void Sweep();  // now and then: forget what says nothing any more, tell how full the store is
-  void Stop();   // ends every flight; new operations answer unavailable
+  // Ends every flight; whoever waits, and new operations, are answered with the first such reason.
+  void Stop(const Error& why);
 
  private:
   void On(const planner::CreateAccepted& accepted);
@@ -72,7 +76,7 @@ class Core final : public Operations {
 
   Services& services_;
   DataPlane& data_plane_;
-  bool stopping_ = false;
+  std::optional<Error> stopped_;
 };
 
 }  // namespace hoplite::node

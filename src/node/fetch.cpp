@@ -135,6 +135,7 @@ net::Task<void> Fetch::ReceiveAll() {
       Complete();
       co_return;
     }
+    AskAgainIfDue();
     StartDueGrants();
     ReportProgress();
     co_await changed_.Wait(runs_.empty() ? kNever : services_.clock.Now() + kProgressEvery);
@@ -142,6 +143,12 @@ net::Task<void> Fetch::ReceiveAll() {
   if (!recalled_) {
     services_.directory.Send(planner::CancelWant{entry_->object, copy_->version()});
   }
+}
+
+void Fetch::AskAgainIfDue() {
+  if (!regrant_ || !runs_.empty()) return;
+  regrant_ = false;
+  services_.directory.Send(planner::Want{entry_->object, copy_->version(), OwnMarks()});
 }
 
 // A grant that replaces another waits until that one is closed: a receiver closes its old upstream
@@ -316,8 +323,17 @@ void Fetch::Supersede() {
   changed_.Notify();
 }
 
-void Fetch::Stop() {
-  error_ = Error(ErrorCode::kUnavailable, "the node is stopping");
+void Fetch::OnLost() {
+  // Nothing under way: the inventory asks.
+  regrant_ = !runs_.empty();
+  grants_.clear();
+  for (const auto& run : runs_) {
+    for (const auto& lane : run->lanes) lane->Stop();
+  }
+}
+
+void Fetch::Stop(const Error& why) {
+  error_ = why;
   over_ = true;
   changed_.Notify();
 }

@@ -51,7 +51,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void OnDeleted();
   // A local Put was accepted: this flight has nothing left to do.
   void Supersede();
-  void Stop();
+  // The shard had lost this node: its streams end, its bytes stay, it asks for the rest again.
+  void OnLost();
+  void Stop(const Error& why);
   // Streams that this copy feeds came or went.
   void OutgoingChanged() { changed_.Notify(); }
 
@@ -86,6 +88,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   net::Task<bool> ReserveMemory();
   net::Task<void> ReceiveAll();
   net::Task<void> StopRuns();
+  void AskAgainIfDue();
   void StartDueGrants();
   void StartRun(planner::Grant grant);
   void OnLaneEnd(const std::shared_ptr<Run>& run, std::size_t lane, const LaneEnd& end);
@@ -108,6 +111,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool over_ = false;  // deleted, superseded or stopped: no more of it
   bool deleted_ = false;
   bool recalled_ = false;  // a newer version exists: once more from the start
+  bool regrant_ = false;   // asks again when the streams have ended
   bool done_ = false;
   std::optional<Error> error_;
   std::optional<Result<store::CopyPtr>> result_;

@@ -17,6 +17,7 @@
 #include "directory/cluster_id.h"
 #include "node/core.h"
 #include "node/data_plane.h"
+#include "node/joining.h"
 #include "node/local_endpoint.h"
 #include "node/serve.h"
 #include "node/world.h"
@@ -89,6 +90,7 @@ struct Node::Parts {
   Core core;
   LocalEndpoint endpoint;
   net::Signal ticked;
+  Joining joining;
   bool stopping = false;  // main loop only
   std::atomic<bool> stopped{false};
   std::string address;
@@ -124,14 +126,19 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, World world)
       parts.core.OnSession(shard, open);
     };
     hooks.on_outlived = [&parts](std::size_t shard) { parts.core.OnOutlived(shard); };
+    hooks.on_lost = [&parts](std::size_t shard) { parts.core.OnLost(shard); };
+    hooks.on_settled = [&parts](std::size_t shard) { parts.joining.Settled(shard); };
     hooks.on_refused = [&parts](const Error& error) {
-      log::ErrorLine("{}: the directory refuses this node: {}", parts.settings.name, error.message);
+      const std::string why = "the directory refuses this node: " + error.message;
+      parts.core.Stop(Error(ErrorCode::kUnavailable, why));
+      parts.joining.Refused(Error(error.code, why));
     };
     parts.directory->Start({parts.settings.self, parts.settings.name, parts.address},
                            std::move(hooks));
   });
   if (!listening) return std::unexpected(listening.error());
   parts.runtime.Spawn(parts.runtime.main(), "sweep", parts.SweepNowAndThen());
+  TRY(parts.joining.Wait(parts.directory->shard_count()));
   log::Info("{}: serves at {}", parts.settings.name, parts.address);
   return node;
 }
@@ -140,6 +147,7 @@ const std::string& Node::name() const { return parts_->settings.name; }
 const std::string& Node::address() const { return parts_->address; }
 const std::string& Node::socket() const { return parts_->config.socket; }
 const Counters& Node::counters() const { return parts_->counters; }
+std::optional<Error> Node::refusal() const { return parts_->joining.refusal(); }
 store::StoreUsage Node::usage() const {
   store::StoreUsage usage;
   parts_->runtime.OnMain([&] { usage = parts_->store.usage(); });
@@ -168,7 +176,7 @@ void Node::Stop() {
     parts.stopping = true;
     parts.ticked.Notify();
     parts.endpoint.Stop();
-    parts.core.Stop();
+    parts.core.Stop(Error(ErrorCode::kUnavailable, "the node is stopping"));
     parts.data_plane.Stop();
   });
   const bool quiet = parts.runtime.WaitForTasks(kStopBound);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <hoplite/config.h>
@@ -25,6 +26,8 @@ class Node {
   const std::string& address() const;
   const std::string& socket() const;
   const Counters& counters() const;
+  // Why the directory does not take this node any more; empty while it does.
+  std::optional<Error> refusal() const;
   store::StoreUsage usage() const;  // from outside the node's threads only
   // One end of a socketpair; a session of the local protocol answers at the other.
   Result<int> AttachLocal();

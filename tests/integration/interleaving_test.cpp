@@ -108,6 +108,29 @@ TEST(Interleaving, ADeletedObjectDoesNotReturnWithANodeThatWasAway) {
   EXPECT_FALSE(view) << "a deleted object returned";
 }
 
+// A node that was declared lost keeps what it has, and the stream that the directory knows nothing
+// of gives way to a new grant.
+TEST(Interleaving, AReceiverThatWasDeclaredLostGoesOnWithItsBytes) {
+  Cluster cluster({.nodes = 2, .rate_bytes_per_second = 8'000'000});
+  const std::string bytes = Pattern(6_MiB, 15);
+  const auto id = cluster.client(0).Put(bytes);
+  ASSERT_TRUE(id);
+  auto waiting = cluster.client(1).GetAsync(*id, kSoon);
+  const auto& counters = cluster.node(1).counters();
+  ASSERT_TRUE(Eventually([&] { return counters.bytes_received > 1_MiB; }));
+  const NodeId away = cluster.id(1);
+  cluster.directory().Lose(away);
+  ASSERT_TRUE(Eventually([&] { return !cluster.has_session(away); }));
+  cluster.directory().Reconnect(away);
+  const auto view = waiting.Wait();
+  ASSERT_TRUE(view) << view.error().ToString();
+  EXPECT_TRUE(Text(*view) == bytes);
+  EXPECT_EQ(counters.fetches_started, 2u);
+  EXPECT_EQ(counters.fetches_resumed, 1u);
+  EXPECT_LT(counters.bytes_received, bytes.size() + 1_MiB);
+  EXPECT_TRUE(cluster.has_session(away));
+}
+
 // A connection that rested in the pool has been silent, but nobody owed anything on it.
 TEST(Interleaving, ARestedConnectionIsNotTakenForASilentSource) {
   constexpr auto kStall = 1000ms;

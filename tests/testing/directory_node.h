@@ -62,7 +62,9 @@ class DirectoryNode {
                           },
                       .on_session = [this](std::size_t shard,
                                            bool open) { Add(sessions_, std::pair(shard, open)); },
+                      .on_settled = [this](std::size_t shard) { Add(settled_, shard); },
                       .on_refused = [this](const Error& error) { Add(refusals_, error); },
+                      .on_lost = [this](std::size_t shard) { Add(losses_, shard); },
                       .on_outlived = [this](std::size_t shard) { Add(outlived_, shard); }});
     });
   }
@@ -125,6 +127,8 @@ class DirectoryNode {
   }
 
   std::vector<Error> refusals() { return Copy(refusals_); }
+  std::vector<std::size_t> losses() { return Copy(losses_); }
+  std::vector<std::size_t> settled() { return Copy(settled_); }
   std::vector<std::size_t> inventories() { return Copy(inventories_); }
   std::vector<std::pair<std::size_t, bool>> sessions() { return Copy(sessions_); }
   std::vector<std::size_t> outlived() { return Copy(outlived_); }
@@ -171,6 +175,8 @@ class DirectoryNode {
   std::vector<std::size_t> inventories_;
   std::vector<std::pair<std::size_t, bool>> sessions_;
   std::vector<Error> refusals_;
+  std::vector<std::size_t> losses_;
+  std::vector<std::size_t> settled_;
   std::vector<std::size_t> outlived_;
   std::unique_ptr<directory::DirectoryClient> client_;
   std::thread thread_;

@@ -270,6 +270,45 @@ class Endings(CommandTest):
         os.rmdir(os.path.dirname(socket))
 
 
+class Names(CommandTest):
+    """Two nodes want one name."""
+
+    def test_a_name_in_use_is_refused_at_the_start(self):
+        with Cluster(1) as cluster:
+            socket = cluster.path("second.sock")
+            second = run(*cluster.node_command("n1", socket))
+            self.assertEqual((second.returncode, second.stdout), (1, b""), second.stderr)
+            self.assertEqual(second.stderr.count("'n1'"), 1, second.stderr)
+            self.assertRegex(second.stderr,
+                             rf"^already_exists: .*in use.*{cluster.nodes[0].ready['address']}")
+            self.assertFalse(os.path.exists(socket))
+            self.succeed("status", "--socket", cluster.socket(1))
+
+    def test_a_node_whose_name_was_taken_while_it_was_away_ends(self):
+        with Cluster(2) as cluster:
+            old = cluster.nodes[0].process
+            old.send_signal(signal.SIGSTOP)
+            wait_until(lambda: not self.alive(cluster, "n1"), "its lease runs out")
+            new = cluster.start(*cluster.node_command("n1", cluster.path("new.sock")))
+            self.assertEqual(new.ready["name"], "n1")
+            old.send_signal(signal.SIGCONT)
+            wait_until(lambda: self.answer(cluster.socket(1)).startswith("unavailable: "),
+                       "its clients are told")
+            self.assertEqual(old.wait(20), 1)
+            cluster.nodes[0].end()
+            self.succeed("put", "-", "--socket", cluster.path("new.sock"), stdin=b"x")
+
+    @staticmethod
+    def answer(socket):
+        return run("get", UNKNOWN, "--timeout", "100ms", "--socket", socket).stderr
+
+    @staticmethod
+    def alive(cluster, name):
+        address = cluster.directory.ready["address"]
+        status = json.loads(run("status", "--directory", address, "--json").stdout)
+        return name in {node["name"] for node in status["nodes"] if node["alive"]}
+
+
 class Losses(CommandTest):
     """Nodes that die in the middle of a broadcast."""
 

@@ -74,10 +74,12 @@ class Cluster(contextlib.ExitStack):
     def add_node(self):
         self.count = getattr(self, "count", 0) + 1
         name = f"n{self.count}"
+        return self.start(*self.node_command(name, self.path(f"{name}.sock")))
+
+    def node_command(self, name, socket):
         rate = ["--rate", self.rate] if self.rate else []
-        return self.start(
-            "node", "--directory", self.directory.ready["address"], "--listen", "127.0.0.1:0",
-            "--socket", self.path(f"{name}.sock"), "--memory", self.memory, "--name", name, *rate)
+        return ("node", "--directory", self.directory.ready["address"], "--listen", "127.0.0.1:0",
+                "--socket", socket, "--memory", self.memory, "--name", name, *rate)
 
     def path(self, name):
         return os.path.join(self.folder, name)

@@ -97,8 +97,7 @@ TEST_F(InProcessDirectoryTest, ALostNodeIsNamedToWaitersAndTold) {
   EXPECT_EQ(lost->node_name, "a");
 
   directory_.Reconnect(NodeId{1});
-  ASSERT_TRUE(a_->WaitFor([&] { return !a_->refusals().empty(); }));
-  EXPECT_EQ(a_->refusals().front().code, ErrorCode::kPeerLost);
+  ASSERT_TRUE(a_->WaitFor([&] { return !a_->losses().empty(); }));
   ASSERT_TRUE(a_->WaitUntilConnected());
   EXPECT_EQ(a_->inventories().size(), 2u);
   EXPECT_TRUE(a_->outlived().empty());  // away for less than Deletes are remembered
@@ -132,7 +131,7 @@ TEST(InProcessDirectory, ANodeThatOutlivedItsTombstonesIsToldBeforeItsInventoryI
                        told.emplace_back("inventory");
                        return std::vector<NodeEvent>();
                      },
-                 .on_refused = [&](const Error&) { told.emplace_back("lost"); },
+                 .on_lost = [&](std::size_t) { told.emplace_back("lost"); },
                  .on_outlived = [&](std::size_t) { told.emplace_back("outlived"); }});
   const auto turn_until = [&](std::size_t count) {
     const Time deadline = SteadyClock().Now() + test::kPatience;
