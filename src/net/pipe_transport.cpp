@@ -53,6 +53,7 @@ class PipeStream final : public Stream, public std::enable_shared_from_this<Pipe
         const auto piece = rest.first(count);
         out_->bytes.insert(out_->bytes.end(), piece.begin(), piece.end());
         out_->changed.Notify();
+        last_sent_ = std::chrono::steady_clock::now();
         rest = rest.subspan(count);
       }
     }
@@ -91,6 +92,7 @@ class PipeStream final : public Stream, public std::enable_shared_from_this<Pipe
   bool closed() const override { return closed_; }
   bool quiet() override { return !closed_ && !in_->ended && in_->bytes.empty(); }
   Time last_received() const override { return last_received_; }
+  Time last_sent() const override { return last_sent_; }
   const std::string& peer_address() const override { return peer_address_; }
   asio::io_context& loop() override { return loop_; }
 
@@ -105,6 +107,7 @@ class PipeStream final : public Stream, public std::enable_shared_from_this<Pipe
   const ChannelPtr out_;
   const std::string peer_address_;
   Time last_received_ = std::chrono::steady_clock::now();
+  Time last_sent_ = last_received_;
   bool closed_ = false;
 };
 

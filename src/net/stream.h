@@ -55,6 +55,7 @@ class Stream {
   virtual bool quiet() = 0;
 
   virtual Time last_received() const = 0;  // when any byte last arrived: any byte counts as life
+  virtual Time last_sent() const = 0;      // when any byte last found room on its way to the peer
   virtual const std::string& peer_address() const = 0;
   virtual asio::io_context& loop() = 0;
 };

@@ -39,7 +39,8 @@ TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions&
       out_(loop, options.send_limit, asio::socket_base::wait_write),
       in_(loop, options.receive_limit, asio::socket_base::wait_read),
       sendfile_(options.sendfile),
-      last_received_(std::chrono::steady_clock::now()) {
+      last_received_(std::chrono::steady_clock::now()),
+      last_sent_(last_received_) {
   asio::error_code ec;
   socket_.native_non_blocking(true, ec);
   TuneSocket(socket_.native_handle());
@@ -55,6 +56,7 @@ Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payl
     const ssize_t sent = SendOnce(socket_.native_handle(), head, payload, done, most);
     if (sent > 0) {
       Moved(out_, static_cast<std::size_t>(sent));
+      last_sent_ = std::chrono::steady_clock::now();
       done += static_cast<std::size_t>(sent);
     } else if (sent == 0) {
       // Only a file gives nothing, when it ends before the payload does.

@@ -32,6 +32,7 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   bool closed() const override { return closed_; }
   bool quiet() override;
   Time last_received() const override { return last_received_; }
+  Time last_sent() const override { return last_sent_; }
   const std::string& peer_address() const override { return peer_address_; }
   asio::io_context& loop() override { return loop_; }
 
@@ -62,6 +63,7 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   Direction in_;
   const bool sendfile_;
   Time last_received_;
+  Time last_sent_;
   bool closed_ = false;
 };
 

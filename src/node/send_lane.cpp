@@ -7,6 +7,9 @@
 namespace hoplite::node {
 namespace {
 
+// A receiver that shows life but takes nothing may be slow: it has so many times the stall time.
+constexpr int kStallsWithoutMove = 4;
+
 wire::EndReason EndReasonOf(const store::Copy& copy) {
   if (copy.state() == store::CopyState::kFinal) return wire::EndReason::kFinal;
   switch (copy.void_reason()) {
@@ -34,7 +37,8 @@ SendLane::SendLane(Services& services, net::ConnectionPtr connection, store::Cop
       guard_(connection_->stream->loop()),
       helper_ended_(connection_->stream->loop()),
       credit_bytes_(fetch_.credit_bytes),
-      spoke_at_(services_.clock.Now()) {
+      moved_at_(services_.clock.Now()),
+      spoke_at_(moved_at_) {
   copy_->AddListener(this);
 }
 
@@ -131,18 +135,26 @@ net::Task<bool> SendLane::SendPiece(Piece piece) {
   payload.bytes = copy_->bytes().subspan(range.begin, range.size());
   payload.descriptor = services_.store.segment().descriptor();
   payload.descriptor_offset = copy_->segment_offset() + range.begin;
-  const std::vector<std::byte> head = wire::Encode(wire::Frame(data));
-  const auto sent = co_await connection_->stream->Send(head, payload);
+  std::vector<std::byte> head = wire::Encode(wire::Frame(data));
+  const bool sent = co_await Send(std::move(head), payload);
   if (sent) services_.counters.bytes_sent += range.size();
+  moved_at_ = services_.clock.Now();
+  co_return sent;
+}
+
+net::Task<bool> SendLane::Send(std::vector<std::byte> head, net::Payload payload) {
+  sending_ = true;
+  const auto sent = co_await connection_->stream->Send(head, payload);
+  sending_ = false;
   spoke_at_ = services_.clock.Now();
   co_return sent.has_value();
 }
 
 net::Task<bool> SendLane::SendEnd() {
-  wire::Frame end{wire::End{EndReasonOf(*copy_)}};
+  std::vector<std::byte> end = wire::Encode(wire::Frame(wire::End{EndReasonOf(*copy_)}));
   end_sent_ = true;
-  const auto sent = co_await connection_->Send(std::move(end));
-  co_return sent.has_value();
+  moved_at_ = services_.clock.Now();
+  co_return co_await Send(std::move(end), net::Payload());
 }
 
 // Nothing to send: bytes, credit or the end will wake us; so does whatever the receiver says, which
@@ -152,12 +164,17 @@ net::Task<bool> SendLane::WaitOrKeepAlive() {
   const Time due = spoke_at_ + services_.settings.keepalive;
   if (co_await changed_.Wait(due) && services_.clock.Now() < due) co_return !broken_;
   if (broken_) co_return false;
-  spoke_at_ = services_.clock.Now();
   const auto starved =
-      std::chrono::duration_cast<std::chrono::milliseconds>(spoke_at_ - starved_since_);
-  wire::Frame alive{wire::KeepAlive{Sendable() ? 0 : static_cast<std::uint32_t>(starved.count())}};
-  const auto sent = co_await connection_->Send(std::move(alive));
-  co_return sent.has_value();
+      std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.Now() - starved_since_);
+  const auto starved_ms = Sendable() ? 0 : static_cast<std::uint32_t>(starved.count());
+  std::vector<std::byte> alive = wire::Encode(wire::Frame(wire::KeepAlive{starved_ms}));
+  co_return co_await Send(std::move(alive), net::Payload());
+}
+
+// Owed are bytes that a socket takes, credit for those that lie here, and DONE after the end.
+Time SendLane::LastMove() const {
+  if (sending_) return std::max(moved_at_, connection_->stream->last_sent());
+  return end_sent_ || Sendable() ? moved_at_ : services_.clock.Now();
 }
 
 net::Task<void> SendLane::Read() {
@@ -167,6 +184,7 @@ net::Task<void> SendLane::Read() {
     if (!frame) {
       broken_ = true;
     } else if (const auto* credit = std::get_if<wire::Credit>(&*frame)) {
+      if (credit->limit_bytes > credit_bytes_) moved_at_ = services_.clock.Now();
       credit_bytes_ = std::max(credit_bytes_, credit->limit_bytes);
     } else if (std::holds_alternative<wire::Done>(*frame) && end_sent_) {
       done_ = true;
@@ -184,8 +202,11 @@ net::Task<void> SendLane::Guard() {
   const auto self = shared_from_this();
   while (!over_) {
     co_await guard_.Wait(services_.clock.Now() + services_.settings.keepalive);
-    const Duration silence = services_.clock.Now() - connection_->stream->last_received();
-    if (!over_ && silence > services_.settings.stall) {
+    const Time now = services_.clock.Now();
+    moved_at_ = LastMove();
+    const bool silent = now - connection_->stream->last_received() > services_.settings.stall;
+    const bool stuck = now - moved_at_ > kStallsWithoutMove * services_.settings.stall;
+    if (!over_ && (silent || stuck)) {
       broken_ = true;
       connection_->stream->Abort();
       changed_.Notify();

@@ -3,12 +3,13 @@
 // The writer sends what lies between the receiver's watermark and ours, lowest block first over all
 // asked stripes, within the receiver's credit; with nothing to send it waits, and says KEEPALIVE
 // with how long it has been starved. The reader takes the receiver's credit and its DONE. The guard
-// closes the connection of a receiver that has been silent for too long, also in the middle of a
-// send. On a data loop.
+// closes the connection of a receiver that has been silent for too long, or that talks but takes
+// nothing of what it is owed, also in the middle of a send. On a data loop.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "net/connection.h"
 #include "net/signal.h"
@@ -38,9 +39,11 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   std::optional<Piece> NextPiece() const;
   bool AllSent() const;
   bool Sendable() const;  // whether bytes wait for credit
+  Time LastMove() const;  // when the receiver last took something, or was owed nothing
   net::Task<bool> SendAll();
   net::Task<bool> SendPiece(Piece piece);
   net::Task<bool> SendEnd();
+  net::Task<bool> Send(std::vector<std::byte> head, net::Payload payload);
   net::Task<bool> WaitOrKeepAlive();
   net::Task<void> Read();
   net::Task<void> Guard();
@@ -55,6 +58,8 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   int helpers_ = 0;
   std::uint64_t credit_bytes_;
   std::uint64_t sent_bytes_ = 0;
+  bool sending_ = false;
+  Time moved_at_;                // see LastMove; brought up to date by the guard
   Time spoke_at_;                // when anything was last sent: keep-alives are due after that
   Time starved_since_ = kNever;  // since when there has been nothing to send
   bool end_sent_ = false;

@@ -254,5 +254,38 @@ TEST_F(HostilePeer, StopsReading) {
   EXPECT_TRUE(peer.Closed());
 }
 
+// Signs of life alone hold no pin for ever: not while a socket is full, nor when only DONE is
+// missing.
+TEST_F(HostilePeer, TalksButTakesNothing) {
+  std::vector<RawPeer> peers;
+  for (const std::uint64_t size : {16_MiB, 128_KiB}) {
+    const auto id = cluster_.client(0).Put(Pattern(size, 3));
+    ASSERT_TRUE(id);
+    wire::Fetch fetch = FetchOfAll(kHugeCredit);
+    fetch.object = *id;
+    fetch.version = cluster_.Find(*id)->version;
+    peers.push_back(Greeted());
+    peers.back().Send(fetch);
+    const auto first = peers.back().Next();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(KindOf(*first), wire::FrameKind::kData);
+    ASSERT_TRUE(cluster_.client(0).Delete(*id, kSoon));
+  }
+  EXPECT_GT(cluster_.node(0).usage().used_bytes, 22_MiB);
+  EXPECT_TRUE(Eventually([&] {
+    for (RawPeer& peer : peers) peer.Send(wire::KeepAlive());
+    return cluster_.node(0).usage().used_bytes <= 6_MiB;
+  }));
+}
+
+TEST_F(HostilePeer, TalksButGivesNoCredit) {
+  RawPeer peer = Greeted();
+  peer.Send(FetchOfAll(0));
+  EXPECT_TRUE(Eventually([&] {
+    peer.Send(wire::KeepAlive());
+    return peer.Closed(50ms);
+  }));
+}
+
 }  // namespace
 }  // namespace hoplite
