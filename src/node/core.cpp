@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "node/fetch.h"
 #include "node/publication.h"
+#include "node/subscription.h"
 
 namespace hoplite::node {
 namespace {
@@ -142,7 +143,9 @@ net::Task<Result<store::CopyPtr>> Core::Open(ObjectId object, CallPtr call) {
   for (;;) {
     CO_TRY(Usable(*entry));
     const store::CopyPtr copy = services_.store.Find(object);
-    if (copy) {
+    // A copy that its flight is about to drop is waited out.
+    const bool leaves = entry->fetch && entry->fetch->copy() == copy && entry->fetch->leaves();
+    if (copy && !leaves) {
       if (!flight && entry->fetch) call->interest = std::make_shared<Fetch::Interest>(entry->fetch);
       services_.store.Touch(object, services_.clock.Now());
       co_return copy;
@@ -254,19 +257,8 @@ Core::Status(CallPtr call) {
 
 std::shared_ptr<void> Core::Subscribe(ObjectId object,
                                       std::function<void(const planner::Location&)> on_location) {
-  const EntryPtr entry = services_.table.At(object);
-  const bool first =
-      std::ranges::all_of(entry->subscribers, [](const auto& s) { return s.expired(); });
-  auto subscriber = std::make_shared<Subscriber>(std::move(on_location));
-  entry->subscribers.push_back(subscriber);
-  if (first) services_.directory.Send(planner::Subscribe{object});
-  // The shard is told when the last one goes.
-  return {subscriber.get(), [this, entry, subscriber](void*) mutable {
-            subscriber.reset();
-            std::erase_if(entry->subscribers, [](const auto& weak) { return weak.expired(); });
-            if (entry->subscribers.empty())
-              services_.directory.Send(planner::Unsubscribe{entry->object});
-          }};
+  return std::make_shared<Subscription>(services_.directory, services_.table.At(object),
+                                        std::move(on_location));
 }
 
 // --- what the directory says

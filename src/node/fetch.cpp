@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "node/publication.h"
+#include "node/subscription.h"
 
 namespace hoplite::node {
 namespace {
@@ -61,12 +62,7 @@ net::Task<void> Fetch::Fly() {
     // Bytes came with the answer: a copy for those who wait, which the directory does not list.
     const auto& bytes = *inline_->bytes;
     const Layout layout = Layout::For(bytes.size());
-    Memory::Waiter waiter(services_.memory, changed_);
-    auto copy = services_.memory.Try(entry_->object, layout, inline_->metadata);
-    while (!copy && !interrupted() && services_.memory.fits_ever(bytes.size())) {
-      co_await changed_.Wait();
-      copy = services_.memory.Try(entry_->object, layout, inline_->metadata);
-    }
+    auto copy = co_await AwaitMemory(layout, inline_->metadata);
     if (copy) {
       std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
                   (*copy)->bytes().data());
@@ -99,25 +95,32 @@ net::Task<bool> Fetch::LocateObject() {
 net::Task<bool> Fetch::ReserveMemory() {
   stage_ = Stage::kReserving;
   const planner::Located located = *located_;
+  auto copy = co_await AwaitMemory(located.layout, located.metadata);
+  if (interrupted()) co_return false;
+  if (!copy) {
+    error_ = copy.error();
+    co_return false;
+  }
+  copy_ = std::move(*copy);
+  copy_->set_version(located.version);
+  const auto listed = services_.store.List(copy_, store::CopyKind::kRelayed);
+  if (!listed) error_ = listed.error();
+  co_return listed.has_value();
+}
+
+// Room for the object, or why there is none; an interrupted wait ends with the last answer. The
+// shard has answered the Locate and knows nothing of this wait: it tells subscribers of a Delete.
+net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string metadata) {
   const Memory::Waiter waiter(services_.memory, changed_);
-  while (!interrupted()) {
-    auto copy = services_.memory.Try(entry_->object, located.layout, located.metadata);
-    if (copy) {
-      copy_ = std::move(*copy);
-      copy_->set_version(located.version);
-      const auto listed = services_.store.List(copy_, store::CopyKind::kRelayed);
-      if (listed) co_return true;
-      error_ = listed.error();
-      break;
-    }
-    if (copy.error().code != ErrorCode::kResourceExhausted ||
-        !services_.memory.fits_ever(located.layout.size_bytes)) {
-      error_ = copy.error();
-      break;
-    }
+  std::optional<Subscription> watch;
+  for (;;) {
+    auto copy = services_.memory.Try(entry_->object, layout, metadata);
+    const bool may_fit = !copy && copy.error().code == ErrorCode::kResourceExhausted &&
+                         services_.memory.fits_ever(layout.size_bytes);
+    if (!may_fit || interrupted()) co_return copy;
+    if (!watch) watch.emplace(services_.directory, entry_, [](const planner::Location&) {});
     co_await changed_.Wait();
   }
-  co_return false;
 }
 
 net::Task<void> Fetch::ReceiveAll() {
@@ -140,6 +143,7 @@ net::Task<void> Fetch::ReceiveAll() {
     ReportProgress();
     co_await changed_.Wait(runs_.empty() ? kNever : services_.clock.Now() + kProgressEvery);
   }
+  leaves_ = !recalled_;
   if (!recalled_) {
     services_.directory.Send(planner::CancelWant{entry_->object, copy_->version()});
   }

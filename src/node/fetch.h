@@ -59,6 +59,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
   // The copy as soon as memory for it is reserved; null before.
   const store::CopyPtr& copy() const { return copy_; }
+  // The copy will be dropped, although it may still be there.
+  bool leaves() const { return leaves_ || over_ || recalled_; }
   bool done() const { return done_; }
   // After done: null if the flight ended without a copy (then look at the world again), else the
   // error or the copy that every waiter may return.
@@ -86,6 +88,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   net::Task<void> Fly();
   net::Task<bool> LocateObject();
   net::Task<bool> ReserveMemory();
+  net::Task<Result<store::CopyPtr>> AwaitMemory(Layout layout, std::string metadata);
   net::Task<void> ReceiveAll();
   net::Task<void> StopRuns();
   void AskAgainIfDue();
@@ -111,6 +114,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool over_ = false;  // deleted, superseded or stopped: no more of it
   bool deleted_ = false;
   bool recalled_ = false;  // a newer version exists: once more from the start
+  bool leaves_ = false;    // nobody wanted it any more, and its streams were told
   bool regrant_ = false;   // asks again when the streams have ended
   bool done_ = false;
   std::optional<Error> error_;

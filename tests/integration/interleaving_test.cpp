@@ -37,6 +37,47 @@ TEST(Interleaving, AGetThatWaitsForMemoryGoesOnWhenAViewIsDropped) {
   EXPECT_TRUE(Text(*got) == Pattern(5_MiB, 2));
 }
 
+// The directory has answered its Locate and does not know that it still waits.
+TEST(Interleaving, AGetThatWaitsForMemoryHearsOfADelete) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
+  auto client = cluster.client(small);
+  const auto view = client.Get(*cluster.client(0).Put(Pattern(8_MiB, 16)), kSoon);
+  ASSERT_TRUE(view) << view.error().ToString();
+  for (const std::uint64_t size : {5_MiB, 1_KiB}) {
+    const auto wanted = cluster.client(0).Put(Pattern(size, 17));
+    ASSERT_TRUE(wanted);
+    auto waiting = client.GetAsync(*wanted, kSoon);
+    std::this_thread::sleep_for(100ms);  // so that it waits for memory, not for the directory
+    EXPECT_FALSE(waiting.ready());
+    ASSERT_TRUE(cluster.client(0).Delete(*wanted, kSoon));
+    const auto got = waiting.Wait();
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, ErrorCode::kDeleted) << got.error().ToString();
+  }
+}
+
+// A flight that nobody wanted any more takes a moment to end; who comes meanwhile is not handed its
+// copy.
+TEST(Interleaving, AnOpenBehindACancelledOneReadsTheObject) {
+  Cluster cluster({.nodes = 2, .rate_bytes_per_second = 20'000'000});
+  const auto id = cluster.client(0).Put(Pattern(32_MiB, 18));
+  ASSERT_TRUE(id);
+  auto client = cluster.client(1);
+  for (int i = 0; i < 200; ++i) {
+    {
+      auto cancelled = client.Open(*id, kSoon);
+      ASSERT_TRUE(cancelled) << cancelled.error().ToString();
+      if (i % 2 == 0) ASSERT_TRUE(cancelled->WaitFor(1, 30s));
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(5 * i));
+    auto reader = client.Open(*id, kSoon);
+    ASSERT_TRUE(reader) << reader.error().ToString();
+    const auto first = reader->WaitFor(1, 30s);
+    ASSERT_TRUE(first) << "round " << i << ": " << first.error().ToString();
+  }
+}
+
 // The question whether a copy may go is asked again when the directory is back.
 TEST(Interleaving, AnEvictionIsAskedAgainAfterASessionWasLost) {
   Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});

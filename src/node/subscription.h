@@ -1,0 +1,29 @@
+// Subscription: while it lives, this node hears of an object's places and of its Delete.
+//
+// Decides: when the shard is told, which is by the first and the last subscription of an object.
+// Main loop only.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "directory/directory_client.h"
+#include "node/object_table.h"
+
+namespace hoplite::node {
+
+class Subscription {
+ public:
+  Subscription(directory::DirectoryClient& directory, EntryPtr entry,
+               std::function<void(const planner::Location&)> on_location);
+  ~Subscription();
+  Subscription(const Subscription&) = delete;
+  Subscription& operator=(const Subscription&) = delete;
+
+ private:
+  directory::DirectoryClient& directory_;
+  const EntryPtr entry_;
+  std::shared_ptr<Subscriber> subscriber_;
+};
+
+}  // namespace hoplite::node
