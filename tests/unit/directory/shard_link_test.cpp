@@ -1,0 +1,132 @@
+// A link to a shard that the test plays: sessions that begin, fall silent, and end.
+#include "directory/shard_link.h"
+
+#include <string>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <gtest/gtest.h>
+
+namespace hoplite::directory {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Welcomes whoever says Hello and acknowledges heartbeats, unless told otherwise.
+class PlayedShard final : public ShardPort {
+ public:
+  explicit PlayedShard(asio::io_context& loop) : loop_(loop) {}
+
+  std::unique_ptr<Connection> Open(wire::Hello,
+                                   std::function<void(wire::ShardMessage)> receive) override {
+    ++opened;
+    receive_ = std::move(receive);
+    if (refusal) {
+      Say({.ended = wire::Ended{*refusal}});
+    } else {
+      Say({.welcome = wire::Welcome{
+               .incarnation = 1, .heartbeat = 10ms, .lease = kLease, .tombstone = 60s}});
+    }
+    return std::make_unique<Played>(*this);
+  }
+  void Find(const ObjectId&, Duration, std::function<void(Result<planner::ObjectView>)>) override {}
+  void Status(Duration, std::function<void(Result<StatusView>)>) override {}
+  void Stop() override {}
+
+  static constexpr Duration kLease = 400ms;
+  bool acknowledges = true;
+  std::optional<Error> refusal;
+  int opened = 0;
+  int closed = 0;
+  int heartbeats = 0;
+
+ private:
+  class Played final : public Connection {
+   public:
+    explicit Played(PlayedShard& shard) : shard_(shard) {}
+    void Send(wire::NodeMessage message) override {
+      if (!message.heartbeat) return;
+      ++shard_.heartbeats;
+      if (shard_.acknowledges) shard_.Say({.heartbeat_ack = message.heartbeat});
+    }
+    void Close() override { ++shard_.closed; }
+
+   private:
+    PlayedShard& shard_;
+  };
+
+  void Say(wire::ShardMessage message) {
+    asio::post(loop_, [receive = receive_, message = std::move(message)] { receive(message); });
+  }
+
+  asio::io_context& loop_;
+  std::function<void(wire::ShardMessage)> receive_;
+};
+
+class ShardLinkTest : public testing::Test {
+ protected:
+  ShardLinkTest() {
+    hooks_.on_action = [](const auto&) {};
+    hooks_.inventory = [](std::size_t) { return std::vector<planner::NodeEvent>(); };
+    hooks_.on_session = [this](std::size_t, bool open) { told_ += open ? "open " : "away "; };
+    hooks_.on_settled = [this](std::size_t) { told_ += "settled "; };
+    hooks_.on_refused = [this](const Error& error) {
+      told_ += std::string(Name(error.code)) + " ";
+    };
+    hooks_.on_lost = [this](std::size_t) { told_ += "lost "; };
+    link_ = std::make_shared<ShardLink>(loop_, shard_, wire::Hello{}, hooks_, times_);
+  }
+  ~ShardLinkTest() override { link_->Stop(); }
+
+  bool RunUntil(const std::function<bool()>& condition) {
+    const Time deadline = SteadyClock().Now() + 20s;
+    while (!condition() && SteadyClock().Now() < deadline) loop_.run_one_for(1s);
+    return condition();
+  }
+
+  asio::io_context loop_{1};
+  PlayedShard shard_{loop_};
+  DirectoryClient::Hooks hooks_;
+  const LinkTimes times_{.first_pause = 1ms, .longest_pause = 10ms, .name_in_use = 100ms};
+  std::shared_ptr<ShardLink> link_;
+  std::string told_;
+};
+
+// A lease has two sides: a shard that acknowledges nothing has given this node up, or hangs.
+TEST_F(ShardLinkTest, EndsASessionWhoseHeartbeatsAreNotAcknowledged) {
+  link_->Start();
+  ASSERT_TRUE(RunUntil([&] { return shard_.heartbeats >= 5; }));
+  EXPECT_EQ(told_, "open settled ");
+  shard_.acknowledges = false;
+  const Time silent = SteadyClock().Now();
+  ASSERT_TRUE(RunUntil([&] { return shard_.opened == 2; }));
+  EXPECT_GE(SteadyClock().Now() - silent, PlayedShard::kLease - 50ms);
+  EXPECT_EQ(shard_.closed, 1);
+  shard_.acknowledges = true;
+  ASSERT_TRUE(RunUntil([&] { return link_->open(); }));
+  // Its welcome did not remember this node.
+  EXPECT_EQ(told_, "open settled away lost open ");
+}
+
+TEST_F(ShardLinkTest, SettlesAtAShardThatCannotBeReachedAndGoesOnTrying) {
+  shard_.refusal = Error(ErrorCode::kUnavailable, "nobody listens there");
+  link_->Start();
+  ASSERT_TRUE(RunUntil([&] { return shard_.opened >= 3; }));
+  EXPECT_EQ(told_, "settled ");
+  shard_.refusal.reset();
+  ASSERT_TRUE(RunUntil([&] { return link_->open(); }));
+  EXPECT_EQ(told_, "settled open ");
+}
+
+// The name may be that of a node whose death is not noticed yet: neither an end nor a start.
+TEST_F(ShardLinkTest, AsksAgainForANameInUseAndThenGivesUp) {
+  shard_.refusal = Error(ErrorCode::kAlreadyExists, "the name is in use");
+  link_->Start();
+  ASSERT_TRUE(RunUntil([&] { return shard_.opened >= 3; }));
+  EXPECT_EQ(told_, "");
+  ASSERT_TRUE(RunUntil([&] { return !told_.empty(); }));
+  EXPECT_EQ(told_, "already_exists ");
+}
+
+}  // namespace
+}  // namespace hoplite::directory
