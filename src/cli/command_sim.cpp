@@ -70,6 +70,9 @@ void AddFaults(CLI::App& command, sim::Options& world) {
   number("--memory-waits", world.memory_waits, "receivers that get their memory late");
   number("--reputs", world.reputs, "times that other bytes are put under the same id");
   number("--deletes", world.deletes, "Deletes at random moments");
+  number("--cancels", world.cancels, "Gets that are given up at random moments");
+  number("--evictions", world.evictions, "relayed copies that a node wants to drop");
+  number("--subscriptions", world.subscriptions, "nodes that follow where the object is");
   time("--recovery-window", world.recovery_window, "of a restarted directory");
   time("--grace", world.grace, "from the end of a session to the loss of its node");
 }

@@ -53,8 +53,9 @@ void DirectoryState::State::ResolveEvictions(const ObjectId& id, ObjectRecord& r
   for (const NodeId node : asked) {
     const auto& sources = record.table.sources();
     // Complete copies sort first, and those that ask to go are not among them.
-    const bool another =
-        record.inline_bytes != nullptr || (!sources.empty() && !sources.begin()->partial);
+    const bool another = record.inline_bytes != nullptr ||
+                         (!sources.empty() && !sources.begin()->partial) ||
+                         options.twin == Twin::kDropsTheLastCopy;
     if (another && !record.table.Find(node)->serving.empty()) continue;
     record.evictions.erase(node);
     if (another) {

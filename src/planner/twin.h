@@ -13,6 +13,7 @@ enum class Twin : std::uint8_t {
   kMixesVersionsOnResume,     // a new version keeps the partial copies of the old one
   kDropsOldGrantCompletions,  // "my copy is complete" counts only while its grant is open
   kListsWaitersForMemory,     // who asked where the object is counts as a holder, before any Want
+  kDropsTheLastCopy,          // every relayed copy may go, also the only one that is left
 };
 
 }  // namespace hoplite::planner

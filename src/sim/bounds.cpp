@@ -55,9 +55,9 @@ std::string TooSlow(const Options& options, double seconds) {
   // A fault may cost the time to notice it and one more transfer; a restart the collection, too.
   const double fault = ToSeconds(options.grace) + 1 + 2 * plain + messages;
   const double restart = fault + ToSeconds(options.recovery_window) + 1;
-  const auto faults =
-      static_cast<double>(options.kills + options.kill_at.size() + options.memory_waits +
-                          options.session_breaks + 2 * std::size_t{options.reputs});
+  const auto faults = static_cast<double>(
+      options.kills + options.kill_at.size() + options.memory_waits + options.session_breaks +
+      options.cancels + options.evictions + 2 * std::size_t{options.reputs});
   const double allowed =
       2 * plain + messages + moments + faults * fault + options.restarts * restart;
   if (seconds <= allowed) return {};

@@ -48,6 +48,7 @@ class History {
     for (std::uint32_t i = 0; i < options_.deletes; ++i) {
       world_.At(Moment(), [this, node = Receiver()] { world_.Delete(node); });
     }
+    WriteCalls();
   }
 
  private:
@@ -62,6 +63,22 @@ class History {
     }
     for (std::uint32_t i = 0; i < options_.memory_waits; ++i) {
       world_.SetMemoryFree(Receiver(), Moment());
+    }
+  }
+
+  void WriteCalls() {
+    for (std::uint32_t i = 0; i < options_.cancels; ++i) {
+      const Time when = Moment();
+      const NodeIndex node = Receiver();
+      world_.At(when, [this, node] { world_.Cancel(node); });
+      const Time again = when + world_.random().Within(10 * options_.latency);
+      if (i % 2 == 0) world_.At(again, [this, node] { world_.Get(node); });
+    }
+    for (std::uint32_t i = 0; i < options_.evictions; ++i) {
+      world_.At(Moment(), [this, node = Receiver()] { world_.Evict(node); });
+    }
+    for (std::uint32_t i = 0; i < options_.subscriptions; ++i) {
+      world_.At(Moment(), [this, node = Receiver()] { world_.Subscribe(node); });
     }
   }
 

@@ -59,6 +59,9 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "session-breaks", options.session_breaks, unset.session_breaks);
   AddFlag(command, "reputs", options.reputs, unset.reputs);
   AddFlag(command, "deletes", options.deletes, unset.deletes);
+  AddFlag(command, "cancels", options.cancels, unset.cancels);
+  AddFlag(command, "evictions", options.evictions, unset.evictions);
+  AddFlag(command, "subscriptions", options.subscriptions, unset.subscriptions);
   AddFlag(command, "groups", options.groups, unset.groups);
   AddFlag(command, "stripes", options.stripes, unset.stripes);
   AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);

@@ -38,6 +38,10 @@ struct Options {
   std::uint32_t session_breaks = 0;  // control streams that end, and come back within two graces
   std::uint32_t reputs = 0;   // times that all complete copies die and a new node puts other bytes
   std::uint32_t deletes = 0;  // Deletes at random moments by random nodes
+  std::uint32_t cancels =
+      0;  // Gets that are given up at a random moment; every other one is repeated
+  std::uint32_t evictions = 0;      // relayed copies that a node wants to drop, at random moments
+  std::uint32_t subscriptions = 0;  // nodes that follow the object's places from a random moment on
 
   std::uint32_t groups = 1;              // of stripes that the planner plans in
   std::uint32_t stripes = 0;             // 0: what the size asks for

@@ -42,6 +42,33 @@ void VirtualNode::Delete(Effects& out) {
   Say(planner::Delete{object_}, out);
 }
 
+void VirtualNode::Cancel(Effects& out) {
+  if (!std::exchange(getting_, false)) return;
+  if (std::exchange(locating_, false)) Say(planner::CancelLocate{object_}, out);
+  located_.reset();
+  if (!copy_ || copy_->complete || copy_->own) return;
+  Say(planner::CancelWant{object_, copy_->version}, out);
+  EndAllStreams(out);
+  Say(planner::CopyGone{object_, copy_->version, planner::GoneReason::kDropped}, out);
+  copy_.reset();
+  out.copy_gone = Effects::Gone::kMoved;
+}
+
+void VirtualNode::Evict(Effects& out) {
+  const bool relayed = copy_ && copy_->complete && !copy_->own && !copy_->primary;
+  if (relayed) Say(planner::EvictAsk{object_, copy_->version}, out);
+}
+
+void VirtualNode::Subscribe(Effects& out) {
+  subscribed_ = true;
+  Say(planner::Subscribe{object_}, out);
+}
+
+void VirtualNode::Disconnected() {
+  connected_ = false;
+  places_.clear();  // the next session tells them all
+}
+
 void VirtualNode::Hear(const planner::NodeAction& action, Time now, Effects& out) {
   if (const auto* accepted = std::get_if<planner::CreateAccepted>(&action)) HearOne(*accepted, out);
   if (const auto* refused = std::get_if<planner::CreateRefused>(&action)) HearOne(*refused);
@@ -50,6 +77,8 @@ void VirtualNode::Hear(const planner::NodeAction& action, Time now, Effects& out
   if (const auto* grant = std::get_if<planner::Grant>(&action)) HearOne(*grant, out);
   if (const auto* recall = std::get_if<planner::Recall>(&action)) HearOne(*recall, out);
   if (const auto* deleted = std::get_if<planner::Deleted>(&action)) HearOne(*deleted, now, out);
+  if (const auto* answer = std::get_if<planner::EvictAnswer>(&action)) HearOne(*answer, out);
+  if (const auto* location = std::get_if<planner::Location>(&action)) HearOne(*location);
 }
 
 void VirtualNode::HearOne(const planner::CreateAccepted& accepted, Effects& out) {
@@ -133,7 +162,23 @@ void VirtualNode::HearOne(const planner::Recall& recall, Effects& out) {
 void VirtualNode::HearOne(const planner::Deleted& deleted, Time now, Effects& out) {
   deleting_ = false;
   tombstone_ = now + deleted.remaining;
+  places_.clear();
   Forget(out);
+}
+
+void VirtualNode::HearOne(const planner::EvictAnswer& answer, Effects& out) {
+  if (!copy_ || copy_->version != answer.version) return;
+  if (!answer.drop) {
+    copy_->primary = true;
+    return;
+  }
+  copy_.reset();
+  out.copy_gone = Effects::Gone::kMoved;
+}
+
+void VirtualNode::HearOne(const planner::Location& location) {
+  if (location.kind == planner::LocationKind::kComplete) places_.insert(location.node);
+  if (location.kind == planner::LocationKind::kGone) places_.erase(location.node);
 }
 
 // The object was deleted: no copy, no waiter, no stream is left.
@@ -156,7 +201,7 @@ void VirtualNode::Connected(Time now, Effects& out) {
                        .marks = copy_->marks,
                        .complete = copy_->complete,
                        .producing = copy_->producing,
-                       .primary = copy_->own};
+                       .primary = copy_->own || copy_->primary};
     if (!streams_.empty()) held.upstream = streams_.begin()->second.source;
     if (copy_inlined_ && copy_->own) {
       held.inline_bytes = BytesOf(copy_->content[0], copy_->layout.size_bytes);
@@ -170,6 +215,7 @@ void VirtualNode::Connected(Time now, Effects& out) {
     Say(planner::Want{object_, copy_->version, copy_->marks}, out);
   }
   if (deleting_) Say(planner::Delete{object_}, out);
+  if (subscribed_) Say(planner::Subscribe{object_}, out);
   Say(planner::InventoryEnd{}, out);
 }
 
@@ -194,13 +240,15 @@ void VirtualNode::AddTo(Digest& digest) const {
   digest.Add(connected_).Add(getting_).Add(locating_).Add(deleting_).Add(put_.has_value());
   digest.Add(put_refused_).Add(told_deleted_).Add(got_).Add(got_version_).Add(wanted_);
   digest.Add(located_.value_or(Version{})).Add(highest_incarnation_).Add(copy_inlined_);
-  digest.Add(tombstone_.value_or(Time{})).Add(copy_.has_value());
+  digest.Add(tombstone_.value_or(Time{})).Add(copy_.has_value()).Add(subscribed_);
+  for (const NodeId place : places_) digest.Add(place);
   if (copy_) {
     digest.Add(copy_->version)
         .Add(copy_->final)
         .Add(copy_->complete)
         .Add(copy_->producing)
-        .Add(copy_->own);
+        .Add(copy_->own)
+        .Add(copy_->primary);
     for (const std::uint32_t mark : copy_->marks) digest.Add(mark);
     for (const Content content : copy_->content) digest.Add(content);
   }

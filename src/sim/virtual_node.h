@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,7 @@ struct Effects {
   std::vector<GrantId> end;             // own streams that it takes nothing from any more
   bool reserve = false;                 // memory for a copy; answered by MemoryReserved
   bool fill = false;                    // its Put was accepted: answered by Produced
-  enum class Gone : std::uint8_t { kNo, kRecalled, kDeleted };
+  enum class Gone : std::uint8_t { kNo, kRecalled, kDeleted, kMoved };
   Gone copy_gone = Gone::kNo;  // streams to others end, and say why
 };
 
@@ -52,10 +53,13 @@ class VirtualNode {
   void Get(Effects& out);
   void Put(const Layout& layout, Content content, bool inlined, Effects& out);
   void Delete(Effects& out);
+  void Cancel(Effects& out);     // its Get: it leaves the holders, whoever it feeds
+  void Evict(Effects& out);      // asks whether its relayed copy may go
+  void Subscribe(Effects& out);  // to the object's places, from now on
 
   // --- the session
   void Hear(const planner::NodeAction& action, Time now, Effects& out);
-  void Disconnected() { connected_ = false; }
+  void Disconnected();
   void Connected(Time now, Effects& out);  // says the inventory
   // Away for longer than the grace: it counts as lost, stops its fetches and keeps its bytes.
   void GraceExpired(Effects& out) { EndAllStreams(out); }
@@ -83,7 +87,8 @@ class VirtualNode {
     bool final = false;            // a stream said that its bytes won't change any more
     bool complete = false;
     bool producing = false;
-    bool own = false;  // made by its Put
+    bool own = false;      // made by its Put
+    bool primary = false;  // must not be dropped: so the directory answered
   };
   struct Stream {
     NodeId source = kNoNode;
@@ -98,6 +103,9 @@ class VirtualNode {
   bool put_refused() const { return put_refused_; }
   Content got() const { return got_; }  // what its Get returned
   Version got_version() const { return got_version_; }
+  bool subscribed() const { return subscribed_; }
+  // Nodes that have all of it, as it was told.
+  const std::set<NodeId>& places() const { return places_; }
   bool told_deleted() const { return told_deleted_; }
   std::uint64_t highest_incarnation() const { return highest_incarnation_; }
   // Empty, or a rule that the directory broke towards this node, in words.
@@ -112,6 +120,8 @@ class VirtualNode {
   void HearOne(const planner::Grant& grant, Effects& out);
   void HearOne(const planner::Recall& recall, Effects& out);
   void HearOne(const planner::Deleted& deleted, Time now, Effects& out);
+  void HearOne(const planner::EvictAnswer& answer, Effects& out);
+  void HearOne(const planner::Location& location);
 
   void Say(planner::NodeEvent event, Effects& out);
   void SayCreate(Effects& out);
@@ -135,6 +145,8 @@ class VirtualNode {
   bool put_refused_ = false;
   bool copy_inlined_ = false;  // the directory has the bytes of its own copy
   bool told_deleted_ = false;
+  bool subscribed_ = false;
+  std::set<NodeId> places_;
   std::optional<Version> located_;  // memory for this version is being reserved
   Layout layout_;                   // of the version that was located last
   struct PendingPut {

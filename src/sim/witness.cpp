@@ -1,6 +1,7 @@
 #include "sim/witness.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,20 @@ std::string CheckParty(const Party& party, bool someone_has_it) {
   return {};
 }
 
+// Who follows the object's places knows them.
+std::string CheckSubscribers(const planner::ObjectView& view, std::span<const Party> parties) {
+  std::set<NodeId> whole;
+  for (const planner::HolderView& holder : view.holders) {
+    if (holder.complete) whole.insert(holder.node);
+  }
+  for (const Party& party : parties) {
+    if (!party.alive || !party.node->subscribed() || party.node->places() == whole) continue;
+    return fmt::format("P9: {} was told of {} places of the object where {} are",
+                       NameOf(party.node->id()), party.node->places().size(), whole.size());
+  }
+  return {};
+}
+
 std::string CheckWaiters(const planner::ObjectView& view, std::span<const Party> parties) {
   for (const Party& party : parties) {
     const NodeId id = party.node->id();
@@ -56,11 +71,26 @@ void Witness::Told(const planner::EventBody& event) {
     sessions_[suspended->node] = Session::kSuspended;
   } else if (const auto* lost = std::get_if<planner::NodeLost>(&event)) {
     sessions_[lost->node] = Session::kLost;
+    whole_.erase(lost->node);
+  } else if (const auto* said = std::get_if<planner::NodeSaid>(&event)) {
+    const auto* held = std::get_if<planner::Held>(&said->event);
+    const auto* complete = std::get_if<planner::CopyComplete>(&said->event);
+    const auto* gone = std::get_if<planner::CopyGone>(&said->event);
+    if (held != nullptr && held->complete) whole_[said->node] = held->version;
+    if (complete != nullptr) whole_[said->node] = complete->version;
+    if (gone != nullptr) whole_.erase(said->node);
   }
+}
+
+bool Witness::AnotherHasIt(NodeId than, const Version& version) const {
+  return std::ranges::any_of(whole_, [&](const auto& one) {
+    return one.first != than && one.second >= version && SessionOf(one.first) == Session::kOpen;
+  });
 }
 
 void Witness::DirectoryRestarted() {
   sessions_.clear();
+  whole_.clear();
   deleted_ = {};
 }
 
@@ -78,6 +108,12 @@ std::string Witness::Check(const planner::Action& action) {
     if (WasDeleted(object->version)) return "P5: the bytes of a deleted version are handed out";
   } else if (const auto* grant = std::get_if<planner::Grant>(&action.body)) {
     return CheckGrant(*grant, action.to);
+  } else if (const auto* answer = std::get_if<planner::EvictAnswer>(&action.body)) {
+    const auto known = whole_.find(action.to);
+    if (!answer->drop || known == whole_.end() || known->second != answer->version) return {};
+    const bool last = !WasDeleted(answer->version) && !AnotherHasIt(action.to, answer->version);
+    if (last) return fmt::format("P9: {} is told to drop the last copy", NameOf(action.to));
+    whole_.erase(known);
   }
   return {};
 }
@@ -160,11 +196,14 @@ std::string Witness::CheckAtRest(const planner::DirectoryState& directory,
     const planner::TransferView& left = view->transfers.front();
     return fmt::format("P10: the grant of {} from {} is left", NameOf(left.to), NameOf(left.from));
   }
-  return CheckWaiters(view.value_or(planner::ObjectView{}), parties);
+  const planner::ObjectView seen = view.value_or(planner::ObjectView{});
+  if (std::string broken = CheckSubscribers(seen, parties); !broken.empty()) return broken;
+  return CheckWaiters(seen, parties);
 }
 
 void Witness::AddTo(Digest& digest) const {
   for (const auto& [node, session] : sessions_) digest.Add(node).Add(session);
+  for (const auto& [node, version] : whole_) digest.Add(node).Add(version);
   for (const auto& [version, content] : contents_) digest.Add(version).Add(content);
   digest.Add(deleted_);
 }

@@ -48,11 +48,14 @@ class Witness {
 
   Session SessionOf(NodeId id) const;
   bool WasDeleted(const Version& version) const { return deleted_ && version <= deleted_; }
+  // By what the directory was told.
+  bool AnotherHasIt(NodeId than, const Version& version) const;
   std::string CheckGrant(const planner::Grant& grant, NodeId to) const;
 
   ObjectId object_;
   bool ask_planner_;
   std::map<NodeId, Session> sessions_;
+  std::map<NodeId, Version> whole_;  // complete copies that it was told of, and may still count on
   std::map<Version, Content> contents_;  // of the puts that were accepted
   Version deleted_;  // versions up to this one were deleted in this life of the directory
 };

@@ -62,12 +62,18 @@ void World::Put(NodeIndex index, Content content) {
   Do(index, effects);
 }
 
-void World::Delete(NodeIndex index) {
+void World::CallOf(NodeIndex index, Call call) {
   if (!members_[index].alive) return;
+  SyncMarks(index);
   Effects effects;
-  members_[index].node.Delete(effects);
+  (members_[index].node.*call)(effects);
   Do(index, effects);
 }
+
+void World::Delete(NodeIndex index) { CallOf(index, &VirtualNode::Delete); }
+void World::Cancel(NodeIndex index) { CallOf(index, &VirtualNode::Cancel); }
+void World::Evict(NodeIndex index) { CallOf(index, &VirtualNode::Evict); }
+void World::Subscribe(NodeIndex index) { CallOf(index, &VirtualNode::Subscribe); }
 
 void World::Run() {
   // Each node and fault may cause some work; a history that needs more than this never ends.

@@ -46,6 +46,9 @@ class World {
   void Get(NodeIndex index);
   void Put(NodeIndex index, Content content);
   void Delete(NodeIndex index);
+  void Cancel(NodeIndex index);
+  void Evict(NodeIndex index);
+  void Subscribe(NodeIndex index);
   void Kill(NodeIndex index);
   void BreakSession(NodeIndex index, Duration duration);
   void RestartDirectory();
@@ -64,7 +67,9 @@ class World {
 
  private:
   using Handler = void (VirtualNode::*)(GrantId, Effects&);
+  using Call = void (VirtualNode::*)(Effects&);
 
+  void CallOf(NodeIndex index, Call call);
   void After(Duration delay, std::function<void()> what) { At(now_ + delay, std::move(what)); }
   void Step(Time when);
   void Plan();

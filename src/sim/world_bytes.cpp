@@ -20,7 +20,9 @@ void World::Do(NodeIndex index, const Effects& effects) {
     const Handler handler = effects.copy_gone == Effects::Gone::kDeleted
                                 ? &VirtualNode::StreamDeleted
                                 : &VirtualNode::StreamRecalled;
-    EndOutgoing(index, [this, handler](NodeIndex receiver, GrantId grant) {
+    const bool moved = effects.copy_gone == Effects::Gone::kMoved;
+    EndOutgoing(index, [this, handler, moved](NodeIndex receiver, GrantId grant) {
+      if (moved) return FailStream(receiver, grant, planner::Failure::kNone);
       SyncMarks(receiver);
       Effects more;
       (members_[receiver].node.*handler)(grant, more);

@@ -1,6 +1,9 @@
-// Random histories with deaths, lost sessions, restarts, other bytes and deletes: no property may
-// break. A failure prints the command that runs its history again.
-#include <gtest/gtest.h>
+// Random histories with deaths, lost sessions, restarts, other bytes, deletes, cancels, evictions
+// and subscriptions: no property may break. A failure prints the command that runs its history
+// again.
+#include <functional>
+
+#include <gmock/gmock.h>
 
 #include "base/units.h"
 #include "sim/broadcast.h"
@@ -30,6 +33,9 @@ Options Draw(std::uint64_t seed) {
   options.restarts = up_to(3) / 3;
   options.reputs = up_to(2);
   options.deletes = up_to(4) / 4;
+  options.cancels = up_to(3);
+  options.evictions = up_to(4);
+  options.subscriptions = up_to(2);
   return options;
 }
 
@@ -50,19 +56,47 @@ TEST_P(HistoriesTest, KeepEveryProperty) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, HistoriesTest, testing::Range(0, 8));
 
-// A planted fault must be found by random histories, too, and the message must replay it.
-TEST(Histories, FindAPlantedFaultAndSayHowToReplayIt) {
+// Planted faults must be found by random histories, too, and the message must replay it.
+void ExpectFound(planner::Twin twin, const std::string& broken,
+                 const std::function<void(Options&)>& provoke) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Options options = Draw(seed);
-    options.twin = planner::Twin::kHandsOutDeadNodes;
+    provoke(options);
+    options.twin = twin;
     const Result<Report> report = RunBroadcast(options);
     ASSERT_TRUE(report);
     if (report->violation.empty()) continue;
-    EXPECT_TRUE(report->violation.starts_with("P4")) << report->violation;
+    EXPECT_THAT(report->violation, testing::HasSubstr(broken));
     EXPECT_TRUE(report->replay.starts_with("hoplite sim broadcast --nodes")) << report->replay;
     return;
   }
-  FAIL() << "200 histories did not find a dead node that is handed out";
+  FAIL() << "200 histories did not find it";
+}
+
+TEST(Histories, FindADeadNodeThatIsHandedOut) {
+  ExpectFound(planner::Twin::kHandsOutDeadNodes, "P4", [](Options&) {});
+}
+
+// The producer dies when both receivers have the object; both want to drop it.
+Options LastCopies(std::uint64_t seed) {
+  Options options;
+  options.seed = seed;
+  options.nodes = 3;
+  options.size_bytes = 256_KiB;
+  options.bytes_per_second = 125'000'000;
+  options.kill_at = {{0, milliseconds(3)}};
+  options.evictions = 8;
+  return options;
+}
+
+TEST(Histories, FindALastCopyThatIsDropped) {
+  ExpectFound(planner::Twin::kDropsTheLastCopy, "told to drop the last copy",
+              [](Options& options) { options = LastCopies(options.seed); });
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Result<Report> report = RunBroadcast(LastCopies(seed));
+    ASSERT_TRUE(report);
+    ASSERT_EQ(report->violation, "") << report->replay;
+  }
 }
 
 }  // namespace
