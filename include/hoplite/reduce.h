@@ -1,0 +1,66 @@
+// What a reduction computes: the type of the elements and the operation that folds two into one.
+//
+// Objects are folded in the order in which they arrive. Folding a with b gives the same bits as b
+// with a, on every machine; only sum and prod of floats depend on which of three or more met first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <hoplite/export.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+// The numbers travel on the wire.
+enum class DType : std::uint8_t {
+  // Integers, signed ones too, wrap around: the result is taken modulo 2 to the number of bits.
+  kInt8 = 1,
+  kInt16 = 2,
+  kInt32 = 3,
+  kInt64 = 4,
+  kUint8 = 5,
+  kUint16 = 6,
+  kUint32 = 7,
+  kUint64 = 8,
+  // Two bytes each: IEEE half precision, and the upper half of a float32. Each fold computes in
+  // float32 and rounds its result once, to nearest, ties to even; beyond the largest number is an
+  // infinity. Rounding after every fold costs accuracy: sums of many are better kept in float32.
+  kFloat16 = 9,
+  kBFloat16 = 10,
+  // IEEE arithmetic rounded to nearest, ties to even; denormal numbers count.
+  kFloat32 = 11,
+  kFloat64 = 12,
+};
+
+enum class Op : std::uint8_t {
+  // Of floats: a NaN on either side, infinity minus infinity and zero times infinity give NaN.
+  kSum = 1,
+  kProd = 2,
+  // Of floats: a NaN on either side gives NaN, so that the order does not matter; -0 is below +0.
+  kMin = 3,
+  kMax = 4,
+  // Bit by bit; integers only.
+  kAnd = 5,
+  kOr = 6,
+  kXor = 7,
+};
+// Wherever a float result is NaN, it is the positive quiet one without payload.
+
+// Bytes of one element; 0 for a number that is no DType.
+HOPLITE_EXPORT std::size_t SizeOf(DType dtype);
+
+// "float32", "bfloat16", "uint8", …; "sum", "prod", "and", …: what the command line and Python take
+// and show. "unknown" for a number that is none.
+HOPLITE_EXPORT std::string_view Name(DType dtype);
+HOPLITE_EXPORT std::string_view Name(Op op);
+
+// The reverse; an invalid_argument names the wrong word and the allowed ones.
+HOPLITE_EXPORT Result<DType> ParseDType(std::string_view name);
+HOPLITE_EXPORT Result<Op> ParseOp(std::string_view name);
+
+// invalid_argument for and, or, xor of floats, and for numbers that are no Op or no DType.
+HOPLITE_EXPORT Result<void> Supports(Op op, DType dtype);
+
+}  // namespace hoplite
