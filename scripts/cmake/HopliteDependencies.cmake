@@ -8,6 +8,9 @@ find_package(spdlog CONFIG REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
+find_package(hwy CONFIG REQUIRED)
+# Processors between SSSE3 and SSE4 are not worth the code.
+target_compile_definitions(hwy::hwy INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
 
 find_path(HOPLITE_ASIO_INCLUDE asio.hpp REQUIRED)
 add_library(hoplite_asio INTERFACE)

@@ -22,6 +22,7 @@ HOMES = {
     re.compile(r"google/protobuf/|.*\.pb\.h"): (
         "src/directory/", "src/wire/", "src/node/local_", "src/client/"),
     re.compile(r"boost/interprocess/"): ("src/store/",),
+    re.compile(r"hwy/"): ("src/reduce/",),
     re.compile(r"spdlog/"): ("src/base/",),
     re.compile(r"CLI/|nlohmann/"): ("src/cli/",),
     re.compile(r"asio"): ("src/net/", "src/directory/", "src/node/", "src/client/", "src/cli/"),

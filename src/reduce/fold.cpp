@@ -1,0 +1,174 @@
+#include "reduce/fold.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
+#include "base/check.h"
+
+// This file includes itself once for every instruction set; what is under HWY_ONCE comes last.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "reduce/fold.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "reduce/fold_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hoplite::reduce::HWY_NAMESPACE {
+
+template <class Kernel>
+constexpr hn::Repartition<std::uint8_t, typename Kernel::D> kBytes;
+
+// Loads and stores are of bytes, which have no alignment.
+template <class Kernel>
+HWY_INLINE void FoldVector(std::uint8_t* out, const std::uint8_t* a, const std::uint8_t* b) {
+  const typename Kernel::D lanes;
+  const auto folded = Kernel::Fold(hn::BitCast(lanes, hn::LoadU(kBytes<Kernel>, a)),
+                                   hn::BitCast(lanes, hn::LoadU(kBytes<Kernel>, b)));
+  hn::StoreU(hn::BitCast(kBytes<Kernel>, folded), kBytes<Kernel>, out);
+}
+
+// How far ahead memory is asked for. Left to itself the processor asks page by page and too late
+// for the kernels of many instructions, which then reach half of its bandwidth.
+constexpr std::size_t kAheadBytes = 2048;
+
+// Stores are plain ones. Such that bypass the cache would save a quarter of the traffic where the
+// result is large and not in place, but who folds sends the result on at once.
+template <class Kernel>
+void Run(std::uint8_t* out, const std::uint8_t* a, const std::uint8_t* b, std::size_t bytes) {
+  const std::size_t step = hn::Lanes(kBytes<Kernel>);
+  std::size_t at = 0;
+  for (; at + step <= bytes; at += step) {
+    const std::size_t ahead = std::min(at + kAheadBytes, bytes);
+    hwy::Prefetch(a + ahead);
+    hwy::Prefetch(b + ahead);
+    FoldVector<Kernel>(out + at, a + at, b + at);
+  }
+  if (at == bytes) return;
+  // The last ones lie in a vector of their own, beside zeros.
+  HWY_ALIGN std::uint8_t last_a[HWY_MAX_BYTES] = {};
+  HWY_ALIGN std::uint8_t last_b[HWY_MAX_BYTES] = {};
+  std::memcpy(last_a, a + at, bytes - at);
+  std::memcpy(last_b, b + at, bytes - at);
+  FoldVector<Kernel>(last_a, last_a, last_b);
+  std::memcpy(out + at, last_a, bytes - at);
+}
+
+using Loop = decltype(&Run<ByteProducts>);
+
+template <typename Lane>
+Loop OfIntegers(Op op) {
+  using Unsigned = std::make_unsigned_t<Lane>;
+  switch (op) {
+    case Op::kSum:
+      return Run<Integers<Unsigned, Sum>>;
+    case Op::kProd:
+      if constexpr (sizeof(Lane) == 1) {
+        return Run<ByteProducts>;
+      } else {
+        return Run<Integers<Unsigned, Product>>;
+      }
+    case Op::kMin:
+      return Run<Integers<Lane, Minimum>>;
+    case Op::kMax:
+      return Run<Integers<Lane, Maximum>>;
+    case Op::kAnd:
+      return Run<Integers<std::uint8_t, BitAnd>>;
+    case Op::kOr:
+      return Run<Integers<std::uint8_t, BitOr>>;
+    case Op::kXor:
+      return Run<Integers<std::uint8_t, BitXor>>;
+  }
+  return nullptr;
+}
+
+template <template <class> class Arithmetic, typename Bits, Bits kInfinity>
+Loop OfFloats(Op op) {
+  switch (op) {
+    case Op::kSum:
+      return Run<Arithmetic<Sum>>;
+    case Op::kProd:
+      return Run<Arithmetic<Product>>;
+    case Op::kMin:
+      return Run<OrderedFloats<Bits, kInfinity, Minimum>>;
+    case Op::kMax:
+      return Run<OrderedFloats<Bits, kInfinity, Maximum>>;
+    default:
+      return nullptr;
+  }
+}
+
+template <class Operator>
+using Float32Kernel = Floats<float, Operator>;
+template <class Operator>
+using Float64Kernel = Floats<double, Operator>;
+
+// The loop for these elements; null where the operation has no meaning for them.
+Loop ChooseLoop(Op op, DType dtype) {
+  switch (dtype) {
+    case DType::kInt8:
+      return OfIntegers<std::int8_t>(op);
+    case DType::kInt16:
+      return OfIntegers<std::int16_t>(op);
+    case DType::kInt32:
+      return OfIntegers<std::int32_t>(op);
+    case DType::kInt64:
+      return OfIntegers<std::int64_t>(op);
+    case DType::kUint8:
+      return OfIntegers<std::uint8_t>(op);
+    case DType::kUint16:
+      return OfIntegers<std::uint16_t>(op);
+    case DType::kUint32:
+      return OfIntegers<std::uint32_t>(op);
+    case DType::kUint64:
+      return OfIntegers<std::uint64_t>(op);
+    case DType::kFloat16:
+      return OfFloats<Float16s, std::int16_t, 0x7C00>(op);
+    case DType::kBFloat16:
+      return OfFloats<BFloat16s, std::int16_t, 0x7F80>(op);
+    case DType::kFloat32:
+      return OfFloats<Float32Kernel, std::int32_t, 0x7F800000>(op);
+    case DType::kFloat64:
+      return OfFloats<Float64Kernel, std::int64_t, 0x7FF0000000000000>(op);
+  }
+  return nullptr;
+}
+
+}  // namespace hoplite::reduce::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace hoplite::reduce {
+namespace {
+
+HWY_EXPORT(ChooseLoop);
+
+// Whether folding vector by vector reads all bytes before it overwrites them.
+bool MayShare(std::span<const std::byte> out, std::span<const std::byte> in) {
+  const std::less_equal<> is_before;
+  return out.data() == in.data() || is_before(out.data() + out.size(), in.data()) ||
+         is_before(in.data() + in.size(), out.data());
+}
+
+}  // namespace
+
+void Fold(Op op, DType dtype, std::span<std::byte> out, std::span<const std::byte> a,
+          std::span<const std::byte> b) {
+  const auto loop = HWY_DYNAMIC_DISPATCH(ChooseLoop)(op, dtype);
+  HOPLITE_CHECK(loop != nullptr, "the operation is none for this dtype");
+  HOPLITE_CHECK(a.size() == out.size() && b.size() == out.size(), "the ranges differ in size");
+  HOPLITE_CHECK(out.size() % SizeOf(dtype) == 0, "the ranges end within an element");
+  HOPLITE_CHECK(MayShare(out, a) && MayShare(out, b), "the result overlaps an operand in part");
+  if (out.empty()) return;
+  loop(reinterpret_cast<std::uint8_t*>(out.data()), reinterpret_cast<const std::uint8_t*>(a.data()),
+       reinterpret_cast<const std::uint8_t*>(b.data()), out.size());
+}
+
+}  // namespace hoplite::reduce
+
+#endif

@@ -1,0 +1,159 @@
+#include "reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace hoplite::reduce {
+namespace {
+
+// A float of 16 bits, from its definition: sign, exponent, mantissa.
+template <int kMantissaBits>
+struct SmallFloat {
+  static constexpr int kExponentBits = 15 - kMantissaBits;
+  static constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
+  static constexpr int kOne = 1 << kMantissaBits;  // in units of the last bit
+  static constexpr int kInfinity = ((1 << kExponentBits) - 1) << kMantissaBits;
+
+  std::uint16_t bits;
+
+  float value() const {
+    const int magnitude = bits & 0x7FFF;
+    const int exponent = magnitude >> kMantissaBits;
+    const int mantissa = magnitude & (kOne - 1);
+    if (magnitude > kInfinity) return std::numeric_limits<float>::quiet_NaN();
+    const double absolute = magnitude == kInfinity
+                                ? std::numeric_limits<double>::infinity()
+                                : std::ldexp(exponent == 0 ? mantissa : kOne + mantissa,
+                                             std::max(exponent, 1) - kBias - kMantissaBits);
+    return static_cast<float>(std::copysign(absolute, (bits & 0x8000) != 0 ? -1.0 : 1.0));
+  }
+
+  static SmallFloat Nearest(float value) {
+    if (std::isnan(value)) return {static_cast<std::uint16_t>(kInfinity | (kOne >> 1))};
+    const int sign = std::signbit(value) ? 0x8000 : 0;
+    if (std::isinf(value)) return {static_cast<std::uint16_t>(sign | kInfinity)};
+    const double absolute = std::fabs(static_cast<double>(value));
+    const int exponent = std::max(std::ilogb(absolute), 1 - kBias);
+    // Rounds to even; where it gives one bit more, the sum carries into the exponent.
+    const double mantissa = std::nearbyint(std::ldexp(absolute, kMantissaBits - exponent));
+    const double magnitude = (exponent + kBias - 1) * static_cast<double>(kOne) + mantissa;
+    return {static_cast<std::uint16_t>(sign |
+                                       static_cast<int>(std::min<double>(magnitude, kInfinity)))};
+  }
+};
+
+using Float16 = SmallFloat<10>;
+using BFloat16 = SmallFloat<7>;
+
+template <typename T>
+T FoldIntegers(Op op, T a, T b) {
+  const auto x = static_cast<std::uint64_t>(a);
+  const auto y = static_cast<std::uint64_t>(b);
+  switch (op) {
+    case Op::kSum:
+      return static_cast<T>(x + y);
+    case Op::kProd:
+      return static_cast<T>(x * y);
+    case Op::kMin:
+      return std::min(a, b);
+    case Op::kMax:
+      return std::max(a, b);
+    case Op::kAnd:
+      return static_cast<T>(x & y);
+    case Op::kOr:
+      return static_cast<T>(x | y);
+    case Op::kXor:
+      return static_cast<T>(x ^ y);
+  }
+  std::abort();
+}
+
+// Of two numbers, -0 below +0.
+template <typename T>
+T Lesser(T a, T b) {
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+
+template <typename T>
+T FoldFloats(Op op, T a, T b) {
+  T result = std::numeric_limits<T>::quiet_NaN();
+  if (std::isnan(a) || std::isnan(b)) return result;
+  if (op == Op::kSum) result = a + b;
+  if (op == Op::kProd) result = a * b;
+  if (op == Op::kMin) result = Lesser(a, b);
+  if (op == Op::kMax) result = -Lesser(-a, -b);
+  return std::isnan(result) ? std::numeric_limits<T>::quiet_NaN() : result;
+}
+
+template <typename T>
+T FoldElements(Op op, T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return FoldIntegers(op, a, b);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return FoldFloats(op, a, b);
+  } else {
+    return T::Nearest(FoldFloats(op, a.value(), b.value()));
+  }
+}
+
+template <typename T>
+void FoldAll(Op op, std::span<std::byte> out, std::span<const std::byte> a,
+             std::span<const std::byte> b) {
+  for (std::size_t at = 0; at < out.size(); at += sizeof(T)) {
+    T x;
+    T y;
+    std::memcpy(&x, a.data() + at, sizeof x);
+    std::memcpy(&y, b.data() + at, sizeof y);
+    const T folded = FoldElements(op, x, y);
+    std::memcpy(out.data() + at, &folded, sizeof folded);
+  }
+}
+
+auto LoopFor(DType dtype) {
+  switch (dtype) {
+    case DType::kInt8:
+      return FoldAll<std::int8_t>;
+    case DType::kInt16:
+      return FoldAll<std::int16_t>;
+    case DType::kInt32:
+      return FoldAll<std::int32_t>;
+    case DType::kInt64:
+      return FoldAll<std::int64_t>;
+    case DType::kUint8:
+      return FoldAll<std::uint8_t>;
+    case DType::kUint16:
+      return FoldAll<std::uint16_t>;
+    case DType::kUint32:
+      return FoldAll<std::uint32_t>;
+    case DType::kUint64:
+      return FoldAll<std::uint64_t>;
+    case DType::kFloat16:
+      return FoldAll<Float16>;
+    case DType::kBFloat16:
+      return FoldAll<BFloat16>;
+    case DType::kFloat32:
+      return FoldAll<float>;
+    case DType::kFloat64:
+      return FoldAll<double>;
+  }
+  std::abort();
+}
+
+}  // namespace
+
+std::vector<std::byte> ReferenceFold(Op op, DType dtype, std::span<const std::byte> a,
+                                     std::span<const std::byte> b) {
+  std::vector<std::byte> out(a.size());
+  LoopFor(dtype)(op, out, a, b);
+  return out;
+}
+
+std::uint16_t Float16Bits(float value) { return Float16::Nearest(value).bits; }
+std::uint16_t BFloat16Bits(float value) { return BFloat16::Nearest(value).bits; }
+
+}  // namespace hoplite::reduce
