@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 VENV=build/bench-venv # the peers, apart from everything that the project itself uses
 MPICH=5.0.2
+TORCH=2.13.0
 
 say() { echo "bench.sh: $*" >&2; }
 
@@ -24,6 +25,18 @@ if ! "$VENV/bin/mpichversion" >/dev/null 2>&1; then
   say "installing MPICH $MPICH into $VENV"
   python3 -m venv "$VENV"
   "$VENV/bin/pip" install --quiet "mpich==$MPICH"
+fi
+
+asked_for() { case " $* " in *" --peers "*"$peer"*) true ;; *) false ;; esac; }
+peer=gloo
+if asked_for "$@" && ! "$VENV/bin/python" -c 'import torch' 2>/dev/null; then
+  say "installing torch $TORCH, for Gloo, into $VENV"
+  "$VENV/bin/pip" install --quiet "torch==$TORCH" numpy
+fi
+peer=openmpi
+if asked_for "$@" && ! command -v mpirun.openmpi >/dev/null; then
+  say "installing Open MPI"
+  apt-get install -y -qq --no-install-recommends openmpi-bin libopenmpi-dev >/dev/null
 fi
 
 say "building"

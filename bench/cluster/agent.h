@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -54,6 +55,15 @@ inline std::string JsonArray(const std::vector<Nanoseconds>& values) {
     text += std::to_string(value);
   }
   return text + "]";
+}
+
+// What a host contributes to a sum, by place, and the sum of `count` hosts: whole numbers, so small
+// that a float32 is exact in whatever order they are added.
+inline float Element(std::size_t rank, std::size_t place) {
+  return static_cast<float>(place % 1021 + rank);
+}
+inline float Total(std::size_t count, std::size_t place) {
+  return static_cast<float>(count * (place % 1021) + count * (count - 1) / 2);
 }
 
 // A handler reads the rest of its command and returns the members of the answer: "\"end\":12".

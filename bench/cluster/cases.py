@@ -1,39 +1,21 @@
 """The cases of the comparison, each with the goal that the project has set itself."""
 
-import dataclasses
 import json
 import time
 
+import mpi
 import processes
 from hosts import Testbed
 from operations import Operation, format_rate, format_size
+from ours import Forced
 from rounds import Rounds, say
 from rows import Goal, Row
+from transfers import GIB, KIB, MIB, Transfers
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 OURS, BARE, IPERF = "hoplite", "bare stream", "iperf3"
 LOCATIONS = "locations_per_second"  # the directory's benchmark counts them
 TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}  # as Google Benchmark names them
 PUT_THREADS = 2  # that copy a large Put
-
-
-@dataclasses.dataclass
-class Broadcasts:
-    """Broadcasts on one testbed; limits: operation -> the ratio to S/B that is the goal, or None."""
-
-    hosts: int
-    rate: str
-    limits: dict
-
-
-def standard_broadcasts(quick):
-    hop = 16 * MIB / 12e6  # S/B of 16 MiB, to space arrivals; the figures use the measured one
-    small = {Operation("broadcast", 16 * MIB): 1.03,
-             Operation("broadcast", 1 * MIB): 1.3,
-             Operation("broadcast", 16 * MIB, step=round(hop / 4, 2)): 1.05}
-    large = {} if quick else {Operation("broadcast", 64 * MIB): 1.03}
-    return [Broadcasts(4, "100mbit", small | large),
-            Broadcasts(16, "50mbit", {Operation("broadcast", 8 * MIB): 1.08})]
 
 
 class Comparison:
@@ -46,20 +28,43 @@ class Comparison:
         self.part_rows = []
         self.failures = []
 
-    def broadcasts(self, case):
+    def transfers(self, case):
         links = f"{case.hosts} hosts x {format_rate(case.rate)}"
-        say(f"broadcasts, {links}")
+        say(f"{', '.join(sorted({operation.kind for operation in case.limits}))}; {links}")
         rows = {}
         for operation, limit in case.limits.items():
             row = Row(f"{operation.name}, {links}", "s", reference=BARE)
             if limit:
                 row.goals.append(Goal(f"at most {limit} x S/B", OURS, limit, against=BARE))
             rows[operation] = row
-        largest = max(operation.size for operation in case.limits)
         with Testbed(case.hosts, case.rate) as bed:
-            with Rounds(bed, self._peers.for_broadcast(largest), self.failures) as rounds:
+            with Rounds(bed, self._peers.for_transfers(case), self.failures) as rounds:
                 rounds.run(rows, self._repetitions)
         self.rows += rows.values()
+
+    def degrees(self, case):
+        """Reductions with the degree that the planner chooses, beside forced ones."""
+        links = f"{case.hosts} hosts x {format_rate(case.rate)}"
+        say(f"degrees of a reduction; {links}")
+        ours = self._peers.ours(case)
+        forced = [Forced(ours, degree) for degree in (1, 2, case.hosts)]
+        rows = {}
+        for operation in case.limits:
+            rows[operation] = Row(f"degree, {operation.name}, {links}", "s", reference="best forced")
+        with Testbed(case.hosts, case.rate) as bed:
+            with Rounds(bed, [ours, *forced], self.failures) as rounds:
+                rounds.run(rows, self._repetitions)
+        for row in rows.values():
+            row.series["best forced"] = best(row, [peer.name for peer in forced])
+            row.goals.append(Goal("at most 1.1 x the best forced degree", OURS, 1.1, against="best forced"))
+        self.rows += rows.values()
+
+    def fast_reduce(self, size=256 * MIB):
+        """Two hosts: memory and processor are the limit."""
+        case = Transfers(2, None, {Operation("reduce", size): None})
+        self.transfers(case)
+        for peer in mpi.MODULES:
+            self.rows[-1].goals.append(Goal(f"3 x as fast as mpich {peer}", OURS, 1 / 3, against=f"mpich {peer}"))
 
     def fast_link(self, size=GIB):
         """Point to point over an unshaped link."""
@@ -169,6 +174,12 @@ def put_to_get(ours, count, size, waiting):
         return [end - begin for begin, end in zip(puts["begins"], gets["ends"])]
     return [put_end - put_begin + get_end - get_begin for put_begin, put_end, get_begin, get_end
             in zip(puts["begins"], puts["ends"], gets["begins"], gets["ends"])]
+
+
+def best(row, series):
+    """The times of the series with the least median."""
+    measured = [name for name in series if row.values(name)]
+    return list(row.series[min(measured, key=row.median)]) if measured else []
 
 
 def collect(quantiles, times):

@@ -8,17 +8,22 @@ import time
 import environment
 import figure
 import hosts
-import mpich
+import mpi
 import report
+import transfers
 from bare import Bare, Iperf
-from cases import MIB, Broadcasts, Comparison, standard_broadcasts
+from cases import Comparison
+from gloo import Gloo
 from operations import Operation, parse_size
 from ours import Hoplite
+from transfers import MIB, Transfers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
-GROUPS = ("broadcast", "fast", "latency", "put", "waiting", "sim", "parts")
-PEERS = ("hoplite", "mpich", "iperf3")
+GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts")
+PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
+DEFAULT_PEERS = ("hoplite", "mpich", "iperf3")  # the others are large to install
+KINDS = ("broadcast", "reduce", "allreduce", "gather", "allgather")
 
 
 class Peers:
@@ -27,7 +32,6 @@ class Peers:
     def __init__(self, options):
         self._options = options
         self._bin = options.programs
-        self._mpi = None
 
     def bare(self):
         return Bare(self._bin / "cluster_bare")
@@ -35,33 +39,39 @@ class Peers:
     def hoplite(self, memory):
         return Hoplite(self._bin / "cluster_hoplite", memory, self._options.directory_with_source)
 
-    def for_broadcast(self, largest):
-        return [self.bare(), *self._hoplite(largest), *self._mpich()]
+    def for_transfers(self, case):
+        ours = [self.ours(case)] if "hoplite" in self._options.peers else []
+        gloo = [Gloo(self._options.venv)] if "gloo" in self._options.peers else []
+        openmpi = [mpi.OpenMpi(self._options.venv.parent)] if "openmpi" in self._options.peers else []
+        return [self.bare(), *ours, *self._mpich(), *gloo, *openmpi]
 
     def for_fast_link(self, size):
         iperf = [Iperf()] if "iperf3" in self._options.peers else []
-        return [*iperf, self.bare(), *self._hoplite(size), *self._mpich()]
+        ours = [self.hoplite(2 * size + 16 * MIB)] if "hoplite" in self._options.peers else []
+        return [*iperf, self.bare(), *ours, *self._mpich()]
 
-    def _hoplite(self, largest):
-        # Room for two objects: the memory of a deleted one returns a moment later.
-        return [self.hoplite(2 * largest + 16 * MIB)] if "hoplite" in self._options.peers else []
+    def ours(self, case):
+        """Room for two rounds' objects: the memory of a deleted one returns a moment later."""
+        needs = {"allgather": case.hosts, "gather": case.hosts, "broadcast": 1}
+        largest = max(operation.size * needs.get(operation.kind, 3) for operation in case.limits)
+        return self.hoplite(2 * largest + 16 * MIB)
 
     def _mpich(self):
         if "mpich" not in self._options.peers:
             return []
-        if self._mpi is None:
-            self._mpi = mpich.build(self._options.venv, self._options.venv.parent)
-        return [mpich.Mpich(self._options.venv, self._mpi, module) for module in mpich.MODULES]
+        return [mpi.Mpich(self._options.venv, module) for module in mpi.MODULES]
 
 
 def parse_options():
     parser = argparse.ArgumentParser(prog="scripts/bench.sh", description="Compares this project with its peers.")
     parser.add_argument("--quick", action="store_true", help="fewer cases and repetitions: under five minutes")
     parser.add_argument("--cases", type=names(GROUPS), default=list(GROUPS), help=f"of {','.join(GROUPS)}")
-    parser.add_argument("--peers", type=names(PEERS), default=list(PEERS), help=f"of {','.join(PEERS)}")
+    parser.add_argument("--peers", type=names(PEERS), default=list(DEFAULT_PEERS),
+                        help=f"of {','.join(PEERS)}; without it {','.join(DEFAULT_PEERS)}")
     parser.add_argument("--reps", type=int, help="repetitions of each case (5; quick: 3)")
-    parser.add_argument("--hosts", type=int, help="a broadcast between so many hosts instead of the cases")
-    parser.add_argument("--rate", default="100mbit", help="of each host's link in that broadcast, or `none`")
+    parser.add_argument("--hosts", type=int, help="one operation between so many hosts instead of the cases")
+    parser.add_argument("--operation", choices=KINDS, default="broadcast", help="which one")
+    parser.add_argument("--rate", default="100mbit", help="of each host's link in it, or `none`")
     parser.add_argument("--sizes", type=sizes, default=[MIB, 16 * MIB], help="of its objects: 1MiB,16MiB")
     parser.add_argument("--directory-with-source", action="store_true",
                         help="the directory shares the source's host and link instead of having its own")
@@ -91,12 +101,15 @@ def sizes(text):
 def run(options, comparison):
     if options.hosts:
         rate = None if options.rate == "none" else options.rate
-        limits = {Operation("broadcast", size): None for size in options.sizes}
-        comparison.broadcasts(Broadcasts(options.hosts, rate, limits))
+        limits = {Operation(options.operation, size): None for size in options.sizes}
+        comparison.transfers(Transfers(options.hosts, rate, limits))
         return
     groups = {
-        "broadcast": lambda: [comparison.broadcasts(case) for case in standard_broadcasts(options.quick)],
-        "fast": comparison.fast_link,
+        "broadcast": lambda: each(comparison.transfers, transfers.broadcasts(options.quick)),
+        "reduce": lambda: each(comparison.transfers, transfers.reductions(options.quick)),
+        "gather": lambda: each(comparison.transfers, transfers.gathers()),
+        "degree": lambda: each(comparison.degrees, transfers.degrees(options.quick)),
+        "fast": lambda: (comparison.fast_link(), comparison.fast_reduce()),
         "latency": comparison.latency,
         "put": comparison.put,
         "waiting": comparison.waiting,
@@ -107,6 +120,11 @@ def run(options, comparison):
         groups[group]()
 
 
+def each(run_case, cases):
+    for case in cases:
+        run_case(case)
+
+
 def write(options, described, comparison):
     options.output.mkdir(parents=True, exist_ok=True)
     tables = report.comparison(comparison.rows)
@@ -115,9 +133,9 @@ def write(options, described, comparison):
     (options.output / f"{options.name}.md").write_text(tables)
     (options.output / f"{options.name}.json").write_text(
         report.as_json(described, comparison.rows, comparison.part_rows, comparison.failures))
-    broadcasts = [row for row in comparison.rows if "hosts x" in row.case]
-    if broadcasts:
-        (options.output / f"{options.name}.svg").write_text(figure.draw(broadcasts))
+    drawn = [row for row in comparison.rows if "hosts x" in row.case and row.reference == Bare.name]
+    if drawn:
+        (options.output / f"{options.name}.svg").write_text(figure.draw(drawn))
     print(tables)
     for failure in comparison.failures:
         print(f"failed: {failure}")

@@ -20,6 +20,8 @@ def describe(root, venv):
         "compiler": first_line("clang++-19", "--version"),
         "iperf3": first_line("iperf3", "--version"),
         "MPICH": version(first_line(str(venv / "bin" / "mpichversion"))),
+        "torch (Gloo)": first_line(str(venv / "bin" / "python"), "-c", "import torch; print(torch.__version__)"),
+        "Open MPI": first_line("mpirun.openmpi", "--version"),
     }
 
 

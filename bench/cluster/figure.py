@@ -1,8 +1,9 @@
-"""A figure of the broadcasts: how long each peer took, in units of one bare hop."""
+"""A figure of the transfers: how long each peer took, in units of one bare hop."""
 
 from xml.sax.saxutils import escape
 
-COLORS = {"hoplite": "#0b6e4f", "mpich ofi": "#d08c60", "mpich ucx": "#b5651d"}
+COLORS = {"hoplite": "#0b6e4f", "mpich ofi": "#d08c60", "mpich ucx": "#b5651d", "gloo": "#5b7db1",
+          "openmpi": "#8e5ea2"}
 OTHER = "#8a8a8a"
 LEFT, WIDTH, RIGHT = 330, 420, 60
 BAR, GAP, TOP, BOTTOM = 16, 18, 54, 34
@@ -15,7 +16,7 @@ def draw(rows):
     longest = max((row.ratio(series) or 0 for row in rows for series in compared(row)), default=1.0)
     scale = WIDTH / max(longest, 1.2)
     height = TOP + BOTTOM + sum(GAP + BAR * len(compared(row)) for row in rows)
-    parts = [text(LEFT, 22, "Broadcast: the last receiver's time, one bare hop = 1.00", size=14)]
+    parts = [text(LEFT, 22, "Until the last one has everything; one bare hop of the same size = 1.00", size=14)]
     y = TOP
     for row in rows:
         parts.append(text(LEFT - 12, y + BAR * len(compared(row)) / 2 + 4, row.case, anchor="end"))

@@ -9,8 +9,15 @@
 //   wait NAME SECONDS                        {}: a get of what never comes, for so long
 //   delete NAME COUNT                        {}
 //
+//   prepare_source RANK BYTES                {}: makes that host's array of float32
+//   source NAME RANK BYTES MOMENT            as put: the array, as object NAME-RANK
+//   reduce NAME COUNT BYTES MOMENT DEGREE ROOT_HERE
+//                                            the sum of NAME-0 ... as NAME-COUNT, until it is here
+//   total NAME COUNT BYTES MOMENT            gets NAME-COUNT, the sum
+//   collect NAME FIRST COUNT BYTES MOMENT    gets NAME-FIRST ... NAME-(COUNT - 1), all at once
+//
 // Objects are NAME-0, NAME-1, …; number i is put or got at MOMENT + i * STEP, or at once when that
-// has passed. What a get brings is compared with what a put stores, after the clock was read.
+// has passed. What arrives is compared with what it should be, after the clock was read.
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -29,6 +36,7 @@
 
 namespace {
 
+using hoplite::bench::Element;
 using hoplite::bench::JsonArray;
 using hoplite::bench::Nanoseconds;
 using hoplite::bench::Now;
@@ -45,6 +53,26 @@ T Value(hoplite::Result<T> result) {
 
 std::string Address(const std::string& address) { return "\"address\":\"" + address + "\""; }
 
+hoplite::ObjectId Numbered(const std::string& name, std::size_t index) {
+  return hoplite::ObjectId::FromName(name + "-" + std::to_string(index));
+}
+
+// What one operation answers that began and ended once.
+std::string Moments(Nanoseconds begin, Nanoseconds end) {
+  return "\"begins\":" + JsonArray({begin}) + ",\"ends\":" + JsonArray({end});
+}
+
+// Whether these are as many float32 as `expected` gives for every place.
+template <typename Expected>
+void Compare(const hoplite::Buffer& view, std::size_t bytes, Expected expected) {
+  if (view.size() != bytes) throw std::runtime_error("wrong size");
+  for (std::size_t i = 0; i < bytes / sizeof(float); ++i) {
+    float value = 0;
+    std::memcpy(&value, &view.bytes()[i * sizeof value], sizeof value);
+    if (value != expected(i)) throw std::runtime_error("wrong number at " + std::to_string(i));
+  }
+}
+
 // The objects NAME-0, NAME-1, … and when each is used.
 struct Series {
   explicit Series(std::istream& words) : name(Word<std::string>(words)) {
@@ -54,9 +82,7 @@ struct Series {
     step = Word<Nanoseconds>(words);
   }
 
-  hoplite::ObjectId Id(std::size_t index) const {
-    return hoplite::ObjectId::FromName(name + "-" + std::to_string(index));
-  }
+  hoplite::ObjectId Id(std::size_t index) const { return Numbered(name, index); }
 
   // Calls use(id) for each at its moment; use() gives the moment at which it was done.
   template <typename Use>
@@ -138,9 +164,77 @@ class Driver {
     const auto name = Word<std::string>(words);
     const auto count = Word<std::size_t>(words);
     for (std::size_t i = 0; i < count; ++i)
-      Value(client().Delete(hoplite::ObjectId::FromName(name + "-" + std::to_string(i)),
-                            {.timeout = kTimeout}));
+      Value(client().Delete(Numbered(name, i), {.timeout = kTimeout}));
     return "";
+  }
+
+  std::string PrepareSource(std::istream& words) {
+    const auto rank = Word<std::size_t>(words);
+    Array(rank, Word<std::size_t>(words));
+    return "";
+  }
+
+  std::string PutSource(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto rank = Word<std::size_t>(words);
+    const std::vector<float>& array = Array(rank, Word<std::size_t>(words));
+    SleepUntil(Word<Nanoseconds>(words));
+    const Nanoseconds begin = Now();
+    Value(client().Put(std::as_bytes(std::span(array)),
+                       {.id = Numbered(name, rank), .timeout = kTimeout}));
+    return Moments(begin, Now());
+  }
+
+  std::string Reduce(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto count = Word<std::size_t>(words);
+    const auto bytes = Word<std::size_t>(words);
+    const auto moment = Word<Nanoseconds>(words);
+    hoplite::ReduceOptions options{.op = hoplite::Op::kSum, .dtype = hoplite::DType::kFloat32};
+    for (std::size_t i = 0; i < count; ++i) options.sources.push_back(Numbered(name, i));
+    options.target = Numbered(name, count);
+    options.degree = Word<std::uint32_t>(words);
+    options.root_here = Word<int>(words) != 0;
+    options.timeout = kTimeout;
+    SleepUntil(moment);
+    const Nanoseconds begin = Now();
+    const hoplite::Reduction reduction = Value(client().Reduce(options));
+    const auto target = client().GetAsync(options.target, {.timeout = kTimeout});
+    Value(reduction.Wait());
+    const hoplite::Buffer view = Value(target.Wait());
+    const Nanoseconds end = Now();
+    CheckTotal(view, count, bytes);
+    return Moments(begin, end);
+  }
+
+  std::string Total(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto count = Word<std::size_t>(words);
+    const auto bytes = Word<std::size_t>(words);
+    SleepUntil(Word<Nanoseconds>(words));
+    const Nanoseconds begin = Now();
+    const auto view = Value(client().Get(Numbered(name, count), {.timeout = kTimeout}));
+    const Nanoseconds end = Now();
+    CheckTotal(view, count, bytes);
+    return Moments(begin, end);
+  }
+
+  std::string Collect(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto first = Word<std::size_t>(words);
+    const auto count = Word<std::size_t>(words);
+    const auto bytes = Word<std::size_t>(words);
+    std::vector<hoplite::ObjectId> ids;
+    for (std::size_t rank = first; rank < count; ++rank) ids.push_back(Numbered(name, rank));
+    SleepUntil(Word<Nanoseconds>(words));
+    const Nanoseconds begin = Now();
+    auto views = client().GetMany(ids, {.timeout = kTimeout});
+    const Nanoseconds end = Now();
+    for (std::size_t rank = first; rank < count; ++rank) {
+      Compare(Value(std::move(views[rank - first])), bytes,
+              [&](std::size_t place) { return Element(rank, place); });
+    }
+    return Moments(begin, end);
   }
 
  private:
@@ -156,10 +250,26 @@ class Driver {
     return std::span(source_).first(bytes);
   }
 
+  // What this host contributes; made once for its rank and size.
+  const std::vector<float>& Array(std::size_t rank, std::size_t bytes) {
+    if (array_rank_ != rank || array_.size() != bytes / sizeof(float)) {
+      array_.resize(bytes / sizeof(float));
+      for (std::size_t i = 0; i < array_.size(); ++i) array_[i] = Element(rank, i);
+      array_rank_ = rank;
+    }
+    return array_;
+  }
+
+  static void CheckTotal(const hoplite::Buffer& view, std::size_t count, std::size_t bytes) {
+    Compare(view, bytes, [&](std::size_t place) { return hoplite::bench::Total(count, place); });
+  }
+
   std::unique_ptr<hoplite::Directory> directory_;
   std::unique_ptr<hoplite::Node> node_;
   std::optional<hoplite::Client> client_;
   std::vector<std::byte> source_;
+  std::vector<float> array_;
+  std::size_t array_rank_ = 0;
 };
 
 }  // namespace
@@ -175,5 +285,10 @@ int main() {
                                    {"put", bind(&Driver::Put)},
                                    {"get", bind(&Driver::Get)},
                                    {"wait", bind(&Driver::Wait)},
-                                   {"delete", bind(&Driver::Delete)}});
+                                   {"delete", bind(&Driver::Delete)},
+                                   {"prepare_source", bind(&Driver::PrepareSource)},
+                                   {"source", bind(&Driver::PutSource)},
+                                   {"reduce", bind(&Driver::Reduce)},
+                                   {"total", bind(&Driver::Total)},
+                                   {"collect", bind(&Driver::Collect)}});
 }

@@ -6,16 +6,19 @@ import re
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """One transfer. `step`: seconds by which each receiver asks later than the one before."""
+    """One transfer; what each kind is and what its time means is told in bench/README.md."""
 
-    kind: str  # "broadcast" or "point_to_point"
-    size: int
-    step: float = 0.0
+    kind: str  # broadcast, point_to_point, reduce, allreduce, gather or allgather
+    size: int  # of one object
+    step: float = 0.0  # broadcast: seconds by which each receiver asks later than the one before
+    late: float = 0.0  # reduce: seconds by which the last host's source comes later than the others
+    degree: int = 0  # reduce, ours: the forced degree
 
     @property
     def name(self):
         staggered = f", one every {self.step:.2f} s" if self.step else ""
-        return f"{self.kind.replace('_', ' ')} {format_size(self.size)}{staggered}"
+        late = f", the last source {self.late:.2f} s late" if self.late else ""
+        return f"{self.kind.replace('_', ' ')} {format_size(self.size)}{staggered}{late}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +33,17 @@ class Sample:
         if staggered:
             return max(end - begin for begin, end in zip(self.begins, self.ends)) / 1e9
         return (max(self.ends) - min(self.begins)) / 1e9
+
+
+def of_ranks(operation, begins, ends):
+    """A sample from the moments of all ranks, of a peer whose processes are ranks."""
+    if operation.kind == "point_to_point":  # begins when the sender sends
+        return Sample(begins[:1], ends[1:2])
+    if operation.kind == "broadcast":  # begins when each rank joins it
+        return Sample(begins[1:], ends[1:])
+    if operation.kind in ("reduce", "gather"):  # ends at the root; begins when the late one came
+        return Sample(begins[-1:] if operation.late else begins, ends[:1])
+    return Sample(begins, ends)
 
 
 def format_size(size):

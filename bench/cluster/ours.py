@@ -1,5 +1,6 @@
 """This project in the comparison: a directory and one node on each host, through the public API."""
 
+import dataclasses
 import itertools
 import time
 
@@ -44,11 +45,16 @@ class Hoplite:
         self._agents.clear()
 
     def run(self, operations):
-        """A sample for each operation, each with an object of its own."""
-        return [self._transfer(operation) for operation in operations]
+        """A sample for each operation, each with objects of its own."""
+        return [getattr(self, f"_{operation.kind}")(operation) for operation in operations]
 
-    def _transfer(self, operation):
-        receivers = self.nodes[1:] if operation.kind == "broadcast" else self.nodes[1:2]
+    def _broadcast(self, operation):
+        return self._transfer(operation, self.nodes[1:])
+
+    def _point_to_point(self, operation):
+        return self._transfer(operation, self.nodes[1:2])
+
+    def _transfer(self, operation, receivers):
         name = self.new_name()
         self.prepare(operation.size)
         self.nodes[0].ask("put", name, 1, operation.size, 0, 0)
@@ -58,7 +64,62 @@ class Hoplite:
             node.tell("get", name, 1, operation.size, moment + place * step, 0)
         answers = [node.answer() for node in receivers]
         self.delete(name)
-        return Sample([a["begins"][0] for a in answers], [a["ends"][0] for a in answers])
+        return sample(answers)
+
+    def _reduce(self, operation):
+        """The first host asks, and has the target at the end; the last host's source may come late."""
+        name = self.sources(operation, late=operation.late > 0)
+        moment = time.monotonic_ns() + LEAD
+        arrival = moment + int(operation.late * 1e9)
+        count = len(self.nodes)
+        self.nodes[0].tell("reduce", name, count, operation.size, moment, operation.degree, 1)
+        begins = [moment]
+        if operation.late:
+            begins = self.nodes[-1].ask("source", name, count - 1, operation.size, arrival)["begins"]
+        end = self.nodes[0].answer()["ends"]
+        self.delete(name, count + 1)
+        return Sample(begins, end)
+
+    def _allreduce(self, operation):
+        """The first host asks for the reduction, and everybody for its target."""
+        name = self.sources(operation)
+        moment = time.monotonic_ns() + LEAD
+        count = len(self.nodes)
+        self.nodes[0].tell("reduce", name, count, operation.size, moment, operation.degree, 0)
+        for node in self.nodes[1:]:
+            node.tell("total", name, count, operation.size, moment)
+        answers = [node.answer() for node in self.nodes]
+        self.delete(name, count + 1)
+        return sample(answers)
+
+    def _gather(self, operation, first=1, takers=1):
+        """The first host gets the object of every other."""
+        name = self.sources(operation)
+        moment = time.monotonic_ns() + LEAD
+        takers = self.nodes[:takers]
+        for node in takers:
+            node.tell("collect", name, first, len(self.nodes), operation.size, moment)
+        answers = [node.answer() for node in takers]
+        self.delete(name, len(self.nodes))
+        return sample(answers)
+
+    def _allgather(self, operation):
+        """Everybody gets everybody's object."""
+        return self._gather(operation, first=0, takers=len(self.nodes))
+
+    def sources(self, operation, late=False):
+        """Puts one array on each host, but not on the last one if that is late; their common name."""
+        name = self.new_name()
+        for rank, node in enumerate(self.nodes):
+            node.tell("prepare_source", rank, operation.size)
+        for node in self.nodes:
+            node.answer()
+        early = self.nodes[:-1] if late else self.nodes
+        for rank, node in enumerate(early):
+            node.tell("source", name, rank, operation.size, 0)
+        for node in early:
+            node.answer()
+        return name
 
     def series(self, count, size, gets_first, step=4_000_000):
         """Small objects one by one from the first to the second host: the moments of puts and of gets."""
@@ -105,3 +166,25 @@ class Hoplite:
     def new_name(self):
         """A name that no object had."""
         return f"object-{next(self._numbers)}"
+
+
+class Forced:
+    """The same nodes, with a forced degree of the reductions' trees."""
+
+    def __init__(self, hoplite, degree):
+        self.name = f"degree {degree}"
+        self._hoplite = hoplite
+        self._degree = degree
+
+    def start(self, bed):
+        pass
+
+    def stop(self):
+        pass
+
+    def run(self, operations):
+        return self._hoplite.run([dataclasses.replace(one, degree=self._degree) for one in operations])
+
+
+def sample(answers):
+    return Sample([answer["begins"][0] for answer in answers], [answer["ends"][0] for answer in answers])

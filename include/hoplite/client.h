@@ -17,6 +17,7 @@
 #include <hoplite/future.h>
 #include <hoplite/object_id.h>
 #include <hoplite/reader.h>
+#include <hoplite/reduction.h>
 #include <hoplite/result.h>
 #include <hoplite/status.h>
 #include <hoplite/subscription.h>
@@ -74,7 +75,8 @@ class HOPLITE_EXPORT Client {
   //   timeout             names the reason known: not created, its holders lost, …
   Result<Buffer> Get(const ObjectId& id, const GetOptions& options = {});
   Future<Buffer> GetAsync(const ObjectId& id, const GetOptions& options = {});
-  // All at once, under one timeout; one answer per id, in their order.
+  // All at once, under one timeout; one answer per id, in their order. Clients of different nodes
+  // begin with different ones, so that an allgather does not ask one node first.
   std::vector<Result<Buffer>> GetMany(std::span<const ObjectId> ids,
                                       const GetOptions& options = {});
   // Into the caller's memory, copied by the calling thread while the bytes arrive. Gives the
@@ -84,6 +86,13 @@ class HOPLITE_EXPORT Client {
                                 const GetOptions& options = {});
   // Waits until the object exists; then it can be read while it arrives.
   Result<Reader> Open(const ObjectId& id, const GetOptions& options = {});
+
+  // Makes one object of several, folded element by element in a tree over the nodes that hold
+  // them; returns at once. Anybody may get the target meanwhile: an allreduce is this and a Get of
+  // the target by everyone. It stays, like a Put, until Delete. What can only be found out later
+  // is told by Reduction::Wait.
+  //   invalid_argument  op and dtype don't fit, or there are more sources than kMaxReduceSources
+  Result<Reduction> Reduce(const ReduceOptions& options);
 
   // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable.
   Result<void> Delete(const ObjectId& id, const GetOptions& options = {});

@@ -8,12 +8,10 @@
 
 #include <hoplite/buffer.h>
 #include <hoplite/export.h>
+#include <hoplite/forever.h>
 #include <hoplite/result.h>
 
 namespace hoplite {
-
-// As a timeout: wait until the answer is there, however long that takes.
-inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
 template <typename T>
 class FutureState;

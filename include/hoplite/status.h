@@ -27,6 +27,15 @@ struct WaiterInfo {
   std::string why;  // "the object does not exist yet", "its holders were lost: n2"
 };
 
+// A position in the tree of the reduction that makes an object.
+struct SlotInfo {
+  std::uint32_t slot = 0;         // its number, from 1
+  std::uint32_t parent = 0;       // whom it feeds; 0: it is the root, its output is the object
+  std::string node;               // who executes it; empty: nobody at the moment
+  std::vector<ObjectId> inputs;   // sources that it folds itself
+  std::uint64_t valid_bytes = 0;  // of its output, as last reported
+};
+
 struct ObjectInfo {
   ObjectId id;
   std::uint64_t size_bytes = 0;
@@ -36,6 +45,7 @@ struct ObjectInfo {
   std::vector<HolderInfo> holders;
   std::vector<TransferInfo> transfers;
   std::vector<WaiterInfo> waiters;
+  std::vector<SlotInfo> slots;  // while a reduction makes it
 };
 
 struct NodeStatus {
@@ -45,6 +55,7 @@ struct NodeStatus {
   // The store's size and what of it is taken; 0 where the asked node does not know.
   std::uint64_t memory_bytes = 0;
   std::uint64_t used_bytes = 0;
+  std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not measured yet
 };
 
 struct ClusterStatus {

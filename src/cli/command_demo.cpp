@@ -17,8 +17,8 @@ struct Options {
 }  // namespace
 
 void AddDemo(CLI::App& app, Action& chosen) {
-  CLI::App* command =
-      app.add_subcommand("demo", "a broadcast over a local cluster of processes, one of them dies");
+  CLI::App* command = app.add_subcommand(
+      "demo", "a broadcast and reductions over a local cluster of processes, one of them dies");
   const auto options = std::make_shared<Options>();
   command->add_option("file", options->file, "what to broadcast; without it some large file")
       ->type_name("FILE");

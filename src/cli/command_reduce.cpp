@@ -1,46 +1,111 @@
-// hoplite reduce: its options are fixed already, so that scripts can be written; the operation
-// itself is not part of this release.
-#include <cstdint>
+// hoplite reduce: makes one object of several, prints its id when it is final.
+#include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
+#include <system_error>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <hoplite/client.h>
+
+#include "base/try.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress_bar.h"
+#include "cli/timeouts.h"
+#include "planner/reduce_planner.h"
 
 namespace hoplite::cli {
 namespace {
 
 struct Options {
-  std::string op = "sum";
-  std::string dtype;
-  std::uint64_t num_objects = 0;
-  ObjectId target;
-  std::vector<ObjectId> sources;
+  ReduceOptions reduce;
   Duration timeout{0};
   std::string socket;
   bool json = false;
 };
 
+// CLI11 would take -1 for a very large number.
+template <typename Number>
+Result<Number> ParseNumber(const std::string& text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return std::unexpected(
+      Error(ErrorCode::kInvalidArgument, fmt::format("'{}' is no number in range", text)));
+}
+
+// On a terminal: how much of the target is there, as the directory sees it.
+void ShowProgress(Client& client, const Reduction& reduction) {
+  constexpr std::chrono::milliseconds kLook(200);
+  std::optional<ProgressBar> progress;
+  while (!reduction.Wait(kLook) && !reduction.ready()) {
+    const auto target = client.Info(reduction.target(), {.timeout = kAnswerTimeout});
+    if (!target || target->size_bytes == 0) continue;
+    if (!progress) progress.emplace("reduce", target->size_bytes);
+    for (const HolderInfo& holder : target->holders) progress->Update(holder.valid_bytes);
+  }
+}
+
+Json Hex(const std::vector<ObjectId>& ids) {
+  Json texts = Json::array();
+  for (const ObjectId& id : ids) texts.push_back(id.ToHex());
+  return texts;
+}
+
+Result<void> RunReduce(const Options& options) {
+  TRY_ASSIGN(Client client, Client::Connect(options.socket));
+  ReduceOptions reduce = options.reduce;
+  reduce.timeout = Deadline(options.timeout).left();
+  TRY_ASSIGN(const Reduction reduction, client.Reduce(reduce));
+  if (::isatty(STDERR_FILENO) == 1) ShowProgress(client, reduction);
+  TRY_ASSIGN(const ReduceOutcome outcome, reduction.Wait());
+  if (options.json) {
+    Print({{"target", outcome.target.ToHex()},
+           {"used", Hex(outcome.used)},
+           {"unused", Hex(outcome.unused)}});
+  } else {
+    fmt::print("{}\n", outcome.target.ToHex());
+  }
+  return {};
+}
+
 }  // namespace
 
 void AddReduce(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("reduce", "reduces objects (comes in the next release)");
+  CLI::App* command = app.add_subcommand("reduce", "makes one object of several, prints its id");
   const auto options = std::make_shared<Options>();
-  command->add_option("--op", options->op, "sum, prod, min, max, ...")->required();
-  command->add_option("--dtype", options->dtype, "float32, int64, ...")->required();
-  command->add_option("--num-objects", options->num_objects, "how many of the sources; default all")
+  ReduceOptions& reduce = options->reduce;
+  AddParsed(*command, "--op", reduce.op, ParseOp, "sum, prod, min, max, and, or, xor")
+      ->type_name("OP")
+      ->required();
+  AddParsed(*command, "--dtype", reduce.dtype, ParseDType,
+            "of the elements: float32, int64, bfloat16, ...")
+      ->type_name("DTYPE")
+      ->required();
+  AddParsed(*command, "--num-objects", reduce.num_objects, ParseNumber<std::uint64_t>,
+            "how many of the sources, those that come first; default all")
       ->type_name("K");
-  AddId(*command, "--target", options->target, "the id of the result");
-  AddDuration(*command, "--timeout", options->timeout, "give up after this time");
-  AddIds(*command, options->sources, "the sources");
+  AddId(*command, "--target", reduce.target, "the id of the result; default a random one");
+  AddDuration(*command, "--timeout", options->timeout,
+              "give up after this time, as 30s; without it never");
+  AddParsed(*command, "--degree", reduce.degree, ParseNumber<std::uint32_t>,
+            "the most children in the tree; 0 chooses")
+      ->type_name("D");
+  command->add_flag("--root-here", reduce.root_here, "the result is made at this node");
+  command->add_flag("--fixed-order", reduce.fixed_order,
+                    "fold in the order of the sources: the same bits each time");
+  AddIds(*command, reduce.sources, "the sources: 40 hexadecimal digits each, or name:TEXT");
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
-    chosen = []() -> Result<void> {
-      return std::unexpected(
-          Error(ErrorCode::kUnavailable, "reduce is not built yet: comes in the next release"));
-    };
+    if (const auto sound = planner::CheckReduceOptions(options->reduce); !sound) {
+      throw CLI::ValidationError("reduce", sound.error().message);
+    }
+    chosen = [options] { return RunReduce(*options); };
   });
 }
 

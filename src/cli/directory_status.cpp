@@ -28,6 +28,9 @@ ObjectInfo ToObjectInfo(const planner::ObjectView& view) {
         {view.object, transfer.from_name, transfer.to_name, transfer.valid_bytes});
   }
   for (const auto& waiter : view.waiters) object.waiters.push_back({waiter.node_name, waiter.why});
+  for (const auto& slot : view.slots) {
+    object.slots.push_back({slot.slot, slot.parent, slot.node_name, slot.inputs, slot.valid_bytes});
+  }
   return object;
 }
 
@@ -36,9 +39,11 @@ void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
   const auto known = std::ranges::find(nodes, view.node.name, &NodeStatus::name);
   if (known == nodes.end()) {
     nodes.push_back({view.node.name, view.node.address, view.alive, view.usage.memory_bytes,
-                     view.usage.used_bytes});
+                     view.usage.used_bytes, view.bytes_per_second});
   } else {
     known->alive = known->alive && view.alive;
+    // A shard hears of the transfers of its own objects only.
+    known->bytes_per_second = std::max(known->bytes_per_second, view.bytes_per_second);
   }
 }
 

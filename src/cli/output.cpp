@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/tree.h"
 
 namespace hoplite::cli {
 namespace {
@@ -26,16 +27,34 @@ Json ToJson(const TransferInfo& transfer) {
           {"watermark", transfer.valid_bytes}};
 }
 
+// The reduction that makes this object, if one does.
+void AddReduction(const ObjectInfo& object, Json& reductions) {
+  if (object.slots.empty()) return;
+  Json slots = Json::array();
+  for (const SlotInfo& slot : object.slots) {
+    Json inputs = Json::array();
+    for (const ObjectId& input : slot.inputs) inputs.push_back(input.ToHex());
+    slots.push_back({{"slot", slot.slot},
+                     {"parent", slot.parent},
+                     {"node", slot.node},
+                     {"inputs", std::move(inputs)},
+                     {"watermark", slot.valid_bytes}});
+  }
+  reductions.push_back({{"target", object.id.ToHex()}, {"slots", std::move(slots)}});
+}
+
+std::string ReductionText(const ObjectInfo& object) {
+  std::string text;
+  for (const std::string& line : DrawReduction(object.slots, object.size_bytes)) {
+    text += "    " + line + '\n';
+  }
+  return text;
+}
+
 std::string Hex(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return text;
-}
-
-std::string Share(std::uint64_t valid_bytes, std::uint64_t size_bytes) {
-  const double share =
-      size_bytes == 0 ? 1.0 : static_cast<double>(valid_bytes) / static_cast<double>(size_bytes);
-  return fmt::format("{:.0f} %", share * 100);
 }
 
 std::string HoldersText(const ObjectInfo& object) {
@@ -77,14 +96,17 @@ Json ReadyEvent(const std::string& role, const std::string& name, const std::str
 }
 
 Json ToJson(const ClusterStatus& status) {
-  Json document = {
-      {"nodes", Json::array()}, {"objects", Json::array()}, {"transfers", Json::array()}};
+  Json document = {{"nodes", Json::array()},
+                   {"objects", Json::array()},
+                   {"transfers", Json::array()},
+                   {"reductions", Json::array()}};
   for (const NodeStatus& node : status.nodes) {
     document["nodes"].push_back({{"name", node.name},
                                  {"address", node.address},
                                  {"alive", node.alive},
                                  {"memory_bytes", node.memory_bytes},
-                                 {"used_bytes", node.used_bytes}});
+                                 {"used_bytes", node.used_bytes},
+                                 {"bytes_per_second", node.bytes_per_second}});
   }
   for (const ObjectInfo& object : status.objects) {
     document["objects"].push_back(
@@ -92,6 +114,7 @@ Json ToJson(const ClusterStatus& status) {
     for (const TransferInfo& transfer : object.transfers) {
       document["transfers"].push_back(ToJson(transfer));
     }
+    AddReduction(object, document["reductions"]);
   }
   return document;
 }
@@ -104,13 +127,15 @@ Json ToJson(const ObjectInfo& object) {
                    {"in_directory", object.in_directory},
                    {"holders", HoldersOf(object)},
                    {"transfers", Json::array()},
-                   {"waiters", Json::array()}};
+                   {"waiters", Json::array()},
+                   {"reductions", Json::array()}};
   for (const TransferInfo& transfer : object.transfers) {
     document["transfers"].push_back(ToJson(transfer));
   }
   for (const WaiterInfo& waiter : object.waiters) {
     document["waiters"].push_back({{"node", waiter.node}, {"why", waiter.why}});
   }
+  AddReduction(object, document["reductions"]);
   return document;
 }
 
@@ -123,6 +148,10 @@ std::string ToText(const ClusterStatus& status) {
       text += fmt::format("  {} of {} used", FormatSize(node.used_bytes),
                           FormatSize(node.memory_bytes));
     }
+    if (node.bytes_per_second > 0) {
+      text +=
+          fmt::format("  link {:.0f} Mbit/s", static_cast<double>(node.bytes_per_second) / 125e3);
+    }
     text += '\n';
   }
   text += fmt::format("{} objects\n", status.objects.size());
@@ -130,6 +159,7 @@ std::string ToText(const ClusterStatus& status) {
     text += fmt::format("  {}  {}, held by {}\n", object.id.ToHex(), FormatSize(object.size_bytes),
                         HoldersText(object));
     text += TransfersText(object);
+    if (!object.slots.empty()) text += "    is reduced in this tree:\n" + ReductionText(object);
   }
   return text;
 }
@@ -141,6 +171,7 @@ std::string ToText(const ObjectInfo& object) {
       object.version.empty() ? "none yet" : object.version,
       object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object));
   if (!object.transfers.empty()) text += "transfers\n" + TransfersText(object);
+  if (!object.slots.empty()) text += "reduced in this tree\n" + ReductionText(object);
   if (!object.waiters.empty()) text += "waiting\n";
   for (const WaiterInfo& waiter : object.waiters) {
     text += fmt::format("  {}: {}\n", waiter.node, waiter.why);

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "client/copy_forward.h"
 #include "client/draft_impl.h"
 #include "client/future_state.h"
+#include "client/get_many.h"
 #include "client/reader_impl.h"
 #include "client/subscription_impl.h"
 
@@ -96,12 +98,13 @@ Future<Buffer> Client::GetAsync(const ObjectId& id, const GetOptions& options) {
 
 std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
                                             const GetOptions& options) {
-  std::vector<Future<Buffer>> asked;
-  asked.reserve(ids.size());
-  for (const ObjectId& id : ids) asked.push_back(GetAsync(id, options));
+  std::vector<std::optional<Future<Buffer>>> asked(ids.size());
+  for (const std::size_t place : client::OrderOfAsking(ids, state_->connection->node())) {
+    asked[place] = GetAsync(ids[place], options);
+  }
   std::vector<Result<Buffer>> answers;
   answers.reserve(ids.size());
-  for (const Future<Buffer>& future : asked) answers.push_back(future.Wait());
+  for (const auto& future : asked) answers.push_back(future->Wait());
   return answers;
 }
 

@@ -58,7 +58,10 @@ Result<void> Connection::Greet(bool in_process, Time deadline) {
   request.mutable_hello()->set_protocol_version(wire::kLocalProtocolVersion);
   request.mutable_hello()->set_in_process(in_process);
   TRY_ASSIGN(const local::Answer answer, Call(std::move(request), deadline));
-  if (answer.has_attached() && readable_.mapped()) return {};
+  if (answer.has_attached() && readable_.mapped()) {
+    node_ = answer.attached().node();
+    return {};
+  }
   return std::unexpected(
       Error(ErrorCode::kProtocol, "the node answered Hello with something else"));
 }

@@ -75,6 +75,7 @@ class Connection {
   // Cancels what waits and refuses new requests; pins stay.
   void Close();
 
+  const std::string& node() const { return node_; }  // its name
   const SegmentMap& readable() const { return readable_; }
   const SegmentMap& writable() const { return writable_.mapped() ? writable_ : readable_; }
 
@@ -97,6 +98,7 @@ class Connection {
   const int socket_;
   const pid_t process_;  // a forked child must leave the parent's connection alone
   std::atomic<std::uint64_t> next_id_{1};
+  std::string node_;  // set before Attach returns
   SegmentMap readable_;
   SegmentMap writable_;  // set before the answer to the first Create is
   wire::LocalFrames frames_{wire::kMaxLocalAnswer};

@@ -1,10 +1,28 @@
 #include "client/convert.h"
 
+#include <string>
+#include <vector>
+
+#include <google/protobuf/repeated_ptr_field.h>
+
 namespace hoplite::client {
+namespace {
+
+// What is no id becomes the one that names nothing.
+ObjectId ToId(const std::string& bytes) { return ObjectId::FromBytes(bytes).value_or(ObjectId()); }
+
+std::vector<ObjectId> ToIds(const google::protobuf::RepeatedPtrField<std::string>& ids) {
+  std::vector<ObjectId> read;
+  read.reserve(static_cast<std::size_t>(ids.size()));
+  for (const std::string& bytes : ids) read.push_back(ToId(bytes));
+  return read;
+}
+
+}  // namespace
 
 ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   ObjectInfo info;
-  info.id = ObjectId::FromBytes(message.object()).value_or(ObjectId());
+  info.id = ToId(message.object());
   info.size_bytes = message.size();
   info.version = message.version();
   info.metadata = message.metadata();
@@ -23,6 +41,13 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   for (const auto& waiter : message.waiters()) {
     info.waiters.push_back({.node = waiter.node(), .why = waiter.why()});
   }
+  for (const auto& slot : message.slots()) {
+    info.slots.push_back({.slot = slot.slot(),
+                          .parent = slot.parent(),
+                          .node = slot.node(),
+                          .inputs = ToIds(slot.inputs()),
+                          .valid_bytes = slot.valid_bytes()});
+  }
   return info;
 }
 
@@ -33,10 +58,15 @@ ClusterStatus ToClusterStatus(const v1::local::ClusterStatus& message) {
                             .address = node.address(),
                             .alive = node.alive(),
                             .memory_bytes = node.memory_bytes(),
-                            .used_bytes = node.used_bytes()});
+                            .used_bytes = node.used_bytes(),
+                            .bytes_per_second = node.bytes_per_second()});
   }
   for (const auto& object : message.objects()) status.objects.push_back(ToObjectInfo(object));
   return status;
+}
+
+ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId& target) {
+  return {.target = target, .used = ToIds(message.used()), .unused = ToIds(message.unused())};
 }
 
 }  // namespace hoplite::client

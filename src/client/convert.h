@@ -1,6 +1,8 @@
 // Messages of the local protocol as public types.
 #pragma once
 
+#include <hoplite/object_id.h>
+#include <hoplite/reduce_options.h>
 #include <hoplite/status.h>
 
 #include "hoplite/v1/local.pb.h"
@@ -9,5 +11,6 @@ namespace hoplite::client {
 
 ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message);
 ClusterStatus ToClusterStatus(const v1::local::ClusterStatus& message);
+ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId& target);
 
 }  // namespace hoplite::client

@@ -4,8 +4,10 @@
 
 #include "base/log.h"
 #include "base/try.h"
+#include "node/coordinator.h"
 #include "node/fetch.h"
 #include "node/publication.h"
+#include "node/slot.h"
 #include "node/subscription.h"
 
 namespace hoplite::node {
@@ -72,7 +74,9 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
     CO_TRY(Usable(*entry));
     const store::CopyPtr present = services_.store.Find(object);
     const bool complete = present && present->state() == store::CopyState::kFinal;
-    if (complete || (entry->publication && !entry->publication->failed())) {
+    const bool reduced =
+        entry->target() || (entry->coordinator && !entry->coordinator->creates_target());
+    if (complete || reduced || (entry->publication && !entry->publication->failed())) {
       co_return std::unexpected(Exists(object));
     }
     if (!entry->publication) {
@@ -101,6 +105,11 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
   }
 }
 
+// A local Put or the root of a reduction makes it here: nothing is to be fetched.
+bool Core::MadeHere(const ObjectEntry& entry) const {
+  return (entry.publication && entry.publication->accepted()) || entry.target();
+}
+
 // The one flight of this object: the present one, or a new one.
 std::shared_ptr<Fetch> Core::Join(const EntryPtr& entry) {
   if (!entry->fetch) {
@@ -114,8 +123,10 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
   WaitingCall waiting(entry, call);
   std::shared_ptr<Fetch> flight;
   std::shared_ptr<Fetch::Interest> interest;
+  const std::uint64_t aborts = entry->aborts;
   for (;;) {
     CO_TRY(Usable(*entry));
+    if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
     const store::CopyPtr copy = services_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal) {
       services_.store.Touch(object, services_.clock.Now());
@@ -126,8 +137,7 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
       interest.reset();
       flight.reset();
     }
-    const bool local_put = entry->publication && entry->publication->accepted();
-    if (!flight && !local_put) {
+    if (!flight && !MadeHere(*entry)) {
       flight = Join(entry);
       interest = std::make_shared<Fetch::Interest>(flight);
       flight->Start();
@@ -140,8 +150,10 @@ net::Task<Result<store::CopyPtr>> Core::Open(ObjectId object, CallPtr call) {
   const EntryPtr entry = services_.table.At(object);
   WaitingCall waiting(entry, call);
   std::shared_ptr<Fetch> flight;
+  const std::uint64_t aborts = entry->aborts;
   for (;;) {
     CO_TRY(Usable(*entry));
+    if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
     const store::CopyPtr copy = services_.store.Find(object);
     // A copy that its flight is about to drop is waited out.
     const bool leaves = entry->fetch && entry->fetch->copy() == copy && entry->fetch->leaves();
@@ -154,8 +166,7 @@ net::Task<Result<store::CopyPtr>> Core::Open(ObjectId object, CallPtr call) {
       if (flight->result()) co_return *flight->result();
       flight.reset();
     }
-    const bool local_put = entry->publication && entry->publication->accepted();
-    if (!flight && !local_put) {
+    if (!flight && !MadeHere(*entry)) {
       flight = Join(entry);
       call->interest = std::make_shared<Fetch::Interest>(flight);
       flight->Start();
@@ -258,7 +269,7 @@ Core::Status(CallPtr call) {
 std::shared_ptr<void> Core::Subscribe(ObjectId object,
                                       std::function<void(const planner::Location&)> on_location) {
   return std::make_shared<Subscription>(services_.directory, services_.table.At(object),
-                                        std::move(on_location));
+                                        Subscriber{std::move(on_location), nullptr});
 }
 
 // --- what the directory says
@@ -323,6 +334,12 @@ void Core::On(const planner::Deleted& deleted) {
   DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
              Error(ErrorCode::kDeleted, "object " + deleted.object.ToHex() + " was deleted"));
   if (entry->fetch) entry->fetch->OnDeleted();
+  entry->locations.clear();
+  const auto subscribers = entry->subscribers;
+  for (const auto& weak : subscribers) {
+    const auto subscriber = weak.lock();
+    if (subscriber && subscriber->on_deleted) subscriber->on_deleted();
+  }
   entry->Changed();
 }
 
@@ -348,9 +365,15 @@ void Core::On(const planner::EvictAnswer& answer) { services_.memory.OnEvictAnsw
 void Core::On(const planner::Location& location) {
   const EntryPtr entry = services_.table.Find(location.object);
   if (!entry) return;
+  if (location.kind == planner::LocationKind::kGone) {
+    entry->locations.erase(location.node);
+  } else {
+    entry->locations[location.node] = location;
+  }
   const auto subscribers = entry->subscribers;
   for (const auto& weak : subscribers) {
-    if (const auto subscriber = weak.lock()) subscriber->on_location(location);
+    const auto subscriber = weak.lock();
+    if (subscriber && subscriber->on_location) subscriber->on_location(location);
   }
 }
 
@@ -364,8 +387,11 @@ void Core::OnSession(std::size_t shard, bool open) {
   services_.memory.ForgetQuestions();
   services_.memory.OnSpace();
   for (const auto& [object, entry] : services_.table.entries()) {
+    if (ShardOf(object) != shard) continue;
+    // The next session tells anew.
+    if (!open) entry->locations.clear();
     const auto publication = entry->publication;
-    if (publication && ShardOf(object) == shard) publication->ForgetAbort();
+    if (publication) publication->ForgetAbort();
   }
 }
 
@@ -395,6 +421,7 @@ std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
   for (const store::CopyPtr& copy : services_.store.List()) {
     if (ShardOf(copy->object()) != shard) continue;
     const EntryPtr entry = services_.table.Find(copy->object());
+    if (entry && entry->target()) continue;  // not committed: its slot speaks of it
     const bool fetching = entry && entry->fetch && entry->fetch->copy() == copy;
     planner::Held held;
     held.object = copy->object();
@@ -433,6 +460,9 @@ void Core::AppendInventory(const ObjectEntry& entry,
     if (entry.fetch->locating()) events.emplace_back(planner::Locate{entry.object});
     if (auto want = entry.fetch->OpenWant()) events.emplace_back(std::move(*want));
   }
+  if (entry.coordinator)
+    std::ranges::move(entry.coordinator->Inventory(), std::back_inserter(events));
+  for (const auto& [number, slot] : entry.slots) slot->AppendInventory(events);
   if (entry.open_deletes > 0) events.emplace_back(planner::Delete{entry.object});
   const bool subscribed =
       std::ranges::any_of(entry.subscribers, [](const auto& s) { return !s.expired(); });
@@ -453,6 +483,7 @@ void Core::Stop(const Error& why) {
   if (!stopped_) stopped_ = why;
   for (const auto& [object, entry] : services_.table.entries()) {
     if (entry->fetch) entry->fetch->Stop(why);
+    for (const auto& [number, slot] : entry->slots) slot->Drop(store::VoidReason::kLost);
     const auto publication = entry->publication;
     if (publication && !publication->accepted()) publication->Refuse(why);
     entry->Changed();

@@ -26,6 +26,7 @@ class Core final : public Operations {
                                                    std::string metadata, CallPtr call) override;
   net::Task<Result<store::CopyPtr>> Get(ObjectId object, CallPtr call) override;
   net::Task<Result<store::CopyPtr>> Open(ObjectId object, CallPtr call) override;
+  net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, CallPtr call) override;
   net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) override;
   net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
@@ -38,7 +39,13 @@ class Core final : public Operations {
   void Spawn(const char* what, net::Task<void> task) override {
     services_.runtime.Spawn(loop(), what, std::move(task));
   }
+  const std::optional<Error>& stopped() const { return stopped_; }
   void OnUnpin() override { services_.memory.OnSpace(); }
+
+  // The same, told at once what is known already, and of the object's deletion.
+  std::shared_ptr<void> Watch(ObjectId object,
+                              std::function<void(const planner::Location&)> on_location,
+                              std::function<void()> on_deleted);
 
   // --- what the directory says ---
   void OnAction(const planner::NodeAction& action);
@@ -65,10 +72,21 @@ class Core final : public Operations {
   void On(const planner::EvictAnswer& answer);
   void On(const planner::Location& location);
   void On(const planner::HolderLost& lost);
+  void On(const planner::ReduceOpened& opened) { ToCoordinator(opened); }
+  void On(const planner::ReduceRefused& refused) { ToCoordinator(refused); }
+  void On(const planner::SlotLost& lost) { ToCoordinator(lost); }
+  void On(const planner::ReduceCommitted& committed);
+  void On(const planner::SlotAssigned& assigned);
+  void On(const planner::SlotFeed& feed);
+  void On(const planner::SlotDropped& dropped);
+  void On(const planner::TargetAborted& aborted);
 
+  template <typename Said>
+  void ToCoordinator(const Said& said);
   void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);
   std::size_t ShardOf(const ObjectId& object) const;
   std::shared_ptr<Fetch> Join(const EntryPtr& entry);
+  bool MadeHere(const ObjectEntry& entry) const;
   planner::StoreUsage Usage() const;
   Result<void> Usable(const ObjectEntry& entry) const;
   Error GaveUp(const ObjectEntry& entry, const Call& call) const;
@@ -77,6 +95,7 @@ class Core final : public Operations {
   Services& services_;
   DataPlane& data_plane_;
   std::optional<Error> stopped_;
+  std::uint64_t reductions_ = 0;  // numbers them
 };
 
 }  // namespace hoplite::node

@@ -59,6 +59,8 @@ class DataPlane {
 
   // Loops are taken in turn, so that the lanes of one object and of several spread.
   DataLoop& NextLoop() { return *loops_[next_loop_++ % loops_.size()]; }
+  DataLoop& LoopAt(std::size_t i) { return *loops_[i % loops_.size()]; }
+  std::size_t loop_count() const { return loops_.size(); }
   InboundCredit& credit() { return credit_; }
   net::Identity identity() const { return identity_; }
 

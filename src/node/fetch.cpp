@@ -118,7 +118,7 @@ net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string 
     const bool may_fit = !copy && copy.error().code == ErrorCode::kResourceExhausted &&
                          services_.memory.fits_ever(layout.size_bytes);
     if (!may_fit || interrupted()) co_return copy;
-    if (!watch) watch.emplace(services_.directory, entry_, [](const planner::Location&) {});
+    if (!watch) watch.emplace(services_.directory, entry_, Subscriber());
     co_await changed_.Wait();
   }
 }
@@ -181,7 +181,8 @@ void Fetch::StartRun(planner::Grant grant) {
   for (const StripeMask stripes : SplitIntoLanes(copy_->layout(), run->grant.stripes)) {
     const std::size_t index = run->lanes.size();
     run->lanes.push_back(std::make_shared<ReceiveLane>(
-        services_, data_plane_, copy_, run->grant, stripes,
+        services_, data_plane_, data_plane_.NextLoop(), std::make_shared<CopySink>(copy_),
+        run->grant, stripes, 0,
         [weak = weak_from_this(), run_weak = std::weak_ptr<Run>(run), index](const LaneEnd& end) {
           const auto self = weak.lock();
           const auto ended = run_weak.lock();
@@ -241,19 +242,17 @@ void Fetch::ReportProgress() {
   const Time now = services_.clock.Now();
   if (now - reported_at_ < kProgressEvery) return;
   StripeMarks marks = OwnMarks();
-  std::uint64_t rate = 0;
   Duration starved{0};
   for (const auto& run : runs_) {
     for (const auto& lane : run->lanes) {
-      rate += lane->bytes_per_second();
       starved = std::max<Duration>(starved, lane->starved_for());
     }
   }
   if (marks == reported_marks_ && starved == Duration{0}) return;
   reported_at_ = now;
   reported_marks_ = marks;
-  services_.directory.Send(
-      planner::Progress{entry_->object, copy_->version(), std::move(marks), rate, starved});
+  services_.directory.Send(planner::Progress{entry_->object, copy_->version(), std::move(marks),
+                                             data_plane_.credit().bytes_per_second(), starved});
 }
 
 void Fetch::Complete() {
@@ -312,6 +311,12 @@ void Fetch::OnRecall(Version below) {
   const bool knows_older = located_ && located_->version < below;
   if (!holds_older && !knows_older) return;
   recalled_ = true;
+  changed_.Notify();
+}
+
+void Fetch::OnAborted(Error error) {
+  error_ = std::move(error);
+  over_ = true;
   changed_.Notify();
 }
 

@@ -49,6 +49,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void OnGrant(planner::Grant grant);
   void OnRecall(Version below);
   void OnDeleted();
+  // Whoever was to make the object gave up.
+  void OnAborted(Error error);
   // A local Put was accepted: this flight has nothing left to do.
   void Supersede();
   // The shard had lost this node: its streams end, its bytes stay, it asks for the rest again.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "base/units.h"
 
@@ -21,7 +22,10 @@ class InboundCredit {
   class Share {
    public:
     explicit Share(InboundCredit& credit) : credit_(credit) { ++credit_.streams_; }
-    ~Share() { --credit_.streams_; }
+    ~Share() {
+      SetRate(0);
+      --credit_.streams_;
+    }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
@@ -34,12 +38,25 @@ class InboundCredit {
       return std::clamp(static_cast<std::uint64_t>(rate * kSeconds), floor, ceiling);
     }
 
+    // What it measured while its source had bytes to send.
+    void SetRate(std::uint64_t bytes_per_second) {
+      credit_.rate_ += static_cast<std::int64_t>(bytes_per_second) -
+                       static_cast<std::int64_t>(std::exchange(rate_, bytes_per_second));
+    }
+
    private:
     InboundCredit& credit_;
+    std::uint64_t rate_ = 0;
   };
+
+  // Of all streams together: what the link towards this node carries; 0 without a sample.
+  std::uint64_t bytes_per_second() const {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(rate_.load(), 0));
+  }
 
  private:
   std::atomic<int> streams_{0};
+  std::atomic<std::int64_t> rate_{0};
 };
 
 }  // namespace hoplite::node

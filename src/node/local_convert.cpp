@@ -2,10 +2,24 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "base/ids.h"
+#include "base/try.h"
 
 namespace hoplite::node {
 namespace {
+
+std::unexpected<Error> Invalid(std::string what) {
+  return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(what)));
+}
+
+// The enumerator with this number; they are consecutive.
+template <typename Enum>
+Result<Enum> ReadEnum(std::uint32_t number, Enum last, const char* what) {
+  if (number >= 1 && number <= static_cast<std::uint32_t>(last)) return static_cast<Enum>(number);
+  return Invalid(fmt::format("{} is not the number of any {}", number, what));
+}
 
 std::string VersionText(const Version& version) { return version ? ToString(version) : ""; }
 
@@ -39,6 +53,14 @@ void FillObject(const planner::ObjectView& view, v1::local::ObjectInfo& message)
     added.set_node(waiter.node_name);
     added.set_why(waiter.why);
   }
+  for (const auto& slot : view.slots) {
+    auto& added = *message.add_slots();
+    added.set_slot(slot.slot);
+    added.set_parent(slot.parent);
+    added.set_node(slot.node_name);
+    for (const ObjectId& input : slot.inputs) added.add_inputs(std::string(input.view()));
+    added.set_valid_bytes(slot.valid_bytes);
+  }
 }
 
 void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& message) {
@@ -47,12 +69,44 @@ void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& mes
   message.set_alive(view.alive);
   message.set_memory_bytes(view.usage.memory_bytes);
   message.set_used_bytes(view.usage.used_bytes);
+  message.set_bytes_per_second(view.bytes_per_second);
+}
+
+void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message) {
+  for (const ObjectId& used : outcome.used) message.add_used(std::string(used.view()));
+  for (const ObjectId& unused : outcome.unused) message.add_unused(std::string(unused.view()));
 }
 
 void FillLocation(const planner::Location& location, v1::local::LocationChange& message) {
   message.set_kind(static_cast<std::uint32_t>(location.kind));
   message.set_node(location.node_name);
   message.set_version(VersionText(location.version));
+}
+
+Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target) {
+  ReduceOptions options;
+  TRY_ASSIGN(options.op, ReadEnum(message.op(), Op::kXor, "op"));
+  TRY_ASSIGN(options.dtype, ReadEnum(message.dtype(), DType::kFloat64, "dtype"));
+  const auto count = static_cast<std::size_t>(message.sources_size());
+  if (count > kMaxReduceSources) {
+    return Invalid(fmt::format("{} sources; at most {} are allowed", count, kMaxReduceSources));
+  }
+  options.sources.reserve(count);
+  for (const std::string& bytes : message.sources()) {
+    const auto source = ObjectId::FromBytes(bytes);
+    if (!source || *source == ObjectId()) {
+      return Invalid(fmt::format("source {} of {} is no id: an id has 20 bytes, not all zero",
+                                 options.sources.size() + 1, count));
+    }
+    options.sources.push_back(*source);
+  }
+  if (message.has_num_objects()) options.num_objects = message.num_objects();
+  options.target = target;
+  options.metadata = message.metadata();
+  options.root_here = message.root_here();
+  options.fixed_order = message.fixed_order();
+  options.degree = message.degree();
+  return options;
 }
 
 }  // namespace hoplite::node

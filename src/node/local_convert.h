@@ -1,6 +1,8 @@
-// The planner's pictures as messages of the local protocol.
+// Between messages of the local protocol and own types.
 #pragma once
 
+#include <hoplite/object_id.h>
+#include <hoplite/reduce_options.h>
 #include <hoplite/result.h>
 
 #include "hoplite/v1/local.pb.h"
@@ -12,6 +14,11 @@ namespace hoplite::node {
 void FillError(const Error& error, v1::local::Error& message);
 void FillObject(const planner::ObjectView& view, v1::local::ObjectInfo& message);
 void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& message);
+void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message);
 void FillLocation(const planner::Location& location, v1::local::LocationChange& message);
+
+// What a client asks for, with its target read already: numbers that are none, ids that can't be
+// and too many sources are an invalid_argument that names them. The timeout is the request's.
+Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target);
 
 }  // namespace hoplite::node

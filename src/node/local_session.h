@@ -87,6 +87,7 @@ class LocalSession : public std::enable_shared_from_this<LocalSession> {
   Handled Await(const local::Await& body, CallPtr call, local::Answer& answer);
   Handled Info(ObjectId object, CallPtr call, local::Answer& answer);
   Handled Status(CallPtr call, local::Answer& answer);
+  Handled Reduce(const local::Reduce& body, ObjectId target, CallPtr call, local::Answer& answer);
   Handled Subscribe(Id id, ObjectId object);
   // For the first draft of a worker: what it may write through.
   int WritableDescriptor();

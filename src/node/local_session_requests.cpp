@@ -34,6 +34,8 @@ const std::string* ObjectBytes(const local::Request& request) {
       return &request.info().object();
     case local::Request::kSubscribe:
       return &request.subscribe().object();
+    case local::Request::kReduce:
+      return &request.reduce().target();
     default:
       return nullptr;
   }
@@ -180,6 +182,8 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
     case local::Request::kSubscribe:
       answer.mutable_done();
       return Subscribe(request.id(), object);
+    case local::Request::kReduce:
+      return Reduce(request.reduce(), object, std::move(call), answer);
     default:
       return Status(std::move(call), answer);
   }
@@ -276,6 +280,16 @@ LocalSession::Handled LocalSession::Status(CallPtr call, local::Answer& answer) 
     co_return std::unexpected(
         Error(ErrorCode::kResourceExhausted, "the status is too large for one answer"));
   }
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Reduce(const local::Reduce& body, ObjectId target, CallPtr call,
+                                           local::Answer& answer) {
+  CO_TRY(CheckMetadata(body.metadata()));
+  CO_TRY_ASSIGN(ReduceOptions options, ReadReduce(body, target));
+  CO_TRY_ASSIGN(const ReduceOutcome outcome,
+                co_await operations_.Reduce(std::move(options), std::move(call)));
+  FillReduced(outcome, *answer.mutable_reduced());
   co_return Result<void>();
 }
 

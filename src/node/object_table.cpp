@@ -1,7 +1,9 @@
 #include "node/object_table.h"
 
+#include "node/coordinator.h"
 #include "node/fetch.h"
 #include "node/publication.h"
+#include "node/slot.h"
 
 namespace hoplite::node {
 
@@ -10,7 +12,16 @@ ObjectTable::~ObjectTable() {
   for (const auto& [object, entry] : entries_) {
     entry->publication.reset();
     entry->fetch.reset();
+    entry->coordinator.reset();
+    entry->slots.clear();
   }
+}
+
+std::shared_ptr<Slot> ObjectEntry::target() const {
+  for (const auto& [number, slot] : slots) {
+    if (slot->root()) return slot;
+  }
+  return nullptr;
 }
 
 EntryPtr ObjectTable::At(const ObjectId& object) {
@@ -28,9 +39,9 @@ void ObjectTable::Sweep(Time now) {
   std::erase_if(entries_, [now](const auto& item) {
     ObjectEntry& entry = *item.second;
     std::erase_if(entry.subscribers, [](const auto& weak) { return weak.expired(); });
-    return !entry.publication && !entry.fetch && entry.waiters.empty() &&
-           entry.subscribers.empty() && !entry.deleted(now) && entry.open_deletes == 0 &&
-           entry.outgoing == 0;
+    return !entry.publication && !entry.fetch && !entry.coordinator && entry.slots.empty() &&
+           entry.waiters.empty() && entry.subscribers.empty() && !entry.deleted(now) &&
+           entry.open_deletes == 0 && entry.outgoing == 0;
   });
 }
 

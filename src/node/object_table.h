@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,28 +19,38 @@
 
 namespace hoplite::node {
 
+class Coordinator;
 class Fetch;
 class Publication;
+class Slot;
 
 struct Subscriber {
-  std::function<void(const planner::Location&)> on_location;
+  std::function<void(const planner::Location&)> on_location;  // may be empty, as may the next
+  std::function<void()> on_deleted;
 };
 
 struct ObjectEntry {
   explicit ObjectEntry(ObjectId id) : object(id) {}
 
   const ObjectId object;
-  std::shared_ptr<Publication> publication;  // an open Put of a local client
-  std::shared_ptr<Fetch> fetch;              // one flight, however many wait for it
+  std::shared_ptr<Publication> publication;              // an open Put of a local client
+  std::shared_ptr<Fetch> fetch;                          // one flight, however many wait for it
+  std::shared_ptr<Coordinator> coordinator;              // a reduction of a local client makes it
+  std::map<std::uint32_t, std::shared_ptr<Slot>> slots;  // positions executed here, by number
   std::set<Call*> waiters;
   std::vector<std::weak_ptr<Subscriber>> subscribers;
+  std::map<NodeId, planner::Location> locations;  // as told since the first of them
   Time deleted_until = Time::min();
   int open_deletes = 0;         // calls that wait for the shard's confirmation
   std::uint64_t deletions = 0;  // how often the shard said so
   int outgoing = 0;             // streams that serve this node's copy now
   std::string lost_holder;      // the last holder that was lost, for errors
+  std::uint64_t aborts = 0;     // how often a reduction that was to make it gave up
+  std::optional<Error> abort;   // why, the last time
 
   bool deleted(Time now) const { return now < deleted_until; }
+  // The root of a reduction that is not committed: null, or what makes the object here.
+  std::shared_ptr<Slot> target() const;
   // Somebody's look at the world may have changed: all waiters look again.
   void Changed() {
     for (Call* call : waiters) call->changed.Notify();

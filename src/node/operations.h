@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <hoplite/object_id.h>
+#include <hoplite/reduce_options.h>
 #include <hoplite/result.h>
 
 #include "base/time.h"
@@ -66,6 +67,9 @@ class Operations {
   // grows, and sees kVoid if it is recalled or deleted. While `call` is held uncancelled the fetch
   // goes on.
   virtual net::Task<Result<store::CopyPtr>> Open(ObjectId object, CallPtr call) = 0;
+  // Resolves when the target is final. A cancelled or timed out call gives the reduction up:
+  // whoever waits for the target gets that error.
+  virtual net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) = 0;
   // Resolves when the shard has the tombstone and this node dropped its copy.
   virtual net::Task<Result<void>> Delete(ObjectId object, CallPtr call) = 0;
   // not_found if no shard knows it.

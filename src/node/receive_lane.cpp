@@ -12,14 +12,16 @@ namespace hoplite::node {
 using planner::Failure;
 using planner::Outcome;
 
-ReceiveLane::ReceiveLane(Services& services, DataPlane& data_plane, store::CopyPtr copy,
-                         planner::Grant grant, StripeMask stripes,
+ReceiveLane::ReceiveLane(Services& services, DataPlane& data_plane, DataLoop& data_loop,
+                         std::shared_ptr<ReceiveSink> sink, planner::Grant grant,
+                         StripeMask stripes, std::uint32_t slot,
                          std::function<void(LaneEnd)> on_end)
     : services_(services),
-      data_loop_(data_plane.NextLoop()),
-      copy_(std::move(copy)),
+      data_loop_(data_loop),
+      sink_(std::move(sink)),
       grant_(std::move(grant)),
       stripes_(stripes),
+      slot_(slot),
       on_end_(std::move(on_end)),
       share_(std::in_place, data_plane.credit()),
       upkeep_(data_loop_.loop),
@@ -69,14 +71,15 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   fetch.object = grant_.object;
   fetch.version = grant_.version;
   fetch.grant = grant_.grant;
+  fetch.slot = slot_;
   fetch.stripes = stripes_;
-  fetch.next = copy_->marks();
+  fetch.next = sink_->marks();
   fetch.equality_ok = grant_.equality_ok;
   credit_limit_ = Window();
   fetch.credit_bytes = credit_limit_;
   sampled_at_ = moved_at_ = services_.clock.Now();
   ++services_.counters.fetches_started;
-  if (copy_->layout().valid_bytes(fetch.next) > 0) ++services_.counters.fetches_resumed;
+  if (sink_->layout().valid_bytes(fetch.next) > 0) ++services_.counters.fetches_resumed;
   wire::Frame frame(std::move(fetch));
   co_return co_await connection_->Send(std::move(frame));
 }
@@ -106,9 +109,9 @@ net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
 
 // Bytes land where they belong; a block counts when it is whole and its checksum is right.
 net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
-  const Layout& layout = copy_->layout();
+  const Layout& layout = sink_->layout();
   const bool ours = data.stripe < layout.stripe_count && (stripes_ >> data.stripe & 1) != 0;
-  if (!ours || data.first_block != copy_->mark(data.stripe) ||
+  if (!ours || data.first_block != sink_->mark(data.stripe) ||
       data.block_count > layout.stripe_block_count(data.stripe) - data.first_block) {
     co_return Failed(Failure::kBroken, "sent blocks that were not asked for");
   }
@@ -122,8 +125,8 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
   std::uint64_t filled = piece.begin;
   std::uint32_t verified = 0;
   while (filled < piece.end) {
-    const auto got = co_await connection_->reader.ReceivePayloadSome(
-        copy_->bytes().subspan(filled, piece.end - filled));
+    const auto got =
+        co_await connection_->reader.ReceivePayloadSome(sink_->Room(filled, piece.end));
     if (!got) {
       co_return Failed(stalled_ ? Failure::kStalled : Failure::kBroken, got.error().message);
     }
@@ -134,19 +137,17 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
     while (verified < data.block_count) {
       const ByteRange block = layout.block_range(first + verified);
       if (block.end > filled) break;
-      if (store::BlockChecksum(copy_->bytes().subspan(block.begin, block.size())) !=
-          data.checksums[verified]) {
+      if (store::BlockChecksum(sink_->Received(block)) != data.checksums[verified]) {
         ++services_.counters.corrupt_blocks;
         log::Warn("object {} version {}: block {} from {} failed its checksum",
                   grant_.object.ToShortString(), ToString(grant_.version), first + verified,
                   grant_.source.name);
         co_return Failed(Failure::kCorrupt, "a block failed its checksum");
       }
-      copy_->SetChecksum(first + verified, data.checksums[verified]);
+      sink_->Take(data.stripe, first + verified, data.checksums[verified]);
       ++verified;
     }
-    const std::uint32_t mark = data.first_block + verified;
-    if (mark > copy_->mark(data.stripe)) copy_->Advance(data.stripe, mark);
+    sink_->Flush(data.stripe);
     if (credit_limit_ - received_ < Window() / 2) upkeep_.Notify();
   }
   co_return std::nullopt;
@@ -156,8 +157,8 @@ LaneEnd ReceiveLane::OnEnd(wire::EndReason reason) const {
   if (reason == wire::EndReason::kNotAhead) return Failed(Failure::kNotAhead, "is not ahead");
   if (reason == wire::EndReason::kUnknown) return Failed(Failure::kUnknown, "does not have it");
   if (reason != wire::EndReason::kFinal) return Failed(Failure::kNone, std::string(Name(reason)));
-  for (std::uint32_t s = 0; s < copy_->layout().stripe_count; ++s) {
-    if ((stripes_ >> s & 1) != 0 && copy_->mark(s) != copy_->layout().stripe_block_count(s)) {
+  for (std::uint32_t s = 0; s < sink_->layout().stripe_count; ++s) {
+    if ((stripes_ >> s & 1) != 0 && sink_->mark(s) != sink_->layout().stripe_block_count(s)) {
       return Failed(Failure::kBroken, "called an incomplete fetch final");
     }
   }
@@ -207,7 +208,7 @@ net::Task<void> ReceiveLane::StopUpkeep(bool say_done) {
 
 std::uint64_t ReceiveLane::Window() const {
   return share_->Window(static_cast<double>(rate_.load()),
-                        2 * std::uint64_t{copy_->layout().block_bytes});
+                        2 * std::uint64_t{sink_->layout().block_bytes});
 }
 
 // A sample counts only while the source had bytes to send.
@@ -220,6 +221,7 @@ void ReceiveLane::Sample(Time now) {
     const double sample = static_cast<double>(received - sampled_bytes_) / ToSeconds(elapsed);
     const double before = static_cast<double>(rate_.load());
     rate_ = static_cast<std::uint64_t>(before == 0 ? sample : 0.7 * before + 0.3 * sample);
+    share_->SetRate(rate_);
   }
   sampled_at_ = now;
   sampled_bytes_ = received;

@@ -1,5 +1,5 @@
 // ReceiveLane: one fetch over one connection: a set of stripes of one version from one source,
-// straight into the copy, block by block verified.
+// straight into its sink, block by block verified.
 //
 // Is told: what to pull and from whom. Answers: how it ended. Must never: advance a mark over a
 // block whose checksum is wrong, or call an end without END(final) done. Runs on a data loop; Stop,
@@ -15,10 +15,10 @@
 #include "net/connection.h"
 #include "net/signal.h"
 #include "node/data_plane.h"
+#include "node/receive_sink.h"
 #include "node/services.h"
 #include "planner/action.h"
 #include "planner/event.h"
-#include "store/copy.h"
 #include "wire/frame.h"
 
 namespace hoplite::node {
@@ -35,16 +35,17 @@ struct LaneEnd {
 
 class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
  public:
-  // on_end is posted to the main loop, once, after the last byte was touched.
-  ReceiveLane(Services& services, DataPlane& data_plane, store::CopyPtr copy, planner::Grant grant,
-              StripeMask stripes, std::function<void(LaneEnd)> on_end);
+  // on_end is posted to the main loop, once, after the last byte was touched. `slot`: 0 for the
+  // object itself, else the position of a reduction whose output is pulled.
+  ReceiveLane(Services& services, DataPlane& data_plane, DataLoop& data_loop,
+              std::shared_ptr<ReceiveSink> sink, planner::Grant grant, StripeMask stripes,
+              std::uint32_t slot, std::function<void(LaneEnd)> on_end);
 
   void Start();
   // The connection is closed and the lane ends as kAbandoned. Any thread.
   void Stop();
 
   std::uint64_t bytes_received() const { return received_.load(std::memory_order_relaxed); }
-  std::uint64_t bytes_per_second() const { return rate_.load(std::memory_order_relaxed); }
   // How long the source itself has had nothing to send.
   std::chrono::milliseconds starved_for() const {
     return std::chrono::milliseconds(starved_ms_.load(std::memory_order_relaxed));
@@ -65,9 +66,10 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
 
   Services& services_;
   DataLoop& data_loop_;
-  const store::CopyPtr copy_;
+  const std::shared_ptr<ReceiveSink> sink_;
   const planner::Grant grant_;
   const StripeMask stripes_;
+  const std::uint32_t slot_;
   const std::function<void(LaneEnd)> on_end_;
 
   std::atomic<bool> stopped_{false};

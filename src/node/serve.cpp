@@ -8,6 +8,7 @@
 #include "net/handshake.h"
 #include "node/fetch.h"
 #include "node/send_lane.h"
+#include "node/slot.h"
 
 namespace hoplite::node {
 namespace {
@@ -16,6 +17,15 @@ struct Lookup {
   store::CopyPtr copy;
   wire::EndReason refusal = wire::EndReason::kUnknown;
 };
+
+// The output of a position of a reduction: only its parent asks, and it is pulled by nobody that it
+// pulls from.
+store::CopyPtr OutputOf(const EntryPtr& entry, const wire::Fetch& fetch) {
+  if (!entry) return nullptr;
+  const auto slot = entry->slots.find(fetch.slot);
+  if (slot == entry->slots.end() || slot->second->version() != fetch.version) return nullptr;
+  return slot->second->output();
+}
 
 // The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
 // believes. Strictly ahead in every asked stripe, or the end of it: complete, or the producer.
@@ -26,11 +36,12 @@ Lookup LookUp(Services& services, const wire::Fetch& fetch) {
     result.refusal = wire::EndReason::kDeleted;
     return result;
   }
-  const store::CopyPtr copy = services.store.Find(fetch.object);
-  if (!copy || copy->version() != fetch.version || fetch.slot != 0) return result;
+  const store::CopyPtr copy =
+      fetch.slot == 0 ? services.store.Find(fetch.object) : OutputOf(entry, fetch);
+  if (!copy || (fetch.slot == 0 && copy->version() != fetch.version)) return result;
   const Layout& layout = copy->layout();
   if (!layout.valid(fetch.next) || (fetch.stripes & ~layout.all_stripes()) != 0) return result;
-  const bool source_of_all = copy->state() == store::CopyState::kFinal ||
+  const bool source_of_all = fetch.slot != 0 || copy->state() == store::CopyState::kFinal ||
                              services.store.KindOf(fetch.object) == store::CopyKind::kPrimary;
   for (std::uint32_t s = 0; s < layout.stripe_count && !source_of_all; ++s) {
     if ((fetch.stripes >> s & 1) == 0) continue;

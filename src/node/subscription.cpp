@@ -6,10 +6,10 @@
 namespace hoplite::node {
 
 Subscription::Subscription(directory::DirectoryClient& directory, EntryPtr entry,
-                           std::function<void(const planner::Location&)> on_location)
+                           Subscriber subscriber)
     : directory_(directory),
       entry_(std::move(entry)),
-      subscriber_(std::make_shared<Subscriber>(std::move(on_location))) {
+      subscriber_(std::make_shared<Subscriber>(std::move(subscriber))) {
   const bool first =
       std::ranges::all_of(entry_->subscribers, [](const auto& one) { return one.expired(); });
   entry_->subscribers.push_back(subscriber_);
@@ -19,7 +19,9 @@ Subscription::Subscription(directory::DirectoryClient& directory, EntryPtr entry
 Subscription::~Subscription() {
   subscriber_.reset();
   std::erase_if(entry_->subscribers, [](const auto& one) { return one.expired(); });
-  if (entry_->subscribers.empty()) directory_.Send(planner::Unsubscribe{entry_->object});
+  if (!entry_->subscribers.empty()) return;
+  entry_->locations.clear();
+  directory_.Send(planner::Unsubscribe{entry_->object});
 }
 
 }  // namespace hoplite::node

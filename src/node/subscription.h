@@ -4,7 +4,6 @@
 // Main loop only.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "directory/directory_client.h"
@@ -14,8 +13,7 @@ namespace hoplite::node {
 
 class Subscription {
  public:
-  Subscription(directory::DirectoryClient& directory, EntryPtr entry,
-               std::function<void(const planner::Location&)> on_location);
+  Subscription(directory::DirectoryClient& directory, EntryPtr entry, Subscriber subscriber);
   ~Subscription();
   Subscription(const Subscription&) = delete;
   Subscription& operator=(const Subscription&) = delete;

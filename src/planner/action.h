@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/layout.h"
 #include "planner/event.h"
+#include "planner/reduce_action.h"
 
 namespace hoplite::planner {
 
@@ -80,6 +81,9 @@ struct Location {
   NodeId node = kNoNode;
   std::string node_name;
   LocationKind kind = LocationKind::kPartial;
+  bool producing = false;  // partial, but it will be complete without any source
+  Layout layout;
+  std::string metadata;
 };
 
 // For those who wait for an object whose holders were lost, so that a deadline can name them.
@@ -88,8 +92,10 @@ struct HolderLost {
   std::string node_name;
 };
 
-using NodeAction = std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall,
-                                Deleted, EvictAnswer, Location, HolderLost>;
+using NodeAction =
+    std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall, Deleted,
+                 EvictAnswer, Location, HolderLost, ReduceOpened, ReduceRefused, SlotLost,
+                 ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted>;
 
 const ObjectId& ObjectOf(const NodeAction& action);
 

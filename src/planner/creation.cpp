@@ -46,6 +46,9 @@ void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& rec
       Refuse(id, node, ErrorCode::kDeleted,
              fmt::format("object {} was deleted; its id is blocked for another {:.1f} s",
                          id.ToShortString(), ToSeconds(*until - now)));
+    } else if (record.reduction && record.reduction->coordinator != node) {
+      Refuse(id, node, ErrorCode::kAlreadyExists,
+             fmt::format("object {} is the target of a reduction", id.ToShortString()));
     } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
              fmt::format("object {} already exists with {}", id.ToShortString(),
@@ -63,6 +66,8 @@ void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& rec
 void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
                                    const PendingCreate& create) {
   const Create& request = create.request;
+  // The coordinator's own Create is the result: it folded small sources by itself.
+  if (record.reduction) DropSlots(id, *std::exchange(record.reduction, std::nullopt));
   StartVersion(id, record, stamps.NextVersion(), request.layout, request.metadata);
   const bool complete = request.inline_bytes != nullptr;
   record.table.Add(create.node);
@@ -148,8 +153,7 @@ void DirectoryState::State::On(NodeId node, const Subscribe& event) {
   ObjectRecord& record = Touch(event.object, node);
   record.subscribers.insert(node);
   const auto tell = [&](NodeId holder, LocationKind kind) {
-    Send(node, Location{event.object, record.version, holder,
-                        holder == kNoNode ? std::string() : nodes.NameOf(holder), kind});
+    Send(node, LocationOf(event.object, record, holder, kind));
   };
   if (record.inline_bytes != nullptr) tell(kNoNode, LocationKind::kInline);
   for (const auto& [holder, copy] : record.table.copies()) {

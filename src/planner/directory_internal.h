@@ -6,6 +6,7 @@
 //   membership.cpp        join, suspend, lose (R13, R14)
 //   recovery.cpp          inventories (R15)
 //   removal.cpp           delete, evict (R17, R18)
+//   reductions.cpp        attempts, orders, commit (R29-R36)
 //   views.cpp, invariants.cpp, fingerprint.cpp
 //
 // On records what was said; Resolve and RunPass run from Plan and decide.
@@ -41,6 +42,8 @@ struct DirectoryState::State {
   ObjectRecord& Touch(const ObjectId& id, NodeId node);
   void Send(NodeId to, NodeAction body);
   void Notify(const ObjectId& id, const ObjectRecord& record, NodeId node, LocationKind kind);
+  Location LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId node,
+                      LocationKind kind) const;
   void TellLost(const ObjectId& id, const ObjectRecord& record);
   // The copy is no more: whoever pulled from it is served first; waiters hear of a last holder.
   void DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
@@ -71,10 +74,41 @@ struct DirectoryState::State {
   void On(NodeId node, const CopyComplete& event);
   void On(NodeId node, const CopyGone& event);
   void On(NodeId node, const Progress& event);
+  // The measured rate of a node's link; 0: no sample.
+  void NoteRate(NodeId node, std::uint64_t bytes_per_second);
   void GrantFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
                    const GrantClosed& event);
   // Null, or the record if `version` is current; otherwise the node was told that it is void.
   ObjectRecord* Current(NodeId node, const ObjectId& id, Version version);
+
+  // reductions.cpp
+  void On(NodeId node, const ReduceOpen& event);
+  void On(NodeId node, const ReduceShape& event);
+  void On(NodeId node, const SlotAssign& event);
+  void On(NodeId node, const ReduceClose& event);
+  void On(NodeId node, const SlotFailed& event);
+  void On(NodeId node, const SlotDrained& event);
+  void On(NodeId node, const ReduceCommit& event);
+  void On(NodeId node, const SlotProgress& event);
+  void ResolveOpens(const ObjectId& id, ObjectRecord& record);
+  // Null, or the node's reduction that is still open.
+  ReductionRecord* OpenReduction(NodeId node, const ObjectId& id, std::uint64_t request);
+  // Null, or the position whose present attempt the node executes.
+  SlotRecord* Executes(NodeId node, const ObjectId& id, std::uint32_t slot, Version version);
+  SlotRecord* InputOf(NodeId node, const ObjectId& id, std::uint32_t slot, Version version,
+                      std::uint32_t input, Version input_version);
+  void RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction);
+  void RepeatOrders(const ObjectId& id, ReductionRecord& reduction, NodeId node);
+  void NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot);
+  void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
+  void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);
+  void TellFeed(const ObjectId& id, ReductionRecord& reduction, std::uint32_t child);
+  void MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot, ErrorCode code,
+                std::string message);
+  void EndReduction(const ObjectId& id, ObjectRecord& record, const Error& error,
+                    NodeId tell_coordinator);
+  void DropSlots(const ObjectId& id, const ReductionRecord& reduction);
+  void LoseFromReduction(const ObjectId& id, ObjectRecord& record, NodeId node);
 
   // removal.cpp
   void On(NodeId node, const Delete& event);
@@ -108,6 +142,7 @@ struct DirectoryState::State {
   Time collecting_until;
   bool collecting;
   Stamps stamps;
+  LinkModel link;
   NodeTable nodes;
   std::map<ObjectId, ObjectRecord> objects;
   Expiring<ObjectId> tombstones;

@@ -40,7 +40,8 @@ DirectoryState::State::State(const DirectoryOptions& options_in, Time start)
       now(start),
       collecting_until(start + options_in.recovery_window),
       collecting(options_in.recovery_window > Duration{0}),
-      stamps(options_in.incarnation) {}
+      stamps(options_in.incarnation),
+      link(options_in.link) {}
 
 void DirectoryState::Apply(const Event& event) {
   state_->now = std::max(state_->now, event.time);
@@ -87,6 +88,7 @@ Time DirectoryState::State::NextTime() const {
 void DirectoryState::State::Settle(const ObjectId& id) {
   ObjectRecord* record = Find(id);
   if (record == nullptr) return;
+  ResolveOpens(id, *record);
   ResolveCreates(id, *record);
   ResolveLocates(id, *record);
   ResolveEvictions(id, *record);
@@ -101,7 +103,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
 
 void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
   if (record.table.parked().empty() && record.table.starved().empty()) return;
-  const PassRules rules{now, options.link, apart, knows_members(), options.twin};
+  const PassRules rules{now, link, apart, knows_members(), options.twin};
   for (const Decision& made : SourceSelector(record.table, stamps, rules).Run()) {
     const NodeRecord* source = nodes.Find(made.what.source);
     Send(made.what.receiver, Grant{id, record.version, made.grant,
@@ -138,9 +140,20 @@ void DirectoryState::State::Send(NodeId to, NodeAction body) {
 void DirectoryState::State::Notify(const ObjectId& id, const ObjectRecord& record, NodeId node,
                                    LocationKind kind) {
   for (const NodeId subscriber : record.subscribers) {
-    Send(subscriber, Location{id, record.version, node,
-                              node == kNoNode ? std::string() : nodes.NameOf(node), kind});
+    Send(subscriber, LocationOf(id, record, node, kind));
   }
+}
+
+Location DirectoryState::State::LocationOf(const ObjectId& id, const ObjectRecord& record,
+                                           NodeId node, LocationKind kind) const {
+  Location location{.object = id, .version = record.version, .node = node, .kind = kind};
+  if (node != kNoNode) location.node_name = nodes.NameOf(node);
+  if (kind == LocationKind::kGone) return location;
+  const Copy* copy = record.table.Find(node);
+  location.producing = copy != nullptr && copy->producing;
+  location.layout = record.table.layout();
+  location.metadata = record.metadata;
+  return location;
 }
 
 void DirectoryState::State::TellLost(const ObjectId& id, const ObjectRecord& record) {

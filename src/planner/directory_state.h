@@ -45,7 +45,7 @@ struct DirectoryOptions {
   Duration starved_after = std::chrono::seconds(1);
   // Groups of stripes that a broadcast is planned in; 1 is the pipelined line.
   std::uint32_t groups = 1;
-  // Cost model of the network until links were measured.
+  // What links are like until they were measured.
   LinkModel link;
   Twin twin = Twin::kNone;
 };
@@ -72,6 +72,16 @@ struct WaiterView {
   std::string
       why;  // "the object does not exist yet", "every holder is busy", "its holders were lost: n2"
 };
+// A position of the reduction that makes the object.
+struct SlotView {
+  std::uint32_t slot = 0;
+  std::uint32_t parent = 0;  // 0: the root
+  NodeId node = kNoNode;     // nobody: vacant
+  std::string node_name;
+  Version version;
+  std::vector<ObjectId> inputs;   // its own sources
+  std::uint64_t valid_bytes = 0;  // of its output, as last told
+};
 struct ObjectView {
   ObjectId object;
   Version version;
@@ -81,11 +91,13 @@ struct ObjectView {
   std::vector<HolderView> holders;
   std::vector<TransferView> transfers;
   std::vector<WaiterView> waiters;
+  std::vector<SlotView> slots;
 };
 struct NodeView {
   NodeInfo node;
-  bool alive = false;  // false: suspended
-  StoreUsage usage;    // as the node last told it
+  bool alive = false;                  // false: suspended
+  StoreUsage usage;                    // as the node last told it
+  std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
 };
 
 class DirectoryState {

@@ -13,17 +13,13 @@
 #include "base/ids.h"
 #include "base/layout.h"
 #include "base/time.h"
+#include "planner/node_info.h"
+#include "planner/reduce_event.h"
 
 namespace hoplite::planner {
 
 // Shared, so that copying a planner's state (exhaustive search does) copies no object bytes.
 using InlineBytes = std::shared_ptr<const std::string>;
-
-struct NodeInfo {
-  NodeId id = kNoNode;
-  std::string name;     // unique among open sessions; people and errors use it
-  std::string address;  // HOST:PORT of its data plane, as peers reach it
-};
 
 // --- NodeEvent: said by one node about itself
 // -----------------------------------------------------
@@ -112,7 +108,7 @@ struct Progress {
   ObjectId object;
   Version version;
   StripeMarks marks;
-  std::uint64_t bytes_per_second = 0;  // in-rate of this flow, 0 = no sample yet
+  std::uint64_t bytes_per_second = 0;  // measured rate of the node's link, 0 = no sample yet
   Duration starved_for{0};             // 0 = bytes are flowing
 };
 
@@ -160,9 +156,11 @@ struct StoreUsage {
   std::uint64_t used_bytes = 0;
 };
 
-using NodeEvent = std::variant<Create, CopyComplete, CopyGone, Locate, CancelLocate, Want,
-                               CancelWant, GrantClosed, Progress, Delete, EvictAsk, Subscribe,
-                               Unsubscribe, Held, Tombstone, InventoryEnd, StoreUsage>;
+using NodeEvent =
+    std::variant<Create, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
+                 GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, Tombstone,
+                 InventoryEnd, StoreUsage, ReduceOpen, ReduceShape, SlotAssign, ReduceClose,
+                 SlotFailed, SlotDrained, ReduceCommit, SlotProgress>;
 
 // The object an event speaks of (its shard); null for InventoryEnd and StoreUsage, which go to
 // every shard.

@@ -30,6 +30,18 @@ void AddNodes(Digest& digest, const std::set<NodeId>& nodes) {
   digest.Add(nodes.size());
 }
 
+void AddReduction(Digest& digest, const ReductionRecord& reduction) {
+  digest.Add(Raw(reduction.coordinator)).Add(reduction.request).Add(reduction.shaped);
+  digest.Add(reduction.layout.size_bytes).Add(reduction.metadata).Add(reduction.committed);
+  for (const auto& [slot, known] : reduction.slots) {
+    digest.Add(slot).Add(known.attempt).Add(known.version).Add(known.drained);
+    digest.Add(known.lost.has_value()).Add(Raw(known.order.node)).Add(known.order.parent);
+    digest.Add(known.order.children);
+    for (const std::uint32_t mark : known.marks) digest.Add(mark);
+    for (const SlotInput& input : known.order.inputs) digest.Add(input.object).Add(input.version);
+  }
+}
+
 void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   digest.Add(id).Add(record.version).Add(record.metadata);
   digest.Add(record.inline_bytes != nullptr);
@@ -39,6 +51,8 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
     digest.Add(Raw(create.node));
     AddRequest(digest, create.request);
   }
+  for (const PendingOpen& open : record.opens) digest.Add(Raw(open.node)).Add(open.request);
+  if (record.reduction) AddReduction(digest, *record.reduction);
   AddNodes(digest, record.locates);
   AddNodes(digest, record.evictions);
   AddNodes(digest, record.subscribers);

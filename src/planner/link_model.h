@@ -1,4 +1,6 @@
-// What the planners believe about links: numbers measured at run time, never compiled in.
+// What the planners believe about links. The rate is measured at run time; what stands here counts
+// until the first report: a slow link, since a line on a fast one loses hops, but a star on a slow
+// one loses whole transfers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +12,7 @@ namespace hoplite::planner {
 struct LinkModel {
   Duration latency = std::chrono::microseconds(200);  // one message to a peer
   Duration overhead = std::chrono::microseconds(50);  // cost per message at an end point
-  double bytes_per_second = 1.25e9;                   // payload rate of one link
+  double bytes_per_second = 1.25e8;                   // payload rate of one link
 };
 
 }  // namespace hoplite::planner

@@ -35,6 +35,7 @@ void DirectoryState::State::ForgetRequests(NodeId node) {
     record->subscribers.erase(node);
     record->evictions.erase(node);
     std::erase_if(record->creates, [&](const PendingCreate& c) { return c.node == node; });
+    std::erase_if(record->opens, [&](const PendingOpen& open) { return open.node == node; });
   }
 }
 
@@ -61,6 +62,7 @@ void DirectoryState::State::OnLost(NodeId node) {
     ObjectRecord* record = Find(id);
     if (record == nullptr) continue;
     record->touched.erase(node);
+    LoseFromReduction(id, *record, node);
     if (options.twin != Twin::kHandsOutDeadNodes) DropCopy(id, *record, node);
   }
   nodes.Erase(node);

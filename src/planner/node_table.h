@@ -18,6 +18,7 @@ struct NodeRecord {
   bool alive = true;            // false: suspended
   bool inventory_open = false;  // between NodeJoined and InventoryEnd
   StoreUsage usage;
+  std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   std::set<ObjectId> objects;
 };
 

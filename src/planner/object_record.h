@@ -1,6 +1,7 @@
 // ObjectRecord: what a shard knows of one object, beside the copies themselves. A plain value.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/ids.h"
 #include "planner/copy_table.h"
 #include "planner/event.h"
+#include "planner/reduction_record.h"
 
 namespace hoplite::planner {
 
@@ -25,6 +27,8 @@ struct ObjectRecord {
   CopyTable table;
 
   std::vector<PendingCreate> creates;  // in order of arrival; the first that may, wins (R3)
+  std::vector<PendingOpen> opens;      // reductions that want to make it
+  std::optional<ReductionRecord> reduction;
   std::set<NodeId> locates;
   std::set<NodeId> evictions;
   std::set<NodeId> subscribers;
@@ -34,8 +38,8 @@ struct ObjectRecord {
 
   bool exists() const { return inline_bytes != nullptr || table.final_count() > 0; }
   bool idle() const {
-    return inline_bytes == nullptr && table.copies().empty() && creates.empty() &&
-           locates.empty() && subscribers.empty();
+    return inline_bytes == nullptr && table.copies().empty() && creates.empty() && opens.empty() &&
+           !reduction && locates.empty() && subscribers.empty();
   }
 };
 

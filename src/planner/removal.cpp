@@ -20,6 +20,12 @@ void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
   tombstones.Insert(id, now + lifetime);
   dirty.insert(id);
   if (ObjectRecord* record = Find(id)) {
+    if (record->reduction) {
+      EndReduction(
+          id, *record,
+          Error(ErrorCode::kDeleted, "object " + id.ToShortString() + ", the target, was deleted"),
+          record->reduction->coordinator);
+    }
     told.insert(record->subscribers.begin(), record->subscribers.end());
     told.merge(record->locates);
     for (const auto& [node, copy] : record->table.copies()) told.insert(node);

@@ -131,7 +131,17 @@ void DirectoryState::State::On(NodeId node, const CopyGone& event) {
   if (record != nullptr && record->version == event.version) DropCopy(event.object, *record, node);
 }
 
+// Reports come every few milliseconds from whoever receives: the mean of the last ten or so.
+void DirectoryState::State::NoteRate(NodeId node, std::uint64_t bytes_per_second) {
+  if (bytes_per_second == 0) return;
+  constexpr double kWeight = 0.1;
+  const auto rate = static_cast<double>(bytes_per_second);
+  nodes.Find(node)->bytes_per_second = bytes_per_second;
+  link.bytes_per_second += kWeight * (rate - link.bytes_per_second);
+}
+
 void DirectoryState::State::On(NodeId node, const Progress& event) {
+  NoteRate(node, event.bytes_per_second);
   ObjectRecord* record = Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   if (record->table.Find(node) == nullptr) return;

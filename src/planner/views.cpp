@@ -8,7 +8,7 @@ bool DirectoryState::collecting() const { return state_->collecting; }
 std::vector<NodeView> DirectoryState::Nodes() const {
   std::vector<NodeView> views;
   for (const auto& [id, node] : state_->nodes.nodes())
-    views.push_back({node.info, node.alive, node.usage});
+    views.push_back({node.info, node.alive, node.usage, node.bytes_per_second});
   return views;
 }
 
@@ -53,6 +53,18 @@ ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& r
     view.transfers.push_back({open.source, open.receiver, nodes.NameOf(open.source),
                               nodes.NameOf(open.receiver), grant,
                               layout.valid_bytes(receiver.marks)});
+  }
+  if (!record.reduction) return view;
+  const ReductionRecord& reduction = *record.reduction;
+  for (const auto& [slot, known] : reduction.slots) {
+    SlotView shown{.slot = slot, .parent = known.order.parent, .node = known.order.node};
+    if (shown.node != kNoNode) shown.node_name = nodes.NameOf(shown.node);
+    shown.version = known.version;
+    for (const SlotInput& input : known.order.inputs) shown.inputs.push_back(input.object);
+    if (reduction.layout.valid(known.marks)) {
+      shown.valid_bytes = reduction.layout.valid_bytes(known.marks);
+    }
+    view.slots.push_back(std::move(shown));
   }
   return view;
 }

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "wire/checked_fields.h"
 #include "wire/directory_messages.h"
+#include "wire/reduce_messages.h"
 
 namespace hoplite::wire {
 
@@ -50,6 +51,9 @@ void Write(const planner::Location& action, v1::NodeAction& to) {
   body.set_node(Raw(action.node));
   body.set_node_name(action.node_name);
   body.set_kind(static_cast<std::uint32_t>(action.kind));
+  body.set_producing(action.producing);
+  if (action.layout.block_bytes != 0) WriteLayout(action.layout, *body.mutable_layout());
+  body.set_metadata(action.metadata);
 }
 void Write(const planner::HolderLost& action, v1::NodeAction& to) {
   to.mutable_holder_lost()->set_node_name(action.node_name);
@@ -99,12 +103,17 @@ Result<NodeAction> Read(const Subject& of, const v1::Tombstone& body) {
   return planner::Deleted{of.object, remaining};
 }
 
-Result<NodeAction> Read(const Subject& of, const v1::Location& body) {
+Result<NodeAction> Read(const Subject& of, v1::Location& body) {
   planner::Location action{.object = of.object, .version = of.version};
   action.node = NodeId{body.node()};
   action.node_name = body.node_name();
   TRY_ASSIGN(action.kind, ReadEnum(body.kind(), planner::LocationKind::kPartial,
                                    planner::LocationKind::kInline, "kind"));
+  action.producing = body.producing();
+  if (body.has_layout()) {
+    TRY_ASSIGN(action.layout, ReadLayout(body.layout()));
+  }
+  TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
   return action;
 }
 
@@ -115,11 +124,12 @@ bool NeedsVersion(v1::NodeAction::BodyCase body) {
     case v1::NodeAction::kHolderLost:
       return false;
     default:
-      return true;
+      return !IsReduction(body) || ReductionNeedsVersion(body);
   }
 }
 
 Result<NodeAction> ReadBody(const Subject& of, v1::NodeAction& message) {
+  if (IsReduction(message.body_case())) return ReadReduction(of.object, of.version, message);
   switch (message.body_case()) {
     case v1::NodeAction::kCreateAccepted:
       return planner::CreateAccepted{of.object, of.version};
@@ -138,10 +148,10 @@ Result<NodeAction> ReadBody(const Subject& of, v1::NodeAction& message) {
     case v1::NodeAction::kEvictAnswer:
       return planner::EvictAnswer{of.object, of.version, message.evict_answer().drop()};
     case v1::NodeAction::kLocation:
-      return Read(of, message.location());
+      return Read(of, *message.mutable_location());
     case v1::NodeAction::kHolderLost:
       return planner::HolderLost{of.object, message.holder_lost().node_name()};
-    case v1::NodeAction::BODY_NOT_SET:
+    default:
       break;
   }
   return Bad("body", "of an action is missing or unknown");

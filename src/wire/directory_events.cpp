@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "wire/checked_fields.h"
 #include "wire/directory_messages.h"
+#include "wire/reduce_messages.h"
 
 namespace hoplite::wire {
 
@@ -173,11 +174,12 @@ bool NeedsVersion(v1::NodeEvent::BodyCase body) {
     case v1::NodeEvent::kHeld:
       return true;
     default:
-      return false;
+      return ReductionNeedsVersion(body);
   }
 }
 
 Result<NodeEvent> ReadBody(const Subject& of, v1::NodeEvent& message) {
+  if (IsReduction(message.body_case())) return ReadReduction(of.object, of.version, message);
   switch (message.body_case()) {
     case v1::NodeEvent::kCreate:
       return Read(of, *message.mutable_create());
@@ -209,9 +211,7 @@ Result<NodeEvent> ReadBody(const Subject& of, v1::NodeEvent& message) {
       return Read(of, *message.mutable_held());
     case v1::NodeEvent::kTombstone:
       return Read(of, message.tombstone());
-    case v1::NodeEvent::kInventoryEnd:
-    case v1::NodeEvent::kStoreUsage:
-    case v1::NodeEvent::BODY_NOT_SET:
+    default:
       break;
   }
   return Bad("body", "of an event is missing or unknown");

@@ -117,6 +117,7 @@ v1::NodeView ToProto(const planner::NodeView& view) {
   message.set_alive(view.alive);
   message.mutable_usage()->set_memory_bytes(view.usage.memory_bytes);
   message.mutable_usage()->set_used_bytes(view.usage.used_bytes);
+  message.set_bytes_per_second(view.bytes_per_second);
   return message;
 }
 
@@ -124,7 +125,8 @@ Result<planner::NodeView> FromProto(const v1::NodeView& message) {
   TRY_ASSIGN(planner::NodeInfo node, ReadNode(message.node(), "node"));
   return planner::NodeView{.node = std::move(node),
                            .alive = message.alive(),
-                           .usage = {message.usage().memory_bytes(), message.usage().used_bytes()}};
+                           .usage = {message.usage().memory_bytes(), message.usage().used_bytes()},
+                           .bytes_per_second = message.bytes_per_second()};
 }
 
 v1::ObjectView ToProto(const planner::ObjectView& view) {
@@ -157,6 +159,16 @@ v1::ObjectView ToProto(const planner::ObjectView& view) {
     to.set_node_name(waiter.node_name);
     to.set_why(waiter.why);
   }
+  for (const planner::SlotView& slot : view.slots) {
+    v1::ObjectView::Slot& to = *message.add_slots();
+    to.set_slot(slot.slot);
+    to.set_parent(slot.parent);
+    to.set_node(Raw(slot.node));
+    to.set_node_name(slot.node_name);
+    if (slot.version) WriteStamp(slot.version, *to.mutable_version());
+    for (const ObjectId& input : slot.inputs) to.add_inputs(std::string(input.view()));
+    to.set_valid_bytes(slot.valid_bytes);
+  }
   return message;
 }
 
@@ -185,6 +197,20 @@ Result<planner::ObjectView> FromProto(const v1::ObjectView& message) {
   for (const v1::ObjectView::Waiter& from : message.waiters()) {
     view.waiters.push_back(
         {.node = NodeId{from.node()}, .node_name = from.node_name(), .why = from.why()});
+  }
+  for (const v1::ObjectView::Slot& from : message.slots()) {
+    planner::SlotView slot{.slot = from.slot(),
+                           .parent = from.parent(),
+                           .node = NodeId{from.node()},
+                           .node_name = from.node_name(),
+                           .version = {{from.version().incarnation(), from.version().sequence()}},
+                           .inputs = {},
+                           .valid_bytes = from.valid_bytes()};
+    for (const std::string& input : from.inputs()) {
+      TRY_ASSIGN(const ObjectId id, ReadObject(input));
+      slot.inputs.push_back(id);
+    }
+    view.slots.push_back(std::move(slot));
   }
   return view;
 }

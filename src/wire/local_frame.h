@@ -21,7 +21,8 @@ inline constexpr std::uint32_t kLocalProtocolVersion = 1;
 inline constexpr std::size_t kMaxMetadataBytes = 4_KiB;
 // Puts up to this size travel inside their message.
 inline constexpr std::size_t kMaxMessagePut = 64_KiB;
-inline constexpr std::size_t kMaxLocalRequest = 128_KiB;
+// Room for the sources of a Reduce.
+inline constexpr std::size_t kMaxLocalRequest = 512_KiB;
 // Large for the sake of Status of a cluster with many objects.
 inline constexpr std::size_t kMaxLocalAnswer = 16_MiB;
 

@@ -62,8 +62,9 @@ class HostileSource : public ::testing::Test {
     grant.version.incarnation = 1;
     grant.source = {kSource, "villain", listener_.address()};
     grant.stripes = 1;
-    lane_ = std::make_shared<ReceiveLane>(services_, data_plane_, copy_, grant, StripeMask{1},
-                                          [this](LaneEnd end) { ended_.set_value(end); });
+    lane_ = std::make_shared<ReceiveLane>(services_, data_plane_, data_plane_.NextLoop(),
+                                          std::make_shared<CopySink>(copy_), grant, StripeMask{1},
+                                          0, [this](LaneEnd end) { ended_.set_value(end); });
     lane_->Start();
   }
   ~HostileSource() override {

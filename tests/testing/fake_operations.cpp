@@ -1,5 +1,7 @@
 #include "testing/fake_operations.h"
 
+#include <algorithm>
+
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 
@@ -96,6 +98,46 @@ net::Task<Result<store::CopyPtr>> FakeOperations::Open(ObjectId object, node::Ca
   return Await(object, false, std::move(call));
 }
 
+std::vector<store::CopyPtr> FakeOperations::Available(const ReduceOptions& options) const {
+  std::vector<store::CopyPtr> available;
+  for (const ObjectId& source : options.sources) {
+    const store::CopyPtr copy = store_->Find(source);
+    const bool there = copy && copy->state() == store::CopyState::kFinal;
+    if (there && available.size() < options.num_objects) available.push_back(copy);
+  }
+  return available;
+}
+
+net::Task<Result<ReduceOutcome>> FakeOperations::Reduce(ReduceOptions options, node::CallPtr call) {
+  reduction_ = options;
+  options.num_objects = options.num_objects.value_or(options.sources.size());
+  waiting_.insert(call);
+  std::vector<store::CopyPtr> used = Available(options);
+  bool in_time = true;
+  while (used.size() < options.num_objects && !call->cancelled && in_time) {
+    in_time = co_await call->changed.Wait(call->deadline);
+    used = Available(options);
+  }
+  waiting_.erase(call);
+  if (call->cancelled) co_return std::unexpected(Error(ErrorCode::kCancelled, "cancelled"));
+  if (used.empty() || used.size() < options.num_objects) {
+    co_return std::unexpected(Error(ErrorCode::kTimeout, "sources are missing"));
+  }
+  CO_TRY_ASSIGN(
+      const std::shared_ptr<node::Draft> target,
+      co_await Create(options.target, used.front()->layout().size_bytes, options.metadata, call));
+  std::ranges::copy(used.front()->bytes(), target->copy()->bytes().begin());
+  CO_TRY(target->Advance(target->copy()->bytes().size()));
+  CO_TRY(co_await target->Seal(call));
+  ReduceOutcome outcome;
+  outcome.target = options.target;
+  for (const ObjectId& source : options.sources) {
+    const bool taken = std::ranges::find(used, source, &store::Copy::object) != used.end();
+    (taken ? outcome.used : outcome.unused).push_back(source);
+  }
+  co_return outcome;
+}
+
 net::Task<Result<void>> FakeOperations::Delete(ObjectId object, node::CallPtr) {
   deleted_.insert(object);
   Drop(object, store::VoidReason::kDeleted);
@@ -115,6 +157,8 @@ net::Task<Result<planner::ObjectView>> FakeOperations::Info(ObjectId object, nod
                           .valid_bytes = copy->layout().valid_bytes(copy->marks())});
   view.transfers.push_back({.from_name = name_, .to_name = "other", .valid_bytes = 1});
   view.waiters.push_back({.node_name = "third", .why = "every holder is busy"});
+  view.slots.push_back(
+      {.slot = 2, .parent = 1, .node_name = "fourth", .inputs = {object}, .valid_bytes = 4});
   co_return view;
 }
 
@@ -125,6 +169,7 @@ FakeOperations::Status(node::CallPtr call) {
   self.node.name = name_;
   self.node.address = "127.0.0.1:1";
   self.alive = true;
+  self.bytes_per_second = 12'500'000;
   views.first.push_back(self);
   for (const store::CopyPtr& copy : store_->List()) {
     CO_TRY_ASSIGN(planner::ObjectView view, co_await Info(copy->object(), call));

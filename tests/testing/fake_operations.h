@@ -26,6 +26,8 @@ class FakeOperations final : public node::Operations {
                                                          node::CallPtr call) override;
   net::Task<Result<store::CopyPtr>> Get(ObjectId object, node::CallPtr call) override;
   net::Task<Result<store::CopyPtr>> Open(ObjectId object, node::CallPtr call) override;
+  // Its result is not computed: the target becomes a copy of the first source that is used.
+  net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, node::CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, node::CallPtr call) override;
   net::Task<Result<planner::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
   net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
@@ -44,6 +46,8 @@ class FakeOperations final : public node::Operations {
   std::size_t subscribers() const { return subscribers_->size(); }
   // Requests that wait for something now.
   std::size_t waiting() const { return waiting_.size(); }
+  // What the last Reduce asked for.
+  const ReduceOptions& reduction() const { return reduction_; }
 
  private:
   class FakeDraft;
@@ -51,6 +55,8 @@ class FakeOperations final : public node::Operations {
 
   // The copy once it satisfies; deleted, cancelled or timeout if it never will.
   net::Task<Result<store::CopyPtr>> Await(ObjectId object, bool final, node::CallPtr call);
+  // Those of the sources that are there by now, at most as many as are wanted.
+  std::vector<store::CopyPtr> Available(const ReduceOptions& options) const;
   void WakeAll();
   void Drop(const ObjectId& object, store::VoidReason why);
 
@@ -59,6 +65,7 @@ class FakeOperations final : public node::Operations {
   std::unique_ptr<store::ObjectStore> store_;
   std::set<ObjectId> deleted_;
   std::set<node::CallPtr> waiting_;
+  ReduceOptions reduction_;
   std::shared_ptr<Subscribers> subscribers_ = std::make_shared<Subscribers>();
 };
 

@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "cli/progress_bar.h"
 #include "cli/timeouts.h"
+#include "cli/tree.h"
 
 namespace hoplite::cli::demo {
 namespace {

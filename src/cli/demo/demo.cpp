@@ -8,18 +8,22 @@
 
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/demo/arrays.h"
 #include "cli/demo/broadcast.h"
+#include "cli/demo/reduction.h"
 #include "cli/demo/screen.h"
 #include "cli/demo/subject.h"
 #include "cli/demo/summary.h"
 #include "cli/process_cluster.h"
 #include "cli/put_file.h"
 #include "cli/stop_signal.h"
+#include "cli/timeouts.h"
 
 namespace hoplite::cli::demo {
 namespace {
 
 const std::vector<std::string> kNodes{"n1", "n2", "n3", "n4", "n5", "n6"};
+constexpr std::size_t kLate = 2;  // arrays that come too late for the second reduction
 
 Result<ProcessCluster> StartCluster(const Subject& subject, const StopSignal& stop,
                                     Screen& screen) {
@@ -50,6 +54,28 @@ Result<ObjectId> PutAtFirst(ProcessCluster& cluster, const Subject& subject, Scr
   return object;
 }
 
+// The file goes first: nodes have room for it, or for the arrays.
+Result<void> ReduceAtAll(ProcessCluster& cluster, const Subject& subject, const ObjectId& file,
+                         const StopSignal& stop, Screen& screen, std::vector<Reduced>& results) {
+  TRY_ASSIGN(Client client, Client::Connect(cluster.nodes().front().socket));
+  TRY(client.Delete(file, {.timeout = kAnswerTimeout}));
+  TRY_ASSIGN(const Arrays arrays, Arrays::Of(subject, kNodes.size()));
+  const double bound_seconds =
+      static_cast<double>(arrays.size_bytes()) / static_cast<double>(subject.rate_bytes_per_second);
+  Reductions reductions(cluster, arrays, bound_seconds, screen);
+  screen.Say("");
+  screen.Say(
+      fmt::format("Now the {} living nodes add up arrays of {:.1f} million float32 each ({}, "
+                  "S/B {:.2f} s),",
+                  reductions.node_count(), static_cast<double>(arrays.length()) / 1e6,
+                  FormatSize(arrays.size_bytes()), bound_seconds));
+  screen.Say("each made of another part of the file: one number for each byte, its value.");
+  Result<void> held = reductions.Run(reductions.node_count(), 0, stop);
+  if (held) held = reductions.Run(reductions.node_count() - kLate, kLate, stop);
+  results = reductions.results();
+  return held;
+}
+
 }  // namespace
 
 Result<void> RunDemo(const std::string& file, bool json) {
@@ -66,10 +92,12 @@ Result<void> RunDemo(const std::string& file, bool json) {
   TRY(broadcast.Run(stop));
   screen.Show({});
   SaySummary(broadcast, subject, screen);
-  if (json) Print(SummaryDocument(broadcast, subject));
-  TRY(Verdict(broadcast, subject));
-  screen.Say("Every survivor has the same bytes, and so has the latecomer.");
-  return {};
+  Result<void> held = Verdict(broadcast, subject);
+  if (held) screen.Say("Every survivor has the same bytes, and so has the latecomer.");
+  std::vector<Reduced> reductions;
+  if (held) held = ReduceAtAll(cluster, subject, object, stop, screen, reductions);
+  if (json) Print(SummaryDocument(broadcast, subject, reductions));
+  return held;
 }
 
 }  // namespace hoplite::cli::demo

@@ -1,5 +1,6 @@
 // The main job on a cluster of real processes: a large file goes to everybody at once, a relaying
-// node is killed in the middle, another joins late, and all hashes are compared.
+// node is killed in the middle, another joins late, and all hashes are compared; then the nodes add
+// up arrays, and the sums are compared with plain ones.
 #pragma once
 
 #include <string>

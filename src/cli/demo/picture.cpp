@@ -1,44 +1,8 @@
 #include "cli/demo/picture.h"
 
 #include <algorithm>
-#include <set>
 
 namespace hoplite::cli::demo {
-namespace {
-
-class TreeDrawing {
- public:
-  TreeDrawing(const std::map<std::string, std::string>& fed_by,
-              const std::map<std::string, std::string>& notes)
-      : notes_(notes) {
-    for (const auto& [node, source] : fed_by) children_[source].push_back(node);
-  }
-
-  void AddRoot(const std::string& node) {
-    if (drawn_.insert(node).second) AddSubtree(node, "", "");
-  }
-  bool drawn(const std::string& node) const { return drawn_.contains(node); }
-  std::vector<std::string> TakeLines() { return std::move(lines_); }
-
- private:
-  void AddSubtree(const std::string& node, const std::string& here, const std::string& below) {
-    const auto note = notes_.find(node);
-    lines_.push_back(here + node + (note == notes_.end() ? "" : "  " + note->second));
-    const std::vector<std::string>& children = children_[node];
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (!drawn_.insert(children[i]).second) continue;
-      const bool last = i + 1 == children.size();
-      AddSubtree(children[i], below + (last ? "└─ " : "├─ "), below + (last ? "   " : "│  "));
-    }
-  }
-
-  const std::map<std::string, std::string>& notes_;
-  std::map<std::string, std::vector<std::string>> children_;
-  std::set<std::string> drawn_;
-  std::vector<std::string> lines_;
-};
-
-}  // namespace
 
 Picture Picture::Of(const ClusterStatus& status, const ObjectId& object) {
   Picture picture;
@@ -76,21 +40,6 @@ std::vector<Rerouted> History::Add(const Picture& picture) {
     known.push_back(source);
   }
   return changes;
-}
-
-std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_by,
-                                  const std::vector<std::string>& roots,
-                                  const std::map<std::string, std::string>& notes) {
-  TreeDrawing drawing(fed_by, notes);
-  for (const std::string& root : roots) drawing.AddRoot(root);
-  for (const auto& [node, source] : fed_by) {
-    if (!fed_by.contains(source)) drawing.AddRoot(source);
-  }
-  // Only edges of different moments can make a circle; show its members all the same.
-  for (const auto& [node, source] : fed_by) {
-    if (!drawing.drawn(node)) drawing.AddRoot(node);
-  }
-  return drawing.TakeLines();
 }
 
 }  // namespace hoplite::cli::demo

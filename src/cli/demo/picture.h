@@ -42,13 +42,4 @@ class History {
   std::map<std::string, std::vector<std::string>> sources_;
 };
 
-// The tree that these edges make, one node a line, children below their source:
-//   n1
-//   └─ n2  41 %
-//      └─ n4  38 %
-// A node without a source is a root; `roots` are shown even if they feed nobody.
-std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_by,
-                                  const std::vector<std::string>& roots,
-                                  const std::map<std::string, std::string>& notes);
-
 }  // namespace hoplite::cli::demo

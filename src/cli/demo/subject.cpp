@@ -56,20 +56,6 @@ std::optional<std::string> FindDefault() {
   return found;
 }
 
-Result<std::string> HashOfFile(const std::string& path, std::uint64_t size_bytes) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  void* const mapped = file.get() < 0
-                           ? MAP_FAILED
-                           : ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (mapped == MAP_FAILED) {
-    return std::unexpected(Error(ErrorCode::kInvalidArgument,
-                                 fmt::format("can't read '{}': {}", path, std::strerror(errno))));
-  }
-  std::string hash = HashOf({static_cast<const std::byte*>(mapped), size_bytes});
-  ::munmap(mapped, size_bytes);
-  return hash;
-}
-
 Result<std::uint64_t> SizeOf(const std::string& path) {
   std::error_code error;
   const std::uint64_t size = fs::file_size(path, error);
@@ -109,9 +95,25 @@ Result<Subject> ChooseSubject(const std::string& path, std::size_t nodes) {
   }
   TRY_ASSIGN(subject.size_bytes, SizeOf(subject.path));
   TRY_ASSIGN(subject.memory_bytes, MemoryOfANode(subject.size_bytes, nodes));
-  TRY_ASSIGN(subject.hash, HashOfFile(subject.path, subject.size_bytes));
+  TRY_ASSIGN(const auto bytes, MapFile(subject.path, subject.size_bytes));
+  subject.hash = HashOf({bytes.get(), subject.size_bytes});
   subject.rate_bytes_per_second = WatchableRate(subject.size_bytes);
   return subject;
+}
+
+Result<std::shared_ptr<const std::byte>> MapFile(const std::string& path,
+                                                 std::uint64_t size_bytes) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  void* const mapped = file.get() < 0
+                           ? MAP_FAILED
+                           : ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (mapped == MAP_FAILED) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 fmt::format("can't read '{}': {}", path, std::strerror(errno))));
+  }
+  return std::shared_ptr<const std::byte>(
+      static_cast<const std::byte*>(mapped),
+      [mapped, size_bytes](const std::byte*) { ::munmap(mapped, size_bytes); });
 }
 
 std::uint64_t WatchableRate(std::uint64_t size_bytes) {

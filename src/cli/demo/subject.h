@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <hoplite/result.h>
@@ -24,6 +25,9 @@ struct Subject {
 // `path` empty: some large file that is on any machine which can build this program.
 // Refuses one that this machine can't hold at so many nodes.
 Result<Subject> ChooseSubject(const std::string& path, std::size_t nodes);
+
+// A file's bytes, mapped while the pointer lives.
+Result<std::shared_ptr<const std::byte>> MapFile(const std::string& path, std::uint64_t size_bytes);
 
 // The lowest round rate at which that many bytes take at most eight seconds.
 std::uint64_t WatchableRate(std::uint64_t size_bytes);

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "cli/tree.h"
 
 namespace hoplite::cli::demo {
 namespace {
@@ -79,7 +80,8 @@ void SaySummary(const Broadcast& broadcast, const Subject& subject, Screen& scre
   for (const std::string& line : FinalTree(broadcast)) screen.Say("  " + line);
 }
 
-Json SummaryDocument(const Broadcast& broadcast, const Subject& subject) {
+Json SummaryDocument(const Broadcast& broadcast, const Subject& subject,
+                     const std::vector<Reduced>& reductions) {
   Json document = {{"file", subject.path},
                    {"size", subject.size_bytes},
                    {"rate_bytes_per_second", subject.rate_bytes_per_second},
@@ -89,7 +91,8 @@ Json SummaryDocument(const Broadcast& broadcast, const Subject& subject) {
                    {"killed_seconds", broadcast.kill().seconds},
                    {"latecomer", broadcast.latecomer()},
                    {"receivers", Json::array()},
-                   {"rerouted", Json::array()}};
+                   {"rerouted", Json::array()},
+                   {"reductions", Json::array()}};
   for (const Receiver& receiver : broadcast.receivers()) {
     Json entry = {{"node", receiver.node()}, {"sources", SourcesOf(broadcast, receiver.node())}};
     if (const auto& result = receiver.result()) {
@@ -106,6 +109,17 @@ Json SummaryDocument(const Broadcast& broadcast, const Subject& subject) {
                                     {"before", change.before},
                                     {"now", change.now},
                                     {"at_bytes", change.at_bytes}});
+  }
+  for (const Reduced& reduced : reductions) {
+    Json tree = Json::array();
+    for (const SlotInfo& slot : reduced.tree) {
+      tree.push_back({{"slot", slot.slot}, {"parent", slot.parent}, {"node", slot.node}});
+    }
+    document["reductions"].push_back({{"used", reduced.used},
+                                      {"unused", reduced.unused},
+                                      {"tree", std::move(tree)},
+                                      {"seconds", reduced.seconds},
+                                      {"equal", reduced.equal}});
   }
   return document;
 }

@@ -1,5 +1,6 @@
 """The command line against real processes on this machine: what it prints, writes and answers."""
 
+import array
 import json
 import os
 import re
@@ -105,7 +106,8 @@ class ThreeNodes(CommandTest):
         self.assertEqual({node["name"] for node in status["nodes"] if node["alive"]},
                          {"n1", "n2", "n3"})
         self.assertEqual(set(status["nodes"][0]),
-                         {"name", "address", "alive", "memory_bytes", "used_bytes"})
+                         {"name", "address", "alive", "memory_bytes", "used_bytes",
+                          "bytes_per_second"})
         found = [one for one in status["objects"] if one["id"] == object_id]
         self.assertEqual(found[0]["size"], len(data))
         self.assertEqual(found[0]["holders"][0]["watermark"], len(data))
@@ -165,6 +167,69 @@ class ThreeNodes(CommandTest):
         for node in (1, 2, 3):
             self.refuse("deleted", "get", object_id, "--timeout", "5s", "--output", "/dev/null",
                       "--socket", self.cluster.socket(node))
+
+    def numbers(self, name, node, value, count=300_000):
+        """A float32 array of equal numbers, put at one node under a name."""
+        path = self.cluster.path(name)
+        with open(path, "wb") as file:
+            array.array("f", [value] * count).tofile(file)
+        return self.at(node, "put", path, "--id", f"name:{name}").decode().strip()
+
+    def sum_of(self, object_id, node):
+        values = array.array("f", self.at(node, "get", object_id))
+        self.assertEqual(len(set(values)), 1)
+        return values[0]
+
+    def test_reduce_prints_the_target(self):
+        ids = [self.numbers(f"term{node}", node, 2.0 ** node) for node in (1, 2, 3)]
+        words = ("reduce", "--op", "sum", "--dtype", "float32", *ids, "--timeout", "20s")
+        target = self.at(2, *words).decode()
+        self.assertRegex(target, r"^[0-9a-f]{40}\n$")
+        self.assertEqual(self.sum_of(target.strip(), 3), 14.0)
+        named = json.loads(self.at(1, *words, "--json", "--target", "name:total", "--degree", "1",
+                                   "--root-here", "--fixed-order"))
+        self.assertEqual(self.sum_of("name:total", 1), 14.0)
+        self.assertEqual((named["used"], named["unused"]), (ids, []))
+        self.assertEqual(named["target"], json.loads(self.at(1, "info", "name:total", "--json"))["id"])
+
+    def test_reduce_of_the_first_to_come(self):
+        ids = [self.numbers(f"early{node}", node, 2.0 ** node) for node in (1, 2)]
+        found = json.loads(self.at(3, "reduce", "--op", "max", "--dtype", "float32", "--num-objects",
+                                   "2", UNKNOWN, *ids, "--timeout", "20s", "--json"))
+        self.assertEqual((found["used"], found["unused"]), (ids, [UNKNOWN]))
+        self.assertEqual(self.sum_of(found["target"], 2), 4.0)
+
+    def test_a_reduction_that_waits_is_shown_and_ends_with_its_command(self):
+        ids = [self.numbers(f"shown{node}", node, 1.0) for node in (1, 2)]
+        reduce = subprocess.Popen([HOPLITE, "reduce", "--op", "sum", "--dtype", "float32", *ids,
+                                   "name:never", "--target", "name:shown", "--socket",
+                                   self.cluster.socket(1)])
+        shown = wait_until(lambda: self.cluster.status()["reductions"], "the reduction is listed")[0]
+        self.assertEqual(set(shown), {"target", "slots"})
+        self.assertEqual(set(shown["slots"][0]), {"slot", "parent", "node", "inputs", "watermark"})
+        wait_until(lambda: self.own_sources() == set(ids), "both sources have a position")
+        self.assertIn(b"1 source", self.at(2, "info", "name:shown"))
+        address = self.cluster.directory.ready["address"]
+        self.assertIn(b"reduced in this tree", self.succeed("status", "--directory", address))
+        reduce.send_signal(signal.SIGINT)
+        self.assertNotEqual(reduce.wait(10), 0)
+        wait_until(lambda: not self.cluster.status()["reductions"], "the reduction is gone")
+
+    def own_sources(self):
+        reductions = self.cluster.status()["reductions"]
+        return {source for one in reductions for slot in one["slots"] for source in slot["inputs"]}
+
+    def test_reduce_that_can_not_be(self):
+        socket = self.cluster.socket(1)
+        one = self.numbers("one", 1, 1.0)
+        words = ("reduce", "--op", "sum", "--dtype", "float32", one, "--socket", socket)
+        sentence = self.refuse("timeout", *words, "name:nobody", "--timeout", "300ms")
+        self.assertIn("1 of 2 sources", sentence)
+        self.refuse("already_exists", *words, "--target", self.numbers("taken", 2, 1.0))
+        short = self.numbers("short", 2, 1.0, count=100_000)
+        sentence = self.refuse("invalid_argument", *words, short, "--timeout", "20s")
+        self.assertIn("1200000", sentence)
+        self.assertIn("400000", sentence)
 
     def test_a_file_larger_than_the_store(self):
         path = self.cluster.path("sparse")
@@ -349,6 +414,14 @@ class Demo(CommandTest):
         self.assertEqual(report["receivers"][-1]["node"], report["latecomer"])
         orphans = [one for one in report["rerouted"] if one["before"] == killed]
         self.assertTrue(orphans and all(one["now"] != killed for one in orphans), report)
+        everybody, first_four = report["reductions"]
+        self.assertEqual((len(everybody["used"]), everybody["unused"]), (6, []))
+        self.assertEqual((len(first_four["used"]), len(first_four["unused"])), (4, 2))
+        for one in report["reductions"]:
+            self.assertTrue(one["equal"], report)
+            self.assertNotIn(killed, one["used"])
+            self.assertLessEqual({slot["node"] for slot in one["tree"]}, set(everybody["used"]))
+            self.assertEqual(len([slot for slot in one["tree"] if slot["parent"] == 0]), 1, report)
 
     def test_ctrl_c_leaves_no_process_and_no_file(self):
         with subprocess.Popen([HOPLITE, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -54,6 +54,25 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"node", "--directory", "h:1", "--memory", "1GiB", "--rate", "fast"}, "fast"},
         BadUsage{{"directory"}, "--listen"}, BadUsage{{"directory", "--listen", "7000"}, "7000"},
         BadUsage{{"status", "--directory", "a:1,b"}, "'b'"},
+        BadUsage{{"reduce", "--op", "sum", kId}, "--dtype"},
+        BadUsage{{"reduce", "--dtype", "int8", kId}, "--op"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8"}, "id"},
+        BadUsage{{"reduce", "--op", "mean", "--dtype", "int8", kId}, "'mean'"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "float", kId}, "'float'"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "", kId}, "--dtype"},
+        BadUsage{{"reduce", "--op", "xor", "--dtype", "float16", kId}, "float16"},
+        BadUsage{{"reduce", "--op", "and", "--dtype", "bfloat16", kId}, "bfloat16"},
+        BadUsage{{"reduce", "--op", "or", "--dtype", "float64", kId}, "float64"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8", "--num-objects", "2", kId},
+                 "num_objects is 2"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8", "--num-objects", "0", kId},
+                 "num_objects is 0"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8", "--num-objects", "-1", kId}, "'-1'"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8", "--degree", "2x", kId}, "'2x'"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8", "--target", "x", kId}, "--target"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8", kId, "nonsense"}, "nonsense"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8", kId, kId}, "twice"},
+        BadUsage{{"reduce", "--op", "sum", "--dtype", "int8", "--target", kId, kId}, "target"},
         BadUsage{{"up", "--nodes", "0", "--memory", "1MiB"}, "--nodes"},
         BadUsage{{"up", "--nodes", "2"}, "--memory"}, BadUsage{{"sim"}, "command"},
         BadUsage{{"sim", "broadcast", "--nodes", "4"}, "--size"},
@@ -75,13 +94,13 @@ TEST_P(NobodyThere, IsUnavailableWithStatusOne) {
   EXPECT_NE(answer.err.find(kNobody), std::string::npos) << answer.err;
 }
 
-INSTANTIATE_TEST_SUITE_P(CommandLine, NobodyThere,
-                         testing::Values(std::vector<std::string>{"put", "/etc/passwd"},
-                                         std::vector<std::string>{"get", kId},
-                                         std::vector<std::string>{"get", "name:x"},
-                                         std::vector<std::string>{"delete", kId, "name:x"},
-                                         std::vector<std::string>{"info", kId},
-                                         std::vector<std::string>{"status"}));
+INSTANTIATE_TEST_SUITE_P(
+    CommandLine, NobodyThere,
+    testing::Values(std::vector<std::string>{"put", "/etc/passwd"},
+                    std::vector<std::string>{"get", kId}, std::vector<std::string>{"get", "name:x"},
+                    std::vector<std::string>{"delete", kId, "name:x"},
+                    std::vector<std::string>{"info", kId}, std::vector<std::string>{"status"},
+                    std::vector<std::string>{"reduce", "--op", "sum", "--dtype", "float32", kId}));
 
 TEST(CommandLine, SeveralShardsAreOneListWithCommas) {
   const Answer answer = Ask({"status", "--directory", "127.0.0.1:1,127.0.0.1:1"});
@@ -89,10 +108,9 @@ TEST(CommandLine, SeveralShardsAreOneListWithCommas) {
   EXPECT_TRUE(answer.err.starts_with("unavailable: ")) << answer.err;
 }
 
-TEST(CommandLine, ReduceAnswersThatItIsNotBuiltYet) {
+TEST(CommandLine, SimulatedReductionsAreNotBuiltYet) {
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"reduce", "--op", "sum", "--dtype", "float32", kId},
-        std::vector<std::string>{"sim", "reduce", "--nodes", "4"},
+       {std::vector<std::string>{"sim", "reduce", "--nodes", "4"},
         std::vector<std::string>{"sim", "allreduce", "--nodes", "4"}}) {
     const Answer answer = Ask(arguments);
     EXPECT_EQ(answer.status, ExitStatus::kFailed);

@@ -14,35 +14,45 @@ ClusterStatus TwoNodes() {
                           .metadata = "\x01z",
                           .holders = {{"n1", true, 1000}, {"n2", false, 250}},
                           .transfers = {{kObject, "n1", "n2", 250}},
-                          .waiters = {{"n3", "every holder is busy"}}};
-  return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10}, {"n2", "127.0.0.1:2", false, 0, 0}},
+                          .waiters = {{"n3", "every holder is busy"}},
+                          .slots = {{1, 0, "n1", {kObject}, 250}, {2, 1, "n2", {}, 1000}}};
+  return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10, 12'500'000},
+                    {"n2", "127.0.0.1:2", false, 0, 0}},
           .objects = {object}};
 }
 
 TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
   const Json expected = Json::parse(R"({
     "nodes": [
-      {"name":"n1","address":"127.0.0.1:1","alive":true,"memory_bytes":64,"used_bytes":10},
-      {"name":"n2","address":"127.0.0.1:2","alive":false,"memory_bytes":0,"used_bytes":0}],
+      {"name":"n1","address":"127.0.0.1:1","alive":true,"memory_bytes":64,"used_bytes":10,
+       "bytes_per_second":12500000},
+      {"name":"n2","address":"127.0.0.1:2","alive":false,"memory_bytes":0,"used_bytes":0,
+       "bytes_per_second":0}],
     "objects": [{"id":"ID","size":1000,"holders":[
       {"node":"n1","complete":true,"watermark":1000},
       {"node":"n2","complete":false,"watermark":250}]}],
-    "transfers": [{"object":"ID","from":"n1","to":"n2","watermark":250}]})");
-  Json actual = ToJson(TwoNodes());
-  EXPECT_EQ(actual["objects"][0]["id"], kObject.ToHex());
-  EXPECT_EQ(actual["transfers"][0]["object"], kObject.ToHex());
-  actual["objects"][0]["id"] = actual["transfers"][0]["object"] = "ID";
-  EXPECT_EQ(actual, expected);
+    "transfers": [{"object":"ID","from":"n1","to":"n2","watermark":250}],
+    "reductions": [{"target":"ID","slots":[
+      {"slot":1,"parent":0,"node":"n1","inputs":["ID"],"watermark":250},
+      {"slot":2,"parent":1,"node":"n2","inputs":[],"watermark":1000}]}]})");
+  const std::string id = kObject.ToHex();
+  std::string text = ToJson(TwoNodes()).dump();
+  for (auto at = text.find(id); at != std::string::npos; at = text.find(id)) {
+    text.replace(at, id.size(), "ID");
+  }
+  EXPECT_EQ(Json::parse(text), expected);
 }
 
-TEST(Output, AnEmptyClusterStillHasAllThreeLists) {
-  EXPECT_EQ(ToJson(ClusterStatus{}).dump(), R"({"nodes":[],"objects":[],"transfers":[]})");
+TEST(Output, AnEmptyClusterStillHasAllLists) {
+  EXPECT_EQ(ToJson(ClusterStatus{}).dump(),
+            R"({"nodes":[],"objects":[],"transfers":[],"reductions":[]})");
 }
 
 TEST(Output, InfoSaysWhoWaitsAndWhy) {
   const Json info = ToJson(TwoNodes().objects[0]);
   EXPECT_EQ(info["waiters"].dump(), R"([{"node":"n3","why":"every holder is busy"}])");
   EXPECT_EQ(info["metadata"], "017a");
+  EXPECT_EQ(info["reductions"][0]["slots"].size(), 2u);
   EXPECT_NE(ToText(TwoNodes().objects[0]).find("n3: every holder is busy"), std::string::npos);
 }
 
@@ -50,6 +60,8 @@ TEST(Output, TextNamesHoldersWithTheirShare) {
   const std::string text = ToText(TwoNodes());
   EXPECT_NE(text.find("held by n1, n2 (25 %)"), std::string::npos) << text;
   EXPECT_NE(text.find("n1 -> n2"), std::string::npos) << text;
+  EXPECT_NE(text.find("link 100 Mbit/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 n1  1 source, 25 %\n    └─ 2 n2"), std::string::npos) << text;
 }
 
 TEST(Output, ReadyEventNamesTheSocketOfNodesOnly) {

@@ -46,18 +46,5 @@ TEST(History, TellsOfANewSourceOnceAndNotOfTheFirst) {
   EXPECT_THAT(history.sources().at("n3"), ElementsAre("n2", "n1"));
 }
 
-TEST(DrawTree, PutsChildrenBelowTheirSource) {
-  EXPECT_THAT(DrawTree({{"n2", "n1"}, {"n3", "n2"}, {"n4", "n1"}}, {"n1"}, {{"n3", "5 %"}}),
-              ElementsAre("n1", "├─ n2", "│  └─ n3  5 %", "└─ n4"));
-}
-
-TEST(DrawTree, ShowsRootsThatFeedNobodyAndRootsThatNobodyNamed) {
-  EXPECT_THAT(DrawTree({{"n3", "n2"}}, {"n1"}, {}), ElementsAre("n1", "n2", "└─ n3"));
-}
-
-TEST(DrawTree, EndsOnACircle) {
-  EXPECT_THAT(DrawTree({{"n2", "n3"}, {"n3", "n2"}}, {}, {}), ElementsAre("n2", "└─ n3"));
-}
-
 }  // namespace
 }  // namespace hoplite::cli::demo

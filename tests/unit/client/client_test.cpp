@@ -211,6 +211,12 @@ TEST_P(ClientTest, InfoAndStatusSayWhatTheNodeKnows) {
   EXPECT_EQ(info->holders[0].valid_bytes, 100'000u);
   EXPECT_EQ(info->transfers.at(0).to, "other");
   EXPECT_EQ(info->waiters.at(0).why, "every holder is busy");
+  ASSERT_EQ(info->slots.size(), 1u);
+  EXPECT_EQ(info->slots[0].slot, 2u);
+  EXPECT_EQ(info->slots[0].parent, 1u);
+  EXPECT_EQ(info->slots[0].node, "fourth");
+  EXPECT_THAT(info->slots[0].inputs, testing::ElementsAre(*id));
+  EXPECT_EQ(info->slots[0].valid_bytes, 4u);
   EXPECT_EQ(CodeOf(client_.Info(ObjectId::Random())), ErrorCode::kNotFound);
 
   const auto status = client_.Status();
@@ -220,6 +226,7 @@ TEST_P(ClientTest, InfoAndStatusSayWhatTheNodeKnows) {
   EXPECT_TRUE(status->nodes[0].alive);
   EXPECT_EQ(status->nodes[0].memory_bytes, 64_MiB);
   EXPECT_GE(status->nodes[0].used_bytes, 100'000u);
+  EXPECT_EQ(status->nodes[0].bytes_per_second, 12'500'000u);
   ASSERT_EQ(status->objects.size(), 1u);
   EXPECT_EQ(status->objects[0].id, *id);
 }

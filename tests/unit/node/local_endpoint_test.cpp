@@ -3,8 +3,10 @@
 
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -245,6 +247,68 @@ TEST(LocalEndpointTest, CancelGetsExactlyOneAnswer) {
   status.mutable_status();
   raw.Send(status);
   EXPECT_EQ(raw.Receive()->id(), 3u) << "no second answer to the cancelled one";
+}
+
+// A good one with one thing spoiled, and what the sentence has to say.
+TEST(LocalEndpointTest, ReduceNamesWhatCannotBe) {
+  LocalNode node;
+  RawClient raw(node.path());
+  raw.Hello();
+  ASSERT_TRUE(raw.Receive()->has_attached());
+  struct Case {
+    const char* complaint;
+    std::function<void(node::local::Reduce&)> spoil;
+  };
+  const std::vector<Case> cases = {
+      {"id", [](auto& reduce) { reduce.clear_target(); }},
+      {"all-zero", [](auto& reduce) { reduce.set_target(std::string(20, '\0')); }},
+      {"0 is not the number of any op", [](auto& reduce) { reduce.clear_op(); }},
+      {"8 is not the number of any op", [](auto& reduce) { reduce.set_op(8); }},
+      {"257 is not the number of any op", [](auto& reduce) { reduce.set_op(257); }},
+      {"13 is not the number of any dtype", [](auto& reduce) { reduce.set_dtype(13); }},
+      {"267 is not the number of any dtype", [](auto& reduce) { reduce.set_dtype(267); }},
+      {"source 2 of 2", [](auto& reduce) { reduce.add_sources("19 bytes, not twent"); }},
+      {"source 2 of 2", [](auto& reduce) { reduce.add_sources(std::string(20, '\0')); }},
+      {"16385 sources",
+       [](auto& reduce) {
+         while (reduce.sources_size() < 16385) reduce.add_sources(Object("many"));
+       }},
+      {"4097", [](auto& reduce) { reduce.set_metadata(std::string(4097, 'm')); }}};
+  Request request;
+  request.set_id(2);
+  for (const auto& [complaint, spoil] : cases) {
+    auto& reduce = *request.mutable_reduce();
+    reduce.Clear();
+    reduce.set_target(Object("target"));
+    reduce.add_sources(Object("source"));
+    reduce.set_op(static_cast<std::uint32_t>(Op::kSum));
+    reduce.set_dtype(static_cast<std::uint32_t>(DType::kInt32));
+    spoil(reduce);
+    raw.Send(request);
+    const auto answer = raw.Receive();
+    ASSERT_TRUE(answer) << complaint;
+    EXPECT_EQ(answer->error().code(), static_cast<std::uint32_t>(ErrorCode::kInvalidArgument));
+    EXPECT_THAT(answer->error().message(), testing::HasSubstr(complaint));
+  }
+  EXPECT_EQ(node.waiting(), 0u);
+}
+
+TEST(LocalEndpointTest, AReductionEndsWithItsConnection) {
+  LocalNode node;
+  {
+    RawClient raw(node.path());
+    raw.Hello();
+    ASSERT_TRUE(raw.Receive()->has_attached());
+    Request request;
+    request.set_id(2);
+    request.mutable_reduce()->set_target(Object("target"));
+    request.mutable_reduce()->add_sources(Object("absent"));
+    request.mutable_reduce()->set_op(static_cast<std::uint32_t>(Op::kSum));
+    request.mutable_reduce()->set_dtype(static_cast<std::uint32_t>(DType::kInt32));
+    raw.Send(request);
+    EXPECT_TRUE(Eventually([&] { return node.waiting() == 1; }));
+  }
+  EXPECT_TRUE(Eventually([&] { return node.waiting() == 0; }));
 }
 
 TEST(LocalEndpointTest, ReaderWaitsOnceAtATime) {

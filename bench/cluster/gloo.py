@@ -1,0 +1,56 @@
+"""Gloo as a peer: torch.distributed on the processor, a rank in each of the testbed's namespaces."""
+
+import itertools
+import pathlib
+import time
+
+from operations import of_ranks
+from processes import Agent
+
+HERE = pathlib.Path(__file__).parent
+LEAD = 50_000_000  # nanoseconds from telling the ranks to the moment at which they act
+WARM_UP = 256 << 10  # bytes: connections are open before the first figure
+PORTS = itertools.count(29500)
+
+
+class Gloo:
+    """Ranks sleep while they wait, so they stay between their turns."""
+
+    name = "gloo"
+
+    def __init__(self, venv):
+        self._command = (venv / "bin" / "python", HERE / "gloo_rank.py")
+        self._ranks = []
+
+    def start(self, bed):
+        self._ranks = [Agent(host.command("env", "GLOO_SOCKET_IFNAME=eth0", *self._command))
+                       for host in bed.hosts]
+        address, port = bed.hosts[0].address, next(PORTS)
+        for number, rank in enumerate(self._ranks):
+            rank.tell("join", number, len(self._ranks), address, port)
+        for rank in self._ranks:
+            rank.answer()
+        self._warm = set()
+
+    def stop(self):
+        for rank in self._ranks:
+            rank.close()
+        self._ranks = []
+
+    def run(self, operations):
+        return [self._run(operation) for operation in operations]
+
+    def _run(self, operation):
+        if operation.kind not in self._warm:
+            self._moments(operation.kind, WARM_UP, lambda rank: 0)
+            self._warm.add(operation.kind)
+        last = len(self._ranks) - 1
+        answers = self._moments(operation.kind, operation.size, lambda rank: (
+            rank * operation.step + (operation.late if rank == last else 0.0)))
+        return of_ranks(operation, [a["begins"][0] for a in answers], [a["ends"][0] for a in answers])
+
+    def _moments(self, kind, size, delay):
+        moment = time.monotonic_ns() + LEAD
+        for number, rank in enumerate(self._ranks):
+            rank.tell("run", kind, size, moment + int(delay(number) * 1e9))
+        return [rank.answer() for rank in self._ranks]

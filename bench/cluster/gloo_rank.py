@@ -1,0 +1,91 @@
+"""One rank of torch.distributed with its backend gloo, as an agent: see agent.h.
+
+  join RANK RANKS ADDRESS PORT              {}: a group, whose first rank listens there
+  run KIND BYTES MOMENT                     {"begins":[...],"ends":[...]}
+
+KIND is an operation of the comparison. Arrays of float32 that a sum of whole numbers leaves exact.
+"""
+
+import json
+import sys
+import time
+
+import torch
+import torch.distributed as group
+
+PERIOD = 1021  # of the numbers, as in agent.h
+
+
+def element(rank, count):
+    return torch.arange(count, dtype=torch.int64).remainder(PERIOD).add(rank).to(torch.float32)
+
+
+def total(ranks, count):
+    places = torch.arange(count, dtype=torch.int64).remainder(PERIOD)
+    return (ranks * places + ranks * (ranks - 1) // 2).to(torch.float32)
+
+
+class Rank:
+    def join(self, rank, ranks, address, port):
+        self._rank, self._ranks = int(rank), int(ranks)
+        torch.set_num_threads(1)
+        group.init_process_group("gloo", init_method=f"tcp://{address}:{port}", rank=self._rank,
+                                 world_size=self._ranks)
+        return {}
+
+    def run(self, kind, size, moment):
+        count, moment = int(size) // 4, int(moment)
+        work, expected = getattr(self, f"_{kind}")(count)
+        time.sleep(max(0.0, (moment - time.monotonic_ns()) / 1e9))
+        begin = time.monotonic_ns()
+        work()
+        end = time.monotonic_ns()
+        for got, wanted in expected():
+            if not torch.equal(got, wanted):
+                raise RuntimeError("wrong bytes")
+        return {"begins": [begin], "ends": [end]}
+
+    # Each gives what to run, and then pairs of what was received and what should have been.
+
+    def _broadcast(self, count):
+        data = element(0, count) if self._rank == 0 else torch.zeros(count)
+        return lambda: group.broadcast(data, 0), lambda: [(data, element(0, count))]
+
+    def _reduce(self, count):
+        data = element(self._rank, count)
+        check = lambda: [(data, total(self._ranks, count))] if self._rank == 0 else []
+        return lambda: group.reduce(data, 0), check
+
+    def _allreduce(self, count):
+        data = element(self._rank, count)
+        return lambda: group.all_reduce(data), lambda: [(data, total(self._ranks, count))]
+
+    def _gather(self, count):
+        data = element(self._rank, count)
+        into = self._room(count) if self._rank == 0 else None
+        return lambda: group.gather(data, into, 0), lambda: self._arrays(into or [], count)
+
+    def _allgather(self, count):
+        data, into = element(self._rank, count), self._room(count)
+        return lambda: group.all_gather(into, data), lambda: self._arrays(into, count)
+
+    def _room(self, count):
+        return [torch.zeros(count) for _ in range(self._ranks)]
+
+    def _arrays(self, into, count):
+        return [(array, element(rank, count)) for rank, array in enumerate(into)]
+
+
+def main():
+    rank = Rank()
+    for line in sys.stdin:
+        command, *words = line.split()
+        try:
+            answer = getattr(rank, command)(*words)
+        except Exception as error:  # the comparison goes on without this peer
+            answer = {"error": f"{line.strip()}: {error}"}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

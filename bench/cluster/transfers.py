@@ -1,0 +1,53 @@
+"""The transfers of the comparison: which hosts, links and sizes, and the goal of each."""
+
+import dataclasses
+
+from operations import Operation
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+HOP = 16 * MIB / 12e6  # S/B of 16 MiB over 100 Mbit/s, to space arrivals; the figures use the measured one
+
+
+@dataclasses.dataclass
+class Transfers:
+    """Operations on one testbed; limits: operation -> the ratio to S/B that is the goal, or None."""
+
+    hosts: int
+    rate: str
+    limits: dict
+
+
+def broadcasts(quick):
+    small = {Operation("broadcast", 16 * MIB): 1.03,
+             Operation("broadcast", 1 * MIB): 1.3,
+             Operation("broadcast", 16 * MIB, step=round(HOP / 4, 2)): 1.05}
+    large = {} if quick else {Operation("broadcast", 64 * MIB): 1.03}
+    return [Transfers(4, "100mbit", small | large),
+            Transfers(16, "50mbit", {Operation("broadcast", 8 * MIB): 1.08})]
+
+
+def reductions(quick):
+    small = {Operation("reduce", 16 * MIB): 1.06,
+             Operation("reduce", 1 * MIB): 1.35,
+             Operation("reduce", 16 * MIB, late=round(HOP, 2)): 1.1,
+             Operation("allreduce", 16 * MIB): 2.12}
+    large = {} if quick else {Operation("reduce", 64 * MIB): 1.06}
+    many = [] if quick else [Transfers(8, "50mbit", {Operation("reduce", 8 * MIB): 1.10})]
+    return [Transfers(4, "100mbit", small | large), *many,
+            Transfers(16, "50mbit", {Operation("reduce", 8 * MIB): 1.15,
+                                     Operation("reduce", 1 * KIB): None})]
+
+
+def gathers():
+    """S is what each host has: the root of four takes three of them, in an allgather everybody does."""
+    return [Transfers(4, "100mbit", {Operation("gather", 16 * MIB): 3.15,
+                                     Operation("allgather", 4 * MIB): None})]
+
+
+def degrees(quick):
+    """Where a line, a tree and a star are each the best: the chosen degree beside forced ones."""
+    grid = [(4, "100mbit", (64 * KIB, 1 * MIB, 16 * MIB)), (16, "50mbit", (64 * KIB, 1 * MIB))]
+    if not quick:
+        grid += [(4, "1gbit", (1 * MIB, 16 * MIB)), (16, "200mbit", (256 * KIB, 4 * MIB))]
+    return [Transfers(hosts, rate, {Operation("reduce", size + 1024): None for size in sizes})
+            for hosts, rate, sizes in grid]

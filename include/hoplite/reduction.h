@@ -1,0 +1,50 @@
+// Reduction: one object made of several, folded element by element.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include <hoplite/export.h>
+#include <hoplite/forever.h>
+#include <hoplite/object_id.h>
+#include <hoplite/reduce_options.h>
+#include <hoplite/result.h>
+
+namespace hoplite {
+
+// A reduction under way. The target can be asked for at once, by anybody: it can be read while it
+// is made. Destroying the handle leaves the reduction running; what ends it early is Cancel, its
+// timeout, or the end of its client (Close, the last copy gone, the process dead).
+// All calls may come from any thread; a waiting thread sleeps.
+class HOPLITE_EXPORT Reduction {
+ public:
+  ~Reduction();
+  Reduction(Reduction&&) noexcept;
+  Reduction& operator=(Reduction&&) noexcept;
+
+  const ObjectId& target() const;
+  // The outcome, each time it is asked for, once the target is final.
+  //   timeout             not there yet: it goes on, Wait again; or the reduction's own timeout
+  //                       passed: names the sources that were missing
+  //   invalid_argument    the sources differ in size, or don't hold whole elements
+  //   already_exists      the target exists
+  //   deleted             the target, or too many sources, were deleted
+  //   resource_exhausted  a node has no memory for a partial result
+  //   cancelled           Cancel was called, or the client was closed
+  //   unavailable         the connection to the node ended
+  // After an error nobody will see the target, and those who wait for it get that error.
+  Result<ReduceOutcome> Wait(std::chrono::milliseconds timeout = kForever) const;
+  // Whether Wait would return at once.
+  bool ready() const;
+  // Gives the reduction up: Wait answers `cancelled`, unless the outcome was already there.
+  // Idempotent.
+  void Cancel();
+
+ private:
+  friend class Client;
+  struct State;
+  explicit Reduction(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace hoplite

@@ -1,0 +1,99 @@
+#include "cli/tree.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace hoplite::cli {
+namespace {
+
+class TreeDrawing {
+ public:
+  TreeDrawing(const std::map<std::string, std::string>& fed_by,
+              const std::map<std::string, std::string>& notes)
+      : notes_(notes) {
+    for (const auto& [node, source] : fed_by) children_[source].push_back(node);
+  }
+
+  void AddRoot(const std::string& node) {
+    if (drawn_.insert(node).second) AddSubtree(node, "", "");
+  }
+  bool drawn(const std::string& node) const { return drawn_.contains(node); }
+  std::vector<std::string> TakeLines() { return std::move(lines_); }
+
+ private:
+  void AddSubtree(const std::string& node, const std::string& here, const std::string& below) {
+    const auto note = notes_.find(node);
+    lines_.push_back(here + node + (note == notes_.end() ? "" : "  " + note->second));
+    const std::vector<std::string>& children = children_[node];
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (!drawn_.insert(children[i]).second) continue;
+      const bool last = i + 1 == children.size();
+      AddSubtree(children[i], below + (last ? "└─ " : "├─ "), below + (last ? "   " : "│  "));
+    }
+  }
+
+  const std::map<std::string, std::string>& notes_;
+  std::map<std::string, std::vector<std::string>> children_;
+  std::set<std::string> drawn_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_by,
+                                  const std::vector<std::string>& roots,
+                                  const std::map<std::string, std::string>& notes) {
+  TreeDrawing drawing(fed_by, notes);
+  for (const std::string& root : roots) drawing.AddRoot(root);
+  for (const auto& [node, source] : fed_by) {
+    if (!fed_by.contains(source)) drawing.AddRoot(source);
+  }
+  // Only edges of different moments can make a circle; show its members all the same.
+  for (const auto& [node, source] : fed_by) {
+    if (!drawing.drawn(node)) drawing.AddRoot(node);
+  }
+  return drawing.TakeLines();
+}
+
+std::vector<std::string> DrawReduction(const std::vector<SlotInfo>& slots,
+                                       std::uint64_t size_bytes) {
+  std::uint32_t highest = 0;
+  for (const SlotInfo& slot : slots) highest = std::max(highest, slot.slot);
+  // As wide as the widest, so that the order of texts is the order of numbers.
+  const std::size_t width = std::to_string(highest).size();
+  std::map<std::uint32_t, std::string> labels;
+  for (const SlotInfo& slot : slots) {
+    labels[slot.slot] =
+        fmt::format("{:>{}} {}", slot.slot, width, slot.node.empty() ? "vacant" : slot.node);
+  }
+  std::map<std::string, std::string> fed_by;
+  std::map<std::string, std::string> notes;
+  std::vector<std::string> roots;
+  for (const SlotInfo& slot : slots) {
+    const std::string& label = labels[slot.slot];
+    if (const auto parent = labels.find(slot.parent); parent != labels.end()) {
+      fed_by[label] = parent->second;
+    } else {
+      roots.push_back(label);
+    }
+    if (slot.node.empty()) continue;
+    const std::size_t sources = slot.inputs.size();
+    notes[label] = fmt::format(
+        "{} source{}, {}", sources == 0 ? "no" : std::to_string(sources), sources > 1 ? "s" : "",
+        size_bytes == 0 ? FormatSize(slot.valid_bytes) : Share(slot.valid_bytes, size_bytes));
+  }
+  return DrawTree(fed_by, roots, notes);
+}
+
+std::string Share(std::uint64_t valid_bytes, std::uint64_t size_bytes) {
+  const double share =
+      size_bytes == 0 ? 1.0 : static_cast<double>(valid_bytes) / static_cast<double>(size_bytes);
+  return fmt::format("{:.0f} %", share * 100);
+}
+
+}  // namespace hoplite::cli

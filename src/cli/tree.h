@@ -1,0 +1,34 @@
+// Trees as text, for people.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <hoplite/status.h>
+
+namespace hoplite::cli {
+
+// The tree that these edges make, one node a line, children below their source:
+//   n1
+//   └─ n2  41 %
+//      └─ n4  38 %
+// A node without a source is a root; `roots` are shown even if they feed nobody.
+std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_by,
+                                  const std::vector<std::string>& roots,
+                                  const std::map<std::string, std::string>& notes);
+
+// The tree of a reduction into an object of this size, the root first; each position with its
+// number, who executes it, how many sources it folds itself, and how much of its output is there
+// (a share; bytes while the size is 0, not known).
+//   4 n4  1 source, 12 %
+//   ├─ 2 n2  2 sources, 12 %
+//   └─ 6 n6  1 source, 100 %
+std::vector<std::string> DrawReduction(const std::vector<SlotInfo>& slots,
+                                       std::uint64_t size_bytes);
+
+// "41 %" of an object.
+std::string Share(std::uint64_t valid_bytes, std::uint64_t size_bytes);
+
+}  // namespace hoplite::cli

@@ -1,0 +1,87 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <hoplite/client.h>
+#include <hoplite/reduction.h>
+
+#include "base/try.h"
+#include "client/client_access.h"
+#include "client/convert.h"
+#include "client/pending.h"
+
+namespace hoplite {
+namespace {
+
+using client::local::Answer;
+using client::local::Reduce;
+using client::local::Request;
+
+std::string Bytes(const ObjectId& id) { return std::string(id.view()); }
+
+void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message) {
+  message.set_target(Bytes(target));
+  for (const ObjectId& source : options.sources) message.add_sources(Bytes(source));
+  message.set_op(static_cast<std::uint32_t>(options.op));
+  message.set_dtype(static_cast<std::uint32_t>(options.dtype));
+  if (options.num_objects) message.set_num_objects(*options.num_objects);
+  message.set_metadata(options.metadata);
+  message.set_root_here(options.root_here);
+  message.set_fixed_order(options.fixed_order);
+  message.set_degree(options.degree);
+}
+
+}  // namespace
+
+// The pending answer pins nothing, so that a handle which goes leaves it to the connection.
+struct Reduction::State {
+  std::shared_ptr<client::Connection> connection;
+  client::PendingPtr pending;
+  ObjectId target;
+  Time deadline;  // of the reduction
+};
+
+Result<Reduction> Client::Reduce(const ReduceOptions& options) {
+  TRY(Supports(options.op, options.dtype));
+  if (options.sources.size() > kMaxReduceSources) {
+    return std::unexpected(
+        Error(ErrorCode::kInvalidArgument, fmt::format("{} sources; at most {} are allowed",
+                                                       options.sources.size(), kMaxReduceSources)));
+  }
+  const ObjectId target = options.target == ObjectId() ? ObjectId::Random() : options.target;
+  const Time deadline = client::DeadlineAfter(options.timeout);
+  Request request;
+  Fill(options, target, *request.mutable_reduce());
+  client::PendingPtr pending = state_->connection->Begin(std::move(request), deadline);
+  return Reduction(
+      std::make_shared<Reduction::State>(state_->connection, std::move(pending), target, deadline));
+}
+
+Reduction::Reduction(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Reduction::~Reduction() = default;
+Reduction::Reduction(Reduction&&) noexcept = default;
+Reduction& Reduction::operator=(Reduction&&) noexcept = default;
+
+const ObjectId& Reduction::target() const { return state_->target; }
+
+Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout) const {
+  const Time until = client::DeadlineAfter(timeout);
+  if (until < state_->deadline && !client::WaitFor(*state_->pending, until)) {
+    return std::unexpected(
+        Error(ErrorCode::kTimeout,
+              fmt::format("the reduction into {} is not done yet", target().ToShortString())));
+  }
+  TRY_ASSIGN(const Answer answer, state_->connection->Finish(state_->pending, state_->deadline));
+  return client::ToReduceOutcome(answer.reduced(), target());
+}
+
+bool Reduction::ready() const { return state_->pending->settled(); }
+
+void Reduction::Cancel() {
+  state_->connection->GiveUp(
+      *state_->pending,
+      Error(ErrorCode::kCancelled,
+            fmt::format("the reduction into {}: the caller cancelled", target().ToShortString())));
+}
+
+}  // namespace hoplite

@@ -1,0 +1,16 @@
+// How a member is named and reached.
+#pragma once
+
+#include <string>
+
+#include "base/ids.h"
+
+namespace hoplite::planner {
+
+struct NodeInfo {
+  NodeId id = kNoNode;
+  std::string name;     // unique among open sessions; people and errors use it
+  std::string address;  // HOST:PORT of its data plane, as peers reach it
+};
+
+}  // namespace hoplite::planner

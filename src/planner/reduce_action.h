@@ -1,0 +1,83 @@
+// What a directory shard answers about reductions; see reduce_event.h for the words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/link_model.h"
+#include "planner/node_info.h"
+#include "planner/reduce_event.h"
+
+namespace hoplite::planner {
+
+// --- to the coordinator -------------------------------------------------------------------------
+
+struct ReduceOpened {
+  ObjectId object;
+  std::uint64_t request = 0;
+  LinkModel link;  // as measured
+};
+// It is not, or no longer, the target of this reduction: it exists, was deleted, …
+struct ReduceRefused {
+  ObjectId object;
+  std::uint64_t request = 0;
+  ErrorCode code = ErrorCode::kAlreadyExists;
+  std::string message;
+};
+// The position has to be assigned again (or vacated): its node or its source is lost.
+struct SlotLost {
+  ObjectId object;
+  std::uint64_t request = 0;
+  std::uint64_t attempt = 0;  // which of the coordinator's assignments this is about
+  std::uint32_t slot = 0;
+  ErrorCode code = ErrorCode::kPeerLost;
+  std::string message;
+};
+
+// --- to the coordinator and the root ------------------------------------------------------------
+
+// This version, made of these sources, is final.
+struct ReduceCommitted {
+  ObjectId object;
+  Version version;
+  std::uint64_t request = 0;  // the coordinator's
+  std::vector<ObjectId> used;
+};
+
+// --- to participants ----------------------------------------------------------------------------
+
+// Execute this; an older version of the position is void.
+struct SlotAssigned {
+  ObjectId object;
+  Version version;
+  SlotOrder order;
+  Layout layout;
+  Fold fold;
+  std::string metadata;
+};
+// Pull the output of this child from there.
+struct SlotFeed {
+  ObjectId object;
+  std::uint32_t slot = 0;
+  Version version;
+  std::uint32_t input = 0;
+  Version input_version;
+  NodeInfo source;
+};
+// Let go of this position up to this version: it is not needed any more. A committed root stays.
+struct SlotDropped {
+  ObjectId object;
+  std::uint32_t slot = 0;
+  Version version;
+};
+
+// --- to those who wait for the target, or have a part of it -------------------------------------
+
+struct TargetAborted {
+  ObjectId object;
+  ErrorCode code = ErrorCode::kCancelled;
+  std::string message;
+};
+
+}  // namespace hoplite::planner

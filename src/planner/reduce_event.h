@@ -1,0 +1,118 @@
+// What a directory shard is told about reductions, and the parts that its answers share. A
+// reduction belongs to its target's shard. Its coordinator (the node whose client asked for it)
+// plans; the shard numbers every attempt, passes orders on, and decides what comes first: so every
+// participant sees one order. Rules R29-R36 of docs/protocol.md.
+//
+//   position   a place in the tree, numbered from 1; executed by a node, fed by its children and by
+//              sources of its own; the root's output is the target, a child's output is pulled by
+//              its parent with the ordinary fetch of the data plane
+//   version    an attempt to execute a position; the root's is the version of the target
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/reduce.h>
+#include <hoplite/result.h>
+
+#include "base/ids.h"
+#include "base/layout.h"
+
+namespace hoplite::planner {
+
+// Bound on positions, so that a bad number from a wire can't ask for much.
+inline constexpr std::uint32_t kMaxSlots = 1 << 16;
+
+struct Fold {
+  Op op = Op::kSum;
+  DType dtype = DType::kFloat32;
+  friend bool operator==(const Fold&, const Fold&) = default;
+};
+
+struct SlotInput {
+  ObjectId object;
+  Version version;
+  friend bool operator==(const SlotInput&, const SlotInput&) = default;
+};
+
+// What a position is, and who executes it.
+struct SlotOrder {
+  std::uint32_t slot = 0;
+  std::uint32_t parent = 0;       // 0: it is the root
+  std::uint32_t children = 0;     // how many positions feed it; it is final when all of them are
+  NodeId node = kNoNode;          // nobody: the position is vacant
+  std::vector<SlotInput> inputs;  // its own sources, held by that node
+  friend bool operator==(const SlotOrder&, const SlotOrder&) = default;
+};
+
+// --- said by the coordinator; `request` is its own number of the reduction, never used twice -----
+
+// Reserves the target. Answer: ReduceOpened or ReduceRefused. Repeated in an inventory.
+struct ReduceOpen {
+  ObjectId object;
+  std::uint64_t request = 0;
+};
+// The size is known. Once per reduction, before the first SlotAssign.
+struct ReduceShape {
+  ObjectId object;
+  std::uint64_t request = 0;
+  Layout layout;
+  Fold fold;
+  std::string metadata;
+};
+// Executes, or vacates, a position. For one that was executed before, this resets it and all its
+// ancestors: each gets a new version. An attempt that is not newer than the known one changes
+// nothing, so an inventory may repeat all of them.
+struct SlotAssign {
+  ObjectId object;
+  std::uint64_t request = 0;
+  std::uint64_t attempt = 0;
+  SlotOrder order;
+};
+// Gives up: the target's waiters get this error. After ReduceCommitted: the outcome is known.
+struct ReduceClose {
+  ObjectId object;
+  std::uint64_t request = 0;
+  ErrorCode code = ErrorCode::kCancelled;
+  std::string message;
+};
+
+// --- said by a participant ------------------------------------------------------------------
+
+// `input`: the child whose stream is lost, with the version that was pulled; 0: this position
+// itself can't go on (its own source is gone, no memory).
+struct SlotFailed {
+  ObjectId object;
+  std::uint32_t slot = 0;
+  Version version;
+  std::uint32_t input = 0;
+  Version input_version;
+  ErrorCode code = ErrorCode::kPeerLost;
+  std::string message;
+};
+// The END of this child's output arrived: nothing of the child is needed while this slot lives.
+struct SlotDrained {
+  ObjectId object;
+  std::uint32_t slot = 0;
+  Version version;
+  std::uint32_t input = 0;
+  Version input_version;
+};
+// A root whose last fold is done. Answer: ReduceCommitted, unless a reset came first.
+struct ReduceCommit {
+  ObjectId object;
+  Version version;
+};
+// Now and then while a slot is executed, and in an inventory; answered with SlotDropped if the
+// shard knows nothing of it.
+struct SlotProgress {
+  ObjectId object;
+  std::uint32_t slot = 0;
+  Version version;
+  StripeMarks marks;                   // of its output
+  std::uint64_t bytes_per_second = 0;  // as in Progress
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,120 @@
+// ReducePlanner: which source takes which position of one reduction, and which degree its tree has.
+// Runs at the coordinator; the target's shard numbers and passes on what it orders.
+//
+// Decides: the degree, once the size is known; which sources count (the first k that become
+// available, each exactly once); who executes which position; what replaces a lost one. Is told:
+// where sources are, which positions are lost, what links are like. Must never: use a source twice,
+// use more than k, or reset more than a lost position (the shard resets its ancestors).
+// A value type; knows no clock, socket or random source. Ties break by the order of the sources.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <hoplite/reduce_options.h>
+
+#include "base/time.h"
+#include "planner/action.h"
+#include "planner/event.h"
+#include "planner/link_model.h"
+#include "planner/reduce_sources.h"
+#include "planner/reduce_tree.h"
+
+namespace hoplite::planner {
+
+// What is wrong with the request itself: invalid_argument naming it (no sources, one twice, the
+// target among them, num_objects 0 or too large, op and dtype that don't fit, fixed_order with less
+// than all sources or with a forced degree above 1).
+Result<void> CheckReduceOptions(const ReduceOptions& options);
+
+class ReducePlanner {
+ public:
+  // `options` passed CheckReduceOptions, target set; `self` is the coordinator's node.
+  ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request);
+
+  // --- told
+  void OnOpened(const LinkModel& link);
+  // The node has, or will have without any source, all bytes of this version.
+  void OnHolder(const ObjectId& source, NodeId node, Version version, const Layout& layout,
+                const std::string& metadata, Time now);
+  void OnHolderGone(const ObjectId& source, NodeId node);
+  void OnDeleted(const ObjectId& source);
+  void OnSlotLost(const SlotLost& lost, Time now);
+
+  // --- answers
+  // Appends the orders that are due (ReduceShape once, then SlotAssigns); returns when it wants to
+  // be asked again. Nothing before OnOpened, nor after failure().
+  Time Plan(Time now, std::vector<NodeEvent>& orders);
+  // Everything again, for the shard's next session: ReduceOpen, ReduceShape, each SlotAssign.
+  std::vector<NodeEvent> Inventory() const;
+  // The reduction can't succeed any more: sizes differ, too many sources deleted, …
+  const std::optional<Error>& failure() const { return failure_; }
+  // Known from the first source on.
+  const std::optional<Layout>& layout() const { return layout_; }
+  // Of the target: the options', or that of the first listed source among those that were known
+  // when the shape was decided.
+  const std::string& metadata() const;
+  // Available sources in the order in which they became so, those in the directory too (their
+  // holder is kNoNode); for small ones, which need no tree.
+  std::vector<ObjectId> Available() const;
+  // "2 of 4 sources are missing: 12ab…, 34cd…": for the message of a deadline.
+  std::string Missing() const;
+
+ private:
+  struct Position {
+    SlotOrder order;
+    std::uint64_t attempt = 0;       // 0: never said
+    std::size_t share = 1;           // how many picks it stands for, itself and not its children
+    std::vector<SourceIndex> picks;  // behind order.inputs
+  };
+  // Picks that one node folds before anything leaves it.
+  struct Group {
+    NodeId node = kNoNode;
+    std::vector<SourceIndex> picks;
+  };
+
+  Time WhenToShape() const;
+  void Shape(std::vector<NodeEvent>& orders);
+  void BuildTree(std::uint32_t count);
+  void PinRoot(const std::vector<Group>& groups);
+  void Fill();
+  void Place(std::uint32_t slot, const Group& group);
+  void Say(std::vector<NodeEvent>& orders);
+  std::uint32_t AddPosition(const TreePosition& place);
+  std::uint32_t NextVacant() const;
+  std::vector<SourceIndex> FirstReady(std::size_t count) const;
+  std::vector<Group> GroupByNode(const std::vector<SourceIndex>& picks) const;
+  Group PicksHere(std::size_t count) const;
+  void FailIfTooFew(SourceIndex deleted);
+  Position& at(std::uint32_t slot) { return positions_[slot - 1]; }
+  ReduceShape ShapeOrder() const;
+  SlotAssign AssignOrder(const Position& position) const;
+
+  ReduceOptions options_;
+  NodeId self_;
+  std::uint64_t request_;
+  std::size_t wanted_;  // k
+  ReduceSources sources_;
+  std::optional<LinkModel> link_;
+  std::optional<Layout> layout_;
+  ObjectId sized_by_;  // whose size counts
+  Time batch_since_{};
+  std::optional<Error> failure_;
+  Time now_{};
+
+  bool shaped_ = false;
+  std::string target_metadata_;
+  std::vector<Position> positions_;  // entry i is position i + 1
+  std::uint32_t root_ = 0;
+  std::uint32_t pinned_ = 0;            // the root, if it has to be here (root_here)
+  std::vector<std::uint32_t> slot_of_;  // fixed_order: where each source has to go
+  std::set<std::uint32_t> vacant_;      // positions that need a node
+  std::set<std::uint32_t> unsaid_;      // positions whose order changed
+  std::uint64_t attempts_ = 0;
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,49 @@
+// ReductionRecord: what a shard knows of the reduction that makes an object. A plain value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/layout.h"
+#include "planner/reduce_event.h"
+
+namespace hoplite::planner {
+
+struct SlotFault {
+  ErrorCode code = ErrorCode::kPeerLost;
+  std::string message;
+};
+
+struct SlotRecord {
+  SlotOrder order;
+  std::uint64_t attempt = 0;
+  Version version;                // none: vacant
+  bool drained = false;           // its parent has its whole output
+  StripeMarks marks;              // of its output, as last told
+  std::optional<SlotFault> lost;  // the coordinator was told that it has to be assigned again
+};
+
+struct ReductionRecord {
+  NodeId coordinator = kNoNode;
+  std::uint64_t request = 0;
+  bool shaped = false;
+  Layout layout;
+  Fold fold;
+  std::string metadata;
+  std::map<std::uint32_t, SlotRecord> slots;
+  std::map<std::uint32_t, std::set<std::uint32_t>> children;  // of `slots`, by parent
+  Version committed;  // none: still open; else the record stays until the coordinator knows
+  std::vector<ObjectId> used;
+};
+
+struct PendingOpen {
+  NodeId node = kNoNode;
+  std::uint64_t request = 0;
+};
+
+}  // namespace hoplite::planner

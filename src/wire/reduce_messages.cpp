@@ -1,0 +1,356 @@
+#include "wire/reduce_messages.h"
+
+#include <fmt/format.h>
+
+#include <hoplite/reduce_options.h>
+
+#include "base/try.h"
+#include "wire/checked_fields.h"
+#include "wire/directory_messages.h"
+
+namespace hoplite::wire {
+
+namespace {
+
+using planner::NodeAction;
+using planner::NodeEvent;
+
+void WriteFold(const planner::Fold& fold, v1::Fold& to) {
+  to.set_op(static_cast<std::uint32_t>(fold.op));
+  to.set_dtype(static_cast<std::uint32_t>(fold.dtype));
+}
+
+void WriteOrder(const planner::SlotOrder& order, v1::SlotOrder& to) {
+  to.set_slot(order.slot);
+  to.set_parent(order.parent);
+  to.set_children(order.children);
+  to.set_node(Raw(order.node));
+  for (const planner::SlotInput& input : order.inputs) {
+    v1::SlotOrder::Input& added = *to.add_inputs();
+    added.set_object(std::string(input.object.view()));
+    WriteStamp(input.version, *added.mutable_version());
+  }
+}
+
+Result<planner::Fold> ReadFold(const v1::Fold& message) {
+  planner::Fold fold;
+  TRY_ASSIGN(fold.op, ReadEnum(message.op(), Op::kSum, Op::kXor, "op"));
+  TRY_ASSIGN(fold.dtype, ReadEnum(message.dtype(), DType::kInt8, DType::kFloat64, "dtype"));
+  if (const auto fits = Supports(fold.op, fold.dtype); !fits) {
+    return Bad("op", "doesn't fit: " + fits.error().message);
+  }
+  return fold;
+}
+
+// Of what is folded: whole elements.
+Result<Layout> ReadShape(const v1::Layout& message, const planner::Fold& fold) {
+  TRY_ASSIGN(const Layout layout, ReadLayout(message));
+  if (layout.size_bytes % SizeOf(fold.dtype) == 0) return layout;
+  return Bad("layout", fmt::format("has {} bytes, no whole number of {}", layout.size_bytes,
+                                   Name(fold.dtype)));
+}
+
+Result<std::uint32_t> ReadSlot(std::uint32_t slot, std::string_view field, std::uint32_t least) {
+  if (slot >= least && slot <= planner::kMaxSlots) return slot;
+  return Bad(field, fmt::format("is {}, beyond {} to {}", slot, least, planner::kMaxSlots));
+}
+
+// The child that feeds a position, or is lost to it.
+Result<std::uint32_t> ReadInput(std::uint32_t input, std::uint32_t slot, std::uint32_t least) {
+  if (input == slot) return Bad("input", "is the position itself");
+  return ReadSlot(input, "input", least);
+}
+
+Result<planner::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
+  planner::SlotOrder order;
+  TRY_ASSIGN(order.slot, ReadSlot(message.slot(), "slot", 1));
+  TRY_ASSIGN(order.parent, ReadSlot(message.parent(), "parent", 0));
+  if (order.parent == order.slot) return Bad("parent", "is the position itself");
+  TRY_ASSIGN(order.children, ReadSlot(message.children(), "children", 0));
+  order.node = NodeId{message.node()};
+  if (message.inputs_size() > static_cast<int>(kMaxReduceSources)) {
+    return Bad("inputs", fmt::format("has {} entries, a reduction at most {} sources",
+                                     message.inputs_size(), kMaxReduceSources));
+  }
+  for (const v1::SlotOrder::Input& from : message.inputs()) {
+    planner::SlotInput input;
+    TRY_ASSIGN(input.object, ReadObject(from.object()));
+    TRY_ASSIGN(input.version, ReadStamp<Version>(from.version(), "version"));
+    order.inputs.push_back(input);
+  }
+  return order;
+}
+
+}  // namespace
+
+// --- events
+// --------------------------------------------------------------------------------------------
+
+void Write(const planner::ReduceOpen& event, v1::NodeEvent& to) {
+  to.mutable_reduce_open()->set_request(event.request);
+}
+void Write(const planner::ReduceShape& event, v1::NodeEvent& to) {
+  v1::ReduceShape& body = *to.mutable_reduce_shape();
+  body.set_request(event.request);
+  WriteLayout(event.layout, *body.mutable_layout());
+  WriteFold(event.fold, *body.mutable_fold());
+  body.set_metadata(event.metadata);
+}
+void Write(const planner::SlotAssign& event, v1::NodeEvent& to) {
+  v1::SlotAssign& body = *to.mutable_slot_assign();
+  body.set_request(event.request);
+  body.set_attempt(event.attempt);
+  WriteOrder(event.order, *body.mutable_order());
+}
+void Write(const planner::ReduceClose& event, v1::NodeEvent& to) {
+  v1::ReduceClose& body = *to.mutable_reduce_close();
+  body.set_request(event.request);
+  body.set_code(static_cast<std::uint32_t>(event.code));
+  body.set_message(event.message);
+}
+void Write(const planner::SlotFailed& event, v1::NodeEvent& to) {
+  v1::SlotFailed& body = *to.mutable_slot_failed();
+  body.set_slot(event.slot);
+  body.set_input(event.input);
+  if (event.input_version) WriteStamp(event.input_version, *body.mutable_input_version());
+  body.set_code(static_cast<std::uint32_t>(event.code));
+  body.set_message(event.message);
+}
+void Write(const planner::SlotDrained& event, v1::NodeEvent& to) {
+  v1::SlotDrained& body = *to.mutable_slot_drained();
+  body.set_slot(event.slot);
+  body.set_input(event.input);
+  WriteStamp(event.input_version, *body.mutable_input_version());
+}
+void Write(const planner::ReduceCommit&, v1::NodeEvent& to) { to.mutable_reduce_commit(); }
+void Write(const planner::SlotProgress& event, v1::NodeEvent& to) {
+  v1::SlotProgress& body = *to.mutable_slot_progress();
+  body.set_slot(event.slot);
+  body.mutable_marks()->Assign(event.marks.begin(), event.marks.end());
+  body.set_bytes_per_second(event.bytes_per_second);
+}
+
+bool IsReduction(v1::NodeEvent::BodyCase body) {
+  return body >= v1::NodeEvent::kReduceOpen && body <= v1::NodeEvent::kSlotProgress;
+}
+
+bool ReductionNeedsVersion(v1::NodeEvent::BodyCase body) {
+  return body >= v1::NodeEvent::kSlotFailed && body <= v1::NodeEvent::kSlotProgress;
+}
+
+namespace {
+
+Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {
+  planner::ReduceShape event{.object = target, .request = body.request()};
+  TRY_ASSIGN(event.fold, ReadFold(body.fold()));
+  TRY_ASSIGN(event.layout, ReadShape(body.layout(), event.fold));
+  TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
+  return event;
+}
+
+Result<NodeEvent> Read(const ObjectId& target, const v1::SlotAssign& body) {
+  planner::SlotAssign event{target, body.request(), body.attempt(), {}};
+  TRY_ASSIGN(event.order, ReadOrder(body.order()));
+  return event;
+}
+
+Result<NodeEvent> Read(const ObjectId& target, const v1::ReduceClose& body) {
+  TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
+  return planner::ReduceClose{target, body.request(), code, body.message()};
+}
+
+Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotFailed& body) {
+  planner::SlotFailed event{.object = target, .version = version};
+  TRY_ASSIGN(event.slot, ReadSlot(body.slot(), "slot", 1));
+  TRY_ASSIGN(event.input, ReadInput(body.input(), event.slot, 0));
+  if (event.input != 0) {
+    TRY_ASSIGN(event.input_version, ReadStamp<Version>(body.input_version(), "input_version"));
+  }
+  TRY_ASSIGN(event.code, ReadErrorCode(body.code()));
+  event.message = body.message();
+  return event;
+}
+
+Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotDrained& body) {
+  planner::SlotDrained event{.object = target, .version = version};
+  TRY_ASSIGN(event.slot, ReadSlot(body.slot(), "slot", 1));
+  TRY_ASSIGN(event.input, ReadInput(body.input(), event.slot, 1));
+  TRY_ASSIGN(event.input_version, ReadStamp<Version>(body.input_version(), "input_version"));
+  return event;
+}
+
+Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotProgress& body) {
+  planner::SlotProgress event{.object = target, .version = version};
+  TRY_ASSIGN(event.slot, ReadSlot(body.slot(), "slot", 1));
+  TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
+  event.bytes_per_second = body.bytes_per_second();
+  return event;
+}
+
+}  // namespace
+
+Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::NodeEvent& message) {
+  switch (message.body_case()) {
+    case v1::NodeEvent::kReduceOpen:
+      return planner::ReduceOpen{target, message.reduce_open().request()};
+    case v1::NodeEvent::kReduceShape:
+      return Read(target, *message.mutable_reduce_shape());
+    case v1::NodeEvent::kSlotAssign:
+      return Read(target, message.slot_assign());
+    case v1::NodeEvent::kReduceClose:
+      return Read(target, message.reduce_close());
+    case v1::NodeEvent::kSlotFailed:
+      return Read(target, version, message.slot_failed());
+    case v1::NodeEvent::kSlotDrained:
+      return Read(target, version, message.slot_drained());
+    case v1::NodeEvent::kReduceCommit:
+      return planner::ReduceCommit{target, version};
+    default:
+      return Read(target, version, message.slot_progress());
+  }
+}
+
+// --- actions
+// -------------------------------------------------------------------------------------------
+
+void Write(const planner::ReduceOpened& action, v1::NodeAction& to) {
+  v1::ReduceOpened& body = *to.mutable_reduce_opened();
+  body.set_request(action.request);
+  v1::LinkModel& link = *body.mutable_link();
+  link.set_latency_us(Microseconds(action.link.latency));
+  link.set_overhead_us(Microseconds(action.link.overhead));
+  link.set_bytes_per_second(static_cast<std::uint64_t>(action.link.bytes_per_second));
+}
+void Write(const planner::ReduceRefused& action, v1::NodeAction& to) {
+  v1::ReduceRefused& body = *to.mutable_reduce_refused();
+  body.set_request(action.request);
+  body.set_code(static_cast<std::uint32_t>(action.code));
+  body.set_message(action.message);
+}
+void Write(const planner::SlotLost& action, v1::NodeAction& to) {
+  v1::SlotLost& body = *to.mutable_slot_lost();
+  body.set_request(action.request);
+  body.set_attempt(action.attempt);
+  body.set_slot(action.slot);
+  body.set_code(static_cast<std::uint32_t>(action.code));
+  body.set_message(action.message);
+}
+void Write(const planner::ReduceCommitted& action, v1::NodeAction& to) {
+  v1::ReduceCommitted& body = *to.mutable_reduce_committed();
+  body.set_request(action.request);
+  for (const ObjectId& used : action.used) body.add_used(std::string(used.view()));
+}
+void Write(const planner::SlotAssigned& action, v1::NodeAction& to) {
+  v1::SlotAssigned& body = *to.mutable_slot_assigned();
+  WriteOrder(action.order, *body.mutable_order());
+  WriteLayout(action.layout, *body.mutable_layout());
+  WriteFold(action.fold, *body.mutable_fold());
+  body.set_metadata(action.metadata);
+}
+void Write(const planner::SlotFeed& action, v1::NodeAction& to) {
+  v1::SlotFeed& body = *to.mutable_slot_feed();
+  body.set_slot(action.slot);
+  body.set_input(action.input);
+  WriteStamp(action.input_version, *body.mutable_input_version());
+  WriteNode(action.source, *body.mutable_source());
+}
+void Write(const planner::SlotDropped& action, v1::NodeAction& to) {
+  to.mutable_slot_dropped()->set_slot(action.slot);
+}
+void Write(const planner::TargetAborted& action, v1::NodeAction& to) {
+  to.mutable_target_aborted()->set_code(static_cast<std::uint32_t>(action.code));
+  to.mutable_target_aborted()->set_message(action.message);
+}
+
+bool IsReduction(v1::NodeAction::BodyCase body) {
+  return body >= v1::NodeAction::kReduceOpened && body <= v1::NodeAction::kTargetAborted;
+}
+
+bool ReductionNeedsVersion(v1::NodeAction::BodyCase body) {
+  return body >= v1::NodeAction::kReduceCommitted && body <= v1::NodeAction::kSlotDropped;
+}
+
+namespace {
+
+Result<NodeAction> Read(const ObjectId& target, const v1::ReduceOpened& body) {
+  planner::ReduceOpened action{.object = target, .request = body.request()};
+  TRY_ASSIGN(action.link.latency, ReadDuration(body.link().latency_us(), "latency_us"));
+  TRY_ASSIGN(action.link.overhead, ReadDuration(body.link().overhead_us(), "overhead_us"));
+  if (body.link().bytes_per_second() == 0) return Bad("bytes_per_second", "is missing");
+  action.link.bytes_per_second = static_cast<double>(body.link().bytes_per_second());
+  return action;
+}
+
+Result<NodeAction> Read(const ObjectId& target, const v1::ReduceRefused& body) {
+  TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
+  return planner::ReduceRefused{target, body.request(), code, body.message()};
+}
+
+Result<NodeAction> Read(const ObjectId& target, const v1::SlotLost& body) {
+  planner::SlotLost action{.object = target, .request = body.request(), .attempt = body.attempt()};
+  TRY_ASSIGN(action.slot, ReadSlot(body.slot(), "slot", 1));
+  TRY_ASSIGN(action.code, ReadErrorCode(body.code()));
+  action.message = body.message();
+  return action;
+}
+
+Result<NodeAction> Read(const ObjectId& target, Version version, const v1::ReduceCommitted& body) {
+  planner::ReduceCommitted action{
+      .object = target, .version = version, .request = body.request(), .used = {}};
+  for (const std::string& used : body.used()) {
+    TRY_ASSIGN(const ObjectId id, ReadObject(used));
+    action.used.push_back(id);
+  }
+  return action;
+}
+
+Result<NodeAction> Read(const ObjectId& target, Version version, v1::SlotAssigned& body) {
+  planner::SlotAssigned action{.object = target, .version = version};
+  TRY_ASSIGN(action.order, ReadOrder(body.order()));
+  if (action.order.node == kNoNode) return Bad("node", "is missing");
+  TRY_ASSIGN(action.fold, ReadFold(body.fold()));
+  TRY_ASSIGN(action.layout, ReadShape(body.layout(), action.fold));
+  TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
+  return action;
+}
+
+Result<NodeAction> Read(const ObjectId& target, Version version, const v1::SlotFeed& body) {
+  planner::SlotFeed action{.object = target, .version = version};
+  TRY_ASSIGN(action.slot, ReadSlot(body.slot(), "slot", 1));
+  TRY_ASSIGN(action.input, ReadInput(body.input(), action.slot, 1));
+  TRY_ASSIGN(action.input_version, ReadStamp<Version>(body.input_version(), "input_version"));
+  TRY_ASSIGN(action.source, ReadNode(body.source(), "source"));
+  return action;
+}
+
+Result<NodeAction> Read(const ObjectId& target, const v1::TargetAborted& body) {
+  TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
+  return planner::TargetAborted{target, code, body.message()};
+}
+
+}  // namespace
+
+Result<NodeAction> ReadReduction(const ObjectId& target, Version version, v1::NodeAction& message) {
+  switch (message.body_case()) {
+    case v1::NodeAction::kReduceOpened:
+      return Read(target, message.reduce_opened());
+    case v1::NodeAction::kReduceRefused:
+      return Read(target, message.reduce_refused());
+    case v1::NodeAction::kSlotLost:
+      return Read(target, message.slot_lost());
+    case v1::NodeAction::kReduceCommitted:
+      return Read(target, version, message.reduce_committed());
+    case v1::NodeAction::kSlotAssigned:
+      return Read(target, version, *message.mutable_slot_assigned());
+    case v1::NodeAction::kSlotFeed:
+      return Read(target, version, message.slot_feed());
+    case v1::NodeAction::kSlotDropped: {
+      TRY_ASSIGN(const std::uint32_t slot, ReadSlot(message.slot_dropped().slot(), "slot", 1));
+      return planner::SlotDropped{target, slot, version};
+    }
+    default:
+      return Read(target, message.target_aborted());
+  }
+}
+
+}  // namespace hoplite::wire

@@ -1,0 +1,236 @@
+// Reductions that can't succeed, and members that end in the middle of one.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "integration/sums.h"
+
+namespace hoplite {
+namespace {
+
+using testing::Cluster;
+using testing::Eventually;
+using testing::IdOf;
+using testing::Ids;
+using testing::PutSource;
+using testing::Sum;
+using testing::WrongSum;
+using namespace std::chrono_literals;
+
+constexpr GetOptions kSoon{.timeout = 30s};
+
+TEST(ReduceFaults, ADeadlineNamesWhatIsMissing) {
+  Cluster cluster({.nodes = 2});
+  PutSource(cluster.client(0), 0, 40'000);
+  auto client = cluster.client(1);
+  auto options = Sum(2);
+  options.timeout = 200ms;
+  auto sum = client.Reduce(options);
+  ASSERT_TRUE(sum);
+  auto waiting = cluster.client(0).GetAsync(sum->target(), kSoon);
+  const auto outcome = sum->Wait();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kTimeout);
+  EXPECT_NE(outcome.error().message.find(IdOf(1).ToShortString()), std::string::npos)
+      << outcome.error().message;
+  // Who waited for the target hears of it too.
+  const auto target = waiting.Wait();
+  ASSERT_FALSE(target);
+  EXPECT_EQ(target.error().code, ErrorCode::kTimeout);
+}
+
+TEST(ReduceFaults, ACancelledOneEndsTheTargetsWaiters) {
+  Cluster cluster({.nodes = 2});
+  PutSource(cluster.client(0), 0, 40'000);
+  auto client = cluster.client(1);
+  auto sum = client.Reduce(Sum(2));
+  ASSERT_TRUE(sum);
+  auto waiting = cluster.client(0).GetAsync(sum->target(), kSoon);
+  ASSERT_TRUE(Eventually([&] { return cluster.Find(sum->target()).has_value(); }));
+  sum->Cancel();
+  const auto outcome = sum->Wait();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kCancelled);
+  const auto target = waiting.Wait();
+  ASSERT_FALSE(target);
+  EXPECT_EQ(target.error().code, ErrorCode::kCancelled);
+}
+
+TEST(ReduceFaults, SourcesOfDifferentSizesAreRefused) {
+  Cluster cluster({.nodes = 2});
+  PutSource(cluster.client(0), 0, 40'000);
+  PutSource(cluster.client(1), 1, 40'001);
+  auto client = cluster.client(1);
+  auto sum = client.Reduce(Sum(2));
+  ASSERT_TRUE(sum);
+  const auto outcome = sum->Wait();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(outcome.error().message.find("320000"), std::string::npos) << outcome.error().message;
+  EXPECT_NE(outcome.error().message.find("320008"), std::string::npos) << outcome.error().message;
+}
+
+TEST(ReduceFaults, AnExistingTargetIsRefused) {
+  Cluster cluster({.nodes = 2});
+  PutSource(cluster.client(0), 0, 40'000);
+  PutSource(cluster.client(0), 1, 40'000);
+  auto options = Sum(1);
+  options.target = IdOf(1);
+  auto client = cluster.client(1);
+  auto sum = client.Reduce(options);
+  ASSERT_TRUE(sum);
+  const auto outcome = sum->Wait();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(client.Get(IdOf(1), kSoon));
+}
+
+TEST(ReduceFaults, OneThatMakesNoSenseIsRefusedInWords) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  auto client = cluster.client(0);
+  const auto why = [&](const ReduceOptions& options) {
+    auto sum = client.Reduce(options);
+    const auto error = sum ? sum->Wait().error() : sum.error();
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.ToString();
+    return error.message;
+  };
+  EXPECT_NE(why(Sum(0)).find("source"), std::string::npos);
+  auto twice = Sum(2);
+  twice.sources[1] = twice.sources[0];
+  EXPECT_NE(why(twice).find("twice"), std::string::npos);
+  auto many = Sum(2);
+  many.num_objects = 3;
+  EXPECT_NE(why(many).find('3'), std::string::npos);
+  auto none = Sum(2);
+  none.num_objects = 0;
+  EXPECT_NE(why(none).find('0'), std::string::npos);
+  auto own = Sum(2);
+  own.target = own.sources[1];
+  EXPECT_NE(why(own).find("target"), std::string::npos);
+  auto bits = Sum(2);
+  bits.op = Op::kXor;
+  bits.dtype = DType::kFloat32;
+  EXPECT_NE(why(bits).find("xor"), std::string::npos);
+}
+
+TEST(ReduceFaults, ASizeThatHoldsNoWholeElementsIsRefused) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  auto client = cluster.client(0);
+  for (const std::size_t bytes : {7, 100'001}) {
+    const auto id = client.Put(testing::Pattern(bytes, 1));
+    ASSERT_TRUE(id);
+    auto sum = client.Reduce({.sources = {*id}, .dtype = DType::kFloat64, .timeout = 30s});
+    ASSERT_TRUE(sum);
+    const auto outcome = sum->Wait();
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(outcome.error().message.find(std::to_string(bytes)), std::string::npos);
+  }
+}
+
+TEST(ReduceFaults, ADeletedSourceEndsAReductionOfAll) {
+  Cluster cluster({.nodes = 2, .memory_bytes = 32_MiB});
+  PutSource(cluster.client(0), 0, 40'000);
+  auto client = cluster.client(1);
+  auto sum = client.Reduce(Sum(2));
+  ASSERT_TRUE(sum);
+  ASSERT_TRUE(client.Delete(IdOf(1)));
+  const auto outcome = sum->Wait();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kDeleted) << outcome.error().ToString();
+}
+
+TEST(ReduceFaults, ADeletedTargetEndsItsReduction) {
+  Cluster cluster({.nodes = 2, .memory_bytes = 32_MiB});
+  PutSource(cluster.client(0), 0, 40'000);
+  auto client = cluster.client(1);
+  auto sum = client.Reduce(Sum(2));
+  ASSERT_TRUE(sum);
+  ASSERT_TRUE(Eventually([&] { return cluster.Find(sum->target()).has_value(); }));
+  ASSERT_TRUE(cluster.client(0).Delete(sum->target()));
+  const auto outcome = sum->Wait();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kDeleted) << outcome.error().ToString();
+}
+
+TEST(ReduceFaults, APutOfTheTargetIsRefusedMeanwhile) {
+  Cluster cluster({.nodes = 2, .memory_bytes = 32_MiB});
+  PutSource(cluster.client(0), 0, 40'000);
+  auto client = cluster.client(1);
+  auto sum = client.Reduce(Sum(2));
+  ASSERT_TRUE(sum);
+  ASSERT_TRUE(Eventually([&] { return cluster.Find(sum->target()).has_value(); }));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto put = cluster.client(i).Put("other bytes", {.id = sum->target()});
+    ASSERT_FALSE(put);
+    EXPECT_EQ(put.error().code, ErrorCode::kAlreadyExists);
+  }
+  PutSource(cluster.client(1), 1, 40'000);
+  const auto outcome = sum->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  EXPECT_EQ(WrongSum(client.Get(sum->target(), kSoon), outcome->used, 40'000), "");
+}
+
+// The client of a reduction goes away: nothing stays behind, and who waited for the target hears.
+TEST(ReduceFaults, AClosedClientEndsItsReductions) {
+  Cluster cluster({.nodes = 2, .memory_bytes = 32_MiB});
+  PutSource(cluster.client(0), 0, 40'000);
+  auto client = cluster.client(1);
+  auto sum = client.Reduce(Sum(2));
+  ASSERT_TRUE(sum);
+  auto waiting = cluster.client(0).GetAsync(sum->target(), kSoon);
+  ASSERT_TRUE(Eventually([&] { return cluster.Find(sum->target()).has_value(); }));
+  client.Close();
+  EXPECT_EQ(sum->Wait().error().code, ErrorCode::kCancelled);
+  EXPECT_FALSE(waiting.Wait());
+  EXPECT_TRUE(Eventually([&] { return !cluster.Find(sum->target()); }));
+}
+
+struct Loss {
+  std::uint32_t degree;
+  std::size_t node;  // that ends in the middle
+};
+
+class ReduceWithALoss : public ::testing::TestWithParam<Loss> {};
+
+// One source per node, one more than needed: whoever ends is replaced, and every reader has one
+// sum. (The last node coordinates and reads.)
+TEST_P(ReduceWithALoss, GoesOnWithTheSpare) {
+  constexpr std::size_t kElements = 500'000;
+  testing::ClusterOptions options{.nodes = 6, .memory_bytes = 32_MiB};
+  options.rate_bytes_per_second = 8_MiB;
+  options.directory.service.grace = 200ms;
+  Cluster cluster(options);
+  for (std::size_t i = 0; i < 4; ++i) PutSource(cluster.client(i), i, kElements);
+  auto reduction = Sum(5);
+  reduction.num_objects = 4;
+  reduction.degree = GetParam().degree;
+  auto client = cluster.client(5);
+  auto sum = client.Reduce(reduction);
+  ASSERT_TRUE(sum);
+  auto early = client.GetAsync(sum->target(), kSoon);
+  ASSERT_TRUE(Eventually([&] {
+    const auto view = cluster.Find(sum->target());
+    return view && std::ranges::any_of(view->slots, [](const planner::SlotView& slot) {
+             return slot.parent == 0 && slot.valid_bytes > 0;
+           });
+  }));
+  cluster.Stop(GetParam().node);
+  PutSource(cluster.client(4), 4, kElements);
+  const auto outcome = sum->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  EXPECT_EQ(outcome->used.size(), 4u);
+  EXPECT_EQ(WrongSum(early.Wait(), outcome->used, kElements), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Losses, ReduceWithALoss,
+                         ::testing::Values(Loss{1, 0}, Loss{1, 1}, Loss{1, 2}, Loss{1, 3},
+                                           Loss{2, 0}, Loss{2, 1}, Loss{2, 2}, Loss{2, 3},
+                                           Loss{4, 0}, Loss{4, 1}),
+                         [](const auto& loss) {
+                           return "Degree" + std::to_string(loss.param.degree) + "Node" +
+                                  std::to_string(loss.param.node);
+                         });
+
+}  // namespace
+}  // namespace hoplite
