@@ -107,7 +107,7 @@ def run(options, comparison):
     groups = {
         "broadcast": lambda: each(comparison.transfers, transfers.broadcasts(options.quick)),
         "reduce": lambda: each(comparison.transfers, transfers.reductions(options.quick)),
-        "gather": lambda: each(comparison.transfers, transfers.gathers()),
+        "gather": lambda: each(comparison.transfers, transfers.gathers(options.quick)),
         "degree": lambda: each(comparison.degrees, transfers.degrees(options.quick)),
         "fast": lambda: (comparison.fast_link(), comparison.fast_reduce()),
         "latency": comparison.latency,

@@ -38,16 +38,16 @@ def reductions(quick):
                                      Operation("reduce", 1 * KIB): None})]
 
 
-def gathers():
+def gathers(quick):
     """S is what each host has: the root of four takes three of them, in an allgather everybody does."""
-    return [Transfers(4, "100mbit", {Operation("gather", 16 * MIB): 3.15,
-                                     Operation("allgather", 4 * MIB): None})]
+    size = 4 * MIB if quick else 16 * MIB
+    return [Transfers(4, "100mbit", {Operation("gather", size): 3.15, Operation("allgather", 4 * MIB): None})]
 
 
 def degrees(quick):
-    """Where a line, a tree and a star are each the best: the chosen degree beside forced ones."""
-    grid = [(4, "100mbit", (64 * KIB, 1 * MIB, 16 * MIB)), (16, "50mbit", (64 * KIB, 1 * MIB))]
+    """Where a line or a tree is the better one: the chosen degree beside forced ones."""
+    grid = [(4, "100mbit", (256 * KIB, 1 * MIB)), (16, "50mbit", (256 * KIB, 1 * MIB))]
     if not quick:
         grid += [(4, "1gbit", (1 * MIB, 16 * MIB)), (16, "200mbit", (256 * KIB, 4 * MIB))]
-    return [Transfers(hosts, rate, {Operation("reduce", size + 1024): None for size in sizes})
+    return [Transfers(hosts, rate, {Operation("reduce", size): None for size in sizes})
             for hosts, rate, sizes in grid]

@@ -10,6 +10,8 @@
 
 #include "base/units.h"
 #include "planner/directory_state.h"
+#include "planner/reduce_planner.h"
+#include "planner/reduce_tree.h"
 
 namespace hoplite::planner {
 namespace {
@@ -124,6 +126,63 @@ void CreateAndLocate(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(state.iterations()) * 3, benchmark::Counter::kIsRate);
 }
 BENCHMARK(CreateAndLocate)->Arg(100)->Arg(10000);
+
+// A coordinator that hears of so many sources, one on each node, and orders their positions.
+void PlanReduce(benchmark::State& state) {
+  const auto count = static_cast<std::uint64_t>(state.range(0));
+  ReduceOptions options;
+  options.target = ObjectId::FromName("target");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    options.sources.push_back(ObjectId::FromName("source-" + std::to_string(i)));
+  }
+  const Layout layout = Layout::For(16_MiB);
+  std::vector<NodeEvent> orders;
+  for (auto _ : state) {
+    ReducePlanner planner(options, NodeId(1), 1);
+    planner.OnOpened(LinkModel());
+    for (std::uint64_t i = 0; i < count; ++i) {
+      planner.OnHolder(options.sources[i], NodeId(i + 1), Version{{1, i + 1}}, layout, "", Time());
+      planner.Plan(Time(), orders);
+    }
+    benchmark::DoNotOptimize(orders.data());
+    orders.clear();
+  }
+  state.counters["sources_per_second"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(count),
+                         benchmark::Counter::kIsRate);
+}
+BENCHMARK(PlanReduce)->Arg(10)->Arg(1000)->Arg(10000)->Unit(benchmark::kMillisecond);
+
+// The shard's part: each order is numbered and passed on to its participant and its parent.
+void OrderReduce(benchmark::State& state) {
+  const auto count = static_cast<std::uint32_t>(state.range(0));
+  const std::vector<TreePosition> tree = ReduceTree(count, 2);
+  for (auto _ : state) {
+    state.PauseTiming();
+    Cluster cluster(count);
+    const ObjectId target = ObjectId::FromName("target");
+    cluster.Say(NodeId(1), ReduceOpen{target, 1});
+    cluster.Plan();
+    cluster.Say(NodeId(1), ReduceShape{target, 1, Layout::For(16_MiB), Fold(), ""});
+    state.ResumeTiming();
+    for (std::uint32_t slot = 1; slot <= count; ++slot) {
+      const TreePosition& place = tree[slot - 1];
+      cluster.Say(NodeId(1), SlotAssign{target,
+                                        1,
+                                        slot,
+                                        {.slot = slot,
+                                         .parent = place.parent,
+                                         .children = place.children,
+                                         .node = NodeId(slot),
+                                         .inputs = {{target, Version{{1, slot}}}}}});
+    }
+    benchmark::DoNotOptimize(cluster.Plan().data());
+  }
+  state.counters["orders_per_second"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(count),
+                         benchmark::Counter::kIsRate);
+}
+BENCHMARK(OrderReduce)->Arg(10)->Arg(1000)->Arg(10000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace hoplite::planner

@@ -1,6 +1,7 @@
 // Pictures of a cluster at one moment, for people and tools.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ struct NodeStatus {
   std::uint64_t memory_bytes = 0;
   std::uint64_t used_bytes = 0;
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not measured yet
+  // From asking a peer for bytes to the first of them; 0: not measured yet.
+  std::chrono::microseconds round_trip{0};
 };
 
 struct ClusterStatus {

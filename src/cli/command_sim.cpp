@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "sim/broadcast.h"
+#include "sim/reduce.h"
 
 namespace hoplite::cli {
 namespace {
@@ -32,21 +33,27 @@ Result<sim::Kill> ParseKill(const std::string& text) {
 }
 
 Result<void> RunSim(const Options& options) {
-  TRY_ASSIGN(const sim::Report report, sim::RunBroadcast(options.world));
-  fmt::print("{}\n", options.json ? sim::ToJson(report) : sim::ToText(report));
+  TRY_ASSIGN(const sim::Report report, options.world.reduce ? sim::RunReduce(options.world)
+                                                            : sim::RunBroadcast(options.world));
+  const bool reduces = options.world.reduce.has_value();
+  fmt::print("{}\n", options.json ? sim::ToJson(report)
+                     : reduces    ? sim::ReductionToText(report)
+                                  : sim::ToText(report));
   if (report.violation.empty()) return {};
   return std::unexpected(Error(ErrorCode::kInternal, fmt::format("a property was broken: {}; {}",
                                                                  report.violation, report.replay)));
 }
 
+using Help = const char*;
+
+void AddNumber(CLI::App& command, Help flag, std::uint32_t& target, Help help,
+               Help group = "OPTIONS") {
+  command.add_option(flag, target, help)->type_name("N")->group(group)->capture_default_str();
+}
+
+// What may happen in broadcasts and reductions alike.
 void AddFaults(CLI::App& command, sim::Options& world) {
-  const auto number = [&command](const char* flag, std::uint32_t& target, const char* help) {
-    command.add_option(flag, target, help)->type_name("N")->group("Faults")->capture_default_str();
-  };
-  const auto time = [&command](const char* flag, Duration& target, const char* help) {
-    AddDuration(command, flag, target, help)->group("Faults");
-  };
-  number("--kill", world.kills, "receivers that die at random moments");
+  AddNumber(command, "--kill", world.kills, "nodes that die at random moments", "Faults");
   command
       .add_option(
           "--kill-at",
@@ -63,18 +70,16 @@ void AddFaults(CLI::App& command, sim::Options& world) {
       ->allow_extra_args(false)
       ->expected(1, 1 << 20)
       ->group("Faults");
-  time("--spread", world.spread, "receivers ask at random moments within this time");
-  time("--put-time", world.put_time, "how long the producer takes to fill its copy");
-  number("--restarts", world.restarts, "times that the directory loses its state");
-  number("--session-breaks", world.session_breaks, "control streams that end and come back");
-  number("--memory-waits", world.memory_waits, "receivers that get their memory late");
-  number("--reputs", world.reputs, "times that other bytes are put under the same id");
-  number("--deletes", world.deletes, "Deletes at random moments");
-  number("--cancels", world.cancels, "Gets that are given up at random moments");
-  number("--evictions", world.evictions, "relayed copies that a node wants to drop");
-  number("--subscriptions", world.subscriptions, "nodes that follow where the object is");
-  time("--recovery-window", world.recovery_window, "of a restarted directory");
-  time("--grace", world.grace, "from the end of a session to the loss of its node");
+  AddNumber(command, "--restarts", world.restarts, "times that the directory loses its state",
+            "Faults");
+  AddNumber(command, "--session-breaks", world.session_breaks,
+            "control streams that end and come back", "Faults");
+  AddNumber(command, "--memory-waits", world.memory_waits, "receivers that get their memory late",
+            "Faults");
+  AddDuration(command, "--recovery-window", world.recovery_window, "of a restarted directory")
+      ->group("Faults");
+  AddDuration(command, "--grace", world.grace, "from the end of a session to the loss of its node")
+      ->group("Faults");
 }
 
 void AddPlan(CLI::App& command, sim::Options& world) {
@@ -86,35 +91,62 @@ void AddPlan(CLI::App& command, sim::Options& world) {
           "objects up to this size travel through the directory");
 }
 
-void AddBroadcast(CLI::App& sim, Action& chosen) {
-  CLI::App* command = sim.add_subcommand("broadcast", "one object from one node to all others");
+std::shared_ptr<Options> AddWorld(CLI::App& command, Action& chosen) {
   const auto options = std::make_shared<Options>();
   sim::Options& world = options->world;
-  command->add_option("--nodes", world.nodes, "how many, the producer among them")
-      ->type_name("N")
-      ->required();
-  AddSize(*command, "--size", world.size_bytes, "of the object")->required();
-  AddRate(*command, "--bandwidth", world.bytes_per_second, "of each link, as 10gbit")->required();
-  AddDuration(*command, "--latency", world.latency, "of each link, as 100us")->required();
-  command->add_option("--seed", world.seed, "the same seed gives the same history")
+  command.add_option("--nodes", world.nodes, "how many")->type_name("N")->required();
+  AddSize(command, "--size", world.size_bytes, "of the object")->required();
+  AddRate(command, "--bandwidth", world.bytes_per_second, "of each link, as 10gbit")->required();
+  AddDuration(command, "--latency", world.latency, "of each link, as 100us")->required();
+  command.add_option("--seed", world.seed, "the same seed gives the same history")
       ->capture_default_str();
-  AddPlan(*command, world);
-  AddFaults(*command, world);
-  AddJson(*command, options->json);
-  command->callback([&chosen, options] { chosen = [options] { return RunSim(*options); }; });
+  AddPlan(command, world);
+  AddFaults(command, world);
+  AddJson(command, options->json);
+  command.callback([&chosen, options] { chosen = [options] { return RunSim(*options); }; });
+  return options;
 }
 
-// Known by name, so that the answer is a sentence and not a complaint about the command line.
-void AddUnbuilt(CLI::App& sim, const std::string& name, Action& chosen) {
-  CLI::App* command = sim.add_subcommand(name, "comes in the next release");
-  command->allow_extras();
-  command->callback([&chosen, name] {
-    chosen = [name]() -> Result<void> {
-      return std::unexpected(
-          Error(ErrorCode::kUnavailable,
-                fmt::format("sim {} is not built yet: comes in the next release", name)));
-    };
-  });
+void AddBroadcast(CLI::App& sim, Action& chosen) {
+  CLI::App* command = sim.add_subcommand("broadcast", "one object from one node to all others");
+  sim::Options& world = AddWorld(*command, chosen)->world;
+  AddDuration(*command, "--spread", world.spread,
+              "receivers ask at random moments within this time")
+      ->group("Faults");
+  AddDuration(*command, "--put-time", world.put_time,
+              "how long the producer takes to fill its copy")
+      ->group("Faults");
+  AddNumber(*command, "--reputs", world.reputs, "times that other bytes are put under the same id",
+            "Faults");
+  AddNumber(*command, "--deletes", world.deletes, "Deletes at random moments", "Faults");
+  AddNumber(*command, "--cancels", world.cancels, "Gets that are given up at random moments",
+            "Faults");
+  AddNumber(*command, "--evictions", world.evictions, "relayed copies that a node wants to drop",
+            "Faults");
+  AddNumber(*command, "--subscriptions", world.subscriptions,
+            "nodes that follow where the object is", "Faults");
+}
+
+void AddReduce(CLI::App& sim, Action& chosen, bool everyone_gets) {
+  CLI::App* command =
+      everyone_gets ? sim.add_subcommand("allreduce", "one object of many, and everyone gets it")
+                    : sim.add_subcommand("reduce", "one object of many, folded in a tree");
+  sim::Options& world = AddWorld(*command, chosen)->world;
+  sim::ReduceJob& job = world.reduce.emplace();
+  job.everyone_gets = everyone_gets;
+  AddDuration(*command, "--spread", world.spread,
+              "sources arrive at random moments within this time");
+  command->add_flag("--staggered", job.staggered, "they arrive in order, evenly spaced");
+  AddNumber(*command, "--sources", job.sources, "one after the other on each node; 0: one on each");
+  AddNumber(*command, "--num-objects", job.num_objects, "the first so many are used; 0: all");
+  AddNumber(*command, "--degree", job.degree, "of the tree; 0: what the planner chooses");
+  command->add_flag("--fixed-order", job.fixed_order, "fold in the order of the sources");
+  command->add_flag("--root-here", job.root_here, "the target is made on the first node");
+  command->add_flag("--kill-coordinator", job.kill_coordinator, "the first node dies")
+      ->group("Faults");
+  AddDuration(*command, "--put-again", job.put_again,
+              "sources of the dead are put by others after this; 0: never")
+      ->group("Faults");
 }
 
 }  // namespace
@@ -122,8 +154,8 @@ void AddUnbuilt(CLI::App& sim, const std::string& name, Action& chosen) {
 void AddSim(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("sim", "runs the planner over a simulated network");
   AddBroadcast(*command, chosen);
-  AddUnbuilt(*command, "reduce", chosen);
-  AddUnbuilt(*command, "allreduce", chosen);
+  AddReduce(*command, chosen, false);
+  AddReduce(*command, chosen, true);
 }
 
 }  // namespace hoplite::cli

@@ -39,11 +39,14 @@ void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
   const auto known = std::ranges::find(nodes, view.node.name, &NodeStatus::name);
   if (known == nodes.end()) {
     nodes.push_back({view.node.name, view.node.address, view.alive, view.usage.memory_bytes,
-                     view.usage.used_bytes, view.bytes_per_second});
+                     view.usage.used_bytes, view.bytes_per_second,
+                     std::chrono::ceil<std::chrono::microseconds>(view.round_trip)});
   } else {
     known->alive = known->alive && view.alive;
     // A shard hears of the transfers of its own objects only.
     known->bytes_per_second = std::max(known->bytes_per_second, view.bytes_per_second);
+    const auto round_trip = std::chrono::ceil<std::chrono::microseconds>(view.round_trip);
+    known->round_trip = std::max(known->round_trip, round_trip);
   }
 }
 

@@ -106,7 +106,8 @@ Json ToJson(const ClusterStatus& status) {
                                  {"alive", node.alive},
                                  {"memory_bytes", node.memory_bytes},
                                  {"used_bytes", node.used_bytes},
-                                 {"bytes_per_second", node.bytes_per_second}});
+                                 {"bytes_per_second", node.bytes_per_second},
+                                 {"round_trip_us", node.round_trip.count()}});
   }
   for (const ObjectInfo& object : status.objects) {
     document["objects"].push_back(
@@ -151,6 +152,9 @@ std::string ToText(const ClusterStatus& status) {
     if (node.bytes_per_second > 0) {
       text +=
           fmt::format("  link {:.0f} Mbit/s", static_cast<double>(node.bytes_per_second) / 125e3);
+    }
+    if (node.round_trip.count() > 0) {
+      text += fmt::format(", round trip {} us", node.round_trip.count());
     }
     text += '\n';
   }

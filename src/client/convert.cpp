@@ -59,7 +59,8 @@ ClusterStatus ToClusterStatus(const v1::local::ClusterStatus& message) {
                             .alive = node.alive(),
                             .memory_bytes = node.memory_bytes(),
                             .used_bytes = node.used_bytes(),
-                            .bytes_per_second = node.bytes_per_second()});
+                            .bytes_per_second = node.bytes_per_second(),
+                            .round_trip = std::chrono::microseconds(node.round_trip_us())});
   }
   for (const auto& object : message.objects()) status.objects.push_back(ToObjectInfo(object));
   return status;

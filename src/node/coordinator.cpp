@@ -25,7 +25,7 @@ Coordinator::Coordinator(Services& services, Core& core, EntryPtr target, Reduce
 net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   const auto self = shared_from_this();
   Watch();
-  services_.directory.Send(planner::ReduceOpen{target_->object, request_});
+  services_.directory.Send(Request());
   Result<ReduceOutcome> outcome = co_await Drive();
   for (const CallPtr& get : gets_) get->Cancel();
   watches_.clear();
@@ -55,6 +55,9 @@ void Coordinator::Watch() {
           if (!self) return;
           self->planner_.OnDeleted(source);
           self->call_->changed.Notify();
+        },
+        [weak = weak_from_this(), source](NodeId node) {
+          if (const auto self = weak.lock()) self->planner_.OnHolderGone(source, node);
         }));
   }
 }
@@ -111,18 +114,17 @@ ReduceOutcome Coordinator::OutcomeOf(const std::vector<ObjectId>& used) const {
   return outcome;
 }
 
-std::vector<planner::NodeEvent> Coordinator::Inventory() const {
-  if (creating_) return {};  // the Create repeats itself
-  return planner_.Inventory();
-}
+planner::ReduceOpen Coordinator::Request() const { return {target_->object, request_}; }
 
 // --- what the shard says
 // ------------------------------------------------------------------------------
 
+// Once more after each interrupted session. Only now does a shard that forgot take orders.
 void Coordinator::On(const planner::ReduceOpened& opened) {
   if (opened.request != request_) return;
   opened_ = true;
   planner_.OnOpened(opened.link);
+  for (planner::NodeEvent& order : planner_.Orders()) services_.directory.Send(std::move(order));
   call_->changed.Notify();
 }
 

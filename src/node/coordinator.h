@@ -36,7 +36,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
 
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }
-  std::vector<planner::NodeEvent> Inventory() const;
+  // Repeated in every inventory; its orders follow the answer.
+  planner::ReduceOpen Request() const;
 
  private:
   struct SmallSource {

@@ -269,7 +269,7 @@ Core::Status(CallPtr call) {
 std::shared_ptr<void> Core::Subscribe(ObjectId object,
                                       std::function<void(const planner::Location&)> on_location) {
   return std::make_shared<Subscription>(services_.directory, services_.table.At(object),
-                                        Subscriber{std::move(on_location), nullptr});
+                                        Subscriber{std::move(on_location), nullptr, nullptr});
 }
 
 // --- what the directory says
@@ -388,10 +388,20 @@ void Core::OnSession(std::size_t shard, bool open) {
   services_.memory.OnSpace();
   for (const auto& [object, entry] : services_.table.entries()) {
     if (ShardOf(object) != shard) continue;
-    // The next session tells anew.
-    if (!open) entry->locations.clear();
+    if (!open) ForgetLocations(*entry);
     const auto publication = entry->publication;
     if (publication) publication->ForgetAbort();
+  }
+}
+
+// The next session tells anew where the object is, but not where it is no more.
+void Core::ForgetLocations(ObjectEntry& entry) {
+  const auto known = std::exchange(entry.locations, {});
+  const auto subscribers = entry.subscribers;
+  for (const auto& weak : subscribers) {
+    const auto subscriber = weak.lock();
+    if (!subscriber || !subscriber->on_forgotten) continue;
+    for (const auto& [node, location] : known) subscriber->on_forgotten(node);
   }
 }
 
@@ -414,59 +424,6 @@ void Core::OnLost(std::size_t shard) {
 
 std::size_t Core::ShardOf(const ObjectId& object) const {
   return directory::ShardOf(object, services_.directory.shard_count());
-}
-
-std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
-  std::vector<planner::NodeEvent> events;
-  for (const store::CopyPtr& copy : services_.store.List()) {
-    if (ShardOf(copy->object()) != shard) continue;
-    const EntryPtr entry = services_.table.Find(copy->object());
-    if (entry && entry->target()) continue;  // not committed: its slot speaks of it
-    const bool fetching = entry && entry->fetch && entry->fetch->copy() == copy;
-    planner::Held held;
-    held.object = copy->object();
-    held.version = copy->version();
-    held.layout = copy->layout();
-    held.metadata = copy->metadata();
-    held.marks = fetching ? entry->fetch->OwnMarks() : copy->marks();
-    held.complete = copy->state() == store::CopyState::kFinal;
-    held.producing = entry && entry->publication && entry->publication->copy() == copy;
-    held.primary = services_.store.KindOf(copy->object()) == store::CopyKind::kPrimary;
-    held.upstream = fetching ? entry->fetch->upstream() : kNoNode;
-    if (held.primary && held.complete &&
-        copy->layout().size_bytes <= services_.settings.inline_limit_bytes) {
-      held.inline_bytes = std::make_shared<const std::string>(
-          reinterpret_cast<const char*>(copy->bytes().data()), copy->bytes().size());
-    }
-    events.emplace_back(std::move(held));
-  }
-  for (const auto& [object, entry] : services_.table.entries()) {
-    if (ShardOf(object) == shard) AppendInventory(*entry, events);
-  }
-  events.emplace_back(Usage());
-  return events;
-}
-
-// Tombstones and open requests of one object.
-void Core::AppendInventory(const ObjectEntry& entry,
-                           std::vector<planner::NodeEvent>& events) const {
-  const Time now = services_.clock.Now();
-  if (entry.deleted(now))
-    events.emplace_back(planner::Tombstone{entry.object, entry.deleted_until - now});
-  if (entry.publication) {
-    if (auto create = entry.publication->OpenCreate()) events.emplace_back(std::move(*create));
-  }
-  if (entry.fetch) {
-    if (entry.fetch->locating()) events.emplace_back(planner::Locate{entry.object});
-    if (auto want = entry.fetch->OpenWant()) events.emplace_back(std::move(*want));
-  }
-  if (entry.coordinator)
-    std::ranges::move(entry.coordinator->Inventory(), std::back_inserter(events));
-  for (const auto& [number, slot] : entry.slots) slot->AppendInventory(events);
-  if (entry.open_deletes > 0) events.emplace_back(planner::Delete{entry.object});
-  const bool subscribed =
-      std::ranges::any_of(entry.subscribers, [](const auto& s) { return !s.expired(); });
-  if (subscribed) events.emplace_back(planner::Subscribe{entry.object});
 }
 
 void Core::Sweep() {

@@ -42,10 +42,12 @@ class Core final : public Operations {
   const std::optional<Error>& stopped() const { return stopped_; }
   void OnUnpin() override { services_.memory.OnSpace(); }
 
-  // The same, told at once what is known already, and of the object's deletion.
+  // The same, told at once what is known already, and of the object's deletion, past or to come;
+  // and, when the shard's session ends, of each place that may be none any more.
   std::shared_ptr<void> Watch(ObjectId object,
                               std::function<void(const planner::Location&)> on_location,
-                              std::function<void()> on_deleted);
+                              std::function<void()> on_deleted,
+                              std::function<void(NodeId)> on_forgotten);
 
   // --- what the directory says ---
   void OnAction(const planner::NodeAction& action);
@@ -84,6 +86,7 @@ class Core final : public Operations {
   template <typename Said>
   void ToCoordinator(const Said& said);
   void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);
+  static void ForgetLocations(ObjectEntry& entry);
   std::size_t ShardOf(const ObjectId& object) const;
   std::shared_ptr<Fetch> Join(const EntryPtr& entry);
   bool MadeHere(const ObjectEntry& entry) const;

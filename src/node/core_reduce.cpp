@@ -11,7 +11,6 @@
 #include "node/publication.h"
 #include "node/slot.h"
 #include "node/subscription.h"
-#include "node/subscription.h"
 
 namespace hoplite::node {
 namespace {
@@ -39,12 +38,15 @@ net::Task<Result<ReduceOutcome>> Core::Reduce(ReduceOptions options, CallPtr cal
 
 std::shared_ptr<void> Core::Watch(ObjectId object,
                                   std::function<void(const planner::Location&)> on_location,
-                                  std::function<void()> on_deleted) {
+                                  std::function<void()> on_deleted,
+                                  std::function<void(NodeId)> on_forgotten) {
   const EntryPtr entry = services_.table.At(object);
   const auto known = entry->locations;
   for (const auto& [node, location] : known) on_location(location);
-  return std::make_shared<Subscription>(services_.directory, entry,
-                                        Subscriber{std::move(on_location), std::move(on_deleted)});
+  if (entry->deleted(services_.clock.Now())) on_deleted();
+  return std::make_shared<Subscription>(
+      services_.directory, entry,
+      Subscriber{std::move(on_location), std::move(on_deleted), std::move(on_forgotten)});
 }
 
 template <typename Said>

@@ -15,6 +15,7 @@
 #include "net/handshake.h"
 #include "net/stream.h"
 #include "node/inbound_credit.h"
+#include "node/round_trip.h"
 #include "node/services.h"
 
 namespace hoplite::node {
@@ -62,6 +63,7 @@ class DataPlane {
   DataLoop& LoopAt(std::size_t i) { return *loops_[i % loops_.size()]; }
   std::size_t loop_count() const { return loops_.size(); }
   InboundCredit& credit() { return credit_; }
+  RoundTrip& round_trip() { return round_trip_; }
   net::Identity identity() const { return identity_; }
 
   // Closes the listener and every stream; conversations end soon after. From the main loop.
@@ -75,6 +77,7 @@ class DataPlane {
   std::vector<std::unique_ptr<DataLoop>> loops_;
   std::unique_ptr<net::Listener> listener_;
   InboundCredit credit_;
+  RoundTrip round_trip_;
   std::size_t next_loop_ = 0;  // main loop only
 };
 

@@ -251,12 +251,18 @@ void Fetch::ReportProgress() {
   if (marks == reported_marks_ && starved == Duration{0}) return;
   reported_at_ = now;
   reported_marks_ = marks;
+  TellProgress(std::move(marks), starved);
+}
+
+void Fetch::TellProgress(StripeMarks marks, Duration starved) const {
   services_.directory.Send(planner::Progress{entry_->object, copy_->version(), std::move(marks),
-                                             data_plane_.credit().bytes_per_second(), starved});
+                                             data_plane_.credit().bytes_per_second(), starved,
+                                             data_plane_.round_trip().value()});
 }
 
 void Fetch::Complete() {
   copy_->Seal();
+  TellProgress(copy_->marks(), Duration{0});  // also what a short transfer measured
   services_.store.Touch(entry_->object, services_.clock.Now());
   services_.directory.Send(planner::CopyComplete{entry_->object, copy_->version()});
   result_ = copy_;

@@ -99,6 +99,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void OnLaneEnd(const std::shared_ptr<Run>& run, std::size_t lane, const LaneEnd& end);
   void CloseEndedRuns();
   void ReportProgress();
+  void TellProgress(StripeMarks marks, Duration starved) const;
   void Complete();
   void DropCopy(store::VoidReason reason);
   void Finish(std::optional<Result<store::CopyPtr>> result);

@@ -40,8 +40,10 @@ class InboundCredit {
 
     // What it measured while its source had bytes to send.
     void SetRate(std::uint64_t bytes_per_second) {
-      credit_.rate_ += static_cast<std::int64_t>(bytes_per_second) -
-                       static_cast<std::int64_t>(std::exchange(rate_, bytes_per_second));
+      const auto change = static_cast<std::int64_t>(bytes_per_second) -
+                          static_cast<std::int64_t>(std::exchange(rate_, bytes_per_second));
+      const std::int64_t sum = credit_.rate_ += change;
+      if (bytes_per_second > 0) credit_.last_ = sum;
     }
 
    private:
@@ -49,14 +51,17 @@ class InboundCredit {
     std::uint64_t rate_ = 0;
   };
 
-  // Of all streams together: what the link towards this node carries; 0 without a sample.
+  // Of all streams together: what the link towards this node carries, or did when there were some;
+  // 0 without a sample.
   std::uint64_t bytes_per_second() const {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(rate_.load(), 0));
+    const std::int64_t now = rate_.load();
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(now > 0 ? now : last_.load(), 0));
   }
 
  private:
   std::atomic<int> streams_{0};
   std::atomic<std::int64_t> rate_{0};
+  std::atomic<std::int64_t> last_{0};
 };
 
 }  // namespace hoplite::node

@@ -27,6 +27,7 @@ class Slot;
 struct Subscriber {
   std::function<void(const planner::Location&)> on_location;  // may be empty, as may the next
   std::function<void()> on_deleted;
+  std::function<void(NodeId)> on_forgotten;  // it may not be there any more: the session ended
 };
 
 struct ObjectEntry {

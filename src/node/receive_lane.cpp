@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <asio/post.hpp>
 
@@ -17,6 +18,7 @@ ReceiveLane::ReceiveLane(Services& services, DataPlane& data_plane, DataLoop& da
                          StripeMask stripes, std::uint32_t slot,
                          std::function<void(LaneEnd)> on_end)
     : services_(services),
+      data_plane_(data_plane),
       data_loop_(data_loop),
       sink_(std::move(sink)),
       grant_(std::move(grant)),
@@ -77,7 +79,7 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   fetch.equality_ok = grant_.equality_ok;
   credit_limit_ = Window();
   fetch.credit_bytes = credit_limit_;
-  sampled_at_ = moved_at_ = services_.clock.Now();
+  asked_at_ = sampled_at_ = moved_at_ = services_.clock.Now();
   ++services_.counters.fetches_started;
   if (sink_->layout().valid_bytes(fetch.next) > 0) ++services_.counters.fetches_resumed;
   wire::Frame frame(std::move(fetch));
@@ -92,6 +94,7 @@ net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
       co_return Failed(Failure::kBroken, frame.error().message);
     }
     if (const auto* data = std::get_if<wire::Data>(&*frame)) {
+      NoteFirstBytes();
       starved_ms_ = 0;
       wire::Data copy = *data;
       auto failed = co_await OnData(std::move(copy));
@@ -225,6 +228,13 @@ void ReceiveLane::Sample(Time now) {
   }
   sampled_at_ = now;
   sampled_bytes_ = received;
+}
+
+// A source that has bytes answers at once: the time from FETCH to the first of them is a round
+// trip. One that has none yet answers later; the estimate follows such samples only slowly.
+void ReceiveLane::NoteFirstBytes() {
+  if (asked_at_ == Time{}) return;
+  data_plane_.round_trip().Note(services_.clock.Now() - std::exchange(asked_at_, Time{}));
 }
 
 LaneEnd ReceiveLane::Failed(Failure failure, std::string why) const {

@@ -18,13 +18,13 @@ struct Lookup {
   wire::EndReason refusal = wire::EndReason::kUnknown;
 };
 
-// The output of a position of a reduction: only its parent asks, and it is pulled by nobody that it
-// pulls from.
-store::CopyPtr OutputOf(const EntryPtr& entry, const wire::Fetch& fetch) {
+// A position of a reduction: only its parent asks for its output, and it is pulled by nobody that
+// it pulls from.
+std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
   if (!entry) return nullptr;
   const auto slot = entry->slots.find(fetch.slot);
   if (slot == entry->slots.end() || slot->second->version() != fetch.version) return nullptr;
-  return slot->second->output();
+  return slot->second;
 }
 
 // The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
@@ -36,8 +36,13 @@ Lookup LookUp(Services& services, const wire::Fetch& fetch) {
     result.refusal = wire::EndReason::kDeleted;
     return result;
   }
-  const store::CopyPtr copy =
-      fetch.slot == 0 ? services.store.Find(fetch.object) : OutputOf(entry, fetch);
+  store::CopyPtr copy;
+  if (fetch.slot == 0) {
+    copy = services.store.Find(fetch.object);
+  } else if (const auto slot = SlotOf(entry, fetch)) {
+    copy = slot->output();
+    if (!copy) result.refusal = wire::EndReason::kNotAhead;  // it has no memory yet
+  }
   if (!copy || (fetch.slot == 0 && copy->version() != fetch.version)) return result;
   const Layout& layout = copy->layout();
   if (!layout.valid(fetch.next) || (fetch.stripes & ~layout.all_stripes()) != 0) return result;

@@ -21,6 +21,8 @@ constexpr Duration kMemoryPatience = std::chrono::seconds(5);
 // A child may be told of its position later than we are.
 constexpr Duration kChildPatience = std::chrono::seconds(2);
 constexpr Duration kTryAgain = std::chrono::milliseconds(5);
+// A child that waits for memory.
+constexpr Duration kTryAgainLater = std::chrono::milliseconds(50);
 constexpr Duration kProgressEvery = std::chrono::milliseconds(100);
 // While nothing moves: the shard answers if it knows nothing of this position any more.
 constexpr Duration kAliveEvery = std::chrono::seconds(1);
@@ -46,6 +48,8 @@ Slot::Slot(Services& services, DataPlane& data_plane, EntryPtr entry, planner::S
 Slot::~Slot() = default;
 
 void Slot::Start() {
+  // From now on the object is made here; a flight would take the memory that it needs.
+  if (root() && entry_->fetch) entry_->fetch->Supersede();
   services_.runtime.Spawn(services_.runtime.main(), "slot of a reduction", Run());
 }
 
@@ -69,6 +73,7 @@ net::Task<void> Slot::Run() {
   }
   output_.reset();
   sources_.clear();
+  sealed_.clear();
   accumulator_.reset();
   const auto present = entry_->slots.find(order_.order.slot);
   if (present != entry_->slots.end() && present->second == self) entry_->slots.erase(present);
@@ -132,7 +137,6 @@ net::Task<bool> Slot::ReserveMemory() {
 
 // A root's output is the target itself: others may pull it from now on.
 bool Slot::ListTarget() {
-  if (entry_->fetch) entry_->fetch->Supersede();
   if (const store::CopyPtr older = services_.store.Find(entry_->object)) {
     older->Void(store::VoidReason::kRecalled);
     services_.store.Remove(entry_->object);
@@ -279,13 +283,18 @@ void Slot::CloseEndedStreams() {
   }
 }
 
-// A child that doesn't know its position yet, or had its output recalled, will be known or replaced
-// soon; a connection that broke is tried once more. Anything else is a loss at once.
+// A child that has nothing to serve from yet says itself if it gives up. One that doesn't know its
+// position yet, or had its output recalled, will be known or replaced soon; a connection that broke
+// is tried once more. Anything else is a loss at once.
 void Slot::OnStreamsFailed(Child& child) {
   const Time now = services_.clock.Now();
+  const auto failure = child.end.failure;
+  if (failure == planner::Failure::kNotAhead) {
+    child.next_try = now + kTryAgainLater;
+    return;
+  }
   const bool first = child.failing_since == kNever;
   if (first) child.failing_since = now;
-  const auto failure = child.end.failure;
   const bool may_come = failure == planner::Failure::kUnknown || failure == planner::Failure::kNone;
   const bool again = (may_come && now - child.failing_since < kChildPatience) ||
                      (failure == planner::Failure::kBroken && first);
@@ -328,19 +337,18 @@ bool Slot::InputsFinal() const {
                        std::ranges::all_of(children_, [this](const auto& child) {
                          return child.second.final_stripes == order_.layout.all_stripes();
                        });
-  return drained && Complete(*output_) &&
-         std::ranges::all_of(sources_, [](const store::CopyPtr& source) {
-           return source->state() == store::CopyState::kFinal ||
-                  (source->state() == store::CopyState::kVoid && Complete(*source));
-         });
+  return drained && Complete(*output_) && sealed_.size() == sources_.size();
 }
 
-// An own source that is void before it is complete is lost.
+// An own source that is void before it was final is lost: nobody may have its bytes. One that was
+// final was an object, which may go once it is folded.
 void Slot::CheckSources() {
   if (failure_) return;
   for (const store::CopyPtr& source : sources_) {
+    const store::CopyState state = source->state();
+    if (state == store::CopyState::kFinal) sealed_.insert(source);
     const bool lost =
-        source->state() == store::CopyState::kVoid && (!Complete(*source) || source == output_);
+        state == store::CopyState::kVoid && (!sealed_.contains(source) || source == output_);
     if (!lost) continue;
     const bool deleted = source->void_reason() == store::VoidReason::kDeleted;
     return Fail(deleted ? ErrorCode::kDeleted : ErrorCode::kRecalled,
@@ -351,6 +359,7 @@ void Slot::CheckSources() {
 
 void Slot::Finish() {
   final_ = true;
+  services_.directory.Send(Progress());
   if (root()) {
     services_.directory.Send(planner::ReduceCommit{entry_->object, order_.version});
   } else if (accumulator_) {
@@ -414,7 +423,8 @@ planner::SlotProgress Slot::Progress() const {
                                  .slot = order_.order.slot,
                                  .version = order_.version,
                                  .marks = {},
-                                 .bytes_per_second = data_plane_.credit().bytes_per_second()};
+                                 .bytes_per_second = data_plane_.credit().bytes_per_second(),
+                                 .round_trip = data_plane_.round_trip().value()};
   if (output_) progress.marks = output_->marks();
   return progress;
 }

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,7 @@ class Slot : public std::enable_shared_from_this<Slot>, private store::CopyListe
   net::Signal changed_;
 
   std::vector<store::CopyPtr> sources_;
+  std::set<store::CopyPtr> sealed_;  // of them: seen final
   store::CopyPtr output_;
   std::shared_ptr<Accumulator> accumulator_;  // null: the source itself is served
   std::map<std::uint32_t, Child> children_;

@@ -9,8 +9,15 @@
 namespace hoplite::planner {
 namespace {
 
-// Levels below the source until degree + degree² + … covers everybody.
-std::uint64_t Height(std::uint64_t degree, std::uint64_t receivers) {
+double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
+
+double FirstBlock(const Layout& layout) {
+  return static_cast<double>(std::min<std::uint64_t>(layout.block_bytes, layout.size_bytes));
+}
+
+}  // namespace
+
+std::uint64_t TreeHeight(std::uint64_t degree, std::uint64_t receivers) {
   if (degree <= 1) return receivers;
   std::uint64_t height = 0;
   std::uint64_t level = 1;
@@ -21,14 +28,6 @@ std::uint64_t Height(std::uint64_t degree, std::uint64_t receivers) {
   return height;
 }
 
-double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
-
-double FirstBlock(const Layout& layout) {
-  return static_cast<double>(std::min<std::uint64_t>(layout.block_bytes, layout.size_bytes));
-}
-
-}  // namespace
-
 double HopSeconds(std::uint64_t degree, const Layout& layout, const LinkModel& link) {
   return ToSeconds(link.latency + link.overhead) +
          SendSeconds(static_cast<double>(degree) * FirstBlock(layout), link);
@@ -37,7 +36,7 @@ double HopSeconds(std::uint64_t degree, const Layout& layout, const LinkModel& l
 double TreeSeconds(std::uint64_t degree, std::uint64_t receivers, const Layout& layout,
                    const LinkModel& link) {
   const double rest = static_cast<double>(layout.size_bytes) - FirstBlock(layout);
-  return static_cast<double>(Height(degree, receivers)) * HopSeconds(degree, layout, link) +
+  return static_cast<double>(TreeHeight(degree, receivers)) * HopSeconds(degree, layout, link) +
          SendSeconds(static_cast<double>(degree) * rest, link);
 }
 

@@ -8,6 +8,9 @@
 
 namespace hoplite::planner {
 
+// Levels below the source until degree + degree² + … covers everybody.
+std::uint64_t TreeHeight(std::uint64_t degree, std::uint64_t receivers);
+
 // One hop of a pipeline whose sources serve `degree` receivers each: a message and a block.
 double HopSeconds(std::uint64_t degree, const Layout& layout, const LinkModel& link);
 

@@ -34,7 +34,13 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
   ObjectRecord& record = Touch(event.object, node);
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
-  if (own != nullptr && !own->live) DropCopy(event.object, record, node);
+  if (own != nullptr && !own->live) {
+    // Bytes that it gave and was never told of their acceptance are no other Put's.
+    const bool its_own = event.inline_bytes != nullptr && record.inline_bytes != nullptr &&
+                         *event.inline_bytes == *record.inline_bytes;
+    if (its_own) DropInline(record);
+    DropCopy(event.object, record, node);
+  }
   std::erase_if(record.creates, [&](const PendingCreate& c) { return c.node == node; });
   record.creates.push_back({node, event});
 }
@@ -46,7 +52,7 @@ void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& rec
       Refuse(id, node, ErrorCode::kDeleted,
              fmt::format("object {} was deleted; its id is blocked for another {:.1f} s",
                          id.ToShortString(), ToSeconds(*until - now)));
-    } else if (record.reduction && record.reduction->coordinator != node) {
+    } else if (record.open_reduction() && record.reduction->coordinator != node) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
              fmt::format("object {} is the target of a reduction", id.ToShortString()));
     } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {

@@ -74,8 +74,8 @@ struct DirectoryState::State {
   void On(NodeId node, const CopyComplete& event);
   void On(NodeId node, const CopyGone& event);
   void On(NodeId node, const Progress& event);
-  // The measured rate of a node's link; 0: no sample.
-  void NoteRate(NodeId node, std::uint64_t bytes_per_second);
+  // What a node measured of its link; 0: no sample.
+  void NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration round_trip);
   void GrantFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
                    const GrantClosed& event);
   // Null, or the record if `version` is current; otherwise the node was told that it is void.
@@ -91,6 +91,8 @@ struct DirectoryState::State {
   void On(NodeId node, const ReduceCommit& event);
   void On(NodeId node, const SlotProgress& event);
   void ResolveOpens(const ObjectId& id, ObjectRecord& record);
+  // Null, or the node's request that was not answered yet.
+  PendingOpen* Pending(NodeId node, const ObjectId& id, std::uint64_t request);
   // Null, or the node's reduction that is still open.
   ReductionRecord* OpenReduction(NodeId node, const ObjectId& id, std::uint64_t request);
   // Null, or the position whose present attempt the node executes.
@@ -98,7 +100,9 @@ struct DirectoryState::State {
   SlotRecord* InputOf(NodeId node, const ObjectId& id, std::uint32_t slot, Version version,
                       std::uint32_t input, Version input_version);
   void RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction);
-  void RepeatOrders(const ObjectId& id, ReductionRecord& reduction, NodeId node);
+  void ResumeReduction(const ObjectId& id, ObjectRecord& record, NodeId node);
+  void RepeatOrders(const ObjectId& id, ObjectRecord& record, NodeId node);
+  bool Committed(const ObjectRecord& record, Version version) const;
   void NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot);
   void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
   void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);
@@ -136,6 +140,7 @@ struct DirectoryState::State {
 
   // invariants.cpp
   std::string BrokenObject(const ObjectId& id, const ObjectRecord& record) const;
+  std::string BrokenReduction(const ObjectId& id, const ObjectRecord& record) const;
 
   DirectoryOptions options;
   Time now;

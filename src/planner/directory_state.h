@@ -98,6 +98,7 @@ struct NodeView {
   bool alive = false;                  // false: suspended
   StoreUsage usage;                    // as the node last told it
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
+  Duration round_trip{0};              // measured, to its peers and back; 0: not yet
 };
 
 class DirectoryState {

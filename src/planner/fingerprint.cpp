@@ -22,6 +22,10 @@ void AddDeferred(Digest& digest, const NodeSaid& said) {
     for (const std::uint32_t mark : want->marks) digest.Add(mark);
   } else if (const auto* evict = std::get_if<EvictAsk>(&said.event)) {
     digest.Add(evict->object).Add(evict->version);
+  } else if (const auto* assign = std::get_if<SlotAssign>(&said.event)) {
+    digest.Add(assign->object).Add(assign->request).Add(assign->attempt);
+  } else if (const ObjectId* object = ObjectOf(said.event)) {
+    digest.Add(*object);
   }
 }
 
@@ -32,6 +36,7 @@ void AddNodes(Digest& digest, const std::set<NodeId>& nodes) {
 
 void AddReduction(Digest& digest, const ReductionRecord& reduction) {
   digest.Add(Raw(reduction.coordinator)).Add(reduction.request).Add(reduction.shaped);
+  digest.Add(reduction.vouched);
   digest.Add(reduction.layout.size_bytes).Add(reduction.metadata).Add(reduction.committed);
   for (const auto& [slot, known] : reduction.slots) {
     digest.Add(slot).Add(known.attempt).Add(known.version).Add(known.drained);

@@ -1,4 +1,6 @@
 // What must hold after every event; the numbers are those of README.md.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "planner/directory_internal.h"
@@ -49,7 +51,47 @@ std::string DirectoryState::State::BrokenObject(const ObjectId& id,
   if (record.version.incarnation > stamps.incarnation()) {
     return fmt::format("S6: version {} is of the future", ToString(record.version));
   }
+  if (std::string broken = BrokenReduction(id, record); !broken.empty()) return broken;
   return record.table.BrokenInvariant();
+}
+
+std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
+                                                   const ObjectRecord& record) const {
+  if (!record.reduction) return {};
+  const ReductionRecord& reduction = *record.reduction;
+  if (reduction.committed) {
+    return reduction.slots.empty() ? "" : "P7: a committed target still has positions";
+  }
+  const NodeRecord* coordinator = nodes.Find(reduction.coordinator);
+  if (coordinator == nullptr) return "P10: a reduction outlives its coordinator";
+  if (!coordinator->objects.contains(id)) return "S4: a coordinator does not know its target";
+  std::set<Version> versions;
+  std::set<ObjectId> used;
+  for (const auto& [slot, known] : reduction.slots) {
+    const bool executed = known.order.node != kNoNode;
+    if (executed != static_cast<bool>(known.version)) {
+      return fmt::format("S7: position {} has a version, or a node, but not both", slot);
+    }
+    if (!reduction.children.contains(known.order.parent) ||
+        !reduction.children.at(known.order.parent).contains(slot)) {
+      return fmt::format("S4: position {} is not among the children of {}", slot,
+                         known.order.parent);
+    }
+    if (!executed) continue;
+    if (!versions.insert(known.version).second) {
+      return fmt::format("S7: two positions have version {}", ToString(known.version));
+    }
+    if (known.order.parent == 0 && known.version != record.version) {
+      return fmt::format("S7: the target is version {}, its root makes {}",
+                         ToString(record.version), ToString(known.version));
+    }
+    if (known.lost) continue;  // about to be given to another
+    for (const SlotInput& input : known.order.inputs) {
+      if (used.insert(input.object).second) continue;
+      return fmt::format("P6: source {} has two positions", input.object.ToShortString());
+    }
+  }
+  return {};
 }
 
 }  // namespace hoplite::planner

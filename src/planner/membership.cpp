@@ -31,6 +31,8 @@ void DirectoryState::State::ForgetRequests(NodeId node) {
   for (const ObjectId& id : nodes.Find(node)->objects) {
     ObjectRecord* record = Find(id);
     if (record == nullptr) continue;
+    auto& reduction = record->reduction;
+    if (reduction && reduction->coordinator == node) reduction->vouched = false;
     record->locates.erase(node);
     record->subscribers.erase(node);
     record->evictions.erase(node);

@@ -19,6 +19,7 @@ struct NodeRecord {
   bool inventory_open = false;  // between NodeJoined and InventoryEnd
   StoreUsage usage;
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
+  Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   std::set<ObjectId> objects;
 };
 

@@ -37,9 +37,10 @@ struct ObjectRecord {
   std::string lost_holder;  // the last complete or producing one, while there is none
 
   bool exists() const { return inline_bytes != nullptr || table.final_count() > 0; }
+  bool open_reduction() const { return reduction && !reduction->committed; }
   bool idle() const {
     return inline_bytes == nullptr && table.copies().empty() && creates.empty() && opens.empty() &&
-           !reduction && locates.empty() && subscribers.empty();
+           !open_reduction() && locates.empty() && subscribers.empty();
   }
 };
 

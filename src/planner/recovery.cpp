@@ -74,7 +74,7 @@ void DirectoryState::State::On(NodeId node, const InventoryEnd& /*event*/) {
   nodes.EndInventory(node);
   for (const ObjectId& id : std::set<ObjectId>(nodes.Find(node)->objects)) {
     ObjectRecord* record = Find(id);
-    if (record != nullptr && record->reduction) RepeatOrders(id, *record->reduction, node);
+    if (record != nullptr) ResumeReduction(id, *record, node);
     const Copy* copy = record != nullptr ? record->table.Find(node) : nullptr;
     if (copy != nullptr && !copy->live) DropCopy(id, *record, node);
   }

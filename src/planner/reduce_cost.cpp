@@ -1,6 +1,8 @@
 #include "planner/reduce_cost.h"
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 #include "planner/broadcast_cost.h"
 
@@ -19,8 +21,21 @@ double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& la
   return TreeSeconds(std::min<std::uint64_t>(degree, below), below, layout, link);
 }
 
+// Of the degrees whose trees are equally high the smallest is the best one, so few are compared:
+// the line, and the smallest of each height from a binary tree's down to a star's.
 std::uint32_t BestReduceDegree(std::uint32_t count, const Layout& layout, const LinkModel& link) {
-  return static_cast<std::uint32_t>(BestDegree(BelowTheRoot(count), layout, link));
+  const std::uint64_t below = BelowTheRoot(count);
+  std::pair best(ReduceSeconds(1, count, layout, link), std::uint32_t{1});
+  for (std::uint64_t degree = 2; degree <= below;) {
+    const auto candidate = static_cast<std::uint32_t>(degree);
+    best = std::min(best, std::pair(ReduceSeconds(candidate, count, layout, link), candidate));
+    const std::uint64_t height = TreeHeight(degree, below);
+    if (height == 1) break;
+    const auto lower = std::views::iota(degree, below + 1);
+    degree = *std::ranges::partition_point(
+        lower, [&](std::uint64_t wider) { return TreeHeight(wider, below) >= height; });
+  }
+  return best.second;
 }
 
 }  // namespace hoplite::planner

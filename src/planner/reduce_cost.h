@@ -14,8 +14,7 @@ namespace hoplite::planner {
 double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& layout,
                      const LinkModel& link);
 
-// The degree of {1, 2, 4, 8, 16, count − 1} with the least ReduceSeconds; the smaller one of
-// equals.
+// The degree with the least ReduceSeconds; the smaller one of equals.
 std::uint32_t BestReduceDegree(std::uint32_t count, const Layout& layout, const LinkModel& link);
 
 }  // namespace hoplite::planner

@@ -19,6 +19,7 @@
 
 #include "base/ids.h"
 #include "base/layout.h"
+#include "base/time.h"
 
 namespace hoplite::planner {
 
@@ -64,7 +65,7 @@ struct ReduceShape {
 };
 // Executes, or vacates, a position. For one that was executed before, this resets it and all its
 // ancestors: each gets a new version. An attempt that is not newer than the known one changes
-// nothing, so an inventory may repeat all of them.
+// nothing, so all of them are repeated after each ReduceOpened.
 struct SlotAssign {
   ObjectId object;
   std::uint64_t request = 0;
@@ -112,7 +113,8 @@ struct SlotProgress {
   std::uint32_t slot = 0;
   Version version;
   StripeMarks marks;                   // of its output
-  std::uint64_t bytes_per_second = 0;  // as in Progress
+  std::uint64_t bytes_per_second = 0;  // as in Progress, as is the next
+  Duration round_trip{0};
 };
 
 }  // namespace hoplite::planner

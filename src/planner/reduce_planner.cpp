@@ -70,11 +70,13 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
   return {};
 }
 
-ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request)
+ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
+                             Twin twin)
     : options_(options),
       self_(self),
       request_(request),
       wanted_(options.num_objects.value_or(options.sources.size())),
+      twin_(twin),
       sources_(options.sources) {}
 
 // --- told
@@ -106,6 +108,7 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
     return;
   }
   if (sources_.ready().empty()) batch_since_ = now_;
+  if (twin_ == Twin::kFoldsTwice) sources_.GiveBack(*index);
   sources_.AddHolder(*index, node, version, metadata, now_);
 }
 
@@ -139,11 +142,15 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
     failure_ = Error(lost.code, lost.message);
     return;
   }
-  for (const SourceIndex pick : position.picks) {
-    if (MeansGone(lost.code)) {
-      sources_.RemoveHolder(pick, position.order.node);
+  // Which of several is at fault isn't said; the one that is gone is told so by its own shard.
+  const bool known = MeansGone(lost.code) && position.picks.size() == 1;
+  for (std::size_t i = 0; i < position.picks.size(); ++i) {
+    const SourceIndex pick = position.picks[i];
+    const Version version = position.order.inputs[i].version;
+    if (known) {
+      sources_.RemoveVersion(pick, position.order.node, version);
     } else {
-      sources_.Suspect(pick, position.order.node, now_ + kSuspicion);
+      sources_.Suspect(pick, position.order.node, version, now_ + kSuspicion);
     }
     sources_.GiveBack(pick);
     FailIfTooFew(pick);
@@ -311,11 +318,21 @@ ReducePlanner::Group ReducePlanner::PicksHere(std::size_t count) const {
   return {self_, std::move(picks)};
 }
 
+// What was said before comes first: sources that it gave up may be used by others now.
 void ReducePlanner::Say(std::vector<NodeEvent>& orders) {
-  for (const std::uint32_t slot : std::exchange(unsaid_, {})) {
+  const auto say = [&](std::uint32_t slot) {
     at(slot).attempt = ++attempts_;
     orders.emplace_back(AssignOrder(at(slot)));
+  };
+  std::vector<std::uint32_t> fresh;
+  for (const std::uint32_t slot : std::exchange(unsaid_, {})) {
+    if (at(slot).attempt == 0) {
+      fresh.push_back(slot);
+    } else {
+      say(slot);
+    }
   }
+  std::ranges::for_each(fresh, say);
 }
 
 ReduceShape ReducePlanner::ShapeOrder() const {
@@ -326,10 +343,9 @@ SlotAssign ReducePlanner::AssignOrder(const Position& position) const {
   return {options_.target, request_, position.attempt, position.order};
 }
 
-std::vector<NodeEvent> ReducePlanner::Inventory() const {
-  std::vector<NodeEvent> said{ReduceOpen{options_.target, request_}};
-  if (!shaped_) return said;
-  said.emplace_back(ShapeOrder());
+std::vector<NodeEvent> ReducePlanner::Orders() const {
+  if (!shaped_) return {};
+  std::vector<NodeEvent> said{ShapeOrder()};
   for (const Position& position : positions_) {
     if (position.attempt != 0) said.emplace_back(AssignOrder(position));
   }
@@ -350,7 +366,7 @@ std::vector<ObjectId> ReducePlanner::Available() const {
 
 std::string ReducePlanner::Missing() const {
   const std::vector<SourceIndex> missing = sources_.Missing();
-  if (missing.empty()) return "no source is missing";
+  if (missing.empty()) return {};
   std::string text = fmt::format("{} of {} sources are missing", missing.size(), sources_.size());
   if (wanted_ < sources_.size()) text += fmt::format(" ({} are needed)", wanted_);
   for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) {

@@ -23,6 +23,7 @@
 #include "planner/link_model.h"
 #include "planner/reduce_sources.h"
 #include "planner/reduce_tree.h"
+#include "planner/twin.h"
 
 namespace hoplite::planner {
 
@@ -34,7 +35,8 @@ Result<void> CheckReduceOptions(const ReduceOptions& options);
 class ReducePlanner {
  public:
   // `options` passed CheckReduceOptions, target set; `self` is the coordinator's node.
-  ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request);
+  ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
+                Twin twin = Twin::kNone);
 
   // --- told
   void OnOpened(const LinkModel& link);
@@ -49,8 +51,9 @@ class ReducePlanner {
   // Appends the orders that are due (ReduceShape once, then SlotAssigns); returns when it wants to
   // be asked again. Nothing before OnOpened, nor after failure().
   Time Plan(Time now, std::vector<NodeEvent>& orders);
-  // Everything again, for the shard's next session: ReduceOpen, ReduceShape, each SlotAssign.
-  std::vector<NodeEvent> Inventory() const;
+  // Everything that was ordered, for a shard that may have missed or forgotten it: ReduceShape,
+  // each SlotAssign.
+  std::vector<NodeEvent> Orders() const;
   // The reduction can't succeed any more: sizes differ, too many sources deleted, …
   const std::optional<Error>& failure() const { return failure_; }
   // Known from the first source on.
@@ -61,7 +64,7 @@ class ReducePlanner {
   // Available sources in the order in which they became so, those in the directory too (their
   // holder is kNoNode); for small ones, which need no tree.
   std::vector<ObjectId> Available() const;
-  // "2 of 4 sources are missing: 12ab…, 34cd…": for the message of a deadline.
+  // "2 of 4 sources are missing: 12ab…, 34cd…", or nothing: for the message of a deadline.
   std::string Missing() const;
 
  private:
@@ -98,6 +101,7 @@ class ReducePlanner {
   NodeId self_;
   std::uint64_t request_;
   std::size_t wanted_;  // k
+  Twin twin_;
   ReduceSources sources_;
   std::optional<LinkModel> link_;
   std::optional<Layout> layout_;

@@ -56,12 +56,21 @@ void ReduceSources::RemoveHolder(SourceIndex source, NodeId node) {
   });
 }
 
-void ReduceSources::Suspect(SourceIndex source, NodeId node, Time until) {
+void ReduceSources::Suspect(SourceIndex source, NodeId node, Version version, Time until) {
   Edit(source, [&](Source& known) {
     const auto holder = std::ranges::find(known.holders, node, &SourceHolder::node);
-    if (holder != known.holders.end()) holder->suspect_until = until;
+    const bool used = holder != known.holders.end() && holder->version == version;
+    if (used) holder->suspect_until = until;
   });
   suspicions_.Insert(source, until);
+}
+
+void ReduceSources::RemoveVersion(SourceIndex source, NodeId node, Version version) {
+  Edit(source, [&](Source& known) {
+    std::erase_if(known.holders, [&](const SourceHolder& holder) {
+      return holder.node == node && holder.version <= version;
+    });
+  });
 }
 
 void ReduceSources::MarkDeleted(SourceIndex source) {

@@ -2,7 +2,7 @@
 //
 // A source is *ready* while it is not taken and some member holds it that isn't suspect; the ready
 // ones are ordered by when they became available, which is what "the first k" means. A holder whose
-// position was lost is suspect for a while, or gone until it is told anew.
+// position was lost is suspect for a while.
 // A value type; decides nothing about positions.
 #pragma once
 
@@ -43,7 +43,9 @@ class ReduceSources {
   void AddHolder(SourceIndex source, NodeId node, Version version, const std::string& metadata,
                  Time now);
   void RemoveHolder(SourceIndex source, NodeId node);
-  void Suspect(SourceIndex source, NodeId node, Time until);
+  // A position that used this version there failed; a newer one is not concerned.
+  void Suspect(SourceIndex source, NodeId node, Version version, Time until);
+  void RemoveVersion(SourceIndex source, NodeId node, Version version);
   // It is out, unless it is taken; put again it counts again.
   void MarkDeleted(SourceIndex source);
   void Take(SourceIndex source);

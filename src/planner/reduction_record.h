@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/ids.h"
@@ -31,19 +32,23 @@ struct SlotRecord {
 struct ReductionRecord {
   NodeId coordinator = kNoNode;
   std::uint64_t request = 0;
+  bool vouched = true;  // opened, or repeated, in its coordinator's present session
   bool shaped = false;
   Layout layout;
   Fold fold;
   std::string metadata;
   std::map<std::uint32_t, SlotRecord> slots;
   std::map<std::uint32_t, std::set<std::uint32_t>> children;  // of `slots`, by parent
-  Version committed;  // none: still open; else the record stays until the coordinator knows
+  Version committed;  // none: still open; else the record stays until the coordinator knows, or
+                      // nothing of the target is left
   std::vector<ObjectId> used;
 };
 
 struct PendingOpen {
   NodeId node = kNoNode;
   std::uint64_t request = 0;
+  // What came after it, in an inventory: it counts once the target is reserved.
+  std::vector<std::variant<ReduceShape, SlotAssign>> then;
 };
 
 }  // namespace hoplite::planner

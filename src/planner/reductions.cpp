@@ -2,6 +2,7 @@
 // first, a reset or the commit, counts for everybody (R29-R36). Which source takes which position
 // is the coordinator's decision (reduce_planner).
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,16 +12,41 @@
 namespace hoplite::planner {
 namespace {
 
-// From a position up to the root. A broken coordinator's circle ends the walk.
+// From a position up to the root, or up to one that is still vacant.
 std::vector<std::uint32_t> Ancestors(const ReductionRecord& reduction, std::uint32_t slot) {
   std::vector<std::uint32_t> path;
   for (auto at = reduction.slots.find(slot); at != reduction.slots.end();) {
-    const std::uint32_t parent = at->second.order.parent;
-    if (parent == 0 || parent == slot || path.size() > reduction.slots.size()) break;
-    path.push_back(parent);
-    at = reduction.slots.find(parent);
+    at = reduction.slots.find(at->second.order.parent);
+    if (at != reduction.slots.end()) path.push_back(at->first);
   }
   return path;
+}
+
+// The planted fault: the position first, then all that are executed.
+std::vector<std::uint32_t> EveryOther(const ReductionRecord& reduction, std::uint32_t slot) {
+  std::vector<std::uint32_t> all{slot};
+  for (const auto& [other, record] : reduction.slots) {
+    if (other != slot && record.version) all.push_back(other);
+  }
+  return all;
+}
+
+// Empty, or why no tree can have such a position: what walks up must come to an end at one root.
+std::string WrongWith(const ReductionRecord& reduction, const SlotOrder& order) {
+  const auto wrong = [&](std::string_view why) {
+    return fmt::format("position {}, fed to {}, {}", order.slot, order.parent, why);
+  };
+  if (order.slot == 0 || order.slot > kMaxSlots) return wrong("has a number out of range");
+  if (const auto known = reduction.slots.find(order.slot); known != reduction.slots.end()) {
+    return known->second.order.parent == order.parent ? "" : wrong("had another parent before");
+  }
+  if (order.parent == 0 && reduction.children.contains(0)) return wrong("is a second root");
+  for (std::uint32_t at = order.parent; at != 0;) {
+    if (at == order.slot) return wrong("would be fed by itself");
+    const auto above = reduction.slots.find(at);
+    at = above == reduction.slots.end() ? 0 : above->second.order.parent;
+  }
+  return {};
 }
 
 std::vector<ObjectId> InputsOf(const ReductionRecord& reduction) {
@@ -47,9 +73,12 @@ ReductionRecord* DirectoryState::State::OpenReduction(NodeId node, const ObjectI
 void DirectoryState::State::On(NodeId node, const ReduceOpen& event) {
   if (collecting) return Later(node, event);
   ObjectRecord& record = Touch(event.object, node);
-  std::erase_if(record.opens, [&](const PendingOpen& open) { return open.node == node; });
-  const auto& known = record.reduction;
+  std::erase_if(record.opens, [&](const PendingOpen& open) {
+    return open.node == node && open.request == event.request;
+  });
+  auto& known = record.reduction;
   if (known && known->coordinator == node && known->request == event.request) {
+    known->vouched = true;
     return RepeatToCoordinator(event.object, *known);
   }
   record.opens.push_back({node, event.request});
@@ -81,7 +110,7 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
       refuse(ErrorCode::kDeleted,
              fmt::format("object {} was deleted; its id is blocked for another {:.1f} s",
                          id.ToShortString(), ToSeconds(*until - now)));
-    } else if (record.reduction) {
+    } else if (record.open_reduction()) {
       refuse(ErrorCode::kAlreadyExists,
              fmt::format("object {} is already the target of a reduction", id.ToShortString()));
     } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {
@@ -94,11 +123,28 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
       Send(open.node, ReduceOpened{id, open.request, link});
     }
     record.opens.erase(record.opens.begin());
+    for (const auto& order : open.then) {
+      std::visit([&](const auto& said) { On(open.node, said); }, order);
+    }
   }
+}
+
+PendingOpen* DirectoryState::State::Pending(NodeId node, const ObjectId& id,
+                                            std::uint64_t request) {
+  ObjectRecord* record = Find(id);
+  if (record == nullptr) return nullptr;
+  const auto open = std::ranges::find_if(record->opens, [&](const PendingOpen& pending) {
+    return pending.node == node && pending.request == request;
+  });
+  return open == record->opens.end() ? nullptr : &*open;
 }
 
 void DirectoryState::State::On(NodeId node, const ReduceShape& event) {
   if (collecting) return Later(node, event);
+  if (PendingOpen* open = Pending(node, event.object, event.request)) {
+    open->then.emplace_back(event);
+    return;
+  }
   ReductionRecord* reduction = OpenReduction(node, event.object, event.request);
   const bool sound =
       event.layout.Validate() && event.metadata.size() <= options.metadata_limit_bytes;
@@ -111,19 +157,27 @@ void DirectoryState::State::On(NodeId node, const ReduceShape& event) {
 
 void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
   if (collecting) return Later(node, event);
+  if (PendingOpen* open = Pending(node, event.object, event.request)) {
+    open->then.emplace_back(event);
+    return;
+  }
   ReductionRecord* reduction = OpenReduction(node, event.object, event.request);
   if (reduction == nullptr || !reduction->shaped) return;
   ObjectRecord& record = *Find(event.object);
   const std::uint32_t slot = event.order.slot;
-  const bool sound = slot > 0 && slot <= kMaxSlots && event.order.parent != slot;
+  if (const std::string wrong = WrongWith(*reduction, event.order); !wrong.empty()) {
+    return EndReduction(event.object, record, Error(ErrorCode::kProtocol, wrong), node);
+  }
+  const auto entry = reduction->slots.find(slot);
+  if (event.attempt <= (entry == reduction->slots.end() ? 0 : entry->second.attempt)) return;
   SlotRecord& known = reduction->slots[slot];
-  if (!sound || event.attempt <= known.attempt) return;
   std::vector<std::uint32_t> renewed{slot};
   if (known.version) {
     Send(known.order.node, SlotDropped{event.object, slot, known.version});
     std::ranges::copy(Ancestors(*reduction, slot), std::back_inserter(renewed));
   }
-  reduction->children[known.order.parent].erase(slot);
+  if (options.twin == Twin::kResetsSiblings && known.version)
+    renewed = EveryOther(*reduction, slot);
   reduction->children[event.order.parent].insert(slot);
   known = SlotRecord{.order = event.order, .attempt = event.attempt};
   for (const std::uint32_t each : renewed) NewAttempt(event.object, record, each);
@@ -207,6 +261,7 @@ void DirectoryState::State::MarkLost(const ObjectId& id, ReductionRecord& reduct
 }
 
 void DirectoryState::State::On(NodeId node, const ReduceClose& event) {
+  if (collecting) return Later(node, event);
   ObjectRecord* record = Find(event.object);
   if (record == nullptr) return;
   std::erase_if(record->opens, [&](const PendingOpen& open) {
@@ -221,7 +276,8 @@ void DirectoryState::State::On(NodeId node, const ReduceClose& event) {
   }
 }
 
-// Participants let go; whoever waits for the target, or has a part of it, hears why.
+// Participants let go; whoever waits for the target, or has a part of it, hears why. Who was told
+// where it is and gets memory for it now waits too, so everybody hears it who ever asked.
 void DirectoryState::State::EndReduction(const ObjectId& id, ObjectRecord& record,
                                          const Error& error, NodeId tell_coordinator) {
   const ReductionRecord ended = *std::exchange(record.reduction, std::nullopt);
@@ -230,14 +286,15 @@ void DirectoryState::State::EndReduction(const ObjectId& id, ObjectRecord& recor
   if (tell_coordinator != kNoNode) {
     Send(tell_coordinator, ReduceRefused{id, ended.request, error.code, error.message});
   }
-  std::set<NodeId> told = std::exchange(record.locates, {});
+  record.locates.clear();
   for (const auto& [node, copy] : record.table.copies()) {
-    told.insert(node);
     if (copy.listed) Notify(id, record, node, LocationKind::kGone);
   }
   record.table = CopyTable(record.table.layout());
   record.evictions.clear();
-  for (const NodeId node : told) Send(node, TargetAborted{id, error.code, error.message});
+  for (const NodeId node : record.touched) {
+    Send(node, TargetAborted{id, error.code, error.message});
+  }
 }
 
 void DirectoryState::State::DropSlots(const ObjectId& id, const ReductionRecord& reduction) {
@@ -266,7 +323,8 @@ SlotRecord* DirectoryState::State::InputOf(NodeId node, const ObjectId& id, std:
   auto& slots = Find(id)->reduction->slots;
   const auto entry = slots.find(input);
   if (entry == slots.end() || entry->second.order.parent != slot) return nullptr;
-  return entry->second.version == input_version ? &entry->second : nullptr;
+  const bool current = input_version && entry->second.version == input_version;
+  return current ? &entry->second : nullptr;
 }
 
 void DirectoryState::State::On(NodeId node, const SlotFailed& event) {
@@ -274,7 +332,8 @@ void DirectoryState::State::On(NodeId node, const SlotFailed& event) {
   const SlotRecord* failed = itself ? Executes(node, event.object, event.slot, event.version)
                                     : InputOf(node, event.object, event.slot, event.version,
                                               event.input, event.input_version);
-  if (failed == nullptr) return;
+  // Nothing of a drained one is needed; if it ever is again, its parent says that it isn't there.
+  if (failed == nullptr || failed->drained) return;
   MarkLost(event.object, *Find(event.object)->reduction, failed->order.slot, event.code,
            event.message);
 }
@@ -286,10 +345,13 @@ void DirectoryState::State::On(NodeId node, const SlotDrained& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const SlotProgress& event) {
-  NoteRate(node, event.bytes_per_second);
+  NoteLink(node, event.bytes_per_second, event.round_trip);
   SlotRecord* known = Executes(node, event.object, event.slot, event.version);
   if (known == nullptr) {
-    if (collecting) return;
+    if (collecting) return Later(node, event);
+    const ObjectRecord* made = Find(event.object);
+    // The root that made it repeats its commit, and ends when that is answered.
+    if (made != nullptr && Committed(*made, event.version)) return;
     return Send(node, SlotDropped{event.object, event.slot, event.version});
   }
   ObjectRecord& record = *Find(event.object);
@@ -299,17 +361,20 @@ void DirectoryState::State::On(NodeId node, const SlotProgress& event) {
   record.table.RaiseMarks(node, event.marks);
 }
 
+bool DirectoryState::State::Committed(const ObjectRecord& record, Version version) const {
+  if (record.version != version) return false;
+  return record.reduction ? record.reduction->committed == version : record.exists();
+}
+
 void DirectoryState::State::On(NodeId node, const ReduceCommit& event) {
   ObjectRecord* record = Find(event.object);
   if (record == nullptr || record->version != event.version) return;
-  if (!record->reduction || record->reduction->committed) {
-    // Repeated: its answer was lost with a session.
-    const Copy* copy = record->table.Find(node);
-    if (copy != nullptr && copy->complete) {
-      Send(node, ReduceCommitted{event.object, event.version, 0, {}});
-    }
-    return;
+  if (Committed(*record, event.version)) {  // repeated: its answer was lost with a session
+    On(node, CopyComplete{event.object, event.version});
+    record->table.Edit(node, [](Copy& copy) { copy.live = copy.primary = true; });
+    return Send(node, ReduceCommitted{event.object, event.version, 0, {}});
   }
+  if (!record->reduction) return;
   ReductionRecord& reduction = *record->reduction;
   const auto root = std::ranges::find_if(reduction.slots, [&](const auto& slot) {
     return slot.second.order.parent == 0 && slot.second.version == event.version &&
@@ -334,6 +399,7 @@ void DirectoryState::State::LoseFromReduction(const ObjectId& id, ObjectRecord& 
   std::erase_if(record.opens, [&](const PendingOpen& open) { return open.node == node; });
   if (!record.reduction) return;
   ReductionRecord& reduction = *record.reduction;
+  if (reduction.committed) return;  // it may come back and ask
   if (reduction.coordinator == node) {
     return EndReduction(
         id, record,
@@ -348,12 +414,31 @@ void DirectoryState::State::LoseFromReduction(const ObjectId& id, ObjectRecord& 
   }
 }
 
+// The node's inventory is over. What it did not ask for again it gave up, or has the outcome of.
+void DirectoryState::State::ResumeReduction(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  if (!record.reduction) return;
+  dirty.insert(id);
+  const ReductionRecord& known = *record.reduction;
+  if (known.coordinator == node && !known.vouched) {
+    return EndReduction(
+        id, record,
+        Error(ErrorCode::kCancelled,
+              fmt::format("the reduction into {} ended: its coordinator {} gave it up",
+                          id.ToShortString(), nodes.NameOf(node))),
+        kNoNode);
+  }
+  RepeatOrders(id, record, node);
+}
+
 // After an interrupted session: orders that it may have missed; it knows the versions.
-void DirectoryState::State::RepeatOrders(const ObjectId& id, ReductionRecord& reduction,
-                                         NodeId node) {
+void DirectoryState::State::RepeatOrders(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  ReductionRecord& reduction = *record.reduction;
   for (const auto& [slot, known] : reduction.slots) {
     if (known.order.node != node || !known.version) continue;
     TellOrder(id, reduction, slot);
+    if (known.order.parent == 0 && record.table.Find(node) != nullptr) {
+      record.table.Edit(node, [](Copy& copy) { copy.live = true; });  // it is made from now on
+    }
     const auto children = reduction.children.find(slot);
     if (children == reduction.children.end()) continue;
     for (const std::uint32_t child : children->second) {

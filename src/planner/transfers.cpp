@@ -1,4 +1,5 @@
 // Who wants bytes, how grants end, and what nodes say about their copies.
+#include <algorithm>
 #include <bit>
 
 #include "planner/directory_internal.h"
@@ -131,17 +132,26 @@ void DirectoryState::State::On(NodeId node, const CopyGone& event) {
   if (record != nullptr && record->version == event.version) DropCopy(event.object, *record, node);
 }
 
-// Reports come every few milliseconds from whoever receives: the mean of the last ten or so.
-void DirectoryState::State::NoteRate(NodeId node, std::uint64_t bytes_per_second) {
-  if (bytes_per_second == 0) return;
+// Reports come every few milliseconds from whoever receives: the mean of the last ten or so. A
+// round trip is two messages, each with its cost at both ends.
+void DirectoryState::State::NoteLink(NodeId node, std::uint64_t bytes_per_second,
+                                     Duration round_trip) {
   constexpr double kWeight = 0.1;
-  const auto rate = static_cast<double>(bytes_per_second);
-  nodes.Find(node)->bytes_per_second = bytes_per_second;
-  link.bytes_per_second += kWeight * (rate - link.bytes_per_second);
+  NodeRecord& member = *nodes.Find(node);
+  if (bytes_per_second > 0) {
+    member.bytes_per_second = bytes_per_second;
+    link.bytes_per_second +=
+        kWeight * (static_cast<double>(bytes_per_second) - link.bytes_per_second);
+  }
+  if (round_trip > Duration{0}) {
+    member.round_trip = round_trip;
+    const Duration latency = std::max(round_trip / 2 - link.overhead, Duration{1});
+    link.latency += std::chrono::duration_cast<Duration>(kWeight * (latency - link.latency));
+  }
 }
 
 void DirectoryState::State::On(NodeId node, const Progress& event) {
-  NoteRate(node, event.bytes_per_second);
+  NoteLink(node, event.bytes_per_second, event.round_trip);
   ObjectRecord* record = Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   if (record->table.Find(node) == nullptr) return;

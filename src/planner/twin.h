@@ -13,6 +13,9 @@ enum class Twin : std::uint8_t {
   kMixesVersionsOnResume,     // a new version keeps the partial copies of the old one
   kDropsOldGrantCompletions,  // "my copy is complete" counts only while its grant is open
   kListsWaitersForMemory,     // who asked where the object is counts as a holder, before any Want
+  kFoldsTwice,                // a source that is told again takes another position
+  kKeepsBytesOfOldSlots,      // a position's new version starts with what the old one folded
+  kResetsSiblings,            // a lost position resets all others, not only those above it
   kDropsTheLastCopy,          // every relayed copy may go, also the only one that is left
 };
 

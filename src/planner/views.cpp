@@ -8,7 +8,7 @@ bool DirectoryState::collecting() const { return state_->collecting; }
 std::vector<NodeView> DirectoryState::Nodes() const {
   std::vector<NodeView> views;
   for (const auto& [id, node] : state_->nodes.nodes())
-    views.push_back({node.info, node.alive, node.usage, node.bytes_per_second});
+    views.push_back({node.info, node.alive, node.usage, node.bytes_per_second, node.round_trip});
   return views;
 }
 

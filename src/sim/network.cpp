@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,9 +34,18 @@ Network::Network(const Layout& layout, double bytes_per_second, Duration latency
   }
 }
 
+NodeIndex Network::AddCopy(NodeIndex node) {
+  const auto copy = static_cast<NodeIndex>(node_of_.size());
+  node_of_.push_back(node);
+  foldings_.emplace_back();
+  inbound_.resize(inbound_.size() + stripes_);
+  return copy;
+}
+
 NodeIndex Network::AddNode() {
   const auto node = static_cast<NodeIndex>(link_flows_.size() / 2);
-  inbound_.resize(inbound_.size() + stripes_);
+  HOPLITE_CHECK(node_of_.size() == node, "nodes come before further copies");
+  AddCopy(node);
   link_flows_.resize(link_flows_.size() + 2);
   link_pass_.resize(link_flows_.size());
   is_touched_.resize(link_flows_.size());
@@ -51,7 +63,7 @@ void Network::SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint3
   inbound.rate = 0;
   inbound.at = now;
   inbound.tag = tag;
-  Touch(2 * node);
+  Touch(UpOf(node));
 }
 
 void Network::Produce(Time now, NodeIndex node, double bytes_per_second) {
@@ -60,7 +72,7 @@ void Network::Produce(Time now, NodeIndex node, double bytes_per_second) {
   for (std::uint32_t s = 0; s < stripes_; ++s) {
     SetInboundRate(now, At(node, s), s, stripe_bytes_[s] / duration);
   }
-  Touch(2 * node);
+  Touch(UpOf(node));
   queue_.Push(now + Duration(static_cast<std::int64_t>(std::ceil(duration))),
               {Kind::kProduced, node});
 }
@@ -103,11 +115,12 @@ void Network::Close(Time now, FlowId id) {
   Inbound& inbound = At(flow.receiver, flow.stripe);
   SetInboundRate(now, inbound, flow.stripe, 0);
   inbound.feeding = kNoFlow;
-  Touch(2 * flow.receiver);
+  Touch(UpOf(flow.receiver));
   if (inbound.whole) return;
   const double kept = std::floor(inbound.bytes / layout_.block_bytes) * layout_.block_bytes;
   bytes_dropped_ += inbound.bytes - kept;
   inbound.bytes = kept;
+  InputChanged(now, flow.receiver, flow.stripe);
 }
 
 std::uint32_t Network::Blocks(Time now, NodeIndex node, std::uint32_t stripe) const {
@@ -178,7 +191,7 @@ void Network::SetWhole(Time now, NodeIndex node, std::uint32_t stripe) {
   SetInboundRate(now, inbound, stripe, 0);
   inbound.bytes = stripe_bytes_[stripe];
   inbound.whole = true;
-  Touch(2 * node);
+  Touch(UpOf(node));
 }
 
 void Network::StopSending(Time now, FlowId id) {
@@ -211,6 +224,10 @@ void Network::Advance(Time now, std::vector<Whole>& whole) {
       Wake(now, event.flow);
       continue;
     }
+    if (event.kind == Kind::kRefold) {
+      if (At(event.flow, event.stripe).refold == now) Refold(now, event.flow, event.stripe);
+      continue;
+    }
     if (event.kind == Kind::kProduced) {
       for (std::uint32_t s = 0; s < stripes_; ++s) {
         SetWhole(now, event.flow, s);
@@ -224,13 +241,16 @@ void Network::Advance(Time now, std::vector<Whole>& whole) {
       Inbound& inbound = At(flow.receiver, flow.stripe);
       SetInboundRate(now, inbound, flow.stripe, event.rate);
       inbound.tag = flow.tag;
-      Touch(2 * flow.receiver);
+      Touch(UpOf(flow.receiver));
+      InputChanged(now, flow.receiver, flow.stripe);
       continue;
     }
     SetWhole(now, flow.receiver, flow.stripe);
     Close(now, event.flow);
     whole.push_back({flow.receiver, flow.stripe, event.flow});
+    InputChanged(now, flow.receiver, flow.stripe);
   }
+  std::ranges::move(std::exchange(folded_, {}), std::back_inserter(whole));
 }
 
 std::string Network::BrokenInvariant(Time now) const {

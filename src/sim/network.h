@@ -33,11 +33,22 @@ class Network {
   Network(const Layout& layout, double bytes_per_second, Duration latency);
 
   NodeIndex AddNode();
+  // One more copy on that node, over the same links; every call takes it like the node's own. Nodes
+  // come first.
+  NodeIndex AddCopy(NodeIndex node);
   // The node's copy of a stripe has so many valid blocks from now on, and nothing feeds it. The tag
   // goes with its bytes wherever they flow.
   void SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks, Tag tag);
   // The node itself fills its copy, all stripes alike, at this rate in total.
   void Produce(Time now, NodeIndex node, double bytes_per_second);
+
+  // The copy becomes the fold of so many others on its node, which are added one by one: it grows
+  // with the slowest of them, and is whole when all are, or if `held`, by Release after that.
+  void Fold(Time now, NodeIndex copy, std::uint32_t inputs, bool held, Tag tag);
+  void AddInput(Time now, NodeIndex copy, NodeIndex input);
+  void Release(Time now, NodeIndex copy);
+  // It is one no more, and empty.
+  void Unfold(Time now, NodeIndex copy);
 
   // The receiver pulls a stripe from its own watermark on. Nothing else may feed it.
   FlowId Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe);
@@ -47,6 +58,8 @@ class Network {
   void Close(Time now, FlowId flow);
 
   std::uint32_t Blocks(Time now, NodeIndex node, std::uint32_t stripe) const;
+  // Its end arrived, too; a stripe without blocks has one as well.
+  bool WholeAt(NodeIndex node, std::uint32_t stripe) const { return At(node, stripe).whole; }
   FlowId Feeding(NodeIndex node, std::uint32_t stripe) const;
   const std::vector<FlowId>& Outgoing(NodeIndex node, std::uint32_t stripe) const;
   NodeIndex SourceOf(FlowId flow) const { return flows_[flow].source; }
@@ -59,7 +72,7 @@ class Network {
   struct Whole {
     NodeIndex node;
     std::uint32_t stripe;
-    FlowId flow;  // kNoFlow: the node produced it itself
+    FlowId flow;  // kNoFlow: the node produced or folded it itself
   };
   void Advance(Time now, std::vector<Whole>& whole);
   // After the last change at `now`: gives flows their new rates.
@@ -78,9 +91,18 @@ class Network {
     double rate = 0;   // bytes per nanosecond
     Time at;
     bool whole = false;
+    bool folded = false;   // all inputs of the fold are whole
+    Time refold = kNever;  // when another input becomes the slowest
     Tag tag = 0;
     FlowId feeding = kNoFlow;
     std::vector<FlowId> outgoing;
+  };
+  struct Folding {
+    bool active = false;
+    bool held = false;
+    std::uint32_t expected = 0;
+    std::vector<NodeIndex> inputs;
+    NodeIndex into = kNoCopy;  // the fold that this copy is an input of
   };
   struct Flow {
     NodeIndex source = 0;
@@ -97,15 +119,19 @@ class Network {
     std::uint32_t position[2] = {0, 0};  // in the lists of its up and its down link
     std::uint64_t settled = 0;           // the pass that looked at it last
   };
-  enum class Kind : std::uint8_t { kWake, kRateArrives, kWholeArrives, kProduced };
+  enum class Kind : std::uint8_t { kWake, kRateArrives, kWholeArrives, kProduced, kRefold };
   struct Event {
     Kind kind;
-    FlowId flow;  // of kProduced: the node
+    FlowId flow;  // of kProduced and kRefold: the copy
     double rate = 0;
+    std::uint32_t stripe = 0;  // of kRefold
   };
 
-  LinkId UpLink(const Flow& flow) const { return 2 * flow.source; }
-  LinkId DownLink(const Flow& flow) const { return 2 * flow.receiver + 1; }
+  static constexpr NodeIndex kNoCopy = ~NodeIndex{0};
+
+  LinkId UpOf(NodeIndex copy) const { return 2 * node_of_[copy]; }
+  LinkId UpLink(const Flow& flow) const { return UpOf(flow.source); }
+  LinkId DownLink(const Flow& flow) const { return UpOf(flow.receiver) + 1; }
   Inbound& At(NodeIndex node, std::uint32_t stripe) { return inbound_[node * stripes_ + stripe]; }
   const Inbound& At(NodeIndex node, std::uint32_t stripe) const {
     return inbound_[node * stripes_ + stripe];
@@ -118,6 +144,8 @@ class Network {
   void Unlink(Flow& flow);
   void SetInboundRate(Time now, Inbound& inbound, std::uint32_t stripe, double rate);
   void SetWhole(Time now, NodeIndex node, std::uint32_t stripe);
+  void InputChanged(Time now, NodeIndex copy, std::uint32_t stripe);
+  void Refold(Time now, NodeIndex copy, std::uint32_t stripe);
   void Wake(Time now, FlowId id);
   void StopSending(Time now, FlowId id);
 
@@ -134,6 +162,9 @@ class Network {
   double slack_;     // positions closer than this are equal: what passes in a few nanoseconds
   Duration latency_;
   std::vector<double> stripe_bytes_;
+  std::vector<NodeIndex> node_of_;  // by copy; the first ones are the nodes' own
+  std::vector<Folding> foldings_;   // by copy
+  std::vector<Whole> folded_;       // since the last Advance
   std::vector<Inbound> inbound_;
   std::vector<Flow> flows_;
   std::vector<std::vector<FlowId>> link_flows_;

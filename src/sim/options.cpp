@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/layout.h"
+#include "base/try.h"
+#include "planner/reduce_event.h"
 
 namespace hoplite::sim {
 namespace {
@@ -22,6 +24,22 @@ void AddFlag(std::string& command, std::string_view flag, Duration value, Durati
   if (value != unset) command += fmt::format(" --{} {}ns", flag, value.count());
 }
 
+Result<void> ValidateReduce(const Options& options) {
+  const ReduceJob& job = *options.reduce;
+  const std::uint32_t sources = job.sources == 0 ? options.nodes : job.sources;
+  if (options.size_bytes % 4 != 0) return Bad("size must be a multiple of 4, for a float32");
+  if (sources >= planner::kMaxSlots) return Bad("sources must be fewer than 65536");
+  if (job.num_objects > sources) return Bad("num-objects must be at most the sources");
+  if (job.fixed_order && (job.num_objects != 0 && job.num_objects < sources)) {
+    return Bad("a fixed order needs all sources");
+  }
+  if (job.fixed_order && job.degree > 1) return Bad("a fixed order folds along a line");
+  if (options.put_time.count() > 0 || options.reputs > 0 || options.deletes > 0) {
+    return Bad("put-time, reputs and deletes belong to broadcasts");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> Options::Validate() const {
@@ -39,15 +57,19 @@ Result<void> Options::Validate() const {
   if (stripes > kMaxStripes) return Bad("stripes must be at most 64");
   if (groups < 1 || groups > kMaxStripes) return Bad("groups must be in [1, 64]");
   if (size_bytes == 0) return Bad("size must not be 0");
+  if (reduce) TRY(ValidateReduce(*this));
   return Layout::For(size_bytes, stripes).Validate();
 }
 
 std::string ReplayCommand(const Options& options) {
   const Options unset;
-  std::string command = fmt::format(
-      "hoplite sim broadcast --nodes {} --size {} --bandwidth {}bit --latency {}ns --seed {}",
-      options.nodes, options.size_bytes, options.bytes_per_second * 8, options.latency.count(),
-      options.seed);
+  std::string command =
+      fmt::format("hoplite sim {} --nodes {} --size {} --bandwidth {}bit --latency {}ns --seed {}",
+                  !options.reduce                 ? "broadcast"
+                  : options.reduce->everyone_gets ? "allreduce"
+                                                  : "reduce",
+                  options.nodes, options.size_bytes, options.bytes_per_second * 8,
+                  options.latency.count(), options.seed);
   AddFlag(command, "spread", options.spread, unset.spread);
   AddFlag(command, "put-time", options.put_time, unset.put_time);
   AddFlag(command, "kill", options.kills, unset.kills);
@@ -67,6 +89,17 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);
   AddFlag(command, "recovery-window", options.recovery_window, unset.recovery_window);
   AddFlag(command, "grace", options.grace, unset.grace);
+  if (!options.reduce) return command;
+  const ReduceJob& job = *options.reduce;
+  const ReduceJob none;
+  AddFlag(command, "sources", job.sources, none.sources);
+  AddFlag(command, "num-objects", job.num_objects, none.num_objects);
+  AddFlag(command, "degree", job.degree, none.degree);
+  AddFlag(command, "put-again", job.put_again, none.put_again);
+  if (job.fixed_order) command += " --fixed-order";
+  if (job.root_here) command += " --root-here";
+  if (job.staggered) command += " --staggered";
+  if (job.kill_coordinator) command += " --kill-coordinator";
   return command;
 }
 

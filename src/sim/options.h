@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,28 @@ struct Kill {
   Duration at{0};
 };
 
+// A reduction instead of a broadcast: node 0 asks for it, each source is put when it arrives.
+struct ReduceJob {
+  bool everyone_gets = false;     // allreduce: each node asks for the target at its start
+  std::uint32_t sources = 0;      // on node i % nodes; 0: one on each node
+  std::uint32_t num_objects = 0;  // the first so many; 0: all
+  std::uint32_t degree = 0;       // 0: the planner chooses
+  bool fixed_order = false;
+  bool root_here = false;
+  bool staggered = false;         // sources arrive in order, evenly over the spread
+  bool kill_coordinator = false;  // at a random moment
+  Duration put_again{0};          // sources of the dead are put by others after this; 0: never
+};
+
 struct Options {
+  std::optional<ReduceJob> reduce;
   std::uint32_t nodes = 8;  // the producer and nodes - 1 receivers
   std::uint64_t size_bytes = 16_MiB;
   std::uint64_t bytes_per_second = 1'250'000'000;     // of each up link and each down link
   Duration latency = std::chrono::microseconds(100);  // of every message and every byte
   std::uint64_t seed = 1;
 
-  Duration spread{0};  // receivers ask at random moments of [0, spread]
+  Duration spread{0};  // receivers ask, or sources arrive, at random moments of [0, spread]
   Duration put_time{
       0};  // the producer fills its copy so slowly; 0: it was complete before the start
   std::uint32_t kills = 0;  // receivers that die at random moments
@@ -54,7 +69,8 @@ struct Options {
   Result<void> Validate() const;
 };
 
-// The shell command that runs the same history again: `hoplite sim broadcast --nodes …`. Fields at
+// The shell command that runs the same history again: `hoplite sim broadcast --nodes …`, or reduce
+// or allreduce. Fields at
 // their defaults are left out; each other field is the flag of its name (--memory-waits 2), times
 // in nanoseconds, kill_at as --kill-at NODE@TIME.
 std::string ReplayCommand(const Options& options);

@@ -18,6 +18,11 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
+std::string Broken(const Report& report) {
+  if (report.violation.empty()) return {};
+  return fmt::format("BROKEN: {}\nreplay: {}\n", report.violation, report.replay);
+}
+
 }  // namespace
 
 std::string ToText(const Report& report) {
@@ -34,21 +39,34 @@ std::string ToText(const Report& report) {
       report.seconds, report.ratio(), report.bound_seconds, report.line_seconds,
       report.best_tree_seconds, report.best_tree_degree, report.slowest_get_seconds, report.depth,
       report.completed, report.deleted, report.died, report.bytes_sent_again, report.events);
-  if (!report.violation.empty()) {
-    text += fmt::format("BROKEN: {}\nreplay: {}\n", report.violation, report.replay);
-  }
-  return text;
+  return text + Broken(report);
+}
+
+std::string ReductionToText(const Report& report) {
+  return fmt::format(
+             "finished after      {:.6f} s, {:.3f} x the bound\n"
+             "bound               {:.6f} s\n"
+             "closed form         {:.6f} s\n"
+             "tree                degree {}, depth {}\n"
+             "target              {}\n"
+             "nodes               {} got it, {} died\n"
+             "bytes sent again    {}\n"
+             "events              {}\n",
+             report.seconds, report.ratio(), report.bound_seconds, report.best_tree_seconds,
+             report.degree, report.depth, report.committed ? "committed" : "not made",
+             report.completed, report.died, report.bytes_sent_again, report.events) +
+         Broken(report);
 }
 
 std::string ToJson(const Report& report) {
   return fmt::format(
       R"({{"seconds":{},"bound_seconds":{},"ratio":{},"depth":{},"events":{},)"
       R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"slowest_get_seconds":{},)"
-      R"("completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"violation":{},"replay":{}}})",
+      R"("degree":{},"committed":{},"completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"violation":{},"replay":{}}})",
       report.seconds, report.bound_seconds, report.ratio(), report.depth, report.events,
       report.line_seconds, report.best_tree_seconds, report.best_tree_degree,
-      report.slowest_get_seconds, report.completed, report.deleted, report.died,
-      report.bytes_sent_again, Quoted(report.violation), Quoted(report.replay));
+      report.slowest_get_seconds, report.degree, report.committed, report.completed, report.deleted,
+      report.died, report.bytes_sent_again, Quoted(report.violation), Quoted(report.replay));
 }
 
 }  // namespace hoplite::sim

@@ -1,4 +1,5 @@
-// Report: what one simulated broadcast did, beside the closed forms that it is measured by.
+// Report: what one simulated broadcast or reduction did, beside the closed forms that it is
+// measured by.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,8 @@ struct Report {
   std::uint32_t best_tree_degree = 0;
   std::uint32_t depth = 0;      // longest chain of nodes that pulled from each other
   std::uint64_t events = 0;     // that the world processed
+  std::uint32_t degree = 0;     // of the reduce tree
+  bool committed = false;       // the reduction's target is final
   std::uint32_t completed = 0;  // receivers that got the object
   std::uint32_t deleted = 0;    // receivers that were told it was deleted
   std::uint32_t died = 0;
@@ -27,6 +30,7 @@ struct Report {
 
 // A few lines for people.
 std::string ToText(const Report& report);
+std::string ReductionToText(const Report& report);
 // One JSON document with the keys seconds, bound_seconds, ratio, depth, events and more.
 std::string ToJson(const Report& report);
 

@@ -77,6 +77,7 @@ void VirtualNode::Hear(const planner::NodeAction& action, Time now, Effects& out
   if (const auto* grant = std::get_if<planner::Grant>(&action)) HearOne(*grant, out);
   if (const auto* recall = std::get_if<planner::Recall>(&action)) HearOne(*recall, out);
   if (const auto* deleted = std::get_if<planner::Deleted>(&action)) HearOne(*deleted, now, out);
+  if (const auto* aborted = std::get_if<planner::TargetAborted>(&action)) HearOne(*aborted, out);
   if (const auto* answer = std::get_if<planner::EvictAnswer>(&action)) HearOne(*answer, out);
   if (const auto* location = std::get_if<planner::Location>(&action)) HearOne(*location);
 }
@@ -98,6 +99,41 @@ void VirtualNode::HearOne(const planner::CreateAccepted& accepted, Effects& out)
   copy_inlined_ = put_->inlined;
   put_.reset();
   out.fill = true;
+}
+
+void VirtualNode::MakeTarget(const Version& version, const Layout& layout, Content content,
+                             Effects& out) {
+  if (copy_) DropRecalledCopy(out);
+  located_.reset();
+  highest_incarnation_ = std::max(highest_incarnation_, version.incarnation);
+  copy_ = Copy{.version = version,
+               .layout = layout,
+               .marks = layout.empty_marks(),
+               .content = std::vector<Content>(layout.stripe_count, content),
+               .producing = true,
+               .own = true,
+               .folded = true};
+  copy_inlined_ = false;
+}
+
+void VirtualNode::TargetCommitted(Effects& out) {
+  if (!copy_ || copy_->complete) return;
+  copy_->marks = copy_->layout.full_marks();
+  Complete(out);
+}
+
+void VirtualNode::DropTarget(const Version& version, Effects& out) {
+  if (!copy_ || copy_->version != version || copy_->complete) return;
+  DropRecalledCopy(out);
+  AskUnlessKnown(out);
+}
+
+void VirtualNode::HearOne(const planner::TargetAborted& /*aborted*/, Effects& out) {
+  told_aborted_ = told_aborted_ || getting_;
+  // What was asked meanwhile is not answered any more.
+  if (locating_) Say(planner::CancelLocate{object_}, out);
+  if (copy_ && !copy_->own) Say(planner::CancelWant{object_, copy_->version}, out);
+  Forget(out);
 }
 
 void VirtualNode::HearOne(const planner::CreateRefused& /*refused*/) {
@@ -162,6 +198,7 @@ void VirtualNode::HearOne(const planner::Recall& recall, Effects& out) {
 void VirtualNode::HearOne(const planner::Deleted& deleted, Time now, Effects& out) {
   deleting_ = false;
   tombstone_ = now + deleted.remaining;
+  told_deleted_ = told_deleted_ || getting_;
   places_.clear();
   Forget(out);
 }
@@ -188,7 +225,6 @@ void VirtualNode::Forget(Effects& out) {
   copy_.reset();
   located_.reset();
   locating_ = false;
-  told_deleted_ = told_deleted_ || getting_;
   getting_ = false;
 }
 
@@ -200,7 +236,7 @@ void VirtualNode::Connected(Time now, Effects& out) {
                        .layout = copy_->layout,
                        .marks = copy_->marks,
                        .complete = copy_->complete,
-                       .producing = copy_->producing,
+                       .producing = copy_->producing && !copy_->folded,
                        .primary = copy_->own || copy_->primary};
     if (!streams_.empty()) held.upstream = streams_.begin()->second.source;
     if (copy_inlined_ && copy_->own) {
@@ -238,7 +274,12 @@ void VirtualNode::Return(Content content, const Version& version) {
 
 void VirtualNode::AddTo(Digest& digest) const {
   digest.Add(connected_).Add(getting_).Add(locating_).Add(deleting_).Add(put_.has_value());
-  digest.Add(put_refused_).Add(told_deleted_).Add(got_).Add(got_version_).Add(wanted_);
+  digest.Add(put_refused_)
+      .Add(told_deleted_)
+      .Add(told_aborted_)
+      .Add(got_)
+      .Add(got_version_)
+      .Add(wanted_);
   digest.Add(located_.value_or(Version{})).Add(highest_incarnation_).Add(copy_inlined_);
   digest.Add(tombstone_.value_or(Time{})).Add(copy_.has_value()).Add(subscribed_);
   for (const NodeId place : places_) digest.Add(place);

@@ -57,6 +57,11 @@ class VirtualNode {
   void Evict(Effects& out);      // asks whether its relayed copy may go
   void Subscribe(Effects& out);  // to the object's places, from now on
 
+  // --- as the root of a reduction: its copy is the target
+  void MakeTarget(const Version& version, const Layout& layout, Content content, Effects& out);
+  void TargetCommitted(Effects& out);
+  void DropTarget(const Version& version, Effects& out);
+
   // --- the session
   void Hear(const planner::NodeAction& action, Time now, Effects& out);
   void Disconnected();
@@ -87,7 +92,8 @@ class VirtualNode {
     bool final = false;            // a stream said that its bytes won't change any more
     bool complete = false;
     bool producing = false;
-    bool own = false;      // made by its Put
+    bool own = false;      // made by its Put, or as the root of a reduction
+    bool folded = false;   // the latter
     bool primary = false;  // must not be dropped: so the directory answered
   };
   struct Stream {
@@ -107,6 +113,7 @@ class VirtualNode {
   // Nodes that have all of it, as it was told.
   const std::set<NodeId>& places() const { return places_; }
   bool told_deleted() const { return told_deleted_; }
+  bool told_aborted() const { return told_aborted_; }
   std::uint64_t highest_incarnation() const { return highest_incarnation_; }
   // Empty, or a rule that the directory broke towards this node, in words.
   const std::string& complaint() const { return complaint_; }
@@ -120,6 +127,7 @@ class VirtualNode {
   void HearOne(const planner::Grant& grant, Effects& out);
   void HearOne(const planner::Recall& recall, Effects& out);
   void HearOne(const planner::Deleted& deleted, Time now, Effects& out);
+  void HearOne(const planner::TargetAborted& aborted, Effects& out);
   void HearOne(const planner::EvictAnswer& answer, Effects& out);
   void HearOne(const planner::Location& location);
 
@@ -145,6 +153,7 @@ class VirtualNode {
   bool put_refused_ = false;
   bool copy_inlined_ = false;  // the directory has the bytes of its own copy
   bool told_deleted_ = false;
+  bool told_aborted_ = false;
   bool subscribed_ = false;
   std::set<NodeId> places_;
   std::optional<Version> located_;  // memory for this version is being reserved

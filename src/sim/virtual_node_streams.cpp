@@ -45,7 +45,9 @@ void VirtualNode::StreamRecalled(GrantId grant, Effects& out) {
 }
 
 void VirtualNode::StreamDeleted(GrantId grant, Effects& out) {
-  if (streams_.contains(grant)) Forget(out);
+  if (!streams_.contains(grant)) return;
+  told_deleted_ = told_deleted_ || getting_;
+  Forget(out);
 }
 
 planner::Failure VirtualNode::Answer(const Fetch& fetch) const {

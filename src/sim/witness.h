@@ -31,6 +31,9 @@ class Witness {
   void Told(const planner::EventBody& event);
   void DirectoryRestarted();
 
+  // Whether the directory listens to this node now.
+  bool open(NodeId id) const { return SessionOf(id) == Session::kOpen; }
+
   // Each answers with a broken property in words, or nothing.
   std::string Check(const planner::Action& action);
   std::string Check(const VirtualNode& node);

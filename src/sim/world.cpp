@@ -36,6 +36,7 @@ void World::StartDirectory(Duration recovery_window) {
                   .bytes_per_second = static_cast<double>(options_.bytes_per_second)};
   directory_.emplace(options, now_);
   witness_.DirectoryRestarted();
+  if (reduction_) reduction_->witness.DirectoryRestarted();
   plan_at_ = now_;
 }
 
@@ -89,6 +90,7 @@ void World::Run() {
     Step(next);
   }
   if (violation_.empty() && directory_) Fail(witness_.CheckAtRest(*directory_, Parties()));
+  if (reduction_) Fail(CheckReduceAtRest());
 }
 
 // Everything that happens at one instant: bytes, then messages, then decisions, then new rates.
@@ -126,6 +128,7 @@ void World::Plan() {
   actions_.clear();
   const Time again = directory_->Plan(now_, actions_);
   if (again != kNever) plan_at_ = std::max(again, now_ + Duration{1});
+  if (reduction_) CheckReduce();
   for (planner::Action& action : actions_) {
     Fail(witness_.Check(action));
     Deliver(action.to, std::move(action.body));

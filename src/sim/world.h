@@ -9,15 +9,20 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/directory_state.h"
+#include "planner/reduce_planner.h"
 #include "sim/event_queue.h"
 #include "sim/network.h"
 #include "sim/options.h"
 #include "sim/random.h"
+#include "sim/reduce_witness.h"
 #include "sim/virtual_node.h"
+#include "sim/virtual_slot.h"
 #include "sim/witness.h"
 
 namespace hoplite::sim {
@@ -34,6 +39,26 @@ struct Member {
   std::uint32_t depth = 0;  // of the tree, as it pulled
   bool reporting = false;
   Time flowing;  // bytes came last
+
+  std::map<std::uint32_t, VirtualSlot> slots;  // positions of the reduction that it executes
+  std::map<ObjectId, Version> sources;         // of the reduction, put here
+  std::set<ObjectId> putting;                  // not accepted yet
+};
+
+// The reduction whose target the world's object is, as its coordinator sees it.
+struct Reduction {
+  Reduction(const ReduceOptions& options, NodeIndex node, planner::Twin twin);
+
+  static constexpr std::uint64_t kRequest = 1;
+  ReduceOptions options;
+  NodeIndex coordinator;
+  planner::ReducePlanner planner;
+  ReduceWitness witness;
+  std::set<std::pair<ObjectId, NodeId>> holders;  // that it was told of
+  bool asked = false;
+  bool ended = false;
+  std::optional<Time> committed_at;
+  Time drive_at = kNever;
 };
 
 class World {
@@ -46,6 +71,9 @@ class World {
   void Get(NodeIndex index);
   void Put(NodeIndex index, Content content);
   void Delete(NodeIndex index);
+  // A source of the reduction appears on this node.
+  void PutSource(NodeIndex index, const ObjectId& source);
+  void Reduce(const ReduceOptions& request, NodeIndex coordinator);
   void Cancel(NodeIndex index);
   void Evict(NodeIndex index);
   void Subscribe(NodeIndex index);
@@ -64,6 +92,8 @@ class World {
   const Network& network() const { return network_; }
   std::uint64_t events() const { return events_ + network_.events(); }
   const std::string& violation() const { return violation_; }
+  const std::optional<Reduction>& reduction() const { return reduction_; }
+  const ObjectId& object() const { return object_; }
 
  private:
   using Handler = void (VirtualNode::*)(GrantId, Effects&);
@@ -101,6 +131,39 @@ class World {
   void StartReporting(NodeIndex index);
   bool PullsFrom(NodeIndex source, NodeIndex receiver, std::uint32_t stripe) const;
 
+  // The coordinator (world_coordinator.cpp).
+  void Drive();
+  void GiveUp();
+  void EndReduce(ErrorCode code);
+  bool HearCoordinator(NodeIndex index, const planner::NodeAction& action);
+  void HearLocation(const planner::Location& location);
+  void AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& events);
+  void CheckReduce();
+  std::string CheckReduceAtRest() const;
+
+  // Participants (world_slots.cpp).
+  bool HearReduce(NodeIndex index, const planner::NodeAction& action);
+  void StartSlot(NodeIndex index, const planner::SlotAssigned& order);
+  void FeedSlot(NodeIndex index, const planner::SlotFeed& feed);
+  void DropSlot(NodeIndex index, std::uint32_t slot);
+  void KillSlots(NodeIndex index);
+  void StopStreams(const VirtualSlot& slot, bool dead);
+  void FetchSlot(NodeIndex copy);
+  void SlotStreamEnded(NodeIndex copy, bool dead);
+  bool OnSlotWhole(const Network::Whole& whole);
+  void SlotFinal(NodeIndex index, VirtualSlot& slot);
+  void TargetCommitted(NodeIndex index, const Version& version);
+  void Say(NodeIndex index, planner::NodeEvent event);
+  struct SlotRef {
+    NodeIndex node = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t input = 0;  // 0: its output
+  };
+  NodeIndex AddSlotCopy(const SlotRef& ref);
+  // Null if that copy belongs to an attempt that is over.
+  VirtualSlot* SlotAt(NodeIndex copy);
+  VirtualSlot::Child* ChildAt(NodeIndex copy);
+
   static NodeIndex IndexOf(NodeId id) { return static_cast<NodeIndex>(Raw(id) - 1); }
 
   Options options_;
@@ -120,6 +183,8 @@ class World {
   std::vector<planner::Action> actions_;  // scratch
 
   Witness witness_;
+  std::optional<Reduction> reduction_;
+  std::map<NodeIndex, SlotRef> slot_refs_;  // by copy
   std::uint64_t events_ = 0;
   std::uint64_t checked_ = 0;
   std::string violation_;

@@ -41,7 +41,11 @@ void World::Do(NodeIndex index, const Effects& effects) {
   if (effects.reserve) Reserve(index);
   Member& member = members_[index];
   Fail(witness_.Check(member.node));
-  if (member.node.got() != 0 && !member.returned) member.returned = now_;
+  if (member.node.got() == 0 || member.returned) return;
+  member.returned = now_;
+  if (reduction_ && !reduction_->witness.was_committed(member.node.got_version())) {
+    Fail(fmt::format("P7: n{} returned a version that was not committed", index));
+  }
 }
 
 void World::Reserve(NodeIndex index) {
@@ -161,6 +165,7 @@ void World::EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)
 }
 
 void World::OnWhole(const Network::Whole& whole) {
+  if (OnSlotWhole(whole)) return;
   Member& member = members_[whole.node];
   if (!member.alive || !member.node.copy()) return;
   const bool own = whole.flow == kNoFlow;

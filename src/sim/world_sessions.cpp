@@ -17,6 +17,10 @@ void World::Tell(planner::EventBody body) {
   After(options_.latency, [this, life = directory_life_, body = std::move(body)] {
     if (!directory_ || life != directory_life_) return;
     witness_.Told(body);
+    if (const auto* said = std::get_if<planner::NodeSaid>(&body); said && reduction_) {
+      const auto* order = std::get_if<planner::SlotAssign>(&said->event);
+      if (order != nullptr && witness_.open(said->node)) reduction_->witness.Told(*order);
+    }
     directory_->Apply({now_, body});
     plan_at_ = now_;
   });
@@ -30,6 +34,7 @@ void World::Deliver(NodeId to, planner::NodeAction action) {
     Member& member = members_[index];
     if (!member.alive || !member.node.connected() || member.connection != connection) return;
     SyncMarks(index);
+    if (HearReduce(index, action)) return;
     Effects effects;
     member.node.Hear(action, now_, effects);
     Do(index, effects);
@@ -47,6 +52,7 @@ void World::Connect(NodeIndex index) {
   Tell(planner::NodeJoined{info, member.node.highest_incarnation()});
   Effects effects;
   member.node.Connected(now_, effects);
+  AddInventory(index, effects.say);
   Do(index, effects);
 }
 
@@ -71,6 +77,7 @@ void World::Kill(NodeIndex index) {
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     if (const FlowId flow = network_.Feeding(index, s); flow != kNoFlow) network_.Close(now_, flow);
   }
+  KillSlots(index);
   if (member.node.connected()) LoseAfterGrace(index);
 }
 

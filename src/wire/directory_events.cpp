@@ -52,6 +52,7 @@ void Write(const planner::Progress& event, v1::NodeEvent& to) {
   WriteMarks(event.marks, *body.mutable_marks());
   body.set_bytes_per_second(event.bytes_per_second);
   body.set_starved_us(Microseconds(event.starved_for));
+  body.set_round_trip_us(Microseconds(event.round_trip));
 }
 void Write(const planner::Delete&, v1::NodeEvent& to) { to.mutable_delete_(); }
 void Write(const planner::EvictAsk&, v1::NodeEvent& to) { to.mutable_evict_ask(); }
@@ -137,6 +138,7 @@ Result<NodeEvent> Read(const Subject& of, const v1::Progress& body) {
   TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
   event.bytes_per_second = body.bytes_per_second();
   TRY_ASSIGN(event.starved_for, ReadDuration(body.starved_us(), "starved_us"));
+  TRY_ASSIGN(event.round_trip, ReadDuration(body.round_trip_us(), "round_trip_us"));
   return event;
 }
 

@@ -118,15 +118,18 @@ v1::NodeView ToProto(const planner::NodeView& view) {
   message.mutable_usage()->set_memory_bytes(view.usage.memory_bytes);
   message.mutable_usage()->set_used_bytes(view.usage.used_bytes);
   message.set_bytes_per_second(view.bytes_per_second);
+  message.set_round_trip_us(Microseconds(view.round_trip));
   return message;
 }
 
 Result<planner::NodeView> FromProto(const v1::NodeView& message) {
   TRY_ASSIGN(planner::NodeInfo node, ReadNode(message.node(), "node"));
+  TRY_ASSIGN(const Duration round_trip, ReadDuration(message.round_trip_us(), "round_trip_us"));
   return planner::NodeView{.node = std::move(node),
                            .alive = message.alive(),
                            .usage = {message.usage().memory_bytes(), message.usage().used_bytes()},
-                           .bytes_per_second = message.bytes_per_second()};
+                           .bytes_per_second = message.bytes_per_second(),
+                           .round_trip = round_trip};
 }
 
 v1::ObjectView ToProto(const planner::ObjectView& view) {

@@ -128,6 +128,7 @@ void Write(const planner::SlotProgress& event, v1::NodeEvent& to) {
   body.set_slot(event.slot);
   body.mutable_marks()->Assign(event.marks.begin(), event.marks.end());
   body.set_bytes_per_second(event.bytes_per_second);
+  body.set_round_trip_us(Microseconds(event.round_trip));
 }
 
 bool IsReduction(v1::NodeEvent::BodyCase body) {
@@ -184,6 +185,7 @@ Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotPr
   TRY_ASSIGN(event.slot, ReadSlot(body.slot(), "slot", 1));
   TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
   event.bytes_per_second = body.bytes_per_second();
+  TRY_ASSIGN(event.round_trip, ReadDuration(body.round_trip_us(), "round_trip_us"));
   return event;
 }
 

@@ -19,15 +19,24 @@ using namespace std::chrono_literals;
 
 constexpr GetOptions kSoon{.timeout = 30s};
 
+// A request for the target has reached its shard.
+bool IsWaitedFor(Cluster& cluster, const ObjectId& target) {
+  return Eventually([&] {
+    const auto view = cluster.Find(target);
+    return view && !view->waiters.empty();
+  });
+}
+
 TEST(ReduceFaults, ADeadlineNamesWhatIsMissing) {
   Cluster cluster({.nodes = 2});
   PutSource(cluster.client(0), 0, 40'000);
   auto client = cluster.client(1);
   auto options = Sum(2);
-  options.timeout = 200ms;
+  options.timeout = 2s;
   auto sum = client.Reduce(options);
   ASSERT_TRUE(sum);
   auto waiting = cluster.client(0).GetAsync(sum->target(), kSoon);
+  ASSERT_TRUE(IsWaitedFor(cluster, sum->target()));
   const auto outcome = sum->Wait();
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, ErrorCode::kTimeout);
@@ -46,7 +55,7 @@ TEST(ReduceFaults, ACancelledOneEndsTheTargetsWaiters) {
   auto sum = client.Reduce(Sum(2));
   ASSERT_TRUE(sum);
   auto waiting = cluster.client(0).GetAsync(sum->target(), kSoon);
-  ASSERT_TRUE(Eventually([&] { return cluster.Find(sum->target()).has_value(); }));
+  ASSERT_TRUE(IsWaitedFor(cluster, sum->target()));
   sum->Cancel();
   const auto outcome = sum->Wait();
   ASSERT_FALSE(outcome);
@@ -179,7 +188,7 @@ TEST(ReduceFaults, AClosedClientEndsItsReductions) {
   auto sum = client.Reduce(Sum(2));
   ASSERT_TRUE(sum);
   auto waiting = cluster.client(0).GetAsync(sum->target(), kSoon);
-  ASSERT_TRUE(Eventually([&] { return cluster.Find(sum->target()).has_value(); }));
+  ASSERT_TRUE(IsWaitedFor(cluster, sum->target()));
   client.Close();
   EXPECT_EQ(sum->Wait().error().code, ErrorCode::kCancelled);
   EXPECT_FALSE(waiting.Wait());

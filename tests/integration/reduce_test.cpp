@@ -253,5 +253,58 @@ TEST(Reduce, MetadataIsThatOfTheFirstListedSource) {
   }
 }
 
+// What transfers measured is what the next reduction plans with.
+TEST(Reduce, LinksAreMeasuredAndShown) {
+  constexpr std::uint64_t kRate = 10'000'000;
+  constexpr std::size_t kElements = 500'000;
+  Cluster cluster({.nodes = 3, .memory_bytes = 32_MiB, .rate_bytes_per_second = kRate});
+  for (std::size_t i = 0; i < 3; ++i) PutSource(cluster.client(i), i, kElements);
+  auto client = cluster.client(0);
+  auto sum = client.Reduce(Sum(3));
+  ASSERT_TRUE(sum);
+  ASSERT_TRUE(sum->Wait());
+  const auto status = client.Status(kSoon);
+  ASSERT_TRUE(status);
+  std::size_t measured = 0;
+  for (const NodeStatus& node : status->nodes) {
+    if (node.bytes_per_second == 0) continue;
+    ++measured;
+    EXPECT_GT(node.bytes_per_second, kRate / 2);
+    EXPECT_LT(node.bytes_per_second, kRate * 2);
+    EXPECT_GT(node.round_trip.count(), 0);
+  }
+  EXPECT_EQ(measured, 2u);  // two positions pull in a line of three
+}
+
+TEST(Reduce, HundredsAtOnce) {
+  Cluster cluster({.nodes = 3, .memory_bytes = 128_MiB});
+  constexpr std::size_t kSmall = 500;
+  constexpr std::size_t kLarge = 9'000;  // elements: above the inline limit
+  constexpr std::size_t kReductions = 300;
+  for (std::size_t i = 0; i < 3; ++i) PutSource(cluster.client(i), i, kLarge);
+  std::vector<ObjectId> small;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto id = cluster.client(i).Put(testing::Bytes(testing::Source(i, kSmall)));
+    ASSERT_TRUE(id);
+    small.push_back(*id);
+  }
+  std::vector<Client> clients{cluster.client(0), cluster.client(1), cluster.client(2)};
+  std::vector<Reduction> sums;
+  for (std::size_t i = 0; i < kReductions; ++i) {
+    auto options = Sum(3);
+    if (i % 2 == 0) options.sources = small;
+    auto sum = clients[i % 3].Reduce(options);
+    ASSERT_TRUE(sum) << sum.error().ToString();
+    sums.push_back(std::move(*sum));
+  }
+  for (std::size_t i = 0; i < kReductions; ++i) {
+    const auto outcome = sums[i].Wait();
+    ASSERT_TRUE(outcome) << outcome.error().ToString();
+    EXPECT_EQ(
+        WrongSum(clients[0].Get(sums[i].target(), kSoon), Ids(3), i % 2 == 0 ? kSmall : kLarge),
+        "");
+  }
+}
+
 }  // namespace
 }  // namespace hoplite

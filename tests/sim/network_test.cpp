@@ -161,5 +161,87 @@ TEST_F(NetworkTest, AGrowingCopyIsForwardedAsItGrows) {
   EXPECT_NEAR(Seconds(receiver), 10 * whole_ + block_ + 100e-6, 1e-5);
 }
 
+// --- folds
+
+class FoldTest : public NetworkTest {
+ protected:
+  // A node that folds what it holds itself with what comes from these.
+  NodeIndex FoldOf(const std::vector<NodeIndex>& children) {
+    const NodeIndex node = nodes_++;
+    network_.Fold(now_, node, static_cast<std::uint32_t>(children.size()), false, 1);
+    for (const NodeIndex child : children) {
+      const NodeIndex input = network_.AddCopy(node);
+      done_.resize(input + 1, kNever);
+      network_.AddInput(now_, node, input);
+      network_.Open(now_, child, input, 0);
+    }
+    return node;
+  }
+  void Nodes(int count) {
+    for (int i = 0; i < count; ++i) Node();
+  }
+  NodeIndex nodes_ = 0;
+};
+
+TEST_F(FoldTest, ALineOfFoldsIsAPipeline) {
+  Nodes(100);
+  NodeIndex last = FoldOf({});
+  for (int i = 1; i < 100; ++i) last = FoldOf({last});
+  Run();
+  EXPECT_NEAR(Seconds(last), 99 * (100e-6 + block_) + whole_ - block_, 1e-5);
+}
+
+TEST_F(FoldTest, AStarReceivesAllOfThemOverOneLink) {
+  Nodes(5);
+  std::vector<NodeIndex> leaves;
+  for (int i = 0; i < 4; ++i) leaves.push_back(FoldOf({}));
+  const NodeIndex root = FoldOf(leaves);
+  Run();
+  EXPECT_NEAR(Seconds(root), 4 * whole_ + 100e-6, 1e-6);
+}
+
+TEST_F(FoldTest, ATreeGrowsWithItsSlowestInput) {
+  Nodes(7);
+  const NodeIndex a = FoldOf({FoldOf({}), FoldOf({})});
+  const NodeIndex b = FoldOf({FoldOf({}), FoldOf({})});
+  const NodeIndex root = FoldOf({a, b});
+  Run();
+  EXPECT_NEAR(Seconds(root), 2 * (100e-6 + 2 * block_) + 2 * (whole_ - block_), 1e-5);
+}
+
+TEST_F(FoldTest, AHeldFoldIsWholeByReleaseOnly) {
+  Nodes(2);
+  network_.Fold(now_, 0, 0, true, 1);
+  const NodeIndex input = network_.AddCopy(1);
+  network_.Open(now_, 0, input, 0);
+  done_.resize(input + 1, kNever);
+  RunUntil(Time(milliseconds(50)));
+  EXPECT_EQ(done_[input], kNever);
+  EXPECT_EQ(network_.Blocks(now_, input, 0), layout_.stripe_block_count(0) - 1);
+  network_.Release(now_, 0);
+  Run();
+  EXPECT_NEAR(Seconds(input), 50e-3 + 100e-6 + block_, 1e-6);
+}
+
+TEST_F(FoldTest, ALostInputStopsItAndAResumedOneGoesOn) {
+  Nodes(2);
+  const NodeIndex leaf = FoldOf({});
+  const NodeIndex root = nodes_++;
+  network_.Fold(now_, root, 1, false, 1);
+  const NodeIndex input = network_.AddCopy(root);
+  done_.resize(input + 1, kNever);
+  network_.AddInput(now_, root, input);
+  const FlowId first = network_.Open(now_, leaf, input, 0);
+  RunUntil(Time(milliseconds(5)));
+  network_.Close(now_, first);
+  const std::uint32_t before = network_.Blocks(now_, root, 0);
+  EXPECT_GT(before, 100U);
+  RunUntil(Time(milliseconds(20)));
+  EXPECT_EQ(network_.Blocks(now_, root, 0), before);
+  network_.Open(now_, leaf, input, 0);
+  Run();
+  EXPECT_NEAR(Seconds(root), whole_ + 15e-3 + 200e-6, 2 * block_);
+}
+
 }  // namespace
 }  // namespace hoplite::sim

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "sim/broadcast.h"
+#include "sim/reduce.h"
 
 namespace hoplite::sim {
 namespace {
@@ -32,6 +33,26 @@ TEST(Scaling, LargeObjectsStayNearTheBestTree) {
 TEST(Scaling, SmallObjectsStayNearTheBestTreeAfterTheMessages) {
   const Report report = TenThousand(64_KiB);
   EXPECT_LT(report.seconds - 5 * 100e-6, 1.2 * Best(report)) << ToText(report);
+}
+
+// The closed form of the line alone is 40 times longer, and a star's 5000 times.
+TEST(Scaling, TenThousandSourcesStayNearTheBestForcedDegree) {
+  for (const std::uint64_t size : {128_KiB, 16_MiB, 1_GiB}) {
+    Options options{.nodes = 10'000, .size_bytes = size};
+    options.reduce.emplace();
+    const auto seconds = [&](std::uint32_t degree) {
+      options.reduce->degree = degree;
+      const Result<Report> report = RunReduce(options);
+      EXPECT_TRUE(report);
+      EXPECT_EQ(report->violation, "") << report->replay;
+      EXPECT_TRUE(report->committed);
+      return report->seconds;
+    };
+    const double chosen = seconds(0);
+    double best = seconds(2);
+    for (const std::uint32_t degree : {3U, 4U, 8U, 16U}) best = std::min(best, seconds(degree));
+    EXPECT_LE(chosen, 1.2 * best) << size;
+  }
 }
 
 }  // namespace

@@ -76,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"up", "--nodes", "0", "--memory", "1MiB"}, "--nodes"},
         BadUsage{{"up", "--nodes", "2"}, "--memory"}, BadUsage{{"sim"}, "command"},
         BadUsage{{"sim", "broadcast", "--nodes", "4"}, "--size"},
+        BadUsage{{"sim", "reduce", "--nodes", "4"}, "--size"},
+        BadUsage{{"sim", "allreduce", "--nodes", "4"}, "--size"},
         BadUsage{{"sim", "broadcast", "--nodes", "4", "--size", "1MiB", "--bandwidth", "10",
                   "--latency", "1us"},
                  "10"},
@@ -108,14 +110,23 @@ TEST(CommandLine, SeveralShardsAreOneListWithCommas) {
   EXPECT_TRUE(answer.err.starts_with("unavailable: ")) << answer.err;
 }
 
-TEST(CommandLine, SimulatedReductionsAreNotBuiltYet) {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"sim", "reduce", "--nodes", "4"},
-        std::vector<std::string>{"sim", "allreduce", "--nodes", "4"}}) {
-    const Answer answer = Ask(arguments);
-    EXPECT_EQ(answer.status, ExitStatus::kFailed);
-    EXPECT_NE(answer.err.find("not built yet: comes in the next release"), std::string::npos);
+TEST(CommandLine, SimulatedReductionsAnswerInJson) {
+  for (const char* job : {"reduce", "allreduce"}) {
+    const Answer answer = Ask({"sim", job, "--nodes", "8", "--size", "1MiB", "--bandwidth",
+                               "10gbit", "--latency", "100us", "--json"});
+    EXPECT_EQ(answer.status, ExitStatus::kDone) << answer.err;
+    for (const char* key : {"seconds", "bound_seconds", "ratio", "depth", "events"}) {
+      EXPECT_NE(answer.out.find(std::string("\"") + key + "\":"), std::string::npos) << key;
+    }
+    EXPECT_NE(answer.out.find("\"committed\":true"), std::string::npos) << answer.out;
   }
+}
+
+TEST(CommandLine, SimulatedReductionsNameBadOptions) {
+  const Answer answer = Ask({"sim", "reduce", "--nodes", "8", "--size", "1MiB", "--bandwidth",
+                             "10gbit", "--latency", "100us", "--num-objects", "9"});
+  EXPECT_EQ(answer.status, ExitStatus::kFailed);
+  EXPECT_NE(answer.err.find("num-objects must be at most the sources"), std::string::npos);
 }
 
 TEST(CommandLine, HelpAndVersionAreNoErrors) {

@@ -25,9 +25,9 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
   const Json expected = Json::parse(R"({
     "nodes": [
       {"name":"n1","address":"127.0.0.1:1","alive":true,"memory_bytes":64,"used_bytes":10,
-       "bytes_per_second":12500000},
+       "bytes_per_second":12500000,"round_trip_us":0},
       {"name":"n2","address":"127.0.0.1:2","alive":false,"memory_bytes":0,"used_bytes":0,
-       "bytes_per_second":0}],
+       "bytes_per_second":0,"round_trip_us":0}],
     "objects": [{"id":"ID","size":1000,"holders":[
       {"node":"n1","complete":true,"watermark":1000},
       {"node":"n2","complete":false,"watermark":250}]}],

@@ -1,14 +1,15 @@
 // Which source takes which position of a reduce tree, and what replaces a lost one.
-#include "planner/reduce_planner.h"
-
 #include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "reduce_planning.h"
 
 namespace hoplite::planner {
 namespace {
@@ -18,92 +19,6 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr NodeId kSelf{1000};
-
-// Nodes are numbers, sources too: "source i" unless said otherwise lies on node i. Orders in words:
-//   "3<-1,5 @3 {3}"   position 3 is fed by 1 and 5 (known so far), runs on node 3, folds source 3
-class ReducePlanning : public ::testing::Test {
- public:
-  ObjectId Source(int i) const { return ObjectId::FromName("source " + std::to_string(i)); }
-
-  void Start(int sources, int wanted = 0) {
-    options_.target = ObjectId::FromName("target");
-    options_.dtype = DType::kFloat32;
-    for (int i = 1; i <= sources; ++i) options_.sources.push_back(Source(i));
-    if (wanted > 0) options_.num_objects = wanted;
-    ASSERT_TRUE(CheckReduceOptions(options_));
-    planner_.emplace(options_, kSelf, 7);
-    planner_->OnOpened(link_);
-  }
-  void Tell(int source, int node, std::uint64_t sequence = 1) {
-    planner_->OnHolder(Source(source), NodeId(node), Version{{1, sequence}}, layout_, "", now_);
-  }
-  void Arrive(int source) { Tell(source, source); }
-  void Lose(std::uint32_t slot, ErrorCode code = ErrorCode::kPeerLost) {
-    planner_->OnSlotLost({options_.target, 7, attempts_[slot], slot, code, "it was lost"}, now_);
-  }
-  // The window is over.
-  void Batch() { now_ += link_.latency + link_.overhead; }
-
-  std::vector<std::string> Plan() {
-    std::vector<NodeEvent> orders;
-    next_ = planner_->Plan(now_, orders);
-    std::vector<std::string> lines;
-    for (const NodeEvent& order : orders) {
-      if (const auto* assign = std::get_if<SlotAssign>(&order)) Note(*assign);
-      lines.push_back(Words(order));
-    }
-    CheckEachOnce();
-    return lines;
-  }
-
-  void Note(const SlotAssign& assign) {
-    EXPECT_GT(assign.attempt, newest_);
-    newest_ = assign.attempt;
-    attempts_[assign.order.slot] = assign.attempt;
-    orders_[assign.order.slot] = assign.order;
-  }
-  std::string Words(const NodeEvent& order) const {
-    if (const auto* shape = std::get_if<ReduceShape>(&order)) {
-      return "shape " + std::to_string(shape->layout.size_bytes);
-    }
-    const auto& assign = std::get<SlotAssign>(order);
-    std::string text = std::to_string(assign.order.slot) + "^" +
-                       std::to_string(assign.order.parent) + "+" +
-                       std::to_string(assign.order.children) + " ";
-    if (assign.order.node == kNoNode) return text + "vacant";
-    text += assign.order.node == kSelf ? "@self" : "@" + std::to_string(Raw(assign.order.node));
-    for (const SlotInput& input : assign.order.inputs) text += " s" + NumberOf(input.object);
-    return text;
-  }
-  std::string NumberOf(const ObjectId& id) const {
-    for (int i = 1; i <= 10000; ++i) {
-      if (Source(i) == id) return std::to_string(i);
-    }
-    return "?";
-  }
-
-  void CheckEachOnce() const {
-    std::set<ObjectId> used;
-    for (const auto& [slot, order] : orders_) {
-      for (const SlotInput& input : order.inputs) {
-        EXPECT_TRUE(used.insert(input.object).second) << "source " << NumberOf(input.object);
-      }
-    }
-    EXPECT_LE(used.size(), options_.num_objects.value_or(options_.sources.size()));
-  }
-
-  ReduceOptions options_;
-  LinkModel link_{microseconds(100), Duration{0}, 1.25e9};
-  Layout layout_ = Layout::For(1 << 20);
-  std::optional<ReducePlanner> planner_;
-  Time now_{milliseconds(1)};
-  Time next_{};
-  std::map<std::uint32_t, std::uint64_t> attempts_;
-  std::map<std::uint32_t, SlotOrder> orders_;
-  std::uint64_t newest_ = 0;
-};
 
 TEST_F(ReducePlanning, Figure5a) {
   options_.degree = 2;
@@ -135,8 +50,348 @@ TEST_F(ReducePlanning, WhatIsThereAtTheStartIsPlannedTogether) {
   Tell(2, 1);
   Batch();
   EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @1 s1 s2"));
-  Tell(3, 1);
+  Tell(3, 1);  // later, so it is not grouped any more
   EXPECT_THAT(Plan(), ElementsAre("2^0+1 @1 s3"));
+}
+
+TEST_F(ReducePlanning, NothingIsSaidBeforeTheTargetIsOurs) {
+  options_.sources = {Source(1)};
+  planner_.emplace(options_, kSelf, 7);
+  Arrive(1);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, kNever);
+  planner_->OnOpened(link_);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^0+0 @1 s1"));
+}
+
+TEST_F(ReducePlanning, LateSourcesTakeTheLowestVacantPosition) {
+  options_.degree = 2;
+  Start(6);
+  Arrive(5);
+  Batch();
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @5 s5"));
+  Arrive(2);
+  EXPECT_THAT(Plan(), ElementsAre("2^4+2 @2 s2"));
+  Arrive(6);
+  Arrive(1);
+  EXPECT_THAT(Plan(), ElementsAre("3^2+0 @6 s6", "4^0+2 @1 s1"));
+  Arrive(2);  // told again
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(planner_->Missing(), "2 of 6 sources are missing: " + Source(3).ToShortString() + ", " +
+                                     Source(4).ToShortString());
+}
+
+TEST_F(ReducePlanning, TheDegreeFollowsTheLinkModel) {
+  link_.latency = milliseconds(10);
+  layout_ = Layout::For(1024);
+  Start(5);
+  for (int i = 1; i <= 5; ++i) Arrive(i);
+  EXPECT_THAT(Plan(), ::testing::Contains("2^0+4 @2 s2"));
+}
+
+TEST_F(ReducePlanning, OnlyTheFirstKOfNAreUsed) {
+  options_.degree = 1;
+  Start(5, 3);
+  Arrive(4);
+  Arrive(2);
+  Arrive(5);
+  Arrive(1);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @4 s4", "2^3+1 @2 s2", "3^0+1 @5 s5"));
+  Arrive(3);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_THAT(planner_->Available(),
+              ElementsAre(Source(4), Source(2), Source(5), Source(1), Source(3)));
+  EXPECT_EQ(planner_->Missing(), "");
+}
+
+TEST_F(ReducePlanning, FourSourcesOnEachOfFourNodesAreFourPositions) {
+  options_.degree = 2;
+  Start(16);
+  for (int i = 1; i <= 16; ++i) Tell(i, (i - 1) % 4 + 1);
+  EXPECT_THAT(Plan(),
+              ElementsAre("shape 1048576", "1^2+0 @1 s1 s5 s9 s13", "2^3+1 @2 s2 s6 s10 s14",
+                          "3^0+2 @3 s3 s7 s11 s15", "4^3+0 @4 s4 s8 s12 s16"));
+}
+
+TEST_F(ReducePlanning, GroupsNeverGoBeyondK) {
+  Start(4, 2);
+  Tell(1, 1);
+  Tell(2, 2);
+  Tell(3, 1);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @1 s1", "2^0+1 @2 s2"));
+}
+
+TEST_F(ReducePlanning, ASourceJoinsTheNodeThatGivesAnotherOne) {
+  Start(2);
+  Tell(1, 1);
+  Tell(2, 2);
+  Tell(2, 1);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^0+0 @1 s1 s2"));
+}
+
+TEST_F(ReducePlanning, ANewerVersionOfAHolderReplacesTheOlderOne) {
+  Start(1);
+  Tell(1, 1, 5);
+  Tell(1, 1, 8);
+  Tell(1, 1, 6);
+  Plan();
+  EXPECT_EQ(orders_[1].inputs[0].version, (Version{{1, 8}}));
+}
+
+// --- the root on the coordinator's own node
+
+TEST_F(ReducePlanning, TheRootFoldsWhatLiesHere) {
+  options_.root_here = true;
+  options_.degree = 1;
+  Start(4);
+  Tell(1, 1000);
+  Arrive(2);
+  Tell(3, 1000);
+  Arrive(4);
+  EXPECT_THAT(Plan(),
+              ElementsAre("shape 1048576", "1^2+0 @2 s2", "2^3+1 @4 s4", "3^0+1 @self s1 s3"));
+}
+
+TEST_F(ReducePlanning, ARootWithoutSourcesIsAddedHere) {
+  options_.root_here = true;
+  options_.degree = 2;
+  Start(3);
+  Arrive(1);
+  Batch();
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @1 s1", "4^0+1 @self"));
+  Arrive(3);
+  Tell(2, 1000);  // too late to be grouped
+  EXPECT_THAT(Plan(), ElementsAre("2^4+2 @3 s3", "3^2+0 @self s2"));
+}
+
+TEST_F(ReducePlanning, ARootHereStaysHere) {
+  options_.root_here = true;
+  options_.degree = 1;
+  Start(3);
+  Tell(1, 1000);
+  Tell(2, 1000);
+  Arrive(3);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @3 s3", "2^0+1 @self s1 s2"));
+  Lose(2);
+  EXPECT_THAT(Plan(), ElementsAre("2^0+3 @self"));
+  Tell(2, 9);
+  EXPECT_THAT(Plan(), ElementsAre("3^2+0 @9 s2"));
+  Tell(1, 1000);
+  EXPECT_THAT(Plan(), ElementsAre("4^2+0 @self s1"));
+}
+
+// --- a fixed order
+
+TEST_F(ReducePlanning, AFixedOrderFollowsTheList) {
+  options_.fixed_order = true;
+  Start(4);
+  Tell(3, 1);
+  Batch();
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "3^4+1 @1 s3"));
+  Tell(1, 1);
+  Tell(4, 1);
+  EXPECT_THAT(Plan(), ElementsAre("1^2+0 @1 s1", "4^0+1 @1 s4"));
+  Lose(3);
+  EXPECT_THAT(Plan(), ElementsAre("3^4+1 vacant"));
+  Tell(2, 2);
+  EXPECT_THAT(Plan(), ElementsAre("2^3+1 @2 s2"));
+  Tell(3, 3);  // only itself takes its place
+  EXPECT_THAT(Plan(), ElementsAre("3^4+1 @3 s3"));
+}
+
+TEST_F(ReducePlanning, AFixedOrderWithTheRootHere) {
+  options_.fixed_order = options_.root_here = true;
+  Start(2);
+  Tell(1, 1);
+  Tell(2, 1000);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @1 s1", "2^0+1 @self s2"));
+  Lose(2);
+  EXPECT_THAT(Plan(), ElementsAre("2^0+2 @self"));
+  Tell(2, 2);
+  EXPECT_THAT(Plan(), ElementsAre("3^2+0 @2 s2"));
+}
+
+TEST_F(ReducePlanning, AFixedOrderGetsARootHereAboveItsLine) {
+  options_.fixed_order = options_.root_here = true;
+  Start(2);
+  Tell(1, 1000);
+  Tell(2, 2);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @self s1", "2^3+1 @2 s2", "3^0+1 @self"));
+}
+
+// --- random histories
+
+// Whatever is told in whatever order: each source once, never more than k, a position's children
+// are those that it counts, one root; and at the end, when enough sources are there, all k are
+// used.
+class RandomReduce : public ReducePlanning {
+ public:
+  void Run(int seed);
+  void CheckTree() {
+    std::map<std::uint32_t, std::uint32_t> children;
+    std::uint32_t roots = 0;
+    std::size_t used = 0;
+    for (const auto& [slot, order] : orders_) {
+      ++children[order.parent];
+      if (order.parent == 0) ++roots;
+      used += order.inputs.size();
+    }
+    EXPECT_EQ(roots, 1U);
+    for (const auto& [slot, order] : orders_) EXPECT_EQ(order.children, children[slot]);
+    EXPECT_EQ(used, *options_.num_objects);
+  }
+};
+
+void RandomReduce::Run(int seed) {
+  SCOPED_TRACE(seed);
+  Forget();
+  std::mt19937 random(static_cast<unsigned>(seed));
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  const int count = 1 + below(12);
+  options_.root_here = below(3) == 0;
+  options_.fixed_order = below(4) == 0;
+  options_.degree = options_.fixed_order ? 0 : static_cast<std::uint32_t>(below(4));
+  const int nodes = 1 + below(6);
+  Start(count, options_.fixed_order ? count : 1 + below(count));
+  for (int step = 0; step < 60; ++step) {
+    now_ += microseconds(below(300));
+    const auto slot = static_cast<std::uint32_t>(1 + below(count + 1));
+    const int node = below(8) == 0 ? 1000 : 1 + below(nodes);
+    switch (below(5)) {
+      case 0:
+      case 1:
+        Tell(1 + below(count), node, 1 + static_cast<std::uint64_t>(below(3)));
+        break;
+      case 2:
+        planner_->OnHolderGone(Source(1 + below(count)), NodeId(node));
+        break;
+      case 3:
+        Lose(slot, below(2) == 0 ? ErrorCode::kPeerLost : ErrorCode::kNotFound);
+        break;
+      default:
+        Plan();
+    }
+  }
+  for (int source = 1; source <= count; ++source) Tell(source, 500 + source);
+  Plan();
+  Batch();
+  Plan();
+  CheckTree();
+  if (options_.root_here) {
+    const auto root =
+        std::ranges::find_if(orders_, [](const auto& order) { return order.second.parent == 0; });
+    EXPECT_EQ(root->second.node, kSelf);
+  }
+  if (options_.fixed_order) {
+    for (const auto& [slot, order] : orders_) {
+      if (order.inputs.empty() || slot > static_cast<std::uint32_t>(count)) continue;
+      EXPECT_EQ(order.inputs[0].object, Source(static_cast<int>(slot)));
+    }
+  }
+}
+
+TEST_F(RandomReduce, EndsWithKSourcesInOneTree) {
+  for (int seed = 0; seed < 1000 && !HasFailure(); ++seed) Run(seed);
+}
+
+// --- repeated
+
+TEST_F(ReducePlanning, OrdersAreRepeatedAsTheyWere) {
+  options_.degree = 2;
+  options_.metadata = "of the target";
+  Start(5, 4);
+  EXPECT_THAT(planner_->Orders(), IsEmpty());
+  for (int i = 1; i <= 3; ++i) Arrive(i);
+  Batch();
+  Plan();
+  Arrive(4);
+  Plan();
+  Lose(2);
+  Plan();
+  std::map<std::uint32_t, SlotOrder> repeated;
+  const std::vector<NodeEvent> orders = planner_->Orders();
+  const auto& shape = std::get<ReduceShape>(orders.at(0));
+  EXPECT_EQ(shape.layout, layout_);
+  EXPECT_EQ(shape.metadata, "of the target");
+  for (std::size_t i = 1; i < orders.size(); ++i) {
+    const auto& assign = std::get<SlotAssign>(orders[i]);
+    EXPECT_EQ(assign.attempt, attempts_[assign.order.slot]);
+    repeated[assign.order.slot] = assign.order;
+  }
+  EXPECT_EQ(repeated, orders_);
+}
+
+TEST_F(ReducePlanning, TheMetadataIsThatOfTheFirstListedSourceWhichWasKnown) {
+  Start(3, 2);
+  planner_->OnHolder(Source(3), NodeId(3), {{1, 1}}, layout_, "third", now_);
+  planner_->OnHolder(Source(2), NodeId(2), {{1, 1}}, layout_, "second", now_);
+  EXPECT_EQ(planner_->metadata(), "second");
+  Plan();
+  planner_->OnHolder(Source(1), NodeId(1), {{1, 1}}, layout_, "first", now_);
+  EXPECT_EQ(planner_->metadata(), "second");
+}
+
+TEST_F(ReducePlanning, BytesInTheDirectoryCountAsAvailableButTakeNoPosition) {
+  Start(2);
+  Tell(1, 0);
+  Tell(2, 2);
+  Batch();
+  EXPECT_THAT(planner_->Available(), ElementsAre(Source(1), Source(2)));
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @2 s2"));
+}
+
+TEST_F(ReducePlanning, ManyMissingSourcesAreCountedNotListed) {
+  Start(20, 15);
+  Arrive(1);
+  EXPECT_THAT(planner_->Missing(), HasSubstr("19 of 20 sources are missing (15 are needed): "));
+  EXPECT_THAT(planner_->Missing(), HasSubstr(" and 11 more"));
+}
+
+// --- the request
+
+TEST(ReduceRequest, MistakesAreNamed) {
+  const auto id = [](const char* name) { return ObjectId::FromName(name); };
+  ReduceOptions good;
+  good.sources = {id("a"), id("b")};
+  good.target = id("t");
+  EXPECT_TRUE(CheckReduceOptions(good));
+  const auto message = [&](auto change) {
+    ReduceOptions options = good;
+    change(options);
+    const Result<void> checked = CheckReduceOptions(options);
+    EXPECT_FALSE(checked);
+    if (checked) return std::string();
+    EXPECT_EQ(checked.error().code, ErrorCode::kInvalidArgument);
+    return checked.error().message;
+  };
+  EXPECT_THAT(message([](auto& o) { o.sources.clear(); }), HasSubstr("at least one source"));
+  EXPECT_THAT(message([&](auto& o) { o.sources.push_back(id("a")); }),
+              HasSubstr(id("a").ToShortString() + " is listed twice"));
+  EXPECT_THAT(message([&](auto& o) { o.sources.push_back(id("t")); }),
+              HasSubstr("the target " + id("t").ToShortString() + " is among the sources"));
+  EXPECT_THAT(message([](auto& o) { o.sources.emplace_back(); }), HasSubstr("all zero"));
+  EXPECT_THAT(message([](auto& o) { o.num_objects = 0; }), HasSubstr("num_objects is 0"));
+  EXPECT_THAT(message([](auto& o) { o.num_objects = 3; }),
+              HasSubstr("num_objects is 3, but there are 2 sources"));
+  EXPECT_THAT(message([](auto& o) { o.op = Op::kXor; }), HasSubstr("xor"));
+  EXPECT_THAT(message([](auto& o) { o.dtype = static_cast<DType>(99); }), HasSubstr("type"));
+  EXPECT_THAT(message([](auto& o) {
+                o.fixed_order = true;
+                o.num_objects = 1;
+              }),
+              HasSubstr("needs all 2 sources, num_objects is 1"));
+  EXPECT_THAT(message([](auto& o) {
+                o.fixed_order = true;
+                o.degree = 2;
+              }),
+              HasSubstr("degree 2"));
+  EXPECT_THAT(message([](auto& o) { o.metadata = std::string(5000, 'm'); }), HasSubstr("5000"));
+  EXPECT_THAT(message([](auto& o) {
+                for (int i = 0; i < 70000; ++i) {
+                  o.sources.push_back(ObjectId::FromName(std::to_string(i)));
+                }
+              }),
+              HasSubstr("is the limit"));
 }
 
 }  // namespace

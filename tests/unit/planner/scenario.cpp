@@ -181,10 +181,44 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
     return to + (answer->drop ? ": drop" : ": keep");
   }
   if (const auto* lost = std::get_if<HolderLost>(&body)) return to + ": lost " + lost->node_name;
+  if (std::string words = WordsOfReduction(to, body); !words.empty()) return words;
   const auto& location = std::get<Location>(body);
   const char* kinds[] = {"", "partial", "complete", "gone", "inline"};
   return fmt::format("{}: {} {}", to, location.node_name.empty() ? "it" : location.node_name,
                      kinds[static_cast<int>(location.kind)]);
+}
+
+std::string Scenario::WordsOfReduction(const std::string& to, const NodeAction& body) {
+  if (std::holds_alternative<ReduceOpened>(body)) return to + ": opened";
+  if (const auto* refused = std::get_if<ReduceRefused>(&body)) {
+    last_message_ = refused->message;
+    return fmt::format("{}: reduction refused {}", to, Name(refused->code));
+  }
+  if (const auto* lost = std::get_if<SlotLost>(&body)) {
+    last_message_ = lost->message;
+    return fmt::format("{}: lost position {}", to, lost->slot);
+  }
+  if (const auto* committed = std::get_if<ReduceCommitted>(&body)) {
+    return fmt::format("{}: committed {} of {}", to, Number(committed->version),
+                       committed->used.size());
+  }
+  if (const auto* assigned = std::get_if<SlotAssigned>(&body)) {
+    slots_[{to, assigned->order.slot}] = assigned->version;
+    return fmt::format("{}: position {} {}", to, assigned->order.slot, Number(assigned->version));
+  }
+  if (const auto* feed = std::get_if<SlotFeed>(&body)) {
+    feeds_[{to, feed->slot, feed->input}] = feed->input_version;
+    return fmt::format("{}: {} pulls {} from {} {}", to, feed->slot, feed->input, feed->source.name,
+                       Number(feed->input_version));
+  }
+  if (const auto* dropped = std::get_if<SlotDropped>(&body)) {
+    return fmt::format("{}: drops {} {}", to, dropped->slot, Number(dropped->version));
+  }
+  if (const auto* aborted = std::get_if<TargetAborted>(&body)) {
+    last_message_ = aborted->message;
+    return fmt::format("{}: aborted {}", to, Name(aborted->code));
+  }
+  return {};
 }
 
 void Scenario::TearDown() {

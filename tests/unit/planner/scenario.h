@@ -9,12 +9,17 @@
 //   "N: recall v1"     "N: drop" "N: keep"    "N: lost M"      "N: M complete" (a subscriber's)
 //   "R <- S"           a grant; "R <- S {1}" only those stripes; "R <- S strict" without equality;
 //                      "R <- S moved" if it replaces an earlier grant of R
+// and of reductions:
+//   "C: opened"        "C: reduction refused CODE"         "C: lost position 2"
+//   "C: committed v4 of 3"    "N: position 2 v1"           "N: 2 pulls 1 from M v3"
+//   "N: drops 2 v1"    "N: aborted CODE"
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -87,6 +92,11 @@ class Scenario : public ::testing::Test {
   NodeId Id(const std::string& node);
   StripeMarks Marks(std::uint32_t blocks) const;
   Version VersionAt(const std::string& node) { return versions_[node]; }
+  // Of a position, as its node was told last; and of a child, as its parent's node was.
+  Version SlotAt(const std::string& node, std::uint32_t slot) { return slots_[{node, slot}]; }
+  Version FeedAt(const std::string& node, std::uint32_t slot, std::uint32_t input) {
+    return feeds_[{node, slot, input}];
+  }
 
   ObjectId object_ = ObjectId::FromName("it");
   Layout layout_ = Layout::For(64 * 16 * 1024);  // 64 blocks in one stripe
@@ -100,12 +110,15 @@ class Scenario : public ::testing::Test {
   void Step(const EventBody& body);
   void Note(const Action& action);
   std::string Words(const std::string& to, const NodeAction& body);
+  std::string WordsOfReduction(const std::string& to, const NodeAction& body);
   std::string Number(Version version);
 
   std::map<std::string, NodeId> ids_;
   std::map<NodeId, std::string> names_;
   std::map<std::string, Version> versions_;  // what each node believes
   std::map<std::string, GrantId> grants_;    // newest of each receiver
+  std::map<std::pair<std::string, std::uint32_t>, Version> slots_;
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Version> feeds_;
   std::vector<Version> seen_;
   std::vector<std::string> answers_;
   bool batching_ = false;

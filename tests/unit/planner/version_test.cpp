@@ -80,6 +80,14 @@ TEST_F(Versions, SmallObjectsTravelInsideTheDirectory) {
   EXPECT_EQ(view.holders.size(), 1U);  // receivers of inline bytes are no holders
 }
 
+TEST_F(Versions, APutOfSmallBytesWhoseAnswerWasLostIsAcceptedWhenItIsRepeated) {
+  Join("S").Join("R1").PutInline("S", 100).Suspend("S").Ignore();
+  Connect("S").PutInline("S", 100).EndInventory("S");
+  Expect("S: accepted v2");
+  Locate("R1");
+  Expect("R1: inline v2");
+}
+
 TEST_F(Versions, InlineBytesOutliveTheirPutterUntilDelete) {
   Join("S").Join("R1").PutInline("S", 100).Lose("S").Locate("R1").Create("R1");
   Expect("S: accepted v1", "R1: inline v1", "R1: refused already_exists");

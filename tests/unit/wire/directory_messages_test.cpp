@@ -37,7 +37,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       Want{kObject, kVersion, {1, 2}},
       CancelWant{kObject, kVersion},
       GrantClosed{kObject, kVersion, kGrant, Outcome::kFailed, Failure::kUnknown, {3, 4}},
-      Progress{kObject, kVersion, {5, 6}, 1'000'000, microseconds(250)},
+      Progress{kObject, kVersion, {5, 6}, 1'000'000, microseconds(250), microseconds(300)},
       Delete{kObject},
       EvictAsk{kObject, kVersion},
       Subscribe{kObject},
@@ -68,7 +68,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       SlotFailed{kObject, 2, kVersion, 0, {}, ErrorCode::kResourceExhausted, "no memory"},
       SlotDrained{kObject, 2, kVersion, 3, kChild},
       ReduceCommit{kObject, kVersion},
-      SlotProgress{kObject, 2, kVersion, {7, 8}, 12'500'000}};
+      SlotProgress{kObject, 2, kVersion, {7, 8}, 12'500'000, microseconds(400)}};
   std::vector<bool> seen(std::variant_size_v<NodeEvent>, false);
   for (const NodeEvent& event : events) {
     SCOPED_TRACE(event.index());

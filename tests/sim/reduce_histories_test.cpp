@@ -1,0 +1,65 @@
+// Random histories of reductions, with deaths of leaves, inner positions, roots and coordinators,
+// lost sessions and restarts of the directory: no property may break. A failure prints the command
+// that runs its history again. Planted faults must be caught, and named by the property they break.
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "sim/random.h"
+#include "sim/reduce.h"
+
+namespace hoplite::sim {
+namespace {
+
+using planner::Twin;
+using std::chrono::milliseconds;
+
+Options Draw(std::uint64_t seed) {
+  Random random(seed * 104729);
+  const auto up_to = [&random](std::uint32_t most) {
+    return static_cast<std::uint32_t>(random.Below(most + 1));
+  };
+  Options options;
+  options.seed = seed;
+  options.nodes = 2 + up_to(22);
+  options.size_bytes = 16_KiB * (1 + up_to(200)) + 4 * up_to(1000);
+  options.bytes_per_second = 125'000'000;
+  options.spread = up_to(1) * random.Within(milliseconds(60));
+  options.stripes = 1 + up_to(2);
+  options.kills = up_to(2) == 0 ? 0 : up_to(std::min(options.nodes - 1, 4u));
+  options.session_breaks = up_to(2) / 2 * up_to(3);
+  options.restarts = up_to(5) / 5;
+  ReduceJob& job = options.reduce.emplace();
+  job.sources = 1 + up_to(2 * options.nodes);
+  job.fixed_order = up_to(4) == 0;
+  if (!job.fixed_order) job.num_objects = 1 + up_to(job.sources - 1);
+  job.degree = job.fixed_order ? 0 : up_to(4);
+  job.everyone_gets = up_to(1) == 0;
+  job.root_here = up_to(3) == 0;
+  job.staggered = up_to(1) == 0;
+  job.kill_coordinator = up_to(9) == 0;
+  job.put_again = up_to(2) * milliseconds(30);
+  return options;
+}
+
+class ReduceHistories : public testing::TestWithParam<int> {};
+
+TEST_P(ReduceHistories, KeepEveryProperty) {
+  constexpr int kSeedsOfACase = 200;
+  int committed = 0;
+  for (int i = 0; i < kSeedsOfACase; ++i) {
+    const Options options = Draw(static_cast<std::uint64_t>(GetParam() * kSeedsOfACase + i + 1));
+    const Result<Report> report = RunReduce(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    committed += report->committed ? 1 : 0;
+  }
+  EXPECT_GT(committed, kSeedsOfACase / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ReduceHistories, testing::Range(0, 8));
+
+}  // namespace
+}  // namespace hoplite::sim

@@ -1,0 +1,109 @@
+// One ReducePlanner under test, in words.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "planner/reduce_planner.h"
+
+namespace hoplite::planner {
+
+inline constexpr NodeId kSelf{1000};
+
+// Nodes are numbers, sources too: "source i" unless said otherwise lies on node i. Orders in words:
+//   "3^4+2 @9 s1 s2"   position 3 feeds 4, is fed by two, runs on node 9, folds sources 1 and 2
+class ReducePlanning : public ::testing::Test {
+ public:
+  ObjectId Source(int i) const { return ObjectId::FromName("source " + std::to_string(i)); }
+
+  void Start(int sources, int wanted = 0) {
+    options_.target = ObjectId::FromName("target");
+    options_.dtype = DType::kFloat32;
+    for (int i = 1; i <= sources; ++i) options_.sources.push_back(Source(i));
+    if (wanted > 0) options_.num_objects = wanted;
+    ASSERT_TRUE(CheckReduceOptions(options_));
+    planner_.emplace(options_, kSelf, 7);
+    planner_->OnOpened(link_);
+  }
+  void Forget() {
+    options_ = {};
+    attempts_.clear();
+    orders_.clear();
+    newest_ = 0;
+  }
+  void Tell(int source, int node, std::uint64_t sequence = 1) {
+    planner_->OnHolder(Source(source), NodeId(node), Version{{1, sequence}}, layout_, "", now_);
+  }
+  void Arrive(int source) { Tell(source, source); }
+  void Lose(std::uint32_t slot, ErrorCode code = ErrorCode::kPeerLost) {
+    planner_->OnSlotLost({options_.target, 7, attempts_[slot], slot, code, "it was lost"}, now_);
+  }
+  // The window is over.
+  void Batch() { now_ += link_.latency + link_.overhead; }
+
+  std::vector<std::string> Plan() {
+    std::vector<NodeEvent> orders;
+    next_ = planner_->Plan(now_, orders);
+    std::vector<std::string> lines;
+    for (const NodeEvent& order : orders) {
+      if (const auto* assign = std::get_if<SlotAssign>(&order)) Note(*assign);
+      lines.push_back(Words(order));
+    }
+    CheckEachOnce();
+    return lines;
+  }
+
+  void Note(const SlotAssign& assign) {
+    EXPECT_GT(assign.attempt, newest_);
+    newest_ = assign.attempt;
+    attempts_[assign.order.slot] = assign.attempt;
+    orders_[assign.order.slot] = assign.order;
+  }
+  std::string Words(const NodeEvent& order) const {
+    if (const auto* shape = std::get_if<ReduceShape>(&order)) {
+      return "shape " + std::to_string(shape->layout.size_bytes);
+    }
+    const auto& assign = std::get<SlotAssign>(order);
+    std::string text = std::to_string(assign.order.slot) + "^" +
+                       std::to_string(assign.order.parent) + "+" +
+                       std::to_string(assign.order.children) + " ";
+    if (assign.order.node == kNoNode) return text + "vacant";
+    text += assign.order.node == kSelf ? "@self" : "@" + std::to_string(Raw(assign.order.node));
+    for (const SlotInput& input : assign.order.inputs) text += " s" + NumberOf(input.object);
+    return text;
+  }
+  std::string NumberOf(const ObjectId& id) const {
+    for (int i = 1; i <= 10000; ++i) {
+      if (Source(i) == id) return std::to_string(i);
+    }
+    return "?";
+  }
+
+  void CheckEachOnce() const {
+    std::set<ObjectId> used;
+    for (const auto& [slot, order] : orders_) {
+      for (const SlotInput& input : order.inputs) {
+        EXPECT_TRUE(used.insert(input.object).second) << "source " << NumberOf(input.object);
+      }
+    }
+    EXPECT_LE(used.size(), options_.num_objects.value_or(options_.sources.size()));
+  }
+
+  ReduceOptions options_;
+  LinkModel link_{std::chrono::microseconds(100), Duration{0}, 1.25e9};
+  Layout layout_ = Layout::For(1 << 20);
+  std::optional<ReducePlanner> planner_;
+  Time now_{std::chrono::milliseconds(1)};
+  Time next_{};
+  std::map<std::uint32_t, std::uint64_t> attempts_;
+  std::map<std::uint32_t, SlotOrder> orders_;
+  std::uint64_t newest_ = 0;
+};
+
+}  // namespace hoplite::planner

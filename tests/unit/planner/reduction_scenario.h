@@ -1,0 +1,90 @@
+// The shard's side of a reduction, in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scenario.h"
+
+namespace hoplite::planner {
+
+inline constexpr std::uint64_t kRequest = 5;
+
+// The coordinator is C, who executes no position. Three positions in a tree: 1 and 3 feed 2.
+class Reductions : public Scenario {
+ public:
+  using Self = Reductions&;
+
+  Self Open(const std::string& node, std::uint64_t request = kRequest) {
+    Say(node, ReduceOpen{object_, request});
+    return *this;
+  }
+  Self Shape() {
+    Say("C", ReduceShape{object_, kRequest, layout_, Fold{}, metadata_});
+    return *this;
+  }
+  // "" vacates. Each position has one source, named after it.
+  Self Assign(std::uint32_t slot, const std::string& node, std::uint32_t parent,
+              std::uint32_t children, std::uint64_t attempt = 0) {
+    SlotOrder order{.slot = slot, .parent = parent, .children = children};
+    if (!node.empty()) {
+      order.node = Id(node);
+      order.inputs = {{ObjectId::FromName("source " + std::to_string(slot)), {{1, 1}}}};
+    }
+    Say("C", SlotAssign{object_, kRequest, attempt != 0 ? attempt : ++attempts_, order});
+    return *this;
+  }
+  Self LeafOf2(std::uint32_t slot, const std::string& node) { return Assign(slot, node, 2, 0); }
+  Self Root(const std::string& node) { return Assign(2, node, 0, 2); }
+  Self Tree() {
+    Join("C").Join("A").Join("B").Join("D");
+    Open("C").Shape().LeafOf2(1, "A").Root("B").LeafOf2(3, "D");
+    Ignore();
+    return *this;
+  }
+  Self Drained(const std::string& node, std::uint32_t slot, std::uint32_t input) {
+    Say(node, SlotDrained{object_, slot, SlotAt(node, slot), input, FeedAt(node, slot, input)});
+    return *this;
+  }
+  Self StreamLost(const std::string& node, std::uint32_t slot, std::uint32_t input) {
+    Say(node, SlotFailed{object_, slot, SlotAt(node, slot), input, FeedAt(node, slot, input),
+                         ErrorCode::kPeerLost, "it broke"});
+    return *this;
+  }
+  Self Failed(const std::string& node, std::uint32_t slot) {
+    Say(node, SlotFailed{object_, slot, SlotAt(node, slot), 0, {}, ErrorCode::kNotFound, "gone"});
+    return *this;
+  }
+  Self Commit(const std::string& node) {
+    Say(node, ReduceCommit{object_, SlotAt(node, 2)});
+    return *this;
+  }
+  Self MakesProgress(const std::string& node, std::uint32_t slot, std::uint32_t blocks) {
+    Say(node, SlotProgress{object_, slot, SlotAt(node, slot), Marks(blocks)});
+    return *this;
+  }
+  Self Close(ErrorCode code = ErrorCode::kCancelled) {
+    Say("C", ReduceClose{object_, kRequest, code, "it was enough"});
+    return *this;
+  }
+
+  HolderView HolderAt(const std::string& node) {
+    for (const HolderView& holder : state_->Find(object_)->holders) {
+      if (holder.node == Id(node)) return holder;
+    }
+    ADD_FAILURE() << node << " holds nothing";
+    return {};
+  }
+  Self Lose(const std::string& node) {
+    Scenario::Lose(node);
+    return *this;
+  }
+  Self Connect(const std::string& node) {
+    Scenario::Connect(node);
+    return *this;
+  }
+
+  std::uint64_t attempts_ = 0;
+};
+
+}  // namespace hoplite::planner
