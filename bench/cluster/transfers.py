@@ -5,7 +5,11 @@ import dataclasses
 from operations import Operation
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-HOP = 16 * MIB / 12e6  # S/B of 16 MiB over 100 Mbit/s, to space arrivals; the figures use the measured one
+
+
+def hop(size):
+    """About S/B over 100 Mbit/s, to space arrivals; the figures use the measured one."""
+    return size / 12e6
 
 
 @dataclasses.dataclass
@@ -18,18 +22,20 @@ class Transfers:
 
 
 def broadcasts(quick):
+    spaced = 4 * MIB if quick else 16 * MIB
     small = {Operation("broadcast", 16 * MIB): 1.03,
              Operation("broadcast", 1 * MIB): 1.3,
-             Operation("broadcast", 16 * MIB, step=round(HOP / 4, 2)): 1.05}
+             Operation("broadcast", spaced, step=round(hop(spaced) / 4, 2)): 1.05}
     large = {} if quick else {Operation("broadcast", 64 * MIB): 1.03}
     return [Transfers(4, "100mbit", small | large),
             Transfers(16, "50mbit", {Operation("broadcast", 8 * MIB): 1.08})]
 
 
 def reductions(quick):
+    spaced = 4 * MIB if quick else 16 * MIB
     small = {Operation("reduce", 16 * MIB): 1.06,
              Operation("reduce", 1 * MIB): 1.35,
-             Operation("reduce", 16 * MIB, late=round(HOP, 2)): 1.1,
+             Operation("reduce", spaced, late=round(hop(spaced), 2)): 1.1,
              Operation("allreduce", 16 * MIB): 2.12}
     large = {} if quick else {Operation("reduce", 64 * MIB): 1.06}
     many = [] if quick else [Transfers(8, "50mbit", {Operation("reduce", 8 * MIB): 1.10})]

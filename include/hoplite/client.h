@@ -99,7 +99,7 @@ class HOPLITE_EXPORT Client {
   // not_found: no directory shard knows the object.
   Result<ObjectInfo> Info(const ObjectId& id, const GetOptions& options = {});
   // Who gets and loses copies of the object from now on.
-  Result<Subscription> Subscribe(const ObjectId& id);
+  Result<Subscription> Subscribe(const ObjectId& id, const GetOptions& options = {});
   Result<ClusterStatus> Status(const GetOptions& options = {});
 
   // Cancels what waits and refuses later calls; Buffers stay readable. Idempotent.

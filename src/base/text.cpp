@@ -88,6 +88,10 @@ std::string FormatSize(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kNames[unit]);
 }
 
+std::string FormatExactSize(std::uint64_t bytes) {
+  return fmt::format("{} bytes ({})", bytes, FormatSize(bytes));
+}
+
 std::string HostPort::ToString() const {
   return host.contains(':') ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }

@@ -15,7 +15,8 @@ Result<std::uint64_t> ParseSize(std::string_view text);  // "64KiB", "16MiB", "1
 Result<std::uint64_t> ParseRate(std::string_view text);  // "100mbit", "10gbit" -> bytes per second
 Result<Duration> ParseDuration(std::string_view text);   // "200ms", "30s", "5us", "2m"
 
-std::string FormatSize(std::uint64_t bytes);  // "16.0 MiB"
+std::string FormatSize(std::uint64_t bytes);       // "16.0 MiB"
+std::string FormatExactSize(std::uint64_t bytes);  // "16777216 bytes (16.0 MiB)"
 
 // "HOST:PORT", "[v6]:PORT". Port 0 is allowed: it means "pick one".
 struct HostPort {

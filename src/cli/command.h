@@ -24,6 +24,7 @@ void AddStatus(CLI::App& app, Action& chosen);
 void AddInfo(CLI::App& app, Action& chosen);
 void AddUp(CLI::App& app, Action& chosen);
 void AddSim(CLI::App& app, Action& chosen);
+void AddSimWorld(CLI::App& sim, Action& chosen);
 void AddDemo(CLI::App& app, Action& chosen);
 
 }  // namespace hoplite::cli

@@ -16,17 +16,19 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct DeleteArguments {
   std::vector<ObjectId> ids;
+  Duration timeout = kAnswerTimeout;
   std::string socket;
   bool json = false;
 };
 
-Result<void> RunDelete(const Options& options) {
-  TRY_ASSIGN(Client client, Client::Connect(options.socket));
+Result<void> RunDelete(const DeleteArguments& options) {
+  const Deadline deadline(options.timeout);
+  TRY_ASSIGN(Client client, Attach(options.socket, deadline));
   Json deleted = Json::array();
   for (const ObjectId& id : options.ids) {
-    TRY(client.Delete(id, {.timeout = kAnswerTimeout}));
+    TRY(client.Delete(id, {.timeout = deadline.left()}));
     deleted.push_back(id.ToHex());
     if (!options.json) fmt::print("{}\n", id.ToHex());
   }
@@ -38,8 +40,9 @@ Result<void> RunDelete(const Options& options) {
 
 void AddDelete(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("delete", "deletes objects everywhere");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DeleteArguments>();
   AddIds(*command, options->ids, "40 hexadecimal digits, or name:TEXT");
+  AddAnswerTimeout(*command, options->timeout);
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
   command->callback([&chosen, options] { chosen = [options] { return RunDelete(*options); }; });

@@ -9,7 +9,7 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct DemoArguments {
   std::string file;
   bool json = false;
 };
@@ -19,7 +19,7 @@ struct Options {
 void AddDemo(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "demo", "a broadcast and reductions over a local cluster of processes, one of them dies");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DemoArguments>();
   command->add_option("file", options->file, "what to broadcast; without it some large file")
       ->type_name("FILE");
   AddJson(*command, options->json);

@@ -16,13 +16,13 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct DirectoryArguments {
   DirectoryConfig config;
   Duration recovery_window = DirectoryConfig{}.recovery_window;
   bool json = false;
 };
 
-Result<void> RunDirectory(const Options& options) {
+Result<void> RunDirectory(const DirectoryArguments& options) {
   const StopSignal stop;
   TRY_ASSIGN(const auto directory, Directory::Start(options.config));
   if (options.json) {
@@ -40,7 +40,7 @@ Result<void> RunDirectory(const Options& options) {
 
 void AddDirectory(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("directory", "runs one directory shard");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DirectoryArguments>();
   AddAddress(*command, "--listen", options->config.listen, "where nodes reach it; port 0 picks one")
       ->required();
   AddAddresses(*command, "--shards", options->config.shards,

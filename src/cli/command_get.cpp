@@ -18,7 +18,7 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct GetArguments {
   ObjectId id;
   std::string output = "-";
   Duration timeout{0};
@@ -43,8 +43,8 @@ Result<void> Receive(Reader& reader, OutputFile& output, bool show, const Deadli
 
 // Gives the size. If the object is replaced meanwhile, starts again with the new bytes where what
 // was written can be taken back.
-Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const Options& options) {
-  const Deadline deadline(options.timeout);
+Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const GetArguments& options,
+                            const Deadline& deadline) {
   for (;;) {
     TRY_ASSIGN(Reader reader, client.Open(options.id, {.timeout = deadline.left()}));
     const Result<void> received = Receive(reader, output, options.output != "-", deadline);
@@ -55,10 +55,11 @@ Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const Options& o
   }
 }
 
-Result<void> RunGet(const Options& options) {
-  TRY_ASSIGN(Client client, Client::Connect(options.socket));
+Result<void> RunGet(const GetArguments& options) {
+  const Deadline deadline(options.timeout);
+  TRY_ASSIGN(Client client, Attach(options.socket, deadline));
   TRY_ASSIGN(OutputFile output, OutputFile::Open(options.output));
-  TRY_ASSIGN(const std::uint64_t size, GetTo(output, client, options));
+  TRY_ASSIGN(const std::uint64_t size, GetTo(output, client, options, deadline));
   TRY(output.Commit());
   if (options.json) {
     Print({{"id", options.id.ToHex()}, {"size", size}, {"output", options.output}});
@@ -70,7 +71,7 @@ Result<void> RunGet(const Options& options) {
 
 void AddGet(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("get", "fetches an object, waiting until it exists");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GetArguments>();
   AddId(*command, "id", options->id, "40 hexadecimal digits, or name:TEXT")->required();
   command->add_option("--output", options->output, "where to; - is standard output")
       ->type_name("FILE")

@@ -15,15 +15,17 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct InfoArguments {
   ObjectId id;
+  Duration timeout = kAnswerTimeout;
   std::string socket;
   bool json = false;
 };
 
-Result<void> RunInfo(const Options& options) {
-  TRY_ASSIGN(Client client, Client::Connect(options.socket));
-  TRY_ASSIGN(const ObjectInfo object, client.Info(options.id, {.timeout = kAnswerTimeout}));
+Result<void> RunInfo(const InfoArguments& options) {
+  const Deadline deadline(options.timeout);
+  TRY_ASSIGN(Client client, Attach(options.socket, deadline));
+  TRY_ASSIGN(const ObjectInfo object, client.Info(options.id, {.timeout = deadline.left()}));
   if (options.json) {
     Print(ToJson(object));
   } else {
@@ -36,8 +38,9 @@ Result<void> RunInfo(const Options& options) {
 
 void AddInfo(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("info", "shows one object and who waits for it");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InfoArguments>();
   AddId(*command, "id", options->id, "40 hexadecimal digits, or name:TEXT")->required();
+  AddAnswerTimeout(*command, options->timeout);
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
   command->callback([&chosen, options] { chosen = [options] { return RunInfo(*options); }; });

@@ -18,12 +18,12 @@ namespace {
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(500);
 
-struct Options {
+struct NodeArguments {
   NodeConfig config;
   bool json = false;
 };
 
-Result<void> RunNode(const Options& options) {
+Result<void> RunNode(const NodeArguments& options) {
   const StopSignal stop;
   TRY_ASSIGN(const auto node, Node::Start(options.config));
   log::SetPrefix(node->name());
@@ -45,7 +45,7 @@ Result<void> RunNode(const Options& options) {
 
 void AddNode(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("node", "runs a node; workers attach at its socket");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<NodeArguments>();
   NodeConfig& config = options->config;
   AddAddresses(*command, "--directory", config.directory, "all directory shards in order")
       ->required();

@@ -15,16 +15,18 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct PutArguments {
   std::string file;
   ObjectId id = ObjectId::Random();
+  Duration timeout = kAnswerTimeout;
   std::string socket;
   bool json = false;
 };
 
-Result<void> RunPut(const Options& options) {
-  TRY_ASSIGN(Client client, Client::Connect(options.socket));
-  TRY_ASSIGN(const std::uint64_t size, PutFile(client, options.id, options.file));
+Result<void> RunPut(const PutArguments& options) {
+  const Deadline deadline(options.timeout);
+  TRY_ASSIGN(Client client, Attach(options.socket, deadline));
+  TRY_ASSIGN(const std::uint64_t size, PutFile(client, options.id, options.file, deadline));
   if (options.json) {
     Print({{"id", options.id.ToHex()}, {"size", size}});
   } else {
@@ -37,12 +39,13 @@ Result<void> RunPut(const Options& options) {
 
 void AddPut(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("put", "stores a file, prints the object's id");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PutArguments>();
   command->add_option("file", options->file, "what to store; - is standard input")
       ->type_name("FILE")
       ->required();
   AddId(*command, "--id", options->id,
         "40 hexadecimal digits, or name:TEXT; without it a random one");
+  AddAnswerTimeout(*command, options->timeout);
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
   command->callback([&chosen, options] { chosen = [options] { return RunPut(*options); }; });

@@ -21,7 +21,7 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct ReduceArguments {
   ReduceOptions reduce;
   Duration timeout{0};
   std::string socket;
@@ -56,10 +56,11 @@ Json Hex(const std::vector<ObjectId>& ids) {
   return texts;
 }
 
-Result<void> RunReduce(const Options& options) {
-  TRY_ASSIGN(Client client, Client::Connect(options.socket));
+Result<void> RunReduce(const ReduceArguments& options) {
+  const Deadline deadline(options.timeout);
+  TRY_ASSIGN(Client client, Attach(options.socket, deadline));
   ReduceOptions reduce = options.reduce;
-  reduce.timeout = Deadline(options.timeout).left();
+  reduce.timeout = deadline.left();
   TRY_ASSIGN(const Reduction reduction, client.Reduce(reduce));
   if (::isatty(STDERR_FILENO) == 1) ShowProgress(client, reduction);
   TRY_ASSIGN(const ReduceOutcome outcome, reduction.Wait());
@@ -77,7 +78,7 @@ Result<void> RunReduce(const Options& options) {
 
 void AddReduce(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("reduce", "makes one object of several, prints its id");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReduceArguments>();
   ReduceOptions& reduce = options->reduce;
   AddParsed(*command, "--op", reduce.op, ParseOp, "sum, prod, min, max, and, or, xor")
       ->type_name("OP")

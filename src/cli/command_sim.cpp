@@ -15,7 +15,7 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct SimArguments {
   sim::Options world;
   bool json = false;
 };
@@ -32,7 +32,7 @@ Result<sim::Kill> ParseKill(const std::string& text) {
   return kill;
 }
 
-Result<void> RunSim(const Options& options) {
+Result<void> RunSim(const SimArguments& options) {
   TRY_ASSIGN(const sim::Report report, options.world.reduce ? sim::RunReduce(options.world)
                                                             : sim::RunBroadcast(options.world));
   const bool reduces = options.world.reduce.has_value();
@@ -74,6 +74,8 @@ void AddFaults(CLI::App& command, sim::Options& world) {
             "Faults");
   AddNumber(command, "--session-breaks", world.session_breaks,
             "control streams that end and come back", "Faults");
+  AddNumber(command, "--slow-nodes", world.slow_nodes,
+            "the first receivers, whose links carry a tenth");
   AddNumber(command, "--memory-waits", world.memory_waits, "receivers that get their memory late",
             "Faults");
   AddDuration(command, "--recovery-window", world.recovery_window, "of a restarted directory")
@@ -91,8 +93,8 @@ void AddPlan(CLI::App& command, sim::Options& world) {
           "objects up to this size travel through the directory");
 }
 
-std::shared_ptr<Options> AddWorld(CLI::App& command, Action& chosen) {
-  const auto options = std::make_shared<Options>();
+std::shared_ptr<SimArguments> AddWorld(CLI::App& command, Action& chosen) {
+  const auto options = std::make_shared<SimArguments>();
   sim::Options& world = options->world;
   command.add_option("--nodes", world.nodes, "how many")->type_name("N")->required();
   AddSize(command, "--size", world.size_bytes, "of the object")->required();
@@ -156,6 +158,7 @@ void AddSim(CLI::App& app, Action& chosen) {
   AddBroadcast(*command, chosen);
   AddReduce(*command, chosen, false);
   AddReduce(*command, chosen, true);
+  AddSimWorld(*command, chosen);
 }
 
 }  // namespace hoplite::cli

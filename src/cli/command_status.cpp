@@ -20,20 +20,22 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct StatusArguments {
   std::vector<std::string> directory;
   std::string socket;
+  Duration timeout = kAnswerTimeout;
   bool watch = false;
   bool json = false;
 };
 
-Result<ClusterStatus> Look(const Options& options) {
-  if (!options.directory.empty()) return StatusOfDirectory(options.directory, kAnswerTimeout);
-  TRY_ASSIGN(Client client, Client::Connect(options.socket));
-  return client.Status({.timeout = kAnswerTimeout});
+Result<ClusterStatus> Look(const StatusArguments& options) {
+  if (!options.directory.empty()) return StatusOfDirectory(options.directory, options.timeout);
+  const Deadline deadline(options.timeout);
+  TRY_ASSIGN(Client client, Attach(options.socket, deadline));
+  return client.Status({.timeout = deadline.left()});
 }
 
-Result<void> PrintOnce(const Options& options) {
+Result<void> PrintOnce(const StatusArguments& options) {
   TRY_ASSIGN(ClusterStatus status, Look(options));
   std::ranges::sort(status.nodes, {}, &NodeStatus::name);
   std::ranges::sort(status.objects, {}, &ObjectInfo::id);
@@ -48,7 +50,7 @@ Result<void> PrintOnce(const Options& options) {
   return {};
 }
 
-Result<void> Watch(const Options& options) {
+Result<void> Watch(const StatusArguments& options) {
   const StopSignal stop;
   do {
     TRY(PrintOnce(options));
@@ -60,9 +62,10 @@ Result<void> Watch(const Options& options) {
 
 void AddStatus(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("status", "shows nodes, objects and transfers");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<StatusArguments>();
   AddAddresses(*command, "--directory", options->directory,
                "ask all shards themselves, without a node");
+  AddAnswerTimeout(*command, options->timeout);
   AddSocket(*command, options->socket);
   command->add_flag("--watch", options->watch, "every second, until Ctrl-C");
   AddJson(*command, options->json);

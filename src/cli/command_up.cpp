@@ -17,7 +17,7 @@
 namespace hoplite::cli {
 namespace {
 
-struct Options {
+struct UpArguments {
   std::uint32_t nodes = 0;
   ProcessClusterOptions cluster;
   bool json = false;
@@ -66,7 +66,7 @@ void Watch(ProcessCluster& cluster, const StopSignal& stop) {
   }
 }
 
-Result<void> RunUp(const Options& options) {
+Result<void> RunUp(const UpArguments& options) {
   const StopSignal stop;
   TRY_ASSIGN(ProcessCluster cluster, ProcessCluster::Start(options.cluster, stop));
   std::vector<std::string> names;
@@ -81,7 +81,7 @@ Result<void> RunUp(const Options& options) {
 
 void AddUp(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("up", "a cluster of processes on this machine");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<UpArguments>();
   command->add_option("--nodes", options->nodes, "how many")
       ->type_name("N")
       ->required()

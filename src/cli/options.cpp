@@ -93,6 +93,12 @@ std::string DefaultSocketPath() {
   return fmt::format("/tmp/hoplite-{}.sock", ::getuid());
 }
 
+CLI::Option* AddAnswerTimeout(CLI::App& app, Duration& target) {
+  return AddDuration(app, "--timeout", target,
+                     "give up when the node or the directory does not answer for so long")
+      ->default_str("30s");
+}
+
 CLI::Option* AddJson(CLI::App& app, bool& target) {
   return app.add_flag("--json", target, "print one JSON document");
 }

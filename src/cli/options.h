@@ -48,6 +48,9 @@ CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
 CLI::Option* AddSocket(CLI::App& app, std::string& target);
 std::string DefaultSocketPath();
 
+// --timeout of a command that waits for nobody but its node and the directory.
+CLI::Option* AddAnswerTimeout(CLI::App& app, Duration& target);
+
 CLI::Option* AddJson(CLI::App& app, bool& target);
 
 }  // namespace hoplite::cli

@@ -40,7 +40,7 @@ void RemoveOnSignalNoMore() {
   hidden_file[0] = '\0';
 }
 
-Error FileError(const std::string& path, const char* what) {
+Error OutputError(const std::string& path, const char* what) {
   return {ErrorCode::kInvalidArgument,
           fmt::format("can't {} '{}': {}", what, path, std::strerror(errno))};
 }
@@ -66,18 +66,18 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
   if (path == "-" || IsSpecialFile(path)) {
     FileDescriptor fd(path == "-" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                   : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (fd.get() < 0) return std::unexpected(FileError(path, "open"));
+    if (fd.get() < 0) return std::unexpected(OutputError(path, "open"));
     return OutputFile(path, "", std::move(fd));
   }
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
     errno = EISDIR;
-    return std::unexpected(FileError(path, "write"));
+    return std::unexpected(OutputError(path, "write"));
   }
   const std::filesystem::path target(path);
   std::string hidden = target.parent_path() / ("." + target.filename().string() + ".XXXXXX");
   FileDescriptor fd(::mkostemp(hidden.data(), O_CLOEXEC));
   if (fd.get() < 0 || hidden.size() >= hidden_file.size()) {
-    return std::unexpected(FileError(path, "write"));
+    return std::unexpected(OutputError(path, "write"));
   }
   RemoveOnSignal(hidden);
   UseDefaultPermissions(fd.get());
@@ -93,7 +93,7 @@ OutputFile::~OutputFile() {
 Result<void> OutputFile::Write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd_.get(), bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) return std::unexpected(FileError(path_, "write"));
+    if (count < 0 && errno != EINTR) return std::unexpected(OutputError(path_, "write"));
     bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   }
   return {};
@@ -107,7 +107,7 @@ bool OutputFile::Restart() {
 Result<void> OutputFile::Commit() {
   if (hidden_path_.empty()) return {};
   if (std::rename(hidden_path_.c_str(), path_.c_str()) != 0) {
-    return std::unexpected(FileError(path_, "write"));
+    return std::unexpected(OutputError(path_, "write"));
   }
   hidden_path_.clear();
   RemoveOnSignalNoMore();

@@ -14,14 +14,13 @@
 #include "base/units.h"
 #include "cli/file_descriptor.h"
 #include "cli/progress_bar.h"
-#include "cli/timeouts.h"
 
 namespace hoplite::cli {
 namespace {
 
 constexpr std::uint64_t kPiece = 1_MiB;
 
-Error FileError(const std::string& path, const char* what) {
+Error InputError(const std::string& path, const char* what) {
   const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
   return {code, fmt::format("can't {} '{}': {}", what, path, std::strerror(errno))};
 }
@@ -29,14 +28,14 @@ Error FileError(const std::string& path, const char* what) {
 Result<FileDescriptor> OpenInput(const std::string& path) {
   const int fd = path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                              : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::unexpected(FileError(path, "open"));
+  if (fd < 0) return std::unexpected(InputError(path, "open"));
   return FileDescriptor(fd);
 }
 
 // How many bytes follow; nothing if only the end will tell.
 Result<std::optional<std::uint64_t>> KnownSize(int fd, const std::string& path) {
   struct stat info{};
-  if (::fstat(fd, &info) != 0) return std::unexpected(FileError(path, "look at"));
+  if (::fstat(fd, &info) != 0) return std::unexpected(InputError(path, "look at"));
   if (!S_ISREG(info.st_mode)) return std::nullopt;
   const off_t position = ::lseek(fd, 0, SEEK_CUR);
   return static_cast<std::uint64_t>(std::max<off_t>(info.st_size - position, 0));
@@ -47,7 +46,7 @@ Result<std::size_t> ReadSome(int fd, std::span<std::byte> into, const std::strin
   for (;;) {
     const ssize_t count = ::read(fd, into.data(), into.size());
     if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) return std::unexpected(FileError(path, "read"));
+    if (errno != EINTR) return std::unexpected(InputError(path, "read"));
   }
 }
 
@@ -82,17 +81,18 @@ Result<void> Fill(Draft& draft, int fd, const std::string& path) {
 
 }  // namespace
 
-Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::string& path) {
+Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::string& path,
+                              const Deadline& deadline) {
   TRY_ASSIGN(const FileDescriptor input, OpenInput(path));
   TRY_ASSIGN(const auto size, KnownSize(input.get(), path));
   if (!size) {
     TRY_ASSIGN(const auto bytes, ReadToEnd(input.get(), path));
-    TRY(client.Put(bytes, {.id = id, .timeout = kAnswerTimeout}));
+    TRY(client.Put(bytes, {.id = id, .timeout = deadline.left()}));
     return bytes.size();
   }
-  TRY_ASSIGN(Draft draft, client.Create(id, *size, {.timeout = kAnswerTimeout}));
+  TRY_ASSIGN(Draft draft, client.Create(id, *size, {.timeout = deadline.left()}));
   TRY(Fill(draft, input.get(), path));
-  TRY(draft.Seal(kAnswerTimeout));
+  TRY(draft.Seal(deadline.left()));
   return *size;
 }
 

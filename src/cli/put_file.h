@@ -8,10 +8,13 @@
 
 #include <hoplite/client.h>
 
+#include "cli/timeouts.h"
+
 namespace hoplite::cli {
 
 // `path` may be "-", standard input. What has no size beforehand (a pipe) is read to its end into
-// memory first. Gives the object's size.
-Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::string& path);
+// memory first. Gives the object's size. The deadline is for the node's answers, not for the input.
+Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::string& path,
+                              const Deadline& deadline = Deadline(kAnswerTimeout));
 
 }  // namespace hoplite::cli

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
-#include <hoplite/future.h>
+#include <hoplite/client.h>
 
 #include "base/time.h"
 
@@ -12,6 +13,7 @@ namespace hoplite::cli {
 
 // How long one answer of a node or directory may take that waits for nobody else.
 inline constexpr std::chrono::milliseconds kAnswerTimeout = std::chrono::seconds(30);
+inline constexpr std::chrono::milliseconds kAttachTimeout = std::chrono::seconds(5);
 
 // A moment that several waits share; zero means never.
 class Deadline {
@@ -28,5 +30,10 @@ class Deadline {
  private:
   Time at_;
 };
+
+// Attaches to the node at this socket, which may be hung: not longer than the command may take.
+inline Result<Client> Attach(const std::string& socket, const Deadline& deadline) {
+  return Client::Connect(socket, std::min(deadline.left(), kAttachTimeout));
+}
 
 }  // namespace hoplite::cli

@@ -153,7 +153,7 @@ Result<ObjectInfo> Client::Info(const ObjectId& id, const GetOptions& options) {
   return client::ToObjectInfo(answer.info());
 }
 
-Result<Subscription> Client::Subscribe(const ObjectId& id) {
+Result<Subscription> Client::Subscribe(const ObjectId& id, const GetOptions& options) {
   const auto& connection = state_->connection;
   const std::uint64_t made_by = connection->NextId();
   auto queue = std::make_shared<LocationQueue>();
@@ -162,7 +162,7 @@ Result<Subscription> Client::Subscribe(const ObjectId& id) {
   Request request;
   request.set_id(made_by);
   request.mutable_subscribe()->set_object(Bytes(id));
-  TRY(connection->Call(std::move(request), kNever));
+  TRY(connection->Call(std::move(request), client::DeadlineAfter(options.timeout)));
   return Subscription(std::move(impl));
 }
 

@@ -18,7 +18,8 @@ constexpr Duration kLastWords = std::chrono::seconds(1);
 
 // Aborts the session after a while, whatever becomes of the service.
 void AbortLater(asio::io_context& loop, const SessionPtr& session, Duration delay) {
-  auto timer = std::make_shared<asio::steady_timer>(loop, delay);
+  auto timer = std::make_shared<net::Timer>(loop);
+  timer->expires_after(delay);
   timer->async_wait([timer, session](const asio::error_code&) { session->Abort(); });
 }
 
@@ -30,7 +31,7 @@ DirectoryService::DirectoryService(asio::io_context& loop, const ServiceOptions&
       options_(options),
       admission_(std::move(admission)),
       leases_(options.lease, options.grace),
-      state_(options.planner, SteadyClock().Now()),
+      state_(options.planner, net::Now()),
       timer_(loop) {}
 
 void DirectoryService::Receive(SessionPtr session, wire::NodeMessage message) {
@@ -54,7 +55,8 @@ void DirectoryService::Push(Said said) {
 }
 
 void DirectoryService::Opened(SessionPtr session) {
-  auto timer = std::make_shared<asio::steady_timer>(loop_, options_.lease);
+  auto timer = std::make_shared<net::Timer>(loop_);
+  timer->expires_after(options_.lease);
   timer->async_wait([timer, session, self = shared_from_this()](const asio::error_code&) {
     if (self->members_.NodeOf(session) != kNoNode) return;
     self->Refuse(session, {.error = {ErrorCode::kProtocol, "no Hello came in time"}});
@@ -101,7 +103,7 @@ void DirectoryService::Turn() {
     const std::lock_guard lock(mutex_);
     inbox.swap(inbox_);
   }
-  now_ = SteadyClock().Now();
+  now_ = net::Now();
   for (Said& said : inbox) Take(std::move(said));
   if (stopped_) return;
   CheckLeases();

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
@@ -26,6 +25,7 @@
 #include "directory/members.h"
 #include "directory/session.h"
 #include "directory/shard_port.h"
+#include "net/timer.h"
 #include "planner/directory_state.h"
 #include "wire/directory_session.h"
 
@@ -52,6 +52,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Status(std::function<void(StatusView)> done);
 
   // On the loop.
+  const planner::DirectoryState& state() const { return state_; }
   void Expire(NodeId node);         // a node without a session: its grace is over now
   void Shutdown(const Error& why);  // ends every session with these words and takes no more
 
@@ -84,7 +85,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   planner::DirectoryState state_;
   Time now_;  // of the current turn
   Time next_plan_ = kNever;
-  asio::steady_timer timer_;
+  net::Timer timer_;
   Time armed_ = kNever;  // when timer_ fires
   bool stopped_ = false;
 

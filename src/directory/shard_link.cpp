@@ -9,7 +9,7 @@ namespace hoplite::directory {
 
 namespace {
 
-Time Now() { return SteadyClock().Now(); }
+using net::Now;
 
 // The incarnation of the version that a message speaks of; 0 if of none.
 template <typename Variant>

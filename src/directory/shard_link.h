@@ -15,11 +15,11 @@
 #include <vector>
 
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "directory/shard_port.h"
+#include "net/timer.h"
 #include "wire/directory_session.h"
 
 namespace hoplite::directory {
@@ -69,7 +69,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   State state_ = State::kClosed;
   std::unique_ptr<Connection> connection_;
   std::uint64_t attempt_ = 0;  // messages of an earlier attempt are ignored
-  asio::steady_timer timer_;
+  net::Timer timer_;
   Duration pause_;
   std::optional<wire::Welcome> welcome_;  // of the current or the last session
   std::uint64_t heartbeat_ = 0;

@@ -63,9 +63,10 @@ std::function<void(Result<T>)> ShardedClient::Ask(std::size_t shard, Duration ti
     const auto open = questions.lock();
     if (open && open->erase(number) > 0) done(std::move(result));
   };
-  Question question{asio::steady_timer(loop_, timeout),
+  Question question{std::make_unique<net::Timer>(loop_),
                     [answer](Error error) { answer(std::unexpected(std::move(error))); }};
-  question.timer.async_wait([answer, shard](const asio::error_code& error) {
+  question.timer->expires_after(timeout);
+  question.timer->async_wait([answer, shard](const asio::error_code& error) {
     if (error) return;
     answer(std::unexpected(Error(ErrorCode::kTimeout,
                                  fmt::format("directory shard {} did not answer in time", shard))));

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 
 #include "directory/directory_client.h"
 #include "directory/shard_link.h"
 #include "directory/shard_port.h"
+#include "net/timer.h"
 
 namespace hoplite::directory {
 
@@ -45,7 +45,7 @@ class ShardedClient final : public DirectoryClient {
  private:
   // A question under way: answered once, by the shard, the timeout or Stop, whichever is first.
   struct Question {
-    asio::steady_timer timer;
+    std::unique_ptr<net::Timer> timer;
     std::function<void(Error)> fail;
   };
   template <typename T>

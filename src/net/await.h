@@ -1,9 +1,6 @@
 // What coroutines on an io_context use to await Asio's own operations: without type erasure.
 #pragma once
 
-#include <chrono>
-
-#include <asio/basic_waitable_timer.hpp>
 #include <asio/io_context.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
@@ -14,9 +11,5 @@ inline constexpr asio::use_awaitable_t<asio::io_context::executor_type> kAwait{}
 
 // co_await x.async_wait(Into(ec)): the error goes to ec instead of being thrown.
 inline auto Into(asio::error_code& ec) { return asio::redirect_error(kAwait, ec); }
-
-using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
-                                         asio::wait_traits<std::chrono::steady_clock>,
-                                         asio::io_context::executor_type>;
 
 }  // namespace hoplite::net

@@ -1,12 +1,11 @@
 #include "net/connection_pool.h"
 
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/try.h"
-#include "net/await.h"
+#include "net/timer.h"
 
 namespace hoplite::net {
 
@@ -51,7 +50,7 @@ struct ConnectionPool::State : std::enable_shared_from_this<State> {
     timer.async_wait([state = shared_from_this()](const asio::error_code& ec) {
       state->timer_armed = false;
       if (ec) return;
-      state->CloseOlderThan(std::chrono::steady_clock::now() - state->options.idle_limit);
+      state->CloseOlderThan(Now() - state->options.idle_limit);
       state->ArmTimer();
     });
   }
@@ -60,7 +59,7 @@ struct ConnectionPool::State : std::enable_shared_from_this<State> {
   const Identity self;
   const PoolOptions options;
   std::map<Peer, std::vector<Idle>> idle;
-  std::set<StreamPtr> greeting;  // so that Stop ends handshakes too
+  std::vector<StreamPtr> greeting;  // so that Stop ends handshakes too
   Timer timer;
   bool timer_armed = false;
   bool stopped = false;
@@ -74,10 +73,10 @@ struct ConnectionPool::State : std::enable_shared_from_this<State> {
       stream->Close();
       co_return std::unexpected(Stopped());
     }
-    state->greeting.insert(stream);
+    state->greeting.push_back(stream);
     auto connection =
         co_await Greet(stream, state->self, peer.second, state->options.handshake_timeout);
-    state->greeting.erase(stream);
+    std::erase(state->greeting, stream);
     if (connection) (*connection)->address = peer.first;
     co_return connection;
   }
@@ -99,7 +98,7 @@ void ConnectionPool::Return(ConnectionPtr connection) {
   const bool fit = !state_->stopped && connection->reader.at_rest() && connection->stream->quiet();
   auto& waiting = state_->idle[State::Peer(connection->address, connection->peer)];
   if (fit && waiting.size() < state_->options.idle_per_peer) {
-    waiting.emplace_back(std::move(connection), std::chrono::steady_clock::now());
+    waiting.emplace_back(std::move(connection), Now());
   } else {
     connection->stream->Close();
   }

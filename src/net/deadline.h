@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/time.h"
-#include "net/await.h"
+#include "net/timer.h"
 
 namespace hoplite::net {
 

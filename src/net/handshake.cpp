@@ -92,7 +92,7 @@ Result<ConnectionPtr> Conclude(ConnectionPtr connection, Result<void> outcome, b
                         connection->stream->peer_address(), ToSeconds(timeout))));
 }
 
-Time After(Duration timeout) { return std::chrono::steady_clock::now() + timeout; }
+Time After(Duration timeout) { return Now() + timeout; }
 
 }  // namespace
 

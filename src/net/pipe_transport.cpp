@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "net/signal.h"
+#include "net/timer.h"
 
 namespace hoplite::net {
 namespace {
@@ -53,7 +54,7 @@ class PipeStream final : public Stream, public std::enable_shared_from_this<Pipe
         const auto piece = rest.first(count);
         out_->bytes.insert(out_->bytes.end(), piece.begin(), piece.end());
         out_->changed.Notify();
-        last_sent_ = std::chrono::steady_clock::now();
+        last_sent_ = Now();
         rest = rest.subspan(count);
       }
     }
@@ -80,7 +81,7 @@ class PipeStream final : public Stream, public std::enable_shared_from_this<Pipe
     std::copy(in_->bytes.begin(), end, into.begin());
     in_->bytes.erase(in_->bytes.begin(), end);
     in_->drained.Notify();
-    last_received_ = std::chrono::steady_clock::now();
+    last_received_ = Now();
     co_return count;
   }
 
@@ -106,7 +107,7 @@ class PipeStream final : public Stream, public std::enable_shared_from_this<Pipe
   const ChannelPtr in_;
   const ChannelPtr out_;
   const std::string peer_address_;
-  Time last_received_ = std::chrono::steady_clock::now();
+  Time last_received_ = Now();
   Time last_sent_ = last_received_;
   bool closed_ = false;
 };

@@ -5,6 +5,7 @@
 #include <asio/dispatch.hpp>
 
 #include "net/await.h"
+#include "net/timer.h"
 
 namespace hoplite::net {
 
@@ -16,7 +17,7 @@ struct Signal::State {
 
   static Task<bool> Wait(std::shared_ptr<State> self, Time deadline) {
     bool notified = self->phase.exchange(Phase::kWaiting) == Phase::kNotified;
-    while (!notified && std::chrono::steady_clock::now() < deadline) {
+    while (!notified && Now() < deadline) {
       asio::error_code ec;
       self->timer.expires_at(deadline);
       co_await self->timer.async_wait(Into(ec));

@@ -12,6 +12,7 @@
 #include "net/await.h"
 #include "net/stream.h"
 #include "net/tcp_transport.h"
+#include "net/timer.h"
 
 namespace hoplite::net {
 

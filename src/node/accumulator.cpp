@@ -45,6 +45,10 @@ void Accumulator::FoldInto(std::uint64_t block, std::span<const std::byte> bytes
   reduce::Fold(fold_.op, fold_.dtype, Out(block), Out(block), bytes);
 }
 
+void Accumulator::Rewind(std::uint32_t child) {
+  for (std::uint32_t s = 0; s < layout().stripe_count; ++s) children_[child]->marks[s] = mark(s);
+}
+
 void Accumulator::FoldChild(std::uint32_t child, std::uint32_t stripe, std::uint64_t block,
                             std::span<const std::byte> bytes) {
   const std::uint32_t index = layout().index_in_stripe(block);

@@ -40,6 +40,8 @@ class Accumulator {
   // Folds what own sources have beyond what was folded, `limit` blocks at most; true if more is due
   // at once. Without children this makes the output; with children it follows them.
   bool FoldOwn(std::uint32_t stripe, std::uint32_t limit);
+  // A planted fault: the child's blocks above the output's mark are folded once more.
+  void Rewind(std::uint32_t child);
   // The output's mark, and checksums of what is new below it.
   void Publish(std::uint32_t stripe);
 

@@ -17,7 +17,6 @@ namespace {
 // deadline.
 constexpr Duration kPutPatience = std::chrono::seconds(5);
 constexpr std::size_t kMetadataLimit = 4096;
-constexpr Version kAllVersions{{~std::uint64_t{0}, ~std::uint64_t{0}}};  // are below this one
 
 Error Exists(const ObjectId& object) {
   return {ErrorCode::kAlreadyExists, "object " + object.ToHex() + " exists already"};
@@ -37,7 +36,7 @@ Result<void> Core::Usable(const ObjectEntry& entry) const {
 }
 
 // Why a wait ended without a result: the caller's own doing, with what was still missing.
-Error Core::GaveUp(const ObjectEntry& entry, const Call& call) const {
+Error Core::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
   std::string why = entry.fetch ? entry.fetch->Waiting() : "it is not sealed";
@@ -130,6 +129,7 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
     const store::CopyPtr copy = services_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal) {
       services_.store.Touch(object, services_.clock.Now());
+      if (services_.settings.planted(Twin::kForgetsPins)) co_return Unpinned(*copy);
       co_return copy;
     }
     if (flight && flight->done()) {
@@ -142,7 +142,7 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
       interest = std::make_shared<Fetch::Interest>(flight);
       flight->Start();
     }
-    if (!co_await waiting.Wait()) co_return std::unexpected(GaveUp(*entry, *call));
+    if (!co_await waiting.Wait()) co_return std::unexpected(WhyEnded(*entry, *call));
   }
 }
 
@@ -173,7 +173,7 @@ net::Task<Result<store::CopyPtr>> Core::Open(ObjectId object, CallPtr call) {
     }
     if (!co_await waiting.Wait()) {
       call->interest.reset();
-      co_return std::unexpected(GaveUp(*entry, *call));
+      co_return std::unexpected(WhyEnded(*entry, *call));
     }
   }
 }
@@ -320,6 +320,7 @@ void Core::On(const planner::Grant& grant) {
 }
 
 void Core::On(const planner::Recall& recall) {
+  if (services_.settings.planted(Twin::kSkipsRecalls)) return;
   const EntryPtr entry = services_.table.At(recall.object);
   DropCopies(
       *entry, recall.version, store::VoidReason::kRecalled,
@@ -331,6 +332,7 @@ void Core::On(const planner::Deleted& deleted) {
   const EntryPtr entry = services_.table.At(deleted.object);
   entry->deleted_until = services_.clock.Now() + deleted.remaining;
   ++entry->deletions;
+  if (services_.settings.planted(Twin::kKeepsDeletedCopies)) return entry->Changed();
   DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
              Error(ErrorCode::kDeleted, "object " + deleted.object.ToHex() + " was deleted"));
   if (entry->fetch) entry->fetch->OnDeleted();

@@ -41,6 +41,9 @@ class Core final : public Operations {
   }
   const std::optional<Error>& stopped() const { return stopped_; }
   void OnUnpin() override { services_.memory.OnSpace(); }
+  Error GaveUp(const ObjectId& object, const Call& call) override {
+    return WhyEnded(*services_.table.At(object), call);
+  }
 
   // The same, told at once what is known already, and of the object's deletion, past or to come;
   // and, when the shard's session ends, of each place that may be none any more.
@@ -64,6 +67,8 @@ class Core final : public Operations {
   void Stop(const Error& why);
 
  private:
+  static constexpr Version kAllVersions{{~std::uint64_t{0}, ~std::uint64_t{0}}};  // are below this
+
   void On(const planner::CreateAccepted& accepted);
   void On(const planner::CreateRefused& refused);
   void On(const planner::Located& located);
@@ -92,7 +97,7 @@ class Core final : public Operations {
   bool MadeHere(const ObjectEntry& entry) const;
   planner::StoreUsage Usage() const;
   Result<void> Usable(const ObjectEntry& entry) const;
-  Error GaveUp(const ObjectEntry& entry, const Call& call) const;
+  Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
   void AppendInventory(const ObjectEntry& entry, std::vector<planner::NodeEvent>& events) const;
 
   Services& services_;

@@ -52,7 +52,8 @@ void Core::AppendInventory(const ObjectEntry& entry,
   if (entry.publication) {
     if (auto create = entry.publication->OpenCreate()) events.emplace_back(std::move(*create));
   }
-  if (entry.fetch) {
+  const bool forgets = services_.settings.planted(Twin::kLosesParkedRequests);
+  if (entry.fetch && !forgets) {
     if (entry.fetch->locating()) events.emplace_back(planner::Locate{entry.object});
     if (auto want = entry.fetch->OpenWant()) events.emplace_back(std::move(*want));
   }

@@ -13,11 +13,7 @@
 #include "node/subscription.h"
 
 namespace hoplite::node {
-namespace {
-
-constexpr Version kAllVersions{{~std::uint64_t{0}, ~std::uint64_t{0}}};
-
-}  // namespace
+namespace {}  // namespace
 
 net::Task<Result<ReduceOutcome>> Core::Reduce(ReduceOptions options, CallPtr call) {
   if (options.target == ObjectId()) options.target = ObjectId::Random();

@@ -43,7 +43,7 @@ void DataPlane::Stop() {
     asio::post(data_loop->loop, [&data = *data_loop] {
       data.stopping = true;
       data.pool.Stop();
-      for (net::Stream* stream : data.streams) stream->Close();
+      for (const auto& [number, stream] : data.streams) stream->Close();
     });
   }
 }

@@ -4,8 +4,8 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +28,8 @@ struct DataLoop {
 
   asio::io_context& loop;
   net::ConnectionPool pool;
-  std::set<net::Stream*> streams;
+  std::map<std::uint64_t, net::Stream*> streams;  // in the order of their opening
+  std::uint64_t opened = 0;                       // numbers them
   bool stopping = false;
 };
 
@@ -36,17 +37,18 @@ struct DataLoop {
 class OpenStream {
  public:
   OpenStream(DataLoop& data_loop, net::StreamPtr stream)
-      : data_loop_(data_loop), stream_(std::move(stream)) {
-    data_loop_.streams.insert(stream_.get());
+      : data_loop_(data_loop), stream_(std::move(stream)), number_(data_loop.opened++) {
+    data_loop_.streams.emplace(number_, stream_.get());
     if (data_loop_.stopping) stream_->Close();
   }
-  ~OpenStream() { data_loop_.streams.erase(stream_.get()); }
+  ~OpenStream() { data_loop_.streams.erase(number_); }
   OpenStream(const OpenStream&) = delete;
   OpenStream& operator=(const OpenStream&) = delete;
 
  private:
   DataLoop& data_loop_;
   net::StreamPtr stream_;
+  const std::uint64_t number_;
 };
 
 class DataPlane {

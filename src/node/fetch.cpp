@@ -134,7 +134,9 @@ net::Task<void> Fetch::ReceiveAll() {
   entry_->Changed();  // whoever follows the growing copy may start
   while (!interrupted()) {
     CloseEndedRuns();
-    if (final_stripes_ == layout.all_stripes()) {
+    const bool trusts =
+        services_.settings.planted(Twin::kTrustsTheLastByte) && layout.complete(copy_->marks());
+    if (final_stripes_ == layout.all_stripes() || trusts) {
       Complete();
       co_return;
     }
@@ -213,6 +215,9 @@ void Fetch::CloseEndedRuns() {
       log::Debug("object {} version {}: {}", entry_->object.ToShortString(),
                  ToString(run->grant.version), run->end.why);
     }
+    const bool kept =
+        run->end.outcome == Outcome::kFailed && services_.settings.planted(Twin::kKeepsGrantsOpen);
+    if (kept) return true;
     services_.directory.Send(planner::GrantClosed{entry_->object, run->grant.version,
                                                   run->grant.grant, run->end.outcome,
                                                   run->end.failure, OwnMarks()});

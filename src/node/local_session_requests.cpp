@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxPerClient = 65536;
 constexpr std::uint64_t kLongestTimeoutUs = std::uint64_t{86400} * 365 * 1000000;
 
-Error Invalid(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
+Error InvalidRequest(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
 
 // The object that a request names; requests about drafts and readers, and Status, name none.
 const std::string* ObjectBytes(const local::Request& request) {
@@ -45,14 +45,15 @@ Result<ObjectId> ParseObject(const local::Request& request) {
   const std::string* bytes = ObjectBytes(request);
   if (bytes == nullptr) return ObjectId();
   TRY_ASSIGN(const ObjectId object, ObjectId::FromBytes(*bytes));
-  if (object == ObjectId()) return std::unexpected(Invalid("the all-zero id names no object"));
+  if (object == ObjectId())
+    return std::unexpected(InvalidRequest("the all-zero id names no object"));
   return object;
 }
 
 Result<void> CheckMetadata(const std::string& metadata) {
   if (metadata.size() <= wire::kMaxMetadataBytes) return {};
-  return std::unexpected(Invalid(fmt::format("metadata of {} bytes; at most {} are allowed",
-                                             metadata.size(), wire::kMaxMetadataBytes)));
+  return std::unexpected(InvalidRequest(fmt::format("metadata of {} bytes; at most {} are allowed",
+                                                    metadata.size(), wire::kMaxMetadataBytes)));
 }
 
 Error WhyVoid(const store::Copy& copy) {
@@ -95,12 +96,12 @@ class CopyWatch final : public store::CopyListener {
   Call& call_;
 };
 
-net::Task<Result<std::uint64_t>> AwaitPrefix(store::CopyPtr copy, std::uint64_t wanted,
-                                             CallPtr call) {
+net::Task<Result<std::uint64_t>> AwaitPrefix(Operations& operations, store::CopyPtr copy,
+                                             std::uint64_t wanted, CallPtr call) {
   const std::uint64_t size = copy->layout().size_bytes;
   if (wanted > size) {
     co_return std::unexpected(
-        Invalid(fmt::format("{} bytes are asked of an object of {}", wanted, size)));
+        InvalidRequest(fmt::format("{} bytes are asked of an object of {}", wanted, size)));
   }
   const CopyWatch watch(copy, *call);
   for (;;) {
@@ -108,14 +109,9 @@ net::Task<Result<std::uint64_t>> AwaitPrefix(store::CopyPtr copy, std::uint64_t 
     const std::uint64_t prefix = PrefixOf(*copy);
     const bool final = copy->state() == store::CopyState::kFinal;
     if (wanted == size ? final : prefix >= wanted) co_return prefix;
-    if (call->cancelled) {
-      co_return std::unexpected(Error(ErrorCode::kCancelled, "the wait was cancelled"));
-    }
-    if (!co_await call->changed.Wait(call->deadline)) {
-      co_return std::unexpected(
-          Error(ErrorCode::kTimeout, fmt::format("object {}: {} of {} bytes arrived in time",
-                                                 copy->object().ToShortString(), prefix, size)));
-    }
+    bool in_time = !call->cancelled;
+    if (in_time) in_time = co_await call->changed.Wait(call->deadline);
+    if (!in_time) co_return std::unexpected(operations.GaveUp(copy->object(), *call));
   }
 }
 
@@ -205,7 +201,7 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
   CO_TRY(CheckMetadata(body.metadata()));
   if (peer_ && !peer_->same_user()) {
     co_return std::unexpected(
-        Invalid("only processes of the node's user may write into its memory"));
+        InvalidRequest("only processes of the node's user may write into its memory"));
   }
   CO_TRY_ASSIGN(std::shared_ptr<Draft> draft,
                 co_await operations_.Create(object, body.size(), body.metadata(), call));
@@ -217,7 +213,8 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
 
 LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) {
   const auto* entry = Find<DraftEntry>(body.draft());
-  if (entry == nullptr) co_return std::unexpected(Invalid("this draft was sealed or aborted"));
+  if (entry == nullptr)
+    co_return std::unexpected(InvalidRequest("this draft was sealed or aborted"));
   const std::shared_ptr<Draft> draft = entry->draft;
   CO_TRY(co_await draft->Seal(std::move(call)));
   entries_.erase(body.draft());
@@ -246,12 +243,13 @@ LocalSession::Handled LocalSession::Open(Id id, ObjectId object, CallPtr call,
 LocalSession::Handled LocalSession::Await(const local::Await& body, CallPtr call,
                                           local::Answer& answer) {
   auto* reader = Find<ReaderEntry>(body.reader());
-  if (reader == nullptr) co_return std::unexpected(Invalid("this reader was closed"));
+  if (reader == nullptr) co_return std::unexpected(InvalidRequest("this reader was closed"));
   if (std::exchange(reader->awaited, true)) {
-    co_return std::unexpected(Invalid("this reader is waiting already"));
+    co_return std::unexpected(InvalidRequest("this reader is waiting already"));
   }
   const store::CopyPtr copy = reader->copy;
-  Result<std::uint64_t> prefix = co_await AwaitPrefix(copy, body.prefix(), std::move(call));
+  Result<std::uint64_t> prefix =
+      co_await AwaitPrefix(operations_, copy, body.prefix(), std::move(call));
   if (auto* still = Find<ReaderEntry>(body.reader())) still->awaited = false;
   CO_TRY(prefix);
   answer.mutable_growth()->set_prefix(*prefix);

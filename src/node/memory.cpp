@@ -31,7 +31,7 @@ void Memory::OnEvictAnswer(const planner::EvictAnswer& answer) {
 }
 
 void Memory::OnSpace() {
-  for (net::Signal* signal : waiters_) signal->Notify();
+  for (const auto& [number, signal] : waiters_) signal->Notify();
 }
 
 }  // namespace hoplite::node

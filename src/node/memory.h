@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -30,16 +31,16 @@ class Memory {
   // While it lives, its signal is notified whenever memory came back.
   class Waiter {
    public:
-    Waiter(Memory& memory, net::Signal& signal) : memory_(memory), signal_(signal) {
-      memory_.waiters_.insert(&signal_);
+    Waiter(Memory& memory, net::Signal& signal) : memory_(memory), number_(memory.waited_++) {
+      memory_.waiters_.emplace(number_, &signal);
     }
-    ~Waiter() { memory_.waiters_.erase(&signal_); }
+    ~Waiter() { memory_.waiters_.erase(number_); }
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
    private:
     Memory& memory_;
-    net::Signal& signal_;
+    const std::uint64_t number_;
   };
 
   // The directory answered an EvictAsk.
@@ -52,7 +53,8 @@ class Memory {
   store::ObjectStore& store_;
   directory::DirectoryClient& directory_;
   std::set<ObjectId> asked_;
-  std::set<net::Signal*> waiters_;
+  std::map<std::uint64_t, net::Signal*> waiters_;  // in the order of their coming
+  std::uint64_t waited_ = 0;                       // numbers them
 };
 
 }  // namespace hoplite::node

@@ -1,6 +1,8 @@
-// Node: wires the parts of one member of the cluster, starts and stops them in order; nothing else.
+// Node: one member of the cluster with threads of its own, started and stopped in order; nothing
+// else.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +15,9 @@
 #include "store/segment.h"
 
 namespace hoplite::node {
+
+class LocalEndpoint;
+struct Parts;
 
 class Node {
  public:
@@ -38,9 +43,10 @@ class Node {
   void Stop();
 
  private:
-  struct Parts;
   explicit Node(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
+  std::unique_ptr<LocalEndpoint> endpoint_;
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace hoplite::node

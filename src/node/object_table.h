@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -38,7 +37,8 @@ struct ObjectEntry {
   std::shared_ptr<Fetch> fetch;                          // one flight, however many wait for it
   std::shared_ptr<Coordinator> coordinator;              // a reduction of a local client makes it
   std::map<std::uint32_t, std::shared_ptr<Slot>> slots;  // positions executed here, by number
-  std::set<Call*> waiters;
+  std::map<std::uint64_t, Call*> waiters;                // in the order of their coming
+  std::uint64_t waited = 0;                              // numbers them
   std::vector<std::weak_ptr<Subscriber>> subscribers;
   std::map<NodeId, planner::Location> locations;  // as told since the first of them
   Time deleted_until = Time::min();
@@ -54,7 +54,7 @@ struct ObjectEntry {
   std::shared_ptr<Slot> target() const;
   // Somebody's look at the world may have changed: all waiters look again.
   void Changed() {
-    for (Call* call : waiters) call->changed.Notify();
+    for (const auto& [number, call] : waiters) call->changed.Notify();
   }
 };
 using EntryPtr = std::shared_ptr<ObjectEntry>;
@@ -79,10 +79,11 @@ class ObjectTable {
 // While it lives, the call is woken by every change of the entry.
 class WaitingCall {
  public:
-  WaitingCall(EntryPtr entry, CallPtr call) : entry_(std::move(entry)), call_(std::move(call)) {
-    entry_->waiters.insert(call_.get());
+  WaitingCall(EntryPtr entry, CallPtr call)
+      : entry_(std::move(entry)), call_(std::move(call)), number_(entry_->waited++) {
+    entry_->waiters.emplace(number_, call_.get());
   }
-  ~WaitingCall() { entry_->waiters.erase(call_.get()); }
+  ~WaitingCall() { entry_->waiters.erase(number_); }
   WaitingCall(const WaitingCall&) = delete;
   WaitingCall& operator=(const WaitingCall&) = delete;
 
@@ -96,6 +97,7 @@ class WaitingCall {
  private:
   EntryPtr entry_;
   CallPtr call_;
+  const std::uint64_t number_;
 };
 
 }  // namespace hoplite::node

@@ -29,6 +29,8 @@ Runtime::Runtime(std::size_t data_threads) {
   for (std::size_t i = 0; i < std::max<std::size_t>(data_threads, 1); ++i) {
     data_.push_back(std::make_unique<asio::io_context>(1));
   }
+  guards_.push_back(asio::make_work_guard(main_));
+  for (const auto& loop : data_) guards_.push_back(asio::make_work_guard(*loop));
 }
 
 Runtime::~Runtime() {
@@ -42,16 +44,23 @@ std::vector<asio::io_context*> Runtime::data_loops() {
   return loops;
 }
 
+std::vector<asio::io_context*> Runtime::all_loops() {
+  std::vector<asio::io_context*> loops = data_loops();
+  loops.push_back(&main_);
+  loops.push_back(&pool_);
+  return loops;
+}
+
 void Runtime::Start(const std::string& thread_name) {
-  const auto run = [this](asio::io_context& loop, const std::string& name) {
-    guards_.push_back(asio::make_work_guard(loop));
-    threads_.emplace_back([&loop, name] {
+  const auto thread = [](asio::io_context& loop, const std::string& name) {
+    return std::thread([&loop, name] {
       pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
       loop.run();
     });
   };
-  run(main_, thread_name + "/main");
-  for (const auto& loop : data_) run(*loop, thread_name + "/data");
+  threads_.push_back(thread(main_, thread_name + "/main"));
+  for (const auto& loop : data_) threads_.push_back(thread(*loop, thread_name + "/data"));
+  pool_thread_ = thread(pool_, thread_name + "/pool");
 }
 
 void Runtime::Spawn(asio::io_context& loop, const char* what, net::Task<void> task) {
@@ -88,7 +97,16 @@ bool Runtime::WaitForTasks(Duration bound) {
   return ended_.wait_for(lock, bound, [this] { return tasks_ == 0; });
 }
 
-void Runtime::JoinPool() { pool_.join(); }
+std::size_t Runtime::tasks() const {
+  const std::lock_guard lock(mutex_);
+  return tasks_;
+}
+
+// What was given to it is done first.
+void Runtime::JoinPool() {
+  pool_guard_.reset();
+  if (pool_thread_.joinable()) pool_thread_.join();
+}
 
 void Runtime::StopLoops() {
   guards_.clear();

@@ -5,7 +5,8 @@
 //   pool         computes checksums of what was put
 //
 // Every coroutine is spawned through here, so that Stop can wait until none is left: a frame that
-// outlives the objects it refers to would be a use after free.
+// outlives the objects it refers to would be a use after free. A simulation never calls Start: it
+// runs the loops by turns.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +20,6 @@
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/thread_pool.hpp>
 
 #include "base/time.h"
 #include "net/stream.h"
@@ -34,6 +34,7 @@ class Runtime {
   asio::io_context& main() { return main_; }
   asio::io_context& data(std::size_t i) { return *data_[i % data_.size()]; }
   std::vector<asio::io_context*> data_loops();
+  std::vector<asio::io_context*> all_loops();
 
   void Start(const std::string& thread_name);
   // Any thread. A task that ends with an exception is a bug; it is logged with `what`.
@@ -45,6 +46,7 @@ class Runtime {
 
   // False if tasks are still left at the bound: then the loops must not be destroyed.
   bool WaitForTasks(Duration bound);
+  std::size_t tasks() const;
   void JoinPool();
   void StopLoops();
 
@@ -53,11 +55,14 @@ class Runtime {
 
   asio::io_context main_{1};
   std::vector<std::unique_ptr<asio::io_context>> data_;
-  std::vector<asio::executor_work_guard<asio::io_context::executor_type>> guards_;
+  asio::io_context pool_{1};
+  using Guard = asio::executor_work_guard<asio::io_context::executor_type>;
+  std::vector<Guard> guards_;
+  Guard pool_guard_{pool_.get_executor()};
   std::vector<std::thread> threads_;
-  asio::thread_pool pool_{1};
+  std::thread pool_thread_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::size_t tasks_ = 0;  // guarded by mutex_
 };

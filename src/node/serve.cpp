@@ -6,6 +6,7 @@
 #include "net/connection_pool.h"
 #include "net/deadline.h"
 #include "net/handshake.h"
+#include "net/timer.h"
 #include "node/fetch.h"
 #include "node/send_lane.h"
 #include "node/slot.h"
@@ -57,7 +58,9 @@ Lookup LookUp(Services& services, const wire::Fetch& fetch) {
       return result;
     }
   }
-  result.copy = copy;
+  const bool unpinned = services.settings.planted(Twin::kReusesMemoryBeingSent) &&
+                        copy->state() == store::CopyState::kFinal;
+  result.copy = unpinned ? Unpinned(*copy) : copy;
   return result;
 }
 
@@ -77,8 +80,7 @@ void CountOutgoing(Services& services, const ObjectId& object, int change) {
 
 // A peer that asks for nothing more is let go.
 net::Task<Result<wire::Frame>> NextFetch(net::ConnectionPtr connection) {
-  const net::Deadline idle(connection->stream->loop(),
-                           std::chrono::steady_clock::now() + net::kAcceptedIdleLimit,
+  const net::Deadline idle(connection->stream->loop(), net::Now() + net::kAcceptedIdleLimit,
                            [connection] { connection->stream->Close(); });
   co_return co_await connection->reader.Next();
 }
@@ -114,12 +116,15 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
   const auto pending = std::make_shared<Pending>(data_loop.loop);
   const ObjectId object = fetch.object;
   asio::post(services_.runtime.main(), [this, pending, fetch] {
-    pending->lookup = LookUp(services_, fetch);
-    if (pending->lookup.copy) CountOutgoing(services_, fetch.object, +1);
-    pending->ready.Notify();
+    Begin([this, pending, fetch] {
+      pending->lookup = LookUp(services_, fetch);
+      if (pending->lookup.copy) CountOutgoing(services_, fetch.object, +1);
+      pending->ready.Notify();
+    });
   });
   co_await pending->ready.Wait();
   if (!pending->lookup.copy) {
+    asio::post(services_.runtime.main(), [this] { End(); });
     wire::Frame refusal{wire::End{pending->lookup.refusal}};
     const auto sent = co_await connection->Send(std::move(refusal));
     co_return false;
@@ -128,8 +133,29 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
                                          std::move(fetch));
   const bool complete = co_await lane->Run();
   lane.reset();
-  asio::post(services_.runtime.main(), [this, object] { CountOutgoing(services_, object, -1); });
+  asio::post(services_.runtime.main(), [this, object] {
+    CountOutgoing(services_, object, -1);
+    End();
+  });
   co_return complete;
+}
+
+// At once, but for a planted fault: then it waits until no other stream is served.
+void Server::Begin(std::function<void()> step) {
+  const bool waits = services_.settings.planted(Twin::kHoldsItsTurn);
+  if (waits && std::exchange(turn_taken_, true)) {
+    waiting_.push_back(std::move(step));
+  } else {
+    step();
+  }
+}
+
+void Server::End() {
+  turn_taken_ = !waiting_.empty();
+  if (waiting_.empty()) return;
+  const auto next = std::move(waiting_.front());
+  waiting_.pop_front();
+  next();
 }
 
 }  // namespace hoplite::node

@@ -7,6 +7,8 @@
 // number from the wire. Conversations run on data loops; copies are looked up on the main loop.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -28,9 +30,14 @@ class Server {
  private:
   net::Task<void> Converse(DataLoop& data_loop, net::StreamPtr stream);
   net::Task<bool> ServeOne(DataLoop& data_loop, net::ConnectionPtr connection, wire::Fetch fetch);
+  void Begin(std::function<void()> step);
+  void End();
 
   Services& services_;
   DataPlane& data_plane_;
+  // A planted fault; main loop only.
+  std::deque<std::function<void()>> waiting_;
+  bool turn_taken_ = false;
 };
 
 }  // namespace hoplite::node

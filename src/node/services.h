@@ -10,6 +10,7 @@
 #include "node/memory.h"
 #include "node/object_table.h"
 #include "node/runtime.h"
+#include "node/twin.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
@@ -22,6 +23,9 @@ struct Settings {
   Duration stall = std::chrono::milliseconds(700);
   // Objects up to this size are sent to the directory whole, inside their Create.
   std::uint64_t inline_limit_bytes = 64 * 1024;
+  Twin twin = Twin::kNone;
+
+  bool planted(Twin fault) const { return twin == fault; }
 };
 
 // What happened since the start; for tests and status. Any thread.

@@ -239,6 +239,7 @@ void Slot::StartStreams(Child& child) {
   grant.version = child.feed.input_version;
   grant.grant = GrantId{child.feed.input_version};
   grant.source = child.feed.source;
+  if (services_.settings.planted(Twin::kFoldsTwice)) accumulator_->Rewind(child.index);
   child.ended = 0;
   child.end = LaneEnd();
   child.pending.clear();
@@ -361,6 +362,7 @@ void Slot::Finish() {
   final_ = true;
   services_.directory.Send(Progress());
   if (root()) {
+    if (services_.settings.planted(Twin::kReturnsBeforeCommit)) output_->Seal();
     services_.directory.Send(planner::ReduceCommit{entry_->object, order_.version});
   } else if (accumulator_) {
     output_->Seal();
@@ -369,7 +371,7 @@ void Slot::Finish() {
 
 void Slot::OnCommitted() {
   if (!final_ || committed_ || !output_) return;
-  committed_ = output_->Seal();
+  committed_ = output_->Seal() || services_.settings.planted(Twin::kReturnsBeforeCommit);
   services_.store.Touch(entry_->object, services_.clock.Now());
   changed_.Notify();
   entry_->Changed();

@@ -1,5 +1,6 @@
 #include "node/world.h"
 
+#include <memory>
 #include <utility>
 
 #include "directory/grpc_directory_client.h"
@@ -9,6 +10,7 @@
 namespace hoplite::node {
 
 World WithDefaults(const NodeConfig& config, World world) {
+  if (!world.clock) world.clock = std::make_shared<SteadyClock>();
   if (!world.directory) {
     world.directory = [config](asio::io_context& loop) {
       directory::GrpcDirectoryClientOptions options;

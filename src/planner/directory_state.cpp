@@ -102,9 +102,13 @@ void DirectoryState::State::Settle(const ObjectId& id) {
 }
 
 void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
-  if (record.table.parked().empty() && record.table.starved().empty()) return;
+  const bool flows = record.table.parked().empty() && record.table.starved().empty();
+  if (flows && !record.slow_relays.busy()) return;
   const PassRules rules{now, link, apart, knows_members(), options.twin};
-  for (const Decision& made : SourceSelector(record.table, stamps, rules).Run()) {
+  SourceSelector selector(record.table, stamps, rules);
+  selector.Run();
+  record.slow_relays.Act(record.table, selector, now);
+  for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes.Find(made.what.source);
     Send(made.what.receiver, Grant{id, record.version, made.grant,
                                    source != nullptr ? source->info : NodeInfo{made.what.source},

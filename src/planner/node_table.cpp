@@ -1,5 +1,7 @@
 #include "planner/node_table.h"
 
+#include <limits>
+
 namespace hoplite::planner {
 
 NodeRecord* NodeTable::Find(NodeId node) {
@@ -47,6 +49,22 @@ void NodeTable::EndInventory(NodeId node) {
   NodeRecord& record = nodes_.at(node);
   if (record.inventory_open) --open_inventories_;
   record.inventory_open = false;
+}
+
+void NodeTable::NoteCarried(NodeId node, double bytes_per_second) {
+  constexpr double kDown = 0.2;
+  double& carried = nodes_.at(node).carried;
+  carried += (bytes_per_second < carried ? kDown : 1) * (bytes_per_second - carried);
+  if (node != fastest_ && carried < fastest_carried_) return;
+  fastest_ = node;
+  fastest_carried_ = carried;
+}
+
+double NodeTable::ExpectedToCarry(NodeId node, NodeId other) const {
+  const NodeRecord* record = Find(node);
+  if (record != nullptr && record->carried > 0) return record->carried;
+  if (fastest_ != kNoNode && fastest_ != other) return fastest_carried_;
+  return std::numeric_limits<double>::infinity();
 }
 
 void NodeTable::Erase(NodeId node) {

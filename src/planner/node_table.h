@@ -20,6 +20,7 @@ struct NodeRecord {
   StoreUsage usage;
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
+  double carried = 0;  // bytes per second that came to it from sources that had more; 0: not yet
   std::set<ObjectId> objects;
 };
 
@@ -38,6 +39,13 @@ class NodeTable {
   void EndInventory(NodeId node);
   void Erase(NodeId node);
 
+  // What a node's link was seen to carry: believed at once if it is more than before, slowly if
+  // less.
+  void NoteCarried(NodeId node, double bytes_per_second);
+  // What should come to `node` if its source had bytes: what did before, else the most that came to
+  // anybody but `other`, else anything (infinity).
+  double ExpectedToCarry(NodeId node, NodeId other) const;
+
   const std::map<NodeId, NodeRecord>& nodes() const { return nodes_; }
   std::size_t open_inventories() const { return open_inventories_; }
 
@@ -45,6 +53,8 @@ class NodeTable {
   std::map<NodeId, NodeRecord> nodes_;
   std::map<std::string, NodeId> by_name_;
   std::size_t open_inventories_ = 0;
+  NodeId fastest_ = kNoNode;  // whoever was seen to carry most
+  double fastest_carried_ = 0;
 };
 
 }  // namespace hoplite::planner

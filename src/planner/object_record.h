@@ -12,6 +12,7 @@
 #include "planner/copy_table.h"
 #include "planner/event.h"
 #include "planner/reduction_record.h"
+#include "planner/slow_relays.h"
 
 namespace hoplite::planner {
 
@@ -25,6 +26,7 @@ struct ObjectRecord {
   std::string metadata;
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;
+  SlowRelays slow_relays;
 
   std::vector<PendingCreate> creates;  // in order of arrival; the first that may, wins (R3)
   std::vector<PendingOpen> opens;      // reductions that want to make it

@@ -17,8 +17,7 @@ constexpr std::size_t kMostNamed = 8;
 constexpr std::size_t kMetadataLimit = 4096;
 
 bool EndsTheReduction(ErrorCode code) {
-  return code == ErrorCode::kResourceExhausted || code == ErrorCode::kInvalidArgument ||
-         code == ErrorCode::kDataLoss;
+  return code == ErrorCode::kResourceExhausted || code == ErrorCode::kInvalidArgument;
 }
 
 bool MeansGone(ErrorCode code) {
@@ -37,9 +36,8 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
   const std::uint64_t wanted = options.num_objects.value_or(count);
   if (auto supported = Supports(options.op, options.dtype); !supported) return supported;
   if (count == 0) return Wrong("a reduction needs at least one source");
-  // One position more may be needed for the root.
-  if (count >= kMaxSlots) {
-    return Wrong(fmt::format("{} sources; {} is the limit", count, kMaxSlots - 1));
+  if (count > kMaxReduceSources) {
+    return Wrong(fmt::format("{} sources; {} is the limit", count, kMaxReduceSources));
   }
   std::set<ObjectId> seen;
   for (const ObjectId& source : options.sources) {

@@ -39,6 +39,7 @@ struct ReductionRecord {
   std::string metadata;
   std::map<std::uint32_t, SlotRecord> slots;
   std::map<std::uint32_t, std::set<std::uint32_t>> children;  // of `slots`, by parent
+  std::map<ObjectId, std::uint32_t> folded_at;  // the position that last was to fold this source
   Version committed;  // none: still open; else the record stays until the coordinator knows, or
                       // nothing of the target is left
   std::vector<ObjectId> used;

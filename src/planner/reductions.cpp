@@ -49,6 +49,26 @@ std::string WrongWith(const ReductionRecord& reduction, const SlotOrder& order) 
   return {};
 }
 
+bool Folds(const SlotRecord& known, const ObjectId& source) {
+  return known.order.node != kNoNode && !known.lost &&
+         std::ranges::find(known.order.inputs, source, &SlotInput::object) !=
+             known.order.inputs.end();
+}
+
+// Empty, or which source would count twice.
+std::string TwiceIn(const ReductionRecord& reduction, const SlotOrder& order) {
+  std::set<ObjectId> here;
+  for (const SlotInput& input : order.inputs) {
+    const auto at = reduction.folded_at.find(input.object);
+    const bool elsewhere = at != reduction.folded_at.end() && at->second != order.slot &&
+                           Folds(reduction.slots.at(at->second), input.object);
+    if (here.insert(input.object).second && !elsewhere) continue;
+    return fmt::format("source {} of position {} has a position already",
+                       input.object.ToShortString(), order.slot);
+  }
+  return {};
+}
+
 std::vector<ObjectId> InputsOf(const ReductionRecord& reduction) {
   std::vector<ObjectId> used;
   for (const auto& [slot, record] : reduction.slots) {
@@ -170,6 +190,10 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
   }
   const auto entry = reduction->slots.find(slot);
   if (event.attempt <= (entry == reduction->slots.end() ? 0 : entry->second.attempt)) return;
+  const std::string twice = TwiceIn(*reduction, event.order);
+  if (!twice.empty() && options.twin != Twin::kFoldsTwice) {
+    return EndReduction(event.object, record, Error(ErrorCode::kProtocol, twice), node);
+  }
   SlotRecord& known = reduction->slots[slot];
   std::vector<std::uint32_t> renewed{slot};
   if (known.version) {
@@ -179,6 +203,7 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
   if (options.twin == Twin::kResetsSiblings && known.version)
     renewed = EveryOther(*reduction, slot);
   reduction->children[event.order.parent].insert(slot);
+  for (const SlotInput& input : event.order.inputs) reduction->folded_at[input.object] = slot;
   known = SlotRecord{.order = event.order, .attempt = event.attempt};
   for (const std::uint32_t each : renewed) NewAttempt(event.object, record, each);
   for (const std::uint32_t each : renewed) TellOrder(event.object, *reduction, each);

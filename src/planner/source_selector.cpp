@@ -28,7 +28,7 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
   hop_ = FromSeconds(HopSeconds(1, table.layout(), rules.link));
 }
 
-std::vector<Decision> SourceSelector::Run() {
+void SourceSelector::Run() {
   for (auto next = table_.parked().begin(); next != table_.parked().end();) {
     const ParkedKey key = *next;
     const Served served = Serve(key.node);
@@ -39,7 +39,6 @@ std::vector<Decision> SourceSelector::Run() {
   }
   const std::set<NodeId> starved = table_.starved();
   for (const NodeId node : starved) MoveStarved(node);
-  return std::move(decisions_);
 }
 
 SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
@@ -144,14 +143,38 @@ bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behin
 }
 
 void SourceSelector::MoveStarved(NodeId receiver) {
+  const OpenGrant* open = FirstGrant(receiver);
+  if (open != nullptr) Replace(receiver, FindFinal(receiver, open->stripes, units_));
+}
+
+bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
+  const OpenGrant* open = FirstGrant(receiver);
+  const Copy* to = table_.Find(source);
+  if (open == nullptr || to == nullptr) return false;
+  const bool room = to->used + Count(open->stripes) <= one_more_receiver();
+  if (!room || Eligible(receiver, source, open->stripes) != open->stripes) return false;
+  return Replace(receiver, Choice{source, open->stripes});
+}
+
+bool SourceSelector::MoveBehindOthers(NodeId receiver) {
+  const OpenGrant* open = FirstGrant(receiver);
+  return open != nullptr && Replace(receiver, FindFree(receiver, open->stripes, units_));
+}
+
+const OpenGrant* SourceSelector::FirstGrant(NodeId receiver) const {
   const Copy& copy = *table_.Find(receiver);
-  const Feed feed = copy.feeds[std::countr_zero(copy.fed)];
-  const OpenGrant open = table_.grants().at(feed.grant);
-  if (open.adopted) return;
-  const std::optional<Choice> better = FindFinal(receiver, open.stripes, units_);
-  if (!better || better->source == open.source) return;
-  table_.Close(feed.grant);
-  Grant(receiver, *better, feed.grant);
+  const OpenGrant& open = table_.grants().at(copy.feeds[std::countr_zero(copy.fed)].grant);
+  return open.adopted ? nullptr : &open;
+}
+
+bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better) {
+  const Copy& copy = *table_.Find(receiver);
+  const GrantId old = copy.feeds[std::countr_zero(copy.fed)].grant;
+  const OpenGrant open = table_.grants().at(old);
+  if (!better || better->source == open.source || better->stripes != open.stripes) return false;
+  table_.Close(old);
+  Grant(receiver, *better, old);
+  return true;
 }
 
 StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMask need) const {

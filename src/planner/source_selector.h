@@ -2,7 +2,8 @@
 //
 // Decides: which holder serves which receiver, and which receiver hands its source on. Is told: the
 // table of copies, the cost model, who is kept apart. Must never: pick a source that is behind the
-// receiver, depends on it, or is full (an orphan may make it exceed its units by one receiver).
+// receiver, depends on it, or is full (an orphan, or one that passes another, may make it exceed
+// its units by one receiver).
 #pragma once
 
 #include <cstdint>
@@ -42,9 +43,16 @@ struct Decision {
 class SourceSelector {
  public:
   SourceSelector(CopyTable& table, Stamps& stamps, const PassRules& rules);
-  // Opens grants in the table and returns them in order. Costs O(log n) per grant for receivers
-  // that start at 0; one that resumes looks at the free sources that are behind it, too.
-  std::vector<Decision> Run();
+  // Opens grants in the table. Costs O(log n) per grant for receivers that start at 0; one that
+  // resumes looks at the free sources that are behind it, too.
+  void Run();
+  // The receiver, which is being fed, takes that source instead, which may serve one more for it.
+  bool MoveTo(NodeId receiver, NodeId source);
+  // It takes whichever other source is free.
+  bool MoveBehindOthers(NodeId receiver);
+
+  // What was granted, in order.
+  const std::vector<Decision>& decisions() const { return decisions_; }
 
  private:
   struct Choice {
@@ -55,6 +63,10 @@ class SourceSelector {
 
   Served Serve(NodeId receiver);
   void MoveStarved(NodeId receiver);
+  // The grant that feeds the first of its stripes; null if a predecessor of this shard gave it.
+  const OpenGrant* FirstGrant(NodeId receiver) const;
+  // It takes the better source for the stripes of its first grant, if that is another one.
+  bool Replace(NodeId receiver, const std::optional<Choice>& better);
   // Complete holders first, the least used of them; then the free partial holder of least lag.
   std::optional<Choice> FindFree(NodeId receiver, StripeMask need, std::uint32_t limit);
   std::optional<Choice> FindFinal(NodeId receiver, StripeMask need, std::uint32_t limit);

@@ -158,6 +158,7 @@ void DirectoryState::State::On(NodeId node, const Progress& event) {
   record->table.RaiseMarks(node, event.marks);
   record->table.Edit(
       node, [&](Copy& copy) { copy.starved = event.starved_for >= options.starved_after; });
+  record->slow_relays.Note(node, record->table, nodes, now);
 }
 
 }  // namespace hoplite::planner

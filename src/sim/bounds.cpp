@@ -58,8 +58,9 @@ std::string TooSlow(const Options& options, double seconds) {
   const auto faults = static_cast<double>(
       options.kills + options.kill_at.size() + options.memory_waits + options.session_breaks +
       options.cancels + options.evictions + 2 * std::size_t{options.reputs});
+  const double slow = options.slow_nodes > 0 ? 10 * plain : 0;
   const double allowed =
-      2 * plain + messages + moments + faults * fault + options.restarts * restart;
+      2 * plain + slow + messages + moments + faults * fault + options.restarts * restart;
   if (seconds <= allowed) return {};
   return fmt::format("P11: took {:.6f} s where {:.6f} s are allowed", seconds, allowed);
 }

@@ -9,15 +9,11 @@
 namespace hoplite::sim {
 namespace {
 
-// Time for the nodes to join and for a finished Put, before the clock of the broadcast starts.
-constexpr std::int64_t kWarmUpLatencies = 10;
-constexpr Content kFirstContent = 1000;
-
 // The script of one broadcast: all moments are drawn when it is written, so that one seed gives one
 // history whatever the planner does.
-class History {
+class BroadcastHistory {
  public:
-  History(World& world, double plain_seconds)
+  BroadcastHistory(World& world, double plain_seconds)
       : world_(world),
         options_(world.options()),
         start_(Time{} + kWarmUpLatencies * options_.latency),
@@ -116,7 +112,11 @@ void CountReceivers(const World& world, Time start, Report& report) {
     if (!member.returned) continue;
     ++report.completed;
     report.depth = std::max(report.depth, member.depth);
-    report.seconds = std::max(report.seconds, ToSeconds(*member.returned - start));
+    const double seconds = ToSeconds(*member.returned - start);
+    report.seconds = std::max(report.seconds, seconds);
+    if (!IsSlow(world.options(), i)) {
+      report.fast_seconds = std::max(report.fast_seconds, seconds);
+    }
     report.slowest_get_seconds =
         std::max(report.slowest_get_seconds, ToSeconds(*member.returned - *member.asked));
   }
@@ -136,7 +136,7 @@ Result<Report> RunBroadcast(const Options& options) {
   report.replay = ReplayCommand(options);
 
   World world(options);
-  History history(world, std::min(report.line_seconds, report.best_tree_seconds));
+  BroadcastHistory history(world, std::min(report.line_seconds, report.best_tree_seconds));
   history.Write();
   world.Run();
 

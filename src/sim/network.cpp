@@ -53,6 +53,10 @@ NodeIndex Network::AddNode() {
   return node;
 }
 
+void Network::SetRate(NodeIndex node, double bytes_per_second) {
+  own_capacity_[node] = bytes_per_second / 1e9;
+}
+
 void Network::SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks,
                       Tag tag) {
   Inbound& inbound = At(node, stripe);
@@ -266,7 +270,7 @@ std::string Network::BrokenInvariant(Time now) const {
     }
   }
   for (LinkId link = 0; link < load.size(); ++link) {
-    if (load[link] > capacity_ * (1 + 1e-6)) {
+    if (load[link] > Capacity(link) * (1 + 1e-6)) {
       return fmt::format("a link of node {} carries more than its rate", link / 2);
     }
   }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class Network {
   Network(const Layout& layout, double bytes_per_second, Duration latency);
 
   NodeIndex AddNode();
+  // Its links carry so much instead. Before anything flows.
+  void SetRate(NodeIndex node, double bytes_per_second);
   // One more copy on that node, over the same links; every call takes it like the node's own. Nodes
   // come first.
   NodeIndex AddCopy(NodeIndex node);
@@ -129,6 +132,10 @@ class Network {
 
   static constexpr NodeIndex kNoCopy = ~NodeIndex{0};
 
+  double Capacity(LinkId link) const {
+    const auto own = own_capacity_.find(link / 2);
+    return own == own_capacity_.end() ? capacity_ : own->second;
+  }
   LinkId UpOf(NodeIndex copy) const { return 2 * node_of_[copy]; }
   LinkId UpLink(const Flow& flow) const { return UpOf(flow.source); }
   LinkId DownLink(const Flow& flow) const { return UpOf(flow.receiver) + 1; }
@@ -158,8 +165,9 @@ class Network {
 
   Layout layout_;
   std::uint32_t stripes_;
-  double capacity_;  // bytes per nanosecond
-  double slack_;     // positions closer than this are equal: what passes in a few nanoseconds
+  double capacity_;  // of a link, in bytes per nanosecond, unless its node has another rate
+  std::map<NodeIndex, double> own_capacity_;
+  double slack_;  // positions closer than this are equal: what passes in a few nanoseconds
   Duration latency_;
   std::vector<double> stripe_bytes_;
   std::vector<NodeIndex> node_of_;  // by copy; the first ones are the nodes' own

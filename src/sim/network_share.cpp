@@ -61,7 +61,7 @@ double Network::Limit(Time now, const Flow& flow) const {
 // Progressive filling: whoever is limited below the least fair share takes its limit; else the
 // tightest link divides what it has left.
 void Network::ShareLinks() {
-  for (const LinkId link : component_links_) shares_[link] = {capacity_, 0};
+  for (const LinkId link : component_links_) shares_[link] = {Capacity(link), 0};
   std::vector<std::size_t> open;
   new_rates_.assign(component_flows_.size(), 0);
   for (std::size_t i = 0; i < component_flows_.size(); ++i) {

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <hoplite/reduce_options.h>
+
 #include "base/layout.h"
 #include "base/try.h"
-#include "planner/reduce_event.h"
 
 namespace hoplite::sim {
 namespace {
@@ -28,7 +29,9 @@ Result<void> ValidateReduce(const Options& options) {
   const ReduceJob& job = *options.reduce;
   const std::uint32_t sources = job.sources == 0 ? options.nodes : job.sources;
   if (options.size_bytes % 4 != 0) return Bad("size must be a multiple of 4, for a float32");
-  if (sources >= planner::kMaxSlots) return Bad("sources must be fewer than 65536");
+  if (sources > kMaxReduceSources) {
+    return Bad(fmt::format("sources must be at most {}", kMaxReduceSources));
+  }
   if (job.num_objects > sources) return Bad("num-objects must be at most the sources");
   if (job.fixed_order && (job.num_objects != 0 && job.num_objects < sources)) {
     return Bad("a fixed order needs all sources");
@@ -51,6 +54,7 @@ Result<void> Options::Validate() const {
     return Bad("a time must not be negative");
   }
   if (kills >= nodes) return Bad("kills must be fewer than the receivers");
+  if (slow_nodes >= nodes) return Bad("slow-nodes must be fewer than the receivers");
   for (const Kill& kill : kill_at) {
     if (kill.node >= nodes) return Bad(fmt::format("there is no node {} to kill", kill.node));
   }
@@ -77,6 +81,7 @@ std::string ReplayCommand(const Options& options) {
     command += fmt::format(" --kill-at {}@{}ns", kill.node, kill.at.count());
   }
   AddFlag(command, "restarts", options.restarts, unset.restarts);
+  AddFlag(command, "slow-nodes", options.slow_nodes, unset.slow_nodes);
   AddFlag(command, "memory-waits", options.memory_waits, unset.memory_waits);
   AddFlag(command, "session-breaks", options.session_breaks, unset.session_breaks);
   AddFlag(command, "reputs", options.reputs, unset.reputs);

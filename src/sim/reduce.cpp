@@ -14,9 +14,6 @@
 namespace hoplite::sim {
 namespace {
 
-// Time for the nodes to join and for sources that are there at the start.
-constexpr std::int64_t kWarmUpLatencies = 10;
-
 ReduceOptions RequestOf(const Options& options, const ObjectId& target) {
   const ReduceJob& job = *options.reduce;
   ReduceOptions request;
@@ -53,9 +50,9 @@ double PlainSeconds(const Options& options) {
 }
 
 // The script: all moments are drawn when it is written, so that one seed gives one history.
-class History {
+class ReduceHistory {
  public:
-  History(World& world, double plain_seconds)
+  ReduceHistory(World& world, double plain_seconds)
       : world_(world),
         options_(world.options()),
         job_(*options_.reduce),
@@ -191,7 +188,7 @@ Result<Report> RunReduce(const Options& options) {
   report.replay = ReplayCommand(options);
 
   World world(options);
-  History history(world, plain);
+  ReduceHistory history(world, plain);
   history.Write();
   world.Run();
 

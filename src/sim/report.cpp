@@ -31,14 +31,16 @@ std::string ToText(const Report& report) {
       "bound               {:.6f} s\n"
       "line                {:.6f} s\n"
       "best tree           {:.6f} s with degree {}\n"
+      "without slow links  {:.6f} s\n"
       "slowest receiver    {:.6f} s\n"
       "depth               {}\n"
       "receivers           {} completed, {} told deleted, {} died\n"
       "bytes sent again    {}\n"
       "events              {}\n",
       report.seconds, report.ratio(), report.bound_seconds, report.line_seconds,
-      report.best_tree_seconds, report.best_tree_degree, report.slowest_get_seconds, report.depth,
-      report.completed, report.deleted, report.died, report.bytes_sent_again, report.events);
+      report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
+      report.slowest_get_seconds, report.depth, report.completed, report.deleted, report.died,
+      report.bytes_sent_again, report.events);
   return text + Broken(report);
 }
 
@@ -61,10 +63,10 @@ std::string ReductionToText(const Report& report) {
 std::string ToJson(const Report& report) {
   return fmt::format(
       R"({{"seconds":{},"bound_seconds":{},"ratio":{},"depth":{},"events":{},)"
-      R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"slowest_get_seconds":{},)"
+      R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"fast_seconds":{},"slowest_get_seconds":{},)"
       R"("degree":{},"committed":{},"completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"violation":{},"replay":{}}})",
       report.seconds, report.bound_seconds, report.ratio(), report.depth, report.events,
-      report.line_seconds, report.best_tree_seconds, report.best_tree_degree,
+      report.line_seconds, report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
       report.slowest_get_seconds, report.degree, report.committed, report.completed, report.deleted,
       report.died, report.bytes_sent_again, Quoted(report.violation), Quoted(report.replay));
 }

@@ -9,6 +9,7 @@ namespace hoplite::sim {
 
 struct Report {
   double seconds = 0;              // from the start until the last survivor had the object
+  double fast_seconds = 0;         // the same of those whose links are not slow
   double slowest_get_seconds = 0;  // the longest that one receiver waited, from its own arrival
   double bound_seconds = 0;        // S/B + one latency: nothing can be faster
   double line_seconds = 0;         // one line through all nodes

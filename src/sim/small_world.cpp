@@ -10,7 +10,6 @@
 namespace hoplite::sim {
 namespace {
 
-constexpr Content kFirstContent = 1000;
 constexpr Content kOtherContent = 2000;
 constexpr std::uint32_t kMostWaits = 50;
 

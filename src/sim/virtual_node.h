@@ -24,6 +24,7 @@ namespace hoplite::sim {
 
 // Which bytes a copy holds: each attempt to put the object has other ones. 0: none.
 using Content = std::uint64_t;
+constexpr Content kFirstContent = 1000;
 
 struct Fetch {
   NodeId source = kNoNode;

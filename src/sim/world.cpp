@@ -42,6 +42,9 @@ void World::StartDirectory(Duration recovery_window) {
 
 NodeIndex World::AddNode() {
   const NodeIndex index = network_.AddNode();
+  if (IsSlow(options_, index)) {
+    network_.SetRate(index, static_cast<double>(options_.bytes_per_second) / 10);
+  }
   members_.emplace_back(VirtualNode(NodeId{index + 1}, object_));
   Connect(index);
   return index;

@@ -27,6 +27,9 @@
 
 namespace hoplite::sim {
 
+// Time for the nodes to join and for a finished Put, before the clock of a history starts.
+constexpr std::int64_t kWarmUpLatencies = 10;
+
 struct Member {
   explicit Member(VirtualNode node_in) : node(std::move(node_in)) {}
 

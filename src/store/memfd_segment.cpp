@@ -49,10 +49,6 @@ struct Mappable {
   ipc::mapping_handle_t get_mapping_handle() const { return {fd, false}; }
 };
 
-std::string Spelled(std::uint64_t bytes) {
-  return fmt::format("{} bytes ({})", bytes, FormatSize(bytes));
-}
-
 Error SystemError(const char* what, int number) {
   return Error(ErrorCode::kUnavailable,
                fmt::format("shared memory: {}: {}", what, std::strerror(number)));
@@ -60,8 +56,8 @@ Error SystemError(const char* what, int number) {
 
 Error Exhausted(std::uint64_t wanted, std::uint64_t available) {
   return Error(ErrorCode::kResourceExhausted,
-               fmt::format("shared memory of {} was asked for, {} are available", Spelled(wanted),
-                           Spelled(available)));
+               fmt::format("shared memory of {} was asked for, {} are available",
+                           FormatExactSize(wanted), FormatExactSize(available)));
 }
 
 // Sealed against truncation: a worker holds the descriptor too, and a shorter file would kill the
@@ -100,7 +96,7 @@ Result<ipc::mapped_region> Map(const Descriptor& memfd, std::uint64_t bytes) {
   } catch (const ipc::interprocess_exception& e) {
     return std::unexpected(
         Error(ErrorCode::kUnavailable,
-              fmt::format("shared memory: mapping {}: {}", Spelled(bytes), e.what())));
+              fmt::format("shared memory: mapping {}: {}", FormatExactSize(bytes), e.what())));
   }
 }
 

@@ -54,22 +54,20 @@ class ObjectStore::Pool {
 
 namespace {
 
-std::string Spelled(std::uint64_t bytes) {
-  return fmt::format("{} bytes ({})", bytes, FormatSize(bytes));
-}
-
 Error LargerThanStore(const ObjectId& object, std::uint64_t bytes, std::uint64_t capacity) {
-  return Error(ErrorCode::kResourceExhausted,
-               fmt::format("object {} of {} is larger than the whole store of {}",
-                           object.ToShortString(), Spelled(bytes), Spelled(capacity)));
+  return Error(
+      ErrorCode::kResourceExhausted,
+      fmt::format("object {} of {} is larger than the whole store of {}", object.ToShortString(),
+                  FormatExactSize(bytes), FormatExactSize(capacity)));
 }
 
 Error NoRoom(const ObjectId& object, std::uint64_t bytes, const ExtentAllocator& allocator) {
   return Error(ErrorCode::kResourceExhausted,
                fmt::format("no room now for object {} of {}: {} of the store are free, the largest "
                            "piece is {}",
-                           object.ToShortString(), Spelled(bytes), Spelled(allocator.free_bytes()),
-                           Spelled(allocator.largest_hole())));
+                           object.ToShortString(), FormatExactSize(bytes),
+                           FormatExactSize(allocator.free_bytes()),
+                           FormatExactSize(allocator.largest_hole())));
 }
 
 Error AlreadyListed(const ObjectId& object) {

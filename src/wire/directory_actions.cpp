@@ -61,24 +61,24 @@ void Write(const planner::HolderLost& action, v1::NodeAction& to) {
 
 // --- protobuf to own types, with checks
 
-struct Subject {
+struct ActionSubject {
   ObjectId object;
   Version version;  // none, unless the action needs one
 };
 
-Result<NodeAction> Read(const Subject& of, const v1::CreateRefused& body) {
+Result<NodeAction> Read(const ActionSubject& of, const v1::CreateRefused& body) {
   TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
   return planner::CreateRefused{of.object, code, body.message()};
 }
 
-Result<NodeAction> Read(const Subject& of, v1::Located& body) {
+Result<NodeAction> Read(const ActionSubject& of, v1::Located& body) {
   planner::Located action{.object = of.object, .version = of.version};
   TRY_ASSIGN(action.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
   return action;
 }
 
-Result<NodeAction> Read(const Subject& of, v1::InlineObject& body) {
+Result<NodeAction> Read(const ActionSubject& of, v1::InlineObject& body) {
   planner::InlineObject action{.object = of.object, .version = of.version};
   if (body.data().size() > kMaxInlineBytes) return Bad("data", "is too long for an inline object");
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
@@ -86,7 +86,7 @@ Result<NodeAction> Read(const Subject& of, v1::InlineObject& body) {
   return action;
 }
 
-Result<NodeAction> Read(const Subject& of, const v1::Grant& body) {
+Result<NodeAction> Read(const ActionSubject& of, const v1::Grant& body) {
   planner::Grant action{.object = of.object, .version = of.version};
   TRY_ASSIGN(action.grant, ReadStamp<GrantId>(body.grant(), "grant"));
   TRY_ASSIGN(action.source, ReadNode(body.source(), "source"));
@@ -98,12 +98,12 @@ Result<NodeAction> Read(const Subject& of, const v1::Grant& body) {
   return action;
 }
 
-Result<NodeAction> Read(const Subject& of, const v1::Tombstone& body) {
+Result<NodeAction> Read(const ActionSubject& of, const v1::Tombstone& body) {
   TRY_ASSIGN(const Duration remaining, ReadDuration(body.remaining_us(), "remaining_us"));
   return planner::Deleted{of.object, remaining};
 }
 
-Result<NodeAction> Read(const Subject& of, v1::Location& body) {
+Result<NodeAction> Read(const ActionSubject& of, v1::Location& body) {
   planner::Location action{.object = of.object, .version = of.version};
   action.node = NodeId{body.node()};
   action.node_name = body.node_name();
@@ -128,7 +128,7 @@ bool NeedsVersion(v1::NodeAction::BodyCase body) {
   }
 }
 
-Result<NodeAction> ReadBody(const Subject& of, v1::NodeAction& message) {
+Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
   if (IsReduction(message.body_case())) return ReadReduction(of.object, of.version, message);
   switch (message.body_case()) {
     case v1::NodeAction::kCreateAccepted:
@@ -174,7 +174,7 @@ v1::NodeAction ToProto(const NodeAction& action) {
 }
 
 Result<NodeAction> FromProto(v1::NodeAction& message) {
-  Subject of;
+  ActionSubject of;
   TRY_ASSIGN(of.object, ReadObject(message.object()));
   if (message.body_case() != v1::NodeAction::BODY_NOT_SET && NeedsVersion(message.body_case())) {
     TRY_ASSIGN(of.version, ReadStamp<Version>(message.version(), "version"));

@@ -97,12 +97,12 @@ Result<InlineBytes> ReadInline(Body& body, const Layout& layout) {
 }
 
 // What most events speak of.
-struct Subject {
+struct EventSubject {
   ObjectId object;
   Version version;  // none, unless the event needs one
 };
 
-Result<NodeEvent> Read(const Subject& of, v1::Create& body) {
+Result<NodeEvent> Read(const EventSubject& of, v1::Create& body) {
   planner::Create event{.object = of.object};
   TRY_ASSIGN(event.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
@@ -110,19 +110,19 @@ Result<NodeEvent> Read(const Subject& of, v1::Create& body) {
   return event;
 }
 
-Result<NodeEvent> Read(const Subject& of, const v1::CopyGone& body) {
+Result<NodeEvent> Read(const EventSubject& of, const v1::CopyGone& body) {
   planner::CopyGone event{of.object, of.version};
   TRY_ASSIGN(event.reason, ReadEnum(body.reason(), planner::GoneReason::kAborted,
                                     planner::GoneReason::kRecalled, "reason"));
   return event;
 }
 
-Result<NodeEvent> Read(const Subject& of, const v1::Want& body) {
+Result<NodeEvent> Read(const EventSubject& of, const v1::Want& body) {
   TRY_ASSIGN(StripeMarks marks, ReadMarks(body.marks()));
   return planner::Want{of.object, of.version, std::move(marks)};
 }
 
-Result<NodeEvent> Read(const Subject& of, const v1::GrantClosed& body) {
+Result<NodeEvent> Read(const EventSubject& of, const v1::GrantClosed& body) {
   planner::GrantClosed event{.object = of.object, .version = of.version};
   TRY_ASSIGN(event.grant, ReadStamp<GrantId>(body.grant(), "grant"));
   TRY_ASSIGN(event.outcome, ReadEnum(body.outcome(), planner::Outcome::kDone,
@@ -133,7 +133,7 @@ Result<NodeEvent> Read(const Subject& of, const v1::GrantClosed& body) {
   return event;
 }
 
-Result<NodeEvent> Read(const Subject& of, const v1::Progress& body) {
+Result<NodeEvent> Read(const EventSubject& of, const v1::Progress& body) {
   planner::Progress event{.object = of.object, .version = of.version};
   TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
   event.bytes_per_second = body.bytes_per_second();
@@ -142,7 +142,7 @@ Result<NodeEvent> Read(const Subject& of, const v1::Progress& body) {
   return event;
 }
 
-Result<NodeEvent> Read(const Subject& of, v1::Held& body) {
+Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
   planner::Held event{.object = of.object, .version = of.version};
   TRY_ASSIGN(event.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
@@ -159,7 +159,7 @@ Result<NodeEvent> Read(const Subject& of, v1::Held& body) {
   return event;
 }
 
-Result<NodeEvent> Read(const Subject& of, const v1::Tombstone& body) {
+Result<NodeEvent> Read(const EventSubject& of, const v1::Tombstone& body) {
   TRY_ASSIGN(const Duration remaining, ReadDuration(body.remaining_us(), "remaining_us"));
   return planner::Tombstone{of.object, remaining};
 }
@@ -180,7 +180,7 @@ bool NeedsVersion(v1::NodeEvent::BodyCase body) {
   }
 }
 
-Result<NodeEvent> ReadBody(const Subject& of, v1::NodeEvent& message) {
+Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
   if (IsReduction(message.body_case())) return ReadReduction(of.object, of.version, message);
   switch (message.body_case()) {
     case v1::NodeEvent::kCreate:
@@ -242,7 +242,7 @@ Result<NodeEvent> FromProto(v1::NodeEvent& message) {
     return planner::StoreUsage{message.store_usage().memory_bytes(),
                                message.store_usage().used_bytes()};
   }
-  Subject of;
+  EventSubject of;
   TRY_ASSIGN(of.object, ReadObject(message.object()));
   if (NeedsVersion(message.body_case())) {
     TRY_ASSIGN(of.version, ReadStamp<Version>(message.version(), "version"));

@@ -9,11 +9,11 @@ namespace {
 using testing::Cluster;
 using testing::ClusterOptions;
 using testing::Eventually;
+using testing::kSoon;
 using testing::Pattern;
 using testing::Text;
 using namespace std::chrono_literals;
 
-constexpr GetOptions kSoon{.timeout = 30s};
 constexpr std::uint64_t kSlow = 8'000'000;
 
 // A node that stops is suspended at once, and lost soon after.
@@ -92,6 +92,19 @@ TEST(Failure, AGetWhoseLastHolderDiedNamesItAtItsDeadline) {
   EXPECT_NE(view.error().message.find("n0"), std::string::npos) << view.error().message;
 }
 
+TEST(Failure, AReaderWhoseLastHolderDiedNamesItAtItsDeadline) {
+  Cluster cluster(WithShortGrace(2));
+  const auto id = cluster.client(0).Put(Pattern(4_MiB, 5));
+  auto reader = cluster.client(1).Open(*id, kSoon);
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(reader->WaitFor(256_KiB, 30s));
+  cluster.Stop(0);
+  const auto all = reader->WaitFor(reader->size(), 3s);
+  ASSERT_FALSE(all);
+  EXPECT_EQ(all.error().code, ErrorCode::kTimeout);
+  EXPECT_NE(all.error().message.find("n0"), std::string::npos) << all.error().message;
+}
+
 TEST(Failure, TransfersGoOnWhileTheDirectoryRestarts) {
   Cluster cluster({.nodes = 4, .rate_bytes_per_second = kSlow});
   const std::string bytes = Pattern(4_MiB, 6);
@@ -127,6 +140,28 @@ TEST(Failure, AnAbortedPutLeavesItsWaitersWaitingForTheNext) {
   const auto view = waiting.Wait();
   ASSERT_TRUE(view) << view.error().ToString();
   EXPECT_TRUE(Text(*view) == bytes);
+}
+
+// A line that begins with a slow link: the others are done while the slow one is far from it.
+TEST(Failure, NobodyWaitsForASlowRelay) {
+  constexpr std::uint64_t kSize = 8_MiB;
+  Cluster cluster({.nodes = 1, .memory_bytes = 12_MiB, .rate_bytes_per_second = kSlow});
+  const auto add = [&](std::uint64_t rate) {
+    return cluster.Add({.memory_bytes = 12_MiB, .rate_bytes_per_second = rate});
+  };
+  const std::size_t slow = add(kSlow / 10);
+  const auto id = cluster.client(0).Put(Pattern(kSize, 1));
+  auto first = cluster.client(slow).GetAsync(*id, kSoon);
+  ASSERT_TRUE(Eventually([&] { return Received(cluster, slow) > 0; }));
+  std::vector<Future<Buffer>> others;
+  for (int i = 0; i < 3; ++i) others.push_back(cluster.client(add(kSlow)).GetAsync(*id, kSoon));
+  for (auto& other : others) {
+    const auto view = other.Wait();
+    ASSERT_TRUE(view) << view.error().ToString();
+    EXPECT_TRUE(Text(*view) == Pattern(kSize, 1));
+  }
+  EXPECT_LT(Received(cluster, slow), kSize / 2);
+  first.Cancel();
 }
 
 }  // namespace

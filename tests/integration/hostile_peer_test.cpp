@@ -15,12 +15,12 @@ namespace {
 
 using testing::Cluster;
 using testing::Eventually;
+using testing::kSoon;
 using testing::Pattern;
 using testing::RawPeer;
 using testing::Text;
 using namespace std::chrono_literals;
 
-constexpr GetOptions kSoon{.timeout = 60s};
 constexpr std::uint64_t kHugeCredit = std::uint64_t{1} << 63;
 
 // Node 0 serves node 1 slowly while the test speaks to node 0's data port. At the end that transfer

@@ -14,11 +14,10 @@ namespace {
 using testing::Cluster;
 using testing::ClusterOptions;
 using testing::Eventually;
+using testing::kSoon;
 using testing::Pattern;
 using testing::Text;
 using namespace std::chrono_literals;
-
-constexpr GetOptions kSoon{.timeout = 30s};
 
 // What waits for memory looks again when the last pin of something evictable goes.
 TEST(Interleaving, AGetThatWaitsForMemoryGoesOnWhenAViewIsDropped) {

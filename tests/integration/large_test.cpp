@@ -1,7 +1,7 @@
 // Objects whose sizes don't fit into 32 bits.
 #include <gtest/gtest.h>
 
-#include "testing/cluster.h"
+#include "integration/sums.h"
 
 namespace hoplite {
 namespace {
@@ -37,6 +37,20 @@ TEST(Large, BeyondFourGibibytes) {
   ASSERT_TRUE(view) << view.error().ToString();
   ASSERT_EQ(view->bytes().size(), kSize);
   EXPECT_TRUE(Filled(view->bytes()));
+}
+
+TEST(Large, ReduceOfOneGibibyte) {
+  constexpr std::size_t kElements = 1_GiB / sizeof(std::int64_t);
+  testing::Cluster cluster({.nodes = 2, .memory_bytes = 2_GiB + 64_MiB});
+  for (std::size_t i = 0; i < 2; ++i) testing::PutSource(cluster.client(i), i, kElements);
+  auto sum = testing::Sum(2);
+  sum.timeout = 120s;
+  auto reduction = cluster.client(0).Reduce(sum);
+  ASSERT_TRUE(reduction) << reduction.error().ToString();
+  const auto outcome = reduction->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  const auto target = cluster.client(0).Get(outcome->target, {.timeout = 120s});
+  EXPECT_EQ(testing::WrongSum(target, outcome->used, kElements), "");
 }
 
 }  // namespace

@@ -15,12 +15,11 @@ using testing::Cluster;
 using testing::ClusterOptions;
 using testing::Eventually;
 using testing::IdOf;
+using testing::kSoon;
 using testing::PutSource;
 using testing::Sum;
 using testing::WrongSum;
 using namespace std::chrono_literals;
-
-constexpr GetOptions kSoon{.timeout = 30s};
 
 // Slow enough that a reduction of a few MB is caught in the middle.
 ClusterOptions Slow(std::size_t nodes) {

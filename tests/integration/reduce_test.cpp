@@ -12,12 +12,11 @@ using testing::Cluster;
 using testing::Eventually;
 using testing::IdOf;
 using testing::Ids;
+using testing::kSoon;
 using testing::PutSource;
 using testing::Sum;
 using testing::WrongSum;
 using namespace std::chrono_literals;
-
-constexpr GetOptions kSoon{.timeout = 30s};
 
 struct Case {
   std::size_t nodes;

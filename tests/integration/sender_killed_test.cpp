@@ -15,11 +15,11 @@ namespace {
 
 using testing::Cluster;
 using testing::Eventually;
+using testing::kSoon;
 using testing::Pattern;
 using testing::Text;
 using namespace std::chrono_literals;
 
-constexpr GetOptions kSoon{.timeout = 60s};
 constexpr std::uint64_t kSize = 3_MiB;
 
 // Nodes 0 and 1 have complete copies; the others receive, each over a slow link.

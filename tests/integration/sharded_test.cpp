@@ -12,11 +12,11 @@ namespace {
 using testing::Cluster;
 using testing::ClusterOptions;
 using testing::Eventually;
+using testing::kSoon;
 using testing::Pattern;
 using testing::Text;
 using namespace std::chrono_literals;
 
-constexpr GetOptions kSoon{.timeout = 30s};
 constexpr std::size_t kShards = 3;
 
 ClusterOptions ThreeShards(std::size_t nodes) {

@@ -12,11 +12,10 @@ namespace {
 using testing::Cluster;
 using testing::ClusterOptions;
 using testing::Eventually;
+using testing::kSoon;
 using testing::Pattern;
 using testing::Text;
 using namespace std::chrono_literals;
-
-constexpr GetOptions kSoon{.timeout = 30s};
 
 class TransferOfSize : public ::testing::TestWithParam<std::uint64_t> {};
 

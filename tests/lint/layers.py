@@ -9,7 +9,7 @@ import repository
 
 # Lowest first. A layer may include those of lower levels and itself, not its siblings.
 LEVELS = (("base",), ("planner",), ("wire", "store", "net", "sim", "reduce"), ("directory",),
-          ("node",), ("client",), ("cli",))
+          ("node",), ("client", "node_world"), ("cli",))
 SIBLINGS = {"net": {"wire"}}
 LAYERS = [layer for level in LEVELS for layer in level]
 
@@ -25,7 +25,7 @@ HOMES = {
     re.compile(r"hwy/"): ("src/reduce/",),
     re.compile(r"spdlog/"): ("src/base/",),
     re.compile(r"CLI/|nlohmann/"): ("src/cli/",),
-    re.compile(r"asio"): ("src/net/", "src/directory/", "src/node/", "src/client/", "src/cli/"),
+    re.compile(r"asio"): ("src/net/", "src/directory/", "src/node/", "src/node_world/", "src/client/", "src/cli/"),
 }
 # Planners and their simulation know no socket, clock, thread or log; planners iterate in one order
 # only.

@@ -41,6 +41,11 @@ def run(command, **options):
                           check=False, **options)
 
 
+def digest(words):
+    """A short name for a long text."""
+    return hashlib.sha256(words.encode()).hexdigest()[:24]
+
+
 def in_parallel(function, items):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(function, items))
@@ -71,7 +76,7 @@ class Cache:
         self._entry(name).write_text(json.dumps(kept), encoding="utf-8")
 
     def _entry(self, name):
-        return self.folder / (hashlib.sha256(name.encode()).hexdigest()[:24] + ".json")
+        return self.folder / f"{digest(name)}.json"
 
     def _hash(self, path):
         if path not in self.hashes:

@@ -1,8 +1,26 @@
-"""Runs clang-tidy over src/ as the build compiles it; what passed before is skipped while the source,
-its headers and the settings are the same."""
+"""Runs clang-tidy over src/ with the flags of the build; what passed before is skipped while the sources,
+their headers and the settings are the same.
+
+Sources of one folder go through clang-tidy a few at a time, as one file that includes them: most of
+the time goes into the headers of libraries, which are then read once.
+"""
+
+import itertools
 
 import compile_commands
 import repository
+
+TOGETHER = 12
+
+
+def batches(units):
+    """Lists of units that are compiled alike and lie in the same folder."""
+    def likeness(unit):
+        return str(unit.source.parent), unit.flags()
+    for _, alike in itertools.groupby(sorted(units, key=likeness), key=likeness):
+        alike = list(alike)
+        for start in range(0, len(alike), TOGETHER):
+            yield alike[start:start + TOGETHER]
 
 
 def main():
@@ -12,21 +30,26 @@ def main():
     read = compile_commands.read_files(args.build)
     units = compile_commands.units(args.build, args.root / "src")
 
-    def check(unit):
-        command = ["clang-tidy-19", "--quiet", f"--config-file={settings}", str(unit.source), "--",
-                   *unit.flags()]
-        if cache.passed(str(unit.source), command):
+    def check(batch):
+        names = "\n".join(str(unit.source) for unit in batch)
+        together = cache.folder / f"{repository.digest(names)}.cpp"
+        together.write_text("".join(
+            f'#include "{unit.source}"  // NOLINT(bugprone-suspicious-include)\n' for unit in batch))
+        # What one source names in an unnamed namespace is seen by the next: no matter here.
+        command = ["clang-tidy-19", "--quiet", f"--config-file={settings}", str(together), "--",
+                   *batch[0].flags(), "-Wno-shadow"]
+        if cache.passed(names, command):
             return None
-        result = repository.run(command, cwd=unit.folder)
+        result = repository.run(command, cwd=batch[0].folder)
         if result.returncode:
             return result.stdout
         # Without the build's list of headers (not built yet) nothing is known, so nothing is kept.
-        if unit.object in read:
-            files = [(args.build / f).resolve() for f in read[unit.object]]
-            cache.keep(str(unit.source), command, [settings, unit.source, *files])
+        if all(unit.object in read for unit in batch):
+            files = {(args.build / f).resolve() for unit in batch for f in read[unit.object]}
+            cache.keep(names, command, [settings, *(unit.source for unit in batch), *files])
         return None
 
-    findings = [f for f in repository.in_parallel(check, units) if f]
+    findings = [f for f in repository.in_parallel(check, batches(units)) if f]
     repository.finish(findings, len(units))
 
 

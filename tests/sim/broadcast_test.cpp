@@ -60,6 +60,22 @@ TEST(Broadcast, AGrowingPutIsReadAsItGrows) {
   EXPECT_LT(report.seconds, 0.5 + 0.02);
 }
 
+// The first relay's links carry a tenth of the others': they pass it, and it is last.
+TEST(Broadcast, NobodyWaitsForASlowRelay) {
+  const Report report =
+      Simulate({.nodes = 6, .size_bytes = 64_MiB, .bytes_per_second = 12'500'000, .slow_nodes = 1});
+  EXPECT_EQ(report.completed, 5u);
+  EXPECT_LT(report.fast_seconds, 1.15 * report.bound_seconds);
+  EXPECT_LT(report.seconds, 10.5 * report.bound_seconds);
+}
+
+// Trying whether another is faster costs hardly anything where nobody is.
+TEST(Broadcast, EqualRelaysCostNothingToCompare) {
+  const Report report =
+      Simulate({.nodes = 6, .size_bytes = 64_MiB, .bytes_per_second = 12'500'000});
+  EXPECT_LT(report.seconds, 1.03 * report.bound_seconds);
+}
+
 TEST(Broadcast, ADeathInTheMiddleOfALineCostsLittle) {
   const Report whole = Simulate({.nodes = 8, .size_bytes = 256_MiB});
   Options options{.nodes = 8, .size_bytes = 256_MiB};

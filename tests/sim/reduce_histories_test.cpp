@@ -16,7 +16,7 @@ namespace {
 using planner::Twin;
 using std::chrono::milliseconds;
 
-Options Draw(std::uint64_t seed) {
+Options DrawReduction(std::uint64_t seed) {
   Random random(seed * 104729);
   const auto up_to = [&random](std::uint32_t most) {
     return static_cast<std::uint32_t>(random.Below(most + 1));
@@ -50,7 +50,8 @@ TEST_P(ReduceHistories, KeepEveryProperty) {
   constexpr int kSeedsOfACase = 200;
   int committed = 0;
   for (int i = 0; i < kSeedsOfACase; ++i) {
-    const Options options = Draw(static_cast<std::uint64_t>(GetParam() * kSeedsOfACase + i + 1));
+    const Options options =
+        DrawReduction(static_cast<std::uint64_t>(GetParam() * kSeedsOfACase + i + 1));
     const Result<Report> report = RunReduce(options);
     ASSERT_TRUE(report) << report.error().ToString();
     ASSERT_EQ(report->violation, "") << report->replay;

@@ -22,6 +22,9 @@
 
 namespace hoplite::testing {
 
+// For what comes in a moment, on a machine that may be busy.
+inline constexpr GetOptions kSoon{.timeout = std::chrono::seconds(60)};
+
 // A loop with its own thread.
 class LoopThread {
  public:

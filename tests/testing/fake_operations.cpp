@@ -98,6 +98,11 @@ net::Task<Result<store::CopyPtr>> FakeOperations::Open(ObjectId object, node::Ca
   return Await(object, false, std::move(call));
 }
 
+Error FakeOperations::GaveUp(const ObjectId&, const node::Call& call) {
+  return call.cancelled ? Error(ErrorCode::kCancelled, "cancelled")
+                        : Error(ErrorCode::kTimeout, "not complete");
+}
+
 std::vector<store::CopyPtr> FakeOperations::Available(const ReduceOptions& options) const {
   std::vector<store::CopyPtr> available;
   for (const ObjectId& source : options.sources) {

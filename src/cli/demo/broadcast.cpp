@@ -14,7 +14,6 @@
 namespace hoplite::cli::demo {
 namespace {
 
-constexpr Duration kLook = std::chrono::milliseconds(100);
 constexpr double kKillFrom = 0.35;       // share of the object that the victim has
 constexpr double kKillAnyFrom = 0.60;    // from here also one that feeds nobody
 constexpr double kLatecomerFrom = 0.50;  // share that the slowest survivor has

@@ -18,8 +18,7 @@
 namespace hoplite::cli::demo {
 namespace {
 
-constexpr Duration kLook = std::chrono::milliseconds(100);
-constexpr Duration kLate = std::chrono::milliseconds(500);
+constexpr Duration kLateness = std::chrono::milliseconds(500);
 
 double SecondsSince(Time start) { return ToSeconds(SteadyClock().Now() - start); }
 
@@ -81,7 +80,7 @@ Result<std::vector<SlotInfo>> Reductions::Follow(Client& client, const Reduction
     if (stop.WaitFor(kLook)) {
       return std::unexpected(Error(ErrorCode::kCancelled, "stopped before the end"));
     }
-    if (put < ids.size() && SteadyClock().Now() - start > kLate) {
+    if (put < ids.size() && SteadyClock().Now() - start > kLateness) {
       screen_.Say(fmt::format("{:5.1f} s  {} come with theirs, too late", SecondsSince(start),
                               NamesFrom(put)));
       for (; put < ids.size(); ++put) TRY(Put(put, ids[put]));

@@ -6,7 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
+
 namespace hoplite::cli::demo {
+
+// How often the demo looks at the cluster, to show how far it is.
+constexpr Duration kLook = std::chrono::milliseconds(100);
 
 class Screen {
  public:

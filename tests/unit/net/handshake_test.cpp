@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include <asio/steady_timer.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +17,8 @@ using hoplite::test::Running;
 using hoplite::test::RunTask;
 using ::testing::HasSubstr;
 
-constexpr Identity kClient{.cluster = 0xc1, .self = NodeId{1}};
-constexpr Identity kServer{.cluster = 0xc1, .self = NodeId{2}};
+constexpr Identity kDialling{.cluster = 0xc1, .self = NodeId{1}};
+constexpr Identity kListening{.cluster = 0xc1, .self = NodeId{2}};
 
 struct HandshakeTest : ::testing::Test {
   HandshakeTest() {
@@ -30,7 +31,7 @@ struct HandshakeTest : ::testing::Test {
   }
   // Both sides at once: the error of the connecting side, after the answering side failed too.
   Error Refused(Identity client, NodeId expected) {
-    Running<Result<ConnectionPtr>> answer(loop, Answer(accepted, kServer));
+    Running<Result<ConnectionPtr>> answer(loop, Answer(accepted, kListening));
     const auto greeted = RunTask(loop, Greet(dialled, client, expected));
     EXPECT_FALSE(answer.Finish());
     EXPECT_TRUE(accepted->closed());
@@ -39,7 +40,7 @@ struct HandshakeTest : ::testing::Test {
   }
   Error AnswerTo(std::span<const std::byte> bytes) {
     Write(bytes);
-    const auto answered = RunTask(loop, Answer(accepted, kServer));
+    const auto answered = RunTask(loop, Answer(accepted, kListening));
     EXPECT_TRUE(accepted->closed());
     return answered ? Error(ErrorCode::kInternal, "welcomed") : answered.error();
   }
@@ -52,31 +53,31 @@ struct HandshakeTest : ::testing::Test {
 };
 
 TEST_F(HandshakeTest, NodesOfOneClusterGetToKnowEachOther) {
-  Running<Result<ConnectionPtr>> answer(loop, Answer(accepted, kServer));
-  const auto greeted = RunTask(loop, Greet(dialled, kClient, kServer.self));
+  Running<Result<ConnectionPtr>> answer(loop, Answer(accepted, kListening));
+  const auto greeted = RunTask(loop, Greet(dialled, kDialling, kListening.self));
   const auto answered = answer.Finish();
   ASSERT_TRUE(greeted) << greeted.error().ToString();
   ASSERT_TRUE(answered) << answered.error().ToString();
-  EXPECT_EQ((*greeted)->peer, kServer.self);
-  EXPECT_EQ((*answered)->peer, kClient.self);
+  EXPECT_EQ((*greeted)->peer, kListening.self);
+  EXPECT_EQ((*answered)->peer, kDialling.self);
   EXPECT_FALSE(dialled->closed());
   EXPECT_TRUE((*greeted)->reader.at_rest());
 }
 
 TEST_F(HandshakeTest, OtherClusterIsRefusedInWords) {
-  const Error error = Refused(Identity{.cluster = 0xbad, .self = NodeId{1}}, kServer.self);
+  const Error error = Refused(Identity{.cluster = 0xbad, .self = NodeId{1}}, kListening.self);
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_THAT(error.message, HasSubstr("cluster 00000000000000c1, not 0000000000000bad"));
 }
 
 TEST_F(HandshakeTest, OtherNodeBehindTheSameAddressIsRefusedInWords) {
-  const Error error = Refused(kClient, NodeId{77});
+  const Error error = Refused(kDialling, NodeId{77});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_THAT(error.message, HasSubstr("this is node 0000000000000002, not 000000000000004d"));
 }
 
 TEST_F(HandshakeTest, OtherProtocolVersionIsRefusedInWords) {
-  wire::PeerHello hello(kServer.cluster, kClient.self, kServer.self);
+  wire::PeerHello hello(kListening.cluster, kDialling.self, kListening.self);
   hello.protocol_version = 2;
   const Error error = AnswerTo(wire::Encode(hello));
   EXPECT_EQ(error.code, ErrorCode::kProtocol);
@@ -88,7 +89,7 @@ TEST_F(HandshakeTest, OtherProtocolVersionIsRefusedInWords) {
 }
 
 TEST_F(HandshakeTest, GarbageAndWrongMagicEndTheConnection) {
-  auto bytes = wire::Encode(wire::PeerHello(kServer.cluster, kClient.self, kServer.self));
+  auto bytes = wire::Encode(wire::PeerHello(kListening.cluster, kDialling.self, kListening.self));
   bytes[wire::kHeaderBytes] = std::byte{'?'};
   EXPECT_THAT(AnswerTo(bytes).message, HasSubstr("magic"));
 }
@@ -98,17 +99,18 @@ TEST_F(HandshakeTest, AnotherFrameInsteadOfHelloIsRefused) {
 }
 
 TEST_F(HandshakeTest, PeerThatSaysNothingIsGivenUp) {
-  const auto answered = RunTask(loop, Answer(accepted, kServer, 20ms));
+  const auto answered = RunTask(loop, Answer(accepted, kListening, 20ms));
   ASSERT_FALSE(answered);
   EXPECT_EQ(answered.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(answered.error().message, HasSubstr("within 0.02 s"));
   EXPECT_TRUE(accepted->closed());
-  const auto greeted = RunTask(loop, Greet(dialled, kClient, kServer.self, 20ms));
+  const auto greeted = RunTask(loop, Greet(dialled, kDialling, kListening.self, 20ms));
   EXPECT_FALSE(greeted) << "its peer has closed";
 }
 
 Task<void> Drip(StreamPtr stream) {
-  const auto hello = wire::Encode(wire::PeerHello(kServer.cluster, kClient.self, kServer.self));
+  const auto hello =
+      wire::Encode(wire::PeerHello(kListening.cluster, kDialling.self, kListening.self));
   asio::steady_timer timer(stream->loop());
   for (const std::byte& byte : hello) {
     const auto sent = co_await stream->Send(std::span(&byte, 1), Payload());
@@ -121,13 +123,13 @@ Task<void> Drip(StreamPtr stream) {
 // Each byte is life, but the handshake has one deadline.
 TEST_F(HandshakeTest, PeerThatDripsItsHelloIsGivenUp) {
   hoplite::test::Spawn(loop, Drip(dialled));
-  const auto answered = RunTask(loop, Answer(accepted, kServer, 60ms));
+  const auto answered = RunTask(loop, Answer(accepted, kListening, 60ms));
   ASSERT_FALSE(answered);
   EXPECT_THAT(answered.error().message, HasSubstr("handshake"));
 }
 
 TEST_F(HandshakeTest, PeerThatLeavesEndsItAtOnce) {
-  Running<Result<ConnectionPtr>> answer(loop, Answer(accepted, kServer));
+  Running<Result<ConnectionPtr>> answer(loop, Answer(accepted, kListening));
   dialled->Close();
   const auto answered = answer.Finish();
   ASSERT_FALSE(answered);

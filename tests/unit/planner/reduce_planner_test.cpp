@@ -387,11 +387,11 @@ TEST(ReduceRequest, MistakesAreNamed) {
               HasSubstr("degree 2"));
   EXPECT_THAT(message([](auto& o) { o.metadata = std::string(5000, 'm'); }), HasSubstr("5000"));
   EXPECT_THAT(message([](auto& o) {
-                for (int i = 0; i < 70000; ++i) {
+                for (std::size_t i = 0; i <= kMaxReduceSources; ++i) {
                   o.sources.push_back(ObjectId::FromName(std::to_string(i)));
                 }
               }),
-              HasSubstr("is the limit"));
+              HasSubstr("16384 is the limit"));
 }
 
 }  // namespace

@@ -205,8 +205,7 @@ TEST_F(ReducePlanning, ADeletedSourceThatIsPutAgainCounts) {
 }
 
 TEST_F(ReducePlanning, ErrorsOfParticipantsThatNobodyCanRepairEndIt) {
-  for (const ErrorCode code :
-       {ErrorCode::kResourceExhausted, ErrorCode::kInvalidArgument, ErrorCode::kDataLoss}) {
+  for (const ErrorCode code : {ErrorCode::kResourceExhausted, ErrorCode::kInvalidArgument}) {
     Forget();
     Start(2);
     Arrive(1);
@@ -216,6 +215,16 @@ TEST_F(ReducePlanning, ErrorsOfParticipantsThatNobodyCanRepairEndIt) {
     ASSERT_TRUE(planner_->failure());
     EXPECT_EQ(*planner_->failure(), Error(code, "it was lost"));
   }
+}
+
+// Bytes that arrive damaged again and again are as good as lost: others may be whole.
+TEST_F(ReducePlanning, APositionWhoseBytesAreDamagedIsReplaced) {
+  Start(2, 1);
+  Arrive(1);
+  Arrive(2);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^0+0 @1 s1"));
+  Lose(1, ErrorCode::kDataLoss);
+  EXPECT_THAT(Plan(), ElementsAre("1^0+0 @2 s2"));
 }
 
 // The fault names no source: the others of the position stay candidates.

@@ -122,6 +122,48 @@ TEST_F(Reductions, OtherOrdersThatNoTreeHas) {
   EXPECT_THAT(wrong(1, 2), ::testing::HasSubstr("another parent before"));
 }
 
+TEST_F(Reductions, ASourceThatWouldCountTwiceEndsTheReductionInWords) {
+  Join("C").Join("A");
+  const SlotInput source{ObjectId::FromName("source 1"), {{1, 1}}};
+  const auto order = [&](std::uint32_t slot, std::vector<SlotInput> inputs) {
+    Say("C", SlotAssign{object_,
+                        kRequest,
+                        ++attempts_,
+                        {.slot = slot, .parent = 9, .node = Id("A"), .inputs = std::move(inputs)}});
+  };
+  Open("C").Shape().Ignore();
+  order(1, {source});
+  order(1, {source});  // the same position again
+  order(2, {});
+  Ignore();
+  order(2, {source});
+  ExpectAmong("C: reduction refused protocol");
+  EXPECT_THAT(last_message_, ::testing::HasSubstr("has a position already"));
+  Open("C").Shape().Ignore();
+  order(1, {source, source});
+  ExpectAmong("C: reduction refused protocol");
+}
+
+// What a position gave up, or lost, may be used by another.
+TEST_F(Reductions, ASourceMovesToAnotherPosition) {
+  Join("C").Join("A").Join("B");
+  const SlotInput source{ObjectId::FromName("source 1"), {{1, 1}}};
+  Open("C").Shape().LeafOf2(1, "A").Ignore();
+  Assign(1, "", 2, 0).Ignore();
+  Say("C", SlotAssign{object_,
+                      kRequest,
+                      ++attempts_,
+                      {.slot = 3, .parent = 2, .node = Id("B"), .inputs = {source}}});
+  Expect("B: position 3 v2");
+  Lose("B");
+  Ignore();
+  Say("C", SlotAssign{object_,
+                      kRequest,
+                      ++attempts_,
+                      {.slot = 1, .parent = 2, .node = Id("A"), .inputs = {source}}});
+  Expect("A: position 1 v3");
+}
+
 TEST_F(Reductions, AShapeThatIsNoneIsIgnored) {
   Join("C").Join("A");
   layout_.block_bytes = 3;

@@ -46,8 +46,8 @@ struct SmallFloat {
   }
 };
 
-using Float16 = SmallFloat<10>;
-using BFloat16 = SmallFloat<7>;
+using Half = SmallFloat<10>;
+using BrainHalf = SmallFloat<7>;
 
 template <typename T>
 T FoldIntegers(Op op, T a, T b) {
@@ -133,9 +133,9 @@ auto LoopFor(DType dtype) {
     case DType::kUint64:
       return FoldAll<std::uint64_t>;
     case DType::kFloat16:
-      return FoldAll<Float16>;
+      return FoldAll<Half>;
     case DType::kBFloat16:
-      return FoldAll<BFloat16>;
+      return FoldAll<BrainHalf>;
     case DType::kFloat32:
       return FoldAll<float>;
     case DType::kFloat64:
@@ -153,7 +153,7 @@ std::vector<std::byte> ReferenceFold(Op op, DType dtype, std::span<const std::by
   return out;
 }
 
-std::uint16_t Float16Bits(float value) { return Float16::Nearest(value).bits; }
-std::uint16_t BFloat16Bits(float value) { return BFloat16::Nearest(value).bits; }
+std::uint16_t Float16Bits(float value) { return Half::Nearest(value).bits; }
+std::uint16_t BFloat16Bits(float value) { return BrainHalf::Nearest(value).bits; }
 
 }  // namespace hoplite::reduce

@@ -17,11 +17,11 @@ using namespace planner;  // NOLINT(google-build-using-namespace): the events an
 
 const ObjectId kTarget = ObjectId::FromName("target");
 const ObjectId kSource = ObjectId::FromName("source");
-const Version kVersion{{.incarnation = 7, .sequence = 9}};
-const Version kChild{{.incarnation = 7, .sequence = 11}};
-const Layout kLayout = Layout::For(4000);
-const Fold kFold{Op::kSum, DType::kFloat32};
-const SlotOrder kOrder{2, 1, 3, NodeId{11}, {{kSource, kVersion}}};
+const Version kTargetVersion{{.incarnation = 7, .sequence = 9}};
+const Version kChildVersion{{.incarnation = 7, .sequence = 11}};
+const Layout kTargetLayout = Layout::For(4000);
+const Fold kSumOfFloats{Op::kSum, DType::kFloat32};
+const SlotOrder kOneSource{2, 1, 3, NodeId{11}, {{kSource, kTargetVersion}}};
 constexpr std::uint32_t kBeyond = kMaxSlots + 1;
 
 // What is wrong with a fold or its layout, wherever they stand.
@@ -62,20 +62,20 @@ std::vector<Spoiled<Message>> BadOrders(Body body) {
 
 TEST(HostileReduceEvents, Shape) {
   ExpectNamed<v1::NodeEvent>(
-      ToProto(NodeEvent{ReduceShape{kTarget, 5, kLayout, kFold, "f4"}}),
+      ToProto(NodeEvent{ReduceShape{kTarget, 5, kTargetLayout, kSumOfFloats, "f4"}}),
       BadShapes<v1::NodeEvent>([](auto& m) { return m.mutable_reduce_shape(); }));
 }
 
 TEST(HostileReduceEvents, Assign) {
   ExpectNamed<v1::NodeEvent>(
-      ToProto(NodeEvent{SlotAssign{kTarget, 5, 6, kOrder}}),
+      ToProto(NodeEvent{SlotAssign{kTarget, 5, 6, kOneSource}}),
       BadOrders<v1::NodeEvent>([](auto& m) { return m.mutable_slot_assign(); }));
 }
 
 TEST(HostileReduceEvents, WhatParticipantsSay) {
   ExpectNamed<v1::NodeEvent>(
-      ToProto(NodeEvent{
-          SlotFailed{kTarget, 2, kVersion, 3, kChild, ErrorCode::kPeerLost, "n3 was lost"}}),
+      ToProto(NodeEvent{SlotFailed{kTarget, 2, kTargetVersion, 3, kChildVersion,
+                                   ErrorCode::kPeerLost, "n3 was lost"}}),
       {{"version", [](auto& m) { m.clear_version(); }},
        {"slot", [](auto& m) { m.mutable_slot_failed()->set_slot(0); }},
        {"slot", [](auto& m) { m.mutable_slot_failed()->set_slot(kBeyond); }},
@@ -85,18 +85,18 @@ TEST(HostileReduceEvents, WhatParticipantsSay) {
        {"code", [](auto& m) { m.mutable_slot_failed()->set_code(0); }},
        {"code", [](auto& m) { m.mutable_slot_failed()->set_code(99); }}});
   ExpectNamed<v1::NodeEvent>(
-      ToProto(NodeEvent{SlotDrained{kTarget, 2, kVersion, 3, kChild}}),
+      ToProto(NodeEvent{SlotDrained{kTarget, 2, kTargetVersion, 3, kChildVersion}}),
       {{"version", [](auto& m) { m.clear_version(); }},
        {"slot", [](auto& m) { m.mutable_slot_drained()->set_slot(0); }},
        {"input", [](auto& m) { m.mutable_slot_drained()->set_input(0); }},
        {"input", [](auto& m) { m.mutable_slot_drained()->set_input(2); }},
        {"input_version", [](auto& m) { m.mutable_slot_drained()->clear_input_version(); }}});
   ExpectNamed<v1::NodeEvent>(
-      ToProto(NodeEvent{SlotProgress{kTarget, 2, kVersion, {1}, 0}}),
+      ToProto(NodeEvent{SlotProgress{kTarget, 2, kTargetVersion, {1}, 0}}),
       {{"version", [](auto& m) { m.clear_version(); }},
        {"slot", [](auto& m) { m.mutable_slot_progress()->set_slot(kBeyond); }},
        {"marks", [](auto& m) { m.mutable_slot_progress()->mutable_marks()->Resize(65, 0); }}});
-  ExpectNamed<v1::NodeEvent>(ToProto(NodeEvent{ReduceCommit{kTarget, kVersion}}),
+  ExpectNamed<v1::NodeEvent>(ToProto(NodeEvent{ReduceCommit{kTarget, kTargetVersion}}),
                              {{"object", [](auto& m) { m.set_object("short"); }},
                               {"version", [](auto& m) { m.clear_version(); }}});
   ExpectNamed<v1::NodeEvent>(ToProto(NodeEvent{ReduceClose{kTarget, 5, ErrorCode::kCancelled, ""}}),
@@ -122,15 +122,15 @@ TEST(HostileReduceActions, ToTheCoordinator) {
       {{"slot", [](auto& m) { m.mutable_slot_lost()->set_slot(0); }},
        {"code", [](auto& m) { m.mutable_slot_lost()->set_code(99); }}});
   ExpectNamed<v1::NodeAction>(
-      ToProto(NodeAction{ReduceCommitted{kTarget, kVersion, 5, {kSource}}}),
+      ToProto(NodeAction{ReduceCommitted{kTarget, kTargetVersion, 5, {kSource}}}),
       {{"version", [](auto& m) { m.clear_version(); }},
        {"object", [](auto& m) { m.mutable_reduce_committed()->add_used("19 bytes"); }}});
 }
 
 TEST(HostileReduceActions, Assigned) {
   const auto body = [](auto& m) { return m.mutable_slot_assigned(); };
-  const v1::NodeAction good =
-      ToProto(NodeAction{SlotAssigned{kTarget, kVersion, kOrder, kLayout, kFold, "f4"}});
+  const v1::NodeAction good = ToProto(NodeAction{
+      SlotAssigned{kTarget, kTargetVersion, kOneSource, kTargetLayout, kSumOfFloats, "f4"}});
   ExpectNamed<v1::NodeAction>(good, BadShapes<v1::NodeAction>(body));
   ExpectNamed<v1::NodeAction>(good, BadOrders<v1::NodeAction>(body));
   ExpectNamed<v1::NodeAction>(good,
@@ -140,7 +140,8 @@ TEST(HostileReduceActions, Assigned) {
 
 TEST(HostileReduceActions, ToOthers) {
   ExpectNamed<v1::NodeAction>(
-      ToProto(NodeAction{SlotFeed{kTarget, 2, kVersion, 3, kChild, {NodeId{1}, "n", "h:1"}}}),
+      ToProto(NodeAction{
+          SlotFeed{kTarget, 2, kTargetVersion, 3, kChildVersion, {NodeId{1}, "n", "h:1"}}}),
       {{"version", [](auto& m) { m.clear_version(); }},
        {"slot", [](auto& m) { m.mutable_slot_feed()->set_slot(kBeyond); }},
        {"input", [](auto& m) { m.mutable_slot_feed()->set_input(0); }},
@@ -149,7 +150,7 @@ TEST(HostileReduceActions, ToOthers) {
        {"source", [](auto& m) { m.mutable_slot_feed()->clear_source(); }},
        {"source",
         [](auto& m) { m.mutable_slot_feed()->mutable_source()->set_address("nowhere"); }}});
-  ExpectNamed<v1::NodeAction>(ToProto(NodeAction{SlotDropped{kTarget, 2, kVersion}}),
+  ExpectNamed<v1::NodeAction>(ToProto(NodeAction{SlotDropped{kTarget, 2, kTargetVersion}}),
                               {{"version", [](auto& m) { m.clear_version(); }},
                                {"slot", [](auto& m) { m.mutable_slot_dropped()->set_slot(0); }}});
   ExpectNamed<v1::NodeAction>(

@@ -1,0 +1,64 @@
+// hoplite sim world: histories of whole nodes over a simulated network.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "node_world/run.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct SimWorldArguments {
+  std::uint64_t seed = 1;
+  std::uint64_t seeds = 1;
+  bool tell = false;
+};
+
+// Many at a time, so that a long run shows that it goes on.
+constexpr std::uint64_t kAtOnce = 1000;
+
+Result<void> Conclude(const node_world::Tally& tally) {
+  if (!tally.broken_seed) return {};
+  return std::unexpected(
+      Error(ErrorCode::kInternal, fmt::format("a property was broken: {}; {}", tally.violation,
+                                              node_world::ReplayCommand(*tally.broken_seed))));
+}
+
+Result<void> TellOne(std::uint64_t seed) {
+  const auto print = [](const std::string& line) { fmt::print("{}\n", line); };
+  node_world::Tally tally;
+  tally.Add(seed, node_world::World(node_world::Draw(seed), print).Run());
+  fmt::print("{}\n", tally.ToString());
+  return Conclude(tally);
+}
+
+Result<void> Run(const SimWorldArguments& options) {
+  if (options.tell) return TellOne(options.seed);
+  const std::uint64_t end = options.seed + options.seeds;
+  for (std::uint64_t first = options.seed; first < end; first += kAtOnce) {
+    const auto tally = node_world::RunSeeds(first, std::min(kAtOnce, end - first));
+    fmt::print("seeds from {}: {}\n", first, tally.ToString());
+    if (tally.broken_seed) return Conclude(tally);
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddSimWorld(CLI::App& sim, Action& chosen) {
+  CLI::App* command =
+      sim.add_subcommand("world", "whole nodes: random calls, random faults, every property");
+  const auto options = std::make_shared<SimWorldArguments>();
+  command->add_option("--seed", options->seed, "the same seed gives the same history")
+      ->capture_default_str();
+  command->add_option("--seeds", options->seeds, "so many histories, from that seed on")
+      ->capture_default_str();
+  command->add_flag("--tell", options->tell, "tell the one history line by line");
+  command->callback([&chosen, options] { chosen = [options] { return Run(*options); }; });
+}
+
+}  // namespace hoplite::cli

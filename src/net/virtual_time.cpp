@@ -1,0 +1,29 @@
+#include "net/virtual_time.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace hoplite::net {
+
+VirtualTime::VirtualTime(Time start) : now_(start) {
+  HOPLITE_CHECK(of_this_thread_ == nullptr, "a thread has one time");
+  of_this_thread_ = this;
+}
+
+VirtualTime::~VirtualTime() { of_this_thread_ = nullptr; }
+
+VirtualTime::Ticket VirtualTime::At(Time when, std::function<void()> step) {
+  const Ticket ticket{std::max(when, now_), planned_++};
+  steps_.emplace(ticket, std::move(step));
+  return ticket;
+}
+
+void VirtualTime::Step() {
+  HOPLITE_CHECK(!steps_.empty(), "there is a step to take");
+  auto next = steps_.extract(steps_.begin());
+  now_ = next.key().first;
+  next.mapped()();
+}
+
+}  // namespace hoplite::net

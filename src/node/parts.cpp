@@ -1,0 +1,91 @@
+#include "node/parts.h"
+
+#include <utility>
+
+#include <asio/post.hpp>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "directory/cluster_id.h"
+
+namespace hoplite::node {
+namespace {
+
+constexpr Duration kSweepEvery = std::chrono::seconds(1);
+
+// What peers are told: the port that was really bound, at the advertised host.
+Result<std::string> AdvertisedAddress(const NodeConfig& config, const std::string& bound) {
+  TRY_ASSIGN(HostPort address, ParseHostPort(bound));
+  if (!config.advertise.empty()) address.host = config.advertise;
+  return address.ToString();
+}
+
+}  // namespace
+
+Settings MakeSettings(const NodeConfig& config) {
+  Settings settings;
+  settings.self = RandomNodeId();
+  settings.name =
+      config.name.empty() ? "node-" + ToString(settings.self).substr(0, 8) : config.name;
+  settings.cluster_id = directory::ClusterId(config.directory, config.cluster);
+  settings.keepalive = config.keepalive;
+  settings.stall = config.stall;
+  return settings;
+}
+
+Parts::Parts(const NodeConfig& config_in, Settings settings_in, const World& world,
+             std::shared_ptr<store::SharedSegment> segment_in)
+    : config(config_in),
+      settings(std::move(settings_in)),
+      clock(world.clock),
+      runtime(config_in.data_threads),
+      segment(std::move(segment_in)),
+      store(segment, [this] { asio::post(runtime.main(), [this] { memory.OnSpace(); }); }),
+      directory(world.directory(runtime.main())),
+      memory(store, *directory),
+      services{settings, *clock, runtime, store, *directory, memory, table, counters},
+      data_plane(services, world.transport(runtime.data_loops())),
+      server(services, data_plane),
+      core(services, data_plane),
+      ticked(runtime.main()) {}
+
+Result<void> Parts::Listen() {
+  TRY(data_plane.Listen(config.listen, [this](DataLoop& data_loop, net::StreamPtr stream) {
+    server.Accept(data_loop, std::move(stream));
+  }));
+  TRY_ASSIGN(address, AdvertisedAddress(config, data_plane.address()));
+  return {};
+}
+
+void Parts::Join() {
+  directory::DirectoryClient::Hooks hooks;
+  hooks.on_action = [this](const planner::NodeAction& action) { core.OnAction(action); };
+  hooks.inventory = [this](std::size_t shard) { return core.Inventory(shard); };
+  hooks.on_session = [this](std::size_t shard, bool open) { core.OnSession(shard, open); };
+  hooks.on_outlived = [this](std::size_t shard) { core.OnOutlived(shard); };
+  hooks.on_lost = [this](std::size_t shard) { core.OnLost(shard); };
+  hooks.on_settled = [this](std::size_t shard) { joining.Settled(shard); };
+  hooks.on_refused = [this](const Error& error) {
+    const std::string why = "the directory refuses this node: " + error.message;
+    core.Stop(Error(ErrorCode::kUnavailable, why));
+    joining.Refused(Error(error.code, why));
+  };
+  directory->Start({settings.self, settings.name, address}, std::move(hooks));
+  runtime.Spawn(runtime.main(), "sweep", SweepNowAndThen());
+}
+
+void Parts::Stop(const Error& why) {
+  stopping = true;
+  ticked.Notify();
+  core.Stop(why);
+  data_plane.Stop();
+}
+
+net::Task<void> Parts::SweepNowAndThen() {
+  while (!stopping) {
+    co_await ticked.Wait(clock->Now() + kSweepEvery);
+    core.Sweep();
+  }
+}
+
+}  // namespace hoplite::node

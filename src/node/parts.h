@@ -1,0 +1,60 @@
+// Parts: one member of the cluster, wired, but for the way its clients come in. Whoever owns it
+// starts and stops it, runs its loops, and destroys it only when no task is left: Node with
+// threads, a simulation by turns.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <hoplite/config.h>
+#include <hoplite/result.h>
+
+#include "net/signal.h"
+#include "node/core.h"
+#include "node/data_plane.h"
+#include "node/joining.h"
+#include "node/serve.h"
+#include "node/services.h"
+#include "node/world.h"
+
+namespace hoplite::node {
+
+// With a new id.
+Settings MakeSettings(const NodeConfig& config);
+
+// Members in the order of their dependencies: each uses only those above it.
+struct Parts {
+  Parts(const NodeConfig& config_in, Settings settings_in, const World& world,
+        std::shared_ptr<store::SharedSegment> segment_in);
+
+  // Peers may fetch.
+  Result<void> Listen();
+  // The directory is told. On the main loop.
+  void Join();
+  // Refuses new calls, ends conversations and flights: tasks end soon after. On the main loop.
+  void Stop(const Error& why);
+
+  const NodeConfig config;
+  const Settings settings;
+  const std::shared_ptr<const Clock> clock;
+  Counters counters;
+  Runtime runtime;
+  const std::shared_ptr<store::SharedSegment> segment;
+  store::ObjectStore store;
+  const std::unique_ptr<directory::DirectoryClient> directory;
+  Memory memory;
+  ObjectTable table;
+  Services services;
+  DataPlane data_plane;
+  Server server;
+  Core core;
+  net::Signal ticked;
+  Joining joining;
+  bool stopping = false;  // main loop only
+  std::string address;
+
+ private:
+  net::Task<void> SweepNowAndThen();
+};
+
+}  // namespace hoplite::node

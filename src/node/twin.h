@@ -1,0 +1,29 @@
+// Planted faults: each breaks one rule of a node, so that the simulation of whole nodes can show
+// that its properties would notice. Only tests choose another value than kNone.
+#pragma once
+
+#include <cstdint>
+
+#include "store/object_store.h"
+
+namespace hoplite::node {
+
+enum class Twin : std::uint8_t {
+  kNone,
+  kSkipsRecalls,           // a copy of an older version stays (R4)
+  kLosesParkedRequests,    // open requests are not repeated in a new session (R15)
+  kForgetsPins,            // what a Get returned does not keep its memory (R27)
+  kReusesMemoryBeingSent,  // nor does a stream that serves a complete copy (R2)
+  kSkipsABlockOnResume,    // a resumed stream goes on one block too far (R19)
+  kFoldsTwice,             // a child's stream resumes at the output's mark (R34)
+  kReturnsBeforeCommit,    // a root is final when its last fold is done (R31)
+  kHoldsItsTurn,           // one stream at a time, from FETCH to END, bytes or not (R22)
+  kKeepsDeletedCopies,     // the shard's word that an object was deleted changes nothing (R17)
+  kKeepsGrantsOpen,        // a grant that failed is not closed (R5)
+  kTrustsTheLastByte,      // complete without END (R21)
+};
+
+// The same bytes, complete, without the pin.
+store::CopyPtr Unpinned(const store::Copy& copy);
+
+}  // namespace hoplite::node

@@ -1,0 +1,55 @@
+// Model: what objects may contain. Each Put that begins is an attempt with bytes of its own; what a
+// reader gets must be exactly those of one attempt, or a sum with exactly one of each used source.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/reduce_options.h>
+
+namespace hoplite::node_world {
+
+class Model {
+ public:
+  using Bytes = std::vector<std::byte>;
+
+  // Bytes for one more attempt at this object; stays valid.
+  const Bytes& Begin(const ObjectId& object, std::uint64_t size_bytes);
+  // A reduction into `target` began, and what its coordinator was told.
+  void BeginSum(const ObjectId& target, std::vector<ObjectId> sources, std::size_t wanted);
+  void EndSum(const ReduceOutcome& outcome);
+
+  // Empty, or the property that a reader of these bytes found broken. Growing ones: a prefix.
+  std::string Check(const ObjectId& object, std::span<const std::byte> bytes,
+                    std::uint64_t size_bytes);
+
+  // Which bytes: equal for equal ones.
+  static std::uint64_t Fingerprint(std::span<const std::byte> bytes);
+
+  // Checked at the end of the reductions as well: readers and the coordinator saw one sum.
+  std::string CheckSums();
+
+ private:
+  struct Sum {
+    std::vector<ObjectId> sources;
+    std::size_t wanted = 0;
+    std::optional<std::set<ObjectId>> used;
+    std::optional<Bytes> read;
+  };
+  std::string CheckSum(const ObjectId& target, Sum& sum, std::span<const std::byte> bytes) const;
+  bool IsSumOf(const std::vector<ObjectId>& used, std::span<const std::byte> bytes) const;
+
+  std::map<ObjectId, std::vector<std::unique_ptr<Bytes>>> attempts_;
+  std::map<ObjectId, Sum> sums_;
+  std::uint64_t begun_ = 0;
+};
+
+}  // namespace hoplite::node_world

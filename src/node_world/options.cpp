@@ -1,0 +1,64 @@
+#include "node_world/options.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/random.h"
+
+namespace hoplite::node_world {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+Result<void> Options::Validate() const {
+  const auto wrong = [](const char* what) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument, what));
+  };
+  if (nodes < 1 || nodes > 64) return wrong("nodes must be 1 to 64");
+  if (shards < 1 || shards > 8) return wrong("shards must be 1 to 8");
+  if (data_loops < 1 || data_loops > 8) return wrong("data loops must be 1 to 8");
+  if (link.bytes_per_second == 0) return wrong("bandwidth must be above 0");
+  if (most_blocks < 1 || most_blocks > 1024) return wrong("blocks must be 1 to 1024");
+  if (objects < 1) return wrong("objects must be 1 or more");
+  return {};
+}
+
+Options Draw(std::uint64_t seed) {
+  sim::Random random(seed * 104729);
+  const auto up_to = [&random](std::uint32_t most) {
+    return static_cast<std::uint32_t>(random.Below(most + 1));
+  };
+  // Often none, seldom many.
+  const auto few = [&up_to](std::uint32_t most) { return up_to(1) * up_to(most); };
+  Options options;
+  options.seed = seed;
+  options.nodes = 2 + up_to(3);
+  options.shards = 1 + few(1);
+  options.data_loops = 1 + up_to(1);
+  options.most_blocks = 1 + up_to(7);
+  options.memory_bytes = 16_KiB * options.most_blocks * (2 + up_to(1) * 10) + 64_KiB;
+  options.link.latency = microseconds(50 + up_to(1) * up_to(3000));
+  options.link.jitter = up_to(1) * random.Within(options.link.latency);
+  options.link.bytes_per_second = 1'000'000 * (1 + std::uint64_t{up_to(1)} * up_to(60));
+  options.span = milliseconds(20 + up_to(1) * up_to(2000));
+  options.calls = 4 + up_to(16);
+  options.objects = 1 + up_to(3);
+  options.sources = 2 + up_to(3);
+  options.sums = few(3);
+  options.deletes = few(2);
+  options.cancels = few(3);
+  options.broken_streams = up_to(4);
+  options.broken_sessions = few(2);
+  options.partitions = few(2);
+  options.one_way_partitions = few(2);
+  options.clogs = few(2);
+  options.freezes = few(1);
+  options.slow_nodes = few(1);
+  options.crashes = few(1);
+  options.returns = few(2);
+  options.restarts = few(1);
+  return options;
+}
+
+}  // namespace hoplite::node_world

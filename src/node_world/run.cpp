@@ -1,0 +1,41 @@
+#include "node_world/run.h"
+
+#include <fmt/format.h>
+
+namespace hoplite::node_world {
+
+std::string ReplayCommand(std::uint64_t seed) {
+  return fmt::format("hoplite sim world --seed {} --tell", seed);
+}
+
+void Tally::Add(std::uint64_t seed, const Report& report) {
+  ++histories;
+  steps += report.steps;
+  calls += report.calls;
+  succeeded += report.succeeded;
+  sums += report.sums;
+  resumed += report.resumed;
+  if (report.violation.empty() || broken_seed) return;
+  broken_seed = seed;
+  violation = report.violation;
+}
+
+std::string Tally::ToString() const {
+  std::string text = fmt::format(
+      "{} histories, {} steps: {} calls, {} done, {} of them reductions; {} fetches resumed",
+      histories, steps, calls, succeeded, sums, resumed);
+  if (broken_seed) {
+    text += fmt::format("\nBROKEN: {}\nreplay: {}", violation, ReplayCommand(*broken_seed));
+  }
+  return text;
+}
+
+Tally RunSeeds(std::uint64_t first, std::uint64_t count) {
+  Tally tally;
+  for (std::uint64_t seed = first; seed < first + count && !tally.broken_seed; ++seed) {
+    tally.Add(seed, World(Draw(seed)).Run());
+  }
+  return tally;
+}
+
+}  // namespace hoplite::node_world

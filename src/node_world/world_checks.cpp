@@ -1,0 +1,187 @@
+// The properties, as far as they are seen from outside of the nodes.
+#include <algorithm>
+
+#include "directory/directory_client.h"
+#include "node_world/world.h"
+
+namespace hoplite::node_world {
+namespace {
+
+// A call is answered so soon after its deadline, or after its process goes on.
+constexpr Duration kSlack = std::chrono::milliseconds(100);
+// A Delete is heard everywhere so soon after it was answered.
+constexpr Duration kHearsay = std::chrono::milliseconds(300);
+
+}  // namespace
+
+std::size_t World::ShardOf(const ObjectId& object) const {
+  return directory::ShardOf(object, directory_->shard_count());
+}
+
+void World::CheckDirectory() {
+  for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
+    if (!directory_->up(shard)) continue;
+    const std::string wrong = directory_->state(shard).BrokenInvariant();
+    if (!wrong.empty()) Broken(wrong);
+  }
+}
+
+void World::CheckDeadlines() {
+  for (const CallRecordPtr& record : calls_.open()) {
+    const Time due = std::max(record->call->deadline, record->member->frozen_until());
+    if (due != kNever && time_.Now() > due + kSlack) {
+      Broken(fmt::format("P9: {} is not answered at its deadline", ToString(*record)));
+    }
+  }
+}
+
+// What a reader was given, as far as the directory and earlier answers know better.
+void World::CheckAnswer(const CallRecord& record) {
+  const bool reads = record.kind == CallKind::kGet || record.kind == CallKind::kOpen;
+  if (!reads || record.error) return;
+  CheckCommitted(record);
+  CheckNotDeleted(record);
+}
+
+// A shard that has lost its state may see the positions of a sum that was committed.
+void World::CheckCommitted(const CallRecord& record) {
+  const std::size_t shard = ShardOf(record.object);
+  if (options_.restarts > 0 || !directory_->up(shard)) return;
+  const auto known = directory_->state(shard).Find(record.object);
+  if (known && !known->slots.empty()) {
+    Broken(fmt::format("P6: {} was given before its commit", ToString(record)));
+  }
+}
+
+// While everybody hears the shards: a Delete that was answered a while before this call began,
+// after every attempt to create the object had ended.
+void World::CheckNotDeleted(const CallRecord& record) {
+  if (!Calm()) return;
+  Time created{};
+  Time deleted{};
+  for (const CallRecordPtr& other : calls_.all()) {
+    if (other->object != record.object || other.get() == &record) continue;
+    if (other->kind == CallKind::kPut || other->kind == CallKind::kReduce) {
+      created = std::max(created, other->answered() ? other->answered_at : kNever);
+    } else if (other->kind == CallKind::kDelete && other->succeeded()) {
+      if (other->answered_at + kHearsay < record.begun) deleted = std::max(deleted, other->begun);
+    }
+  }
+  if (created < deleted) {
+    Broken(fmt::format("P5: {} was given after its Delete", ToString(record)));
+  }
+}
+
+bool World::Calm() const {
+  return options_.broken_sessions + options_.partitions + options_.one_way_partitions +
+             options_.clogs + options_.freezes + options_.crashes + options_.returns +
+             options_.restarts ==
+         0;
+}
+
+void World::CheckClosed(const wire::NodeMessage& message) {
+  for (const planner::NodeEvent& event : message.events) {
+    const auto* closed = std::get_if<planner::GrantClosed>(&event);
+    if (closed != nullptr && !closed_grants_.emplace(closed->object, closed->grant).second) {
+      Broken(fmt::format("P8: a grant of {} is closed twice", closed->object.ToShortString()));
+    }
+  }
+}
+
+// The directory has it, or a living process that the directory may know of.
+bool World::Available(const ObjectId& object) const {
+  const auto known = directory_->state(ShardOf(object)).Find(object);
+  if (known && known->inlined) return true;
+  return std::ranges::any_of(hosts_, [&](const Host& host) {
+    const auto copy = host.member ? host.member->parts().store.Find(object) : nullptr;
+    return copy && copy->state() == store::CopyState::kFinal;
+  });
+}
+
+bool World::Fits(Member& member, const ObjectId& object) const {
+  const auto known = directory_->state(ShardOf(object)).Find(object);
+  if (!known) return true;
+  const store::ObjectStore& store = member.parts().store;
+  if (store.Find(object)) return true;
+  const store::StoreUsage usage = store.usage();
+  return usage.used_bytes + known->size_bytes <= usage.capacity_bytes / 2;
+}
+
+// Empty, or a call that still waits, although nothing stands in its way any more.
+std::string World::Overdue() const {
+  for (const CallRecordPtr& record : calls_.open()) {
+    const bool reads = record->kind == CallKind::kGet || record->kind == CallKind::kOpen;
+    const bool sums = record->kind == CallKind::kReduce &&
+                      std::ranges::all_of(record->sum.sources, [&](const ObjectId& source) {
+                        return Available(source) && Fits(*record->member, source);
+                      });
+    const bool due =
+        (reads && Available(record->object) && Fits(*record->member, record->object)) || sums ||
+        record->kind == CallKind::kDelete;
+    if (due) return ToString(*record);
+  }
+  return "";
+}
+
+// Empty, or what still goes on that a fault has caused, or that a fault could have stopped.
+std::string World::Unsettled() const {
+  if (!leaving_.empty()) return fmt::format("P10: {} has not left", leaving_.front()->name());
+  for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
+    const auto nodes = directory_->state(shard).Nodes();
+    for (const Host& host : hosts_) {
+      const auto is_it = [&host](const planner::NodeView& node) {
+        return host.member && node.node.id == host.member->parts().settings.self;
+      };
+      const auto known = std::ranges::find_if(nodes, is_it);
+      const bool alive = known != nodes.end() && known->alive;
+      if (host.member && !alive) return fmt::format("P10: {} has no session", host.member->name());
+    }
+    for (const planner::NodeView& node : nodes) {
+      if (!node.alive) return fmt::format("P10: {} stays suspended", node.node.name);
+    }
+    for (const planner::ObjectView& object : directory_->state(shard).Objects()) {
+      // What lacks its sources, or was lost with its last holder, is pulled until it comes.
+      const bool whole = std::ranges::any_of(object.holders, &planner::HolderView::complete);
+      if (object.transfers.empty() || !whole) continue;
+      return fmt::format("P10: {} still pulls {} from {}", object.transfers.front().to_name,
+                         object.object.ToShortString(), object.transfers.front().from_name);
+    }
+  }
+  const std::string waits = Overdue();
+  return waits.empty() ? ""
+                       : fmt::format("P9: {} waits, although nothing stands in its way", waits);
+}
+
+// Empty when everything that was deleted is forgotten as well; or what is left.
+std::string World::Left() const {
+  for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
+    const auto objects = directory_->state(shard).Objects();
+    if (!objects.empty()) {
+      return fmt::format("the directory still knows {}", objects.front().object.ToShortString());
+    }
+  }
+  for (const Host& host : hosts_) {
+    if (!host.member) continue;
+    node::Parts& parts = host.member->parts();
+    const store::StoreUsage usage = parts.store.usage();
+    if (usage.used_bytes > 0) {
+      return fmt::format("{} bytes of {} copies are left at {}", usage.used_bytes, usage.copies,
+                         host.member->name());
+    }
+    if (!parts.table.entries().empty()) {
+      return fmt::format("{} still does something about {}", host.member->name(),
+                         parts.table.entries().begin()->first.ToShortString());
+    }
+  }
+  return "";
+}
+
+void World::CheckCounters() {
+  for (const Host& host : hosts_) {
+    if (host.member && host.member->parts().counters.corrupt_blocks > 0) {
+      Broken(fmt::format("P3: {} received a block that fails its checksum", host.member->name()));
+    }
+  }
+}
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,134 @@
+#include "planner/slow_relays.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+namespace hoplite::planner {
+namespace {
+
+constexpr Duration kSampled = std::chrono::milliseconds(200);
+// After so long a receiver that passed another must be so much faster.
+constexpr Duration kTrial = std::chrono::milliseconds(150);
+constexpr double kFaster = 2;
+// Passing costs a moment: what is left must take longer.
+constexpr double kWorthwhileSeconds = 1;
+// A source has bytes if it is ahead by more than what is under way and not yet reported.
+constexpr std::uint64_t kReadyBlocks = 4;
+constexpr double kReadySeconds = 0.1;
+
+// How far behind a suspect somebody faster is looked for.
+constexpr int kDeepest = 8;
+
+constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
+
+// Whoever feeds the first of its stripes; none if nobody does.
+const Feed* FeedOf(const Copy* copy) {
+  if (copy == nullptr || copy->final() || copy->fed == 0) return nullptr;
+  return &copy->feeds[static_cast<std::size_t>(std::countr_zero(copy->fed))];
+}
+
+std::uint64_t ReadyBlocks(const Copy* source, const Copy& receiver) {
+  if (source == nullptr) return 0;
+  if (source->complete) return kEverything;
+  return source->progress() - std::min(source->progress(), receiver.progress());
+}
+
+double Bytes(std::uint64_t blocks, const CopyTable& table) {
+  return static_cast<double>(blocks) * table.layout().block_bytes;
+}
+
+bool IsAhead(const Copy& one, const Copy& other) {
+  return std::ranges::equal(one.marks, other.marks, std::ranges::greater());
+}
+
+}  // namespace
+
+void SlowRelays::Note(NodeId receiver, const CopyTable& table, NodeTable& nodes, Time now) {
+  const Copy* copy = table.Find(receiver);
+  const Feed* feed = FeedOf(copy);
+  if (feed == nullptr) {
+    samples_.erase(receiver);
+    return;
+  }
+  Sample& sample = samples_[receiver];
+  const std::uint64_t has = copy->progress();
+  const std::uint64_t ready = ReadyBlocks(table.Find(feed->source), *copy);
+  sample.ready = std::min(sample.ready, ready);
+  const Duration elapsed = now - sample.since;
+  if (sample.grant == feed->grant && elapsed < kSampled) return;
+  if (sample.grant == feed->grant && has >= sample.had) {
+    const double rate = Bytes(has - sample.had, table) / ToSeconds(elapsed);
+    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate);
+    if (sample.ready == kEverything || Bytes(sample.ready, table) >= under_way) {
+      nodes.NoteCarried(receiver, rate);
+      Judge(receiver, rate, table, nodes);
+    }
+  }
+  sample = {feed->grant, now, has, ready};
+}
+
+// Suspects it if somebody behind it should be much faster.
+void SlowRelays::Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
+                       const NodeTable& nodes) {
+  const Copy& copy = *table.Find(receiver);
+  if (passing_ || suspect_ != kNoNode || copy.serving.empty() || cleared_.contains(receiver)) {
+    return;
+  }
+  const std::uint64_t all = table.layout().block_count();
+  if (Bytes(all - copy.progress(), table) < kWorthwhileSeconds * bytes_per_second) return;
+  NodeId at = receiver;
+  for (int depth = 0; depth < kDeepest && !table.Find(at)->serving.empty(); ++depth) {
+    at = table.grants().at(*table.Find(at)->serving.begin()).receiver;
+    if (nodes.ExpectedToCarry(at, receiver) <= kFaster * bytes_per_second) continue;
+    suspect_ = receiver;
+    faster_ = at;
+    return;
+  }
+}
+
+void SlowRelays::Act(const CopyTable& table, SourceSelector& selector, Time now) {
+  if (passing_) return Continue(table, selector, now);
+  if (suspect_ != kNoNode) Begin(table, selector, now);
+}
+
+void SlowRelays::Begin(const CopyTable& table, SourceSelector& selector, Time now) {
+  const NodeId slow = std::exchange(suspect_, kNoNode);
+  const Feed* feed = FeedOf(table.Find(slow));
+  const Feed* behind = FeedOf(table.Find(faster_));
+  if (feed == nullptr || behind == nullptr) return;
+  const NodeId source = feed->source;
+  const NodeId former = behind->source;
+  if (!selector.MoveTo(faster_, source)) return;
+  passing_ = {.slow = slow,
+              .faster = faster_,
+              .source = source,
+              .former = former,
+              .since = now,
+              .slow_had = table.Find(slow)->progress(),
+              .faster_had = table.Find(faster_)->progress()};
+}
+
+void SlowRelays::Continue(const CopyTable& table, SourceSelector& selector, Time now) {
+  const Passing& p = *passing_;
+  const Copy* slow = table.Find(p.slow);
+  const Copy* faster = table.Find(p.faster);
+  const auto fed_by_source = [&](const Copy* copy) {
+    const Feed* feed = FeedOf(copy);
+    return feed != nullptr && feed->source == p.source;
+  };
+  if (!fed_by_source(slow) || !fed_by_source(faster)) return passing_.reset();
+  if (IsAhead(*faster, *slow)) {
+    if (selector.MoveBehindOthers(p.slow)) passing_.reset();
+    return;
+  }
+  if (now - p.since < kTrial) return;
+  const auto slow_got = static_cast<double>(slow->progress() - p.slow_had);
+  const auto faster_got = static_cast<double>(faster->progress() - p.faster_had);
+  if (faster_got >= kFaster * slow_got || !selector.MoveTo(p.faster, p.former)) return;
+  cleared_.insert(p.slow);
+  passing_.reset();
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,67 @@
+// SlowRelays: finds the receiver of one object that everybody behind it waits for, and has them
+// pass it (R37).
+//
+// Decides: who is suspected, and whether passing it was right. Is told: how far receivers are, as
+// they report it. Must never: suspect a receiver whose source itself waits for bytes, or one that
+// feeds nobody; pass more than one at a time. A value type.
+//
+//   before   source ──▶ slow ──▶ faster ──▶ … ──▶ last
+//   passing  source ──▶ slow                                 the source serves one receiver more
+//              └─────────▶ faster ──▶ … ──▶ last
+//   after    source ──▶ faster ──▶ … ──▶ last ──▶ slow       or as before, if it is no faster
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "planner/copy_table.h"
+#include "planner/node_table.h"
+#include "planner/source_selector.h"
+
+namespace hoplite::planner {
+
+class SlowRelays {
+ public:
+  // The receiver's marks in the table are news. What flowed to it from a source that had bytes is
+  // noted in `nodes`.
+  void Note(NodeId receiver, const CopyTable& table, NodeTable& nodes, Time now);
+  // Act has something to do.
+  bool busy() const { return suspect_ != kNoNode || passing_; }
+  // One step of a passing: it begins, or ends one way or the other.
+  void Act(const CopyTable& table, SourceSelector& selector, Time now);
+
+ private:
+  // What has come to a receiver since some moment, through one grant.
+  struct Sample {
+    GrantId grant;
+    Time since;
+    std::uint64_t had = 0;    // blocks
+    std::uint64_t ready = 0;  // the least number of blocks that its source had more than it
+  };
+  struct Passing {
+    NodeId slow = kNoNode;
+    NodeId faster = kNoNode;
+    NodeId source = kNoNode;
+    NodeId former = kNoNode;  // the source of the faster one before
+    Time since;
+    std::uint64_t slow_had = 0;  // blocks
+    std::uint64_t faster_had = 0;
+  };
+
+  void Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
+             const NodeTable& nodes);
+  void Begin(const CopyTable& table, SourceSelector& selector, Time now);
+  void Continue(const CopyTable& table, SourceSelector& selector, Time now);
+
+  std::map<NodeId, Sample> samples_;
+  std::set<NodeId> cleared_;  // were passed, and proved to be as fast as others
+  NodeId suspect_ = kNoNode;
+  NodeId faster_ = kNoNode;  // who gets the bytes from the suspect and is to pass it
+  std::optional<Passing> passing_;
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,153 @@
+"""The judge of chaos must see what is planted, and let what is right pass."""
+
+import dataclasses
+import struct
+import unittest
+
+import model
+from model import Ending, Judge
+from plan import Call, Content, Fault, Plan, Shape, Sum, plan_of
+
+LARGE = 100_000
+
+
+def put(number, node=1, thing="x", **more):
+    content = more.pop("content", Content(thing, LARGE))
+    return Call(number, 0.0, "put", node, thing, 10.0, content=content, **more)
+
+
+def get(number, node=2, thing="x", timeout=10.0):
+    return Call(number, 0.0, "get", node, thing, timeout)
+
+
+def ok(data=None, ended=1.0, **more):
+    return Ending(0.0, ended, 0, data=data, **more)
+
+
+def failed(error, ended=1.0):
+    return Ending(0.0, ended, 1, error)
+
+
+class Judging(unittest.TestCase):
+    def complaints(self, calls, endings, *faults):
+        plan = Plan(1, 0, Shape(1, 0), tuple(calls), faults)
+        hits = [(fault, fault.at, fault.at + fault.lasts) for fault in faults]
+        return Judge(plan, hits).complaints(dict(enumerate(endings)))
+
+    def good(self, *arguments):
+        self.assertEqual(self.complaints(*arguments), [])
+
+    def bad(self, pattern, *arguments):
+        self.assertRegex("\n".join(self.complaints(*arguments)), pattern)
+
+
+class CallsTest(Judging):
+    def test_bytes(self):
+        calls = (put(0), get(1))
+        right = model.bytes_of(calls[0].content)
+        self.good(calls, (ok(), ok(right)))
+        self.bad("wrong bytes", calls, (ok(), ok(right[:-1])))
+        self.bad("wrong bytes", calls, (ok(), ok(right[:-1] + b"?")))
+        self.bad("nobody made", (get(0),), (ok(b""),))
+
+    def test_of_two_puts_either_but_no_mixture(self):
+        calls = (put(0), put(1, node=3, content=Content("other", LARGE)), get(2))
+        first, second = (model.bytes_of(call.content) for call in calls[:2])
+        for data in (first, second):
+            self.good(calls, (ok(), failed("already_exists: x"), ok(data)))
+        mixture = first[:LARGE // 2] + second[LARGE // 2:]
+        self.bad("wrong bytes", calls, (ok(), ok(), ok(mixture)))
+
+    def test_time(self):
+        calls = (put(0), get(1, timeout=3.0))
+        right = model.bytes_of(calls[0].content)
+        self.bad("deadline", calls, (ok(), ok(right, ended=6.0)))
+        kill = Fault(0.5, "kill", node=2, lasts=1.0)
+        self.good(calls, (ok(), failed("unavailable: gone", ended=0.6)), kill)
+        late = failed("unavailable: gone", ended=3.0)
+        self.bad("after its node was killed", calls, (ok(), late), kill)
+
+    def test_only_a_fault_in_the_way_excuses(self):
+        calls = (put(0), get(1))
+        self.bad("only", calls, (ok(), failed("timeout: it has no holder")))
+        self.bad("only", calls, (ok(), failed("timeout: n3 was lost")), Fault(0.5, "kill", node=3))
+        self.bad("only", calls, (failed("unavailable: x"), ok(model.bytes_of(calls[0].content))))
+        self.bad("only", calls, (ok(), Ending(0, 1, -6, "")))
+
+    def test_a_deadline_before_the_recovery_excuses(self):
+        calls = (put(0), get(1, timeout=5.0))
+        endings = (ok(), failed("timeout: the directory is away", 5.0))
+        self.good(calls, endings, Fault(0.5, "kill", shard=0, lasts=2.0))
+        self.bad("only", calls, endings, Fault(0.5, "kill", shard=0, lasts=1.0))
+
+    def test_who_was_lost_is_named(self):
+        calls, kill = (put(0), get(1)), Fault(2.0, "kill", node=1)
+        self.good(calls, (ok(), failed("timeout: n1 held it and was lost", 9.9)), kill)
+        self.bad("names none", calls, (ok(), failed("timeout: it has no holder", 9.9)), kill)
+
+    def test_deleted(self):
+        calls = (put(0), get(1), Call(2, 0.0, "delete", 3, "x", 10.0))
+        self.good(calls, (ok(), failed("deleted: x"), ok()))
+        self.bad("only", calls[:2], (ok(), failed("deleted: x")))
+
+
+class SumsTest(Judging):
+    def setUp(self):
+        self.contents = [Content(f"s{number}", 800, source=number) for number in range(3)]
+        self.names = tuple(content.key for content in self.contents)
+        self.calls = [put(number, thing=content.key, content=content)
+                      for number, content in enumerate(self.contents)]
+        self.calls.append(Call(3, 0.0, "reduce", 1, "sum", 10.0,
+                               sum=Sum("sum", "uint32", self.names, 2)))
+        self.calls += [get(4, thing="sum"), get(5, node=3, thing="sum")]
+
+    def endings(self, used, *results):
+        unused = [name for name in self.names if name not in used]
+        return (ok(), ok(), ok(), ok(used=list(used), unused=unused), *map(ok, results))
+
+    def total(self, *numbers):
+        return model.total_of("sum", [self.contents[number] for number in numbers])
+
+    def test_the_total_is_the_elements_sum(self):
+        arrays = [struct.unpack("<200I", model.bytes_of(content)) for content in self.contents]
+        self.assertEqual(struct.unpack("<200I", self.total(0, 1, 2)),
+                         tuple(map(sum, zip(*arrays, strict=True))))
+        self.assertEqual(model.sources_in(self.total(0, 2)), {0, 2})
+
+    def test_results(self):
+        both = self.total(0, 2)
+        self.good(self.calls, self.endings(("s0", "s2"), both, both))
+        self.bad("the reduction said", self.calls, self.endings(("s0", "s1"), both, both))
+        all_three = self.total(0, 1, 2)
+        self.bad("not of 2", self.calls, self.endings(self.names, all_three, all_three))
+        other = self.total(0, 1)
+        self.bad("different results", self.calls, self.endings(("s0", "s2"), both, other))
+        spoilt = both[:400] + self.total(0, 1)[400:]
+        self.bad("wrong sum", self.calls, self.endings(("s0", "s2"), spoilt, spoilt))
+
+    def test_used_and_unused(self):
+        both = self.total(0, 2)
+        endings = list(self.endings(("s0", "s2"), both, both))
+        endings[3] = ok(used=["s0", "s2"], unused=[])
+        self.bad("used", self.calls, endings)
+        endings[3] = ok(used=["s0"], unused=["s1", "s2"])
+        self.bad("not 2 sources", self.calls, endings)
+
+
+class PlanTest(unittest.TestCase):
+    def test_a_round_is_the_same_whatever_ran_before(self):
+        self.assertEqual(plan_of(7, 31), plan_of(7, 31))
+        self.assertNotEqual(plan_of(7, 31), plan_of(8, 31))
+        self.assertNotEqual(plan_of(7, 31), dataclasses.replace(plan_of(7, 32), round=31))
+
+    def test_everything_happens(self):
+        plans = [plan_of(1, number, brief=True) for number in range(60)]
+        kinds = {call.kind for plan in plans for call in plan.calls}
+        self.assertEqual(kinds, {"put", "get", "reduce", "delete"})
+        faults = {(fault.kind, fault.victim[:1]) for plan in plans for fault in plan.faults}
+        self.assertEqual(faults, {("kill", "n"), ("stop", "n"), ("cut", "n"), ("kill", "s"),
+                                  ("stop", "s"), ("client", "c")})
+
+
+if __name__ == "__main__":
+    unittest.main()

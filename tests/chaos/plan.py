@@ -1,0 +1,272 @@
+"""What happens in one round: which calls are made when and where, and which faults hit whom.
+
+A pure function of the seed and the round's number: round r of seed s is the same plan whatever ran
+before it. Rounds come in stretches that share a cluster, whose shape follows from the seed too, so
+that one round can be run again by itself.
+"""
+
+import dataclasses
+import random
+
+KIB = 1024
+MIB = 1024 * KIB
+
+NODES = 6
+STRETCH = 10  # rounds that share a cluster
+PATIENT = 15.0  # seconds: more than any fault and what follows it may take
+DOOMED = 3.5  # the deadline of calls that perhaps nobody can answer
+
+INLINE_LIMIT = 64 * KIB
+BLOCK = 16 * KIB
+SMALL = (0, 1, 1000, BLOCK - 1, BLOCK, BLOCK + 1, INLINE_LIMIT - 1, INLINE_LIMIT)
+LARGE = (INLINE_LIMIT + 1, 5 * BLOCK - 1, 5 * BLOCK, 5 * BLOCK + 1, 300_001, MIB, 2 * MIB + 3)
+BROAD = 33 * MIB  # two stripes
+SUMS = (8, 1000, INLINE_LIMIT - 8, INLINE_LIMIT, INLINE_LIMIT + 8, 5 * BLOCK + 8, MIB, 3 * MIB)
+DTYPES = {"sum": ("uint32", "int32", "uint64", "int64"),
+          "xor": ("uint8", "int16", "uint32", "uint64")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Content:
+    """Bytes by a key: noise, or one array of a reduction with its number (model.py makes them)."""
+
+    key: str
+    size: int
+    source: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Sum:
+    """The target of a reduction of the first `count` of these objects."""
+
+    op: str
+    dtype: str
+    sources: tuple[str, ...]
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    number: int
+    at: float  # seconds after the round's start
+    kind: str  # put, get, reduce, delete
+    node: int  # whose client calls
+    thing: str  # the object's name
+    timeout: float
+    content: Content | None = None  # of a put
+    sum: Sum | None = None  # of a reduce
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    at: float
+    kind: str  # kill, stop, cut (its link), client (kill of a process that calls)
+    node: int | None = None
+    shard: int | None = None
+    call: int | None = None
+    lasts: float = 0.0  # until it is started again, continued, connected
+
+    @property
+    def victim(self):
+        if self.call is not None:
+            return f"call {self.call}"
+        return f"n{self.node}" if self.node is not None else f"shard {self.shard}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """A stretch's cluster."""
+
+    shards: int
+    memory: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    seed: int
+    round: int
+    shape: Shape
+    calls: tuple[Call, ...]
+    faults: tuple[Fault, ...]
+
+    def killed(self):
+        """Nodes that lose their memory in this round."""
+        return {fault.node for fault in self.faults
+                if fault.kind == "kill" and fault.node is not None}
+
+    def hit_shards(self):
+        return {fault.shard for fault in self.faults if fault.shard is not None}
+
+    def killed_calls(self):
+        return {fault.call for fault in self.faults if fault.call is not None}
+
+    def calls_of(self, thing, kind):
+        return [call for call in self.calls if call.thing == thing and call.kind == kind]
+
+    def things(self):
+        """Every name, in the order of its first call."""
+        return list(dict.fromkeys(call.thing for call in self.calls))
+
+
+def shape_of(seed, round_number, brief=False):
+    chance = random.Random(f"shape {seed} {round_number // STRETCH} {brief}")
+    return Shape(shards=chance.choice((1, 1, 2)), memory=(48 if brief else 128) * MIB)
+
+
+def plan_of(seed, round_number, brief=False):
+    """`brief`: a plan of another kind, with fewer and smaller calls."""
+    return _Planner(seed, round_number, brief).plan()
+
+
+class _Planner:
+    def __init__(self, seed, round_number, brief):
+        self._seed, self._round, self._brief = seed, round_number, brief
+        self._chance = random.Random(f"round {seed} {round_number} {brief}")
+        self._shape = shape_of(seed, round_number, brief)
+        self._calls = []
+        self._broad_left = 0 if brief else 1  # it takes seconds
+
+    def plan(self):
+        faults = self._faults()
+        self._killed = {fault.node for fault in faults if fault.kind == "kill"}
+        stories = (self._broadcast, self._broadcast, self._put_again, self._deleted, self._reduce,
+                   self._reduce, self._allreduce, self._first, self._never, self._incomplete)
+        for number in range(self._chance.choice((1, 2) if self._brief else (2, 3, 4))):
+            self._name = f"{self._seed}-{self._round}-{number}"
+            self._chance.choice(stories)()
+        if self._chance.random() < 0.15:
+            faults.append(self._client_killed())
+        return Plan(self._seed, self._round, self._shape,
+                    tuple(sorted(self._calls, key=lambda call: call.at)),
+                    tuple(sorted(faults, key=lambda fault: fault.at)))
+
+    # Faults
+
+    def _faults(self):
+        count = self._chance.choice((0, 1, 1, 1, 1, 2, 2, 2))
+        nodes = self._chance.sample(range(1, NODES + 1), count)
+        faults = []
+        for node in nodes:
+            at = self._moment(1.2)
+            if self._chance.random() < 0.25:
+                shard = self._chance.randrange(self._shape.shards)
+                if not any(fault.shard == shard for fault in faults):
+                    kind = self._chance.choice(("kill", "kill", "kill", "stop"))
+                    lasts = self._chance.uniform(0.1, 1.5)
+                    faults.append(Fault(at, kind, shard=shard, lasts=lasts))
+                continue
+            kind = self._chance.choice(("kill", "kill", "stop", "cut"))
+            lasts = self._chance.uniform(0.2, 2.5)
+            faults.append(Fault(at, kind, node=node, lasts=lasts))
+        return faults
+
+    def _client_killed(self):
+        """Whoever waits for what it was to make perhaps waits for nothing."""
+        victim = self._chance.choice(self._calls)
+        if victim.kind in ("put", "reduce"):
+            self._calls = [dataclasses.replace(call, timeout=min(call.timeout, DOOMED))
+                           if self._depends(call, victim) else call for call in self._calls]
+        moment = victim.at + self._chance.choice((0.01, 0.05, 0.2))
+        return Fault(at=moment, kind="client", call=victim.number)
+
+    @staticmethod
+    def _depends(call, maker):
+        """On what the other makes; by their names."""
+        return call.thing == maker.thing or call.thing == f"{maker.thing.rpartition('-')[0]}-sum"
+
+    # Stories: calls that belong together
+
+    def _broadcast(self):
+        """One put, many gets, some of them before it."""
+        content = self._content(self._size())
+        putter = self._node()
+        self._put(self._name, putter, content)
+        self._gets(self._name, self._some_nodes(), [putter])
+
+    def _put_again(self):
+        """Perhaps the first is lost; whoever gets it has all of the one or all of the other."""
+        size = self._size()
+        first, second = self._chance.sample(range(1, NODES + 1), 2)
+        self._put(self._name, first, self._content(size))
+        later = self._content(self._chance.choice((size, self._size())), "again")
+        self._put(self._name, second, later, at=self._chance.uniform(1.0, 2.0))
+        self._gets(self._name, self._some_nodes(), [first, second])
+
+    def _deleted(self):
+        """A broadcast whose object is deleted, perhaps before it was put."""
+        putter = self._node()
+        self._put(self._name, putter, self._content(self._size()))
+        self._gets(self._name, self._some_nodes(), [putter], timeout=DOOMED)
+        self._call("delete", self._name, self._node(), self._moment(1.0))
+
+    def _never(self):
+        """Waits for what nobody puts."""
+        self._call("get", self._name, self._node(), self._moment(0.5), timeout=1.0)
+
+    def _reduce(self):
+        self._sum(self._chance.randint(1, 8), readers=[self._node()])
+
+    def _allreduce(self):
+        self._sum(NODES, readers=list(range(1, NODES + 1)))
+
+    def _first(self):
+        """The first of more sources than are needed, one of which never comes."""
+        count = self._chance.randint(3, 9)
+        self._sum(count, needed=self._chance.randint(1, count - 1), absent=1,
+                  readers=self._some_nodes())
+
+    def _incomplete(self):
+        """Waits for a source that nobody puts."""
+        self._sum(self._chance.randint(1, 4), absent=1, readers=[self._node()], timeout=2.0)
+
+    def _sum(self, count, readers, needed=None, absent=0, timeout=None):
+        size = self._chance.choice(SUMS)
+        op = self._chance.choice(("sum", "sum", "xor"))
+        names = tuple(f"{self._name}-{number}" for number in range(count + absent))
+        putters = [self._node() for _ in range(count)]
+        for number, putter in enumerate(putters):
+            content = Content(names[number], size, source=number)
+            self._put(names[number], putter, content)
+        needed = needed or count + absent
+        coordinator = self._node()
+        safe = sum(putter not in self._killed for putter in putters)
+        sure = coordinator not in self._killed and safe >= needed
+        timeout = timeout or (PATIENT if sure else DOOMED)
+        target = f"{self._name}-sum"
+        self._call("reduce", target, coordinator, self._moment(0.8), timeout=timeout,
+                   sum=Sum(op, self._chance.choice(DTYPES[op]), names, needed))
+        for reader in readers:
+            self._call("get", target, reader, self._moment(1.0), timeout=timeout)
+
+    # Parts of stories
+
+    def _put(self, thing, node, content, at=None):
+        moment = self._moment(0.6) if at is None else at
+        self._call("put", thing, node, moment, content=content)
+
+    def _gets(self, thing, nodes, putters, timeout=None):
+        sure = not self._killed.intersection(putters)
+        for node in nodes:
+            self._call("get", thing, node, self._moment(1.0),
+                       timeout=timeout or (PATIENT if sure else DOOMED))
+
+    def _call(self, kind, thing, node, at, timeout=PATIENT, **more):
+        self._calls.append(Call(len(self._calls), at, kind, node, thing, timeout, **more))
+
+    def _content(self, size, more=""):
+        return Content(f"{self._name}{more}", size)
+
+    def _size(self):
+        if self._broad_left and self._chance.random() < 0.03:
+            self._broad_left -= 1
+            return BROAD
+        return self._chance.choice(self._chance.choice((SMALL, LARGE, LARGE)))
+
+    def _node(self):
+        return self._chance.randint(1, NODES)
+
+    def _some_nodes(self):
+        return [self._node() for _ in range(self._chance.choice((1, 2, 3, 4, 6, 8)))]
+
+    def _moment(self, before):
+        return round(self._chance.uniform(0.0, before), 3)

@@ -1,0 +1,99 @@
+// Memory under pressure: more is asked for than a node holds, and nobody waits for ever.
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "testing/cluster.h"
+
+namespace hoplite {
+namespace {
+
+using testing::Cluster;
+using testing::kSoon;
+using testing::Pattern;
+using testing::Text;
+using namespace std::chrono_literals;
+
+ObjectId Put(Cluster& cluster, std::size_t node, const std::string& bytes) {
+  return cluster.client(node).Put(bytes, {.timeout = 30s}).value();
+}
+
+void ExpectBytes(const Result<Buffer>& view, const std::string& bytes) {
+  ASSERT_TRUE(view) << view.error().ToString();
+  EXPECT_TRUE(Text(*view) == bytes);
+}
+
+TEST(Memory, AFanInOfThreeTimesTheStoreGoesOnAsViewsAreDropped) {
+  Cluster cluster({.nodes = 3, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
+  constexpr std::size_t kObjects = 12;
+  std::vector<std::string> bytes;
+  std::vector<ObjectId> ids;
+  for (std::size_t i = 0; i < kObjects; ++i) {
+    bytes.push_back(Pattern(2_MiB, i));
+    ids.push_back(Put(cluster, i % 3, bytes[i]));
+  }
+  const Client client = cluster.client(small);
+  std::vector<std::jthread> readers;
+  for (std::size_t i = 0; i < kObjects; ++i) {
+    readers.emplace_back([&, i] { ExpectBytes(Client(client).Get(ids[i], kSoon), bytes[i]); });
+  }
+}
+
+TEST(Memory, AReceiverWithoutRoomHoldsNobodyUpAndGetsItLater) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB, .rate_bytes_per_second = 8'000'000});
+  const std::size_t full = cluster.Add({.memory_bytes = 6_MiB});
+  const std::size_t never = cluster.Add({.memory_bytes = 2_MiB});
+  const std::size_t first = cluster.Add({.memory_bytes = 32_MiB});
+  const std::size_t second = cluster.Add({.memory_bytes = 32_MiB});
+  const ObjectId filling = Put(cluster, full, Pattern(4_MiB, 1));
+  const std::string bytes = Pattern(4_MiB, 2);
+  const ObjectId id = Put(cluster, 0, bytes);
+  auto waiting = cluster.client(full).GetAsync(id, kSoon);
+  const auto refused = cluster.client(never).Get(id, kSoon);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  auto one = cluster.client(first).GetAsync(id, kSoon);
+  auto other = cluster.client(second).GetAsync(id, kSoon);
+  ExpectBytes(one.Wait(), bytes);
+  ExpectBytes(other.Wait(), bytes);
+  EXPECT_FALSE(waiting.ready());
+  ASSERT_TRUE(cluster.client(first).Delete(filling, kSoon));
+  ExpectBytes(waiting.Wait(), bytes);
+}
+
+// A receiver that has it in part is evicted by nobody; one that has all of it may be.
+TEST(Memory, TwoNodesThatEachNeedWhatTheOtherHasGoOn) {
+  Cluster cluster({.nodes = 2, .memory_bytes = 6_MiB});
+  const std::size_t origin = cluster.Add({.memory_bytes = 32_MiB});
+  const std::string bytes[] = {Pattern(4_MiB, 1), Pattern(4_MiB, 2)};
+  const ObjectId ids[] = {Put(cluster, origin, bytes[0]), Put(cluster, origin, bytes[1])};
+  for (std::size_t round = 0; round < 6; ++round) {
+    const std::size_t turned = round % 2;
+    std::vector<std::jthread> readers;
+    for (std::size_t node = 0; node < 2; ++node) {
+      const std::size_t which = node ^ turned;
+      readers.emplace_back([&, node, which] {
+        ExpectBytes(cluster.client(node).Get(ids[which], kSoon), bytes[which]);
+      });
+    }
+  }
+}
+
+// A draft takes memory before its bytes are there: two that wait for each other's end at once.
+TEST(Memory, PutsThatFindNoRoomEndAtTheirDeadlineAndLeaveNothing) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 8_MiB});
+  Client client = cluster.client(0);
+  {
+    auto draft = client.Create(ObjectId::FromName("a"), 6_MiB);
+    ASSERT_TRUE(draft);
+    const auto refused = client.Create(ObjectId::FromName("b"), 6_MiB, {.timeout = 300ms});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  }
+  const auto put = client.Put(Pattern(6_MiB, 3), {.timeout = 30s});
+  EXPECT_TRUE(put) << put.error().ToString();
+}
+
+}  // namespace
+}  // namespace hoplite

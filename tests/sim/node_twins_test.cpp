@@ -1,0 +1,88 @@
+// Tests of the tests: each planted fault of a node must be caught, by the property that it breaks.
+// That the real node passes the same histories is shown by the other tests.
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "node_world/world.h"
+
+namespace hoplite::node_world {
+namespace {
+
+using node::Twin;
+
+// Memory that is used again soon: little of it, many Deletes and new Puts, slow links.
+void LittleMemory(Options& options) {
+  options.most_blocks = 8;
+  options.memory_bytes = 400_KiB;
+  options.link.bytes_per_second = 2'000'000;
+  options.span = std::chrono::seconds(1);
+  options.objects = 3;
+  options.calls = 60;
+  options.deletes = 8;
+}
+void ManyAtOnce(Options& options) {
+  options.nodes = 4;
+  options.most_blocks = 8;
+  options.link.bytes_per_second = 2'000'000;
+  options.calls = 40;
+}
+void AsDrawn(Options& /*options*/) {}
+
+struct Case {
+  const char* name;
+  Twin twin;
+  const char* property;  // that is found broken first
+  void (*tune)(Options& options) = AsDrawn;
+};
+
+void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
+
+class NodeTwin : public testing::TestWithParam<Case> {};
+
+TEST_P(NodeTwin, IsCaught) {
+  constexpr std::uint64_t kSeeds = 1000;
+  const Case& tested = GetParam();
+  std::string found;
+  std::uint64_t seed = 0;
+  while (found.empty() && seed < kSeeds) {
+    Options options = Draw(++seed);
+    tested.tune(options);
+    options.twin = tested.twin;
+    found = World(options).Run().violation;
+  }
+  EXPECT_TRUE(found.starts_with(tested.property)) << "seed " << seed << ": " << found;
+  std::printf("%s by seed %llu: %s\n", tested.name, static_cast<unsigned long long>(seed),
+              found.c_str());
+}
+
+// What was tuned for them is no fault by itself.
+TEST(NodeTwins, WithoutThemTheSameHistoriesKeepEveryProperty) {
+  for (const auto tune : {LittleMemory, ManyAtOnce}) {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      Options options = Draw(seed);
+      tune(options);
+      ASSERT_EQ(World(options).Run().violation, "") << seed;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NodeTwin,
+    testing::Values(Case{"SkipsRecalls", Twin::kSkipsRecalls, "P9"},
+                    Case{"LosesParkedRequests", Twin::kLosesParkedRequests, "P9"},
+                    Case{"ForgetsPins", Twin::kForgetsPins, "P3", LittleMemory},
+                    Case{"ReusesMemoryBeingSent", Twin::kReusesMemoryBeingSent, "P3", LittleMemory},
+                    Case{"SkipsABlockOnResume", Twin::kSkipsABlockOnResume, "P3"},
+                    Case{"FoldsTwice", Twin::kFoldsTwice, "P6"},
+                    Case{"ReturnsBeforeCommit", Twin::kReturnsBeforeCommit, "P6"},
+                    Case{"HoldsItsTurn", Twin::kHoldsItsTurn, "P9", ManyAtOnce},
+                    Case{"KeepsDeletedCopies", Twin::kKeepsDeletedCopies, "P10"},
+                    Case{"KeepsGrantsOpen", Twin::kKeepsGrantsOpen, "P10"},
+                    Case{"TrustsTheLastByte", Twin::kTrustsTheLastByte, "P6"}),
+    [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace hoplite::node_world

@@ -1,0 +1,39 @@
+// Random histories of whole nodes: no property may break, whatever fails when. A failure prints the
+// command that tells its history.
+#include <gtest/gtest.h>
+
+#include "node_world/run.h"
+
+namespace hoplite::node_world {
+namespace {
+
+TEST(NodeWorld, TheSameSeedIsTheSameHistory) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Report first = World(Draw(seed)).Run();
+    const Report second = World(Draw(seed)).Run();
+    EXPECT_EQ(first.digest, second.digest) << seed;
+    EXPECT_EQ(first.steps, second.steps) << seed;
+  }
+}
+
+TEST(NodeWorld, WithoutFaultsEverythingThatCanBeAnsweredIs) {
+  Options options;
+  options.calls = 40;
+  for (options.seed = 1; options.seed <= 20; ++options.seed) {
+    const Report report = World(options).Run();
+    EXPECT_EQ(report.violation, "") << options.seed;
+    EXPECT_GT(report.succeeded, 20u) << options.seed;
+  }
+}
+
+TEST(NodeWorld, RandomHistoriesKeepEveryProperty) {
+  const Tally tally = RunSeeds(1, 500);
+  EXPECT_FALSE(tally.broken_seed) << tally.ToString();
+  // They are about something: transfers broke off and went on, sums were made.
+  EXPECT_GT(tally.succeeded, tally.calls / 2);
+  EXPECT_GT(tally.resumed, 20u);
+  EXPECT_GT(tally.sums, 100u);
+}
+
+}  // namespace
+}  // namespace hoplite::node_world
