@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "node/coordinator.h"
@@ -16,7 +19,6 @@ namespace {
 // A Put that finds no room waits for evictions and pins so long at most, if the caller set no
 // deadline.
 constexpr Duration kPutPatience = std::chrono::seconds(5);
-constexpr std::size_t kMetadataLimit = 4096;
 
 Error Exists(const ObjectId& object) {
   return {ErrorCode::kAlreadyExists, "object " + object.ToHex() + " exists already"};
@@ -59,10 +61,10 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
   const Layout layout = Layout::For(size_bytes);
   CO_TRY(Usable(*entry));
   CO_TRY(layout.Validate());
-  if (metadata.size() > kMetadataLimit) {
-    co_return std::unexpected(
-        Error(ErrorCode::kInvalidArgument,
-              "metadata of " + std::to_string(metadata.size()) + " bytes: the limit is 4096"));
+  if (metadata.size() > kMaxMetadataBytes) {
+    co_return std::unexpected(Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("metadata of {} bytes: the limit is {}", metadata.size(), kMaxMetadataBytes)));
   }
   const Time patience = services_.clock.Now() + kPutPatience;
   const bool patient = call->deadline == kNever;

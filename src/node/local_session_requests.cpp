@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/limits.h"
 #include "base/try.h"
 #include "node/local_convert.h"
 #include "node/local_session.h"
@@ -51,9 +52,9 @@ Result<ObjectId> ParseObject(const local::Request& request) {
 }
 
 Result<void> CheckMetadata(const std::string& metadata) {
-  if (metadata.size() <= wire::kMaxMetadataBytes) return {};
+  if (metadata.size() <= kMaxMetadataBytes) return {};
   return std::unexpected(InvalidRequest(fmt::format("metadata of {} bytes; at most {} are allowed",
-                                                    metadata.size(), wire::kMaxMetadataBytes)));
+                                                    metadata.size(), kMaxMetadataBytes)));
 }
 
 Error WhyVoid(const store::Copy& copy) {

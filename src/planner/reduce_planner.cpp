@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/limits.h"
 #include "planner/reduce_cost.h"
 
 namespace hoplite::planner {
@@ -14,7 +15,6 @@ namespace {
 // A position that failed tells nothing certain about its sources; they are left alone for so long.
 constexpr Duration kSuspicion = std::chrono::seconds(1);
 constexpr std::size_t kMostNamed = 8;
-constexpr std::size_t kMetadataLimit = 4096;
 
 bool EndsTheReduction(ErrorCode code) {
   return code == ErrorCode::kResourceExhausted || code == ErrorCode::kInvalidArgument;
@@ -61,9 +61,9 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
     return Wrong(
         fmt::format("a fixed order folds along a line; degree {} is none", options.degree));
   }
-  if (options.metadata.size() > kMetadataLimit) {
+  if (options.metadata.size() > kMaxMetadataBytes) {
     return Wrong(fmt::format("metadata has {} bytes, {} is the limit", options.metadata.size(),
-                             kMetadataLimit));
+                             kMaxMetadataBytes));
   }
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "wire/directory_messages.h"

@@ -19,7 +19,6 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::size_t kMaxMetadataBytes = 4096;
 inline constexpr std::size_t kMaxNameBytes = 255;
 // Far above the default limit of inline objects, well below what a message may hold.
 inline constexpr std::size_t kMaxInlineBytes = 512 * 1024;

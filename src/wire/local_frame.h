@@ -18,7 +18,6 @@
 namespace hoplite::wire {
 
 inline constexpr std::uint32_t kLocalProtocolVersion = 1;
-inline constexpr std::size_t kMaxMetadataBytes = 4_KiB;
 // Puts up to this size travel inside their message.
 inline constexpr std::size_t kMaxMessagePut = 64_KiB;
 // Room for the sources of a Reduce.

@@ -1,6 +1,6 @@
 """Compiles each header alone: it must include what it uses. The public ones also with GCC 12, as users
-do. A header that its own source includes first was compiled alone by the build itself, unless a
-precompiled header stood before it.
+do. A header that its own source includes first is left to the build, which compiles that source: where
+a precompiled header stands before it, only headers of libraries can be missing unnoticed.
 """
 
 import pathlib
@@ -28,10 +28,9 @@ def commands(args):
     source = args.root / "src"
     units = compile_commands.units(args.build, source)
     for header in repository.files(args.root, ".h", folders=("src",)):
-        unit = nearest(units, header)
-        if (is_first_in_own_source(header, header.relative_to(source))
-                and not unit.reads_precompiled_header()):
+        if is_first_in_own_source(header, header.relative_to(source)):
             continue
+        unit = nearest(units, header)
         yield header.relative_to(source), ["clang++-19", *unit.flags(), "-fsyntax-only"]
 
 

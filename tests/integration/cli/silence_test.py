@@ -10,7 +10,9 @@ from cluster import HOPLITE, Cluster, run, wait_until
 
 SIZE = 7_000_000  # more than a second at the nodes' rate
 FLOWING = SIZE // 10
-FOUND = 1.5  # seconds without new bytes: one by default, and what a shared machine takes
+# Seconds without new bytes. One by default; the rest is for a machine that does other things, too.
+# Without being noticed the silence would last until the deadline.
+FOUND = 4.0
 
 
 class Broadcast(Cluster):
@@ -173,7 +175,7 @@ class Watchdog(unittest.TestCase):
 
     TIMEOUT = 1.0
     # A client gives its node a second more, for the reason.
-    BOUND = TIMEOUT + 1.0 + 1.5
+    BOUND = TIMEOUT + 1.0 + 3.0
 
     def commands(self, cluster):
         small, _ = cluster.write("small", 100)
