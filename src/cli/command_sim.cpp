@@ -75,7 +75,7 @@ void AddFaults(CLI::App& command, sim::Options& world) {
   AddNumber(command, "--session-breaks", world.session_breaks,
             "control streams that end and come back", "Faults");
   AddNumber(command, "--slow-nodes", world.slow_nodes,
-            "the first receivers, whose links carry a tenth");
+            "receivers in the middle, whose links carry a tenth");
   AddNumber(command, "--memory-waits", world.memory_waits, "receivers that get their memory late",
             "Faults");
   AddDuration(command, "--recovery-window", world.recovery_window, "of a restarted directory")

@@ -1,7 +1,5 @@
 #include "planner/node_table.h"
 
-#include <limits>
-
 namespace hoplite::planner {
 
 NodeRecord* NodeTable::Find(NodeId node) {
@@ -63,8 +61,7 @@ void NodeTable::NoteCarried(NodeId node, double bytes_per_second) {
 double NodeTable::ExpectedToCarry(NodeId node, NodeId other) const {
   const NodeRecord* record = Find(node);
   if (record != nullptr && record->carried > 0) return record->carried;
-  if (fastest_ != kNoNode && fastest_ != other) return fastest_carried_;
-  return std::numeric_limits<double>::infinity();
+  return fastest_ == other ? 0 : fastest_carried_;
 }
 
 void NodeTable::Erase(NodeId node) {

@@ -43,7 +43,7 @@ class NodeTable {
   // less.
   void NoteCarried(NodeId node, double bytes_per_second);
   // What should come to `node` if its source had bytes: what did before, else the most that came to
-  // anybody but `other`, else anything (infinity).
+  // anybody but `other`; 0 if nothing is known.
   double ExpectedToCarry(NodeId node, NodeId other) const;
 
   const std::map<NodeId, NodeRecord>& nodes() const { return nodes_; }

@@ -54,7 +54,7 @@ Result<void> Options::Validate() const {
     return Bad("a time must not be negative");
   }
   if (kills >= nodes) return Bad("kills must be fewer than the receivers");
-  if (slow_nodes >= nodes) return Bad("slow-nodes must be fewer than the receivers");
+  if (slow_nodes > (nodes - 1) / 2) return Bad("slow-nodes must be at most half of the receivers");
   for (const Kill& kill : kill_at) {
     if (kill.node >= nodes) return Bad(fmt::format("there is no node {} to kill", kill.node));
   }

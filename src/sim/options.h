@@ -49,7 +49,7 @@ struct Options {
   std::uint32_t kills = 0;  // receivers that die at random moments
   std::vector<Kill> kill_at;
   std::uint32_t restarts = 0;        // times that the directory loses its state, at random moments
-  std::uint32_t slow_nodes = 0;      // of the first receivers: their links carry a tenth
+  std::uint32_t slow_nodes = 0;      // in the middle of the receivers: their links carry a tenth
   std::uint32_t memory_waits = 0;    // receivers whose memory becomes free at a random moment only
   std::uint32_t session_breaks = 0;  // control streams that end, and come back within two graces
   std::uint32_t reputs = 0;   // times that all complete copies die and a new node puts other bytes
@@ -71,7 +71,7 @@ struct Options {
 };
 
 constexpr bool IsSlow(const Options& options, std::uint32_t node) {
-  return node >= 1 && node <= options.slow_nodes;
+  return node >= options.nodes / 2 && node < options.nodes / 2 + options.slow_nodes;
 }
 
 // The shell command that runs the same history again: `hoplite sim broadcast --nodes …`, or reduce
