@@ -64,7 +64,7 @@ class Peers:
 
 def parse_options():
     parser = argparse.ArgumentParser(prog="scripts/bench.sh", description="Compares this project with its peers.")
-    parser.add_argument("--quick", action="store_true", help="fewer cases and repetitions: under five minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer cases and repetitions: about six minutes")
     parser.add_argument("--cases", type=names(GROUPS), default=list(GROUPS), help=f"of {','.join(GROUPS)}")
     parser.add_argument("--peers", type=names(PEERS), default=list(DEFAULT_PEERS),
                         help=f"of {','.join(PEERS)}; without it {','.join(DEFAULT_PEERS)}")
