@@ -73,9 +73,10 @@ void Calls::Abandon(Member& member) {
   });
 }
 
-void Calls::Check(const CallRecord& record, const store::Copy& copy) {
+void Calls::Check(const CallRecord& record, const store::Copy& copy, std::uint64_t prefix_bytes) {
   if (record.abandoned) return;
-  const std::string broken = model_.Check(record.object, copy.bytes(), copy.layout().size_bytes);
+  const std::string broken =
+      model_.Check(record.object, copy.bytes().first(prefix_bytes), copy.layout().size_bytes);
   if (!broken.empty()) hooks_.broken(fmt::format("{} ({})", broken, ToString(record)));
 }
 
@@ -138,10 +139,10 @@ net::Task<void> Calls::RunGet(CallRecordPtr record, Manners manners) {
   if (copy->state() == store::CopyState::kOpen) {
     hooks_.broken(fmt::format("P3: {} was given bytes that are not final", ToString(*record)));
   }
-  Check(*record, *copy);
+  Check(*record, *copy, copy->bytes().size());
   if (manners.hold > Duration{0}) {
     co_await Sleep(core.loop(), manners.hold);
-    Check(*record, *copy);
+    Check(*record, *copy, copy->bytes().size());
   }
   copy.reset();
   core.OnUnpin();
@@ -162,14 +163,11 @@ net::Task<void> Calls::RunOpen(CallRecordPtr record) {
   store::CopyPtr copy = *std::move(opened);
   while (copy->state() == store::CopyState::kOpen && !call->cancelled &&
          time_.Now() < call->deadline && !record->abandoned) {
-    const Layout& layout = copy->layout();
-    const auto prefix = copy->bytes().first(layout.contiguous_prefix(copy->marks()));
-    const std::string broken = model_.Check(record->object, prefix, layout.size_bytes);
-    if (!broken.empty()) hooks_.broken(fmt::format("{} ({})", broken, ToString(*record)));
+    Check(*record, *copy, copy->layout().contiguous_prefix(copy->marks()));
     co_await Sleep(core.loop(), kLookAtReader);
   }
   const bool whole = copy->state() == store::CopyState::kFinal;
-  if (whole) Check(*record, *copy);
+  if (whole) Check(*record, *copy, copy->bytes().size());
   call->interest.reset();
   copy.reset();
   core.OnUnpin();

@@ -72,7 +72,7 @@ class Calls {
  private:
   CallRecordPtr Begin(CallKind kind, Member& member, const ObjectId& object, Time deadline);
   void Answer(const CallRecordPtr& record, std::optional<Error> error);
-  void Check(const CallRecord& record, const store::Copy& copy);
+  void Check(const CallRecord& record, const store::Copy& copy, std::uint64_t prefix_bytes);
   net::Task<void> RunPut(CallRecordPtr record, Manners manners);
   net::Task<std::optional<Error>> Fill(CallRecordPtr record, std::shared_ptr<node::Draft> draft,
                                        Manners manners);
