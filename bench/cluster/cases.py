@@ -142,13 +142,13 @@ class Comparison:
                 run.add("wall time", time.monotonic() - begin)
             self.rows += [row, run]
 
-    def parts(self, programs):
-        """Each layer by itself, with Google Benchmark."""
+    def parts(self, programs, seconds):
+        """Each layer by itself, with Google Benchmark; seconds: that each benchmark runs at least."""
         for program in programs:
             say(f"parts: {program.name}")
             try:
                 report = json.loads(processes.run([str(program), "--benchmark_format=json",
-                                                   "--benchmark_min_time=0.3"]))
+                                                   f"--benchmark_min_time={seconds}"]))
             except processes.Failed as failure:
                 self.failures.append(str(failure))
                 continue

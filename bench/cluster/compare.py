@@ -6,6 +6,7 @@ import sys
 import time
 
 import environment
+import failures_figure
 import figure
 import hosts
 import mpi
@@ -13,14 +14,17 @@ import report
 import transfers
 from bare import Bare, Iperf
 from cases import Comparison
+from failures import Failures
 from gloo import Gloo
 from operations import Operation, parse_size
 from ours import Hoplite
+from struck import Struck
 from transfers import MIB, Transfers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
-GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts")
+GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts", "failures")
+SLOW_GROUPS = ("failures",)  # that a quick run has only if they are named
 PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
 DEFAULT_PEERS = ("hoplite", "mpich", "iperf3")  # the others are large to install
 KINDS = ("broadcast", "reduce", "allreduce", "gather", "allgather")
@@ -41,9 +45,7 @@ class Peers:
 
     def for_transfers(self, case):
         ours = [self.ours(case)] if "hoplite" in self._options.peers else []
-        gloo = [Gloo(self._options.venv)] if "gloo" in self._options.peers else []
-        openmpi = [mpi.OpenMpi(self._options.venv.parent)] if "openmpi" in self._options.peers else []
-        return [self.bare(), *ours, *self._mpich(), *gloo, *openmpi]
+        return [self.bare(), *ours, *self.jobs()]
 
     def for_fast_link(self, size):
         iperf = [Iperf()] if "iperf3" in self._options.peers else []
@@ -56,6 +58,16 @@ class Peers:
         largest = max(operation.size * needs.get(operation.kind, 3) for operation in case.limits)
         return self.hoplite(2 * largest + 16 * MIB)
 
+    def struck(self, bed, memory):
+        """A cluster of its own."""
+        return Struck(self.hoplite(memory + 64 * MIB), bed)
+
+    def jobs(self):
+        """Peers with a fixed set of ranks."""
+        gloo = [Gloo(self._options.venv)] if "gloo" in self._options.peers else []
+        openmpi = [mpi.OpenMpi(self._options.venv.parent)] if "openmpi" in self._options.peers else []
+        return [*self._mpich(), *gloo, *openmpi]
+
     def _mpich(self):
         if "mpich" not in self._options.peers:
             return []
@@ -65,7 +77,8 @@ class Peers:
 def parse_options():
     parser = argparse.ArgumentParser(prog="scripts/bench.sh", description="Compares this project with its peers.")
     parser.add_argument("--quick", action="store_true", help="fewer cases and repetitions: about six minutes")
-    parser.add_argument("--cases", type=names(GROUPS), default=list(GROUPS), help=f"of {','.join(GROUPS)}")
+    parser.add_argument("cases", type=names(GROUPS), nargs="?", help=f"of {','.join(GROUPS)}; without it all")
+    parser.add_argument("--cases", type=names(GROUPS), dest="named", help="the same")
     parser.add_argument("--peers", type=names(PEERS), default=list(DEFAULT_PEERS),
                         help=f"of {','.join(PEERS)}; without it {','.join(DEFAULT_PEERS)}")
     parser.add_argument("--reps", type=int, help="repetitions of each case (5; quick: 3)")
@@ -81,6 +94,8 @@ def parse_options():
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "build" / "bench-venv")
     options = parser.parse_args()
     options.reps = options.reps or (3 if options.quick else 5)
+    options.cases = options.cases or options.named or [
+        group for group in GROUPS if not (options.quick and group in SLOW_GROUPS)]
     return options
 
 
@@ -98,7 +113,7 @@ def sizes(text):
     return [parse_size(size) for size in text.split(",")]
 
 
-def run(options, comparison):
+def run(options, comparison, failures):
     if options.hosts:
         rate = None if options.rate == "none" else options.rate
         limits = {Operation(options.operation, size): None for size in options.sizes}
@@ -114,7 +129,9 @@ def run(options, comparison):
         "put": comparison.put,
         "waiting": comparison.waiting,
         "sim": lambda: comparison.simulation(str(options.programs / "hoplite")),
-        "parts": lambda: comparison.parts([options.programs / source.stem for source in PARTS]),
+        "failures": failures.run,
+        "parts": lambda: comparison.parts([options.programs / source.stem for source in PARTS],
+                                          seconds=0.05 if options.quick else 0.3),
     }
     for group in options.cases:
         groups[group]()
@@ -125,17 +142,20 @@ def each(run_case, cases):
         run_case(case)
 
 
-def write(options, described, comparison):
+def write(options, described, comparison, failures):
     options.output.mkdir(parents=True, exist_ok=True)
-    tables = report.comparison(comparison.rows)
+    rows = comparison.rows + failures.rows
+    tables = report.comparison(rows)
     if comparison.part_rows:
         tables += "\n" + report.parts(comparison.part_rows)
     (options.output / f"{options.name}.md").write_text(tables)
     (options.output / f"{options.name}.json").write_text(
-        report.as_json(described, comparison.rows, comparison.part_rows, comparison.failures))
+        report.as_json(described, rows, comparison.part_rows, comparison.failures))
     drawn = [row for row in comparison.rows if "hosts x" in row.case and row.reference == Bare.name]
     if drawn:
         (options.output / f"{options.name}.svg").write_text(figure.draw(drawn))
+    if failures.courses:
+        (options.output / f"{options.name}-failures.svg").write_text(failures_figure.draw(failures.courses))
     print(tables)
     for failure in comparison.failures:
         print(f"failed: {failure}")
@@ -150,15 +170,16 @@ def main():
         print(f"{name}: {value}", flush=True)
     print()
     comparison = Comparison(Peers(options), options.reps)
+    failures = Failures(Peers(options), options.reps, comparison.failures)
     try:
-        run(options, comparison)
+        run(options, comparison, failures)
     except PermissionError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted; the testbed is removed")
     finally:
-        if comparison.rows or comparison.part_rows:
-            write(options, described, comparison)
+        if comparison.rows or comparison.part_rows or failures.rows:
+            write(options, described, comparison, failures)
 
 
 if __name__ == "__main__":

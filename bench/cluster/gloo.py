@@ -2,8 +2,10 @@
 
 import itertools
 import pathlib
+import signal
 import time
 
+import jobs
 from operations import of_ranks
 from processes import Agent
 
@@ -39,6 +41,27 @@ class Gloo:
 
     def run(self, operations):
         return [self._run(operation) for operation in operations]
+
+    def killed(self, bed, operation, delay):
+        """As mpi.Ranks.killed. A rank that gets an error ends, as a program that expects none would."""
+        self.start(bed)
+        try:
+            self._moments(operation.kind, WARM_UP, lambda rank: 0)
+            begin = time.monotonic_ns() + LEAD
+            for rank in self._ranks:
+                rank.tell("run", operation.kind, operation.size, begin)
+            return jobs.watch(bed, operation, begin, delay,
+                              lambda number: self._ranks[number].signal(signal.SIGKILL), self._all_ended)
+        finally:
+            for rank in self._ranks:
+                rank.signal(signal.SIGKILL)
+            self.stop()
+
+    def _all_ended(self):
+        for rank in self._ranks:
+            if rank.says_something():
+                rank.signal(signal.SIGKILL)
+        return all(rank.process.poll() is not None for rank in self._ranks)
 
     def _run(self, operation):
         if operation.kind not in self._warm:

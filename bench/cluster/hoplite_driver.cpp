@@ -1,7 +1,7 @@
 // A program that uses the library as a user would, at moments that the comparison names: one
 // process on each host, which is the directory or a node.
 //
-//   directory ADDRESS                        {"address":HOST:PORT}
+//   directory ADDRESS MILLISECONDS           {"address":HOST:PORT}; collects first for so long
 //   node NAME ADDRESS DIRECTORY MEMORY       {"address":HOST:PORT}
 //   prepare BYTES                            {}: makes what puts store, which takes a while
 //   put NAME COUNT BYTES MOMENT STEP         {"begins":[...],"ends":[...]}
@@ -16,8 +16,18 @@
 //   total NAME COUNT BYTES MOMENT            gets NAME-COUNT, the sum
 //   collect NAME FIRST COUNT BYTES MOMENT    gets NAME-FIRST ... NAME-(COUNT - 1), all at once
 //
+//   follow NAME BYTES MOMENT                 reads NAME-0 while it comes, and tells how it came
+//   reduce_first NAME COUNT NEEDED BYTES MOMENT
+//                                            the sum of NEEDED of NAME-0 ... as NAME-COUNT,
+//                                            likewise
+//   feeds NAME INDEX                         {"feeds":[[FROM,TO],...]}: nodes that serve others
+//                                            NAME-INDEX, or parts of the sum that it will be
+//
 // Objects are NAME-0, NAME-1, …; number i is put or got at MOMENT + i * STEP, or at once when that
-// has passed. What arrives is compared with what it should be, after the clock was read.
+// has passed. What arrives is compared with what it should be, after the clock was read. How an
+// object came: {"begins":[...],"ends":[...],"times":[...],"bytes":[...]}, the bytes from its first
+// one on that could be read at each time; fewer than before if the version was recalled.
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -44,6 +54,7 @@ using hoplite::bench::SleepUntil;
 using hoplite::bench::Word;
 
 constexpr std::chrono::seconds kTimeout{100};
+constexpr Nanoseconds kLook = 10'000'000;  // from one look at what has come to the next
 
 template <typename T>
 T Value(hoplite::Result<T> result) {
@@ -72,6 +83,55 @@ void Compare(const hoplite::Buffer& view, std::size_t bytes, Expected expected) 
     if (value != expected(i)) throw std::runtime_error("wrong number at " + std::to_string(i));
   }
 }
+
+// How an object came, until all of it can be read.
+class Arrival {
+ public:
+  Arrival(hoplite::Client& client, const hoplite::ObjectId& id) : client_(client), id_(id) {}
+
+  // Returns when it is final. A recalled version is read no further: the next one is.
+  void Follow() {
+    const Nanoseconds begin = Now();
+    Note(begin, 0);
+    while (!ReadOneVersion()) {
+    }
+    moments_ = Moments(begin, times_.back());
+  }
+
+  // What was read at last, pinned.
+  hoplite::Buffer Bytes() const { return Value(client_.Get(id_, {.timeout = kTimeout})); }
+  std::string Answer() const {
+    return moments_ + ",\"times\":" + JsonArray(times_) + ",\"bytes\":" + JsonArray(bytes_);
+  }
+
+ private:
+  bool ReadOneVersion() {
+    auto reader = Value(client_.Open(id_, {.timeout = kTimeout}));
+    for (std::uint64_t have = 0;;) {
+      const std::uint64_t wanted = std::min(have + 1, reader.size());
+      const auto prefix = reader.WaitFor(wanted, kTimeout);
+      if (!prefix && prefix.error().code == hoplite::ErrorCode::kRecalled) {
+        Note(Now(), 0);
+        return false;
+      }
+      have = Value(prefix).size();
+      Note(Now(), have);
+      if (wanted == reader.size()) return true;  // the end was waited for, so it is final
+      if (have < reader.size()) SleepUntil(Now() + kLook);
+    }
+  }
+
+  void Note(Nanoseconds time, std::uint64_t bytes) {
+    times_.push_back(time);
+    bytes_.push_back(static_cast<Nanoseconds>(bytes));
+  }
+
+  hoplite::Client& client_;
+  const hoplite::ObjectId id_;
+  std::string moments_;
+  std::vector<Nanoseconds> times_;
+  std::vector<std::int64_t> bytes_;
+};
 
 // The objects NAME-0, NAME-1, … and when each is used.
 struct Series {
@@ -109,7 +169,7 @@ class Driver {
   std::string Directory(std::istream& words) {
     hoplite::DirectoryConfig config;
     config.listen = Word<std::string>(words);
-    config.recovery_window = std::chrono::milliseconds(0);  // each testbed is a new cluster
+    config.recovery_window = std::chrono::milliseconds(Word<int>(words));
     directory_ = Value(hoplite::Directory::Start(config));
     return Address(directory_->address());
   }
@@ -145,9 +205,7 @@ class Driver {
     return series.Run([&](const hoplite::ObjectId& id) {
       const auto view = Value(client().Get(id, {.timeout = kTimeout}));
       const Nanoseconds end = Now();
-      if (view.size() != source.size() ||
-          std::memcmp(view.bytes().data(), source.data(), source.size()) != 0)
-        throw std::runtime_error("wrong bytes");
+      CheckBytes(view, source);
       return end;
     });
   }
@@ -190,12 +248,9 @@ class Driver {
     const auto count = Word<std::size_t>(words);
     const auto bytes = Word<std::size_t>(words);
     const auto moment = Word<Nanoseconds>(words);
-    hoplite::ReduceOptions options{.op = hoplite::Op::kSum, .dtype = hoplite::DType::kFloat32};
-    for (std::size_t i = 0; i < count; ++i) options.sources.push_back(Numbered(name, i));
-    options.target = Numbered(name, count);
+    hoplite::ReduceOptions options = SumOf(name, count);
     options.degree = Word<std::uint32_t>(words);
     options.root_here = Word<int>(words) != 0;
-    options.timeout = kTimeout;
     SleepUntil(moment);
     const Nanoseconds begin = Now();
     const hoplite::Reduction reduction = Value(client().Reduce(options));
@@ -237,6 +292,57 @@ class Driver {
     return Moments(begin, end);
   }
 
+  std::string Follow(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto source = Source(Word<std::size_t>(words));
+    SleepUntil(Word<Nanoseconds>(words));
+    Arrival arrival(client(), Numbered(name, 0));
+    arrival.Follow();
+    CheckBytes(arrival.Bytes(), source);
+    return arrival.Answer();
+  }
+
+  std::string ReduceFirst(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto count = Word<std::size_t>(words);
+    const auto needed = Word<std::size_t>(words);
+    const auto bytes = Word<std::size_t>(words);
+    const auto moment = Word<Nanoseconds>(words);
+    hoplite::ReduceOptions options = SumOf(name, count);
+    options.num_objects = needed;
+    options.root_here = true;
+    SleepUntil(moment);
+    const hoplite::Reduction reduction = Value(client().Reduce(options));
+    Arrival arrival(client(), options.target);
+    arrival.Follow();
+    const auto used = Value(reduction.Wait()).used;
+    if (used.size() != needed) throw std::runtime_error("a sum of too many or too few");
+    std::vector<std::size_t> ranks;
+    for (std::size_t rank = 0; rank < count; ++rank)
+      if (std::ranges::find(used, options.sources[rank]) != used.end()) ranks.push_back(rank);
+    Compare(arrival.Bytes(), bytes, [&](std::size_t place) {
+      float sum = 0;
+      for (const std::size_t rank : ranks) sum += Element(rank, place);
+      return sum;
+    });
+    return arrival.Answer();
+  }
+
+  std::string Feeds(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto info =
+        Value(client().Info(Numbered(name, Word<std::size_t>(words)), {.timeout = kTimeout}));
+    std::string pairs;
+    const auto add = [&](const std::string& from, const std::string& to) {
+      pairs += (pairs.empty() ? "[\"" : ",[\"") + from + "\",\"" + to + "\"]";
+    };
+    for (const auto& transfer : info.transfers) add(transfer.from, transfer.to);
+    for (const auto& child : info.slots)
+      for (const auto& parent : info.slots)
+        if (child.parent == parent.slot) add(child.node, parent.node);
+    return "\"feeds\":[" + pairs + "]";
+  }
+
  private:
   hoplite::Client& client() {
     if (!client_) throw std::runtime_error("this process is no node");
@@ -258,6 +364,21 @@ class Driver {
       array_rank_ = rank;
     }
     return array_;
+  }
+
+  // The sum of NAME-0 ... NAME-(COUNT - 1) as NAME-COUNT.
+  static hoplite::ReduceOptions SumOf(const std::string& name, std::size_t count) {
+    hoplite::ReduceOptions options{.op = hoplite::Op::kSum, .dtype = hoplite::DType::kFloat32};
+    for (std::size_t i = 0; i < count; ++i) options.sources.push_back(Numbered(name, i));
+    options.target = Numbered(name, count);
+    options.timeout = kTimeout;
+    return options;
+  }
+
+  static void CheckBytes(const hoplite::Buffer& view, std::span<const std::byte> source) {
+    if (view.size() != source.size() ||
+        std::memcmp(view.bytes().data(), source.data(), source.size()) != 0)
+      throw std::runtime_error("wrong bytes");
   }
 
   static void CheckTotal(const hoplite::Buffer& view, std::size_t count, std::size_t bytes) {
@@ -290,5 +411,8 @@ int main() {
                                    {"source", bind(&Driver::PutSource)},
                                    {"reduce", bind(&Driver::Reduce)},
                                    {"total", bind(&Driver::Total)},
-                                   {"collect", bind(&Driver::Collect)}});
+                                   {"collect", bind(&Driver::Collect)},
+                                   {"follow", bind(&Driver::Follow)},
+                                   {"reduce_first", bind(&Driver::ReduceFirst)},
+                                   {"feeds", bind(&Driver::Feeds)}});
 }

@@ -24,6 +24,31 @@ class Host:
     def command(self, *words):
         return ["ip", "netns", "exec", self.name, *(str(word) for word in words)]
 
+    def processes(self):
+        """Numbers and names of those that run there."""
+        listed = subprocess.run(["ip", "netns", "pids", self.name], capture_output=True, text=True)
+        for pid in map(int, listed.stdout.split()):
+            try:
+                with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as name:
+                    yield pid, name.read().strip()
+            except FileNotFoundError:
+                pass  # it has ended
+
+    def kill(self, program=""):
+        """The processes whose name begins so."""
+        for pid, name in self.processes():
+            if name.startswith(program):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+    def cut(self):
+        ip("link", "set", self.port, "down")
+
+    def connect(self):
+        ip("link", "set", self.port, "up")
+
 
 class Testbed:
     """`with Testbed(4, "100mbit") as bed:` gives bed.hosts; rate None leaves the links unshaped.
@@ -77,17 +102,17 @@ class Testbed:
         ip(*inside, "link", "set", "eth0", "up")
         call(*host.command("sysctl", "-qw", f"net.ipv4.tcp_congestion_control={CONGESTION_CONTROL}"))
         if self.rate:
-            shape(("tc", "-n", host.name), "eth0", self.rate)  # what it sends
-            shape(("tc",), host.port, self.rate)  # what it receives
+            self.reshape(host, self.rate)
+
+    @staticmethod
+    def reshape(host, rate):
+        """From now on its link has this rate."""
+        shape(("tc", "-n", host.name), "eth0", rate)  # what it sends
+        shape(("tc",), host.port, rate)  # what it receives
 
     def _remove(self):
         for host in [*self.hosts, self.control]:
-            inside = subprocess.run(["ip", "netns", "pids", host.name], capture_output=True, text=True)
-            for pid in inside.stdout.split():
-                try:
-                    os.kill(int(pid), signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            host.kill()
             for words in (("link", "delete", host.port), ("netns", "delete", host.name)):
                 subprocess.run(["ip", *words], stderr=subprocess.DEVNULL)
         subprocess.run(["ip", "link", "delete", self.bridge], stderr=subprocess.DEVNULL)
@@ -104,7 +129,7 @@ def ip(*words):
 
 
 def shape(tc, device, rate):
-    call(*tc, "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", BURST, "limit", QUEUE)
+    call(*tc, "qdisc", "replace", "dev", device, "root", "tbf", "rate", rate, "burst", BURST, "limit", QUEUE)
 
 
 def allow_congestion_control(name):

@@ -7,11 +7,15 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
 
+import jobs
 import processes
 from operations import of_ranks
 
 HERE = pathlib.Path(__file__).parent
+PROGRAM = "mpi_driver"
 # MPICH's network modules, each a peer.
 MODULES = {
     "ofi": {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"},
@@ -21,7 +25,7 @@ MODULES = {
 
 def build(compiler, program):
     """Compiles the MPI program with the compiler wrapper of one MPI."""
-    source = HERE / "mpi_driver.cpp"
+    source = HERE / f"{PROGRAM}.cpp"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         processes.run([str(compiler), "-std=c++20", "-O2", "-o", str(program), str(source)])
     return program
@@ -38,23 +42,39 @@ class Ranks:
 
     def run(self, operations):
         """Each operation runs once; a sample for each."""
-        lines = self._launch([argument(operation) for operation in operations]).splitlines()
-        if len(lines) != len(operations):
-            raise processes.Failed(f"{self.name}: {len(lines)} answers to {len(operations)} operations")
-        moments = [json.loads(line) for line in lines]
+        command, environment = self._job(self._bed, operations)
+        lines = [json.loads(line) for line in processes.run(command, env=environment).splitlines()]
+        moments = [line for line in lines if "ends" in line]
+        if len(moments) != len(operations):
+            raise processes.Failed(f"{self.name}: {len(moments)} answers to {len(operations)} operations")
         return [of_ranks(operation, one["begins"], one["ends"]) for operation, one in zip(operations, moments)]
 
-    def _launch(self, arguments):
-        pairs = " ".join(f"{host.address}={host.name}" for host in self._bed.hosts)
-        return processes.run([*self.launcher(self._bed), *arguments],
-                             env={**os.environ, "HOPLITE_BENCH_HOSTS": pairs})
+    def killed(self, bed, operation, delay):
+        """The course of an operation of which one rank is killed that much later than it began."""
+        command, environment = self._job(bed, [operation])
+        job = processes.Agent(command, subprocess.DEVNULL, env=environment)
+        try:
+            begin = job.answer()["moment"]
+            return jobs.watch(bed, operation, begin, delay, lambda number: bed.hosts[number].kill(PROGRAM),
+                              lambda: job.process.poll() is not None)
+        finally:
+            job.signal(signal.SIGKILL)
+            job.close()
+            for host in bed.hosts:
+                host.kill()  # whoever goes on nevertheless
+
+    def _job(self, bed, operations):
+        """The command line and environment of a job that runs them one after another."""
+        pairs = " ".join(f"{host.address}={host.name}" for host in bed.hosts)
+        return ([*self.launcher(bed), *map(argument, operations)],
+                {**os.environ, "HOPLITE_BENCH_HOSTS": pairs})
 
 
 class Mpich(Ranks):
     def __init__(self, venv, module):
         self.name = f"mpich {module}"
         self._mpiexec = venv / "bin" / "mpiexec.hydra"
-        self._program = build(venv / "bin" / "mpicxx", venv.parent / "mpi_driver.mpich")
+        self._program = build(venv / "bin" / "mpicxx", venv.parent / f"{PROGRAM}.mpich")
         self._variables = {"MPIR_CVAR_NOLOCAL": "1", **MODULES[module]}
 
     def launcher(self, bed):
@@ -71,7 +91,7 @@ class OpenMpi(Ranks):
     MPIRUN, COMPILER = "mpirun.openmpi", "mpicxx.openmpi"
 
     def __init__(self, output):
-        self._program = build(shutil.which(self.COMPILER), output / "mpi_driver.openmpi")
+        self._program = build(shutil.which(self.COMPILER), output / f"{PROGRAM}.openmpi")
 
     def launcher(self, bed):
         network = bed.gateway.rsplit(".", 1)[0] + ".0/24"

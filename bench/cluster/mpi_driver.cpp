@@ -7,8 +7,9 @@
 //   gather:BYTES                     everybody's array to rank 0
 //   allgather:BYTES                  to everybody
 //
-// Rank 0 names a moment soon enough for everybody to be there, all start by the machine's common
-// clock, and rank 0 prints one JSON line with the moments at which each rank began and ended.
+// Rank 0 names a moment soon enough for everybody to be there and prints it in one JSON line, all
+// start by the machine's common clock, and rank 0 prints another line with the moments at which
+// each rank began and ended.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -125,6 +126,11 @@ void Run(const std::string& text, int rank, int ranks) {
   Transfer transfer(operation.kind, operation.bytes, rank, ranks);
 
   Nanoseconds moment = Now() + kLead;
+  if (rank == 0) {
+    std::printf("{\"operation\":\"%s\",\"moment\":%lld}\n", text.c_str(),
+                static_cast<long long>(moment));
+    std::fflush(stdout);
+  }
   MPI_Bcast(&moment, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
   SleepUntil(moment + Delay(operation, rank, ranks));

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import signal
 import time
 
 from operations import Operation, Sample
@@ -24,9 +25,8 @@ class Hoplite:
         self._agents = []
 
     def start(self, bed):
-        place = bed.hosts[0] if self._directory_with_source else bed.control
-        self.directory = self._start(place)
-        address = self.directory.ask("directory", f"{place.address}:0")["address"]
+        self._place = bed.hosts[0] if self._directory_with_source else bed.control
+        address = self._start_directory(f"{self._place.address}:0", 0)  # each testbed is a new cluster
         self.nodes = [self._start(host) for host in bed.hosts]
         for node, host in zip(self.nodes, bed.hosts):
             node.tell("node", host.name, f"{host.address}:0", address, self._memory)
@@ -39,10 +39,26 @@ class Hoplite:
         self._agents.append(agent)
         return agent
 
+    def _start_directory(self, listen, collects):
+        """collects: milliseconds in which it only learns what the nodes hold."""
+        self.directory = self._start(self._place)
+        self._address = self.directory.ask("directory", listen, collects)["address"]
+        return self._address
+
+    def restart_directory(self, collects):
+        """A new process at the address of the last one."""
+        self._start_directory(self._address, collects)
+
     def stop(self):
         for agent in reversed(self._agents):
             agent.close()
         self._agents.clear()
+
+    def kill(self):
+        """Ends everybody, whatever they are doing."""
+        for agent in self._agents:
+            agent.signal(signal.SIGKILL)
+        self.stop()
 
     def run(self, operations):
         """A sample for each operation, each with objects of its own."""

@@ -54,10 +54,10 @@ def processor_seconds(pid):
 class Agent:
     """A program that takes commands (agent.h): one line in, one JSON line out."""
 
-    def __init__(self, command, log=None):
+    def __init__(self, command, log=None, **options):
         self.command = command
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=log, bufsize=0, start_new_session=True)
+                                        stderr=log, bufsize=0, start_new_session=True, **options)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self.process.stdout, selectors.EVENT_READ)
         self._pending = b""
@@ -87,6 +87,14 @@ class Agent:
     def ask(self, *words, timeout=TIMEOUT):
         self.tell(*words)
         return self.answer(timeout)
+
+    def says_something(self):
+        """Whether an answer has come, or its end."""
+        return bool(self._pending or self._selector.select(0))
+
+    def signal(self, number):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
 
     def close(self):
         """Lets the program end by itself for a moment, then ends it."""

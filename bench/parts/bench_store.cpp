@@ -10,6 +10,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "base/checksum.h"
 #include "base/units.h"
 #include "store/object_store.h"
 

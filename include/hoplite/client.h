@@ -79,8 +79,10 @@ class HOPLITE_EXPORT Client {
   // begin with different ones, so that an allgather does not ask one node first.
   std::vector<Result<Buffer>> GetMany(std::span<const ObjectId> ids,
                                       const GetOptions& options = {});
-  // Into the caller's memory, copied by the calling thread while the bytes arrive. Gives the
-  // object's size; after an error the memory's contents are undefined.
+  // Into the caller's memory, copied by the calling thread while the bytes arrive; also an object
+  // that is larger than the node's store, which then gets it for this call alone. Starts over if
+  // the object is replaced meanwhile. Gives its size; after an error the memory's contents are
+  // undefined.
   //   invalid_argument  `into` is smaller than the object: says both sizes
   Result<std::uint64_t> GetInto(const ObjectId& id, std::span<std::byte> into,
                                 const GetOptions& options = {});
@@ -107,6 +109,8 @@ class HOPLITE_EXPORT Client {
 
  private:
   friend class ClientAccess;
+  Result<Reader> OpenUntil(const ObjectId& id, std::chrono::steady_clock::time_point deadline,
+                           bool through_window);
   struct State;
   explicit Client(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;

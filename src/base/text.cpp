@@ -109,6 +109,7 @@ Result<HostPort> ParseHostPort(std::string_view text) {
     } else {
       valid = !host.contains(':');
     }
+    valid = valid && host.find_first_of("[]") == std::string_view::npos;
     const auto [rest, status] =
         std::from_chars(port.data(), port.data() + port.size(), result.port);
     valid = valid && status == std::errc{} && rest == port.data() + port.size();

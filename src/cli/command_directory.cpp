@@ -9,6 +9,7 @@
 
 #include "base/try.h"
 #include "cli/command.h"
+#include "cli/descriptors.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop_signal.h"
@@ -18,11 +19,11 @@ namespace {
 
 struct DirectoryArguments {
   DirectoryConfig config;
-  Duration recovery_window = DirectoryConfig{}.recovery_window;
   bool json = false;
 };
 
 Result<void> RunDirectory(const DirectoryArguments& options) {
+  AllowAllDescriptors();
   const StopSignal stop;
   TRY_ASSIGN(const auto directory, Directory::Start(options.config));
   if (options.json) {
@@ -41,19 +42,24 @@ Result<void> RunDirectory(const DirectoryArguments& options) {
 void AddDirectory(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("directory", "runs one directory shard");
   const auto options = std::make_shared<DirectoryArguments>();
-  AddAddress(*command, "--listen", options->config.listen, "where nodes reach it; port 0 picks one")
+  DirectoryConfig& config = options->config;
+  AddAddress(*command, "--listen", config.listen, "where nodes reach it; port 0 picks one")
       ->required();
-  AddAddresses(*command, "--shards", options->config.shards,
+  AddAddresses(*command, "--shards", config.shards,
                "all shards in order, this one among them; without it there is only this one");
-  command->add_option("--cluster", options->config.cluster, "name of the cluster")
-      ->type_name("NAME");
-  AddDuration(*command, "--recovery-window", options->recovery_window,
-              "how long it only collects what nodes hold; 0 for a cluster known to be new")
-      ->default_str("1s");
+  command->add_option("--cluster", config.cluster, "name of the cluster")->type_name("NAME");
+  AddTime(*command, "--heartbeat", config.heartbeat, "how often nodes give signs of life");
+  AddTime(*command, "--lease", config.lease, "the session of a node that gives none ends after it");
+  AddTime(*command, "--grace", config.grace, "a node without a session is lost after it");
+  AddTime(*command, "--recovery-window", config.recovery_window,
+          "how long it only collects what nodes hold; 0 for a cluster known to be new");
+  AddTime(*command, "--tombstone", config.tombstone, "how long a deleted id can't be used again");
+  AddSize(*command, "--inline-limit", config.inline_limit_bytes,
+          "objects up to this size, 64KiB at most, live in the directory")
+      ->default_str(FormatSize(config.inline_limit_bytes));
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
-    options->config.recovery_window =
-        std::chrono::ceil<std::chrono::milliseconds>(options->recovery_window);
+    RequireSound("directory", options->config.Validate());
     chosen = [options] { return RunDirectory(*options); };
   });
 }

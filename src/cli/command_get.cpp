@@ -41,14 +41,29 @@ Result<void> Receive(Reader& reader, OutputFile& output, bool show, const Deadli
   return {};
 }
 
+// Larger than the node's store: the node passes the bytes on as they come, straight into the file.
+Result<std::uint64_t> GetLarger(OutputFile& output, Client& client, const ObjectId& id,
+                                const Deadline& deadline) {
+  TRY_ASSIGN(const ObjectInfo info, client.Info(id, {.timeout = deadline.left()}));
+  TRY_ASSIGN(const FileMapping file, output.Map(info.size_bytes));
+  TRY_ASSIGN(const std::uint64_t size,
+             client.GetInto(id, file.bytes(), {.timeout = deadline.left()}));
+  TRY(output.Resize(size));
+  return size;
+}
+
 // Gives the size. If the object is replaced meanwhile, starts again with the new bytes where what
 // was written can be taken back.
 Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const GetArguments& options,
                             const Deadline& deadline) {
   for (;;) {
-    TRY_ASSIGN(Reader reader, client.Open(options.id, {.timeout = deadline.left()}));
-    const Result<void> received = Receive(reader, output, options.output != "-", deadline);
-    if (received) return reader.size();
+    Result<Reader> reader = client.Open(options.id, {.timeout = deadline.left()});
+    if (!reader && reader.error().code == ErrorCode::kResourceExhausted && output.regular()) {
+      return GetLarger(output, client, options.id, deadline);
+    }
+    if (!reader) return std::unexpected(reader.error());
+    const Result<void> received = Receive(*reader, output, options.output != "-", deadline);
+    if (received) return reader->size();
     if (received.error().code != ErrorCode::kRecalled || !output.Restart()) {
       return std::unexpected(received.error());
     }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "cli/command.h"
+#include "cli/descriptors.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop_signal.h"
@@ -24,6 +25,7 @@ struct NodeArguments {
 };
 
 Result<void> RunNode(const NodeArguments& options) {
+  AllowAllDescriptors();
   const StopSignal stop;
   TRY_ASSIGN(const auto node, Node::Start(options.config));
   log::SetPrefix(node->name());
@@ -60,8 +62,17 @@ void AddNode(CLI::App& app, Action& chosen) {
   AddRate(*command, "--rate", config.rate_bytes_per_second,
           "limit of its transfers in each direction, as 100mbit");
   command->add_option("--cluster", config.cluster, "name of the cluster")->type_name("NAME");
+  AddTime(*command, "--stall", config.stall,
+          "a peer that owes bytes or signs of life for so long is given up");
+  AddTime(*command, "--keepalive", config.keepalive, "how often it gives signs of life itself");
+  command->add_option("--data-threads", config.data_threads, "threads that move bytes")
+      ->type_name("N")
+      ->capture_default_str();
   AddJson(*command, options->json);
-  command->callback([&chosen, options] { chosen = [options] { return RunNode(*options); }; });
+  command->callback([&chosen, options] {
+    RequireSound("node", options->config.Validate());
+    chosen = [options] { return RunNode(*options); };
+  });
 }
 
 }  // namespace hoplite::cli

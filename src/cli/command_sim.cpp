@@ -85,8 +85,6 @@ void AddFaults(CLI::App& command, sim::Options& world) {
 }
 
 void AddPlan(CLI::App& command, sim::Options& world) {
-  command.add_option("--groups", world.groups, "groups of stripes that are planned separately")
-      ->capture_default_str();
   command.add_option("--stripes", world.stripes, "0: what the size asks for")
       ->capture_default_str();
   AddSize(command, "--inline-limit", world.inline_limit_bytes,

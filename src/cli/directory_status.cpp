@@ -40,7 +40,8 @@ void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
   if (known == nodes.end()) {
     nodes.push_back({view.node.name, view.node.address, view.alive, view.usage.memory_bytes,
                      view.usage.used_bytes, view.bytes_per_second,
-                     std::chrono::ceil<std::chrono::microseconds>(view.round_trip)});
+                     std::chrono::ceil<std::chrono::microseconds>(view.round_trip),
+                     view.usage.corrupt_blocks});
   } else {
     known->alive = known->alive && view.alive;
     // A shard hears of the transfers of its own objects only.

@@ -14,6 +14,17 @@ Result<std::string> ParseAddress(const std::string& text) {
   return text;
 }
 
+std::string TimeText(std::chrono::milliseconds time) {
+  const bool whole_seconds = time.count() % 1000 == 0;
+  return whole_seconds ? fmt::format("{}s", time.count() / 1000)
+                       : fmt::format("{}ms", time.count());
+}
+
+Result<Duration> ParseTime(const std::string& text) {
+  if (text == "0") return Duration(0);
+  return ParseDuration(text);
+}
+
 }  // namespace
 
 CLI::Option* AddSize(CLI::App& app, const std::string& flags, std::uint64_t& target,
@@ -28,11 +39,23 @@ CLI::Option* AddRate(CLI::App& app, const std::string& flags, std::uint64_t& tar
 
 CLI::Option* AddDuration(CLI::App& app, const std::string& flags, Duration& target,
                          const std::string& help) {
-  const auto parse = [](const std::string& text) -> Result<Duration> {
-    if (text == "0") return Duration(0);
-    return ParseDuration(text);
+  return AddParsed(app, flags, target, ParseTime, help)->type_name("TIME");
+}
+
+CLI::Option* AddTime(CLI::App& app, const std::string& flags, std::chrono::milliseconds& target,
+                     const std::string& help) {
+  const auto parse = [](const std::string& text) -> Result<std::chrono::milliseconds> {
+    const auto time = ParseTime(text);
+    if (!time) return std::unexpected(time.error());
+    return std::chrono::ceil<std::chrono::milliseconds>(*time);
   };
-  return AddParsed(app, flags, target, parse, help)->type_name("TIME");
+  return AddParsed(app, flags, target, parse, help)
+      ->type_name("TIME")
+      ->default_str(TimeText(target));
+}
+
+void RequireSound(const std::string& command, const Result<void>& valid) {
+  if (!valid) throw CLI::ValidationError(command, valid.error().message);
 }
 
 CLI::Option* AddId(CLI::App& app, const std::string& flags, ObjectId& target,

@@ -35,6 +35,11 @@ CLI::Option* AddRate(CLI::App& app, const std::string& flags, std::uint64_t& tar
                      const std::string& help);
 CLI::Option* AddDuration(CLI::App& app, const std::string& flags, Duration& target,
                          const std::string& help);
+// One of a member's settings: in whole milliseconds, with its default.
+CLI::Option* AddTime(CLI::App& app, const std::string& flags, std::chrono::milliseconds& target,
+                     const std::string& help);
+// A usage error if the settings together make no sense.
+void RequireSound(const std::string& command, const Result<void>& valid);
 CLI::Option* AddId(CLI::App& app, const std::string& flags, ObjectId& target,
                    const std::string& help);
 CLI::Option* AddIds(CLI::App& app, std::vector<ObjectId>& targets, const std::string& help);

@@ -107,7 +107,8 @@ Json ToJson(const ClusterStatus& status) {
                                  {"memory_bytes", node.memory_bytes},
                                  {"used_bytes", node.used_bytes},
                                  {"bytes_per_second", node.bytes_per_second},
-                                 {"round_trip_us", node.round_trip.count()}});
+                                 {"round_trip_us", node.round_trip.count()},
+                                 {"corrupt_blocks", node.corrupt_blocks}});
   }
   for (const ObjectInfo& object : status.objects) {
     document["objects"].push_back(
@@ -155,6 +156,9 @@ std::string ToText(const ClusterStatus& status) {
     }
     if (node.round_trip.count() > 0) {
       text += fmt::format(", round trip {} us", node.round_trip.count());
+    }
+    if (node.corrupt_blocks > 0) {
+      text += fmt::format("  {} corrupt blocks came in", node.corrupt_blocks);
     }
     text += '\n';
   }

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 namespace hoplite::cli {
@@ -99,9 +100,26 @@ Result<void> OutputFile::Write(std::span<const std::byte> bytes) {
   return {};
 }
 
+// With its blocks allocated: a full disk is an error here, and no signal later.
+Result<FileMapping> OutputFile::Map(std::uint64_t size) {
+  errno = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(size));
+  if (errno != 0) return std::unexpected(OutputError(path_, "make room in"));
+  void* bytes = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  if (bytes == MAP_FAILED) return std::unexpected(OutputError(path_, "map"));
+  return FileMapping({static_cast<std::byte*>(bytes), size});
+}
+
+FileMapping::~FileMapping() {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+}
+
+Result<void> OutputFile::Resize(std::uint64_t size) {
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size)) == 0) return {};
+  return std::unexpected(OutputError(path_, "resize"));
+}
+
 bool OutputFile::Restart() {
-  return !hidden_path_.empty() && ::ftruncate(fd_.get(), 0) == 0 &&
-         ::lseek(fd_.get(), 0, SEEK_SET) == 0;
+  return regular() && ::ftruncate(fd_.get(), 0) == 0 && ::lseek(fd_.get(), 0, SEEK_SET) == 0;
 }
 
 Result<void> OutputFile::Commit() {

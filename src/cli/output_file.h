@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +16,20 @@
 #include "cli/file_descriptor.h"
 
 namespace hoplite::cli {
+
+// Memory that is a file's bytes.
+class FileMapping {
+ public:
+  explicit FileMapping(std::span<std::byte> bytes) : bytes_(bytes) {}
+  ~FileMapping();
+  FileMapping(FileMapping&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  FileMapping& operator=(FileMapping&&) = delete;
+
+  std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<std::byte> bytes_;
+};
 
 class OutputFile {
  public:
@@ -27,6 +42,11 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
 
   Result<void> Write(std::span<const std::byte> bytes);
+  // What can't be taken back can't be mapped either.
+  bool regular() const { return !hidden_path_.empty(); }
+  // Of a regular file: makes it so long, and gives its bytes to be filled.
+  Result<FileMapping> Map(std::uint64_t size);
+  Result<void> Resize(std::uint64_t size);
   // Forgets what was written. False where that can't be: the reader has it already.
   bool Restart();
   // Everything is written: the file gets its name.

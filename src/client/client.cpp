@@ -1,3 +1,4 @@
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -8,7 +9,6 @@
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/convert.h"
-#include "client/copy_forward.h"
 #include "client/draft_impl.h"
 #include "client/future_state.h"
 #include "client/get_many.h"
@@ -24,26 +24,6 @@ using client::local::Request;
 
 std::string Bytes(const ObjectId& id) { return std::string(id.view()); }
 
-std::chrono::milliseconds Left(Time deadline) {
-  if (deadline == kNever) return kForever;
-  return std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-}
-
-Result<void> PutThroughDraft(Client& client, const ObjectId& id, std::span<const std::byte> bytes,
-                             const PutOptions& options) {
-  const Time deadline = DeadlineAfter(options.timeout);
-  TRY_ASSIGN(
-      Draft draft,
-      client.Create(id, bytes.size(), {.metadata = options.metadata, .timeout = options.timeout}));
-  Result<void> advanced;
-  client::CopyForward(draft.data(), bytes, [&](std::uint64_t prefix) {
-    advanced = draft.Advance(prefix);
-    return advanced.has_value();
-  });
-  TRY(advanced);
-  return draft.Seal(Left(deadline));
-}
-
 }  // namespace
 
 Result<ObjectId> Client::Put(std::string_view bytes, const PutOptions& options) {
@@ -53,7 +33,11 @@ Result<ObjectId> Client::Put(std::string_view bytes, const PutOptions& options) 
 Result<ObjectId> Client::Put(std::span<const std::byte> bytes, const PutOptions& options) {
   const ObjectId id = options.id == ObjectId() ? ObjectId::Random() : options.id;
   if (bytes.size() > wire::kMaxMessagePut) {
-    TRY(PutThroughDraft(*this, id, bytes, options));
+    const Time deadline = DeadlineAfter(options.timeout);
+    TRY_ASSIGN(
+        const Draft draft,
+        Create(id, bytes.size(), {.metadata = options.metadata, .timeout = options.timeout}));
+    TRY(draft.impl_->Fill(bytes, deadline));
     return id;
   }
   Request request;
@@ -75,12 +59,17 @@ Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
   request.mutable_create()->set_metadata(options.metadata);
   TRY_ASSIGN(const Answer answer,
              connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  const std::uint32_t block_bytes = answer.draft_ready().block_bytes();
   auto range = connection->writable().Range(answer.draft_ready().offset(), size_bytes);
+  if (range && !std::has_single_bit(block_bytes)) {
+    range = std::unexpected(Error(ErrorCode::kProtocol,
+                                  fmt::format("the node offers blocks of {} bytes", block_bytes)));
+  }
   if (!range) {
     connection->Release(made_by);
     return std::unexpected(range.error());
   }
-  return Draft(std::make_unique<Draft::Impl>(connection, made_by, id, *range));
+  return Draft(std::make_unique<Draft::Impl>(connection, made_by, id, *range, block_bytes));
 }
 
 Result<Buffer> Client::Get(const ObjectId& id, const GetOptions& options) {
@@ -111,26 +100,36 @@ std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
 Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> into,
                                       const GetOptions& options) {
   const Time deadline = DeadlineAfter(options.timeout);
-  TRY_ASSIGN(const Reader reader, Open(id, options));
-  if (into.size() < reader.size()) {
-    return std::unexpected(Error(ErrorCode::kInvalidArgument,
-                                 fmt::format("object {} has {} bytes, the memory for it {}",
-                                             id.ToShortString(), reader.size(), into.size())));
+  for (;;) {
+    TRY_ASSIGN(const Reader reader, OpenUntil(id, deadline, true));
+    if (into.size() < reader.size()) {
+      return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                   fmt::format("object {} has {} bytes, the memory for it {}",
+                                               id.ToShortString(), reader.size(), into.size())));
+    }
+    const Result<void> copied = reader.impl_->CopyInto(into, deadline);
+    if (copied) return reader.size();
+    // A newer version: what was copied is worthless.
+    if (copied.error().code != ErrorCode::kRecalled) return std::unexpected(copied.error());
   }
-  TRY(reader.impl_->CopyInto(into, deadline));
-  return reader.size();
 }
 
 Result<Reader> Client::Open(const ObjectId& id, const GetOptions& options) {
+  return OpenUntil(id, DeadlineAfter(options.timeout), false);
+}
+
+Result<Reader> Client::OpenUntil(const ObjectId& id, std::chrono::steady_clock::time_point deadline,
+                                 bool through_window) {
   const auto& connection = state_->connection;
   const std::uint64_t made_by = connection->NextId();
   Request request;
   request.set_id(made_by);
   request.mutable_open()->set_object(Bytes(id));
-  TRY_ASSIGN(const Answer answer,
-             connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  request.mutable_open()->set_window(through_window);
+  TRY_ASSIGN(const Answer answer, connection->Call(std::move(request), deadline));
   const auto& view = answer.view();
-  const auto range = connection->readable().Range(view.offset(), view.size());
+  const std::uint64_t bytes = view.window() != 0 ? view.window() : view.size();
+  const auto range = connection->readable().Range(view.offset(), bytes);
   if (!range) {
     connection->Release(made_by);
     return std::unexpected(range.error());

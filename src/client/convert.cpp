@@ -60,7 +60,8 @@ ClusterStatus ToClusterStatus(const v1::local::ClusterStatus& message) {
                             .memory_bytes = node.memory_bytes(),
                             .used_bytes = node.used_bytes(),
                             .bytes_per_second = node.bytes_per_second(),
-                            .round_trip = std::chrono::microseconds(node.round_trip_us())});
+                            .round_trip = std::chrono::microseconds(node.round_trip_us()),
+                            .corrupt_blocks = node.corrupt_blocks()});
   }
   for (const auto& object : message.objects()) status.objects.push_back(ToObjectInfo(object));
   return status;

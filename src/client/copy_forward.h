@@ -1,4 +1,4 @@
-// Copies large pieces of memory front to back.
+// Copies large pieces of memory front to back, with the checksums of their blocks.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,15 @@
 
 namespace hoplite::client {
 
+// [0, prefix) is copied; checksums are those of the blocks that became whole since the last time.
+using OnPrefix =
+    std::function<bool(std::uint64_t prefix, std::span<const std::uint64_t> checksums)>;
+
 // Copies all of `from` to the start of `to`, by two threads if it is large and the machine has
-// them. Tells, on the calling thread and only now and then, how far the copied prefix reaches;
-// stops when that answers false. Destinations of large copies are not kept in the cache.
+// them. What was copied is still in the cache when its checksum is computed, so that costs little.
+// Tells, on the calling thread, now and then and at the end, how far it came; stops when that
+// answers false. block_bytes: a power of two.
 void CopyForward(std::span<std::byte> to, std::span<const std::byte> from,
-                 const std::function<bool(std::uint64_t prefix)>& on_prefix);
+                 std::uint32_t block_bytes, const OnPrefix& on_prefix);
 
 }  // namespace hoplite::client

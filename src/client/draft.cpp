@@ -5,6 +5,7 @@
 #include <hoplite/draft.h>
 
 #include "base/try.h"
+#include "client/copy_forward.h"
 #include "client/draft_impl.h"
 
 namespace hoplite {
@@ -25,11 +26,12 @@ std::optional<Error> DraftFailure::error() const {
 }
 
 Draft::Impl::Impl(std::shared_ptr<client::Connection> connection, std::uint64_t made_by,
-                  const ObjectId& id, std::span<std::byte> bytes)
+                  const ObjectId& id, std::span<std::byte> bytes, std::uint32_t block_bytes)
     : connection_(std::move(connection)),
       made_by_(made_by),
       id_(id),
       bytes_(bytes),
+      block_bytes_(block_bytes),
       failure_(std::make_shared<DraftFailure>()) {
   connection_->AddSink(made_by_, failure_);
 }
@@ -46,7 +48,7 @@ Result<void> Draft::Impl::CheckOpen() const {
             "the draft of object " + id_.ToShortString() + " was sealed or aborted before"));
 }
 
-Result<void> Draft::Impl::Advance(std::uint64_t prefix) {
+Result<void> Draft::Impl::Advance(std::uint64_t prefix, std::span<const std::uint64_t> checksums) {
   TRY(CheckOpen());
   if (prefix < prefix_ || prefix > bytes_.size()) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument,
@@ -59,8 +61,20 @@ Result<void> Draft::Impl::Advance(std::uint64_t prefix) {
   client::local::Request request;
   request.mutable_advance()->set_draft(made_by_);
   request.mutable_advance()->set_prefix(prefix);
+  request.mutable_advance()->mutable_checksums()->Assign(checksums.begin(), checksums.end());
   connection_->Tell(request);
   return {};
+}
+
+Result<void> Draft::Impl::Fill(std::span<const std::byte> contents, Time deadline) {
+  Result<void> advanced;
+  client::CopyForward(bytes_, contents, block_bytes_,
+                      [&](std::uint64_t prefix, std::span<const std::uint64_t> checksums) {
+                        advanced = Advance(prefix, checksums);
+                        return advanced.has_value();
+                      });
+  TRY(advanced);
+  return Seal(deadline);
 }
 
 Result<void> Draft::Impl::Seal(Time deadline) {

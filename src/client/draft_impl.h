@@ -27,12 +27,15 @@ class DraftFailure final : public client::NewsSink {
 class Draft::Impl {
  public:
   Impl(std::shared_ptr<client::Connection> connection, std::uint64_t made_by, const ObjectId& id,
-       std::span<std::byte> bytes);
+       std::span<std::byte> bytes, std::uint32_t block_bytes);
   ~Impl();
 
   const ObjectId& id() const { return id_; }
   std::span<std::byte> bytes() const { return bytes_; }
-  Result<void> Advance(std::uint64_t prefix);
+  // checksums: of the blocks that became whole, or none: then the node computes them.
+  Result<void> Advance(std::uint64_t prefix, std::span<const std::uint64_t> checksums = {});
+  // Writes all of it, passing on what is written already, and seals it.
+  Result<void> Fill(std::span<const std::byte> contents, Time deadline);
   Result<void> Seal(Time deadline);
   void Abort();
 
@@ -44,6 +47,7 @@ class Draft::Impl {
   const std::uint64_t made_by_;
   const ObjectId id_;
   const std::span<std::byte> bytes_;
+  const std::uint32_t block_bytes_;
   const std::shared_ptr<DraftFailure> failure_;
   std::uint64_t prefix_ = 0;
   bool open_ = true;

@@ -15,6 +15,8 @@ namespace {
 
 // CopyInto asks for at least so much at a time: few messages, and still close behind the arrival.
 constexpr std::uint64_t kStep = 512_KiB;
+// And so many parts of a window are under way, there, or being copied.
+constexpr std::uint64_t kSteps = 4;
 
 }  // namespace
 
@@ -24,57 +26,70 @@ Reader::Impl::Impl(std::shared_ptr<client::Connection> connection, std::uint64_t
     : connection_(std::move(connection)),
       made_by_(made_by),
       id_(id),
+      size_(view.size()),
       bytes_(bytes),
       metadata_(view.metadata()),
-      prefix_(std::min<std::uint64_t>(view.prefix(), bytes.size())),
+      prefix_(std::min(view.prefix(), size_)),
       final_(view.final()) {}
 
 Reader::Impl::~Impl() { connection_->Release(made_by_); }
 
 bool Reader::Impl::Has(std::uint64_t bytes) const {
-  return final_ || (bytes < bytes_.size() && bytes <= prefix_);
+  return final_ || (bytes < size_ && bytes <= prefix_);
 }
 
-client::PendingPtr Reader::Impl::Ask(std::uint64_t bytes, Time deadline) {
+client::PendingPtr Reader::Impl::Ask(std::uint64_t bytes, std::uint64_t taken, Time deadline) {
   client::local::Request request;
   request.mutable_await()->set_reader(made_by_);
   request.mutable_await()->set_prefix(bytes);
+  request.mutable_await()->set_taken(taken);
   return connection_->Begin(std::move(request), deadline);
 }
 
 Result<void> Reader::Impl::Finish(const client::PendingPtr& asked, std::uint64_t bytes,
                                   Time deadline) {
   TRY_ASSIGN(const client::local::Answer answer, connection_->Finish(asked, deadline));
-  prefix_ = std::min<std::uint64_t>(answer.growth().prefix(), bytes_.size());
-  final_ = bytes == bytes_.size();
+  prefix_ = std::min(answer.growth().prefix(), size_);
+  final_ = bytes == size_;
   return {};
 }
 
 Result<std::span<const std::byte>> Reader::Impl::WaitFor(std::uint64_t bytes, Time deadline) {
-  if (bytes > bytes_.size()) {
+  if (bytes > size_) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                  fmt::format("{} bytes are asked of object {}, which has {}", bytes,
-                                             id_.ToShortString(), bytes_.size())));
+                                             id_.ToShortString(), size_)));
   }
-  if (!Has(bytes)) TRY(Finish(Ask(bytes, deadline), bytes, deadline));
+  if (!Has(bytes)) TRY(Finish(Ask(bytes, 0, deadline), bytes, deadline));
   return bytes_.first(prefix_);
 }
 
 Result<void> Reader::Impl::CopyInto(std::span<std::byte> into, Time deadline) {
+  const bool windowed = bytes_.size() < size_;
+  const std::uint64_t step = windowed ? std::min(kStep, bytes_.size() / kSteps) : kStep;
   std::uint64_t copied = 0;
-  const auto copy = [&] {
-    if (prefix_ > copied) std::memcpy(&into[copied], &bytes_[copied], prefix_ - copied);
-    copied = prefix_;
-  };
   while (!final_) {
     // Ask first: bytes arrive while these are copied.
-    const std::uint64_t wanted = std::min<std::uint64_t>(prefix_ + kStep, bytes_.size());
-    const client::PendingPtr asked = Ask(wanted, deadline);
-    copy();
+    const std::uint64_t room_end = windowed ? copied + bytes_.size() : size_;
+    const std::uint64_t wanted = std::min({prefix_ + step, room_end, size_});
+    const client::PendingPtr asked = Ask(wanted, copied, deadline);
+    const std::uint64_t there = prefix_;
+    Copy(into, copied, there);
+    copied = there;
     TRY(Finish(asked, wanted, deadline));
   }
-  copy();
+  Copy(into, copied, prefix_);
   return {};
+}
+
+// From memory that may be a window: byte b of the object lies at b modulo its size.
+void Reader::Impl::Copy(std::span<std::byte> into, std::uint64_t from, std::uint64_t to) const {
+  while (from < to) {
+    const std::span<const std::byte> here = bytes_.subspan(from % bytes_.size());
+    const std::uint64_t count = std::min<std::uint64_t>(to - from, here.size());
+    std::memcpy(&into[from], here.data(), count);
+    from += count;
+  }
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -83,7 +98,7 @@ Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
 const ObjectId& Reader::id() const { return impl_->id(); }
-std::uint64_t Reader::size() const { return impl_->bytes().size(); }
+std::uint64_t Reader::size() const { return impl_->size(); }
 const std::string& Reader::metadata() const { return impl_->metadata(); }
 Result<std::span<const std::byte>> Reader::WaitFor(std::uint64_t bytes,
                                                    std::chrono::milliseconds timeout) {

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "directory/directory_service.h"
+#include "directory/grpc_acceptor.h"
 #include "directory/grpc_session.h"
 #include "hoplite/v1/directory.grpc.pb.h"
 #include "wire/directory_messages.h"
@@ -25,6 +26,8 @@ namespace hoplite::directory {
 
 namespace {
 
+// A connection on which nobody asks for anything is given up.
+constexpr std::chrono::minutes kIdleConnection(1);
 // How long ended sessions may take to deliver their last words when the server stops.
 constexpr std::chrono::milliseconds kLastWords(200);
 
@@ -122,36 +125,41 @@ class DirectoryServer::Impl {
         endpoint_(service_, options.session_queue_bytes) {}
   ~Impl() { Stop(); }
 
-  Result<void> Listen(const std::string& listen);
+  Result<void> Listen(const DirectoryServerOptions& options);
   void Stop();
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return acceptor_->address(); }
 
  private:
   asio::io_context loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{loop_.get_executor()};
   std::shared_ptr<DirectoryService> service_;
   Endpoint endpoint_;
+  std::unique_ptr<GrpcAcceptor> acceptor_;
+  std::unique_ptr<GrpcAcceptor::Gate> gate_;
   std::unique_ptr<grpc::Server> server_;
   std::thread thread_;
-  std::string address_;
 };
 
-Result<void> DirectoryServer::Impl::Listen(const std::string& listen) {
-  TRY_ASSIGN(HostPort address, ParseHostPort(listen));
-  int port = 0;
+Result<void> DirectoryServer::Impl::Listen(const DirectoryServerOptions& options) {
+  TRY_ASSIGN(acceptor_, GrpcAcceptor::Open(options.listen));
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // two shards on one port: an error
+  using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  gate_ = builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD,
+                                                               grpc::InsecureServerCredentials());
+  const auto milliseconds = [](Duration duration) {
+    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
+  };
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(options.handshake));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(kIdleConnection));
   builder.RegisterService(&endpoint_);
   thread_ = std::thread([this] { loop_.run(); });
   server_ = builder.BuildAndStart();
-  if (!server_ || port == 0) {
-    return std::unexpected(
-        Error(ErrorCode::kUnavailable, fmt::format("cannot listen on {}", listen)));
+  if (!server_) {
+    return std::unexpected(Error(ErrorCode::kUnavailable,
+                                 fmt::format("gRPC does not start to serve {}", options.listen)));
   }
-  address.port = static_cast<std::uint16_t>(port);
-  address_ = address.ToString();
-  log::Info("directory shard listens on {}", address_);
+  acceptor_->Start(*gate_);
+  log::Info("directory shard listens on {}", address());
   return {};
 }
 
@@ -163,6 +171,7 @@ void DirectoryServer::Impl::Stop() {
     told.set_value();
   });
   told.get_future().wait();
+  acceptor_->Stop();
   if (server_) server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
   server_.reset();
   // After what the last sessions said: the service drops them then, and they drop the service.
@@ -174,7 +183,7 @@ Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(
     const DirectoryServerOptions& options) {
   TRY(Validate(options));
   auto impl = std::make_unique<Impl>(options);
-  TRY(impl->Listen(options.listen));
+  TRY(impl->Listen(options));
   return std::unique_ptr<DirectoryServer>(new DirectoryServer(std::move(impl)));
 }
 

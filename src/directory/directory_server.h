@@ -22,6 +22,8 @@ struct DirectoryServerOptions {
   Duration grace = std::chrono::seconds(1);
   Duration recovery_window = std::chrono::seconds(1);
   Duration tombstone = std::chrono::seconds(60);
+  // How long a connection may take to say its first words of HTTP/2.
+  Duration handshake = std::chrono::seconds(5);
   std::uint64_t inline_limit_bytes = 64 * 1024;
   // What may wait for one node that reads slowly; beyond it, its session ends.
   std::uint64_t session_queue_bytes = 64 * 1024 * 1024;

@@ -20,7 +20,9 @@ class Deadline {
     state_->timer.async_wait([state = state_](const asio::error_code& ec) {
       if (ec || state->on_expiry == nullptr) return;
       state->expired = true;
-      state->on_expiry();
+      // What it calls may destroy the Deadline.
+      const auto call = std::exchange(state->on_expiry, nullptr);
+      call();
     });
   }
   ~Deadline() {

@@ -34,7 +34,7 @@ Task<Result<void>> FrameReader::ReceivePayload(std::span<std::byte> into) {
   payload_left_ -= static_cast<std::uint32_t>(into.size());
   const std::size_t ahead = TakeReadAhead(into);
   if (ahead == into.size()) co_return Result<void>();
-  co_return co_await stream_->Receive(into.subspan(ahead));
+  co_return co_await ReceiveAll(stream_, into.subspan(ahead));
 }
 
 Task<Result<std::size_t>> FrameReader::ReceivePayloadSome(std::span<std::byte> into) {

@@ -61,16 +61,6 @@ class PipeStream final : public Stream, public std::enable_shared_from_this<Pipe
     co_return Result<void>();
   }
 
-  Task<Result<void>> Receive(std::span<std::byte> into) override {
-    const auto self = shared_from_this();
-    while (!into.empty()) {
-      const auto count = co_await ReceiveSome(into);
-      if (!count) co_return std::unexpected(count.error());
-      into = into.subspan(*count);
-    }
-    co_return Result<void>();
-  }
-
   Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override {
     const auto self = shared_from_this();
     while (!closed_ && in_->bytes.empty() && !in_->ended) co_await in_->changed.Wait();

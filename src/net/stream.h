@@ -39,9 +39,8 @@ class Stream {
 
   // All of head, then all of payload.
   virtual Task<Result<void>> Send(std::span<const std::byte> head, Payload payload) = 0;
-  // Exactly into.size() bytes. unavailable "closed by peer" when the stream ends first.
-  virtual Task<Result<void>> Receive(std::span<std::byte> into) = 0;
-  // At least one byte, at most into.size(): what has arrived.
+  // At least one byte, at most into.size(): what has arrived. unavailable "closed by peer" when the
+  // stream has ended.
   virtual Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) = 0;
 
   // Ends both directions at once; pending calls return `cancelled`. On the stream's loop;
@@ -61,6 +60,9 @@ class Stream {
 };
 
 using StreamPtr = std::shared_ptr<Stream>;
+
+// Exactly into.size() bytes.
+Task<Result<void>> ReceiveAll(StreamPtr stream, std::span<std::byte> into);
 
 class Listener {
  public:

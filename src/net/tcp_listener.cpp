@@ -10,25 +10,29 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/try.h"
+#include "net/tcp_syscalls.h"
 
 namespace hoplite::net {
 namespace {
 
-using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type>;
-
 // Between two attempts when accepting fails, for example because descriptors have run out.
 constexpr auto kPause = std::chrono::milliseconds(50);
 
-asio::error_code Bind(Acceptor& acceptor, const asio::ip::tcp::endpoint& endpoint) {
+}  // namespace
+
+Result<void> Bind(TcpAcceptor& acceptor, const asio::ip::tcp::endpoint& endpoint) {
   asio::error_code ec;
   acceptor.open(endpoint.protocol(), ec);
-  if (!ec) acceptor.set_option(Acceptor::reuse_address(true), ec);
+  if (!ec) CloseOnExec(acceptor.native_handle());
+  if (!ec) acceptor.set_option(TcpAcceptor::reuse_address(true), ec);
   if (!ec) acceptor.bind(endpoint, ec);
-  if (!ec) acceptor.listen(Acceptor::max_listen_connections, ec);
-  return ec;
+  if (!ec) acceptor.listen(TcpAcceptor::max_listen_connections, ec);
+  if (!ec) return {};
+  return std::unexpected(
+      Error(ErrorCode::kUnavailable,
+            fmt::format("cannot listen on {}: {}", ToString(endpoint), ec.message())));
 }
-
-}  // namespace
 
 struct TcpListener::State {
   State(std::vector<asio::io_context*> loops_in, std::shared_ptr<const TcpOptions> options_in,
@@ -40,14 +44,18 @@ struct TcpListener::State {
         pause(*loops.front()) {}
 
   static Task<void> AcceptAll(std::shared_ptr<State> state) {
+    bool failing = false;  // and the log says so
     for (std::size_t turn = 0; !state->stopped; ++turn) {
       asio::io_context& loop = *state->loops[turn % state->loops.size()];
       asio::error_code ec;
       TcpSocket socket = co_await state->acceptor.async_accept(loop, Into(ec));
       if (!ec) {
+        failing = false;
         HandOver(state, loop, std::move(socket));
       } else if (!state->stopped) {
-        log::Warn("accepting connections at {}: {}", state->address, ec.message());
+        if (!std::exchange(failing, true)) {
+          log::Warn("accepting connections at {}: {}", state->address, ec.message());
+        }
         state->pause.expires_after(kPause);
         co_await state->pause.async_wait(Into(ec));
       }
@@ -71,7 +79,7 @@ struct TcpListener::State {
   const std::vector<asio::io_context*> loops;
   const std::shared_ptr<const TcpOptions> options;
   const std::function<void(StreamPtr)> on_accept;
-  Acceptor acceptor;
+  TcpAcceptor acceptor;
   Timer pause;
   std::string address;
   std::atomic<bool> stopped{false};
@@ -82,11 +90,7 @@ Result<std::unique_ptr<TcpListener>> TcpListener::Open(const asio::ip::tcp::endp
                                                        std::shared_ptr<const TcpOptions> options,
                                                        std::function<void(StreamPtr)> on_accept) {
   auto state = std::make_shared<State>(std::move(loops), std::move(options), std::move(on_accept));
-  if (const asio::error_code ec = Bind(state->acceptor, endpoint)) {
-    return std::unexpected(
-        Error(ErrorCode::kUnavailable,
-              fmt::format("cannot listen on {}: {}", ToString(endpoint), ec.message())));
-  }
+  TRY(Bind(state->acceptor, endpoint));
   state->address = ToString(state->acceptor.local_endpoint());
   asio::co_spawn(*state->loops.front(), State::AcceptAll(state), asio::detached);
   return std::unique_ptr<TcpListener>(new TcpListener(std::move(state)));

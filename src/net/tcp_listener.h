@@ -12,6 +12,11 @@
 
 namespace hoplite::net {
 
+using TcpAcceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type>;
+
+// Binds and listens; for those who accept by themselves, too.
+Result<void> Bind(TcpAcceptor& acceptor, const asio::ip::tcp::endpoint& endpoint);
+
 class TcpListener final : public Listener {
  public:
   static Result<std::unique_ptr<TcpListener>> Open(const asio::ip::tcp::endpoint& endpoint,

@@ -70,15 +70,6 @@ Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payl
   co_return Result<void>();
 }
 
-Task<Result<void>> TcpStream::Receive(std::span<std::byte> into) {
-  const auto self = shared_from_this();
-  while (!into.empty()) {
-    CO_TRY_ASSIGN(const std::size_t count, co_await ReceiveSome(into));
-    into = into.subspan(count);
-  }
-  co_return Result<void>();
-}
-
 Task<Result<std::size_t>> TcpStream::ReceiveSome(std::span<std::byte> into) {
   const auto self = shared_from_this();
   while (true) {

@@ -26,7 +26,6 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions& options);
 
   Task<Result<void>> Send(std::span<const std::byte> head, Payload payload) override;
-  Task<Result<void>> Receive(std::span<std::byte> into) override;
   Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override;
   void Close() override;
   void Abort() override;

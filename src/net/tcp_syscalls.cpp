@@ -6,6 +6,7 @@
 #include <csignal>
 #include <ctime>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -87,7 +88,10 @@ ssize_t ReceiveOnce(int socket, std::span<std::byte> into) {
   return ::recv(socket, into.data(), into.size(), MSG_DONTWAIT);
 }
 
+void CloseOnExec(int socket) { ::fcntl(socket, F_SETFD, FD_CLOEXEC); }
+
 void TuneSocket(int socket) {
+  CloseOnExec(socket);
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentLowWater, sizeof kNotSentLowWater);

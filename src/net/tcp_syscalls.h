@@ -17,5 +17,8 @@ ssize_t SendOnce(int socket, std::span<const std::byte> head, const Payload& pay
 ssize_t ReceiveOnce(int socket, std::span<std::byte> into);
 // Options of every connection.
 void TuneSocket(int socket);
+// A program that this process starts must not keep a port or a connection of ours open. For every
+// socket that Asio makes, as soon as it has made it.
+void CloseOnExec(int socket);
 
 }  // namespace hoplite::net

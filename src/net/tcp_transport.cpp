@@ -11,6 +11,7 @@
 #include "net/resolve.h"
 #include "net/tcp_listener.h"
 #include "net/tcp_stream.h"
+#include "net/tcp_syscalls.h"
 
 namespace hoplite::net {
 namespace {
@@ -24,7 +25,9 @@ Task<Result<TcpSocket>> ConnectTo(asio::ip::tcp::endpoint endpoint, Time deadlin
   };
   const Deadline limit(executor.context(), deadline, give_up);
   asio::error_code ec;
-  co_await socket->async_connect(endpoint, Into(ec));
+  socket->open(endpoint.protocol(), ec);
+  if (!ec) CloseOnExec(socket->native_handle());
+  if (!ec) co_await socket->async_connect(endpoint, Into(ec));
   if (limit.expired()) ec = asio::error::timed_out;
   if (!ec) co_return std::move(*socket);
   co_return std::unexpected(

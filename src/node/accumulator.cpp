@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checksum.h"
 #include "base/units.h"
 #include "reduce/fold.h"
 
@@ -128,7 +129,7 @@ void Accumulator::Publish(std::uint32_t stripe) {
   if (mark <= next) return;
   for (; next < mark; ++next) {
     const std::uint64_t block = layout().block_at(stripe, next);
-    out_->SetChecksum(block, store::BlockChecksum(Out(block)));
+    out_->SetChecksum(block, BlockChecksum(Out(block)));
   }
   out_->Advance(stripe, mark);
 }

@@ -218,7 +218,7 @@ net::Task<Result<ReduceOutcome>> Coordinator::CreateTarget() {
   CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
                 co_await core_.Create(target_->object, sum_.size(), planner_.metadata(), call_));
   std::ranges::copy(sum_, draft->copy()->bytes().begin());
-  CO_TRY(draft->Advance(sum_.size()));
+  CO_TRY(draft->Advance(sum_.size(), {}));
   CO_TRY(co_await draft->Seal(call_));
   co_return OutcomeOf(folded_);
 }

@@ -139,6 +139,9 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
       interest.reset();
       flight.reset();
     }
+    if (entry->fetch && entry->fetch->is_leaf()) {
+      co_return std::unexpected(entry->fetch->too_large());
+    }
     if (!flight && !MadeHere(*entry)) {
       flight = Join(entry);
       interest = std::make_shared<Fetch::Interest>(flight);
@@ -148,7 +151,7 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
   }
 }
 
-net::Task<Result<store::CopyPtr>> Core::Open(ObjectId object, CallPtr call) {
+net::Task<Result<store::CopyPtr>> Core::Follow(ObjectId object, CallPtr call, bool through_window) {
   const EntryPtr entry = services_.table.At(object);
   WaitingCall waiting(entry, call);
   std::shared_ptr<Fetch> flight;
@@ -168,8 +171,20 @@ net::Task<Result<store::CopyPtr>> Core::Open(ObjectId object, CallPtr call) {
       if (flight->result()) co_return *flight->result();
       flight.reset();
     }
-    if (!flight && !MadeHere(*entry)) {
+    if (entry->fetch && entry->fetch->is_leaf()) {
+      const std::shared_ptr<Fetch> leaf = entry->fetch;
+      if (!through_window) co_return std::unexpected(leaf->too_large());
+      if (const store::CopyPtr window = leaf->TakeWindow()) {
+        call->interest = std::make_shared<Fetch::Interest>(leaf);
+        co_return window;
+      }
+      if (leaf->window_given()) {  // the next one is ours
+        call->interest.reset();
+        flight.reset();
+      }
+    } else if (!flight && !MadeHere(*entry)) {
       flight = Join(entry);
+      if (through_window) flight->AskForWindow();
       call->interest = std::make_shared<Fetch::Interest>(flight);
       flight->Start();
     }
@@ -333,6 +348,7 @@ void Core::On(const planner::Recall& recall) {
 void Core::On(const planner::Deleted& deleted) {
   const EntryPtr entry = services_.table.At(deleted.object);
   entry->deleted_until = services_.clock.Now() + deleted.remaining;
+  entry->deletion = deleted.version;
   ++entry->deletions;
   if (services_.settings.planted(Twin::kKeepsDeletedCopies)) return entry->Changed();
   DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
@@ -437,7 +453,7 @@ void Core::Sweep() {
 
 planner::StoreUsage Core::Usage() const {
   const store::StoreUsage usage = services_.store.usage();
-  return {usage.capacity_bytes, usage.used_bytes};
+  return {usage.capacity_bytes, usage.used_bytes, services_.counters.corrupt_blocks};
 }
 
 void Core::Stop(const Error& why) {

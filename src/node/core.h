@@ -25,7 +25,12 @@ class Core final : public Operations {
   net::Task<Result<std::shared_ptr<Draft>>> Create(ObjectId object, std::uint64_t size_bytes,
                                                    std::string metadata, CallPtr call) override;
   net::Task<Result<store::CopyPtr>> Get(ObjectId object, CallPtr call) override;
-  net::Task<Result<store::CopyPtr>> Open(ObjectId object, CallPtr call) override;
+  net::Task<Result<store::CopyPtr>> Open(ObjectId object, CallPtr call) override {
+    return Follow(object, std::move(call), false);
+  }
+  net::Task<Result<store::CopyPtr>> OpenWindow(ObjectId object, CallPtr call) override {
+    return Follow(object, std::move(call), true);
+  }
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, CallPtr call) override;
   net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) override;
@@ -94,6 +99,7 @@ class Core final : public Operations {
   static void ForgetLocations(ObjectEntry& entry);
   std::size_t ShardOf(const ObjectId& object) const;
   std::shared_ptr<Fetch> Join(const EntryPtr& entry);
+  net::Task<Result<store::CopyPtr>> Follow(ObjectId object, CallPtr call, bool through_window);
   bool MadeHere(const ObjectEntry& entry) const;
   planner::StoreUsage Usage() const;
   Result<void> Usable(const ObjectEntry& entry) const;

@@ -48,7 +48,8 @@ void Core::AppendInventory(const ObjectEntry& entry,
                            std::vector<planner::NodeEvent>& events) const {
   const Time now = services_.clock.Now();
   if (entry.deleted(now))
-    events.emplace_back(planner::Tombstone{entry.object, entry.deleted_until - now});
+    events.emplace_back(
+        planner::Tombstone{entry.object, entry.deleted_until - now, entry.deletion});
   if (entry.publication) {
     if (auto create = entry.publication->OpenCreate()) events.emplace_back(std::move(*create));
   }

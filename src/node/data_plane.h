@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@ struct DataLoop {
   net::ConnectionPool pool;
   std::map<std::uint64_t, net::Stream*> streams;  // in the order of their opening
   std::uint64_t opened = 0;                       // numbers them
+  std::list<net::StreamPtr> strangers;            // accepted, not greeted yet; the oldest first
   bool stopping = false;
 };
 
@@ -49,6 +51,28 @@ class OpenStream {
   DataLoop& data_loop_;
   net::StreamPtr stream_;
   const std::uint64_t number_;
+};
+
+// A peer that has not said who it is. Descriptors are few: beyond a number of such peers, the one
+// that has had most time to speak is sent away for each that comes.
+class Stranger {
+ public:
+  static constexpr std::size_t kMost = 256;  // of one loop; far above what honest peers make
+
+  Stranger(DataLoop& data_loop, net::StreamPtr stream)
+      : strangers_(data_loop.strangers), stream_(std::move(stream)) {
+    strangers_.push_back(stream_);
+    if (strangers_.size() <= kMost) return;
+    strangers_.front()->Close();
+    strangers_.pop_front();
+  }
+  ~Stranger() { strangers_.remove(stream_); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+ private:
+  std::list<net::StreamPtr>& strangers_;
+  const net::StreamPtr stream_;
 };
 
 class DataPlane {

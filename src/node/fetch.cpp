@@ -19,9 +19,12 @@ constexpr Duration kProgressEvery = std::chrono::milliseconds(30);
 // From this size on the stripes of one grant travel on two connections, served by two loops.
 constexpr std::uint64_t kTwoLanesFrom = 32_MiB;
 
-// Disjoint sets of stripes, one for each connection.
-std::vector<StripeMask> SplitIntoLanes(const Layout& layout, StripeMask stripes) {
-  if (layout.size_bytes < kTwoLanesFrom || std::popcount(stripes) < 2) return {stripes};
+// Disjoint sets of stripes, one for each connection. One for a window: it has room only near its
+// lowest missing byte, which the other connection might have to bring.
+std::vector<StripeMask> SplitIntoLanes(const store::Copy& copy, StripeMask stripes) {
+  const Layout& layout = copy.layout();
+  const bool one = layout.size_bytes < kTwoLanesFrom || copy.windowed();
+  if (one || std::popcount(stripes) < 2) return {stripes};
   StripeMask even = 0;
   int nth = 0;
   for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
@@ -83,6 +86,8 @@ net::Task<void> Fetch::Fly() {
 net::Task<bool> Fetch::LocateObject() {
   stage_ = Stage::kLocating;
   located_.reset();
+  too_large_.reset();
+  window_given_ = false;
   services_.directory.Send(planner::Locate{entry_->object});
   while (!located_ && !inline_ && !over_ && wanted()) co_await changed_.Wait();
   if (located_ || inline_) co_return true;
@@ -95,6 +100,11 @@ net::Task<bool> Fetch::LocateObject() {
 net::Task<bool> Fetch::ReserveMemory() {
   stage_ = Stage::kReserving;
   const planner::Located located = *located_;
+  const bool leaf = window_asked_ && !services_.memory.fits_ever(located.layout.size_bytes);
+  if (leaf) {
+    too_large_ = services_.memory.Try(entry_->object, located.layout, "").error();
+    entry_->Changed();
+  }
   auto copy = co_await AwaitMemory(located.layout, located.metadata);
   if (interrupted()) co_return false;
   if (!copy) {
@@ -103,6 +113,7 @@ net::Task<bool> Fetch::ReserveMemory() {
   }
   copy_ = std::move(*copy);
   copy_->set_version(located.version);
+  if (leaf) co_return true;
   const auto listed = services_.store.List(copy_, store::CopyKind::kRelayed);
   if (!listed) error_ = listed.error();
   co_return listed.has_value();
@@ -114,13 +125,20 @@ net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string 
   const Memory::Waiter waiter(services_.memory, changed_);
   std::optional<Subscription> watch;
   for (;;) {
-    auto copy = services_.memory.Try(entry_->object, layout, metadata);
+    auto copy = TryMemory(layout, metadata);
+    const std::uint64_t bytes =
+        too_large_ ? services_.memory.WindowBytes(layout) : layout.size_bytes;
     const bool may_fit = !copy && copy.error().code == ErrorCode::kResourceExhausted &&
-                         services_.memory.fits_ever(layout.size_bytes);
+                         services_.memory.fits_ever(bytes);
     if (!may_fit || interrupted()) co_return copy;
     if (!watch) watch.emplace(services_.directory, entry_, Subscriber());
     co_await changed_.Wait();
   }
+}
+
+Result<store::CopyPtr> Fetch::TryMemory(const Layout& layout, const std::string& metadata) {
+  if (too_large_) return services_.memory.TryWindow(entry_->object, layout, metadata);
+  return services_.memory.Try(entry_->object, layout, metadata);
 }
 
 net::Task<void> Fetch::ReceiveAll() {
@@ -130,8 +148,10 @@ net::Task<void> Fetch::ReceiveAll() {
   for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
     if (layout.stripe_block_count(s) == 0) final_stripes_ |= StripeMask{1} << s;
   }
-  services_.directory.Send(planner::Want{entry_->object, copy_->version(), OwnMarks()});
+  services_.directory.Send(Wanting());
   entry_->Changed();  // whoever follows the growing copy may start
+  read_ = 0;
+  read_at_ = services_.clock.Now();
   while (!interrupted()) {
     CloseEndedRuns();
     const bool trusts =
@@ -140,10 +160,15 @@ net::Task<void> Fetch::ReceiveAll() {
       Complete();
       co_return;
     }
+    if (ReaderStalls()) {
+      over_ = true;
+      break;
+    }
     AskAgainIfDue();
     StartDueGrants();
     ReportProgress();
-    co_await changed_.Wait(runs_.empty() ? kNever : services_.clock.Now() + kProgressEvery);
+    const bool idle = runs_.empty() && !copy_->windowed();
+    co_await changed_.Wait(idle ? kNever : services_.clock.Now() + kProgressEvery);
   }
   leaves_ = !recalled_;
   if (!recalled_) {
@@ -154,7 +179,22 @@ net::Task<void> Fetch::ReceiveAll() {
 void Fetch::AskAgainIfDue() {
   if (!regrant_ || !runs_.empty()) return;
   regrant_ = false;
-  services_.directory.Send(planner::Want{entry_->object, copy_->version(), OwnMarks()});
+  services_.directory.Send(Wanting());
+}
+
+planner::Want Fetch::Wanting() const {
+  return {entry_->object, copy_->version(), OwnMarks(), copy_->windowed()};
+}
+
+// A reader that takes nothing of what lies ready holds up those who wait for the window: they get
+// it, and he starts over.
+bool Fetch::ReaderStalls() {
+  if (!copy_->windowed()) return false;
+  const std::uint64_t read = copy_->taken();
+  const bool ready = copy_->layout().contiguous_prefix(copy_->marks()) > read;
+  const Time now = services_.clock.Now();
+  if (read != std::exchange(read_, read) || !ready) read_at_ = now;
+  return now - read_at_ > services_.settings.patience();
 }
 
 // A grant that replaces another waits until that one is closed: a receiver closes its old upstream
@@ -180,7 +220,7 @@ void Fetch::StartRun(planner::Grant grant) {
              ToString(grant.version), grant.stripes, grant.source.name);
   auto run = std::make_shared<Run>();
   run->grant = std::move(grant);
-  for (const StripeMask stripes : SplitIntoLanes(copy_->layout(), run->grant.stripes)) {
+  for (const StripeMask stripes : SplitIntoLanes(*copy_, run->grant.stripes)) {
     const std::size_t index = run->lanes.size();
     run->lanes.push_back(std::make_shared<ReceiveLane>(
         services_, data_plane_, data_plane_.NextLoop(), std::make_shared<CopySink>(copy_),
@@ -199,7 +239,7 @@ void Fetch::StartRun(planner::Grant grant) {
 void Fetch::OnLaneEnd(const std::shared_ptr<Run>& run, std::size_t lane, const LaneEnd& end) {
   ++run->ended;
   if (end.outcome == Outcome::kDone) {
-    final_stripes_ |= SplitIntoLanes(copy_->layout(), run->grant.stripes)[lane];
+    final_stripes_ |= SplitIntoLanes(*copy_, run->grant.stripes)[lane];
   } else {
     if (run->end.outcome == Outcome::kDone || run->end.outcome == Outcome::kAbandoned)
       run->end = end;
@@ -267,6 +307,11 @@ void Fetch::TellProgress(StripeMarks marks, Duration starved) const {
 
 void Fetch::Complete() {
   copy_->Seal();
+  if (copy_->windowed()) {
+    over_ = true;  // what is left in the window is its reader's
+    services_.directory.Send(planner::CancelWant{entry_->object, copy_->version()});
+    return;
+  }
   TellProgress(copy_->marks(), Duration{0});  // also what a short transfer measured
   services_.store.Touch(entry_->object, services_.clock.Now());
   services_.directory.Send(planner::CopyComplete{entry_->object, copy_->version()});
@@ -275,6 +320,8 @@ void Fetch::Complete() {
 
 void Fetch::DropCopy(store::VoidReason reason) {
   if (!copy_) return;
+  const bool read_out = copy_->windowed() && copy_->state() == store::CopyState::kFinal;
+  if (read_out) return copy_.reset();
   const bool listed = services_.store.Find(entry_->object) == copy_;
   if (listed) services_.store.Remove(entry_->object);
   copy_->Void(reason);
@@ -377,8 +424,16 @@ std::string Fetch::Waiting() const {
 }
 
 std::optional<planner::Want> Fetch::OpenWant() const {
-  if (stage_ != Stage::kReceiving || !copy_ || upstream() != kNoNode) return std::nullopt;
-  return planner::Want{entry_->object, copy_->version(), OwnMarks()};
+  if (stage_ != Stage::kReceiving || !copy_) return std::nullopt;
+  // A stream into a copy is told of beside the copy; the shard knows nothing of a leaf's.
+  if (!copy_->windowed() && upstream() != kNoNode) return std::nullopt;
+  return Wanting();
+}
+
+store::CopyPtr Fetch::TakeWindow() {
+  const bool there = stage_ == Stage::kReceiving && copy_ && copy_->windowed() && !interrupted();
+  if (!there || std::exchange(window_given_, true)) return nullptr;
+  return copy_;
 }
 
 // A stripe whose END is still missing is told one block short, so that the shard grants it once

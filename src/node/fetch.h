@@ -4,6 +4,9 @@
 //     ^                                |
 //     '------ recalled: a newer version, new memory, from the start
 //
+// An object that is larger than the store comes through a window, for one reader (R38): then this
+// node is a leaf, which the shard sends nobody to.
+//
 // Decides: when to ask the shard, when to give up, resume or restart. Is told: the shard's actions,
 // the ends of its lanes, who is still interested. Must never: combine bytes of two versions, open a
 // new source for a stripe before the old one was closed, or call a copy final without END from
@@ -42,6 +45,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
   Fetch(Services& services, DataPlane& data_plane, EntryPtr entry);
   void Start();  // once; later calls join what is under way
+  // Somebody among those who wait could read through a window.
+  void AskForWindow() { window_asked_ = true; }
 
   // What the shard says.
   void OnLocated(planner::Located located);
@@ -63,6 +68,12 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   const store::CopyPtr& copy() const { return copy_; }
   // The copy will be dropped, although it may still be there.
   bool leaves() const { return leaves_ || over_ || recalled_; }
+  // The object is larger than the store: whoever can't read through a window is told why not.
+  bool is_leaf() const { return too_large_ && !recalled_; }
+  const Error& too_large() const { return *too_large_; }
+  // The window for its one reader; null: not there yet, or given.
+  store::CopyPtr TakeWindow();
+  bool window_given() const { return window_given_; }
   bool done() const { return done_; }
   // After done: null if the flight ended without a copy (then look at the world again), else the
   // error or the copy that every waiter may return.
@@ -91,6 +102,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   net::Task<bool> LocateObject();
   net::Task<bool> ReserveMemory();
   net::Task<Result<store::CopyPtr>> AwaitMemory(Layout layout, std::string metadata);
+  Result<store::CopyPtr> TryMemory(const Layout& layout, const std::string& metadata);
   net::Task<void> ReceiveAll();
   net::Task<void> StopRuns();
   void AskAgainIfDue();
@@ -100,10 +112,12 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void CloseEndedRuns();
   void ReportProgress();
   void TellProgress(StripeMarks marks, Duration starved) const;
+  planner::Want Wanting() const;
+  bool ReaderStalls();
   void Complete();
   void DropCopy(store::VoidReason reason);
   void Finish(std::optional<Result<store::CopyPtr>> result);
-  bool wanted() const { return interest_ > 0 || entry_->outgoing > 0; }
+  bool wanted() const { return interest_ > 0 || (entry_->outgoing > 0 && !too_large_); }
   bool interrupted() const { return over_ || recalled_ || !wanted(); }
 
   Services& services_;
@@ -119,8 +133,11 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool recalled_ = false;  // a newer version exists: once more from the start
   bool leaves_ = false;    // nobody wanted it any more, and its streams were told
   bool regrant_ = false;   // asks again when the streams have ended
+  bool window_asked_ = false;
+  bool window_given_ = false;
   bool done_ = false;
   std::optional<Error> error_;
+  std::optional<Error> too_large_;
   std::optional<Result<store::CopyPtr>> result_;
 
   std::optional<planner::Located> located_;
@@ -131,6 +148,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   StripeMask final_stripes_ = 0;  // END(final) seen
   StripeMarks reported_marks_;
   Time reported_at_{};
+  std::uint64_t read_ = 0;  // by the reader of a window, when last looked at
+  Time read_at_{};          // when that grew, or nothing more lay ready
 };
 
 }  // namespace hoplite::node

@@ -12,6 +12,7 @@
 
 #include "base/try.h"
 #include "base/units.h"
+#include "net/tcp_syscalls.h"
 
 namespace hoplite::node {
 namespace {
@@ -41,6 +42,7 @@ Result<std::shared_ptr<LocalChannel>> LocalChannel::Adopt(asio::io_context& loop
   asio::local::stream_protocol::socket adopted(loop);
   asio::error_code error;
   adopted.assign(asio::local::stream_protocol(), socket, error);
+  net::CloseOnExec(socket);
   if (!error) adopted.native_non_blocking(true, error);
   if (error) {
     return std::unexpected(Error(ErrorCode::kUnavailable, "local connection: " + error.message()));

@@ -69,6 +69,7 @@ void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& mes
   message.set_alive(view.alive);
   message.set_memory_bytes(view.usage.memory_bytes);
   message.set_used_bytes(view.usage.used_bytes);
+  message.set_corrupt_blocks(view.usage.corrupt_blocks);
   message.set_bytes_per_second(view.bytes_per_second);
   message.set_round_trip_us(static_cast<std::uint64_t>(
       std::chrono::ceil<std::chrono::microseconds>(view.round_trip).count()));

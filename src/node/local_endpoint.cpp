@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/try.h"
+#include "net/tcp_syscalls.h"
 
 namespace hoplite::node {
 namespace {
@@ -19,6 +20,9 @@ using Protocol = asio::local::stream_protocol;
 
 // After a failed accept (no descriptors left): don't spin.
 constexpr std::chrono::milliseconds kAcceptRetry{100};
+
+// Workers that have not said Hello yet: far more than honest ones ever are at a time.
+constexpr std::size_t kMostStrangers = 256;
 
 Error Unavailable(const std::string& path, const std::string& what) {
   return {ErrorCode::kUnavailable, fmt::format("local socket {}: {}", path, what)};
@@ -61,6 +65,7 @@ Result<void> LocalEndpoint::Listen(const std::string& path) {
   TRY(ClearStale(operations_.loop(), path));
   asio::error_code error;
   acceptor_.open(Protocol(), error);
+  if (!error) net::CloseOnExec(acceptor_.native_handle());
   if (!error) acceptor_.bind(Protocol::endpoint(path), error);
   // Nobody can connect before listen, so the mode is right from the first connection on.
   if (!error && ::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0) {
@@ -84,13 +89,16 @@ void LocalEndpoint::Accept() {
   acceptor_.async_accept([this, listening](asio::error_code error, Protocol::socket socket) {
     if (listening.expired()) return;
     if (error) {
-      log::Warn("local socket {}: accept: {}", path_, error.message());
+      if (!std::exchange(failing_, true)) {
+        log::Warn("local socket {}: accept: {}", path_, error.message());
+      }
       retry_.expires_after(kAcceptRetry);
       retry_.async_wait([this, listening](asio::error_code) {
         if (!listening.expired()) Accept();
       });
       return;
     }
+    failing_ = false;
     const Result<void> adopted = Adopt(socket.release(), LocalSession::Kind::kWorker);
     if (!adopted) log::Warn("local socket {}: {}", path_, adopted.error().message);
     Accept();
@@ -107,7 +115,22 @@ Result<void> LocalEndpoint::Adopt(int socket, LocalSession::Kind kind) {
   sessions_.insert(session);
   const std::weak_ptr<LocalSession> weak = session;
   session->Start([this, weak] { sessions_.erase(weak.lock()); });
+  if (kind == LocalSession::Kind::kWorker) LimitStrangers(session);
   return {};
+}
+
+// Each holds two descriptors. Beyond a number of them, the one that has had most time to speak goes
+// for each that comes.
+void LocalEndpoint::LimitStrangers(const std::shared_ptr<LocalSession>& newest) {
+  strangers_.push_back(newest);
+  std::erase_if(strangers_, [](const std::weak_ptr<LocalSession>& known) {
+    const auto session = known.lock();
+    return !session || session->greeted();
+  });
+  if (strangers_.size() <= kMostStrangers) return;
+  const auto oldest = strangers_.front().lock();
+  strangers_.pop_front();
+  oldest->SendAway("too many came after it");
 }
 
 void LocalEndpoint::Stop() {

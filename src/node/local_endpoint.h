@@ -5,6 +5,7 @@
 // Must never: take over the socket of a node that is alive. On the node's loop only.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -41,6 +42,7 @@ class LocalEndpoint {
 
  private:
   void Accept();
+  void LimitStrangers(const std::shared_ptr<LocalSession>& newest);
   Result<void> Adopt(int socket, LocalSession::Kind kind);
   void RemoveSocket();
 
@@ -52,6 +54,8 @@ class LocalEndpoint {
   std::string path_;
   struct stat bound_{};  // what path_ was when it was made
   std::unordered_set<std::shared_ptr<LocalSession>> sessions_;
+  std::deque<std::weak_ptr<LocalSession>> strangers_;  // without Hello; the oldest first
+  bool failing_ = false;                               // accepting fails, and the log says so
 };
 
 }  // namespace hoplite::node

@@ -7,14 +7,26 @@
 
 #include "base/log.h"
 #include "base/try.h"
+#include "net/timer.h"
 #include "node/local_convert.h"
 
 namespace hoplite::node {
+namespace {
+
+constexpr Duration kHelloWithin = std::chrono::seconds(5);
+
+}  // namespace
 
 Result<std::shared_ptr<LocalSession>> LocalSession::Adopt(Operations& operations, int socket,
                                                           Kind kind) {
   std::unique_ptr<LocalPeer> peer;
   if (kind == Kind::kWorker) peer = std::make_unique<LocalPeer>(operations.loop(), socket);
+  // Its pins would end with its socket, although it may go on reading: so there must be none.
+  if (peer && peer->no_descriptor_left()) {
+    ::close(socket);
+    return std::unexpected(Error(ErrorCode::kResourceExhausted,
+                                 "no descriptor is left to watch a client's process with"));
+  }
   auto channel = LocalChannel::Adopt(operations.loop(), socket);
   if (!channel) {
     ::close(socket);
@@ -38,6 +50,9 @@ void LocalSession::Start(std::function<void()> on_end) {
     if (const Self self = weak.lock()) self->OnConnectionEnd(why);
   };
   channel_->Start(std::move(hooks));
+  hello_due_.emplace(operations_.loop(), net::Now() + kHelloWithin, [weak] {
+    if (const Self self = weak.lock()) self->SendAway("no Hello came in time");
+  });
   if (!peer_ || !peer_->watchable()) return;
   peer_->OnExit([weak] {
     const Self self = weak.lock();
@@ -51,6 +66,10 @@ void LocalSession::Start(std::function<void()> on_end) {
 void LocalSession::Stop() {
   OnConnectionEnd(Error(ErrorCode::kCancelled, "the node stops"));
   ReleaseAll();
+}
+
+void LocalSession::SendAway(const std::string& why) {
+  channel_->Fail(Error(ErrorCode::kProtocol, why));
 }
 
 void LocalSession::OnRequest(local::Request request) {
@@ -67,7 +86,7 @@ Result<void> LocalSession::Dispatch(local::Request request) {
     case local::Request::kHello:
       return Hello(request);
     case local::Request::kAdvance:
-      Advance(request.advance().draft(), request.advance().prefix());
+      Advance(request.advance());
       return {};
     case local::Request::kCancel:
       Cancel(request.cancel().request());
@@ -90,6 +109,7 @@ Result<void> LocalSession::Hello(const local::Request& request) {
                                                 version, wire::kLocalProtocolVersion)));
   }
   greeted_ = true;
+  hello_due_.reset();
   shares_segment_ = !request.hello().in_process();
   auto& segment = operations_.store().segment();
   local::Answer answer;
@@ -101,14 +121,15 @@ Result<void> LocalSession::Hello(const local::Request& request) {
   return {};
 }
 
-void LocalSession::Advance(Id draft, std::uint64_t prefix) {
-  auto* entry = Find<DraftEntry>(draft);
+void LocalSession::Advance(const local::Advance& body) {
+  auto* entry = Find<DraftEntry>(body.draft());
   if (entry == nullptr || entry->failed) return;
-  const Result<void> advanced = entry->draft->Advance(prefix);
+  const std::span checksums(body.checksums().data(), body.checksums().size());
+  const Result<void> advanced = entry->draft->Advance(body.prefix(), checksums);
   if (advanced) return;
   entry->failed = true;
   local::Answer news;
-  news.set_id(draft);
+  news.set_id(body.draft());
   FillError(advanced.error(), *news.mutable_draft_failed());
   channel_->Send(news);
 }
@@ -132,6 +153,7 @@ void LocalSession::Release(Id made_by) {
 void LocalSession::OnConnectionEnd(const Error& why) {
   if (ended_) return;
   ended_ = true;
+  hello_due_.reset();
   log::Debug("local client {}: {}", peer_ ? peer_->pid() : ::getpid(), why.message);
   const Self keep = shared_from_this();
   channel_->Close();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -17,6 +18,7 @@
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
 
+#include "net/deadline.h"
 #include "node/local_channel.h"
 #include "node/local_peer.h"
 #include "node/operations.h"
@@ -37,6 +39,9 @@ class LocalSession : public std::enable_shared_from_this<LocalSession> {
   void Start(std::function<void()> on_end);
   // Ends everything at once, pins included: the node is going away.
   void Stop();
+  // Whether it said Hello. One that does not in time is sent away.
+  bool greeted() const { return greeted_; }
+  void SendAway(const std::string& why);
 
  private:
   using Self = std::shared_ptr<LocalSession>;
@@ -61,7 +66,7 @@ class LocalSession : public std::enable_shared_from_this<LocalSession> {
   void OnRequest(local::Request request);
   Result<void> Dispatch(local::Request request);
   Result<void> Hello(const local::Request& request);
-  void Advance(Id draft, std::uint64_t prefix);
+  void Advance(const local::Advance& body);
   void Cancel(Id request);
   void Release(Id made_by);
   void OnConnectionEnd(const Error& why);
@@ -83,7 +88,7 @@ class LocalSession : public std::enable_shared_from_this<LocalSession> {
                  local::Answer& answer);
   Handled Seal(const local::Seal& body, CallPtr call);
   Handled Get(Id id, ObjectId object, CallPtr call, local::Answer& answer);
-  Handled Open(Id id, ObjectId object, CallPtr call, local::Answer& answer);
+  Handled Open(const local::Request& request, ObjectId object, CallPtr call, local::Answer& answer);
   Handled Await(const local::Await& body, CallPtr call, local::Answer& answer);
   Handled Info(ObjectId object, CallPtr call, local::Answer& answer);
   Handled Status(CallPtr call, local::Answer& answer);
@@ -97,6 +102,7 @@ class LocalSession : public std::enable_shared_from_this<LocalSession> {
   const std::unique_ptr<LocalPeer> peer_;  // none: in this process
   std::function<void()> on_end_;
   bool greeted_ = false;
+  std::optional<net::Deadline> hello_due_;
   bool shares_segment_ = true;
   bool writable_given_ = false;
   bool ended_ = false;  // the connection is gone; pins may be left

@@ -79,6 +79,19 @@ void FillView(const store::Copy& copy, local::View& view) {
   view.set_metadata(copy.metadata());
   view.set_final(copy.state() == store::CopyState::kFinal);
   view.set_prefix(PrefixOf(copy));
+  if (copy.windowed()) view.set_window(copy.bytes().size());
+}
+
+// The reader has read on: what it took makes room.
+Result<void> Take(store::Copy& window, const local::Await& body) {
+  if (body.taken() > PrefixOf(window)) {
+    return std::unexpected(InvalidRequest(
+        fmt::format("{} bytes were taken of {} that are there", body.taken(), PrefixOf(window))));
+  }
+  window.Take(body.taken());
+  if (body.prefix() <= window.room_end()) return {};
+  return std::unexpected(InvalidRequest(fmt::format(
+      "{} bytes are asked of a window that ends at {}", body.prefix(), window.room_end())));
 }
 
 Error Gone() { return {ErrorCode::kCancelled, "the client is gone"}; }
@@ -168,7 +181,7 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
     case local::Request::kGet:
       return Get(request.id(), object, std::move(call), answer);
     case local::Request::kOpen:
-      return Open(request.id(), object, std::move(call), answer);
+      return Open(request, object, std::move(call), answer);
     case local::Request::kAwait:
       return Await(request.await(), std::move(call), answer);
     case local::Request::kDeleteObject:
@@ -192,7 +205,7 @@ LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object,
   CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
                 co_await operations_.Create(object, bytes.size(), body.metadata(), call));
   if (!bytes.empty()) std::memcpy(draft->copy()->bytes().data(), bytes.data(), bytes.size());
-  CO_TRY(draft->Advance(bytes.size()));
+  CO_TRY(draft->Advance(bytes.size(), {}));
   co_return co_await draft->Seal(call);
 }
 
@@ -208,6 +221,7 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
                 co_await operations_.Create(object, body.size(), body.metadata(), call));
   if (ended_) co_return std::unexpected(Gone());
   answer.mutable_draft_ready()->set_offset(draft->copy()->segment_offset());
+  answer.mutable_draft_ready()->set_block_bytes(draft->copy()->layout().block_bytes);
   entries_.emplace(request.id(), DraftEntry{.draft = std::move(draft)});
   co_return Result<void>();
 }
@@ -231,13 +245,15 @@ LocalSession::Handled LocalSession::Get(Id id, ObjectId object, CallPtr call,
   co_return Result<void>();
 }
 
-LocalSession::Handled LocalSession::Open(Id id, ObjectId object, CallPtr call,
-                                         local::Answer& answer) {
-  CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Open(object, call));
+LocalSession::Handled LocalSession::Open(const local::Request& request, ObjectId object,
+                                         CallPtr call, local::Answer& answer) {
+  auto opening = request.open().window() ? operations_.OpenWindow(object, call)
+                                         : operations_.Open(object, call);
+  CO_TRY_ASSIGN(store::CopyPtr copy, co_await std::move(opening));
   if (ended_) co_return std::unexpected(Gone());
   call->deadline = kNever;  // it was for the opening; the fetch goes on until the reader's release
   FillView(*copy, *answer.mutable_view());
-  entries_.emplace(id, ReaderEntry{.copy = std::move(copy), .fetch = std::move(call)});
+  entries_.emplace(request.id(), ReaderEntry{.copy = std::move(copy), .fetch = std::move(call)});
   co_return Result<void>();
 }
 
@@ -245,10 +261,12 @@ LocalSession::Handled LocalSession::Await(const local::Await& body, CallPtr call
                                           local::Answer& answer) {
   auto* reader = Find<ReaderEntry>(body.reader());
   if (reader == nullptr) co_return std::unexpected(InvalidRequest("this reader was closed"));
-  if (std::exchange(reader->awaited, true)) {
+  if (reader->awaited) {
     co_return std::unexpected(InvalidRequest("this reader is waiting already"));
   }
   const store::CopyPtr copy = reader->copy;
+  if (copy->windowed()) CO_TRY(Take(*copy, body));
+  reader->awaited = true;
   Result<std::uint64_t> prefix =
       co_await AwaitPrefix(operations_, copy, body.prefix(), std::move(call));
   if (auto* still = Find<ReaderEntry>(body.reader())) still->awaited = false;

@@ -26,6 +26,10 @@ class Memory {
   // for where that can help; wait for a notification (Waiter) and try again.
   Result<store::CopyPtr> Try(const ObjectId& object, const Layout& layout,
                              const std::string& metadata);
+  // The same, of so many bytes, for a window on an object that never fits.
+  Result<store::CopyPtr> TryWindow(const ObjectId& object, const Layout& layout,
+                                   const std::string& metadata);
+  std::uint64_t WindowBytes(const Layout& layout) const;
   bool fits_ever(std::uint64_t bytes) const { return store_.FitsEver(bytes); }
 
   // While it lives, its signal is notified whenever memory came back.
@@ -50,6 +54,8 @@ class Memory {
   void OnSpace();
 
  private:
+  void AskForEvictions(std::uint64_t bytes);
+
   store::ObjectStore& store_;
   directory::DirectoryClient& directory_;
   std::set<ObjectId> asked_;

@@ -42,6 +42,7 @@ struct ObjectEntry {
   std::vector<std::weak_ptr<Subscriber>> subscribers;
   std::map<NodeId, planner::Location> locations;  // as told since the first of them
   Time deleted_until = Time::min();
+  Version deletion;             // the mark's own version
   int open_deletes = 0;         // calls that wait for the shard's confirmation
   std::uint64_t deletions = 0;  // how often the shard said so
   int outgoing = 0;             // streams that serve this node's copy now

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,11 @@ class Draft {
  public:
   virtual ~Draft() = default;
   virtual const store::CopyPtr& copy() const = 0;
-  // Bytes [0, prefix) are written: others may pull them. Never shrinks. Any error of the creation
+  // Bytes [0, prefix) are written: others may pull them. Never shrinks. checksums: of the blocks
+  // that became whole, in order, or none: then they are computed here. Any error of the creation
   // (already_exists, deleted) is told here early.
-  virtual Result<void> Advance(std::uint64_t prefix_bytes) = 0;
+  virtual Result<void> Advance(std::uint64_t prefix_bytes,
+                               std::span<const std::uint64_t> checksums) = 0;
   // Needs prefix == size. Resolves when the shard accepted the creation and the copy is final; Get
   // by anybody succeeds from then on. A second Seal is an invalid_argument.
   virtual net::Task<Result<void>> Seal(CallPtr call) = 0;
@@ -67,6 +70,9 @@ class Operations {
   // grows, and sees kVoid if it is recalled or deleted. While `call` is held uncancelled the fetch
   // goes on.
   virtual net::Task<Result<store::CopyPtr>> Open(ObjectId object, CallPtr call) = 0;
+  // The same; of an object that is larger than the store it resolves with a window, for this
+  // caller alone, who takes the bytes as they come.
+  virtual net::Task<Result<store::CopyPtr>> OpenWindow(ObjectId object, CallPtr call) = 0;
   // Why a wait for the object ended at the call's deadline, or was cancelled; what was missing.
   virtual Error GaveUp(const ObjectId& object, const Call& call) = 0;
   // Resolves when the target is final. A cancelled or timed out call gives the reduction up:

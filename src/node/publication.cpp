@@ -4,21 +4,26 @@
 
 #include <asio/post.hpp>
 
+#include "base/checksum.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "node/fetch.h"
 
 namespace hoplite::node {
 namespace {
 
+std::uint64_t WholeBlocks(const Layout& layout, std::uint64_t prefix_bytes) {
+  return prefix_bytes == layout.size_bytes ? layout.block_count()
+                                           : prefix_bytes / layout.block_bytes;
+}
+
 // Checksums of the blocks of [first block, written) and the marks that release them.
 std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64_t written_bytes) {
   const Layout& layout = copy.layout();
-  const std::uint64_t whole = written_bytes == layout.size_bytes
-                                  ? layout.block_count()
-                                  : written_bytes / layout.block_bytes;
+  const std::uint64_t whole = WholeBlocks(layout, written_bytes);
   for (std::uint64_t block = first; block < whole; ++block) {
     const ByteRange range = layout.block_range(block);
-    copy.SetChecksum(block, store::BlockChecksum(copy.bytes().subspan(range.begin, range.size())));
+    copy.SetChecksum(block, BlockChecksum(copy.bytes().subspan(range.begin, range.size())));
     copy.Advance(layout.stripe_of(block), layout.index_in_stripe(block) + 1);
   }
   return whole;
@@ -55,20 +60,47 @@ std::optional<planner::Create> Publication::OpenCreate() const {
   return MakeCreate();
 }
 
-Result<void> Publication::Advance(std::uint64_t prefix_bytes) {
+Result<void> Publication::Advance(std::uint64_t prefix_bytes,
+                                  std::span<const std::uint64_t> checksums) {
   if (failure_) return std::unexpected(*failure_);
-  const std::uint64_t size = copy_->layout().size_bytes;
-  const std::uint64_t before = written_.load(std::memory_order_relaxed);
-  if (seal_asked_ || prefix_bytes > size || prefix_bytes < before) {
-    return std::unexpected(Error(ErrorCode::kInvalidArgument,
-                                 seal_asked_ ? "the draft is sealed already"
-                                             : "advance to " + std::to_string(prefix_bytes) +
-                                                   " of " + std::to_string(size) + " bytes after " +
-                                                   std::to_string(before) + " were announced"));
-  }
+  TRY(CheckAdvance(prefix_bytes, checksums.size()));
+  const bool taken = TakeChecksums(prefix_bytes, checksums);
   written_.store(prefix_bytes, std::memory_order_release);
-  if (!small()) PumpChecksums();
+  if (!taken && !small()) PumpChecksums();
   return {};
+}
+
+Result<void> Publication::CheckAdvance(std::uint64_t prefix_bytes,
+                                       std::size_t checksum_count) const {
+  const auto bad = [](std::string why) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(why)));
+  };
+  const Layout& layout = copy_->layout();
+  const std::uint64_t before = written_.load(std::memory_order_relaxed);
+  if (seal_asked_) return bad("the draft is sealed already");
+  if (prefix_bytes > layout.size_bytes || prefix_bytes < before) {
+    return bad("advance to " + std::to_string(prefix_bytes) + " of " +
+               std::to_string(layout.size_bytes) + " bytes after " + std::to_string(before) +
+               " were announced");
+  }
+  const std::uint64_t whole = WholeBlocks(layout, prefix_bytes) - WholeBlocks(layout, before);
+  if (checksum_count != 0 && checksum_count != whole) {
+    return bad("advance by " + std::to_string(whole) + " blocks with " +
+               std::to_string(checksum_count) + " checksums");
+  }
+  return {};
+}
+
+// The client's own checksums, where all blocks before have theirs: else the pool goes on.
+bool Publication::TakeChecksums(std::uint64_t prefix_bytes,
+                                std::span<const std::uint64_t> checksums) {
+  if (checksums.empty() || pumping_ || small()) return false;
+  const Layout& layout = copy_->layout();
+  if (summed_blocks_ + checksums.size() != WholeBlocks(layout, prefix_bytes)) return false;
+  for (const std::uint64_t checksum : checksums) copy_->SetChecksum(summed_blocks_++, checksum);
+  const StripeMarks marks = layout.marks_of_prefix(prefix_bytes);
+  for (std::uint32_t s = 0; s < marks.size(); ++s) copy_->Advance(s, marks[s]);
+  return true;
 }
 
 // One pump at a time per Put, so blocks are hashed once and marks grow in order.
@@ -76,7 +108,7 @@ void Publication::PumpChecksums() {
   if (pumping_) return;
   pumping_ = true;
   services_.runtime.RunOnPool([self = shared_from_this()] {
-    self->pumped_blocks_ = ChecksumBlocks(*self->copy_, self->pumped_blocks_,
+    self->summed_blocks_ = ChecksumBlocks(*self->copy_, self->summed_blocks_,
                                           self->written_.load(std::memory_order_acquire));
     asio::post(self->services_.runtime.main(), [self] { self->OnPumped(); });
   });
@@ -84,11 +116,8 @@ void Publication::PumpChecksums() {
 
 void Publication::OnPumped() {
   pumping_ = false;
-  const Layout& layout = copy_->layout();
   const std::uint64_t written = written_.load(std::memory_order_relaxed);
-  const bool all = written == layout.size_bytes;
-  const std::uint64_t due = all ? layout.block_count() : written / layout.block_bytes;
-  if (pumped_blocks_ < due) {
+  if (summed_blocks_ < WholeBlocks(copy_->layout(), written)) {
     PumpChecksums();
   } else {
     MaybeFinish();
@@ -110,7 +139,7 @@ net::Task<Result<void>> Publication::Seal(CallPtr call) {
   }
   seal_asked_ = true;
   if (small()) {
-    pumped_blocks_ = ChecksumBlocks(*copy_, 0, size);
+    summed_blocks_ = ChecksumBlocks(*copy_, 0, size);
     Announce();
   } else {
     MaybeFinish();

@@ -4,7 +4,8 @@
 // the copy is final. Is told: how far the client has written, what the shard answered. Must never:
 // show the copy to any Get before the shard accepted its creation.
 //
-//   client writes -> written_ grows -> the pool computes checksums -> marks grow -> others pull
+//   client writes -> written_ grows -> checksums: its own, or the pool's -> marks grow -> others
+//   pull
 //
 // Main loop only, except that checksums are computed on the pool.
 #pragma once
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "node/operations.h"
 #include "node/services.h"
@@ -24,7 +26,8 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   ~Publication() override;
 
   const store::CopyPtr& copy() const override { return copy_; }
-  Result<void> Advance(std::uint64_t prefix_bytes) override;
+  Result<void> Advance(std::uint64_t prefix_bytes,
+                       std::span<const std::uint64_t> checksums) override;
   net::Task<Result<void>> Seal(CallPtr call) override;
   void Abort() override;
 
@@ -50,6 +53,8 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   bool small() const { return copy_->layout().size_bytes <= services_.settings.inline_limit_bytes; }
   void Announce();
   planner::Create MakeCreate() const;
+  Result<void> CheckAdvance(std::uint64_t prefix_bytes, std::size_t checksum_count) const;
+  bool TakeChecksums(std::uint64_t prefix_bytes, std::span<const std::uint64_t> checksums);
   void PumpChecksums();
   void OnPumped();
   void MaybeFinish();
@@ -60,7 +65,7 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   const store::CopyPtr copy_;
 
   std::atomic<std::uint64_t> written_{0};
-  std::uint64_t pumped_blocks_ = 0;  // only the running pump
+  std::uint64_t summed_blocks_ = 0;  // blocks with a checksum; a running pump's own
   bool pumping_ = false;
   bool announced_ = false;
   bool seal_asked_ = false;

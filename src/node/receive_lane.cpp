@@ -6,6 +6,7 @@
 
 #include <asio/post.hpp>
 
+#include "base/checksum.h"
 #include "base/log.h"
 
 namespace hoplite::node {
@@ -26,6 +27,7 @@ ReceiveLane::ReceiveLane(Services& services, DataPlane& data_plane, DataLoop& da
       slot_(slot),
       on_end_(std::move(on_end)),
       share_(std::in_place, data_plane.credit()),
+      room_(data_loop_.loop),
       upkeep_(data_loop_.loop),
       upkeep_ended_(data_loop_.loop) {}
 
@@ -35,12 +37,15 @@ void ReceiveLane::Stop() {
   stopped_ = true;
   asio::post(data_loop_.loop, [self = shared_from_this()] {
     if (self->connection_) self->connection_->stream->Close();
+    self->room_.Notify();
   });
 }
 
 net::Task<void> ReceiveLane::Run() {
   const auto self = shared_from_this();
+  sink_->WakeOnRoom(&room_);
   LaneEnd end = co_await Converse();
+  sink_->WakeOnRoom(nullptr);
   if (connection_) {
     if (end.outcome == Outcome::kDone) {
       data_loop_.pool.Return(connection_);
@@ -128,8 +133,9 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
   std::uint64_t filled = piece.begin;
   std::uint32_t verified = 0;
   while (filled < piece.end) {
-    const auto got =
-        co_await connection_->reader.ReceivePayloadSome(sink_->Room(filled, piece.end));
+    const std::span<std::byte> room = co_await AwaitRoom(filled, piece.end);
+    if (room.empty()) co_return Failed(Failure::kNone, "stopped");
+    const auto got = co_await connection_->reader.ReceivePayloadSome(room);
     if (!got) {
       co_return Failed(stalled_ ? Failure::kStalled : Failure::kBroken, got.error().message);
     }
@@ -140,7 +146,7 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
     while (verified < data.block_count) {
       const ByteRange block = layout.block_range(first + verified);
       if (block.end > filled) break;
-      if (store::BlockChecksum(sink_->Received(block)) != data.checksums[verified]) {
+      if (BlockChecksum(sink_->Received(block)) != data.checksums[verified]) {
         ++services_.counters.corrupt_blocks;
         log::Warn("object {} version {}: block {} from {} failed its checksum",
                   grant_.object.ToShortString(), ToString(grant_.version), first + verified,
@@ -154,6 +160,17 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
     if (credit_limit_ - received_ < Window() / 2) upkeep_.Notify();
   }
   co_return std::nullopt;
+}
+
+// The source is not to blame while there is none. Empty: the lane was stopped.
+net::Task<std::span<std::byte>> ReceiveLane::AwaitRoom(std::uint64_t begin, std::uint64_t end) {
+  std::span<std::byte> room = sink_->Room(begin, end);
+  while (room.empty() && !stopped_) {
+    moved_at_ = services_.clock.Now();
+    co_await room_.Wait(moved_at_ + services_.settings.keepalive);
+    room = sink_->Room(begin, end);
+  }
+  co_return room;
 }
 
 LaneEnd ReceiveLane::OnEnd(wire::EndReason reason) const {

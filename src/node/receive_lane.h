@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "net/connection.h"
@@ -57,6 +58,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::Task<Result<void>> SendFetch();
   net::Task<LaneEnd> ReceiveFrames();
   net::Task<std::optional<LaneEnd>> OnData(wire::Data data);
+  net::Task<std::span<std::byte>> AwaitRoom(std::uint64_t begin, std::uint64_t end);
   LaneEnd OnEnd(wire::EndReason reason) const;
   net::Task<void> Upkeep();
   net::Task<void> StopUpkeep(bool say_done);
@@ -83,6 +85,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::ConnectionPtr connection_;
   std::optional<InboundCredit::Share> share_;
   std::uint64_t credit_limit_ = 0;
+  net::Signal room_;    // for more bytes
   net::Signal upkeep_;  // credit is due, or the conversation is over
   net::Signal upkeep_ended_;
   bool finishing_ = false;

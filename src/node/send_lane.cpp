@@ -7,9 +7,6 @@
 namespace hoplite::node {
 namespace {
 
-// A receiver that shows life but takes nothing may be slow: it has so many times the stall time.
-constexpr int kStallsWithoutMove = 4;
-
 wire::EndReason EndReasonOf(const store::Copy& copy) {
   if (copy.state() == store::CopyState::kFinal) return wire::EndReason::kFinal;
   switch (copy.void_reason()) {
@@ -67,7 +64,7 @@ net::Task<bool> SendLane::SendAll() {
     if (copy_->state() == store::CopyState::kVoid) co_return co_await SendEnd();
     if (const auto piece = NextPiece()) {
       if (!co_await SendPiece(*piece)) co_return false;
-    } else if (AllSent() && copy_->state() == store::CopyState::kFinal) {
+    } else if (!NextStripe() && copy_->state() == store::CopyState::kFinal) {
       co_return co_await SendEnd();
     } else if (!co_await WaitOrKeepAlive()) {
       co_return false;
@@ -76,46 +73,42 @@ net::Task<bool> SendLane::SendAll() {
   co_return false;
 }
 
-// The lowest unsent block that is valid here, and as many behind it as are contiguous and within
-// credit.
+// The lowest unsent block, if it is valid here, and as many behind it as are contiguous and within
+// credit. Never a later one first: a receiver with little room waits for the lowest (R19).
 std::optional<SendLane::Piece> SendLane::NextPiece() const {
+  const std::optional<std::uint32_t> s = NextStripe();
+  if (!s) return std::nullopt;
   const Layout& layout = copy_->layout();
   const std::uint64_t credit_blocks = (credit_bytes_ - sent_bytes_) / layout.block_bytes;
   const std::uint64_t last_bytes = layout.size_bytes % layout.block_bytes;
   const bool last_may_be_short = last_bytes != 0 && credit_bytes_ - sent_bytes_ >= last_bytes;
-  std::optional<Piece> best;
-  std::uint64_t best_block = 0;
-  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
-    if ((fetch_.stripes >> s & 1) == 0) continue;
-    const std::uint32_t next = fetch_.next[s];
-    const std::uint32_t available = copy_->mark(s) - std::min(next, copy_->mark(s));
-    if (available == 0) continue;
-    const std::uint64_t block = layout.block_at(s, next);
-    const bool short_one = block + 1 == layout.block_count() && last_may_be_short;
-    const std::uint64_t blocks = std::min<std::uint64_t>(
-        {available, std::max<std::uint64_t>(credit_blocks, short_one ? 1 : 0),
-         wire::kMaxPayloadBlocks});
-    if (blocks == 0 || (best && best_block < block)) continue;
-    best = Piece{s, next, static_cast<std::uint32_t>(blocks)};
-    best_block = block;
-  }
-  return best;
+  const std::uint32_t next = fetch_.next[*s];
+  const std::uint32_t available = copy_->mark(*s) - std::min(next, copy_->mark(*s));
+  const bool short_one = layout.block_at(*s, next) + 1 == layout.block_count() && last_may_be_short;
+  const std::uint64_t blocks =
+      std::min<std::uint64_t>({available, std::max<std::uint64_t>(credit_blocks, short_one ? 1 : 0),
+                               wire::kMaxPayloadBlocks});
+  if (blocks == 0) return std::nullopt;
+  return Piece{*s, next, static_cast<std::uint32_t>(blocks)};
 }
 
-bool SendLane::AllSent() const {
+// That of the lowest unsent block; none: all are sent.
+std::optional<std::uint32_t> SendLane::NextStripe() const {
   const Layout& layout = copy_->layout();
+  std::optional<std::uint32_t> lowest;
   for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
-    if ((fetch_.stripes >> s & 1) != 0 && fetch_.next[s] < layout.stripe_block_count(s))
-      return false;
+    const bool asked = (fetch_.stripes >> s & 1) != 0;
+    if (!asked || fetch_.next[s] >= layout.stripe_block_count(s)) continue;
+    const bool lower = !lowest || layout.block_at(s, fetch_.next[s]) <
+                                      layout.block_at(*lowest, fetch_.next[*lowest]);
+    if (lower) lowest = s;
   }
-  return true;
+  return lowest;
 }
 
 bool SendLane::Sendable() const {
-  for (std::uint32_t s = 0; s < copy_->layout().stripe_count; ++s) {
-    if ((fetch_.stripes >> s & 1) != 0 && fetch_.next[s] < copy_->mark(s)) return true;
-  }
-  return false;
+  const std::optional<std::uint32_t> s = NextStripe();
+  return s && fetch_.next[*s] < copy_->mark(*s);
 }
 
 net::Task<bool> SendLane::SendPiece(Piece piece) {
@@ -213,7 +206,7 @@ net::Task<void> SendLane::Guard() {
     const Time now = services_.clock.Now();
     moved_at_ = LastMove();
     const bool silent = now - connection_->stream->last_received() > services_.settings.stall;
-    const bool stuck = now - moved_at_ > kStallsWithoutMove * services_.settings.stall;
+    const bool stuck = now - moved_at_ > services_.settings.patience();
     if (!over_ && (silent || stuck)) {
       broken_ = true;
       connection_->stream->Abort();

@@ -37,7 +37,7 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
 
   void OnCopyChanged() noexcept override { changed_.Notify(); }
   std::optional<Piece> NextPiece() const;
-  bool AllSent() const;
+  std::optional<std::uint32_t> NextStripe() const;
   bool Sendable() const;  // whether bytes wait for credit
   Time LastMove() const;  // when the receiver last took something, or was owed nothing
   net::Task<bool> SendAll();

@@ -94,7 +94,7 @@ void Server::Accept(DataLoop& data_loop, net::StreamPtr stream) {
 
 net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
   const OpenStream open(data_loop, stream);
-  auto greeted = co_await net::Answer(stream, data_plane_.identity());
+  auto greeted = co_await Welcome(data_loop, stream);
   if (!greeted) {
     log::Debug("{}: {}", stream->peer_address(), greeted.error().message);
     co_return;
@@ -109,6 +109,11 @@ net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
     if (!co_await ServeOne(data_loop, connection, std::move(wanted))) break;
   }
   connection->stream->Close();
+}
+
+net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::StreamPtr stream) {
+  const Stranger stranger(data_loop, stream);
+  co_return co_await net::Answer(stream, data_plane_.identity());
 }
 
 net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connection,

@@ -29,6 +29,7 @@ class Server {
 
  private:
   net::Task<void> Converse(DataLoop& data_loop, net::StreamPtr stream);
+  net::Task<Result<net::ConnectionPtr>> Welcome(DataLoop& data_loop, net::StreamPtr stream);
   net::Task<bool> ServeOne(DataLoop& data_loop, net::ConnectionPtr connection, wire::Fetch fetch);
   void Begin(std::function<void()> step);
   void End();

@@ -25,6 +25,8 @@ struct Settings {
   std::uint64_t inline_limit_bytes = 64 * 1024;
   Twin twin = Twin::kNone;
 
+  // A receiver or reader that shows life but takes nothing may be slow: it has so long.
+  Duration patience() const { return 4 * stall; }
   bool planted(Twin fault) const { return twin == fault; }
 };
 

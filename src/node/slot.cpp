@@ -285,8 +285,9 @@ void Slot::CloseEndedStreams() {
 }
 
 // A child that has nothing to serve from yet says itself if it gives up. One that doesn't know its
-// position yet, or had its output recalled, will be known or replaced soon; a connection that broke
-// is tried once more. Anything else is a loss at once.
+// position yet, or had its output recalled, will be known or replaced soon; after a connection that
+// broke, or a block that was damaged on its way, it is asked once more for what is missing.
+// Anything else, or the same again before another block was folded, is a loss at once.
 void Slot::OnStreamsFailed(Child& child) {
   const Time now = services_.clock.Now();
   const auto failure = child.end.failure;
@@ -294,11 +295,14 @@ void Slot::OnStreamsFailed(Child& child) {
     child.next_try = now + kTryAgainLater;
     return;
   }
-  const bool first = child.failing_since == kNever;
+  const std::uint64_t folded = FoldedOf(child);
+  const bool first = child.failing_since == kNever || folded > child.folded_when_failing;
   if (first) child.failing_since = now;
+  child.folded_when_failing = folded;
   const bool may_come = failure == planner::Failure::kUnknown || failure == planner::Failure::kNone;
-  const bool again = (may_come && now - child.failing_since < kChildPatience) ||
-                     (failure == planner::Failure::kBroken && first);
+  const bool damaged =
+      failure == planner::Failure::kBroken || failure == planner::Failure::kCorrupt;
+  const bool again = (may_come && now - child.failing_since < kChildPatience) || (damaged && first);
   log::Debug("{}: child {}: {}{}", Name(), child.feed.input, child.end.why,
              again ? ", once more" : "");
   if (again) {
@@ -306,10 +310,22 @@ void Slot::OnStreamsFailed(Child& child) {
     return;
   }
   child.reported = true;
-  services_.directory.Send(
-      Failure(child.feed.input, child.feed.input_version,
-              failure == planner::Failure::kCorrupt ? ErrorCode::kDataLoss : ErrorCode::kPeerLost,
-              child.end.why));
+  services_.directory.Send(LossOf(child));
+}
+
+// Blocks of all stripes.
+std::uint64_t Slot::FoldedOf(const Child& child) const {
+  std::uint64_t folded = 0;
+  for (std::uint32_t s = 0; s < order_.layout.stripe_count; ++s) {
+    folded += accumulator_->child_mark(child.index, s);
+  }
+  return folded;
+}
+
+planner::SlotFailed Slot::LossOf(const Child& child) const {
+  const bool corrupt = child.end.failure == planner::Failure::kCorrupt;
+  return Failure(child.feed.input, child.feed.input_version,
+                 corrupt ? ErrorCode::kDataLoss : ErrorCode::kPeerLost, child.end.why);
 }
 
 net::Task<void> Slot::StopStreams() {
@@ -440,7 +456,7 @@ void Slot::AppendInventory(std::vector<planner::NodeEvent>& events) const {
       events.emplace_back(
           planner::SlotDrained{entry_->object, order_.order.slot, order_.version, slot, version});
     } else if (child.reported) {
-      events.emplace_back(Failure(slot, version, ErrorCode::kPeerLost, child.end.why));
+      events.emplace_back(LossOf(child));
     }
   }
   if (root() && final_) {

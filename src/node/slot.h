@@ -54,6 +54,7 @@ class Slot : public std::enable_shared_from_this<Slot>, private store::CopyListe
     LaneEnd end;
     StripeMask final_stripes = 0;  // END seen
     Time failing_since = kNever;
+    std::uint64_t folded_when_failing = 0;  // blocks, at the last failure
     Time next_try = Time::min();
     bool reported = false;
   };
@@ -70,6 +71,8 @@ class Slot : public std::enable_shared_from_this<Slot>, private store::CopyListe
   void OnLaneEnd(std::uint32_t child, std::size_t lane, const LaneEnd& end);
   void CloseEndedStreams();
   void OnStreamsFailed(Child& child);
+  std::uint64_t FoldedOf(const Child& child) const;
+  planner::SlotFailed LossOf(const Child& child) const;
   net::Task<void> StopStreams();
   bool InputsFinal() const;
   void CheckSources();

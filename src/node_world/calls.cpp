@@ -1,10 +1,13 @@
 #include "node_world/calls.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/checksum.h"
 #include "net/await.h"
 #include "net/timer.h"
 
@@ -34,6 +37,18 @@ const char* Name(CallKind kind) {
       return "delete";
   }
   return "";
+}
+
+// Of the blocks that become whole when a prefix grows.
+std::vector<std::uint64_t> ChecksumsBetween(const Layout& layout, std::span<const std::byte> bytes,
+                                            std::uint64_t from, std::uint64_t to) {
+  std::vector<std::uint64_t> checksums;
+  for (std::uint64_t block = from / layout.block_bytes; block < layout.block_count(); ++block) {
+    const ByteRange range = layout.block_range(block);
+    if (range.end > to) break;
+    checksums.push_back(BlockChecksum(bytes.subspan(range.begin, range.size())));
+  }
+  return checksums;
 }
 
 }  // namespace
@@ -107,13 +122,17 @@ net::Task<std::optional<Error>> Calls::Fill(CallRecordPtr record,
   constexpr std::uint64_t kSteps = 4;
   const Model::Bytes& bytes = model_.Begin(record->object, record->size_bytes);
   const std::uint64_t size = record->size_bytes;
+  const bool with_checksums = Model::Fingerprint(bytes) % 2 == 0;  // some clients compute them
   for (std::uint64_t step = 1; step <= kSteps; ++step) {
     const std::uint64_t from = size * (step - 1) / kSteps;
     const std::uint64_t to = size * step / kSteps;
     std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(from),
               bytes.begin() + static_cast<std::ptrdiff_t>(to),
               draft->copy()->bytes().begin() + static_cast<std::ptrdiff_t>(from));
-    auto advanced = draft->Advance(to);
+    const Layout& layout = draft->copy()->layout();
+    std::vector<std::uint64_t> checksums;
+    if (with_checksums) checksums = ChecksumsBetween(layout, bytes, from, to);
+    auto advanced = draft->Advance(to, checksums);
     if (!advanced) co_return advanced.error();
     if (manners.aborts && step == kSteps / 2) break;
     if (manners.fill_time > Duration{0}) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checksum.h"
 #include "sim/random.h"
 #include "store/copy.h"
 
@@ -98,7 +99,7 @@ bool Model::IsSumOf(const std::vector<ObjectId>& used, std::span<const std::byte
 }
 
 std::uint64_t Model::Fingerprint(std::span<const std::byte> bytes) {
-  return store::BlockChecksum(bytes) ^ bytes.size();
+  return BlockChecksum(bytes) ^ bytes.size();
 }
 
 std::string Model::CheckSums() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checksum.h"
 #include "net/timer.h"
 #include "store/copy.h"
 
@@ -73,29 +74,19 @@ void SimStream::Push(std::span<const std::byte> bytes, bool own) {
   } else {
     internet_.on_payload();
   }
-  piece.checksum = store::BlockChecksum(bytes);
+  piece.checksum = BlockChecksum(bytes);
   out_->held += bytes.size();
   last_sent_ = net::Now();
   out_->wire->Send(bytes.size(), [half = out_, &internet = internet_] {
     const Half::Piece arrives = std::move(half->pieces.front());
     half->pieces.pop_front();
-    if (store::BlockChecksum(arrives.bytes) != arrives.checksum) {
+    if (BlockChecksum(arrives.bytes) != arrives.checksum) {
       internet.broken("P3: bytes changed in their sender's memory while they were under way");
     }
     half->arrived.insert(half->arrived.end(), arrives.bytes.begin(), arrives.bytes.end());
     half->last_arrival = net::Now();
     if (half->readable != nullptr) half->readable->Notify();
   });
-}
-
-net::Task<Result<void>> SimStream::Receive(std::span<std::byte> into) {
-  const auto self = shared_from_this();
-  while (!into.empty()) {
-    const auto count = co_await ReceiveSome(into);
-    if (!count) co_return std::unexpected(count.error());
-    into = into.subspan(*count);
-  }
-  co_return Result<void>();
 }
 
 net::Task<Result<std::size_t>> SimStream::ReceiveSome(std::span<std::byte> into) {

@@ -52,7 +52,6 @@ class SimStream final : public net::Stream, public std::enable_shared_from_this<
   ~SimStream() override;
 
   net::Task<Result<void>> Send(std::span<const std::byte> head, net::Payload payload) override;
-  net::Task<Result<void>> Receive(std::span<std::byte> into) override;
   net::Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override;
   void Close() override;
   void Abort() override;

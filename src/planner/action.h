@@ -65,6 +65,7 @@ struct Recall {
 struct Deleted {
   ObjectId object;
   Duration remaining{0};
+  Version version;  // the mark's own: newer than what it deletes, older than what is put after it
 };
 
 struct EvictAnswer {

@@ -12,6 +12,10 @@ namespace {
 // the other; until then doubt is cheaper than long walks.
 constexpr int kFarthestSight = 64;
 
+std::uint32_t& CountOf(Copy& source, const OpenGrant& grant) {
+  return grant.leaf ? source.leaves : source.used;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> StripesOf(StripeMask mask) {
@@ -90,7 +94,7 @@ void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32
       // Who serves already keeps the limit under which it took that on.
       source.limit = source.serving.empty() ? limit : std::max(limit, source.limit);
       source.serving.insert(grant);
-      source.used += static_cast<std::uint32_t>(std::popcount(what.stripes));
+      CountOf(source, what) += static_cast<std::uint32_t>(std::popcount(what.stripes));
     });
   } else {
     unrooted_.insert({what.source, grant});
@@ -101,7 +105,7 @@ void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32
       feed = {grant, what.source, std::max(lag, feed.lag)};
     }
     receiver.fed |= what.stripes;
-    receiver.listed = true;
+    receiver.listed = !receiver.leaf;
     if (receiver.parked() == 0) {
       receiver.orphan = false;
       receiver.superseded = {};
@@ -124,7 +128,7 @@ void CopyTable::Close(GrantId grant) {
   if (unrooted_.erase({closed.source, grant}) > 0) return;
   Edit(closed.source, [&](Copy& source) {
     source.serving.erase(grant);
-    source.used -= static_cast<std::uint32_t>(std::popcount(closed.stripes));
+    CountOf(source, closed) -= static_cast<std::uint32_t>(std::popcount(closed.stripes));
   });
 }
 
@@ -200,16 +204,16 @@ SourceKey CopyTable::KeyOfSource(NodeId node, const Copy& copy) {
 }
 
 ParkedKey CopyTable::KeyOfParked(NodeId node, const Copy& copy) {
-  return {!copy.orphan, std::numeric_limits<std::uint64_t>::max() - copy.progress(), copy.order,
-          node};
+  return {!copy.orphan && !copy.leaf, std::numeric_limits<std::uint64_t>::max() - copy.progress(),
+          copy.order, node};
 }
 
 void CopyTable::Index(NodeId node, const Copy& copy) {
   if (copy.live && copy.listed && !copy.evicting) sources_.insert(KeyOfSource(node, copy));
   if (copy.live && copy.parked() != 0) parked_.insert(KeyOfParked(node, copy));
-  const bool feeding = copy.live && copy.fed != 0 && !copy.final();
-  if (feeding) feeding_.insert({copy.progress(), node});
-  if (feeding && copy.starved) starved_.insert(node);
+  const bool fed = copy.live && copy.fed != 0 && !copy.final();
+  if (fed && !copy.leaf) feeding_.insert({copy.progress(), node});
+  if (fed && copy.starved) starved_.insert(node);
   if (copy.superseded) ++superseded_count_;
   if (copy.final()) ++final_count_;
   if (copy.final() && copy.live) ++live_final_count_;

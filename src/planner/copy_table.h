@@ -34,6 +34,7 @@ struct Copy {
   bool producing = false;
   bool primary = false;   // made by a Put, or the last complete copy: not to be evicted
   bool evicting = false;  // asked to be dropped: gets no new receivers
+  bool leaf = false;      // keeps nothing: never listed (R38)
   bool orphan = false;    // lost its source: served before others, may exceed units by one receiver
   bool starved = false;   // its source proves life but makes no progress
   StripeMarks marks;      // at least so many blocks are valid
@@ -42,9 +43,10 @@ struct Copy {
   StripeMask fed = 0;  // stripes with an open grant
   std::vector<Feed> feeds;
   std::set<GrantId> serving;
-  std::uint32_t used = 0;   // units: stripes served through open grants
-  std::uint32_t limit = 0;  // the most units that a pass since it was idle gave it
-  std::uint64_t order = 0;  // of its request; 0: never wanted, put or held
+  std::uint32_t used = 0;    // units: stripes served through open grants, those to leaves excepted
+  std::uint32_t leaves = 0;  // stripes served to leaves
+  std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
+  std::uint64_t order = 0;   // of its request; 0: never wanted, put or held
   // A stream that may still run although its source left the books: until the receiver says that it
   // ended, or is granted another, the receiver may depend on that source.
   GrantId superseded;
@@ -63,6 +65,7 @@ struct OpenGrant {
   NodeId source = kNoNode;
   StripeMask stripes = 0;
   bool adopted = false;  // given by a predecessor of this shard: its real id is not known
+  bool leaf = false;     // takes no unit: who passes the object on is not held up
 };
 
 // Orders of the indexes. Ties always end at the node id.
@@ -75,7 +78,7 @@ struct SourceKey {
   friend auto operator<=>(const SourceKey&, const SourceKey&) = default;
 };
 struct ParkedKey {
-  bool waits = false;        // orphans first
+  bool waits = false;        // orphans first, and leaves, which take nobody's place
   std::uint64_t behind = 0;  // then whoever has most: the others can be granted behind it
   std::uint64_t order = 0;
   NodeId node = kNoNode;

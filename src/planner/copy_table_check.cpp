@@ -23,16 +23,21 @@ std::string CopyTable::BrokenCopies() const {
   for (const auto& [node, copy] : copies_) {
     const std::string name = ToString(node);
     std::uint32_t used = 0;
+    std::uint32_t leaves = 0;
     for (const GrantId grant : copy.serving) {
       const auto open = grants_.find(grant);
       if (open == grants_.end() || open->second.source != node) {
         return fmt::format("S2: {} serves grant {} that isn't its own", name, ToString(grant));
       }
-      used += static_cast<std::uint32_t>(std::popcount(open->second.stripes));
+      (open->second.leaf ? leaves : used) +=
+          static_cast<std::uint32_t>(std::popcount(open->second.stripes));
     }
-    if (used != copy.used) {
-      return fmt::format("S2: {} has {} units in use, its grants need {}", name, copy.used, used);
+    if (used != copy.used || leaves != copy.leaves) {
+      return fmt::format("S2: {} has {} units in use and {} by leaves, its grants need {} and {}",
+                         name, copy.used, copy.leaves, used, leaves);
     }
+    if (leaves > layout_.stripe_count) return fmt::format("P1: {} serves two leaves", name);
+    if (copy.leaf && copy.listed) return fmt::format("S5: {} is a leaf and listed", name);
     if (copy.used > copy.limit + layout_.stripe_count) {
       return fmt::format("P1: {} uses {} units, {} and one receiver more are its limit", name,
                          copy.used, copy.limit);
@@ -53,8 +58,8 @@ std::string CopyTable::BrokenGrants() const {
   for (const auto& [grant, open] : grants_) {
     const Copy* receiver = Find(open.receiver);
     const Copy* source = Find(open.source);
-    if (receiver == nullptr || !receiver->listed || open.stripes == 0) {
-      return fmt::format("S3: grant {} has no listed receiver", ToString(grant));
+    if (receiver == nullptr || (!receiver->listed && !receiver->leaf) || open.stripes == 0) {
+      return fmt::format("S3: grant {} has no listed receiver and no leaf", ToString(grant));
     }
     const bool known = source != nullptr ? source->serving.contains(grant)
                                          : unrooted_.contains({open.source, grant});
@@ -112,6 +117,7 @@ void CopyTable::AddTo(Digest& digest) const {
   for (const auto& [node, copy] : copies_) {
     digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.producing);
     digest.Add(copy.primary).Add(copy.evicting).Add(copy.orphan).Add(copy.starved);
+    digest.Add(copy.leaf);
     for (const std::uint32_t mark : copy.marks) digest.Add(mark);
     digest.Add(copy.wanted).Add(copy.done).Add(copy.limit).Add(copy.order);
     for (const Feed& feed : copy.feeds) {
@@ -121,7 +127,7 @@ void CopyTable::AddTo(Digest& digest) const {
   }
   for (const auto& [grant, open] : grants_) {
     digest.Add(grant).Add(Raw(open.receiver)).Add(Raw(open.source)).Add(open.stripes);
-    digest.Add(open.adopted);
+    digest.Add(open.adopted).Add(open.leaf);
   }
 }
 

@@ -27,6 +27,12 @@
 
 namespace hoplite::planner {
 
+// Newer than what it deletes, older than what is put after it.
+struct DeletionMark {
+  Version version;
+  bool repeated = false;  // by a node: it may have ended before, and the object been put again
+};
+
 struct DirectoryState::State {
   State(const DirectoryOptions& options_in, Time start);
 
@@ -119,7 +125,10 @@ struct DirectoryState::State {
   void On(NodeId node, const Tombstone& event);
   void On(NodeId node, const EvictAsk& event);
   // `told` and everybody concerned hear of it.
-  void MarkDeleted(const ObjectId& id, Duration lifetime, std::set<NodeId> told);
+  void MarkDeleted(const ObjectId& id, Duration lifetime, const DeletionMark& mark,
+                   std::set<NodeId> told);
+  // A copy of this version shows that the mark, if it is a repeated one, had ended.
+  void Unmark(const ObjectId& id, Version version);
   void ResolveEvictions(const ObjectId& id, ObjectRecord& record);
 
   // membership.cpp
@@ -151,6 +160,7 @@ struct DirectoryState::State {
   NodeTable nodes;
   std::map<ObjectId, ObjectRecord> objects;
   Expiring<ObjectId> tombstones;
+  std::map<ObjectId, DeletionMark> marks;  // of the same objects
   KeepApart apart;
   std::vector<NodeSaid> deferred;    // what has to wait for the end of collecting, in order
   std::set<ObjectId> dirty;          // looked at by the next Plan

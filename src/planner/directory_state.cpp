@@ -65,7 +65,7 @@ Time DirectoryState::Plan(Time now, std::vector<Action>& actions) {
 
 void DirectoryState::State::Tick(Time time) {
   now = std::max(now, time);
-  tombstones.Expire(now);
+  for (const ObjectId& id : tombstones.Expire(now)) marks.erase(id);
   for (const auto& [receiver, source] : apart.Expire(now)) {
     const NodeRecord* node = nodes.Find(receiver);
     if (node != nullptr) dirty.insert(node->objects.begin(), node->objects.end());
@@ -183,7 +183,7 @@ void DirectoryState::State::DropCopy(const ObjectId& id, ObjectRecord& record, N
 
 bool DirectoryState::State::AnswerDeleted(const ObjectId& id, NodeId node) {
   const std::optional<Time> until = tombstones.Until(id, now);
-  if (until) Send(node, Deleted{id, *until - now});
+  if (until) Send(node, Deleted{id, *until - now, marks.at(id).version});
   return until.has_value();
 }
 

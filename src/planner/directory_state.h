@@ -43,8 +43,6 @@ struct DirectoryOptions {
   Duration keep_apart = std::chrono::seconds(1);
   // A receiver whose source makes no progress for so long is moved to a free complete one.
   Duration starved_after = std::chrono::seconds(1);
-  // Groups of stripes that a broadcast is planned in; 1 is the pipelined line.
-  std::uint32_t groups = 1;
   // What links are like until they were measured.
   LinkModel link;
   Twin twin = Twin::kNone;

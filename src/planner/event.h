@@ -65,6 +65,7 @@ struct Want {
   ObjectId object;
   Version version;
   StripeMarks marks;
+  bool leaf = false;  // it keeps nothing of what it gets: nobody is ever sent to it (R38)
 };
 // The last local waiter went away (cancel, deadline): forget the want and list the copy no longer.
 // The node closes its open grants as kAbandoned by itself.
@@ -148,13 +149,15 @@ struct Held {
 struct Tombstone {
   ObjectId object;
   Duration remaining{0};
+  Version version;  // the mark's own, see Deleted
 };
 struct InventoryEnd {};
 
-// How full the node's store is; for status only. Goes to every shard.
+// How full the node's store is, and how it fared; for status only. Goes to every shard.
 struct StoreUsage {
   std::uint64_t memory_bytes = 0;
   std::uint64_t used_bytes = 0;
+  std::uint64_t corrupt_blocks = 0;  // that failed their checksum on arrival, since its start
 };
 
 using NodeEvent =

@@ -27,6 +27,13 @@ class Expiring {
     by_time_.insert({until, key});
   }
 
+  void Erase(const Key& key) {
+    const auto entry = until_.find(key);
+    if (entry == until_.end()) return;
+    by_time_.erase({entry->second, key});
+    until_.erase(entry);
+  }
+
   std::optional<Time> Until(const Key& key, Time now) const {
     const auto entry = until_.find(key);
     if (entry == until_.end() || entry->second <= now) return std::nullopt;

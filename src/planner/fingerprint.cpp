@@ -78,7 +78,10 @@ std::uint64_t DirectoryState::Fingerprint() const {
     digest.Add(node.alive).Add(node.inventory_open);
   }
   for (const auto& [id, record] : state.objects) AddRecord(digest, id, record);
-  for (const auto& [id, until] : state.tombstones.entries()) digest.Add(id).Add(until);
+  for (const auto& [id, until] : state.tombstones.entries()) {
+    const DeletionMark& mark = state.marks.at(id);
+    digest.Add(id).Add(until).Add(mark.version).Add(mark.repeated);
+  }
   for (const auto& [pair, until] : state.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }

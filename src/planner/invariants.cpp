@@ -9,7 +9,8 @@ namespace hoplite::planner {
 
 std::string DirectoryState::BrokenInvariant() const {
   const State& state = *state_;
-  if (!state.tombstones.Consistent() || !state.apart.Consistent()) {
+  if (!state.tombstones.Consistent() || state.marks.size() != state.tombstones.entries().size() ||
+      !state.apart.Consistent()) {
     return "S4: an index of times disagrees with its entries";
   }
   std::uint64_t inline_total = 0;

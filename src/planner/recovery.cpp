@@ -4,8 +4,21 @@
 #include "planner/directory_internal.h"
 
 namespace hoplite::planner {
+namespace {
+
+void CloseFeeds(CopyTable& table, NodeId node) {
+  const Copy copy = *table.Find(node);
+  for (const Feed& feed : copy.feeds) {
+    if (!feed.grant) continue;
+    table.Close(feed.grant);
+    table.Edit(node, [](Copy& receiver) { receiver.wanted = 0; });
+  }
+}
+
+}  // namespace
 
 void DirectoryState::State::On(NodeId node, const Held& event) {
+  Unmark(event.object, event.version);
   if (AnswerDeleted(event.object, node)) return;
   const bool sound = event.layout.Validate() && event.layout.valid(event.marks) &&
                      event.metadata.size() <= options.metadata_limit_bytes && event.version;
@@ -31,12 +44,15 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
     copy.producing = event.producing && !event.complete;
     copy.primary = copy.primary || event.primary;
     copy.listed = copy.listed || copy.final() || event.upstream != kNoNode;
+    copy.leaf = false;
     copy.marks = event.complete ? table.layout().full_marks() : event.marks;
     if (copy.order == 0) copy.order = ++requests;
     if (!copy.final()) return;
     copy.wanted = 0;
     copy.done = copy.complete ? table.layout().all_stripes() : 0;
   });
+  // A node takes back that it has all, which honest ones never do: who feeds it is found out anew.
+  if (was_final && !table.Find(node)->final()) CloseFeeds(table, node);
   AdoptUpstream(record, node, event.upstream);
   if (event.complete) KeepInline(record, event.inline_bytes);
   const Copy& copy = *table.Find(node);
@@ -54,11 +70,7 @@ void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, Nod
   for (const Feed& feed : copy.feeds) feeds_us |= feed.grant && feed.source == upstream;
   if (feeds_us && !copy.final()) return;
   // The node knows nothing of these grants, or has ended them: the messages were lost.
-  for (const Feed& feed : copy.feeds) {
-    if (!feed.grant) continue;
-    table.Close(feed.grant);
-    table.Edit(node, [](Copy& receiver) { receiver.wanted = 0; });
-  }
+  CloseFeeds(table, node);
   if (copy.final() || upstream == kNoNode || upstream == node) return;
   const StripeMask stripes = table.Missing(copy.marks, table.layout().all_stripes());
   // What two nodes say contradicts each other: this one's Want brings it another source.

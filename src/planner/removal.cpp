@@ -6,18 +6,30 @@
 namespace hoplite::planner {
 
 void DirectoryState::State::On(NodeId node, const Delete& event) {
-  MarkDeleted(event.object, options.tombstone, {node});
+  MarkDeleted(event.object, options.tombstone, {stamps.NextVersion()}, {node});
 }
 
 void DirectoryState::State::On(NodeId /*node*/, const Tombstone& event) {
-  if (event.remaining > Duration{0}) {
-    MarkDeleted(event.object, std::min(event.remaining, options.tombstone), {});
-  }
+  const ObjectRecord* record = Find(event.object);
+  const bool put_again = record != nullptr && record->version > event.version;
+  if (event.remaining <= Duration{0} || put_again) return;
+  MarkDeleted(event.object, std::min(event.remaining, options.tombstone), {event.version, true},
+              {});
+}
+
+void DirectoryState::State::Unmark(const ObjectId& id, Version version) {
+  const auto mark = marks.find(id);
+  if (mark == marks.end() || !mark->second.repeated || version < mark->second.version) return;
+  tombstones.Erase(id);
+  marks.erase(mark);
 }
 
 void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
-                                        std::set<NodeId> told) {
+                                        const DeletionMark& mark, std::set<NodeId> told) {
   tombstones.Insert(id, now + lifetime);
+  DeletionMark& known = marks.try_emplace(id, mark).first->second;
+  if (known.version < mark.version) known.version = mark.version;
+  known.repeated = known.repeated && mark.repeated;
   dirty.insert(id);
   if (ObjectRecord* record = Find(id)) {
     if (record->reduction) {

@@ -39,6 +39,15 @@ double Bytes(std::uint64_t blocks, const CopyTable& table) {
   return static_cast<double>(blocks) * table.layout().block_bytes;
 }
 
+// One that it feeds; leaves hold nobody up and are not moved.
+NodeId FirstBehind(NodeId source, const CopyTable& table) {
+  for (const GrantId grant : table.Find(source)->serving) {
+    const OpenGrant& open = table.grants().at(grant);
+    if (!open.leaf) return open.receiver;
+  }
+  return kNoNode;
+}
+
 bool IsAhead(const Copy& one, const Copy& other) {
   return std::ranges::equal(one.marks, other.marks, std::ranges::greater());
 }
@@ -79,8 +88,9 @@ void SlowRelays::Judge(NodeId receiver, double bytes_per_second, const CopyTable
   const std::uint64_t all = table.layout().block_count();
   if (Bytes(all - copy.progress(), table) < kWorthwhileSeconds * bytes_per_second) return;
   NodeId at = receiver;
-  for (int depth = 0; depth < kDeepest && !table.Find(at)->serving.empty(); ++depth) {
-    at = table.grants().at(*table.Find(at)->serving.begin()).receiver;
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    at = FirstBehind(at, table);
+    if (at == kNoNode) return;
     if (nodes.ExpectedToCarry(at, receiver) <= kFaster * bytes_per_second) continue;
     suspect_ = receiver;
     faster_ = at;

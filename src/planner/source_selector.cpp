@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <tuple>
 
 #include "planner/broadcast_cost.h"
@@ -13,6 +14,8 @@ namespace {
 constexpr int kLooksInDoubt = 64;
 // How many receivers behind are tried for their source.
 constexpr int kTakeOverTries = 16;
+// A leaf takes no unit.
+constexpr std::uint32_t kAnyUnits = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t Count(StripeMask stripes) {
   return static_cast<std::uint32_t>(std::popcount(stripes));
@@ -45,6 +48,11 @@ SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
   const Copy& copy = *table_.Find(receiver);
   const StripeMask need = copy.parked();
   const GrantId replaces = copy.superseded;
+  if (copy.leaf) {
+    const auto source = FindForLeaf(receiver, need);
+    if (source) Grant(receiver, *source, replaces);
+    return source ? Served::kYes : Served::kUnsuitable;
+  }
   std::optional<Choice> choice = FindFree(receiver, need, units_);
   if (!choice && copy.orphan) choice = FindFallback(receiver, need);
   if (!choice && copy.orphan) choice = FindFree(receiver, need, one_more_receiver());
@@ -65,6 +73,15 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFree(NodeId receiver, 
                                                                std::uint32_t limit) {
   std::optional<Choice> choice = FindFinal(receiver, need, limit);
   return choice ? choice : FindPartial(receiver, need, limit);
+}
+
+std::optional<SourceSelector::Choice> SourceSelector::FindForLeaf(NodeId receiver,
+                                                                  StripeMask need) {
+  for (const std::uint32_t limit : {Count(need), kAnyUnits}) {
+    const std::optional<Choice> choice = FindFree(receiver, need, limit);
+    if (choice && choice->stripes == need) return choice;
+  }
+  return std::nullopt;
 }
 
 std::optional<SourceSelector::Choice> SourceSelector::FindFinal(NodeId receiver, StripeMask need,
@@ -129,7 +146,7 @@ bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behin
   if (!feed.grant) return false;
   const OpenGrant taken = table_.grants().at(feed.grant);
   const GrantId old = feed.grant;
-  if ((need & ~taken.stripes) != 0 || taken.adopted) return false;
+  if ((need & ~taken.stripes) != 0 || taken.adopted || taken.leaf) return false;
   const bool room = table_.Find(receiver)->used + Count(taken.stripes) <= units_;
   if (!room || Eligible(receiver, taken.source, need) != need ||
       Eligible(behind, receiver, taken.stripes) != taken.stripes) {
@@ -144,7 +161,9 @@ bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behin
 
 void SourceSelector::MoveStarved(NodeId receiver) {
   const OpenGrant* open = FirstGrant(receiver);
-  if (open != nullptr) Replace(receiver, FindFinal(receiver, open->stripes, units_));
+  if (open == nullptr) return;
+  const std::uint32_t limit = open->leaf ? kAnyUnits : units_;
+  Replace(receiver, FindFinal(receiver, open->stripes, limit));
 }
 
 bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
@@ -182,6 +201,7 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
   const Copy& copy = *table_.Find(receiver);
   if (source == nullptr || source_id == receiver || !source->live || source->evicting) return 0;
   if (rules_.apart.Contains({receiver, source_id}, rules_.now)) return 0;
+  if (copy.leaf && source->leaves > 0) return 0;
   StripeMask eligible = 0;
   for (const std::uint32_t stripe : StripesOf(need)) {
     const std::uint32_t has = source->marks[stripe];
@@ -210,10 +230,11 @@ void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replac
   if (!resumes) lag = std::max(lag, rules_.now + hop_);
   Decision decision;
   decision.grant = stamps_.NextGrant();
-  decision.what = {receiver, choice.source, choice.stripes, false};
+  const Copy& copy = *table_.Find(receiver);
+  decision.what = {receiver, choice.source, choice.stripes, false, copy.leaf};
   decision.replaces = replaces;
   decision.equality_ok = EqualityOk(receiver, choice.source, choice.stripes);
-  decision.newly_listed = !table_.Find(receiver)->listed;
+  decision.newly_listed = !copy.listed && !copy.leaf;
   table_.Open(decision.grant, decision.what, lag, units_);
   table_.Edit(receiver, [](Copy& copy) { copy.starved = false; });
   decisions_.push_back(decision);

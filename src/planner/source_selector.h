@@ -69,6 +69,9 @@ class SourceSelector {
   bool Replace(NodeId receiver, const std::optional<Choice>& better);
   // Complete holders first, the least used of them; then the free partial holder of least lag.
   std::optional<Choice> FindFree(NodeId receiver, StripeMask need, std::uint32_t limit);
+  // A leaf takes nobody's unit, and all that it misses from one source: an idle holder's, or
+  // whichever serves no other leaf.
+  std::optional<Choice> FindForLeaf(NodeId receiver, StripeMask need);
   std::optional<Choice> FindFinal(NodeId receiver, StripeMask need, std::uint32_t limit);
   std::optional<Choice> FindPartial(NodeId receiver, StripeMask need, std::uint32_t limit);
   // The nearest ancestor of the lost source: the dead node's slot there is as good as free.

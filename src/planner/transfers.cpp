@@ -29,10 +29,12 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
   if (Current(node, event.object, event.version) == nullptr) return;
   ObjectRecord& record = Touch(event.object, node);
   CopyTable& table = record.table;
+  const bool known_copy = table.Find(node) != nullptr;
   if (table.Add(node).final()) return;
   const Layout& layout = table.layout();
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
+    if (!known_copy) copy.leaf = event.leaf;
     if (layout.valid(event.marks) && copy.fed == 0) copy.marks = event.marks;
     if (copy.wanted == 0) copy.order = ++requests;
     copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed;
@@ -116,7 +118,7 @@ void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
   table.Add(node);
   table.Edit(node, [&](Copy& copy) {
     copy.complete = copy.listed = true;
-    copy.producing = copy.orphan = copy.starved = false;
+    copy.producing = copy.orphan = copy.starved = copy.leaf = false;
     copy.superseded = {};
     copy.marks = table.layout().full_marks();
     copy.done = table.layout().all_stripes();
@@ -158,6 +160,7 @@ void DirectoryState::State::On(NodeId node, const Progress& event) {
   record->table.RaiseMarks(node, event.marks);
   record->table.Edit(
       node, [&](Copy& copy) { copy.starved = event.starved_for >= options.starved_after; });
+  if (record->table.Find(node)->leaf) return;  // as fast as its reader, who holds nobody up
   record->slow_relays.Note(node, record->table, nodes, now);
 }
 

@@ -59,7 +59,6 @@ Result<void> Options::Validate() const {
     if (kill.node >= nodes) return Bad(fmt::format("there is no node {} to kill", kill.node));
   }
   if (stripes > kMaxStripes) return Bad("stripes must be at most 64");
-  if (groups < 1 || groups > kMaxStripes) return Bad("groups must be in [1, 64]");
   if (size_bytes == 0) return Bad("size must not be 0");
   if (reduce) TRY(ValidateReduce(*this));
   return Layout::For(size_bytes, stripes).Validate();
@@ -89,7 +88,6 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "cancels", options.cancels, unset.cancels);
   AddFlag(command, "evictions", options.evictions, unset.evictions);
   AddFlag(command, "subscriptions", options.subscriptions, unset.subscriptions);
-  AddFlag(command, "groups", options.groups, unset.groups);
   AddFlag(command, "stripes", options.stripes, unset.stripes);
   AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);
   AddFlag(command, "recovery-window", options.recovery_window, unset.recovery_window);

@@ -198,6 +198,7 @@ void VirtualNode::HearOne(const planner::Recall& recall, Effects& out) {
 void VirtualNode::HearOne(const planner::Deleted& deleted, Time now, Effects& out) {
   deleting_ = false;
   tombstone_ = now + deleted.remaining;
+  deletion_ = deleted.version;
   told_deleted_ = told_deleted_ || getting_;
   places_.clear();
   Forget(out);
@@ -244,7 +245,8 @@ void VirtualNode::Connected(Time now, Effects& out) {
     }
     Say(held, out);
   }
-  if (tombstone_ && *tombstone_ > now) Say(planner::Tombstone{object_, *tombstone_ - now}, out);
+  if (tombstone_ && *tombstone_ > now)
+    Say(planner::Tombstone{object_, *tombstone_ - now, deletion_}, out);
   if (put_) SayCreate(out);
   if (locating_) Say(planner::Locate{object_}, out);
   if (copy_ && !copy_->complete && !copy_->own) {
@@ -281,7 +283,7 @@ void VirtualNode::AddTo(Digest& digest) const {
       .Add(got_version_)
       .Add(wanted_);
   digest.Add(located_.value_or(Version{})).Add(highest_incarnation_).Add(copy_inlined_);
-  digest.Add(tombstone_.value_or(Time{})).Add(copy_.has_value()).Add(subscribed_);
+  digest.Add(tombstone_.value_or(Time{})).Add(deletion_).Add(copy_.has_value()).Add(subscribed_);
   for (const NodeId place : places_) digest.Add(place);
   if (copy_) {
     digest.Add(copy_->version)

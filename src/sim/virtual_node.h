@@ -171,6 +171,7 @@ class VirtualNode {
   Version got_version_;
   Version wanted_;  // newest version that it said Want for
   std::optional<Time> tombstone_;
+  Version deletion_;  // of the mark
   std::uint64_t highest_incarnation_ = 0;
   std::string complaint_;
 };

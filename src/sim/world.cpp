@@ -29,7 +29,6 @@ void World::StartDirectory(Duration recovery_window) {
   options.incarnation = ++directory_life_;
   options.inline_limit_bytes = options_.inline_limit_bytes;
   options.recovery_window = recovery_window;
-  options.groups = options_.groups;
   options.twin = options_.twin;
   options.link = {.latency = options_.latency,
                   .overhead = Duration{0},

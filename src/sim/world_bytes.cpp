@@ -11,6 +11,9 @@ namespace hoplite::sim {
 namespace {
 
 constexpr Duration kReportEvery = std::chrono::milliseconds(30);
+// Who starves for so long, because nobody has the object whole any more, has said so: a real node
+// says it for ever, but then a history would never be at rest.
+constexpr Duration kReportedLongEnough = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -203,6 +206,7 @@ void World::Report(NodeIndex index) {
     Tell(planner::NodeSaid{member.node.id(), report});
   }
   const Time flowing = member.flowing;
+  if (now_ - flowing > kReportedLongEnough) return;
   StartReporting(index);
   member.flowing = flowing;
 }

@@ -17,11 +17,24 @@ Copy::Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::
       release_(std::move(release)),
       marks_(layout.stripe_count),
       checksums_(layout.block_count()) {
-  HOPLITE_CHECK(bytes.size() == layout.size_bytes, "a copy has memory for its whole object");
+  const bool window = !bytes.empty() && bytes.size() % layout.block_bytes == 0;
+  HOPLITE_CHECK(bytes.size() == layout.size_bytes || (windowed() && window),
+                "a copy has memory for its whole object, or for some blocks of it");
 }
 
 Copy::~Copy() {
   if (release_) release_();
+}
+
+std::uint64_t Copy::room_end() const {
+  if (!windowed()) return layout_.size_bytes;
+  return std::min<std::uint64_t>(taken() + bytes_.size(), layout_.size_bytes);
+}
+
+void Copy::Take(std::uint64_t prefix_bytes) {
+  if (prefix_bytes <= taken()) return;
+  taken_.store(prefix_bytes, std::memory_order_release);
+  WakeListeners();
 }
 
 std::uint32_t Copy::mark(std::uint32_t stripe) const {

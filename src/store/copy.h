@@ -7,7 +7,8 @@
 // node's loop.
 //
 // Invariants
-//   1. blocks below a stripe's mark are verified (their checksum is in the table) and never change
+//   1. blocks below a stripe's mark are verified (their checksum is in the table) and never change;
+//      of a window: until its reader took them
 //   2. marks only grow; a final copy is complete; a void copy stays void
 //   3. marks >= what any reader was ever told
 #pragma once
@@ -47,7 +48,8 @@ class CopyListener {
 
 class Copy {
  public:
-  // `release` gives the memory back; called once, by whichever thread drops the last pin.
+  // `release` gives the memory back; called once, by whichever thread drops the last pin. `bytes`
+  // for a part of the object only, some whole blocks, make it a window.
   Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::byte> bytes,
        std::uint64_t segment_offset, std::function<void()> release);
   ~Copy();
@@ -59,6 +61,16 @@ class Copy {
   const std::string& metadata() const { return metadata_; }
   std::span<std::byte> bytes() const { return bytes_; }
   std::uint64_t segment_offset() const { return segment_offset_; }
+
+  // A window moves along the object as its one reader, who alone sees it, takes the bytes: byte b
+  // lies at b modulo its size. Any thread.
+  bool windowed() const { return bytes_.size() < layout_.size_bytes; }
+  std::uint64_t taken() const { return taken_.load(std::memory_order_acquire); }
+  // Bytes before this have memory (of a window: now).
+  std::uint64_t room_end() const;
+  // Bytes [0, prefix) were read: their memory is for those that follow. Never shrinks; wakes
+  // listeners.
+  void Take(std::uint64_t prefix_bytes);
 
   // Only on the node's loop: given when the shard accepted the creation, or by Located.
   Version version() const { return version_; }
@@ -97,14 +109,12 @@ class Copy {
 
   std::vector<std::atomic<std::uint32_t>> marks_;
   std::vector<std::uint64_t> checksums_;  // written before the mark that covers them is released
+  std::atomic<std::uint64_t> taken_{0};
   std::atomic<CopyState> state_{CopyState::kOpen};
   std::atomic<VoidReason> void_reason_{VoidReason::kNone};
 
   std::mutex listeners_mutex_;
   std::vector<CopyListener*> listeners_;
 };
-
-// XXH3-64 of a block, by the widest instructions this machine has.
-std::uint64_t BlockChecksum(std::span<const std::byte> block);
 
 }  // namespace hoplite::store

@@ -88,20 +88,30 @@ Result<CopyPtr> ObjectStore::Create(const ObjectId& object, const Layout& layout
   if (kind != CopyKind::kTransient && listed_.contains(object)) {
     return std::unexpected(AlreadyListed(object));
   }
-  const std::uint64_t bytes = layout.size_bytes;
+  TRY_ASSIGN(CopyPtr copy, Make(object, layout, std::move(metadata), layout.size_bytes));
+  if (kind != CopyKind::kTransient) TRY(List(copy, kind));
+  return copy;
+}
+
+Result<CopyPtr> ObjectStore::CreateWindow(const ObjectId& object, const Layout& layout,
+                                          std::string metadata, std::uint64_t window_bytes) {
+  TRY(layout.Validate());
+  return Make(object, layout, std::move(metadata), window_bytes);
+}
+
+Result<CopyPtr> ObjectStore::Make(const ObjectId& object, const Layout& layout,
+                                  std::string metadata, std::uint64_t bytes) {
   if (!FitsEver(bytes)) {
-    return std::unexpected(LargerThanStore(object, bytes, pool_->capacity()));
+    return std::unexpected(LargerThanStore(object, layout.size_bytes, pool_->capacity()));
   }
   const std::optional<Extent> extent = pool_->Allocate(bytes);
   if (!extent) {
     return std::unexpected(pool_->WithAllocator(
         [&](const ExtentAllocator& allocator) { return NoRoom(object, bytes, allocator); }));
   }
-  auto copy = std::make_shared<Copy>(
+  return std::make_shared<Copy>(
       object, layout, std::move(metadata), pool_->segment().bytes().subspan(extent->offset, bytes),
       extent->offset, [pool = pool_, extent = *extent] { pool->Free(extent); });
-  if (kind != CopyKind::kTransient) TRY(List(copy, kind));
-  return copy;
 }
 
 Result<void> ObjectStore::List(const CopyPtr& copy, CopyKind kind) {

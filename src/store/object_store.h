@@ -56,6 +56,9 @@ class ObjectStore {
   //   already_exists      a copy of this id is listed
   Result<CopyPtr> Create(const ObjectId& object, const Layout& layout, std::string metadata,
                          CopyKind kind);
+  // A window on an object that never fits, unlisted; errors as above.
+  Result<CopyPtr> CreateWindow(const ObjectId& object, const Layout& layout, std::string metadata,
+                               std::uint64_t window_bytes);
   bool FitsEver(std::uint64_t bytes) const;
   // Lists an unlisted (kTransient) copy of this store from now on; already_exists as above.
   Result<void> List(const CopyPtr& copy, CopyKind kind);
@@ -77,6 +80,9 @@ class ObjectStore {
   SharedSegment& segment();
 
  private:
+  Result<CopyPtr> Make(const ObjectId& object, const Layout& layout, std::string metadata,
+                       std::uint64_t bytes);
+
   class Pool;  // the memory; shared with the copies, whose last pin may outlive the store
   // Never touched: before all that were, in order of creation.
   using Age = std::pair<Time, std::uint64_t>;

@@ -34,6 +34,12 @@ void WriteNode(const planner::NodeInfo& node, v1::NodeInfo& to) {
   to.set_address(node.address);
 }
 
+void WriteUsage(const planner::StoreUsage& usage, v1::StoreUsage& to) {
+  to.set_memory_bytes(usage.memory_bytes);
+  to.set_used_bytes(usage.used_bytes);
+  to.set_corrupt_blocks(usage.corrupt_blocks);
+}
+
 std::uint64_t Microseconds(Duration duration) {
   const auto rounded = std::chrono::ceil<std::chrono::microseconds>(duration).count();
   return static_cast<std::uint64_t>(std::max<std::int64_t>(rounded, 0));
@@ -80,6 +86,10 @@ Result<std::string> ReadMetadata(std::string& bytes) {
                fmt::format("has {} bytes, the limit is {}", bytes.size(), kMaxMetadataBytes));
   }
   return std::move(bytes);
+}
+
+planner::StoreUsage ReadUsage(const v1::StoreUsage& usage) {
+  return {usage.memory_bytes(), usage.used_bytes(), usage.corrupt_blocks()};
 }
 
 Result<planner::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field) {

@@ -100,7 +100,7 @@ Result<NodeAction> Read(const ActionSubject& of, const v1::Grant& body) {
 
 Result<NodeAction> Read(const ActionSubject& of, const v1::Tombstone& body) {
   TRY_ASSIGN(const Duration remaining, ReadDuration(body.remaining_us(), "remaining_us"));
-  return planner::Deleted{of.object, remaining};
+  return planner::Deleted{of.object, remaining, of.version};
 }
 
 Result<NodeAction> Read(const ActionSubject& of, v1::Location& body) {
@@ -120,7 +120,6 @@ Result<NodeAction> Read(const ActionSubject& of, v1::Location& body) {
 bool NeedsVersion(v1::NodeAction::BodyCase body) {
   switch (body) {
     case v1::NodeAction::kCreateRefused:
-    case v1::NodeAction::kDeleted:
     case v1::NodeAction::kHolderLost:
       return false;
     default:

@@ -38,6 +38,7 @@ void Write(const planner::Locate&, v1::NodeEvent& to) { to.mutable_locate(); }
 void Write(const planner::CancelLocate&, v1::NodeEvent& to) { to.mutable_cancel_locate(); }
 void Write(const planner::Want& event, v1::NodeEvent& to) {
   WriteMarks(event.marks, *to.mutable_want()->mutable_marks());
+  to.mutable_want()->set_leaf(event.leaf);
 }
 void Write(const planner::CancelWant&, v1::NodeEvent& to) { to.mutable_cancel_want(); }
 void Write(const planner::GrantClosed& event, v1::NodeEvent& to) {
@@ -74,8 +75,7 @@ void Write(const planner::Tombstone& event, v1::NodeEvent& to) {
 }
 void Write(const planner::InventoryEnd&, v1::NodeEvent& to) { to.mutable_inventory_end(); }
 void Write(const planner::StoreUsage& event, v1::NodeEvent& to) {
-  to.mutable_store_usage()->set_memory_bytes(event.memory_bytes);
-  to.mutable_store_usage()->set_used_bytes(event.used_bytes);
+  WriteUsage(event, *to.mutable_store_usage());
 }
 
 // --- protobuf to own types, with checks
@@ -119,7 +119,7 @@ Result<NodeEvent> Read(const EventSubject& of, const v1::CopyGone& body) {
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::Want& body) {
   TRY_ASSIGN(StripeMarks marks, ReadMarks(body.marks()));
-  return planner::Want{of.object, of.version, std::move(marks)};
+  return planner::Want{of.object, of.version, std::move(marks), body.leaf()};
 }
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::GrantClosed& body) {
@@ -161,7 +161,7 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::Tombstone& body) {
   TRY_ASSIGN(const Duration remaining, ReadDuration(body.remaining_us(), "remaining_us"));
-  return planner::Tombstone{of.object, remaining};
+  return planner::Tombstone{of.object, remaining, of.version};
 }
 
 bool NeedsVersion(v1::NodeEvent::BodyCase body) {
@@ -174,6 +174,7 @@ bool NeedsVersion(v1::NodeEvent::BodyCase body) {
     case v1::NodeEvent::kProgress:
     case v1::NodeEvent::kEvictAsk:
     case v1::NodeEvent::kHeld:
+    case v1::NodeEvent::kTombstone:
       return true;
     default:
       return ReductionNeedsVersion(body);
@@ -239,8 +240,7 @@ v1::NodeEvent ToProto(const NodeEvent& event) {
 Result<NodeEvent> FromProto(v1::NodeEvent& message) {
   if (message.body_case() == v1::NodeEvent::kInventoryEnd) return planner::InventoryEnd{};
   if (message.body_case() == v1::NodeEvent::kStoreUsage) {
-    return planner::StoreUsage{message.store_usage().memory_bytes(),
-                               message.store_usage().used_bytes()};
+    return ReadUsage(message.store_usage());
   }
   EventSubject of;
   TRY_ASSIGN(of.object, ReadObject(message.object()));

@@ -115,8 +115,7 @@ v1::NodeView ToProto(const planner::NodeView& view) {
   v1::NodeView message;
   WriteNode(view.node, *message.mutable_node());
   message.set_alive(view.alive);
-  message.mutable_usage()->set_memory_bytes(view.usage.memory_bytes);
-  message.mutable_usage()->set_used_bytes(view.usage.used_bytes);
+  WriteUsage(view.usage, *message.mutable_usage());
   message.set_bytes_per_second(view.bytes_per_second);
   message.set_round_trip_us(Microseconds(view.round_trip));
   return message;
@@ -127,7 +126,7 @@ Result<planner::NodeView> FromProto(const v1::NodeView& message) {
   TRY_ASSIGN(const Duration round_trip, ReadDuration(message.round_trip_us(), "round_trip_us"));
   return planner::NodeView{.node = std::move(node),
                            .alive = message.alive(),
-                           .usage = {message.usage().memory_bytes(), message.usage().used_bytes()},
+                           .usage = ReadUsage(message.usage()),
                            .bytes_per_second = message.bytes_per_second(),
                            .round_trip = round_trip};
 }

@@ -151,10 +151,10 @@ class Member:
             self.process.send_signal(number)
 
     def cut(self):
-        hosts.ip("link", "set", self.host.port, "down")
+        self.host.cut()
 
     def connect(self):
-        hosts.ip("link", "set", self.host.port, "up")
+        self.host.connect()
 
     def descriptors(self):
         """How many of each kind are open."""

@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "conformance/directory_under_test.h"
 #include "testing/directory_cluster.h"
 
@@ -24,6 +26,35 @@ MakeDirectory Maker() {
   return [](std::size_t shards) -> std::unique_ptr<DirectoryUnderTest> {
     return std::make_unique<Grpc>(shards);
   };
+}
+
+// Within two seconds on an idle machine, as bench/README.md measures; here it must not take long.
+TEST_P(DirectoryClientTest, TenThousandObjectsAreBackSoonAfterARestart) {
+  const Layout layout = Layout::For(1024 * 1024);
+  const auto holder = JoinedNode("holder");
+  const auto reader = JoinedNode("reader");
+  std::vector<planner::NodeEvent> inventory;
+  for (std::uint64_t i = 1; i <= 10'000; ++i) {
+    inventory.emplace_back(planner::Held{.object = ObjectId::Random(),
+                                         .version = {{.incarnation = 1, .sequence = i}},
+                                         .layout = layout,
+                                         .marks = layout.full_marks(),
+                                         .complete = true,
+                                         .primary = true});
+  }
+  const ObjectId first = std::get<planner::Held>(inventory.front()).object;
+  const auto last = std::get<planner::Held>(inventory.back());
+  holder->SetInventory(std::move(inventory));
+  reader->SetInventory({planner::Locate{last.object}});
+
+  directory_->Restart(0);
+
+  const auto located = reader->Take<planner::Located>(last.object);
+  ASSERT_TRUE(located);
+  EXPECT_EQ(located->version, last.version);
+  reader->Say(planner::Want{last.object, last.version, layout.empty_marks()});
+  ASSERT_TRUE(reader->Take<planner::Grant>(last.object));
+  EXPECT_TRUE(reader->Find(first));
 }
 
 INSTANTIATE_TEST_SUITE_P(Grpc, DirectoryClientTest, ::testing::Values(Maker()));

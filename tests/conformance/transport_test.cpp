@@ -92,7 +92,7 @@ TEST_P(TransportTest, BytesOfAnySizeArriveUnchanged) {
     const Bytes sent = RandomBytes(size);
     Running<Result<void>> sending(loop, near->Send(sent, Payload{}));
     Bytes got(size);
-    ASSERT_TRUE(RunTask(loop, far->Receive(got)));
+    ASSERT_TRUE(RunTask(loop, ReceiveAll(far, got)));
     ASSERT_TRUE(sending.Finish());
     ASSERT_TRUE(got == sent) << size;
   }
@@ -105,8 +105,8 @@ TEST_P(TransportTest, BothDirectionsFlowAtOnce) {
   Bytes back(sent.size());
   Running<Result<void>> a(loop, near->Send(sent, Payload{}));
   Running<Result<void>> b(loop, far->Send(sent, Payload{}));
-  Running<Result<void>> c(loop, near->Receive(back));
-  Running<Result<void>> d(loop, far->Receive(there));
+  Running<Result<void>> c(loop, ReceiveAll(near, back));
+  Running<Result<void>> d(loop, ReceiveAll(far, there));
   EXPECT_TRUE(a.Finish() && b.Finish() && c.Finish() && d.Finish());
   EXPECT_TRUE(there == sent && back == sent);
 }
@@ -121,7 +121,7 @@ TEST_P(TransportTest, HeadComesBeforeThePayloadOfADescriptor) {
     const Payload payload{std::span(file).subspan(offset, size), memory.descriptor(), offset};
     Running<Result<void>> sending(loop, near->Send(head, payload));
     Bytes got(head.size() + size);
-    ASSERT_TRUE(RunTask(loop, far->Receive(got)));
+    ASSERT_TRUE(RunTask(loop, ReceiveAll(far, got)));
     ASSERT_TRUE(sending.Finish());
     ASSERT_TRUE(std::equal(head.begin(), head.end(), got.begin())) << size;
     ASSERT_TRUE(std::equal(payload.bytes.begin(), payload.bytes.end(), got.begin() + 37)) << size;
@@ -146,8 +146,8 @@ TEST_P(TransportTest, WhatCameBeforeTheEndIsReceivedThenClosedByPeer) {
   ASSERT_TRUE(Send(near, sent));
   near->Close();
   Bytes got(600);
-  EXPECT_TRUE(RunTask(loop, far->Receive(got)));
-  const auto cut = RunTask(loop, far->Receive(got));
+  EXPECT_TRUE(RunTask(loop, ReceiveAll(far, got)));
+  const auto cut = RunTask(loop, ReceiveAll(far, got));
   ASSERT_EQ(CodeOf(cut), ErrorCode::kUnavailable);
   EXPECT_THAT(cut.error().message, HasSubstr("closed by peer " + far->peer_address()));
 }
@@ -155,7 +155,7 @@ TEST_P(TransportTest, WhatCameBeforeTheEndIsReceivedThenClosedByPeer) {
 TEST_P(TransportTest, CloseCancelsAPendingReceive) {
   const auto [near, far] = Pair();
   Bytes got(10);
-  Running<Result<void>> receiving(loop, far->Receive(got));
+  Running<Result<void>> receiving(loop, ReceiveAll(far, got));
   loop.restart();
   loop.poll();
   ASSERT_FALSE(receiving.done());
@@ -181,7 +181,7 @@ TEST_P(TransportTest, AfterCloseEveryCallIsCancelled) {
   near->Close();
   Bytes bytes(10);
   EXPECT_EQ(CodeOf(Send(near, bytes)), ErrorCode::kCancelled);
-  EXPECT_EQ(CodeOf(RunTask(loop, near->Receive(bytes))), ErrorCode::kCancelled);
+  EXPECT_EQ(CodeOf(RunTask(loop, ReceiveAll(near, bytes))), ErrorCode::kCancelled);
   EXPECT_EQ(CodeOf(RunTask(loop, near->ReceiveSome(bytes))), ErrorCode::kCancelled);
 }
 
@@ -215,7 +215,7 @@ TEST_P(TransportTest, StoppedListenerTakesNobody) {
   EXPECT_EQ(CodeOf(RunTask(loop, transport->Connect(address, 10s))), ErrorCode::kUnavailable);
   ASSERT_TRUE(Send(near, RandomBytes(3)));
   Bytes got(3);
-  EXPECT_TRUE(RunTask(loop, far->Receive(got))) << "accepted streams live on";
+  EXPECT_TRUE(RunTask(loop, ReceiveAll(far, got))) << "accepted streams live on";
 }
 
 TEST_P(TransportTest, QuietTellsWhetherAnIdleStreamMayBeUsedAgain) {
@@ -224,7 +224,7 @@ TEST_P(TransportTest, QuietTellsWhetherAnIdleStreamMayBeUsedAgain) {
   ASSERT_TRUE(Send(near, RandomBytes(3)));
   EXPECT_TRUE(RunUntil(loop, [&] { return !far->quiet(); })) << "bytes wait";
   Bytes got(3);
-  ASSERT_TRUE(RunTask(loop, far->Receive(got)));
+  ASSERT_TRUE(RunTask(loop, ReceiveAll(far, got)));
   EXPECT_TRUE(far->quiet());
   far->Close();
   EXPECT_FALSE(far->quiet());
@@ -236,7 +236,7 @@ TEST_P(TransportTest, LastReceivedFollowsTheBytes) {
   const Time before = std::chrono::steady_clock::now();
   ASSERT_TRUE(Send(near, RandomBytes(3)));
   Bytes got(3);
-  ASSERT_TRUE(RunTask(loop, far->Receive(got)));
+  ASSERT_TRUE(RunTask(loop, ReceiveAll(far, got)));
   EXPECT_GE(far->last_received(), before);
   EXPECT_LE(far->last_received(), std::chrono::steady_clock::now());
 }
@@ -288,7 +288,7 @@ TEST_P(TransportTest, ManyThatComeAndGoDisturbNobody) {
     const Bytes sent = RandomBytes(1000);
     Bytes got(sent.size());
     ASSERT_TRUE(Send(near, sent));
-    ASSERT_TRUE(RunTask(loop, far->Receive(got)));
+    ASSERT_TRUE(RunTask(loop, ReceiveAll(far, got)));
     ASSERT_TRUE(got == sent);
   }
   EXPECT_TRUE(RunUntil(loop, [&] { return accepted.size() == 201; }));

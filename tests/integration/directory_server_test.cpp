@@ -2,6 +2,8 @@
 // with a reason, and nobody else is disturbed.
 #include "directory/directory_server.h"
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,6 +12,7 @@
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "directory/cluster_id.h"
 #include "hoplite/v1/directory.grpc.pb.h"
 #include "testing/directory_cluster.h"
@@ -142,6 +145,32 @@ class DirectoryServerTest : public testing::Test {
 
   std::unique_ptr<DirectoryServer> server_;
 };
+
+// --- who says nothing
+
+TEST_F(DirectoryServerTest, SilentConnectionsAreGivenUp) {
+  auto options = test::DirectoryCluster::Patient();
+  options.handshake = milliseconds(300);
+  Start(options);
+  const auto witness = Witness();
+  const auto target = ParseHostPort(address());
+  asio::io_context loop;
+  asio::ip::tcp::socket silent(loop);
+  silent.connect({asio::ip::make_address(target->host), target->port});
+  // What the server says first, and then its end.
+  std::array<char, 1024> heard{};
+  bool ended = false;
+  const std::function<void()> listen = [&] {
+    silent.async_read_some(asio::buffer(heard), [&](const asio::error_code& error, std::size_t) {
+      ended = static_cast<bool>(error);
+      if (!ended) listen();
+    });
+  };
+  listen();
+  loop.run_for(test::kPatience);
+  EXPECT_TRUE(ended);
+  EXPECT_TRUE(ServiceGoesOn(*witness));
+}
 
 // --- who may join
 

@@ -5,8 +5,10 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "net/handshake.h"
+#include "node/data_plane.h"
 #include "testing/cluster.h"
 #include "testing/raw_peer.h"
 
@@ -105,6 +107,23 @@ TEST_F(HostilePeer, StopsInTheMiddleOfItsHello) {
     halves.back().Send(std::span(hello).first(bytes));
   }
   for (RawPeer& peer : halves) EXPECT_TRUE(peer.Closed());
+}
+
+// Who has had most time to speak goes first, long before that time is over; honest peers come in.
+TEST_F(HostilePeer, ComesInGreatNumbersAndSaysNothing) {
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  constexpr std::size_t kLoops = 2;
+  constexpr std::size_t kMore = 4;  // honest peers dial, too, so that loops get unequal shares
+  std::vector<RawPeer> crowd;
+  while (crowd.size() < kLoops * (node::Stranger::kMost + kMore)) crowd.push_back(Dial());
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(crowd[0].Closed());
+  EXPECT_TRUE(crowd[1].Closed());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, net::kHandshakeTimeout / 2);
+  Greeted();
 }
 
 TEST_F(HostilePeer, SendsRandomBytes) {

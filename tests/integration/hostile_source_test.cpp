@@ -7,14 +7,17 @@
 
 #include <gtest/gtest.h>
 
+#include "base/checksum.h"
 #include "net/tcp_transport.h"
 #include "node/receive_lane.h"
 #include "testing/cluster.h"
+#include "testing/no_directory.h"
 #include "testing/raw_peer.h"
 
 namespace hoplite::node {
 namespace {
 
+using hoplite::testing::NoDirectory;
 using hoplite::testing::Pattern;
 using hoplite::testing::RawListener;
 using hoplite::testing::RawPeer;
@@ -25,22 +28,6 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t kCluster = 0xc1;
 constexpr NodeId kReceiver{1};
 constexpr NodeId kSource{2};
-
-// A lane speaks to its source only.
-class NoDirectory final : public directory::DirectoryClient {
- public:
-  void Start(planner::NodeInfo, Hooks) override {}
-  void Send(planner::NodeEvent) override {}
-  std::size_t shard_count() const override { return 1; }
-  bool connected(std::size_t) const override { return true; }
-  void Find(const ObjectId&, Duration, std::function<void(Result<planner::ObjectView>)>) override {}
-  void Status(
-      std::size_t, Duration,
-      std::function<void(
-          Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>)>)
-      override {}
-  void Stop() override {}
-};
 
 Settings Impatient() {
   Settings settings;
@@ -96,7 +83,7 @@ class HostileSource : public ::testing::Test {
     data.first_block = block;
     data.block_count = 1;
     data.payload_bytes = static_cast<std::uint32_t>(layout_.block_range(block).size());
-    data.checksums[0] = store::BlockChecksum(PayloadOf(block));
+    data.checksums[0] = BlockChecksum(PayloadOf(block));
     return data;
   }
   std::span<const std::byte> PayloadOf(std::uint32_t block) const {

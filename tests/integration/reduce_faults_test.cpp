@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 bool IsWaitedFor(Cluster& cluster, const ObjectId& target) {
   return Eventually([&] {
     const auto view = cluster.Find(target);
-    return view && !view->waiters.empty();
+    return view && !view->waiters.empty() && !view->slots.empty();
   });
 }
 

@@ -11,7 +11,7 @@ import sys
 
 FOLDERS = ("include", "src", "tests", "bench", "examples", "proto", "scripts", "docs",
            "python_bindings", ".ci")
-LEFT_OUT = {"__pycache__", "results", "build", ".git"}
+LEFT_OUT = {"__pycache__", "results", "build", "corpus", ".git"}
 
 
 def arguments(description):

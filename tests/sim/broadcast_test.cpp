@@ -55,6 +55,15 @@ TEST(Broadcast, WhoComesLaterIsDoneOneTransferAfterItCame) {
   }
 }
 
+// Nobody has it whole any more and nobody puts it again: whoever waits, waits, but nothing happens.
+TEST(Broadcast, ComesToRestWhenTheOnlySourceDies) {
+  Options options{.nodes = 4, .size_bytes = 64_MiB};
+  options.kill_at = {{.node = 0, .at = milliseconds(20)}};
+  const Report report = Simulate(options);
+  EXPECT_EQ(report.died, 1u);
+  EXPECT_EQ(report.completed, 0u);
+}
+
 TEST(Broadcast, AGrowingPutIsReadAsItGrows) {
   const Report report = Simulate({.nodes = 8, .size_bytes = 64_MiB, .put_time = milliseconds(500)});
   EXPECT_LT(report.seconds, 0.5 + 0.02);

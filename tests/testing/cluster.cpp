@@ -31,12 +31,19 @@ std::size_t Cluster::Add(const ClusterOptions& options) {
   config.directory.assign(options_.directory.shards, "in-process:1");
   config.listen = "127.0.0.1:0";
   config.memory_bytes = options.memory_bytes;
+  config.socket = options.socket;
   config.name = "n" + std::to_string(nodes_.size());
   config.rate_bytes_per_second = options.rate_bytes_per_second;
   config.stall = options.stall;
   config.keepalive = options.keepalive;
   node::World world;
   world.directory = [this](asio::io_context& loop) { return directory_->MakeClient(loop); };
+  if (options.between) {
+    world = node::WithDefaults(config, std::move(world));
+    world.transport = [make = world.transport, between = options.between](const auto& loops) {
+      return between(make(loops));
+    };
+  }
   auto node = node::Node::Start(config, std::move(world));
   HOPLITE_CHECK(node.has_value(), node.error().message.c_str());
   nodes_.push_back(std::move(*node));

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -46,11 +47,14 @@ class LoopThread {
 struct ClusterOptions {
   std::size_t nodes = 2;
   std::uint64_t memory_bytes = 64_MiB;
+  std::string socket;  // for worker processes; of one node only
   std::uint64_t rate_bytes_per_second = 0;
   // Sanitizers and shared machines are slow: tests that aren't about silence don't end by it.
   std::chrono::milliseconds stall = std::chrono::seconds(10);
   std::chrono::milliseconds keepalive = std::chrono::milliseconds(200);
   directory::InProcessDirectory::Options directory = directory::InProcessDirectory::Patient();
+  // Puts something between the nodes and their network.
+  std::function<std::unique_ptr<net::Transport>(std::unique_ptr<net::Transport>)> between;
 };
 
 // A new client of this node, in its process.

@@ -21,7 +21,7 @@ class FakeOperations::FakeDraft final : public node::Draft {
   ~FakeDraft() override { Abort(); }
 
   const store::CopyPtr& copy() const override { return copy_; }
-  Result<void> Advance(std::uint64_t prefix_bytes) override {
+  Result<void> Advance(std::uint64_t prefix_bytes, std::span<const std::uint64_t>) override {
     if (copy_->state() == store::CopyState::kVoid) return std::unexpected(Deleted());
     const StripeMarks marks = copy_->layout().marks_of_prefix(prefix_bytes);
     for (std::uint32_t s = 0; s < marks.size(); ++s) copy_->Advance(s, marks[s]);
@@ -47,11 +47,12 @@ class FakeOperations::FakeDraft final : public node::Draft {
   const store::CopyPtr copy_;
 };
 
-FakeOperations::FakeOperations(asio::io_context& loop, std::uint64_t memory_bytes) : loop_(loop) {
-  auto segment = store::CreateMemfdSegment(memory_bytes);
-  if (!segment) throw std::runtime_error(segment.error().message);
-  store_ = std::make_unique<store::ObjectStore>(*std::move(segment), [] {});
-}
+FakeOperations::FakeOperations(asio::io_context& loop, std::uint64_t memory_bytes)
+    : FakeOperations(loop, store::CreateMemfdSegment(memory_bytes).value()) {}
+
+FakeOperations::FakeOperations(asio::io_context& loop,
+                               std::unique_ptr<store::SharedSegment> segment)
+    : loop_(loop), store_(std::make_unique<store::ObjectStore>(std::move(segment), [] {})) {}
 
 FakeOperations::~FakeOperations() = default;
 
@@ -132,7 +133,7 @@ net::Task<Result<ReduceOutcome>> FakeOperations::Reduce(ReduceOptions options, n
       const std::shared_ptr<node::Draft> target,
       co_await Create(options.target, used.front()->layout().size_bytes, options.metadata, call));
   std::ranges::copy(used.front()->bytes(), target->copy()->bytes().begin());
-  CO_TRY(target->Advance(target->copy()->bytes().size()));
+  CO_TRY(target->Advance(target->copy()->bytes().size(), {}));
   CO_TRY(co_await target->Seal(call));
   ReduceOutcome outcome;
   outcome.target = options.target;

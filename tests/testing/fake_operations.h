@@ -19,6 +19,7 @@ namespace hoplite::test {
 class FakeOperations final : public node::Operations {
  public:
   FakeOperations(asio::io_context& loop, std::uint64_t memory_bytes);
+  FakeOperations(asio::io_context& loop, std::unique_ptr<store::SharedSegment> segment);
   ~FakeOperations() override;
 
   net::Task<Result<std::shared_ptr<node::Draft>>> Create(ObjectId object, std::uint64_t size_bytes,
@@ -26,6 +27,9 @@ class FakeOperations final : public node::Operations {
                                                          node::CallPtr call) override;
   net::Task<Result<store::CopyPtr>> Get(ObjectId object, node::CallPtr call) override;
   net::Task<Result<store::CopyPtr>> Open(ObjectId object, node::CallPtr call) override;
+  net::Task<Result<store::CopyPtr>> OpenWindow(ObjectId object, node::CallPtr call) override {
+    return Open(object, std::move(call));
+  }
   // Its result is not computed: the target becomes a copy of the first source that is used.
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, node::CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, node::CallPtr call) override;

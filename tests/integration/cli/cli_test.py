@@ -65,6 +65,18 @@ class ThreeNodes(CommandTest):
                 self.assertEqual(self.at(3, "get", object_id), data)
                 self.assertEqual(self.at(1, "get", object_id), data)
 
+    def test_a_file_larger_than_the_nodes_store(self):
+        object_id, data = self.put(3_000_001)
+        socket = self.cluster.path("small.sock")
+        command = self.cluster.node_command("small", socket, memory="1MiB")
+        small = self.cluster.start(*command, "--stall", "5s", "--keepalive", "100ms",
+                                   "--data-threads", "1")
+        self.addCleanup(small.end)
+        out = self.cluster.path("out")
+        self.succeed("get", object_id, "--output", out, "--socket", socket)
+        self.assertEqual(read(out), data)
+        self.refuse("resource_exhausted", "get", object_id, "--socket", socket)
+
     def test_standard_input_from_a_pipe_and_from_a_file(self):
         data = os.urandom(3_000_001)
         piped = self.at(1, "put", "-", stdin=data).decode().strip()
@@ -107,7 +119,7 @@ class ThreeNodes(CommandTest):
                          {"n1", "n2", "n3"})
         self.assertEqual(set(status["nodes"][0]),
                          {"name", "address", "alive", "memory_bytes", "used_bytes",
-                          "bytes_per_second", "round_trip_us"})
+                          "bytes_per_second", "round_trip_us", "corrupt_blocks"})
         found = [one for one in status["objects"] if one["id"] == object_id]
         self.assertEqual(found[0]["size"], len(data))
         self.assertEqual(found[0]["holders"][0]["watermark"], len(data))

@@ -28,8 +28,9 @@ def wait_until(condition, what, seconds=PATIENCE):
 class Daemon:
     """A directory or node: ready when the constructor returns; `ready` is what it printed."""
 
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([HOPLITE, *arguments, "--json"], stdout=subprocess.PIPE)
+    def __init__(self, *arguments, wrapper=()):
+        self.process = subprocess.Popen([*wrapper, HOPLITE, *arguments, "--json"],
+                                        stdout=subprocess.PIPE)
         readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         line = self.process.stdout.readline() if readable else b""
         if not line:
@@ -61,8 +62,8 @@ class Cluster(contextlib.ExitStack):
         self.directory = self.start("directory", "--listen", "127.0.0.1:0", "--recovery-window", "0")
         self.nodes = [self.add_node() for _ in range(nodes)] if nodes else []
 
-    def start(self, *arguments):
-        daemon = Daemon(*arguments)
+    def start(self, *arguments, **options):
+        daemon = Daemon(*arguments, **options)
         self.callback(self._end_quietly, daemon)
         return daemon
 
@@ -76,10 +77,10 @@ class Cluster(contextlib.ExitStack):
         name = f"n{self.count}"
         return self.start(*self.node_command(name, self.path(f"{name}.sock")))
 
-    def node_command(self, name, socket):
+    def node_command(self, name, socket, memory=None):
         rate = ["--rate", self.rate] if self.rate else []
         return ("node", "--directory", self.directory.ready["address"], "--listen", "127.0.0.1:0",
-                "--socket", socket, "--memory", self.memory, "--name", name, *rate)
+                "--socket", socket, "--memory", memory or self.memory, "--name", name, *rate)
 
     def path(self, name):
         return os.path.join(self.folder, name)

@@ -1,8 +1,14 @@
-"""Processes that fall silent without a closed socket (SIGSTOP), and wake up again."""
+"""Processes that fall silent without a closed socket (SIGSTOP), and wake up again.
 
+Its tests mostly wait, so those of one class run at the same time, each with a cluster of its own.
+"""
+
+import concurrent.futures
+import io
 import json
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -143,7 +149,8 @@ class Silence(unittest.TestCase):
             before = cluster.sources()
             cluster.stop(1)
             orphans = {fed for fed, source in before.items() if source == 1}
-            wait_until(lambda: all(cluster.sources().get(one, 1) != 1 for one in orphans), "moved")
+            wait_until(lambda: all(cluster.sources().get(one) != 1 for one in orphans),
+                       "moved, or done")
             self.stay(cluster, before, orphans)
             for node in receivers:
                 self.assertEqual(cluster.copy(node), cluster.data)
@@ -233,5 +240,24 @@ class Watchdog(unittest.TestCase):
             self.assertRegex(done.stderr, r"^timeout: .*\bn1\b")
 
 
+def run_alone(test):
+    """Runs one test; what it had to say, and whether it passed."""
+    told = io.StringIO()
+    result = unittest.TextTestRunner(stream=told, verbosity=2).run(test)
+    return told.getvalue(), result.wasSuccessful() and result.testsRun == 1
+
+
+def main():
+    passed = []
+    for cases in (Silence, Watchdog):
+        tests = list(unittest.defaultTestLoader.loadTestsFromTestCase(cases))
+        with concurrent.futures.ThreadPoolExecutor(len(tests)) as pool:
+            for told, good in pool.map(run_alone, tests):
+                print(told)
+                passed.append(good)
+    print(f"{sum(passed)} of {len(passed)} passed")
+    return 0 if all(passed) else 1
+
+
 if __name__ == "__main__":
-    unittest.main()
+    sys.exit(main())

@@ -29,7 +29,8 @@ TEST(Text, Addresses) {
   EXPECT_EQ(ParseHostPort("10.0.0.1:7000")->port, 7000);
   EXPECT_EQ(ParseHostPort("[::1]:0")->host, "::1");
   EXPECT_EQ(ParseHostPort("[::1]:80")->ToString(), "[::1]:80");
-  for (const char* bad : {"", ":1", "host", "host:", "host:99999", "::1:80", "[]:1", "h:-1"}) {
+  for (const char* bad : {"", ":1", "host", "host:", "host:99999", "::1:80", "[]:1", "h:-1",
+                          "[[::1]:1", "[h:1", "[::1]]:1"}) {
     EXPECT_FALSE(ParseHostPort(bad)) << bad;
   }
 }

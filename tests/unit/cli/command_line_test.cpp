@@ -52,6 +52,19 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"node", "--directory", "h:1", "--memory", "12XB"}, "12XB"},
         BadUsage{{"node", "--directory", "h", "--memory", "1GiB"}, "'h'"},
         BadUsage{{"node", "--directory", "h:1", "--memory", "1GiB", "--rate", "fast"}, "fast"},
+        BadUsage{{"node", "--directory", "h:1", "--memory", "1GiB", "--stall", "soon"}, "soon"},
+        BadUsage{{"node", "--directory", "h:1", "--memory", "1GiB", "--stall", "150ms"},
+                 "stall: must be longer than keepalive"},
+        BadUsage{{"node", "--directory", "h:1", "--memory", "1GiB", "--keepalive", "0"},
+                 "keepalive must be above zero"},
+        BadUsage{{"node", "--directory", "h:1", "--memory", "1GiB", "--data-threads", "65"},
+                 "data_threads: 65"},
+        BadUsage{{"directory", "--listen", "h:1", "--lease", "200ms"},
+                 "lease: must be longer than heartbeat"},
+        BadUsage{{"directory", "--listen", "h:1", "--heartbeat", "-1s"}, "-1s"},
+        BadUsage{{"directory", "--listen", "h:1", "--grace", "0"}, "grace must be above zero"},
+        BadUsage{{"directory", "--listen", "h:1", "--tombstone", "x"}, "'x'"},
+        BadUsage{{"directory", "--listen", "h:1", "--inline-limit", "64KX"}, "64KX"},
         BadUsage{{"directory"}, "--listen"}, BadUsage{{"directory", "--listen", "7000"}, "7000"},
         BadUsage{{"status", "--directory", "a:1,b"}, "'b'"},
         BadUsage{{"reduce", "--op", "sum", kId}, "--dtype"},
@@ -129,6 +142,19 @@ TEST(CommandLine, SimulatedReductionsNameBadOptions) {
                              "10gbit", "--latency", "100us", "--num-objects", "9"});
   EXPECT_EQ(answer.status, ExitStatus::kFailed);
   EXPECT_NE(answer.err.find("num-objects must be at most the sources"), std::string::npos);
+}
+
+TEST(CommandLine, HelpNamesTheSettingsOfMembersWithTheirDefaults) {
+  const Answer node = Ask({"node", "--help"});
+  for (const char* flag : {"--stall TIME=700ms", "--keepalive TIME=200ms", "--data-threads"}) {
+    EXPECT_NE(node.out.find(flag), std::string::npos) << node.out;
+  }
+  const Answer directory = Ask({"directory", "--help"});
+  for (const char* flag :
+       {"--heartbeat TIME=200ms", "--lease TIME=1s", "--grace TIME=1s", "--recovery-window TIME=1s",
+        "--tombstone TIME=60s", "--inline-limit SIZE"}) {
+    EXPECT_NE(directory.out.find(flag), std::string::npos) << directory.out;
+  }
 }
 
 TEST(CommandLine, HelpAndVersionAreNoErrors) {

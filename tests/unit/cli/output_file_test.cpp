@@ -55,6 +55,20 @@ TEST_F(OutputFileTest, WithoutCommitTheOldFileStaysAndNothingElse) {
   EXPECT_EQ(FileCount(), 1);
 }
 
+TEST_F(OutputFileTest, CanBeFilledInMemory) {
+  auto file = OutputFile::Open(target_);
+  ASSERT_TRUE(file->regular());
+  {
+    const auto mapping = file->Map(10'000);
+    ASSERT_TRUE(mapping) << mapping.error().message;
+    std::ranges::fill(mapping->bytes(), std::byte{'a'});
+  }
+  ASSERT_TRUE(file->Resize(9'000));
+  ASSERT_TRUE(file->Commit());
+  EXPECT_EQ(Contents(), std::string(9'000, 'a'));
+  EXPECT_FALSE(OutputFile::Open("/dev/null")->regular());
+}
+
 TEST_F(OutputFileTest, RestartForgetsWhatWasWritten) {
   auto file = OutputFile::Open(target_);
   ASSERT_TRUE(file->Write(Bytes("a replaced version")));

@@ -1,9 +1,13 @@
 // The public classes wired to the real node and directory.
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <hoplite/hoplite.h>
 
@@ -29,6 +33,32 @@ TEST(PublicApiTest, ClusterInOneProcess) {
   std::vector<std::byte> into(bytes.size());
   EXPECT_EQ((*cluster)->client(2).GetInto(*id, into, {.timeout = 10s}), bytes.size());
   EXPECT_TRUE(Equal(into, bytes));
+}
+
+// Or a program that was started meanwhile would keep ports and connections open after our end.
+TEST(PublicApiTest, ProgramsThatAreStartedInheritNoSocket) {
+  const auto directory = Directory::Start({.recovery_window = 0ms});
+  ASSERT_TRUE(directory) << directory.error().ToString();
+  NodeConfig config{.directory = {(*directory)->address()}, .memory_bytes = 16 << 20};
+  const auto one = Node::Start(config);
+  config.socket = std::filesystem::temp_directory_path() /
+                  ("hoplite-exec-" + std::to_string(::getpid()) + ".sock");
+  const auto other = Node::Start(config);
+  ASSERT_TRUE(one && other);
+  const auto worker = Client::Connect(config.socket);
+  ASSERT_TRUE(worker) << worker.error().ToString();
+  const auto id = (*one)->client().Put(Pattern(200'000), {.timeout = 10s});
+  ASSERT_TRUE(Client(*worker).Get(*id, {.timeout = 10s}));
+  int sockets = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename());
+    struct stat about{};
+    if (::fstat(descriptor, &about) != 0 || !S_ISSOCK(about.st_mode)) continue;
+    ++sockets;
+    EXPECT_TRUE(::fcntl(descriptor, F_GETFD) & FD_CLOEXEC)
+        << descriptor << " is " << std::filesystem::read_symlink(entry.path());
+  }
+  EXPECT_GE(sockets, 8) << "ports, sessions, and a data connection";
 }
 
 TEST(PublicApiTest, BuffersOutliveTheirCluster) {

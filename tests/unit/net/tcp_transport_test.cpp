@@ -180,8 +180,8 @@ TEST_P(RateTest, StreamsTogetherKeepToTheLimit) {
   const Time start = std::chrono::steady_clock::now();
   Running<Result<void>> a(loop, dialled[0]->Send(sent, Payload{}));
   Running<Result<void>> b(loop, dialled[1]->Send(sent, Payload{}));
-  Running<Result<void>> c(loop, accepted[0]->Receive(first));
-  Running<Result<void>> d(loop, accepted[1]->Receive(second));
+  Running<Result<void>> c(loop, ReceiveAll(accepted[0], first));
+  Running<Result<void>> d(loop, ReceiveAll(accepted[1], second));
   EXPECT_TRUE(a.Finish() && b.Finish() && c.Finish() && d.Finish());
   const double seconds = ToSeconds(std::chrono::steady_clock::now() - start);
   EXPECT_GE(seconds, 0.95 * (2.0 * kEach - 64_KiB) / kRate);
@@ -199,7 +199,7 @@ TEST_P(RateTest, CloseDoesNotWaitForTheLimit) {
   const Bytes sent(64_KiB);  // at this rate ten minutes
   Bytes got(sent.size());
   Running<Result<void>> sending(loop, near->Send(sent, Payload{}));
-  Running<Result<void>> receiving(loop, far->Receive(got));
+  Running<Result<void>> receiving(loop, ReceiveAll(far, got));
   loop.restart();
   loop.run_for(20ms);
   near->Close();

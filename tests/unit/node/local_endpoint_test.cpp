@@ -4,20 +4,26 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "testing/bytes.h"
 #include "testing/local_node.h"
-#include "wire/local_frame.h"
+#include "testing/raw_client.h"
 
 namespace hoplite::test {
 namespace {
@@ -25,62 +31,56 @@ namespace {
 using node::local::Answer;
 using node::local::Request;
 
-// A client in raw bytes. Reads wait, but not for ever.
-class RawClient {
+// A process that is a client until it is told to close its connection, and then to end.
+class ClientProcess {
  public:
-  explicit RawClient(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    const timeval bound{.tv_sec = 20, .tv_usec = 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
+  // Forked at once: better before the node has threads.
+  explicit ClientProcess(const std::string& path) {
+    if (::pipe(told_) != 0 || ::pipe(done_) != 0) throw std::runtime_error("no pipe");
+    child_ = ::fork();
+    if (child_ != 0) return;
+    {
+      Listen();
+      RawClient client(path);
+      client.Hello();
+      client.Receive();
+      Say();
+      Listen();
+    }
+    Say();
+    Listen();
+    ::_exit(0);
   }
-  ~RawClient() { ::close(socket_); }
+  ~ClientProcess() {
+    for (const int end : {told_[0], told_[1], done_[0], done_[1]}) ::close(end);
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
 
-  void SendBytes(const std::string& bytes) {
-    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
+  // One step further: connected, closed.
+  void Step() {
+    char byte = 0;
+    ASSERT_EQ(::write(told_[1], "x", 1), 1);
+    ASSERT_EQ(::read(done_[0], &byte, 1), 1);
   }
-  void Send(const Request& request) {
-    std::string frame;
-    wire::AppendLocalFrame(request, frame);
-    SendBytes(frame);
-  }
-  void Hello(std::uint32_t version = wire::kLocalProtocolVersion) {
-    Request request;
-    request.set_id(1);
-    request.mutable_hello()->set_protocol_version(version);
-    Send(request);
-  }
-  // None: the connection has ended.
-  std::optional<Answer> Receive() {
-    for (;;) {
-      if (const auto message = frames_.Next().value()) {
-        Answer answer;
-        EXPECT_TRUE(answer.ParseFromArray(message->data(), static_cast<int>(message->size())));
-        return answer;
-      }
-      const auto space = frames_.Space();
-      const ssize_t got = ::recv(socket_, space.data(), space.size(), 0);
-      if (got <= 0) return std::nullopt;
-      frames_.Received(static_cast<std::size_t>(got));
-    }
-  }
-  // The last word must name a broken protocol.
-  std::string LastWord() {
-    std::string said;
-    while (const auto answer = Receive()) {
-      if (answer->id() != 0) continue;
-      EXPECT_EQ(answer->error().code(), static_cast<std::uint32_t>(ErrorCode::kProtocol));
-      said = answer->error().message();
-    }
-    return said;
+  void End() {
+    siginfo_t how{};
+    ASSERT_EQ(::write(told_[1], "x", 1), 1);
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child_), &how, WEXITED | WNOWAIT), 0);
   }
 
  private:
-  const int socket_;
-  wire::LocalFrames frames_{wire::kMaxLocalAnswer};
+  void Listen() {
+    char byte = 0;
+    if (::read(told_[0], &byte, 1) != 1) ::_exit(1);
+  }
+  void Say() {
+    if (::write(done_[1], "x", 1) != 1) ::_exit(1);
+  }
+
+  int told_[2];
+  int done_[2];
+  pid_t child_ = 0;
 };
 
 std::string Object(const char* name) { return std::string(ObjectId::FromName(name).view()); }
@@ -177,6 +177,45 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   twice.Hello();
   EXPECT_THAT(twice.LastWord(), testing::HasSubstr("second Hello"));
 }
+
+TEST(LocalEndpointTest, OfTooManyThatSayNothingTheOldestGo) {
+  LocalNode node;
+  RawClient honest(node.path());
+  honest.Hello();
+  ASSERT_TRUE(honest.Receive()->has_attached());
+  std::vector<std::unique_ptr<RawClient>> crowd;
+  for (int i = 0; i < 258; ++i) crowd.push_back(std::make_unique<RawClient>(node.path()));
+  EXPECT_THAT(crowd[0]->LastWord(), testing::HasSubstr("too many"));
+  EXPECT_THAT(crowd[1]->LastWord(), testing::HasSubstr("too many"));
+  crowd[2]->Hello();
+  EXPECT_TRUE(crowd[2]->Receive()->has_attached());
+  Request status;
+  status.set_id(2);
+  status.mutable_status();
+  honest.Send(status);
+  EXPECT_TRUE(honest.Receive()->has_status());
+}
+
+#if !__has_feature(undefined_behavior_sanitizer)  // its checks take descriptors of their own
+// Its views would be taken from under it when it closes its socket.
+TEST(LocalEndpointTest, AClientThatCannotBeWatchedForWantOfDescriptorsIsRefused) {
+  LocalNode node;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  // The lowest that are free: for the two ends of a connection, and nothing else.
+  const int ends[] = {::dup(0), ::dup(0)};
+  for (const int end : ends) ::close(end);
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(ends[1]) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  RawClient refused(node.path());
+  EXPECT_FALSE(refused.Receive());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  RawClient welcome(node.path());
+  welcome.Hello();
+  EXPECT_TRUE(welcome.Receive()->has_attached());
+}
+#endif
 
 TEST(LocalEndpointTest, RequestIdsAreUsedOnce) {
   LocalNode node;
@@ -351,6 +390,32 @@ TEST(LocalEndpointTest, PinsOfABrokenConnectionStayWhileItsProcessLives) {
   EXPECT_FALSE(raw.LastWord().empty());
   ASSERT_TRUE(client.Delete(*id));
   EXPECT_GE(node.used_bytes(), 1_MiB);
+}
+
+// All of it in one turn of the loop: whoever comes must not be taken for the one that ends.
+TEST(LocalEndpointTest, WhoConnectsWhileAnotherProcessEndsIsServed) {
+  const std::string path = FreshSocketPath();
+  ClientProcess other(path);
+  LocalNode node(1_MiB, path);
+  other.Step();
+  std::promise<void> held;
+  std::promise<void> free;
+  std::thread holder([&] {
+    node.OnLoop([&] {
+      held.set_value();
+      free.get_future().wait();
+    });
+  });
+  held.get_future().wait();
+  other.Step();
+  RawClient raw(path);
+  other.End();
+  free.set_value();
+  holder.join();
+  raw.Hello();
+  const auto answer = raw.Receive();
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->has_attached());
 }
 
 TEST(LocalEndpointTest, ClientThatReadsNoAnswersIsCutOff) {

@@ -158,5 +158,76 @@ TEST_F(Broadcast, ViewsSayWhoHoldsPullsAndWaits) {
   EXPECT_EQ(state_->Nodes().size(), 3U);
 }
 
+// A node that keeps nothing of what it gets (R38).
+class Leaf : public Scenario {
+ protected:
+  std::vector<std::string> Holders() {
+    std::vector<std::string> names;
+    for (const HolderView& holder : state_->Find(object_)->holders)
+      names.push_back(holder.node_name);
+    return names;
+  }
+};
+
+TEST_F(Leaf, IsFedAndNeverListed) {
+  Join("S").Join("L").Join("R").Join("W").Put("S").Subscribe("W").Locate("L").Ignore();
+  WantAsLeaf("L");
+  Expect("L <- S");
+  Progress("L", 20).Get("R");  // S serves one receiver; the leaf is none of them, and no source
+  Expect("R: located v1", "R <- S", "W: R partial");
+  EXPECT_THAT(Holders(), ::testing::ElementsAre("S", "R"));
+  Close("L", Outcome::kDone, 64).CancelWant("L");
+  Expect();
+}
+
+TEST_F(Leaf, TakesAnIdleHolderRatherThanOneThatServes) {
+  Join("S").Join("R").Join("L").Put("S").Get("R").Progress("R", 10).Locate("L").Ignore();
+  WantAsLeaf("L");
+  Expect("L <- R");
+}
+
+TEST_F(Leaf, AHolderServesOneAtATime) {
+  Join("S").Join("L1").Join("L2").Put("S").Locate("L1").Locate("L2").Ignore();
+  WantAsLeaf("L1").WantAsLeaf("L2");
+  Expect("L1 <- S");
+  Close("L1", Outcome::kDone, 64).CancelWant("L1");
+  Expect("L2 <- S");
+}
+
+TEST_F(Leaf, ResumesElsewhereWhenItsSourceIsLostOrFails) {
+  for (const char* node : {"S", "T", "U", "L"}) Join(node);
+  Put("S").Get("T").Done("T").Get("U").Done("U").Locate("L").Ignore();
+  WantAsLeaf("L").Lose("S");
+  Expect("L <- S", "L <- T moved");
+  Fail("L", 30);
+  Expect("L <- U");
+}
+
+// It is behind nobody who could be granted behind it.
+TEST_F(Leaf, WhoeverIsAheadTakesNoSourceFromIt) {
+  Join("S").Join("L").Join("T").Join("R").Put("S").Locate("L").WantAsLeaf("L").Get("T").Ignore();
+  Locate("R").Want("R", 40);
+  Expect("R: located v1", "R <- S", "T <- R moved");
+}
+
+TEST_F(Leaf, AnEndedSessionForgetsItAndItAsksAgain) {
+  Join("S").Join("L").Put("S").Locate("L").WantAsLeaf("L").Ignore();
+  Suspend("L");
+  Expect();
+  Connect("L").WantAsLeaf("L", 30).EndInventory("L");
+  ExpectAmong("L <- S strict");
+  Close("L", Outcome::kAbandoned, 32);  // the grant before that
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 0U);
+}
+
+TEST_F(Leaf, HearsOfANewVersionAndOfADelete) {
+  Join("S").Join("T").Join("L").Put("S").Locate("L").WantAsLeaf("L").Ignore();
+  Lose("S").Put("T");
+  Expect("L: lost S", "L: recall v2", "T: accepted v2");
+  Locate("L").WantAsLeaf("L").Ignore();
+  Delete("T");
+  Expect("T: deleted", "L: deleted");
+}
+
 }  // namespace
 }  // namespace hoplite::planner

@@ -95,7 +95,7 @@ class Storm {
       case 8:
         return Unsubscribe{object_};
       case 9:
-        return Tombstone{object_, std::chrono::milliseconds(Pick(4))};
+        return Tombstone{object_, std::chrono::milliseconds(Pick(4)), AVersion()};
       case 10:
         return InventoryEnd{};
       case 11:
@@ -115,7 +115,7 @@ class Storm {
       case 20:
         return Locate{object_};
       default:
-        return Want{object_, AVersion(), Marks()};
+        return Want{object_, AVersion(), Marks(), Pick(4) == 0};
     }
   }
   EventBody Something() {

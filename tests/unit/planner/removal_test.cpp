@@ -41,12 +41,30 @@ TEST_F(Removal, ACreateThatWaitsIsRefusedByADelete) {
 TEST_F(Removal, AMarkBeatsACopyInAnyOrder) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Connect("S").HeldComplete("S").EndInventory("S");
-  Connect("A").Say("A", Tombstone{object_, seconds(10)}).EndInventory("A");
+  const Version mark{{1, 9}};
+  Connect("A").Say("A", Tombstone{object_, seconds(10), mark}).EndInventory("A");
   Expect("S: deleted");
-  Restart(Recovering()).Connect("A").Say("A", Tombstone{object_, seconds(10)}).EndInventory("A");
+  Restart(Recovering()).Connect("A").Say("A", Tombstone{object_, seconds(10), mark});
+  EndInventory("A");
   Connect("S").HeldComplete("S").EndInventory("S");
   Expect("S: deleted");
   EXPECT_FALSE(state_->Find(object_));
+}
+
+// A node's mark begins when it hears of the Delete, and so ends after the shard's. What was put in
+// between is newer than the mark.
+TEST_F(Removal, ARepeatedMarkDoesNothingToWhatWasPutAfterIt) {
+  Join("A").Join("S").Put("S").Delete("A");
+  const Version mark = MarkAt("A");
+  After(seconds(60)).Put("S").Ignore();
+  Restart(Recovering()).Connect("S").HeldComplete("S").EndInventory("S");
+  Connect("A").Say("A", Tombstone{object_, seconds(1), mark}).EndInventory("A");
+  Expect();
+  EXPECT_TRUE(state_->Find(object_));
+  Restart(Recovering()).Connect("A").Say("A", Tombstone{object_, seconds(1), mark});
+  EndInventory("A").Connect("S").HeldComplete("S").EndInventory("S");
+  Expect();
+  EXPECT_TRUE(state_->Find(object_));
 }
 
 TEST_F(Removal, AMarkNeverLastsLongerThanTheShardsOwn) {

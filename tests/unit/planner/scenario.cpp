@@ -101,6 +101,9 @@ Scenario& Scenario::Locate(const std::string& node) { return Say(node, planner::
 Scenario& Scenario::Want(const std::string& node, std::uint32_t blocks) {
   return Say(node, planner::Want{object_, versions_[node], Marks(blocks)});
 }
+Scenario& Scenario::WantAsLeaf(const std::string& node, std::uint32_t blocks) {
+  return Say(node, planner::Want{object_, versions_[node], Marks(blocks), true});
+}
 Scenario& Scenario::CancelWant(const std::string& node) {
   return Say(node, planner::CancelWant{object_, versions_[node]});
 }
@@ -176,7 +179,10 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
   if (const auto* recall = std::get_if<Recall>(&body)) {
     return to + ": recall " + Number(recall->version);
   }
-  if (std::holds_alternative<Deleted>(body)) return to + ": deleted";
+  if (const auto* deleted = std::get_if<Deleted>(&body)) {
+    marks_[to] = deleted->version;
+    return to + ": deleted";
+  }
   if (const auto* answer = std::get_if<EvictAnswer>(&body)) {
     return to + (answer->drop ? ": drop" : ": keep");
   }

@@ -57,6 +57,7 @@ class Scenario : public ::testing::Test {
   Self Put(const std::string& node) { return Create(node).Complete(node); }
   Self Locate(const std::string& node);
   Self Want(const std::string& node, std::uint32_t blocks = 0);
+  Self WantAsLeaf(const std::string& node, std::uint32_t blocks = 0);
   Self Get(const std::string& node) { return Locate(node).Want(node); }
   Self CancelWant(const std::string& node);
   Self Progress(const std::string& node, std::uint32_t blocks, Duration starved = Duration{0});
@@ -92,6 +93,7 @@ class Scenario : public ::testing::Test {
   NodeId Id(const std::string& node);
   StripeMarks Marks(std::uint32_t blocks) const;
   Version VersionAt(const std::string& node) { return versions_[node]; }
+  Version MarkAt(const std::string& node) { return marks_[node]; }  // of the last Deleted
   // Of a position, as its node was told last; and of a child, as its parent's node was.
   Version SlotAt(const std::string& node, std::uint32_t slot) { return slots_[{node, slot}]; }
   Version FeedAt(const std::string& node, std::uint32_t slot, std::uint32_t input) {
@@ -116,7 +118,8 @@ class Scenario : public ::testing::Test {
   std::map<std::string, NodeId> ids_;
   std::map<NodeId, std::string> names_;
   std::map<std::string, Version> versions_;  // what each node believes
-  std::map<std::string, GrantId> grants_;    // newest of each receiver
+  std::map<std::string, Version> marks_;
+  std::map<std::string, GrantId> grants_;  // newest of each receiver
   std::map<std::pair<std::string, std::uint32_t>, Version> slots_;
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Version> feeds_;
   std::vector<Version> seen_;

@@ -35,6 +35,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       Locate{kObject},
       CancelLocate{kObject},
       Want{kObject, kVersion, {1, 2}},
+      Want{kObject, kVersion, {1, 2}, true},
       CancelWant{kObject, kVersion},
       GrantClosed{kObject, kVersion, kGrant, Outcome::kFailed, Failure::kUnknown, {3, 4}},
       Progress{kObject, kVersion, {5, 6}, 1'000'000, microseconds(250), microseconds(300)},
@@ -56,9 +57,9 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
            .layout = Layout::For(1),
            .marks = {0},
            .inline_bytes = Bytes("x")},
-      Tombstone{kObject, std::chrono::seconds(30)},
+      Tombstone{kObject, std::chrono::seconds(30), kVersion},
       InventoryEnd{},
-      StoreUsage{1 << 30, 1 << 20},
+      StoreUsage{1 << 30, 1 << 20, 7},
       ReduceOpen{kObject, 5},
       ReduceShape{kObject, 5, kLayout, kFold, "f4"},
       SlotAssign{kObject, 5, 6, kOrder},
@@ -90,7 +91,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       Grant{kObject, kVersion, kGrant, node, ~StripeMask{0}, true, kGrant},
       Grant{kObject, kVersion, kGrant, node, 1, false, {}},
       Recall{kObject, kVersion},
-      Deleted{kObject, std::chrono::seconds(60)},
+      Deleted{kObject, std::chrono::seconds(60), kVersion},
       EvictAnswer{kObject, kVersion, true},
       Location{kObject, kVersion, NodeId{11}, "n11", LocationKind::kInline},
       Location{kObject, kVersion, NodeId{11}, "n11", LocationKind::kPartial, true, kLayout, "f4"},
@@ -144,7 +145,7 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
 }
 
 TEST(DirectoryMessages, TimesAreRoundedUp) {
-  auto message = ToProto(NodeEvent{Tombstone{kObject, Duration(1)}});
+  auto message = ToProto(NodeEvent{Tombstone{kObject, Duration(1), kVersion}});
   EXPECT_EQ(std::get<Tombstone>(*FromProto(message)).remaining, microseconds(1));
 }
 
@@ -211,7 +212,7 @@ TEST(HostileEvents, EnumsAndTimes) {
       ToProto(NodeEvent{Progress{kObject, kVersion, {}, 0, {}}}),
       {{"starved_us", [](auto& m) { m.mutable_progress()->set_starved_us(~0ull); }}});
   ExpectNamed<v1::NodeEvent>(
-      ToProto(NodeEvent{Tombstone{kObject, {}}}),
+      ToProto(NodeEvent{Tombstone{kObject, {}, kVersion}}),
       {{"remaining_us", [](auto& m) { m.mutable_tombstone()->set_remaining_us(1ull << 63); }}});
 }
 

@@ -4,12 +4,12 @@
 #include <xxh_x86dispatch.h>
 #endif
 
-#include "store/copy.h"
+#include "base/checksum.h"
 
-namespace hoplite::store {
+namespace hoplite {
 
 std::uint64_t BlockChecksum(std::span<const std::byte> block) {
   return XXH3_64bits(block.data(), block.size());
 }
 
-}  // namespace hoplite::store
+}  // namespace hoplite

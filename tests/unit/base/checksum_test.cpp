@@ -1,3 +1,5 @@
+#include "base/checksum.h"
+
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -5,9 +7,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
-#include "store/copy.h"
-
-namespace hoplite::store {
+namespace hoplite {
 namespace {
 
 // This file sees the plain function, whatever instructions BlockChecksum chose.
@@ -32,4 +32,4 @@ TEST(BlockChecksum, SeesOneFlippedBit) {
 }
 
 }  // namespace
-}  // namespace hoplite::store
+}  // namespace hoplite

@@ -1,0 +1,60 @@
+"""How an operation came along: bytes over time at those who receive, and the blow that fell meanwhile."""
+
+import bisect
+import dataclasses
+
+BIN = 0.1  # seconds over which a rate is taken
+AROUND = 300_000_000  # nanoseconds after a blow within which the silence that it causes has begun
+
+
+@dataclasses.dataclass
+class Course:
+    """Moments in nanoseconds. flows, arrivals: name of a survivor -> pairs of a moment and the bytes by then,
+    which came over its link, or which whoever asked there can read."""
+
+    begin: int
+    end: int  # the last survivor has everything, or the job is over
+    flows: dict
+    struck: int | None = None
+    finished: bool = True  # otherwise there is no result
+    ended: bool = True  # otherwise it was given up
+    arrivals: dict = dataclasses.field(default_factory=dict)
+
+    def seconds(self):
+        return (self.end - self.begin) / 1e9
+
+    def seconds_before_blow(self):
+        return (self.struck - self.begin) / 1e9
+
+    def seconds_after_blow(self):
+        return (self.end - self.struck) / 1e9
+
+    def silence(self):
+        """Seconds from the blow until everybody whom it left without bytes has new ones."""
+        _, over = max(silence for pairs in self.arrivals.values() for silence in self._silences(pairs))
+        return (over - self.struck) / 1e9
+
+    def _silences(self, pairs):
+        """Length and end of every pause between new bytes that had begun soon after the blow."""
+        for (before, have), (after, more) in zip(pairs, pairs[1:]):
+            if more > have and after > self.struck and before < self.struck + AROUND:
+                yield after - before, after
+
+    def rates(self):
+        """Bits a second over a survivor's link, on average, in each bin since the beginning."""
+        edges = [self.begin + int(BIN * 1e9 * number) for number in range(int(self.seconds() / BIN) + 1)]
+        rates = [0.0] * (len(edges) - 1)
+        for pairs in self.flows.values():
+            levels = [level(pairs, edge) for edge in edges]
+            for number, (low, high) in enumerate(zip(levels, levels[1:])):
+                rates[number] += 8 * (high - low) / BIN / len(self.flows)
+        return rates
+
+
+def level(pairs, moment):
+    """Bytes at a moment, between two looks in proportion."""
+    after = bisect.bisect(pairs, moment, key=lambda pair: pair[0])
+    if after == 0 or after == len(pairs):
+        return pairs[max(0, after - 1)][1]
+    (early, low), (late, high) = pairs[after - 1], pairs[after]
+    return low + (high - low) * (moment - early) / (late - early)

@@ -1,0 +1,129 @@
+"""This project's operations while a member is hit in the middle of them, each seen from its receivers."""
+
+import signal
+import time
+
+from course import Course
+from links import Links
+from operations import Operation
+from ours import LEAD
+from processes import Failed
+from transfers import MIB
+
+LOOK_AHEAD = 100_000_000  # nanoseconds before the blow: to find out who feeds whom
+SETTLE = 16 * MIB  # of a broadcast that comes first: it measures the links
+STEP = 0.02  # seconds between receivers that ask in turn, so that it is known who is where in the line
+RECOVERY = 1000  # milliseconds, the programs' default
+SPARE = 1  # sources that a reduction can do without
+
+
+class Struck:
+    """`with Struck(hoplite, bed) as struck:` a new cluster; everything of it is killed at the end."""
+
+    def __init__(self, hoplite, bed):
+        self._hoplite = hoplite
+        self._bed = bed
+
+    def __enter__(self):
+        try:
+            self._hoplite.start(self._bed)
+            self._hoplite.run([Operation("broadcast", SETTLE)])
+        except Failed:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._hoplite.kill()
+
+    def broadcast(self, size, delay, blow):
+        """blow(agent, host) falls on a relay; without a delay on nobody."""
+        name, moment = self._begin_broadcast(size, 0.0)
+        return self._course((0, name, 0), moment, range(1, len(self._nodes())), delay, blow)
+
+    def reduce(self, size, delay, blow):
+        """blow(agent, host) falls on an inner node; the first host asks, and sees the sum come."""
+        count = len(self._nodes())
+        name = self._hoplite.sources(Operation("reduce", size))
+        moment = time.monotonic_ns() + LEAD
+        self._nodes()[0].tell("reduce_first", name, count, count - SPARE, size, moment)
+        return self._course((1, name, count), moment, [0], delay, blow)
+
+    def past_slow(self, size, rate):
+        """The second of a line has a slow link since the last broadcast; seen from the others."""
+        slow = 2
+        self._bed.reshape(self._bed.hosts[slow], rate)
+        _, moment = self._begin_broadcast(size, STEP)
+        others = [number for number in range(1, len(self._nodes())) if number != slow]
+        return self._course(None, moment, others, None, None)
+
+    def hold(self, count, size):
+        """Objects on all nodes, so many together."""
+        self._hoplite.prepare(size)
+        nodes = self._nodes()
+        for number, node in enumerate(nodes):
+            share = len(range(number, count, len(nodes)))
+            node.tell("put", f"held-{number}", share, size, 0, 0)
+        for node in nodes:
+            node.answer()
+
+    def restart_directory(self, size):
+        """Seconds from its death to the first get from another node, and to the first put."""
+        putter, getter, creator = self._nodes()[:3]
+        there, new = self._hoplite.new_name(), self._hoplite.new_name()
+        putter.ask("put", there, 1, size, 0, 0)
+        killed = time.monotonic_ns()
+        self._hoplite.directory.signal(signal.SIGKILL)
+        self._hoplite.directory.process.wait()
+        getter.tell("get", there, 1, size, 0, 0)
+        creator.tell("put", new, 1, size, 0, 0)
+        self._hoplite.restart_directory(RECOVERY)
+        return tuple((node.answer()["ends"][0] - killed) / 1e9 for node in (getter, creator))
+
+    def _nodes(self):
+        return self._hoplite.nodes
+
+    def _begin_broadcast(self, size, step):
+        """Its name and moment; everybody but the first host asks, one every `step` seconds."""
+        name = self._hoplite.new_name()
+        self._hoplite.prepare(size)
+        self._nodes()[0].ask("put", name, 1, size, 0, 0)
+        moment = time.monotonic_ns() + LEAD
+        for place, node in enumerate(self._nodes()[1:]):
+            node.tell("follow", name, size, moment + int(place * step * 1e9))
+        return name, moment
+
+    def _course(self, question, moment, receivers, delay, blow):
+        """Until those receivers have answered. question: who can be asked who feeds whom, and about what."""
+        links = Links([self._bed.hosts[number] for number in receivers])
+        victim, struck = self._strike(links, question, moment, delay, blow)
+        agents = {self._bed.hosts[number].name: self._nodes()[number] for number in receivers if number != victim}
+        links.look_until(lambda: all(agent.says_something() for agent in agents.values()))
+        answers = {name: agent.answer() for name, agent in agents.items()}
+        return Course(begin=min(answer["begins"][0] for answer in answers.values()),
+                      end=max(answer["ends"][0] for answer in answers.values()),
+                      flows={name: links.flows[name] for name in agents},
+                      struck=struck,
+                      arrivals={name: list(zip(answer["times"], answer["bytes"]))
+                                for name, answer in answers.items()})
+
+    def _strike(self, links, question, moment, delay, blow):
+        """Who was hit, and when."""
+        if delay is None:
+            return None, None
+        witness, *thing = question
+        moment += int(delay * 1e9)
+        links.look_until_moment(moment - LOOK_AHEAD)
+        victim = self._inner(self._nodes()[witness].ask("feeds", *thing)["feeds"])
+        links.look_until_moment(moment)
+        struck = time.monotonic_ns()
+        blow(self._nodes()[victim], self._bed.hosts[victim])
+        return victim, struck
+
+    def _inner(self, pairs):
+        """The number of a node that is fed, and feeds, and is not the first host."""
+        names = [host.name for host in self._bed.hosts]
+        inner = {origin for origin, _ in pairs} & {to for _, to in pairs} - {names[0]}
+        if not inner:
+            raise Failed(f"nobody relays: {pairs}")
+        return names.index(sorted(inner)[len(inner) // 2])

@@ -1,0 +1,16 @@
+// How many descriptors this process may have open: what the machine allows, not what a shell sets
+// for its commands. For daemons, which strangers connect to.
+#pragma once
+
+#include <sys/resource.h>
+
+namespace hoplite::cli {
+
+inline void AllowAllDescriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace hoplite::cli

@@ -1,0 +1,205 @@
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fuzzer/FuzzedDataProvider.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "fuzz/targets.h"
+#include "node/local_endpoint.h"
+#include "store/segment.h"
+#include "testing/fake_operations.h"
+#include "wire/local_frame.h"
+
+namespace hoplite::fuzz {
+namespace {
+
+using node::local::Answer;
+using node::local::Request;
+
+// The client's end: says what the bytes say, and hears everything.
+class Client {
+ public:
+  explicit Client(int socket) : socket_(socket) {}
+  ~Client() { Close(); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void Say(const std::string& bytes) {
+    // What doesn't fit is not said.
+    if (socket_ >= 0)
+      (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  void Ask(const Request& request) {
+    std::string frame;
+    wire::AppendLocalFrame(request, frame);
+    ++asked_[request.id()];
+    Say(frame);
+  }
+  void Hear() {
+    while (socket_ >= 0) {
+      const auto space = frames_.Space();
+      const ssize_t got = ::recv(socket_, space.data(), space.size(), MSG_DONTWAIT);
+      if (got <= 0) break;
+      frames_.Received(static_cast<std::size_t>(got));
+      for (;;) {
+        const auto message = frames_.Next();
+        Require(message.has_value(), "answers are framed");
+        if (!*message) break;
+        Answer answer;
+        Require(answer.ParseFromArray((*message)->data(), static_cast<int>((*message)->size())),
+                "answers are answers");
+        const bool news = answer.has_location() || answer.has_draft_failed() || answer.id() == 0;
+        if (!news && framed_only_)
+          Require(asked_[answer.id()]-- > 0, "each request has one answer");
+      }
+    }
+  }
+  void SayAnything(const std::string& bytes) {
+    framed_only_ = false;
+    Say(bytes);
+  }
+  void Close() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+
+ private:
+  int socket_;
+  bool framed_only_ = true;
+  wire::LocalFrames frames_{wire::kMaxLocalAnswer};
+  std::map<std::uint64_t, int> asked_;
+};
+
+std::string ObjectOf(FuzzedDataProvider& data) {
+  const auto which = data.ConsumeIntegralInRange<int>(0, 31);
+  if (which == 31) return data.ConsumeRandomLengthString(21);
+  return std::string(ObjectId::FromName(std::to_string(which % 4)).view());
+}
+
+std::uint64_t SizeOf(FuzzedDataProvider& data) {
+  return data.ConsumeIntegralInRange<int>(0, 15) == 15 ? data.ConsumeIntegral<std::uint64_t>()
+                                                       : data.ConsumeIntegral<std::uint8_t>();
+}
+
+void FillReduce(FuzzedDataProvider& data, node::local::Reduce& body) {
+  body.set_target(ObjectOf(data));
+  for (int i = data.ConsumeIntegralInRange<int>(0, 3); i > 0; --i) body.add_sources(ObjectOf(data));
+  body.set_op(data.ConsumeIntegralInRange<std::uint32_t>(0, 8));
+  body.set_dtype(data.ConsumeIntegralInRange<std::uint32_t>(0, 13));
+  if (data.ConsumeBool()) body.set_num_objects(data.ConsumeIntegralInRange<int>(0, 4));
+  body.set_root_here(data.ConsumeBool());
+  body.set_fixed_order(data.ConsumeBool());
+  body.set_degree(data.ConsumeIntegral<std::uint8_t>());
+}
+
+Request RequestOf(FuzzedDataProvider& data) {
+  const auto handle = [&data] { return data.ConsumeIntegralInRange<std::uint64_t>(0, 12); };
+  Request request;
+  request.set_id(handle());
+  switch (data.ConsumeIntegralInRange<int>(0, 14)) {
+    case 0:
+      request.mutable_hello()->set_protocol_version(data.ConsumeIntegralInRange<int>(0, 2));
+      break;
+    case 1:
+      request.mutable_put()->set_object(ObjectOf(data));
+      request.mutable_put()->set_contents(data.ConsumeRandomLengthString(40));
+      request.mutable_put()->set_metadata(data.ConsumeRandomLengthString(4));
+      break;
+    case 2:
+      request.mutable_create()->set_object(ObjectOf(data));
+      request.mutable_create()->set_size(SizeOf(data));
+      break;
+    case 3:
+      request.mutable_seal()->set_draft(handle());
+      break;
+    case 4:
+      request.mutable_get()->set_object(ObjectOf(data));
+      break;
+    case 5:
+      request.mutable_open()->set_object(ObjectOf(data));
+      break;
+    case 6:
+      request.mutable_await()->set_reader(handle());
+      request.mutable_await()->set_prefix(SizeOf(data));
+      break;
+    case 7:
+      request.mutable_delete_object()->set_object(ObjectOf(data));
+      break;
+    case 8:
+      request.mutable_info()->set_object(ObjectOf(data));
+      break;
+    case 9:
+      request.mutable_subscribe()->set_object(ObjectOf(data));
+      break;
+    case 10:
+      request.mutable_status();
+      break;
+    case 11:
+      FillReduce(data, *request.mutable_reduce());
+      break;
+    case 12:
+      request.mutable_advance()->set_draft(handle());
+      request.mutable_advance()->set_prefix(SizeOf(data));
+      break;
+    case 13:
+      request.mutable_cancel()->set_request(handle());
+      break;
+    default:
+      request.mutable_release()->set_made_by(handle());
+      break;
+  }
+  return request;
+}
+
+}  // namespace
+
+void Local(Input input) {
+  static asio::io_context& loop = *new asio::io_context{1};
+  constexpr int kMost = 200;  // requests of one input
+  FuzzedDataProvider data(input.data(), input.size());
+  test::FakeOperations operations(loop, store::CreateHeapSegment(64_KiB));
+  const auto turn = [] {
+    loop.restart();
+    while (loop.poll() > 0) {
+    }
+  };
+  {
+    node::LocalEndpoint endpoint(operations);
+    int ends[2];
+    Require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "a socketpair");
+    Require(endpoint.AddSession(ends[1]).has_value(), "a session");
+    Client client(ends[0]);
+    if (data.ConsumeIntegralInRange<int>(0, 15) > 0) {
+      Request hello;
+      hello.set_id(100);
+      hello.mutable_hello()->set_protocol_version(wire::kLocalProtocolVersion);
+      client.Ask(hello);
+    }
+    for (int i = 0; i < kMost && data.remaining_bytes() > 0; ++i) {
+      if (data.ConsumeIntegralInRange<int>(0, 31) == 31) {
+        client.SayAnything(data.ConsumeRandomLengthString(300));
+      } else {
+        client.Ask(RequestOf(data));
+      }
+      if (data.ConsumeBool()) turn();
+      client.Hear();
+    }
+    turn();
+    client.Hear();
+    if (data.ConsumeBool()) client.Close();
+    turn();
+    endpoint.Stop();
+  }
+  turn();
+  Require(operations.waiting() == 0, "requests end with their client");
+  Require(operations.subscribers() == 0, "subscriptions end with their client");
+  for (const store::CopyPtr& copy : operations.store().List()) {
+    Require(copy.use_count() == 2, "pins end with their client");
+    Require(copy->state() == store::CopyState::kFinal, "drafts end with their client");
+  }
+}
+
+}  // namespace hoplite::fuzz

@@ -1,0 +1,211 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fuzzer/FuzzedDataProvider.h>
+
+#include "fuzz/targets.h"
+#include "planner/directory_state.h"
+#include "planner/reduce_planner.h"
+
+namespace hoplite::fuzz {
+namespace {
+
+using namespace planner;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kMostSteps = 300;  // of one input
+constexpr NodeId kCoordinator{1};
+constexpr std::uint64_t kRequest = 7;
+
+ReduceOptions OptionsOf(FuzzedDataProvider& data) {
+  ReduceOptions options;
+  options.target = ObjectId::FromName("target");
+  const int sources = data.ConsumeIntegralInRange<int>(1, 6);
+  for (int i = 0; i < sources; ++i) {
+    options.sources.push_back(ObjectId::FromName(std::to_string(i)));
+  }
+  options.num_objects = data.ConsumeIntegralInRange<std::uint64_t>(1, 6);
+  options.root_here = data.ConsumeBool();
+  options.fixed_order = data.ConsumeBool();
+  options.degree = data.ConsumeIntegralInRange<std::uint32_t>(0, 4);
+  return options;
+}
+
+// The coordinator's planner and the target's shard are real and talk to each other; what nodes do
+// is up to the bytes: they hold sources, lose them, execute what they are told or not, and leave.
+class Tree {
+ public:
+  Tree(FuzzedDataProvider& data, const ReduceOptions& options)
+      : data_(data), options_(options), planner_(options, kCoordinator, kRequest) {
+    for (std::uint64_t node = 1; node <= 5; ++node) Join(NodeId{node});
+  }
+
+  void Run() {
+    Say(kCoordinator, ReduceOpen{options_.target, kRequest});
+    for (std::size_t i = 0; i < kMostSteps && data_.remaining_bytes() > 0; ++i) {
+      now_ += milliseconds(data_.ConsumeIntegralInRange<int>(0, 400));
+      Something();
+      Exchange();
+    }
+  }
+
+ private:
+  void Join(NodeId node) { Apply(NodeJoined{{node, "n" + std::to_string(Raw(node)), "x:1"}, 0}); }
+  void Apply(EventBody body) { state_.Apply({now_, std::move(body)}); }
+  void Say(NodeId node, NodeEvent event) { Apply(NodeSaid{node, std::move(event)}); }
+
+  // Until neither side has anything to say.
+  void Exchange() {
+    for (bool more = true; more;) {
+      std::vector<NodeEvent> orders;
+      if (!planner_.failure()) planner_.Plan(now_, orders);
+      for (NodeEvent& order : orders) {
+        Note(order);
+        Say(kCoordinator, std::move(order));
+      }
+      CheckOrders();
+      RequireNothing(state_.BrokenInvariant());
+      std::vector<Action> actions;
+      state_.Plan(now_, actions);
+      RequireNothing(state_.BrokenInvariant());
+      for (const Action& action : actions) Hear(action);
+      more = !actions.empty() || !orders.empty();
+    }
+  }
+
+  void Hear(const Action& action) {
+    if (const auto* assigned = std::get_if<SlotAssigned>(&action.body)) {
+      assigned_.push_back({action.to, *assigned});
+    }
+    if (action.to != kCoordinator) return;
+    if (const auto* opened = std::get_if<ReduceOpened>(&action.body)) {
+      planner_.OnOpened(opened->link);
+      for (NodeEvent& order : planner_.Orders()) Say(kCoordinator, std::move(order));
+    } else if (const auto* lost = std::get_if<SlotLost>(&action.body)) {
+      planner_.OnSlotLost(*lost, now_);
+    } else if (const auto* committed = std::get_if<ReduceCommitted>(&action.body)) {
+      CheckUsed(committed->used);
+    }
+  }
+
+  void Note(const NodeEvent& order) {
+    const auto* assign = std::get_if<SlotAssign>(&order);
+    if (assign != nullptr) inputs_[assign->order.slot] = assign->order.inputs;
+  }
+  // A source counts once, and no more than are wanted, in all that was ordered last. Not after each
+  // order: a source may go from one position that was lost to another.
+  void CheckOrders() const {
+    std::vector<ObjectId> used;
+    for (const auto& [slot, inputs] : inputs_) {
+      for (const SlotInput& input : inputs) used.push_back(input.object);
+    }
+    CheckUsed(used);
+  }
+  void CheckUsed(const std::vector<ObjectId>& used) const {
+    const std::set<ObjectId> once(used.begin(), used.end());
+    Require(once.size() == used.size(), "no source counts twice");
+    Require(used.size() <= options_.num_objects.value(), "no more sources than wanted count");
+    for (const ObjectId& source : used) {
+      Require(std::ranges::find(options_.sources, source) != options_.sources.end(),
+              "only sources that were named count");
+    }
+  }
+
+  std::uint32_t Small(std::uint32_t most) {
+    return data_.ConsumeIntegralInRange<std::uint32_t>(0, most);
+  }
+  NodeId Node() { return NodeId{1 + Small(4)}; }
+  const ObjectId& Source() {
+    return options_.sources[Small(static_cast<std::uint32_t>(options_.sources.size() - 1))];
+  }
+  Version AVersion() { return {{1, 1 + Small(1)}}; }
+
+  void Something() {
+    switch (Small(15)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return planner_.OnHolder(Source(), Small(15) == 15 ? kNoNode : Node(), AVersion(),
+                                 Layout::For(Small(31) == 31 ? 4 : 1 << 18, 1), "meta", now_);
+      case 4:
+        return planner_.OnHolderGone(Source(), Node());
+      case 5:
+        return planner_.OnDeleted(Source());
+      case 6:
+        return planner_.OnSlotLost({options_.target, kRequest, Small(15), Small(9),
+                                    static_cast<ErrorCode>(1 + Small(12)), "lost"},
+                                   now_);
+      case 7:
+        return Apply(NodeSuspended{Node()});
+      case 8:
+        return Return(Node());
+      case 9:
+        return Lose(Node());
+      case 10: {
+        const NodeId node = Node();
+        return Say(node, Locate{options_.target});
+      }
+      default:
+        return Participate();
+    }
+  }
+  // The session is back: the coordinator repeats its request.
+  void Return(NodeId node) {
+    Join(node);
+    if (node == kCoordinator) Say(node, ReduceOpen{options_.target, kRequest});
+    Say(node, InventoryEnd{});
+  }
+  void Lose(NodeId node) {
+    if (node == kCoordinator) return;
+    Apply(NodeLost{node});
+    for (const ObjectId& source : options_.sources) planner_.OnHolderGone(source, node);
+  }
+  // What one who was given a position says of it, true or not.
+  void Participate() {
+    if (assigned_.empty()) return;
+    const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(assigned_.size(), 8) - 1);
+    const auto& [node, what] = assigned_[assigned_.size() - 1 - Small(most)];
+    const auto& [other_node, child] = assigned_[assigned_.size() - 1 - Small(most)];
+    switch (Small(4)) {
+      case 0:
+        return Say(node, SlotProgress{.object = what.object,
+                                      .slot = what.order.slot,
+                                      .version = what.version,
+                                      .marks = {Small(16)},
+                                      .bytes_per_second = 1,
+                                      .round_trip = milliseconds(1)});
+      case 1:
+        return Say(node, SlotFailed{what.object, what.order.slot, what.version, child.order.slot,
+                                    child.version, static_cast<ErrorCode>(1 + Small(12)), "it"});
+      case 2:
+        return Say(node, SlotFailed{what.object, what.order.slot, what.version, 0, Version(),
+                                    static_cast<ErrorCode>(1 + Small(12)), "self"});
+      case 3:
+        return Say(node, SlotDrained{what.object, what.order.slot, what.version, child.order.slot,
+                                     child.version});
+      default:
+        return Say(node, ReduceCommit{what.object, what.version});
+    }
+  }
+
+  FuzzedDataProvider& data_;
+  const ReduceOptions options_;
+  Time now_{};
+  ReducePlanner planner_;
+  DirectoryState state_{{.recovery_window = Duration(0)}, Time{}};
+  std::map<std::uint32_t, std::vector<SlotInput>> inputs_;
+  std::vector<std::pair<NodeId, SlotAssigned>> assigned_;
+};
+
+}  // namespace
+
+void Reduction(Input input) {
+  FuzzedDataProvider data(input.data(), input.size());
+  const ReduceOptions options = OptionsOf(data);
+  if (CheckReduceOptions(options)) Tree(data, options).Run();
+}
+
+}  // namespace hoplite::fuzz

@@ -1,0 +1,26 @@
+// A directory that answers nothing: for parts of a node that speak to their peers only.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "directory/directory_client.h"
+
+namespace hoplite::testing {
+
+class NoDirectory final : public directory::DirectoryClient {
+ public:
+  void Start(planner::NodeInfo, Hooks) override {}
+  void Send(planner::NodeEvent) override {}
+  std::size_t shard_count() const override { return 1; }
+  bool connected(std::size_t) const override { return true; }
+  void Find(const ObjectId&, Duration, std::function<void(Result<planner::ObjectView>)>) override {}
+  void Status(
+      std::size_t, Duration,
+      std::function<void(
+          Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>)>)
+      override {}
+  void Stop() override {}
+};
+
+}  // namespace hoplite::testing

@@ -1,0 +1,80 @@
+// A client of a node, spoken in raw bytes.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "hoplite/v1/local.pb.h"
+#include "wire/local_frame.h"
+
+namespace hoplite::test {
+
+// Reads wait, but not for ever.
+class RawClient {
+ public:
+  explicit RawClient(const std::string& path) : RawClient(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  // Takes a connected socket.
+  explicit RawClient(int socket) : socket_(socket) {
+    const timeval bound{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
+  }
+  ~RawClient() { ::close(socket_); }
+
+  void SendBytes(const std::string& bytes) {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  void Send(const v1::local::Request& request) {
+    std::string frame;
+    wire::AppendLocalFrame(request, frame);
+    SendBytes(frame);
+  }
+  void Hello(std::uint32_t version = wire::kLocalProtocolVersion) {
+    v1::local::Request request;
+    request.set_id(1);
+    request.mutable_hello()->set_protocol_version(version);
+    Send(request);
+  }
+  // None: the connection has ended.
+  std::optional<v1::local::Answer> Receive() {
+    for (;;) {
+      if (const auto message = frames_.Next().value()) {
+        v1::local::Answer answer;
+        EXPECT_TRUE(answer.ParseFromArray(message->data(), static_cast<int>(message->size())));
+        return answer;
+      }
+      const auto space = frames_.Space();
+      const ssize_t got = ::recv(socket_, space.data(), space.size(), 0);
+      if (got <= 0) return std::nullopt;
+      frames_.Received(static_cast<std::size_t>(got));
+    }
+  }
+  // The last word must name a broken protocol.
+  std::string LastWord() {
+    std::string said;
+    while (const auto answer = Receive()) {
+      if (answer->id() != 0) continue;
+      EXPECT_EQ(answer->error().code(), static_cast<std::uint32_t>(ErrorCode::kProtocol));
+      said = answer->error().message();
+    }
+    return said;
+  }
+
+ private:
+  const int socket_;
+  wire::LocalFrames frames_{wire::kMaxLocalAnswer};
+};
+
+}  // namespace hoplite::test
