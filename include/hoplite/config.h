@@ -49,6 +49,7 @@ struct HOPLITE_EXPORT DirectoryConfig {
   std::chrono::milliseconds grace{1000};
   // How long a started shard only collects what the nodes hold; 0 for a cluster known to be new.
   std::chrono::milliseconds recovery_window{1000};
+  // How long a deleted id can't be used again; at least lease + grace.
   std::chrono::milliseconds tombstone{60000};
   // Objects up to this size live in the directory.
   std::uint64_t inline_limit_bytes = 64 * 1024;

@@ -55,6 +55,9 @@ Result<void> DirectoryConfig::Validate() const {
   TRY(CheckPositive("grace", grace));
   TRY(CheckPositive("tombstone", tombstone));
   if (lease <= heartbeat) return std::unexpected(Bad("lease: must be longer than heartbeat"));
+  // A node that is still remembered comes back with its copies: deletions must be, too.
+  if (tombstone < lease + grace)
+    return std::unexpected(Bad("tombstone: must not be shorter than lease and grace together"));
   if (recovery_window.count() < 0)
     return std::unexpected(Bad("recovery_window: must not be negative"));
   return {};

@@ -44,6 +44,9 @@ Result<void> Validate(const DirectoryServerOptions& options) {
   if (options.lease <= options.heartbeat) {
     return Invalid("the lease must be longer than the heartbeat");
   }
+  if (options.tombstone < options.lease + options.grace) {
+    return Invalid("the tombstone must not be shorter than lease and grace together");
+  }
   if (options.inline_limit_bytes > wire::kMaxInlineBytes) {
     return Invalid(fmt::format("inline objects can have at most {}, not {}",
                                FormatSize(wire::kMaxInlineBytes),

@@ -95,13 +95,13 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
 // What the node must know before it is asked for its inventory.
 void ShardLink::CheckOwnStanding(const wire::Welcome& welcome) {
   const bool same_life = welcome_ && welcome_->incarnation == welcome.incarnation;
-  if (!same_life) return;
+  if (!same_life || welcome.remembered) return;
   const std::uint64_t attempt = attempt_;
   // Deletes of that time may be forgotten by now: the copies must not bring their objects back.
   if (Now() - last_ack_ > welcome_->tombstone && hooks_.on_outlived) {
     hooks_.on_outlived(hello_.shard_index);
   }
-  if (attempt != attempt_ || welcome.remembered) return;
+  if (attempt != attempt_) return;
   log::Info("directory shard {} had declared this node lost; it joins again", hello_.shard_index);
   if (hooks_.on_lost) hooks_.on_lost(hello_.shard_index);
 }

@@ -73,6 +73,9 @@ Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payl
 Task<Result<std::size_t>> TcpStream::ReceiveSome(std::span<std::byte> into) {
   const auto self = shared_from_this();
   while (true) {
+    // Who has nothing to read takes nothing of a limit that others share.
+    const bool pays = in_.limit != nullptr && in_.allowance == 0;
+    if (pays && quiet()) CO_TRY(co_await AwaitReady(in_));
     CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(in_, into.size()));
     const ssize_t received = ReceiveOnce(socket_.native_handle(), into.first(most));
     if (received > 0) {

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 // grace of lost nodes ends, a restarted shard has collected, silent sources are given up.
 constexpr Duration kQuiet = seconds(8);
 constexpr Duration kService = seconds(10);
-constexpr Duration kTombstone = milliseconds(500);
+constexpr Duration kTombstone = seconds(2);  // the least that is accepted: lease and grace
 // Entries of nodes are swept once a second.
 constexpr Duration kForget = milliseconds(2500);
 constexpr Duration kLook = milliseconds(100);

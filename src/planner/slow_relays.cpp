@@ -65,9 +65,14 @@ void SlowRelays::Note(NodeId receiver, const CopyTable& table, NodeTable& nodes,
   const std::uint64_t has = copy->progress();
   const std::uint64_t ready = ReadyBlocks(table.Find(feed->source), *copy);
   sample.ready = std::min(sample.ready, ready);
+  if (sample.grant != feed->grant || !sample.flowing) {
+    const bool flowing = sample.grant == feed->grant && has > sample.had;
+    sample = {feed->grant, now, has, ready, flowing};
+    return;
+  }
   const Duration elapsed = now - sample.since;
-  if (sample.grant == feed->grant && elapsed < kSampled) return;
-  if (sample.grant == feed->grant && has >= sample.had) {
+  if (elapsed < kSampled) return;
+  if (has >= sample.had) {
     const double rate = Bytes(has - sample.had, table) / ToSeconds(elapsed);
     const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate);
     if (sample.ready == kEverything || Bytes(sample.ready, table) >= under_way) {
@@ -75,7 +80,7 @@ void SlowRelays::Note(NodeId receiver, const CopyTable& table, NodeTable& nodes,
       Judge(receiver, rate, table, nodes);
     }
   }
-  sample = {feed->grant, now, has, ready};
+  sample = {feed->grant, now, has, ready, true};
 }
 
 // Suspects it if somebody behind it should be much faster.

@@ -35,12 +35,14 @@ class SlowRelays {
   void Act(const CopyTable& table, SourceSelector& selector, Time now);
 
  private:
-  // What has come to a receiver since some moment, through one grant.
+  // What has come to a receiver since some moment, through one grant. The time until the first
+  // bytes says how long connecting took, not how fast the link is.
   struct Sample {
     GrantId grant;
     Time since;
     std::uint64_t had = 0;    // blocks
     std::uint64_t ready = 0;  // the least number of blocks that its source had more than it
+    bool flowing = false;
   };
   struct Passing {
     NodeId slow = kNoNode;

@@ -211,7 +211,7 @@ TEST_F(DirectoryServerTest, ANameInUseIsRefusedWhileItsOwnerIsAlive) {
 
 TEST_F(DirectoryServerTest, TheNameOfASuspendedNodeGoesToTheNewcomer) {
   DirectoryServerOptions options = test::DirectoryCluster::Patient();
-  options.grace = std::chrono::hours(1);
+  options.grace = std::chrono::seconds(30);
   Start(options);
   const auto witness = Witness();
   RawSession old(address());
@@ -315,7 +315,7 @@ TEST_F(DirectoryServerTest, ASilentNodeIsSuspendedThenLost) {
 TEST_F(DirectoryServerTest, ANodeThatDoesNotReadIsSentAwayBeforeItsQueueGrows) {
   DirectoryServerOptions options = test::DirectoryCluster::Patient();
   options.session_queue_bytes = 1024 * 1024;
-  options.grace = std::chrono::hours(1);
+  options.grace = std::chrono::seconds(30);
   Start(options);
   const auto witness = Witness();
   const ObjectId object = ObjectId::Random();
@@ -388,6 +388,9 @@ TEST_F(DirectoryServerTest, BadOptionsAreRefused) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(
       DirectoryServer::Start({.listen = "127.0.0.1:0", .lease = milliseconds(100)}).error().code,
+      ErrorCode::kInvalidArgument);
+  EXPECT_EQ(
+      DirectoryServer::Start({.listen = "127.0.0.1:0", .tombstone = milliseconds(1)}).error().code,
       ErrorCode::kInvalidArgument);
   EXPECT_EQ(
       DirectoryServer::Start({.listen = "127.0.0.1:0", .inline_limit_bytes = 1 << 30}).error().code,

@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"directory", "--listen", "h:1", "--heartbeat", "-1s"}, "-1s"},
         BadUsage{{"directory", "--listen", "h:1", "--grace", "0"}, "grace must be above zero"},
         BadUsage{{"directory", "--listen", "h:1", "--tombstone", "x"}, "'x'"},
+        BadUsage{{"directory", "--listen", "h:1", "--tombstone", "1999ms"},
+                 "tombstone: must not be shorter than lease and grace"},
         BadUsage{{"directory", "--listen", "h:1", "--inline-limit", "64KX"}, "64KX"},
         BadUsage{{"directory"}, "--listen"}, BadUsage{{"directory", "--listen", "7000"}, "7000"},
         BadUsage{{"status", "--directory", "a:1,b"}, "'b'"},

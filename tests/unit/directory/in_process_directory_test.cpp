@@ -116,9 +116,8 @@ TEST_F(InProcessDirectoryTest, ANewcomerTakesTheNameOfASuspendedNode) {
   EXPECT_TRUE(BSeesAAlive(true));
 }
 
-// What a node is told and asked that was away for longer than Deletes are remembered.
-std::vector<std::string> ToldToWhoOutlivedItsTombstones(void (InProcessDirectory::*leave)(NodeId),
-                                                        std::size_t count) {
+// Its copies could be of objects whose Delete everybody has forgotten.
+TEST(InProcessDirectory, ANodeThatOutlivedItsTombstonesIsToldBeforeItsInventoryIsAsked) {
   asio::io_context loop;
   auto options = InProcessDirectory::Patient();
   options.service.planner.tombstone = std::chrono::milliseconds(1);
@@ -134,27 +133,17 @@ std::vector<std::string> ToldToWhoOutlivedItsTombstones(void (InProcessDirectory
                      },
                  .on_lost = [&](std::size_t) { told.emplace_back("lost"); },
                  .on_outlived = [&](std::size_t) { told.emplace_back("outlived"); }});
-  const auto turn_until = [&](std::size_t things) {
+  const auto turn_until = [&](std::size_t count) {
     const Time deadline = SteadyClock().Now() + test::kPatience;
-    while (told.size() < things && SteadyClock().Now() < deadline)
-      loop.run_one_for(test::kPatience);
+    while (told.size() < count && SteadyClock().Now() < deadline) loop.run_one_for(test::kPatience);
   };
   turn_until(1);
-  (directory.*leave)(NodeId{1});
+  directory.Lose(NodeId{1});
   loop.run_for(std::chrono::milliseconds(5));
   directory.Reconnect(NodeId{1});
-  turn_until(count);
+  turn_until(4);
+  EXPECT_EQ(told, (std::vector<std::string>{"inventory", "outlived", "lost", "inventory"}));
   client->Stop();
-  return told;
-}
-
-// Its copies could be of objects whose Delete everybody has forgotten, also while it is remembered
-// itself.
-TEST(InProcessDirectory, ANodeThatOutlivedItsTombstonesIsToldBeforeItsInventoryIsAsked) {
-  EXPECT_EQ(ToldToWhoOutlivedItsTombstones(&InProcessDirectory::Lose, 4),
-            (std::vector<std::string>{"inventory", "outlived", "lost", "inventory"}));
-  EXPECT_EQ(ToldToWhoOutlivedItsTombstones(&InProcessDirectory::Cut, 3),
-            (std::vector<std::string>{"inventory", "outlived", "inventory"}));
 }
 
 }  // namespace

@@ -187,6 +187,26 @@ TEST_P(RateTest, StreamsTogetherKeepToTheLimit) {
   EXPECT_GE(seconds, 0.95 * (2.0 * kEach - 64_KiB) / kRate);
 }
 
+TEST(RateOfMany, AStreamWithNothingToReadTakesNothingOfTheLimit) {
+  TcpOptions options;
+  options.receive_limit = std::make_shared<RateLimiter>(100);
+  asio::io_context loop(1);
+  TcpTransport transport({&loop}, options);
+  StreamPtr far;
+  const auto listener = *transport.Listen("127.0.0.1:0", [&](StreamPtr stream) { far = stream; });
+  const auto near = *RunTask(loop, transport.Connect(listener->address(), 10s));
+  ASSERT_TRUE(RunUntil(loop, [&] { return far != nullptr; }));
+  Bytes got(1000);
+  Running<Result<std::size_t>> receiving(loop, far->ReceiveSome(got));
+  loop.restart();
+  loop.run_for(20ms);
+  const Time now = std::chrono::steady_clock::now();
+  const Time untouched = RateLimiter(100).Take(1, now);
+  EXPECT_EQ(options.receive_limit->Take(1, now), untouched);
+  far->Close();
+  EXPECT_FALSE(receiving.Finish());
+}
+
 TEST_P(RateTest, CloseDoesNotWaitForTheLimit) {
   TcpOptions options;
   (GetParam() ? options.send_limit : options.receive_limit) = std::make_shared<RateLimiter>(100);
