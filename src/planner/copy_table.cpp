@@ -205,14 +205,18 @@ SourceKey CopyTable::KeyOfSource(NodeId node, const Copy& copy) {
 
 ParkedKey CopyTable::KeyOfParked(NodeId node, const Copy& copy) {
   return {!copy.orphan && !copy.leaf, std::numeric_limits<std::uint64_t>::max() - copy.progress(),
-          copy.order, node};
+          copy.position, copy.order, node};
+}
+
+ProgressKey CopyTable::KeyOfProgress(NodeId node, const Copy& copy) {
+  return {copy.progress(), std::numeric_limits<std::uint32_t>::max() - copy.position, node};
 }
 
 void CopyTable::Index(NodeId node, const Copy& copy) {
   if (copy.live && copy.listed && !copy.evicting) sources_.insert(KeyOfSource(node, copy));
   if (copy.live && copy.parked() != 0) parked_.insert(KeyOfParked(node, copy));
   const bool fed = copy.live && copy.fed != 0 && !copy.final();
-  if (fed && !copy.leaf) feeding_.insert({copy.progress(), node});
+  if (fed && !copy.leaf) feeding_.insert(KeyOfProgress(node, copy));
   if (fed && copy.starved) starved_.insert(node);
   if (copy.superseded) ++superseded_count_;
   if (copy.final()) ++final_count_;
@@ -222,7 +226,7 @@ void CopyTable::Index(NodeId node, const Copy& copy) {
 void CopyTable::Unindex(NodeId node, const Copy& copy) {
   sources_.erase(KeyOfSource(node, copy));
   parked_.erase(KeyOfParked(node, copy));
-  feeding_.erase({copy.progress(), node});
+  feeding_.erase(KeyOfProgress(node, copy));
   starved_.erase(node);
   if (copy.superseded) --superseded_count_;
   if (copy.final()) --final_count_;

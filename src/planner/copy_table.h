@@ -47,6 +47,8 @@ struct Copy {
   std::uint32_t leaves = 0;  // stripes served to leaves
   std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
   std::uint64_t order = 0;   // of its request; 0: never wanted, put or held
+  // Its node's position in the reduction that makes this object, counted towards the root; 0: none.
+  std::uint32_t position = 0;
   // A stream that may still run although its source left the books: until the receiver says that it
   // ended, or is granted another, the receiver may depend on that source.
   GrantId superseded;
@@ -80,12 +82,15 @@ struct SourceKey {
 struct ParkedKey {
   bool waits = false;        // orphans first, and leaves, which take nobody's place
   std::uint64_t behind = 0;  // then whoever has most: the others can be granted behind it
+  std::uint32_t position = 0;
   std::uint64_t order = 0;
   NodeId node = kNoNode;
   friend auto operator<=>(const ParkedKey&, const ParkedKey&) = default;
 };
+// Before others in this order are those that may pull from them.
 struct ProgressKey {
   std::uint64_t progress = 0;
+  std::uint32_t earlier = 0;  // than positions nearer to the root
   NodeId node = kNoNode;
   friend auto operator<=>(const ProgressKey&, const ProgressKey&) = default;
 };
@@ -135,6 +140,7 @@ class CopyTable {
   const std::set<ProgressKey>& feeding() const { return feeding_; }
   const std::set<NodeId>& starved() const { return starved_; }
   static ParkedKey KeyOfParked(NodeId node, const Copy& copy);
+  static ProgressKey KeyOfProgress(NodeId node, const Copy& copy);
 
   std::size_t final_count() const { return final_count_; }
   std::size_t live_final_count() const { return live_final_count_; }

@@ -117,7 +117,7 @@ void CopyTable::AddTo(Digest& digest) const {
   for (const auto& [node, copy] : copies_) {
     digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.producing);
     digest.Add(copy.primary).Add(copy.evicting).Add(copy.orphan).Add(copy.starved);
-    digest.Add(copy.leaf);
+    digest.Add(copy.leaf).Add(copy.position);
     for (const std::uint32_t mark : copy.marks) digest.Add(mark);
     digest.Add(copy.wanted).Add(copy.done).Add(copy.limit).Add(copy.order);
     for (const Feed& feed : copy.feeds) {

@@ -109,6 +109,7 @@ struct DirectoryState::State {
   void ResumeReduction(const ObjectId& id, ObjectRecord& record, NodeId node);
   void RepeatOrders(const ObjectId& id, ObjectRecord& record, NodeId node);
   bool Committed(const ObjectRecord& record, Version version) const;
+  static void NotePosition(ObjectRecord& record, NodeId node, std::uint32_t slot);
   void NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot);
   void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
   void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);

@@ -209,6 +209,15 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
   for (const std::uint32_t each : renewed) TellOrder(event.object, *reduction, each);
   for (const std::uint32_t each : renewed) TellFeeds(event.object, *reduction, each);
   if (renewed.size() == 1) TellFeed(event.object, *reduction, slot);
+  NotePosition(record, event.order.node, slot);
+}
+
+// Those who fold parts of the target may read it, too: in the order of their positions.
+void DirectoryState::State::NotePosition(ObjectRecord& record, NodeId node, std::uint32_t slot) {
+  if (node == kNoNode) return;
+  record.reduction->positions[node] = slot;
+  if (record.table.Find(node) == nullptr) return;
+  record.table.Edit(node, [&](Copy& copy) { copy.position = slot; });
 }
 
 // The position starts again, or for the first time; a root's version is the target's.

@@ -53,7 +53,9 @@ SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
     if (source) Grant(receiver, *source, replaces);
     return source ? Served::kYes : Served::kUnsuitable;
   }
-  std::optional<Choice> choice = FindFree(receiver, need, units_);
+  std::optional<Choice> choice = FindFinal(receiver, need, units_);
+  if (!choice && copy.progress() == 0 && TakeOver(receiver, need)) return Served::kYes;
+  if (!choice) choice = FindPartial(receiver, need, units_);
   if (!choice && copy.orphan) choice = FindFallback(receiver, need);
   if (!choice && copy.orphan) choice = FindFree(receiver, need, one_more_receiver());
   if (choice) {
@@ -133,7 +135,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiv
 
 bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
   const auto& feeding = table_.feeding();
-  auto behind = feeding.lower_bound({table_.Find(receiver)->progress(), kNoNode});
+  auto behind = feeding.lower_bound(CopyTable::KeyOfProgress(kNoNode, *table_.Find(receiver)));
   for (int tries = 0; tries < kTakeOverTries && behind != feeding.begin(); ++tries) {
     --behind;
     if (TakeOverFrom(receiver, need, behind->node)) return true;

@@ -35,6 +35,7 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
     if (!known_copy) copy.leaf = event.leaf;
+    if (!known_copy && record.reduction) copy.position = record.reduction->PositionOf(node);
     if (layout.valid(event.marks) && copy.fed == 0) copy.marks = event.marks;
     if (copy.wanted == 0) copy.order = ++requests;
     copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed;
@@ -160,7 +161,9 @@ void DirectoryState::State::On(NodeId node, const Progress& event) {
   record->table.RaiseMarks(node, event.marks);
   record->table.Edit(
       node, [&](Copy& copy) { copy.starved = event.starved_for >= options.starved_after; });
-  if (record->table.Find(node)->leaf) return;  // as fast as its reader, who holds nobody up
+  // A leaf is as fast as its reader, and holds nobody up. The links of who folds carry both.
+  const Copy& copy = *record->table.Find(node);
+  if (copy.leaf || copy.position != 0) return;
   record->slow_relays.Note(node, record->table, nodes, now);
 }
 

@@ -109,6 +109,52 @@ TEST_F(Reductions, TheTargetIsReadWhileItIsMade) {
   EXPECT_EQ(HolderAt("B").valid_bytes, 3 * layout_.block_bytes);
 }
 
+// An allreduce: positions 1 to 4 in a line, A, B, D and the root E.
+class Allreduce : public Reductions {
+ protected:
+  void Begin() {
+    Join("C").Join("A").Join("B").Join("D").Join("E").Join("R");
+    Open("C").Shape();
+    Assign(1, "A", 2, 0).Assign(2, "B", 3, 1).Assign(3, "D", 4, 1).Assign(4, "E", 0, 1);
+    Locate("A").Locate("B").Locate("D").Locate("R").Ignore();
+  }
+};
+
+TEST_F(Allreduce, TheLineOfReadersFollowsTheLineOfPositions) {
+  Begin();
+  Together();
+  Want("D").Want("A").Want("B").Want("R");
+  Now();
+  Expect("R <- E", "A <- R", "B <- A", "D <- B");
+}
+
+TEST_F(Allreduce, WhoIsFartherFromTheRootTakesTheSourceOfThoseThatAskedBefore) {
+  Begin();
+  Want("D");
+  Expect("D <- E");
+  Want("B");
+  Expect("B <- E", "D <- B moved");
+  Want("A");
+  Expect("A <- E", "B <- A moved");
+}
+
+TEST_F(Allreduce, NobodyPassesWhoHasBytes) {
+  Begin();
+  Want("D").Progress("D", 1).Ignore();
+  Want("B");
+  Expect("B <- D");
+}
+
+TEST_F(Allreduce, APositionThatIsAssignedLaterCountsFromThenOn) {
+  Join("C").Join("A").Join("E").Join("R");
+  Open("C").Shape();
+  Assign(4, "E", 0, 1);
+  Locate("A").Locate("R").Want("A").Ignore();
+  Assign(3, "A", 4, 0).Ignore();
+  Want("R");
+  Expect("R <- E", "A <- R moved");
+}
+
 // P7: the lost position and those above it get new versions, no other.
 TEST_F(Reductions, AResetRenewsThePositionAndItsAncestorsOnly) {
   Join("C").Join("A").Join("B").Join("D").Join("E").Join("F").Join("R");
