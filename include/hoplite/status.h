@@ -57,7 +57,7 @@ struct NodeStatus {
   std::uint64_t memory_bytes = 0;
   std::uint64_t used_bytes = 0;
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not measured yet
-  // From asking a peer for bytes to the first of them; 0: not measured yet.
+  // To its peers and back, as the network takes it; 0: not measured yet.
   std::chrono::microseconds round_trip{0};
   // Blocks that failed their checksum on arrival, since its start; they were fetched again.
   std::uint64_t corrupt_blocks = 0;

@@ -55,6 +55,8 @@ class Stream {
 
   virtual Time last_received() const = 0;  // when any byte last arrived: any byte counts as life
   virtual Time last_sent() const = 0;      // when any byte last found room on its way to the peer
+  // The least time to the peer and back that was measured; 0: none was.
+  virtual Duration round_trip() { return Duration{0}; }
   virtual const std::string& peer_address() const = 0;
   virtual asio::io_context& loop() = 0;
 };

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "base/units.h"
+#include "net/tcp_round_trip.h"
 #include "net/tcp_syscalls.h"
 
 namespace hoplite::net {
@@ -92,6 +93,10 @@ Task<Result<std::size_t>> TcpStream::ReceiveSome(std::span<std::byte> into) {
       co_return std::unexpected(Failure(errno));
     }
   }
+}
+
+Duration TcpStream::round_trip() {
+  return closed_ ? Duration{0} : RoundTrip(socket_.native_handle());
 }
 
 Task<Result<std::size_t>> TcpStream::AwaitTurn(Direction& direction, std::size_t wanted) {

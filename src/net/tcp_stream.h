@@ -33,6 +33,7 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   bool quiet() override;
   Time last_received() const override { return last_received_; }
   Time last_sent() const override { return last_sent_; }
+  Duration round_trip() override;
   const std::string& peer_address() const override { return peer_address_; }
   asio::io_context& loop() override { return loop_; }
 

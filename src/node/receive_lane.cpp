@@ -66,6 +66,7 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   if (stopped_) co_return Failed(Failure::kNone, "stopped");
   const auto asked = co_await SendFetch();
   if (!asked) co_return Failed(Failure::kBroken, asked.error().message);
+  data_plane_.round_trip().Note(connection_->stream->round_trip());
   services_.runtime.Spawn(data_loop_.loop, "upkeep of a receive lane", Upkeep());
   LaneEnd end = co_await ReceiveFrames();
   if (end.outcome != Outcome::kDone) connection_->stream->Close();
@@ -84,7 +85,7 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   fetch.equality_ok = grant_.equality_ok;
   credit_limit_ = Window();
   fetch.credit_bytes = credit_limit_;
-  asked_at_ = sampled_at_ = moved_at_ = services_.clock.Now();
+  sampled_at_ = moved_at_ = services_.clock.Now();
   ++services_.counters.fetches_started;
   if (sink_->layout().valid_bytes(fetch.next) > 0) ++services_.counters.fetches_resumed;
   wire::Frame frame(std::move(fetch));
@@ -99,7 +100,6 @@ net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
       co_return Failed(Failure::kBroken, frame.error().message);
     }
     if (const auto* data = std::get_if<wire::Data>(&*frame)) {
-      NoteFirstBytes();
       starved_ms_ = 0;
       wire::Data copy = *data;
       auto failed = co_await OnData(std::move(copy));
@@ -245,13 +245,6 @@ void ReceiveLane::Sample(Time now) {
   }
   sampled_at_ = now;
   sampled_bytes_ = received;
-}
-
-// A source that has bytes answers at once: the time from FETCH to the first of them is a round
-// trip. One that has none yet answers later; the estimate follows such samples only slowly.
-void ReceiveLane::NoteFirstBytes() {
-  if (asked_at_ == Time{}) return;
-  data_plane_.round_trip().Note(services_.clock.Now() - std::exchange(asked_at_, Time{}));
 }
 
 LaneEnd ReceiveLane::Failed(Failure failure, std::string why) const {

@@ -64,7 +64,6 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::Task<void> StopUpkeep(bool say_done);
   std::uint64_t Window() const;
   void Sample(Time now);
-  void NoteFirstBytes();
   LaneEnd Failed(planner::Failure failure, std::string why) const;
 
   Services& services_;
@@ -91,7 +90,6 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   bool finishing_ = false;
   bool say_done_ = false;
   bool stalled_ = false;
-  Time asked_at_{};  // when FETCH was sent; the epoch after the first answer
   Time moved_at_{};  // when the source last gave bytes, or a reason for not having any
   Time sampled_at_{};
   std::uint64_t sampled_bytes_ = 0;

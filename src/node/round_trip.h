@@ -1,10 +1,12 @@
-// RoundTrip: how long this node's peers take to answer, smoothed. A sample may also contain a wait
-// for something else, never less than a round trip: so the estimate falls at once and rises slowly,
-// and by little for a sample that is far off. Thread-safe.
+// RoundTrip: how far away this node's peers are. A connection that was made through a full queue
+// knows only times with that queue in them, others to the same place know better: so the least of
+// the last samples. Thread-safe.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
+#include <array>
+#include <cstddef>
+#include <mutex>
 
 #include "base/time.h"
 
@@ -12,18 +14,25 @@ namespace hoplite::node {
 
 class RoundTrip {
  public:
+  static constexpr std::size_t kSamples = 16;
+
+  // 0 is no sample.
   void Note(Duration sample) {
-    const Duration::rep now = std::max<Duration::rep>(sample.count(), 1);
-    const Duration::rep before = estimate_.load(std::memory_order_relaxed);
-    const bool falls = before == 0 || now < before;
-    estimate_.store(falls ? now : before + (std::min(now, 4 * before) - before) / 8,
-                    std::memory_order_relaxed);
+    if (sample <= Duration{0}) return;
+    const std::scoped_lock lock(mutex_);
+    samples_[noted_++ % kSamples] = sample;
   }
   // 0: no sample yet.
-  Duration value() const { return Duration(estimate_.load(std::memory_order_relaxed)); }
+  Duration value() const {
+    const std::scoped_lock lock(mutex_);
+    if (noted_ == 0) return Duration{0};
+    return *std::min_element(samples_.begin(), samples_.begin() + std::min(noted_, kSamples));
+  }
 
  private:
-  std::atomic<Duration::rep> estimate_{0};
+  mutable std::mutex mutex_;
+  std::array<Duration, kSamples> samples_{};
+  std::size_t noted_ = 0;
 };
 
 }  // namespace hoplite::node

@@ -136,7 +136,7 @@ void DirectoryState::State::On(NodeId node, const CopyGone& event) {
 }
 
 // Reports come every few milliseconds from whoever receives: the mean of the last ten or so. A
-// round trip is two messages, each with its cost at both ends.
+// round trip is what the network takes for two messages.
 void DirectoryState::State::NoteLink(NodeId node, std::uint64_t bytes_per_second,
                                      Duration round_trip) {
   constexpr double kWeight = 0.1;
@@ -148,8 +148,7 @@ void DirectoryState::State::NoteLink(NodeId node, std::uint64_t bytes_per_second
   }
   if (round_trip > Duration{0}) {
     member.round_trip = round_trip;
-    const Duration latency = std::max(round_trip / 2 - link.overhead, Duration{1});
-    link.latency += std::chrono::duration_cast<Duration>(kWeight * (latency - link.latency));
+    link.latency += std::chrono::duration_cast<Duration>(kWeight * (round_trip / 2 - link.latency));
   }
 }
 

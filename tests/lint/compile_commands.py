@@ -16,6 +16,9 @@ class Unit:
         self.words = shlex.split(entry["command"])
         self.object = self.words[self.words.index("-o") + 1]
 
+    def precompiled(self):
+        return "-include-pch" in self.words
+
     def flags(self):
         """Without launcher, precompiled header, source and output."""
         compiler = next(i for i, word in enumerate(self.words)

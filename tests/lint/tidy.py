@@ -14,9 +14,10 @@ TOGETHER = 12
 
 
 def batches(units):
-    """Lists of units that are compiled alike and lie in the same folder."""
+    """Lists of units that are compiled alike and lie in the same folder; who goes without its precompiled headers
+    does not go with the others."""
     def likeness(unit):
-        return str(unit.source.parent), unit.flags()
+        return str(unit.source.parent), unit.flags(), unit.precompiled()
     for _, alike in itertools.groupby(sorted(units, key=likeness), key=likeness):
         alike = list(alike)
         for start in range(0, len(alike), TOGETHER):

@@ -62,6 +62,19 @@ TEST(TcpTransport, AcceptedStreamsGoToTheLoopsInTurns) {
   EXPECT_EQ(misplaced, 0);
 }
 
+// The kernel's own measure: that nobody reads or answers at the other end is not in it.
+TEST(TcpTransport, ARoundTripIsTheNetworksAlone) {
+  asio::io_context loop(1);
+  TcpTransport transport({&loop});
+  const auto listener = *transport.Listen("127.0.0.1:0", [](const StreamPtr&) {});
+  const auto stream = RunTask(loop, transport.Connect(listener->address(), 10s));
+  ASSERT_TRUE(stream);
+  EXPECT_GT((*stream)->round_trip(), Duration{0});
+  EXPECT_LT((*stream)->round_trip(), 1s);
+  (*stream)->Close();
+  EXPECT_EQ((*stream)->round_trip(), Duration{0});
+}
+
 TEST(TcpTransport, HostNamesAreResolved) {
   asio::io_context loop(1);
   TcpTransport transport({&loop});
