@@ -58,7 +58,7 @@ class Shard {
   static std::unique_ptr<DirectoryServer> StartServer() {
     DirectoryServerOptions options;
     options.listen = "127.0.0.1:0";
-    options.recovery_window = Duration(0);
+    options.recovery_window = std::chrono::milliseconds(0);
     auto server = DirectoryServer::Start(options);
     HOPLITE_CHECK(server.has_value(), "a directory for the benchmark");
     return std::move(*server);

@@ -51,7 +51,7 @@ struct HOPLITE_EXPORT DirectoryConfig {
   std::chrono::milliseconds recovery_window{1000};
   // How long a deleted id can't be used again; at least lease + grace.
   std::chrono::milliseconds tombstone{60000};
-  // Objects up to this size live in the directory.
+  // Objects up to this size live in the directory; at most 64 KiB.
   std::uint64_t inline_limit_bytes = 64 * 1024;
 
   Result<void> Validate() const;

@@ -1,5 +1,6 @@
 #include <hoplite/config.h>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -58,6 +59,9 @@ Result<void> DirectoryConfig::Validate() const {
   // A node that is still remembered comes back with its copies: deletions must be, too.
   if (tombstone < lease + grace)
     return std::unexpected(Bad("tombstone: must not be shorter than lease and grace together"));
+  if (inline_limit_bytes > kMaxInlineBytes)
+    return std::unexpected(Bad("inline_limit_bytes: at most " + FormatSize(kMaxInlineBytes) +
+                               ", not " + FormatSize(inline_limit_bytes)));
   if (recovery_window.count() < 0)
     return std::unexpected(Bad("recovery_window: must not be negative"));
   return {};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/units.h"
 
 namespace hoplite {
@@ -16,8 +17,6 @@ constexpr std::uint64_t kLargeBlockFrom = 64_MiB;
 constexpr std::uint64_t kTwoStripesFrom = 32_MiB;
 constexpr std::uint32_t kMaxRun = 1_MiB;
 constexpr std::uint64_t kMaxObject = std::uint64_t{1} << 46;
-
-constexpr std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
 Error Bad(const char* what, std::uint64_t value) {
   return Error(ErrorCode::kInvalidArgument,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/divide.h"
 #include "base/units.h"
 
 namespace hoplite::client {
@@ -15,8 +16,6 @@ namespace {
 constexpr std::uint64_t kChunk = 256_KiB;  // source and destination fit into a core's own cache
 constexpr std::uint64_t kTwoThreadsFrom = 8_MiB;
 constexpr std::uint64_t kTellEvery = 4_MiB;
-
-constexpr std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
 // Chunks are taken in order by whoever is free, so the copied prefix grows steadily.
 class Copying {

@@ -12,17 +12,7 @@ struct Directory::State {
 };
 
 Result<std::unique_ptr<Directory>> Directory::Start(const DirectoryConfig& config) {
-  TRY(config.Validate());
-  directory::DirectoryServerOptions options;
-  options.listen = config.listen;
-  options.shards = config.shards;
-  options.cluster = config.cluster;
-  options.heartbeat = config.heartbeat;
-  options.lease = config.lease;
-  options.grace = config.grace;
-  options.recovery_window = config.recovery_window;
-  options.tombstone = config.tombstone;
-  options.inline_limit_bytes = config.inline_limit_bytes;
+  const directory::DirectoryServerOptions options{config};
   TRY_ASSIGN(auto server, directory::DirectoryServer::Start(options));
   return std::unique_ptr<Directory>(new Directory(std::make_unique<State>(std::move(server))));
 }

@@ -86,7 +86,7 @@ Result<void> Draft::Impl::Seal(Time deadline) {
 }
 
 Result<void> Draft::Impl::SealAtNode(Time deadline) {
-  TRY(Advance(bytes_.size()));
+  TRY(Advance(bytes_.size(), {}));
   client::local::Request request;
   request.mutable_seal()->set_draft(made_by_);
   TRY(connection_->Call(std::move(request), deadline));
@@ -104,7 +104,7 @@ Draft::~Draft() = default;
 
 const ObjectId& Draft::id() const { return impl_->id(); }
 std::span<std::byte> Draft::data() const { return impl_->bytes(); }
-Result<void> Draft::Advance(std::uint64_t prefix_bytes) { return impl_->Advance(prefix_bytes); }
+Result<void> Draft::Advance(std::uint64_t prefix_bytes) { return impl_->Advance(prefix_bytes, {}); }
 Result<void> Draft::Seal(std::chrono::milliseconds timeout) {
   return impl_->Seal(client::DeadlineAfter(timeout));
 }

@@ -33,7 +33,7 @@ class Draft::Impl {
   const ObjectId& id() const { return id_; }
   std::span<std::byte> bytes() const { return bytes_; }
   // checksums: of the blocks that became whole, or none: then the node computes them.
-  Result<void> Advance(std::uint64_t prefix, std::span<const std::uint64_t> checksums = {});
+  Result<void> Advance(std::uint64_t prefix, std::span<const std::uint64_t> checksums);
   // Writes all of it, passing on what is written already, and seals it.
   Result<void> Fill(std::span<const std::byte> contents, Time deadline);
   Result<void> Seal(Time deadline);

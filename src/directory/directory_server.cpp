@@ -31,30 +31,6 @@ constexpr std::chrono::minutes kIdleConnection(1);
 // How long ended sessions may take to deliver their last words when the server stops.
 constexpr std::chrono::milliseconds kLastWords(200);
 
-Result<void> Invalid(std::string why) {
-  return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(why)));
-}
-
-Result<void> Validate(const DirectoryServerOptions& options) {
-  TRY(ParseHostPort(options.listen));
-  for (const std::string& shard : options.shards) TRY(ParseHostPort(shard));
-  if (options.heartbeat < std::chrono::milliseconds(1)) {
-    return Invalid("the heartbeat must be at least 1 ms");
-  }
-  if (options.lease <= options.heartbeat) {
-    return Invalid("the lease must be longer than the heartbeat");
-  }
-  if (options.tombstone < options.lease + options.grace) {
-    return Invalid("the tombstone must not be shorter than lease and grace together");
-  }
-  if (options.inline_limit_bytes > wire::kMaxInlineBytes) {
-    return Invalid(fmt::format("inline objects can have at most {}, not {}",
-                               FormatSize(wire::kMaxInlineBytes),
-                               FormatSize(options.inline_limit_bytes)));
-  }
-  return {};
-}
-
 // Later lives of a shard have later start times; a node that saw an even newer one says so.
 std::uint64_t NewIncarnation() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
@@ -184,7 +160,7 @@ void DirectoryServer::Impl::Stop() {
 
 Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(
     const DirectoryServerOptions& options) {
-  TRY(Validate(options));
+  TRY(options.Validate());
   auto impl = std::make_unique<Impl>(options);
   TRY(impl->Listen(options));
   return std::unique_ptr<DirectoryServer>(new DirectoryServer(std::move(impl)));

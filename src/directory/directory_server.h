@@ -5,26 +5,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include <hoplite/config.h>
 #include <hoplite/result.h>
 
 #include "base/time.h"
 
 namespace hoplite::directory {
 
-struct DirectoryServerOptions {
-  std::string listen;               // HOST:PORT, port 0 picks one
-  std::vector<std::string> shards;  // the ordered list of all shards; empty: this one alone
-  std::string cluster;              // optional name, part of the cluster id
-  Duration heartbeat = std::chrono::milliseconds(200);
-  Duration lease = std::chrono::seconds(1);
-  Duration grace = std::chrono::seconds(1);
-  Duration recovery_window = std::chrono::seconds(1);
-  Duration tombstone = std::chrono::seconds(60);
+struct DirectoryServerOptions : DirectoryConfig {
   // How long a connection may take to say its first words of HTTP/2.
   Duration handshake = std::chrono::seconds(5);
-  std::uint64_t inline_limit_bytes = 64 * 1024;
   // What may wait for one node that reads slowly; beyond it, its session ends.
   std::uint64_t session_queue_bytes = 64 * 1024 * 1024;
 };

@@ -24,7 +24,7 @@ std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
     held.version = copy->version();
     held.layout = copy->layout();
     held.metadata = copy->metadata();
-    held.marks = fetching ? entry->fetch->OwnMarks() : copy->marks();
+    held.marks = copy->marks();
     held.complete = sealed;
     held.producing = entry && entry->publication && entry->publication->copy() == copy;
     held.primary = services_.store.KindOf(copy->object()) == store::CopyKind::kPrimary;

@@ -143,20 +143,14 @@ Result<store::CopyPtr> Fetch::TryMemory(const Layout& layout, const std::string&
 
 net::Task<void> Fetch::ReceiveAll() {
   stage_ = Stage::kReceiving;
-  const Layout& layout = copy_->layout();
-  final_stripes_ = 0;
-  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
-    if (layout.stripe_block_count(s) == 0) final_stripes_ |= StripeMask{1} << s;
-  }
+  end_seen_ = false;
   services_.directory.Send(Wanting());
   entry_->Changed();  // whoever follows the growing copy may start
   read_ = 0;
   read_at_ = services_.clock.Now();
   while (!interrupted()) {
     CloseEndedRuns();
-    const bool trusts =
-        services_.settings.planted(Twin::kTrustsTheLastByte) && layout.complete(copy_->marks());
-    if (final_stripes_ == layout.all_stripes() || trusts) {
+    if (IsWhole()) {
       Complete();
       co_return;
     }
@@ -176,6 +170,14 @@ net::Task<void> Fetch::ReceiveAll() {
   }
 }
 
+// One END speaks for the version, and all bytes are there. A lane that waits for an END of its own
+// is left, unless its source has said it on another: then it is about to come.
+bool Fetch::IsWhole() const {
+  const bool ending = std::ranges::any_of(runs_, [](const auto& run) { return run->ended > 0; });
+  const bool may_seal = end_seen_ || services_.settings.planted(Twin::kTrustsTheLastByte);
+  return may_seal && !ending && copy_->layout().complete(copy_->marks());
+}
+
 void Fetch::AskAgainIfDue() {
   if (!regrant_ || !runs_.empty()) return;
   regrant_ = false;
@@ -183,7 +185,7 @@ void Fetch::AskAgainIfDue() {
 }
 
 planner::Want Fetch::Wanting() const {
-  return {entry_->object, copy_->version(), OwnMarks(), copy_->windowed()};
+  return {entry_->object, copy_->version(), copy_->marks(), copy_->windowed()};
 }
 
 // A reader that takes nothing of what lies ready holds up those who wait for the window: they get
@@ -221,14 +223,13 @@ void Fetch::StartRun(planner::Grant grant) {
   auto run = std::make_shared<Run>();
   run->grant = std::move(grant);
   for (const StripeMask stripes : SplitIntoLanes(*copy_, run->grant.stripes)) {
-    const std::size_t index = run->lanes.size();
     run->lanes.push_back(std::make_shared<ReceiveLane>(
         services_, data_plane_, data_plane_.NextLoop(), std::make_shared<CopySink>(copy_),
         run->grant, stripes, 0,
-        [weak = weak_from_this(), run_weak = std::weak_ptr<Run>(run), index](const LaneEnd& end) {
+        [weak = weak_from_this(), run_weak = std::weak_ptr<Run>(run)](const LaneEnd& end) {
           const auto self = weak.lock();
           const auto ended = run_weak.lock();
-          if (self && ended) self->OnLaneEnd(ended, index, end);
+          if (self && ended) self->OnLaneEnd(ended, end);
         }));
   }
   runs_.push_back(run);
@@ -236,10 +237,10 @@ void Fetch::StartRun(planner::Grant grant) {
 }
 
 // One lane that fails ends the grant: its source is as good as gone for the others too.
-void Fetch::OnLaneEnd(const std::shared_ptr<Run>& run, std::size_t lane, const LaneEnd& end) {
+void Fetch::OnLaneEnd(const std::shared_ptr<Run>& run, const LaneEnd& end) {
   ++run->ended;
   if (end.outcome == Outcome::kDone) {
-    final_stripes_ |= SplitIntoLanes(*copy_, run->grant.stripes)[lane];
+    end_seen_ = true;
   } else {
     if (run->end.outcome == Outcome::kDone || run->end.outcome == Outcome::kAbandoned)
       run->end = end;
@@ -260,7 +261,7 @@ void Fetch::CloseEndedRuns() {
     if (kept) return true;
     services_.directory.Send(planner::GrantClosed{entry_->object, run->grant.version,
                                                   run->grant.grant, run->end.outcome,
-                                                  run->end.failure, OwnMarks()});
+                                                  run->end.failure, copy_->marks()});
     return true;
   });
 }
@@ -277,7 +278,8 @@ net::Task<void> Fetch::StopRuns() {
   }
   for (const planner::Grant& grant : grants_) {
     services_.directory.Send(planner::GrantClosed{entry_->object, grant.version, grant.grant,
-                                                  Outcome::kAbandoned, Failure::kNone, OwnMarks()});
+                                                  Outcome::kAbandoned, Failure::kNone,
+                                                  copy_->marks()});
   }
   grants_.clear();
 }
@@ -286,7 +288,7 @@ void Fetch::ReportProgress() {
   if (runs_.empty()) return;
   const Time now = services_.clock.Now();
   if (now - reported_at_ < kProgressEvery) return;
-  StripeMarks marks = OwnMarks();
+  StripeMarks marks = copy_->marks();
   Duration starved{0};
   for (const auto& run : runs_) {
     for (const auto& lane : run->lanes) {
@@ -355,7 +357,7 @@ void Fetch::OnInline(planner::InlineObject object) {
 void Fetch::OnGrant(planner::Grant grant) {
   const bool current = stage_ == Stage::kReceiving && copy_ && grant.version == copy_->version();
   if (!current) {
-    const StripeMarks marks = copy_ ? OwnMarks() : StripeMarks();
+    const StripeMarks marks = copy_ ? copy_->marks() : StripeMarks();
     services_.directory.Send(planner::GrantClosed{entry_->object, grant.version, grant.grant,
                                                   Outcome::kAbandoned, Failure::kNone, marks});
     return;
@@ -434,18 +436,6 @@ store::CopyPtr Fetch::TakeWindow() {
   const bool there = stage_ == Stage::kReceiving && copy_ && copy_->windowed() && !interrupted();
   if (!there || std::exchange(window_given_, true)) return nullptr;
   return copy_;
-}
-
-// A stripe whose END is still missing is told one block short, so that the shard grants it once
-// more.
-StripeMarks Fetch::OwnMarks() const {
-  StripeMarks marks = copy_->marks();
-  for (std::uint32_t s = 0; s < marks.size(); ++s) {
-    const bool only_end_missing =
-        marks[s] == copy_->layout().stripe_block_count(s) && (final_stripes_ >> s & 1) == 0;
-    if (only_end_missing) --marks[s];
-  }
-  return marks;
 }
 
 NodeId Fetch::upstream() const {

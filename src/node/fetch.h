@@ -9,8 +9,8 @@
 //
 // Decides: when to ask the shard, when to give up, resume or restart. Is told: the shard's actions,
 // the ends of its lanes, who is still interested. Must never: combine bytes of two versions, open a
-// new source for a stripe before the old one was closed, or call a copy final without END from
-// every lane. Main loop only.
+// new source for a stripe before the old one was closed, or call a copy final without END. Main
+// loop only.
 #pragma once
 
 #include <deque>
@@ -84,8 +84,6 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool locating() const { return stage_ == Stage::kLocating; }
   std::optional<planner::Want> OpenWant() const;
   NodeId upstream() const;
-  // The copy's marks as the shard is told them.
-  StripeMarks OwnMarks() const;
 
  private:
   enum class Stage { kLocating, kReserving, kReceiving, kOver };
@@ -105,10 +103,11 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   Result<store::CopyPtr> TryMemory(const Layout& layout, const std::string& metadata);
   net::Task<void> ReceiveAll();
   net::Task<void> StopRuns();
+  bool IsWhole() const;
   void AskAgainIfDue();
   void StartDueGrants();
   void StartRun(planner::Grant grant);
-  void OnLaneEnd(const std::shared_ptr<Run>& run, std::size_t lane, const LaneEnd& end);
+  void OnLaneEnd(const std::shared_ptr<Run>& run, const LaneEnd& end);
   void CloseEndedRuns();
   void ReportProgress();
   void TellProgress(StripeMarks marks, Duration starved) const;
@@ -145,7 +144,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   store::CopyPtr copy_;
   std::deque<planner::Grant> grants_;  // told, not yet started
   std::vector<std::shared_ptr<Run>> runs_;
-  StripeMask final_stripes_ = 0;  // END(final) seen
+  bool end_seen_ = false;  // END(final), on any lane
   StripeMarks reported_marks_;
   Time reported_at_{};
   std::uint64_t read_ = 0;  // by the reader of a window, when last looked at

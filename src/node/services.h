@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "base/limits.h"
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "node/memory.h"
@@ -22,7 +23,7 @@ struct Settings {
   Duration keepalive = std::chrono::milliseconds(200);
   Duration stall = std::chrono::milliseconds(700);
   // Objects up to this size are sent to the directory whole, inside their Create.
-  std::uint64_t inline_limit_bytes = 64 * 1024;
+  std::uint64_t inline_limit_bytes = kMaxInlineBytes;
   Twin twin = Twin::kNone;
 
   // A receiver or reader that shows life but takes nothing may be slow: it has so long.

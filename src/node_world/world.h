@@ -147,6 +147,7 @@ class World {
   std::uint64_t targets_ = 0;
   std::uint64_t sum_bytes_ = 0;
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;
+  std::map<ObjectId, int> refusals_;  // of sources that were not ahead
   std::deque<Moment> waiting_faults_;
   std::vector<std::size_t> returning_;  // hosts whose processes start again
 };

@@ -12,6 +12,10 @@ constexpr Duration kSlack = std::chrono::milliseconds(100);
 // A Delete is heard everywhere so soon after it was answered.
 constexpr Duration kHearsay = std::chrono::milliseconds(300);
 
+// So often a source is not ahead of who is sent to it, in a history of one object: marks that a
+// shard was told are old sometimes.
+constexpr int kMostRefusals = 10;
+
 }  // namespace
 
 std::size_t World::ShardOf(const ObjectId& object) const {
@@ -82,8 +86,15 @@ bool World::Calm() const {
 void World::CheckClosed(const wire::NodeMessage& message) {
   for (const planner::NodeEvent& event : message.events) {
     const auto* closed = std::get_if<planner::GrantClosed>(&event);
-    if (closed != nullptr && !closed_grants_.emplace(closed->object, closed->grant).second) {
+    if (closed == nullptr) continue;
+    if (!closed_grants_.emplace(closed->object, closed->grant).second) {
       Broken(fmt::format("P8: a grant of {} is closed twice", closed->object.ToShortString()));
+    }
+    const bool refused = closed->failure == planner::Failure::kNotAhead;
+    if (refused && ++refusals_[closed->object] > kMostRefusals) {
+      Broken(
+          fmt::format("P11: receivers of {} are sent again and again to who is not ahead of them",
+                      closed->object.ToShortString()));
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <memory>
 #include <variant>
 
+#include "base/limits.h"
 #include "base/try.h"
 #include "wire/checked_fields.h"
 #include "wire/directory_messages.h"

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/limits.h"
 #include "base/try.h"
 #include "wire/checked_fields.h"
 #include "wire/directory_messages.h"

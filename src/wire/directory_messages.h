@@ -20,8 +20,6 @@
 namespace hoplite::wire {
 
 inline constexpr std::size_t kMaxNameBytes = 255;
-// Far above the default limit of inline objects, well below what a message may hold.
-inline constexpr std::size_t kMaxInlineBytes = 512 * 1024;
 
 v1::Hello ToProto(const Hello& hello);
 v1::Welcome ToProto(const Welcome& welcome);

@@ -25,10 +25,7 @@ constexpr std::uint64_t kWritten = 1_MiB + 1;
 class Checksums : public ::testing::Test {
  protected:
   Checksums() : raw_(cluster_.node(0).AttachLocal().value()) {
-    Request hello;
-    hello.mutable_hello()->set_protocol_version(wire::kLocalProtocolVersion);
-    hello.mutable_hello()->set_in_process(true);
-    raw_.Send(hello);
+    raw_.Hello(wire::kLocalProtocolVersion, true);
     EXPECT_TRUE(raw_.Receive()->has_attached());
     Request create;
     create.set_id(kDraft);

@@ -30,7 +30,10 @@ class DirectoryCluster {
  public:
   // No test depends on how fast the machine is: a lease far longer than any pause of it.
   static directory::DirectoryServerOptions Patient() {
-    return {.lease = std::chrono::seconds(30), .recovery_window = Duration(0)};
+    directory::DirectoryServerOptions options;
+    options.lease = std::chrono::seconds(30);
+    options.recovery_window = std::chrono::milliseconds(0);
+    return options;
   }
 
   explicit DirectoryCluster(std::size_t shards,

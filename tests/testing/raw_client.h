@@ -41,10 +41,11 @@ class RawClient {
     wire::AppendLocalFrame(request, frame);
     SendBytes(frame);
   }
-  void Hello(std::uint32_t version = wire::kLocalProtocolVersion) {
+  void Hello(std::uint32_t version = wire::kLocalProtocolVersion, bool in_process = false) {
     v1::local::Request request;
     request.set_id(1);
     request.mutable_hello()->set_protocol_version(version);
+    request.mutable_hello()->set_in_process(in_process);
     Send(request);
   }
   // None: the connection has ended.

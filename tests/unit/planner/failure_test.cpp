@@ -87,6 +87,21 @@ TEST_F(Failures, OneInTheMiddleIsPutBetween) {
   Expect("R3 <- R1", "R2 <- R3 moved");
 }
 
+// The producer died when R1 had every byte and lacked nothing but END (R21).
+TEST_F(Failures, WhoLacksOnlyTheEndIsSentToNobodyWhoIsBehindOrDependsOnIt) {
+  for (const char* node : {"S", "R1", "R2", "R3", "T"}) Join(node);
+  Create("S").Get("R1").Get("R2").Locate("T").Progress("R1", 64).Progress("R2", 30).Lose("S");
+  Ignore();
+  Fail("R1", 64);
+  Expect();  // R2 is behind it
+  Progress("R2", 64);
+  Expect();  // R2 is fed by it
+  Fail("R2", 64, Failure::kNotAhead);
+  Expect("R1 <- R2");  // one of two equals, and never both
+  HeldComplete("T");
+  Expect("R2 <- T");
+}
+
 TEST_F(Failures, AReplacedGrantIsClosedLaterWithoutEffect) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1");
