@@ -25,13 +25,13 @@
 namespace hoplite {
 
 struct PutOptions {
-  ObjectId id;           // all zero: a random one
-  std::string metadata;  // at most 4 KiB
+  ObjectId id = {};           // all zero: a random one
+  std::string metadata = {};  // at most 4 KiB
   std::chrono::milliseconds timeout = kForever;
 };
 
 struct CreateOptions {
-  std::string metadata;  // at most 4 KiB
+  std::string metadata = {};  // at most 4 KiB
   std::chrono::milliseconds timeout = kForever;
 };
 

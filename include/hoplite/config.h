@@ -1,5 +1,5 @@
 // Settings of a node and of a directory shard: plain values with defaults. The library reads no
-// environment and no files.
+// environment and no files. (`= {}` lets who names only some members compile without a warning.)
 #pragma once
 
 #include <chrono>
@@ -14,19 +14,19 @@ namespace hoplite {
 
 struct HOPLITE_EXPORT NodeConfig {
   // Addresses of all directory shards, HOST:PORT, in the same order everywhere. Required.
-  std::vector<std::string> directory;
+  std::vector<std::string> directory = {};
   // Where peers reach this node's data plane. Port 0 picks a free one.
   std::string listen = "127.0.0.1:0";
   // What peers are told instead of the listening host; needed when that is 0.0.0.0 or ::.
-  std::string advertise;
+  std::string advertise = {};
   // Unix socket for worker processes; empty: only clients of this process.
-  std::string socket;
+  std::string socket = {};
   // Shared memory for objects, reserved at the start. Required.
   std::uint64_t memory_bytes = 0;
   // Unique in the cluster; empty: derived from the node's id.
-  std::string name;
+  std::string name = {};
   // Optional name of the cluster; members of others are refused.
-  std::string cluster;
+  std::string cluster = {};
   // Limit of bytes a second in each direction; 0: none. For demonstrations and shared links.
   std::uint64_t rate_bytes_per_second = 0;
   // A peer that owes bytes or keep-alives for so long is given up. Shorter finds silent failures
@@ -42,8 +42,8 @@ struct HOPLITE_EXPORT NodeConfig {
 struct HOPLITE_EXPORT DirectoryConfig {
   std::string listen = "127.0.0.1:0";
   // All shards in order; empty: this one alone.
-  std::vector<std::string> shards;
-  std::string cluster;
+  std::vector<std::string> shards = {};
+  std::string cluster = {};
   std::chrono::milliseconds heartbeat{200};
   std::chrono::milliseconds lease{1000};
   std::chrono::milliseconds grace{1000};

@@ -18,13 +18,14 @@ inline constexpr std::size_t kMaxReduceSources = 16384;
 
 struct ReduceOptions {
   // Arrays of `dtype`, all of the same size; they need not exist yet. At most kMaxReduceSources.
-  std::vector<ObjectId> sources;
+  std::vector<ObjectId> sources = {};
   Op op = Op::kSum;
   DType dtype = DType::kFloat32;
   // How many of the sources: those that become available first. Empty: all.
-  std::optional<std::uint64_t> num_objects;
-  ObjectId target;       // all zero: a random one
-  std::string metadata;  // of the target, at most 4 KiB; empty: that of the first listed source
+  std::optional<std::uint64_t> num_objects = {};
+  ObjectId target = {};  // all zero: a random one
+  std::string metadata =
+      {};  // of the target, at most 4 KiB; empty: that of the first listed source
   // The target's first complete copy is made on the node that is asked.
   bool root_here = false;
   // Fold in the order of `sources`, so that sums of floats have the same bits each time; needs all

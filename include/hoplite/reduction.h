@@ -32,7 +32,8 @@ class HOPLITE_EXPORT Reduction {
   //   resource_exhausted  a node has no memory for a partial result
   //   cancelled           Cancel was called, or the client was closed
   //   unavailable         the connection to the node ended
-  // After an error nobody will see the target, and those who wait for it get that error.
+  // After an error nobody will see the target. Those who wait for it get that error; a Get that the
+  // directory hears of only later waits, like any other, for an object that does not exist.
   Result<ReduceOutcome> Wait(std::chrono::milliseconds timeout = kForever) const;
   // Whether Wait would return at once.
   bool ready() const;

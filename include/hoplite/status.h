@@ -25,7 +25,7 @@ struct TransferInfo {
 
 struct WaiterInfo {
   std::string node;
-  std::string why;  // "the object does not exist yet", "its holders were lost: n2"
+  std::string why;  // "the object does not exist yet", "its last copy was lost, on n2"
 };
 
 // A position in the tree of the reduction that makes an object.

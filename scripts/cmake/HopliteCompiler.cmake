@@ -47,6 +47,12 @@ endif()
 
 if(HOPLITE_FUZZ)
   target_compile_options(hoplite_flags INTERFACE -fsanitize=fuzzer-no-link -O2)
+  # Without sanitizers it is there for the number of inputs: little is counted, and the standard library checks itself.
+  if(NOT HOPLITE_SANITIZE)
+    target_compile_options(hoplite_flags INTERFACE -fno-sanitize-coverage=trace-cmp,indirect-calls
+                           -fsanitize-coverage-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/uncounted.txt)
+    target_compile_definitions(hoplite_flags INTERFACE _GLIBCXX_ASSERTIONS)
+  endif()
 endif()
 
 include(HopliteCoroutineCheck)

@@ -1,11 +1,13 @@
 // hoplite sim world: histories of whole nodes over a simulated network.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "cli/command.h"
 #include "node_world/run.h"
 
@@ -38,6 +40,8 @@ Result<void> TellOne(std::uint64_t seed) {
 
 Result<void> Run(const SimWorldArguments& options) {
   if (options.tell) return TellOne(options.seed);
+  // What thousands of simulated nodes log is for --tell.
+  if (std::getenv("HOPLITE_LOG") == nullptr) log::SetLevel(log::Level::kError);
   const std::uint64_t end = options.seed + options.seeds;
   for (std::uint64_t first = options.seed; first < end; first += kAtOnce) {
     const auto tally = node_world::RunSeeds(first, std::min(kAtOnce, end - first));
@@ -55,9 +59,11 @@ void AddSimWorld(CLI::App& sim, Action& chosen) {
   const auto options = std::make_shared<SimWorldArguments>();
   command->add_option("--seed", options->seed, "the same seed gives the same history")
       ->capture_default_str();
-  command->add_option("--seeds", options->seeds, "so many histories, from that seed on")
-      ->capture_default_str();
-  command->add_flag("--tell", options->tell, "tell the one history line by line");
+  CLI::Option* seeds =
+      command->add_option("--seeds", options->seeds, "so many histories, from that seed on")
+          ->capture_default_str()
+          ->check(CLI::PositiveNumber);
+  command->add_flag("--tell", options->tell, "tell the one history line by line")->excludes(seeds);
   command->callback([&chosen, options] { chosen = [options] { return Run(*options); }; });
 }
 

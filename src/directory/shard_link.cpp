@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/log.h"
 
 namespace hoplite::directory {
@@ -78,7 +80,8 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
 }
 
 void ShardLink::OnWelcome(const wire::Welcome& welcome) {
-  log::Info("session with directory shard {} is open", hello_.shard_index);
+  const auto level = std::exchange(away_, false) ? log::Level::kWarn : log::Level::kInfo;
+  log::Write(level, fmt::format("session with directory shard {} is open", hello_.shard_index));
   const std::uint64_t attempt = attempt_;
   name_refused_since_.reset();
   CheckOwnStanding(welcome);
@@ -118,7 +121,11 @@ void ShardLink::SendInventory() {
 
 void ShardLink::OnEnded(const wire::Ended& ended) {
   const std::uint64_t attempt = attempt_;
-  log::Debug("no session with directory shard {}: {}", hello_.shard_index, ended.error.ToString());
+  // Once, however often it is tried again; of a name in use the node hears when no more is tried.
+  const bool news = ended.error.code != ErrorCode::kAlreadyExists && !std::exchange(away_, true);
+  log::Write(news ? log::Level::kWarn : log::Level::kDebug,
+             fmt::format("no session with directory shard {}: {}", hello_.shard_index,
+                         ended.error.ToString()));
   Leave();
   if (attempt + 1 != attempt_) return;
   if (MayRetry(ended)) {

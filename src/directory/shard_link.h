@@ -76,6 +76,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   Time last_ack_;  // of a heartbeat; when the session opened before the first
   std::optional<Time> name_refused_since_;
   bool settled_ = false;  // on_settled was told
+  bool away_ = false;     // the log says so
 };
 
 }  // namespace hoplite::directory

@@ -47,7 +47,7 @@ Error Core::WhyEnded(const ObjectEntry& entry, const Call& call) const {
     why += "; directory shard " + std::to_string(shard) + " is away";
   }
   if (!entry.lost_holder.empty()) {
-    why += "; its holder " + entry.lost_holder + " was lost, a new put of it would help";
+    why += "; its last copy, on " + entry.lost_holder + ", was lost: a new put of it would help";
   }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
 }

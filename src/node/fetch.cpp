@@ -191,7 +191,7 @@ planner::Want Fetch::Wanting() const {
 // A reader that takes nothing of what lies ready holds up those who wait for the window: they get
 // it, and he starts over.
 bool Fetch::ReaderStalls() {
-  if (!copy_->windowed()) return false;
+  if (!copy_->windowed() || services_.settings.planted(Twin::kKeepsStoppedReaders)) return false;
   const std::uint64_t read = copy_->taken();
   const bool ready = copy_->layout().contiguous_prefix(copy_->marks()) > read;
   const Time now = services_.clock.Now();

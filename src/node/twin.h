@@ -21,6 +21,7 @@ enum class Twin : std::uint8_t {
   kKeepsDeletedCopies,     // the shard's word that an object was deleted changes nothing (R17)
   kKeepsGrantsOpen,        // a grant that failed is not closed (R5)
   kTrustsTheLastByte,      // complete without END (R21)
+  kKeepsStoppedReaders,    // of a window (R38)
 };
 
 // The same bytes, complete, without the pin.

@@ -29,6 +29,8 @@ const char* Name(CallKind kind) {
       return "put";
     case CallKind::kGet:
       return "get";
+    case CallKind::kGetInto:
+      return "get into memory";
     case CallKind::kOpen:
       return "open";
     case CallKind::kReduce:
@@ -88,10 +90,10 @@ void Calls::Abandon(Member& member) {
   });
 }
 
-void Calls::Check(const CallRecord& record, const store::Copy& copy, std::uint64_t prefix_bytes) {
+void Calls::Check(const CallRecord& record, std::span<const std::byte> bytes,
+                  std::uint64_t size_bytes) {
   if (record.abandoned) return;
-  const std::string broken =
-      model_.Check(record.object, copy.bytes().first(prefix_bytes), copy.layout().size_bytes);
+  const std::string broken = model_.Check(record.object, bytes, size_bytes);
   if (!broken.empty()) hooks_.broken(fmt::format("{} ({})", broken, ToString(record)));
 }
 
@@ -158,13 +160,74 @@ net::Task<void> Calls::RunGet(CallRecordPtr record, Manners manners) {
   if (copy->state() == store::CopyState::kOpen) {
     hooks_.broken(fmt::format("P3: {} was given bytes that are not final", ToString(*record)));
   }
-  Check(*record, *copy, copy->bytes().size());
+  Check(*record, copy->bytes(), copy->bytes().size());
   if (manners.hold > Duration{0}) {
     co_await Sleep(core.loop(), manners.hold);
-    Check(*record, *copy, copy->bytes().size());
+    Check(*record, copy->bytes(), copy->bytes().size());
   }
   copy.reset();
   core.OnUnpin();
+}
+
+CallRecordPtr Calls::GetInto(Member& member, const ObjectId& object, Time deadline,
+                             Manners manners) {
+  const auto record = Begin(CallKind::kGetInto, member, object, deadline);
+  member.parts().core.Spawn("get into", RunGetInto(record, manners));
+  return record;
+}
+
+// As the client library does: what is recalled is read once more.
+net::Task<void> Calls::RunGetInto(CallRecordPtr record, Manners manners) {
+  node::Core& core = record->member->parts().core;
+  const node::CallPtr call = record->call;
+  std::optional<Error> failed;
+  do {
+    auto opened = co_await core.OpenWindow(record->object, call);
+    if (!opened) co_return Answer(record, opened.error());
+    failed = co_await CopyInto(record, *std::move(opened), manners);
+    manners.stops = false;
+    call->interest.reset();
+    core.OnUnpin();
+  } while (failed && failed->code == ErrorCode::kRecalled);
+  Answer(record, std::move(failed));
+}
+
+// What is taken makes room for what follows, so it must have been right then.
+net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::CopyPtr copy,
+                                                Manners manners) {
+  node::Core& core = record->member->parts().core;
+  const node::CallPtr call = record->call;
+  const std::span<const std::byte> window = copy->bytes();
+  const std::uint64_t size = copy->layout().size_bytes;
+  Model::Bytes into;
+  int looks = 0;
+  for (;;) {
+    if (call->cancelled || time_.Now() >= call->deadline) {
+      co_return core.GaveUp(record->object, *call);
+    }
+    const store::CopyState state = copy->state();
+    if (state == store::CopyState::kVoid) {
+      const bool deleted = copy->void_reason() == store::VoidReason::kDeleted;
+      co_return Error(deleted ? ErrorCode::kDeleted : ErrorCode::kRecalled, "it is void");
+    }
+    const bool stops = manners.stops && looks++ >= manners.stops_after && copy->windowed() &&
+                       state == store::CopyState::kOpen;
+    const std::uint64_t prefix = copy->layout().contiguous_prefix(copy->marks());
+    while (!stops && into.size() < prefix) {
+      const auto here = window.subspan(into.size() % window.size());
+      const auto taken = here.first(std::min<std::uint64_t>(prefix - into.size(), here.size()));
+      into.insert(into.end(), taken.begin(), taken.end());
+    }
+    copy->Take(into.size());
+    const bool whole = into.size() == size;
+    // All bytes of what is not final may still be recalled.
+    if (!whole || state == store::CopyState::kFinal) Check(*record, into, size);
+    if (whole && state == store::CopyState::kFinal) break;
+    co_await Sleep(core.loop(), kLookAtReader + manners.pace);
+  }
+  record->fingerprint = Model::Fingerprint(into);
+  record->windowed = copy->windowed();
+  co_return std::nullopt;
 }
 
 CallRecordPtr Calls::Open(Member& member, const ObjectId& object, Time deadline) {
@@ -182,11 +245,12 @@ net::Task<void> Calls::RunOpen(CallRecordPtr record) {
   store::CopyPtr copy = *std::move(opened);
   while (copy->state() == store::CopyState::kOpen && !call->cancelled &&
          time_.Now() < call->deadline && !record->abandoned) {
-    Check(*record, *copy, copy->layout().contiguous_prefix(copy->marks()));
+    const std::uint64_t prefix = copy->layout().contiguous_prefix(copy->marks());
+    Check(*record, copy->bytes().first(prefix), copy->layout().size_bytes);
     co_await Sleep(core.loop(), kLookAtReader);
   }
   const bool whole = copy->state() == store::CopyState::kFinal;
-  if (whole) Check(*record, *copy, copy->bytes().size());
+  if (whole) Check(*record, copy->bytes(), copy->bytes().size());
   call->interest.reset();
   copy.reset();
   core.OnUnpin();

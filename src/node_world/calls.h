@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@
 
 namespace hoplite::node_world {
 
-enum class CallKind { kPut, kGet, kOpen, kReduce, kDelete };
+enum class CallKind { kPut, kGet, kGetInto, kOpen, kReduce, kDelete };
 
 struct CallRecord {
   CallKind kind = CallKind::kGet;
@@ -32,6 +33,7 @@ struct CallRecord {
   node::CallPtr call;  // null when it was answered
   std::optional<Error> error;
   std::uint64_t fingerprint = 0;  // of what a Get gave
+  bool windowed = false;          // it came through a window
   bool abandoned = false;         // its process died: nobody hears the answer
 
   bool answered() const { return call == nullptr; }
@@ -45,6 +47,11 @@ struct Manners {
   Duration fill_time{0};  // of a Put, in steps
   bool aborts = false;    // a Put, before its end
   Duration hold{0};       // the result
+  // Of a GetInto: how often it takes what has come, and after how often it takes nothing any more
+  // out of a window that is still being filled.
+  Duration pace{0};
+  bool stops = false;
+  int stops_after = 0;
 };
 
 class Calls {
@@ -59,6 +66,8 @@ class Calls {
   CallRecordPtr Put(Member& member, const ObjectId& object, std::uint64_t size_bytes, Time deadline,
                     Manners manners);
   CallRecordPtr Get(Member& member, const ObjectId& object, Time deadline, Manners manners);
+  // Into memory of the caller's own, if need be through a window.
+  CallRecordPtr GetInto(Member& member, const ObjectId& object, Time deadline, Manners manners);
   CallRecordPtr Open(Member& member, const ObjectId& object, Time deadline);
   CallRecordPtr Reduce(Member& member, ReduceOptions options, Time deadline);
   CallRecordPtr Delete(Member& member, const ObjectId& object, Time deadline);
@@ -72,11 +81,14 @@ class Calls {
  private:
   CallRecordPtr Begin(CallKind kind, Member& member, const ObjectId& object, Time deadline);
   void Answer(const CallRecordPtr& record, std::optional<Error> error);
-  void Check(const CallRecord& record, const store::Copy& copy, std::uint64_t prefix_bytes);
+  void Check(const CallRecord& record, std::span<const std::byte> bytes, std::uint64_t size_bytes);
   net::Task<void> RunPut(CallRecordPtr record, Manners manners);
   net::Task<std::optional<Error>> Fill(CallRecordPtr record, std::shared_ptr<node::Draft> draft,
                                        Manners manners);
   net::Task<void> RunGet(CallRecordPtr record, Manners manners);
+  net::Task<void> RunGetInto(CallRecordPtr record, Manners manners);
+  net::Task<std::optional<Error>> CopyInto(CallRecordPtr record, store::CopyPtr copy,
+                                           Manners manners);
   net::Task<void> RunOpen(CallRecordPtr record);
   net::Task<void> RunReduce(CallRecordPtr record);
   net::Task<void> RunDelete(CallRecordPtr record);

@@ -17,7 +17,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
   config.directory.assign(around.options.shards, "simulated");
   config.name = fmt::format("n{}", index + 1);
   config.listen = fmt::format("{}:7000", config.name);
-  config.memory_bytes = around.options.memory_bytes;
+  config.memory_bytes = around.options.memory_of(index);
   config.data_threads = around.options.data_loops;
   node::Settings settings = node::MakeSettings(config);
   settings.self = NodeId{number};

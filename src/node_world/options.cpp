@@ -11,6 +11,10 @@ namespace hoplite::node_world {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+std::uint64_t Options::memory_of(std::uint32_t node) const {
+  return is_small(node) ? 16_KiB * (2 + most_blocks / 3) : memory_bytes;
+}
+
 Result<void> Options::Validate() const {
   const auto wrong = [](const char* what) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument, what));
@@ -58,6 +62,7 @@ Options Draw(std::uint64_t seed) {
   options.crashes = few(1);
   options.returns = few(2);
   options.restarts = few(1);
+  options.windows = up_to(3) == 0 ? 1 + up_to(4) : 0;
   return options;
 }
 

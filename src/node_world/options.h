@@ -35,6 +35,9 @@ struct Options {
   std::uint32_t sums = 0;         // reductions, of sources that are put as well
   std::uint32_t deletes = 0;
   std::uint32_t cancels = 0;
+  // Reads of objects at the last node, whose store is then too small for most of them, so that they
+  // come through a window. It does nothing else.
+  std::uint32_t windows = 0;
 
   // Faults, each at a random moment of the span and over soon after its end.
   std::uint32_t broken_streams = 0;
@@ -49,6 +52,9 @@ struct Options {
   std::uint32_t restarts = 0;            // of a shard
 
   node::Twin twin = node::Twin::kNone;  // a planted fault, in every node; tests only
+
+  bool is_small(std::uint32_t node) const { return windows > 0 && node + 1 == nodes; }
+  std::uint64_t memory_of(std::uint32_t node) const;
 
   Result<void> Validate() const;
 };

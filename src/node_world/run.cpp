@@ -14,6 +14,7 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
   calls += report.calls;
   succeeded += report.succeeded;
   sums += report.sums;
+  windows += report.windows;
   resumed += report.resumed;
   if (report.violation.empty() || broken_seed) return;
   broken_seed = seed;
@@ -22,8 +23,9 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
 
 std::string Tally::ToString() const {
   std::string text = fmt::format(
-      "{} histories, {} steps: {} calls, {} done, {} of them reductions; {} fetches resumed",
-      histories, steps, calls, succeeded, sums, resumed);
+      "{} histories, {} steps: {} calls, {} done, {} of them reductions, {} reads through windows; "
+      "{} fetches resumed",
+      histories, steps, calls, succeeded, sums, windows, resumed);
   if (broken_seed) {
     text += fmt::format("\nBROKEN: {}\nreplay: {}", violation, ReplayCommand(*broken_seed));
   }

@@ -20,6 +20,7 @@ struct Tally {
   std::uint64_t calls = 0;
   std::uint64_t succeeded = 0;
   std::uint64_t sums = 0;
+  std::uint64_t windows = 0;
   std::uint64_t resumed = 0;
   // The first history that broke a property.
   std::optional<std::uint64_t> broken_seed;

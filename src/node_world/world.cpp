@@ -84,6 +84,7 @@ Report World::Run() {
     ++report_.calls;
     report_.succeeded += record->succeeded() ? 1 : 0;
     report_.sums += record->succeeded() && record->kind == CallKind::kReduce ? 1 : 0;
+    report_.windows += record->succeeded() && record->windowed ? 1 : 0;
   }
   return report_;
 }
@@ -123,8 +124,11 @@ void World::ServeEverybody() {
   for (const ObjectId& object : AllObjects()) {
     if (broken() || !Available(object)) continue;
     for (const Host& host : hosts_) {
-      if (host.member && Fits(*host.member, object)) {
+      if (!host.member) continue;
+      if (Fits(*host.member, object)) {
         calls_.Get(*host.member, object, time_.Now() + kService, Manners());
+      } else if (FitsWindow(*host.member, object)) {
+        calls_.GetInto(*host.member, object, time_.Now() + kService, Manners());
       }
     }
   }
@@ -213,11 +217,12 @@ void World::RunReady() {
 }
 
 void World::Join(std::size_t host) {
-  auto segment = std::shared_ptr(store::CreateHeapSegment(options_.memory_bytes));
+  const auto index = static_cast<std::uint32_t>(host);
+  auto segment = std::shared_ptr(store::CreateHeapSegment(options_.memory_of(index)));
   segments_.push_back(segment);
-  hosts_[host].member = std::make_unique<Member>(
-      Member::Surroundings{time_, internet_, *directory_, options_},
-      static_cast<std::uint32_t>(host), hosts_[host].id, ++processes_, std::move(segment));
+  hosts_[host].member =
+      std::make_unique<Member>(Member::Surroundings{time_, internet_, *directory_, options_}, index,
+                               hosts_[host].id, ++processes_, std::move(segment));
   Tell("{} starts", hosts_[host].member->name());
   if (const auto started = hosts_[host].member->Start(); !started) Broken(started.error().message);
 }

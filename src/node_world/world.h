@@ -40,6 +40,7 @@ struct Report {
   std::uint64_t calls = 0;
   std::uint64_t succeeded = 0;
   std::uint64_t sums = 0;     // of them: reductions
+  std::uint64_t windows = 0;  // and reads through a window
   std::uint64_t resumed = 0;  // fetches that went on where another source had stopped
 };
 
@@ -70,6 +71,7 @@ class World {
   void BeginSum(Member& member, Time deadline);
   void DeleteSomething();
   void CancelSomething();
+  void ReadThroughWindow();
   void BreakAStream();
   void BreakASession();
   void PartTwo();
@@ -118,8 +120,10 @@ class World {
   std::string Left() const;
   bool Available(const ObjectId& object) const;
   bool Fits(Member& member, const ObjectId& object) const;
+  bool FitsWindow(Member& member, const ObjectId& object) const;
 
   Member* RandomMember();
+  Member* RandomMemberWithRoom();
   Duration RandomFaultTime();
   ObjectId Object(std::uint32_t i) const;
   ObjectId Source(std::uint32_t i) const;
@@ -145,6 +149,7 @@ class World {
   std::vector<std::unique_ptr<Member>> leaving_;
   std::uint64_t processes_ = 0;
   std::uint64_t targets_ = 0;
+  bool reader_stopped_ = false;
   std::uint64_t sum_bytes_ = 0;
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;
   std::map<ObjectId, int> refusals_;  // of sources that were not ahead

@@ -41,7 +41,8 @@ void World::CheckDeadlines() {
 
 // What a reader was given, as far as the directory and earlier answers know better.
 void World::CheckAnswer(const CallRecord& record) {
-  const bool reads = record.kind == CallKind::kGet || record.kind == CallKind::kOpen;
+  const bool reads = record.kind == CallKind::kGet || record.kind == CallKind::kGetInto ||
+                     record.kind == CallKind::kOpen;
   if (!reads || record.error) return;
   CheckCommitted(record);
   CheckNotDeleted(record);
@@ -118,6 +119,17 @@ bool World::Fits(Member& member, const ObjectId& object) const {
   return usage.used_bytes + known->size_bytes <= usage.capacity_bytes / 2;
 }
 
+// A window on it, which never fits as a whole.
+bool World::FitsWindow(Member& member, const ObjectId& object) const {
+  const auto known = directory_->state(ShardOf(object)).Find(object);
+  if (!known || !options_.is_small(member.index())) return false;
+  const node::Parts& parts = member.parts();
+  if (parts.store.FitsEver(known->size_bytes)) return false;
+  const store::StoreUsage usage = parts.store.usage();
+  const std::uint64_t window = parts.memory.WindowBytes(Layout::For(known->size_bytes));
+  return usage.used_bytes + window <= usage.capacity_bytes;
+}
+
 // Empty, or a call that still waits, although nothing stands in its way any more.
 std::string World::Overdue() const {
   for (const CallRecordPtr& record : calls_.open()) {
@@ -126,9 +138,12 @@ std::string World::Overdue() const {
                       std::ranges::all_of(record->sum.sources, [&](const ObjectId& source) {
                         return Available(source) && Fits(*record->member, source);
                       });
+    const bool streams =
+        record->kind == CallKind::kGetInto && Available(record->object) &&
+        (Fits(*record->member, record->object) || FitsWindow(*record->member, record->object));
     const bool due =
-        (reads && Available(record->object) && Fits(*record->member, record->object)) || sums ||
-        record->kind == CallKind::kDelete;
+        streams || (reads && Available(record->object) && Fits(*record->member, record->object)) ||
+        sums || record->kind == CallKind::kDelete;
     if (due) return ToString(*record);
   }
   return "";

@@ -40,6 +40,7 @@ void World::PlanCalls() {
   Plan(options_.deletes, &World::DeleteSomething);
   Plan(options_.cancels, &World::CancelSomething);
   Plan(options_.sums, &World::MakeSum);
+  Plan(options_.windows, &World::ReadThroughWindow);
   if (options_.sums == 0) return;
   for (std::uint32_t i = 0; i < options_.sources; ++i) {
     time_.At(start_ + random_.Within(options_.span), [this, i] { PutSource(i); });
@@ -68,6 +69,11 @@ Member* World::RandomMember() {
   return nullptr;
 }
 
+Member* World::RandomMemberWithRoom() {
+  Member* const member = RandomMember();
+  return member != nullptr && options_.is_small(member->index()) ? nullptr : member;
+}
+
 ObjectId World::Object(std::uint32_t i) const {
   return ObjectId::FromName(fmt::format("object {}", i));
 }
@@ -88,7 +94,7 @@ std::vector<ObjectId> World::AllObjects() const {
 // --- calls ----------------------------------------------------------------------------------
 
 void World::MakeCall() {
-  Member* const member = RandomMember();
+  Member* const member = RandomMemberWithRoom();
   if (member == nullptr) return;
   const bool patient = random_.Below(3) == 0;
   const Time deadline =
@@ -122,7 +128,7 @@ void World::MakeCall() {
 }
 
 void World::PutSource(std::uint32_t i) {
-  Member* const member = RandomMember();
+  Member* const member = RandomMemberWithRoom();
   if (member == nullptr) return;
   Tell("{} puts {} of {} bytes", member->name(), Source(i).ToShortString(), sum_bytes_);
   Manners manners;
@@ -132,14 +138,14 @@ void World::PutSource(std::uint32_t i) {
 
 // And some who want it.
 void World::MakeSum() {
-  Member* const member = RandomMember();
+  Member* const member = RandomMemberWithRoom();
   if (member == nullptr) return;
   const ObjectId target = ObjectId::FromName(fmt::format("sum {}", targets_));
   const bool patient = random_.Below(2) == 0;
   BeginSum(*member, time_.Now() + (patient ? seconds(60) : random_.Within(seconds(3))));
   for (std::uint64_t readers = random_.Below(4); readers > 0; --readers) {
     time_.After(random_.Within(milliseconds(100)), [this, target] {
-      Member* const reader = RandomMember();
+      Member* const reader = RandomMemberWithRoom();
       if (reader == nullptr) return;
       Tell("{} gets {}", reader->name(), target.ToShortString());
       calls_.Get(*reader, target, time_.Now() + seconds(60), Manners());
@@ -165,6 +171,27 @@ void World::BeginSum(Member& member, Time deadline) {
        sum.num_objects.value_or(count), count, sum.sources.front().ToShortString(),
        sum.target.ToShortString());
   calls_.Reduce(member, std::move(sum), deadline);
+}
+
+// At its own pace. One of them may stop for good, unless the window is taken away from it: then it
+// starts over.
+void World::ReadThroughWindow() {
+  Member* const member = hosts_.back().member.get();
+  if (member == nullptr) return;
+  const bool patient = random_.Below(2) == 0;
+  const Time deadline =
+      time_.Now() + (patient ? seconds(60) : milliseconds(30) + random_.Within(seconds(3)));
+  Manners manners;
+  manners.pace = random_.Within(milliseconds(random_.Below(2) == 0 ? 0 : 40));
+  manners.stops_after = static_cast<int>(random_.Below(6));
+  manners.stops = !reader_stopped_ && random_.Below(3) == 0;
+  reader_stopped_ |= manners.stops;
+  const bool of_sums = targets_ > 0 && random_.Below(2) == 0;
+  const ObjectId object = of_sums
+                              ? ObjectId::FromName(fmt::format("sum {}", random_.Below(targets_)))
+                              : Object(static_cast<std::uint32_t>(random_.Below(options_.objects)));
+  Tell("{} gets {} into memory", member->name(), object.ToShortString());
+  calls_.GetInto(*member, object, deadline, manners);
 }
 
 void World::DeleteSomething() {

@@ -67,8 +67,8 @@ struct TransferView {
 struct WaiterView {
   NodeId node;
   std::string node_name;
-  std::string
-      why;  // "the object does not exist yet", "every holder is busy", "its holders were lost: n2"
+  std::string why;  // "the object does not exist yet", "every holder is busy", "its last copy was
+                    // lost, on n2"
 };
 // A position of the reduction that makes the object.
 struct SlotView {

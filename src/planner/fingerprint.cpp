@@ -24,6 +24,8 @@ void AddDeferred(Digest& digest, const NodeSaid& said) {
     digest.Add(evict->object).Add(evict->version);
   } else if (const auto* assign = std::get_if<SlotAssign>(&said.event)) {
     digest.Add(assign->object).Add(assign->request).Add(assign->attempt);
+  } else if (const auto* progress = std::get_if<SlotProgress>(&said.event)) {
+    digest.Add(progress->object).Add(progress->slot).Add(progress->version);
   } else if (const ObjectId* object = ObjectOf(said.event)) {
     digest.Add(*object);
   }
@@ -38,6 +40,7 @@ void AddReduction(Digest& digest, const ReductionRecord& reduction) {
   digest.Add(Raw(reduction.coordinator)).Add(reduction.request).Add(reduction.shaped);
   digest.Add(reduction.vouched);
   digest.Add(reduction.layout.size_bytes).Add(reduction.metadata).Add(reduction.committed);
+  for (const ObjectId& source : reduction.used) digest.Add(source);
   for (const auto& [slot, known] : reduction.slots) {
     digest.Add(slot).Add(known.attempt).Add(known.version).Add(known.drained);
     digest.Add(known.lost.has_value()).Add(Raw(known.order.node)).Add(known.order.parent);
@@ -56,7 +59,9 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
     digest.Add(Raw(create.node));
     AddRequest(digest, create.request);
   }
-  for (const PendingOpen& open : record.opens) digest.Add(Raw(open.node)).Add(open.request);
+  for (const PendingOpen& open : record.opens) {
+    digest.Add(Raw(open.node)).Add(open.request).Add(open.then.size());
+  }
   if (record.reduction) AddReduction(digest, *record.reduction);
   AddNodes(digest, record.locates);
   AddNodes(digest, record.evictions);

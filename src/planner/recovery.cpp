@@ -1,5 +1,8 @@
 // Inventories: the shard's state is soft, the nodes' copies are the truth.
+#include <algorithm>
 #include <bit>
+
+#include <fmt/format.h>
 
 #include "planner/directory_internal.h"
 
@@ -13,6 +16,13 @@ void CloseFeeds(CopyTable& table, NodeId node) {
     table.Close(feed.grant);
     table.Edit(node, [](Copy& receiver) { receiver.wanted = 0; });
   }
+}
+
+// Whether a node makes the target already, as its version.
+bool HasRoot(const ReductionRecord& reduction) {
+  return std::ranges::any_of(reduction.slots, [](const auto& entry) {
+    return entry.second.order.parent == 0 && entry.second.version;
+  });
 }
 
 }  // namespace
@@ -29,6 +39,14 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
     return Send(node, Recall{event.object, record.version});
   }
   if (event.version > record.version) {
+    // Of another shard that was here before, or a lie: what is newer than a root's can't be undone.
+    if (record.open_reduction() && HasRoot(*record.reduction)) {
+      EndReduction(event.object, record,
+                   Error(ErrorCode::kAlreadyExists,
+                         fmt::format("object {} already exists: {} holds a newer version",
+                                     event.object.ToShortString(), nodes.NameOf(node))),
+                   record.reduction->coordinator);
+    }
     StartVersion(event.object, record, event.version, event.layout, event.metadata);
   }
   CopyTable& table = record.table;

@@ -34,7 +34,7 @@ ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& r
   view.inlined = record.inline_bytes != nullptr;
   const std::string absent = record.lost_holder.empty()
                                  ? "the object does not exist yet"
-                                 : "its holders were lost: " + record.lost_holder;
+                                 : "its last copy was lost, on " + record.lost_holder;
   for (const NodeId node : record.locates) {
     view.waiters.push_back({node, nodes.NameOf(node), absent});
   }

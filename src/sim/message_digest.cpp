@@ -8,9 +8,15 @@ void Add(Digest& digest, const StripeMarks& marks) {
   digest.Add(marks.size());
 }
 
+void Add(Digest& digest, const planner::SlotOrder& order) {
+  digest.Add(order.slot).Add(order.parent).Add(order.children).Add(order.node);
+  for (const planner::SlotInput& input : order.inputs) digest.Add(input.object).Add(input.version);
+}
+
 // Fields by name: messages share theirs, and a field that a message lacks adds nothing.
 template <typename Message>
 void AddFields(Digest& digest, const Message& message) {
+  if constexpr (requires { message.object; }) digest.Add(message.object);
   if constexpr (requires { message.version; }) digest.Add(message.version);
   if constexpr (requires { message.grant; }) digest.Add(message.grant);
   if constexpr (requires { message.marks; }) Add(digest, message.marks);
@@ -28,6 +34,16 @@ void AddFields(Digest& digest, const Message& message) {
   }
   if constexpr (requires { message.inline_bytes; }) {
     if (message.inline_bytes != nullptr) digest.Add(*message.inline_bytes);
+  }
+  if constexpr (requires { message.kind; }) digest.Add(message.node).Add(message.kind);
+  if constexpr (requires { message.request; }) digest.Add(message.request);
+  if constexpr (requires { message.attempt; }) digest.Add(message.attempt);
+  if constexpr (requires { message.slot; }) digest.Add(message.slot);
+  if constexpr (requires { message.input; }) digest.Add(message.input).Add(message.input_version);
+  if constexpr (requires { message.order; }) Add(digest, message.order);
+  if constexpr (requires { message.code; }) digest.Add(message.code);
+  if constexpr (requires { message.used; }) {
+    for (const ObjectId& source : message.used) digest.Add(source);
   }
   if constexpr (requires { message.highest_incarnation; }) {
     digest.Add(message.node.id).Add(message.highest_incarnation);

@@ -87,6 +87,16 @@ std::string ReduceWitness::CheckCommitted(const planner::ReduceCommitted& commit
   return {};
 }
 
+void ReduceWitness::AddTo(Digest& digest) const {
+  for (const auto& [slot, parent] : parents_) digest.Add(slot).Add(parent);
+  for (const auto& [slot, version] : versions_) digest.Add(slot).Add(version);
+  for (const auto& [slot, executed] : executed_) digest.Add(slot).Add(executed);
+  for (const std::uint32_t slot : may_start_) digest.Add(slot);
+  for (const auto& [version, sum] : sums_) digest.Add(version).Add(sum);
+  for (const Version& version : commits_) digest.Add(version);
+  digest.Add(committed_).Add(target_was_lost_);
+}
+
 std::uint32_t ReduceWitness::Height() const {
   std::map<std::uint32_t, std::uint32_t> depths;
   std::uint32_t height = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.h"
 #include "planner/action.h"
 #include "planner/event.h"
 #include "sim/virtual_slot.h"
@@ -35,6 +36,7 @@ class ReduceWitness {
   bool target_was_lost() const { return target_was_lost_; }
   bool committed() const { return static_cast<bool>(committed_); }
   bool any_commit() const { return !commits_.empty(); }
+  void AddTo(Digest& digest) const;
   // The longest path of the tree as it was ordered last.
   std::uint32_t Height() const;
   std::uint32_t Degree() const;

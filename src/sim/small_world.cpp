@@ -33,21 +33,28 @@ SmallWorld::SmallWorld(const SmallOptions& options)
       put_again_left_(options.put_again),
       delete_left_(options.deletes),
       witness_(object_, options.ask_planner) {
-  const std::uint32_t count = options.nodes + (options.put_again ? 1 : 0);
+  const std::uint32_t count = options.nodes + (PutsOnOneMore() ? 1 : 0);
   for (std::uint32_t i = 0; i < count; ++i) {
     members_.push_back({VirtualNode(NodeId{i + 1}, object_)});
     members_[i].has_memory = !(options.waits_for_memory && i == 1);
     Reconnect(i);
     while (!members_[i].to_directory.empty()) ToDirectory(i);
   }
+  if (options.sources > 0) {
+    StartReduction();
+    GetAt(0);
+    return;
+  }
   Effects put;
   members_[0].node.Put(layout_, kFirstContent, false, put);
   Effect(0, put);
-  for (std::uint32_t i = 1; i < options.nodes; ++i) {
-    Effects get;
-    members_[i].node.Get(get);
-    Effect(i, get);
-  }
+  for (std::uint32_t i = 1; i < options.nodes; ++i) GetAt(i);
+}
+
+void SmallWorld::GetAt(std::uint32_t index) {
+  Effects get;
+  members_[index].node.Get(get);
+  Effect(index, get);
 }
 
 planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnation) const {
@@ -88,6 +95,10 @@ void SmallWorld::Do(const Step& step) {
       break;
     case Step::Kind::kPutAgain: {
       put_again_left_ = false;
+      if (reduction_) {
+        PutSource(step.node, *LostSource());
+        break;
+      }
       Effects effects;
       members_[step.node].node.Put(layout_, kOtherContent, false, effects);
       Effect(step.node, effects);
@@ -104,15 +115,28 @@ void SmallWorld::Do(const Step& step) {
       Reconnect(step.node);
       break;
     case Step::Kind::kTime:
-      now_ = plan_at_;
+      now_ = NextTime();
       if (++waits_ > kMostWaits) Fail("P9: the planner wants to be asked again and again");
       Plan();
+      if (reduction_) Drive();
       break;
     case Step::Kind::kDie:
       Die(step.node);
       break;
     case Step::Kind::kRestart:
       Restart();
+      break;
+    case Step::Kind::kFoldBlock:
+      FoldBlock(step.index);
+      break;
+    case Step::Kind::kFoldEnd:
+      FoldEnd(step.index);
+      break;
+    case Step::Kind::kFoldLost:
+      FoldLost(step.index);
+      break;
+    case Step::Kind::kGiveUp:
+      GiveUp();
       break;
   }
   Check();
@@ -123,6 +147,9 @@ void SmallWorld::ToDirectory(std::uint32_t index) {
   members_[index].to_directory.pop_front();
   for (const planner::EventBody& event : batch) {
     witness_.Told(event);
+    const auto* said = std::get_if<planner::NodeSaid>(&event);
+    const auto* order = said != nullptr ? std::get_if<planner::SlotAssign>(&said->event) : nullptr;
+    if (order != nullptr && witness_.open(said->node)) reduction_->witness.Told(*order);
     directory_.Apply({now_, event});
   }
   Plan();
@@ -132,8 +159,9 @@ void SmallWorld::Plan() {
   std::vector<planner::Action> actions;
   plan_at_ = directory_.Plan(now_, actions);
   if (plan_at_ != kNever) plan_at_ = std::max(plan_at_, now_ + Duration{1});
+  if (reduction_) CheckReduce(actions);
   for (planner::Action& action : actions) {
-    Fail(witness_.Check(action));
+    if (ObjectOf(action.body) == object_) Fail(witness_.Check(action));
     const std::uint32_t to = IndexOf(action.to);
     if (to >= members_.size()) return Fail("an action is addressed to nobody");
     Member& member = members_[to];
@@ -144,6 +172,7 @@ void SmallWorld::Plan() {
 void SmallWorld::ToNode(std::uint32_t index) {
   const planner::NodeAction action = std::move(members_[index].to_node.front());
   members_[index].to_node.pop_front();
+  if (options_.sources > 0 && HearReduce(index, action)) return;
   Effects effects;
   members_[index].node.Hear(action, now_, effects);
   Effect(index, effects);
@@ -171,6 +200,7 @@ void SmallWorld::Effect(std::uint32_t index, const Effects& effects) {
   }
   if (effects.reserve) Reserve(index);
   Fail(witness_.Check(members_[index].node));
+  if (reduction_) CheckReader(members_[index].node);
 }
 
 void SmallWorld::Reserve(std::uint32_t index) {
@@ -206,7 +236,9 @@ void SmallWorld::Fail(const std::string& what) {
 
 void SmallWorld::Check() {
   Fail(witness_.CheckNow(directory_, Parties()));
-  if (violation_.empty() && AtRest()) Fail(witness_.CheckAtRest(directory_, Parties()));
+  if (!violation_.empty() || !AtRest()) return;
+  Fail(witness_.CheckAtRest(directory_, Parties()));
+  if (reduction_) Fail(CheckReduceAtRest());
 }
 
 std::vector<Party> SmallWorld::Parties() const {

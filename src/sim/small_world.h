@@ -7,14 +7,18 @@
 // A value type: the search copies it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/directory_state.h"
+#include "sim/small_reduction.h"
 #include "sim/virtual_node.h"
+#include "sim/virtual_slot.h"
 #include "sim/witness.h"
 
 namespace hoplite::sim {
@@ -29,6 +33,10 @@ struct SmallOptions {
   bool waits_for_memory = false;  // node 1 gets memory at any moment
   bool put_again = false;         // one more node puts other bytes, once the first producer is dead
   bool deletes = false;           // the last node deletes the object, at any moment
+  // Of a reduction that makes the object, if any: node i has source i, the last node asks for it,
+  // node 0 reads it. What died is put again by the last node.
+  std::uint32_t sources = 0;
+  std::uint32_t wanted = 0;  // of the sources; 0: all
   planner::Twin twin = planner::Twin::kNone;
   bool ask_planner = true;  // false: only what the world finds out by itself counts
 };
@@ -49,6 +57,10 @@ struct Step {
     kTime,  // until the planner wants to be asked again
     kDie,
     kRestart,
+    kFoldBlock,  // a position folds one block of a child's output; `index` is their stream
+    kFoldEnd,    // and has all of it
+    kFoldLost,   // and reports that it can't get it
+    kGiveUp,     // the reduction's deadline
   };
   Kind kind;
   std::uint32_t node = 0;
@@ -75,6 +87,8 @@ class SmallWorld {
     bool wants_memory = false;
     std::deque<std::vector<planner::EventBody>> to_directory;  // batches: an inventory is one
     std::deque<planner::NodeAction> to_node;
+    std::map<std::uint32_t, VirtualSlot> slots;  // positions of the reduction that it executes
+    std::map<ObjectId, Version> sources;         // of the reduction, put here
   };
   struct Stream {
     std::uint32_t receiver = 0;
@@ -87,7 +101,10 @@ class SmallWorld {
   void AddStreamSteps(std::vector<Step>& steps) const;
   void AddNodeSteps(std::vector<Step>& steps) const;
   void AddFaults(std::vector<Step>& steps) const;
+  bool MayPutAgain() const;
 
+  bool PutsOnOneMore() const { return options_.put_again && options_.sources == 0; }
+  void GetAt(std::uint32_t index);
   void Effect(std::uint32_t index, const Effects& effects);
   void Reserve(std::uint32_t index);
   void Tell(std::uint32_t index, planner::EventBody event) {
@@ -117,6 +134,40 @@ class SmallWorld {
   bool PullsFrom(std::uint32_t source, std::uint32_t receiver, std::uint32_t stripe) const;
   void FailStream(const Stream& stream, planner::Failure why);
   std::vector<Party> Parties() const;
+
+  // The reduction (small_world_reduce.cpp).
+  void StartReduction();
+  void PutSource(std::uint32_t index, std::uint32_t source);
+  void Say(std::uint32_t index, planner::NodeEvent event);
+  void AddFoldSteps(std::vector<Step>& steps) const;
+  void AddLastSteps(std::vector<Step>& steps) const;
+  const VirtualSlot* ChildOf(const FoldStream& stream) const;
+  std::uint32_t OutputOf(std::uint32_t index, const VirtualSlot& slot) const;
+  void FoldBlock(std::size_t index);
+  void FoldEnd(std::size_t index);
+  void FoldLost(std::size_t index);
+  FoldStream TakeFold(std::size_t index);
+  bool HearReduce(std::uint32_t index, const planner::NodeAction& action);
+  void StartSlot(std::uint32_t index, const planner::SlotAssigned& order);
+  void FeedSlot(std::uint32_t index, const planner::SlotFeed& feed);
+  void DropSlot(std::uint32_t index, std::uint32_t number);
+  void SlotFinal(std::uint32_t index, VirtualSlot& slot);
+  void TargetCommitted(std::uint32_t index, const Version& version);
+  bool HearCoordinator(std::uint32_t index, const planner::NodeAction& action);
+  void HearLocation(const planner::Location& location);
+  void Drive();
+  void EndReduce(ErrorCode code);
+  void GiveUp();
+  std::size_t AvailableSources() const;
+  std::size_t WantedSources() const;
+  std::optional<std::uint32_t> LostSource() const;
+  void KillSlots(std::uint32_t index);
+  void AddInventory(std::uint32_t index, std::vector<planner::NodeEvent>& events);
+  void CheckReduce(const std::vector<planner::Action>& actions);
+  void CheckReader(const VirtualNode& node);
+  std::string CheckReduceAtRest() const;
+
+  Time NextTime() const { return reduction_ ? std::min(plan_at_, reduction_->drive_at) : plan_at_; }
   planner::DirectoryOptions DirectoryOptionsOf(std::uint64_t incarnation) const;
 
   SmallOptions options_;
@@ -134,6 +185,7 @@ class SmallWorld {
   bool delete_left_;
   std::uint32_t waits_ = 0;  // how often time has passed
   Witness witness_;
+  std::optional<SmallReduction> reduction_;
   std::string violation_;
 };
 

@@ -22,12 +22,14 @@ void SmallWorld::Die(std::uint32_t index) {
     const bool from_it = IndexOf(stream.fetch.source) == index && stream.open != 0;
     if (from_it) stream.fate = Stream::Fate::kBroken;
   }
+  if (reduction_) KillSlots(index);
 }
 
 void SmallWorld::Restart() {
   --restarts_left_;
   directory_ = planner::DirectoryState(DirectoryOptionsOf(++incarnation_), now_);
   witness_.DirectoryRestarted();
+  if (reduction_) reduction_->witness.DirectoryRestarted();
   for (Member& member : members_) {
     member.to_directory.clear();
     member.to_node.clear();
@@ -43,6 +45,7 @@ void SmallWorld::Reconnect(std::uint32_t index) {
       {.id = node.id(), .name = name, .address = name + ":1"}, node.highest_incarnation()}};
   Effects inventory;
   node.Connected(now_, inventory);
+  if (reduction_) AddInventory(index, inventory.say);
   for (planner::NodeEvent& event : inventory.say) {
     batch.push_back(planner::NodeSaid{node.id(), std::move(event)});
   }
@@ -63,6 +66,9 @@ std::uint64_t SmallWorld::Fingerprint() const {
     digest.Add(member.to_directory.size());
     for (const planner::NodeAction& action : member.to_node) AddTo(digest, action);
     digest.Add(member.to_node.size());
+    for (const auto& [source, version] : member.sources) digest.Add(source).Add(version);
+    for (const auto& [number, slot] : member.slots) slot.AddTo(digest);
+    digest.Add(member.slots.size());
   }
   for (const Stream& stream : streams_) {
     digest.Add(stream.receiver).Add(stream.fetch.grant).Add(stream.fetch.source);
@@ -71,6 +77,7 @@ std::uint64_t SmallWorld::Fingerprint() const {
     digest.Add(stream.fate);
   }
   witness_.AddTo(digest);
+  if (reduction_) reduction_->AddTo(digest);
   return digest.value();
 }
 

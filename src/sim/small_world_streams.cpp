@@ -10,7 +10,7 @@
 namespace hoplite::sim {
 
 std::string ToString(const Step& step) {
-  static constexpr std::array<std::string_view, 14> kNames{"a message of n{0} arrives",
+  static constexpr std::array<std::string_view, 18> kNames{"a message of n{0} arrives",
                                                            "n{0} hears the directory",
                                                            "the source answers stream {1} of n{0}",
                                                            "a block passes to n{0}",
@@ -23,7 +23,11 @@ std::string ToString(const Step& step) {
                                                            "n{0} reconnects",
                                                            "time passes",
                                                            "n{0} dies",
-                                                           "the directory restarts"};
+                                                           "the directory restarts",
+                                                           "n{0} folds a block of input {1}",
+                                                           "n{0} has all of input {1}",
+                                                           "n{0} reports input {1} as lost",
+                                                           "n{0} gives the reduction up"};
   return fmt::format(fmt::runtime(kNames[static_cast<std::size_t>(step.kind)]), step.node,
                      step.index);
 }
@@ -45,10 +49,12 @@ bool SmallWorld::AtRest() const {
 void SmallWorld::AddOrdinary(std::vector<Step>& steps) const {
   AddNodeSteps(steps);
   AddStreamSteps(steps);
+  if (reduction_) AddFoldSteps(steps);
   const bool quiet = steps.empty();
-  if (plan_at_ != kNever && (quiet || directory_.collecting())) {
+  if (NextTime() != kNever && (quiet || directory_.collecting())) {
     steps.push_back({Step::Kind::kTime});
   }
+  if (reduction_ && quiet) AddLastSteps(steps);
 }
 
 void SmallWorld::AddNodeSteps(std::vector<Step>& steps) const {
@@ -59,7 +65,7 @@ void SmallWorld::AddNodeSteps(std::vector<Step>& steps) const {
     if (!member.to_node.empty()) steps.push_back({Step::Kind::kToNode, i});
     if (!member.node.connected()) steps.push_back({Step::Kind::kReconnect, i});
     if (!member.has_memory) steps.push_back({Step::Kind::kMemory, i});
-    if (member.node.copy() && member.node.copy()->producing) {
+    if (member.node.copy() && member.node.copy()->producing && !member.node.copy()->folded) {
       steps.push_back({Step::Kind::kFill, i});
     }
   }
@@ -84,11 +90,19 @@ void SmallWorld::AddStreamSteps(std::vector<Step>& steps) const {
 void SmallWorld::AddFaults(std::vector<Step>& steps) const {
   const std::uint32_t last = options_.nodes - 1;
   if (delete_left_ && members_[last].alive) steps.push_back({Step::Kind::kDelete, last});
-  if (put_again_left_ && !members_[0].alive) steps.push_back({Step::Kind::kPutAgain, last + 1});
+  if (MayPutAgain()) {
+    steps.push_back({Step::Kind::kPutAgain, PutsOnOneMore() ? last + 1 : last});
+  }
   for (std::uint32_t i = 0; deaths_left_ > 0 && i <= last; ++i) {
     if (members_[i].alive) steps.push_back({Step::Kind::kDie, i});
   }
   if (restarts_left_ > 0) steps.push_back({Step::Kind::kRestart});
+}
+
+bool SmallWorld::MayPutAgain() const {
+  if (!put_again_left_) return false;
+  if (!reduction_) return !members_[0].alive;
+  return members_[reduction_->coordinator].alive && !reduction_->ended && LostSource();
 }
 
 std::optional<std::uint32_t> SmallWorld::NextStripe(const Stream& stream) const {

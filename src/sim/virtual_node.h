@@ -25,6 +25,10 @@ namespace hoplite::sim {
 // Which bytes a copy holds: each attempt to put the object has other ones. 0: none.
 using Content = std::uint64_t;
 constexpr Content kFirstContent = 1000;
+// Each attempt to make the target of a reduction is content of its own.
+constexpr Content ContentOf(const Version& version) {
+  return version.incarnation << 40 | version.sequence;
+}
 
 struct Fetch {
   NodeId source = kNoNode;

@@ -35,4 +35,12 @@ std::vector<planner::NodeEvent> VirtualSlot::Inventory() const {
   return events;
 }
 
+// Of what a small world lets happen: no copies of a network.
+void VirtualSlot::AddTo(Digest& digest) const {
+  digest.Add(order.order.slot).Add(order.version).Add(sum).Add(final).Add(failed);
+  for (const auto& [input, child] : children) {
+    digest.Add(input).Add(child.feed.input_version).Add(child.drained).Add(child.reported);
+  }
+}
+
 }  // namespace hoplite::sim

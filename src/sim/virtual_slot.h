@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/time.h"
 #include "planner/event.h"
 #include "planner/reduce_action.h"
@@ -46,6 +47,7 @@ struct VirtualSlot {
   std::string BrokenContents() const;
   // What its shard may have missed.
   std::vector<planner::NodeEvent> Inventory() const;
+  void AddTo(Digest& digest) const;
 };
 
 }  // namespace hoplite::sim

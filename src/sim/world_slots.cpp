@@ -14,9 +14,6 @@ constexpr Duration kChildPatience = std::chrono::seconds(2);
 constexpr Duration kTryAgain = std::chrono::milliseconds(5);
 constexpr Tag kOutputOfSlot = 1;
 
-// Each attempt to make the target is content of its own.
-Content ContentOf(const Version& version) { return version.incarnation << 40 | version.sequence; }
-
 }  // namespace
 
 void World::Say(NodeIndex index, planner::NodeEvent event) {

@@ -65,6 +65,13 @@ std::string GetText(Reader& in) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Checksums travel mixed with their blocks' places: a place that is damaged on its way makes them
+// wrong, as damaged bytes do.
+std::uint64_t PlaceOf(const Data& f, std::uint32_t i) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  return (std::uint64_t{f.stripe} << 32 | (f.first_block + i)) * kOdd;
+}
+
 // --- bodies, written
 
 void Put(Writer& out, const PeerHello& f) {
@@ -86,7 +93,7 @@ void Put(Writer& out, const Fetch& f) {
 void Put(Writer& out, const Data& f) {
   HOPLITE_CHECK(f.block_count >= 1 && f.block_count <= kMaxPayloadBlocks, "blocks of one frame");
   out.Put(f.stripe).Put(f.first_block).Put(f.block_count).Put(f.payload_bytes);
-  out.PutBytes(std::as_bytes(std::span(f.checksums).first(f.block_count)));
+  for (std::uint32_t i = 0; i < f.block_count; ++i) out.Put(f.checksums[i] ^ PlaceOf(f, i));
 }
 void Put(Writer& out, const Credit& f) { out.Put(f.limit_bytes); }
 void Put(Writer& out, const KeepAlive& f) { out.Put(f.starved_ms); }
@@ -166,7 +173,9 @@ Result<Frame> GetData(Reader& in) {
     return Broken(fmt::format("data of {} bytes in {} blocks from block {} of stripe {}",
                               f.payload_bytes, f.block_count, f.first_block, f.stripe));
   }
-  for (std::uint32_t i = 0; i < f.block_count; ++i) f.checksums[i] = in.Get<std::uint64_t>();
+  for (std::uint32_t i = 0; i < f.block_count; ++i) {
+    f.checksums[i] = in.Get<std::uint64_t>() ^ PlaceOf(f, i);
+  }
   return f;
 }
 

@@ -19,7 +19,7 @@ namespace {
 using node::local::Answer;
 using node::local::Request;
 
-// The client's end: says what the bytes say, and hears everything.
+// The client's end: says what the bytes say, what belongs together at once, and hears everything.
 class Client {
  public:
   explicit Client(int socket) : socket_(socket) {}
@@ -27,23 +27,17 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  void Say(const std::string& bytes) {
-    // What doesn't fit is not said.
-    if (socket_ >= 0)
-      (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  }
   void Ask(const Request& request) {
-    std::string frame;
-    wire::AppendLocalFrame(request, frame);
+    wire::AppendLocalFrame(request, unsaid_);
     ++asked_[request.id()];
-    Say(frame);
   }
   void Hear() {
-    while (socket_ >= 0) {
+    for (bool more = socket_ >= 0; more;) {
       const auto space = frames_.Space();
       const ssize_t got = ::recv(socket_, space.data(), space.size(), MSG_DONTWAIT);
       if (got <= 0) break;
       frames_.Received(static_cast<std::size_t>(got));
+      more = static_cast<std::size_t>(got) == space.size();
       for (;;) {
         const auto message = frames_.Next();
         Require(message.has_value(), "answers are framed");
@@ -57,9 +51,15 @@ class Client {
       }
     }
   }
-  void SayAnything(const std::string& bytes) {
+  void AddAnything(const std::string& bytes) {
     framed_only_ = false;
-    Say(bytes);
+    unsaid_ += bytes;
+  }
+  // What doesn't fit is not said.
+  void Say() {
+    if (socket_ >= 0 && !unsaid_.empty())
+      (void)::send(socket_, unsaid_.data(), unsaid_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    unsaid_.clear();
   }
   void Close() {
     if (socket_ >= 0) ::close(socket_);
@@ -69,6 +69,7 @@ class Client {
  private:
   int socket_;
   bool framed_only_ = true;
+  std::string unsaid_;
   wire::LocalFrames frames_{wire::kMaxLocalAnswer};
   std::map<std::uint64_t, int> asked_;
 };
@@ -163,8 +164,7 @@ void Local(Input input) {
   test::FakeOperations operations(loop, store::CreateHeapSegment(64_KiB));
   const auto turn = [] {
     loop.restart();
-    while (loop.poll() > 0) {
-    }
+    loop.poll();
   };
   {
     node::LocalEndpoint endpoint(operations);
@@ -172,6 +172,11 @@ void Local(Input input) {
     Require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "a socketpair");
     Require(endpoint.AddSession(ends[1]).has_value(), "a session");
     Client client(ends[0]);
+    const auto talk = [&] {
+      client.Say();
+      turn();
+      client.Hear();
+    };
     if (data.ConsumeIntegralInRange<int>(0, 15) > 0) {
       Request hello;
       hello.set_id(100);
@@ -180,15 +185,13 @@ void Local(Input input) {
     }
     for (int i = 0; i < kMost && data.remaining_bytes() > 0; ++i) {
       if (data.ConsumeIntegralInRange<int>(0, 31) == 31) {
-        client.SayAnything(data.ConsumeRandomLengthString(300));
+        client.AddAnything(data.ConsumeRandomLengthString(300));
       } else {
         client.Ask(RequestOf(data));
       }
-      if (data.ConsumeBool()) turn();
-      client.Hear();
+      if (data.ConsumeBool()) talk();
     }
-    turn();
-    client.Hear();
+    talk();
     if (data.ConsumeBool()) client.Close();
     turn();
     endpoint.Stop();

@@ -19,5 +19,14 @@ TEST(ExhaustiveSlow, OneRestartOfTheDirectoryAtAnyMoment) { ExpectSound({.restar
 // The producer dies and another node puts other bytes under the same id, at any moment.
 TEST(ExhaustiveSlow, OtherBytesUnderTheSameId) { ExpectSound({.deaths = 1, .put_again = true}); }
 
+TEST(ExhaustiveSlow, AReductionOfTwoOfThreeSourcesWithOneDeath) {
+  ExpectSound({.nodes = 3, .blocks = 1, .deaths = 1, .sources = 3, .wanted = 2});
+}
+
+// Who asks for it has no source, and may die like the others.
+TEST(ExhaustiveSlow, AReductionForAnotherNodeWithOneDeath) {
+  ExpectSound({.nodes = 3, .blocks = 1, .deaths = 1, .put_again = true, .sources = 2});
+}
+
 }  // namespace
 }  // namespace hoplite::sim

@@ -29,6 +29,10 @@ void ManyAtOnce(Options& options) {
   options.link.bytes_per_second = 2'000'000;
   options.calls = 40;
 }
+void ManyWindows(Options& options) {
+  options.most_blocks = 8;
+  options.windows = 6;
+}
 void AsDrawn(Options& /*options*/) {}
 
 struct Case {
@@ -60,7 +64,7 @@ TEST_P(NodeTwin, IsCaught) {
 
 // What was tuned for them is no fault by itself.
 TEST(NodeTwins, WithoutThemTheSameHistoriesKeepEveryProperty) {
-  for (const auto tune : {LittleMemory, ManyAtOnce}) {
+  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -81,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"HoldsItsTurn", Twin::kHoldsItsTurn, "P9", ManyAtOnce},
                     Case{"KeepsDeletedCopies", Twin::kKeepsDeletedCopies, "P10"},
                     Case{"KeepsGrantsOpen", Twin::kKeepsGrantsOpen, "P10"},
-                    Case{"TrustsTheLastByte", Twin::kTrustsTheLastByte, "P6"}),
+                    Case{"TrustsTheLastByte", Twin::kTrustsTheLastByte, "P6"},
+                    Case{"KeepsStoppedReaders", Twin::kKeepsStoppedReaders, "P10", ManyWindows}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -41,6 +41,7 @@ TEST(NodeWorld, RandomHistoriesKeepEveryProperty) {
   EXPECT_GT(tally.succeeded, tally.calls / 2);
   EXPECT_GT(tally.resumed, 20u);
   EXPECT_GT(tally.sums, 100u);
+  EXPECT_GT(tally.windows, 50u);
 }
 
 }  // namespace

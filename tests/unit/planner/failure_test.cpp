@@ -67,7 +67,7 @@ TEST_F(Failures, NobodyPullsFromItsDescendant) {
   Expect("R1: lost S", "R2: lost S", "R3: lost S");
   // R2 and R3 depend on R1, and nobody else has a byte.
   EXPECT_EQ(state_->Find(object_)->waiters.size(), 1U);
-  EXPECT_EQ(state_->Find(object_)->waiters[0].why, "its holders were lost: S");
+  EXPECT_EQ(state_->Find(object_)->waiters[0].why, "its last copy was lost, on S");
 }
 
 TEST_F(Failures, TheForemostReceiverTakesTheSourceOfOneBehind) {

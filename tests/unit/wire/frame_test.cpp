@@ -194,6 +194,22 @@ TEST(Frame, FetchMustNameStripesThatExist) {
   EXPECT_TRUE(Decode(Encode(fetch)));
 }
 
+// Or good bytes would be taken for those of another place.
+TEST(Frame, ADamagedPlaceIsNoticedByTheChecksums) {
+  const Data data = SomeData(3);
+  const auto bytes = Encode(data);
+  for (const std::size_t damaged : {kHeaderBytes, kHeaderBytes + 4}) {  // stripe, first_block
+    auto other = bytes;
+    other[damaged] ^= std::byte{1};
+    const auto back = Decode(other);
+    ASSERT_TRUE(back) << back.error().ToString();
+    const auto& read = std::get<Data>(*back);
+    for (std::uint32_t i = 0; i < data.block_count; ++i) {
+      EXPECT_NE(read.checksums[i], data.checksums[i]) << damaged << ' ' << i;
+    }
+  }
+}
+
 TEST(Frame, DataMustBeOnePieceWithinBounds) {
   Data data = SomeData(2);
   data.payload_bytes = kMaxPayloadBytes + 1;
