@@ -142,6 +142,18 @@ void CopyTable::RaiseMarks(NodeId node, const StripeMarks& marks) {
   });
 }
 
+void CopyTable::LowerMarks(NodeId source, const StripeMarks& receivers, const OpenGrant& refused) {
+  const Copy* copy = Find(source);
+  if (copy == nullptr || copy->final() || !layout_.valid(receivers)) return;
+  Edit(source, [&](Copy& lowered) {
+    for (const std::uint32_t stripe : StripesOf(refused.stripes)) {
+      const std::uint32_t has = receivers[stripe];
+      const std::uint32_t most = refused.equality_ok && has > 0 ? has - 1 : has;
+      lowered.marks[stripe] = std::min(lowered.marks[stripe], most);
+    }
+  });
+}
+
 void CopyTable::RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask stripes) {
   for (const std::uint32_t stripe : StripesOf(stripes)) {
     NodeId at = source;

@@ -66,8 +66,9 @@ struct OpenGrant {
   NodeId receiver = kNoNode;
   NodeId source = kNoNode;
   StripeMask stripes = 0;
-  bool adopted = false;  // given by a predecessor of this shard: its real id is not known
-  bool leaf = false;     // takes no unit: who passes the object on is not held up
+  bool adopted = false;      // given by a predecessor of this shard: its real id is not known
+  bool leaf = false;         // takes no unit: who passes the object on is not held up
+  bool equality_ok = false;  // the source may be no farther than the receiver
 };
 
 // Orders of the indexes. Ties always end at the node id.
@@ -122,8 +123,11 @@ class CopyTable {
   // The grant of a predecessor that feeds this receiver, or none.
   GrantId AdoptedBy(NodeId receiver) const;
 
-  // Watermarks never shrink. Marks of the wrong shape are ignored.
+  // What a copy is known to have only grows by its own word. Marks of the wrong shape are ignored.
   void RaiseMarks(NodeId node, const StripeMarks& marks);
+  // `source` refused a receiver that has these, as not ahead: it has no more than that, or, if as
+  // much would have done, less in at least one of the stripes.
+  void LowerMarks(NodeId source, const StripeMarks& receivers, const OpenGrant& refused);
   // `source` sent these: it and those that it pulls from, one behind the other, have them too.
   void RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask stripes);
 

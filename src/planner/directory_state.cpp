@@ -112,7 +112,7 @@ void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
     const NodeRecord* source = nodes.Find(made.what.source);
     Send(made.what.receiver, Grant{id, record.version, made.grant,
                                    source != nullptr ? source->info : NodeInfo{made.what.source},
-                                   made.what.stripes, made.equality_ok, made.replaces});
+                                   made.what.stripes, made.what.equality_ok, made.replaces});
     if (made.newly_listed) Notify(id, record, made.what.receiver, LocationKind::kPartial);
   }
   if (!knows_members() && !record.table.parked().empty()) wants_members.insert(id);

@@ -233,9 +233,9 @@ void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replac
   Decision decision;
   decision.grant = stamps_.NextGrant();
   const Copy& copy = *table_.Find(receiver);
-  decision.what = {receiver, choice.source, choice.stripes, false, copy.leaf};
+  const bool equality_ok = EqualityOk(receiver, choice.source, choice.stripes);
+  decision.what = {receiver, choice.source, choice.stripes, false, copy.leaf, equality_ok};
   decision.replaces = replaces;
-  decision.equality_ok = EqualityOk(receiver, choice.source, choice.stripes);
   decision.newly_listed = !copy.listed && !copy.leaf;
   table_.Open(decision.grant, decision.what, lag, units_);
   table_.Edit(receiver, [](Copy& copy) { copy.starved = false; });

@@ -36,7 +36,6 @@ struct Decision {
   GrantId grant;
   OpenGrant what;
   GrantId replaces;
-  bool equality_ok = false;
   bool newly_listed = false;
 };
 

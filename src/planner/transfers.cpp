@@ -98,7 +98,9 @@ void DirectoryState::State::GrantFailed(ObjectRecord& record, NodeId node, const
     receiver.orphan = true;
     receiver.fallback = fallback;
   });
-  if (event.failure != Failure::kNotAhead) {
+  if (event.failure == Failure::kNotAhead) {
+    table.LowerMarks(grant.source, event.marks, grant);
+  } else {
     apart.Insert({node, grant.source}, now + options.keep_apart);
   }
   const bool bytes_came = event.failure == Failure::kBroken || event.failure == Failure::kStalled ||

@@ -53,6 +53,15 @@ TEST_F(Failures, NotAheadBlamesNobody) {
   Expect("R1 <- S");
 }
 
+// What the shard believes of A may have been concluded from a stream that never ran.
+TEST_F(Failures, WhoWasNotAheadIsNotTakenForAheadAgain) {
+  for (const char* node : {"S", "A", "R"}) Join(node);
+  Create("S").Get("A").Get("R").Progress("A", 3).Lose("S");
+  Ignore();
+  Fail("R", 2, Failure::kNotAhead);
+  Expect("A <- R moved");
+}
+
 TEST_F(Failures, OrphansAreServedBeforeThoseThatCameEarlier) {
   for (const char* node : {"S", "T", "R1", "R2"}) Join(node);
   Put("S").Get("T").Done("T").Get("R1").Locate("R2");
