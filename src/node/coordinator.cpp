@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "node/core.h"
-#include "reduce/fold.h"
 
 namespace hoplite::node {
 
@@ -20,7 +19,8 @@ Coordinator::Coordinator(Services& services, Core& core, EntryPtr target, Reduce
       options_(std::move(options)),
       call_(std::move(call)),
       request_(request),
-      planner_(options_, services.settings.self, request) {}
+      planner_(options_, services.settings.self, request),
+      small_fold_(options_) {}
 
 net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   const auto self = shared_from_this();
@@ -101,6 +101,10 @@ Error Coordinator::GaveUp() const {
   if (call_->cancelled) return {ErrorCode::kCancelled, name + " was cancelled"};
   std::string why = planner_.Missing();
   if (why.empty()) why = "all sources are there, their bytes are still being folded";
+  if (small() && !gets_.empty()) {
+    why += fmt::format("; {} of them are, {} are being fetched", small_fold_.folded().size(),
+                       gets_.size());
+  }
   if (!opened_) why = "the directory did not answer";
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
 }
@@ -159,20 +163,21 @@ bool Coordinator::small() const {
 net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {
   for (;;) {
     if (auto ended = Ended()) co_return std::move(*ended);
+    if (never_fits_) co_return std::unexpected(*never_fits_);
+    if (small_fold_.whole()) co_return co_await CreateTarget();
     AskForSources();
-    if (FoldArrived()) co_return co_await CreateTarget();
-    co_await call_->changed.Wait(call_->deadline);
+    co_await call_->changed.Wait(std::min(small_fold_.next_try(), call_->deadline));
   }
 }
 
 void Coordinator::AskForSources() {
-  for (const ObjectId& source : planner_.Available()) {
-    if (!asked_.insert(source).second) continue;
+  for (const ObjectId& source : small_fold_.Due(planner_.Available(), services_.clock.Now())) {
     services_.runtime.Spawn(services_.runtime.main(), "source of a small reduction",
                             GetSource(source));
   }
 }
 
+// Its memory is given back before the next one is waited for (R45).
 net::Task<void> Coordinator::GetSource(ObjectId source) {
   const auto self = shared_from_this();
   const auto get = std::make_shared<Call>(services_.runtime.main());
@@ -181,46 +186,27 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   Result<store::CopyPtr> got = co_await core_.Get(source, get);
   std::erase(gets_, get);
   if (got) {
-    arrived_.push_back({source, std::move(got)});
+    small_fold_.OnBytes(source, (*got)->bytes());
+    got->reset();
+    services_.memory.OnSpace();
+  } else if (got.error().code == ErrorCode::kResourceExhausted) {
+    never_fits_ = got.error();
   } else {
-    asked_.erase(source);  // lost or deleted meanwhile: once more if it appears again
+    small_fold_.OnFailed(source, services_.clock.Now());  // lost, or deleted meanwhile
   }
   call_->changed.Notify();
 }
 
-// In the order of their arrival, or of the list; true when enough are folded.
-bool Coordinator::FoldArrived() {
-  const std::size_t wanted = options_.num_objects.value_or(options_.sources.size());
-  for (bool again = true; again && folded_.size() < wanted;) {
-    again = false;
-    for (SmallSource& source : arrived_) {
-      if (!source.got || !MayFold(source.id) || folded_.size() >= wanted) continue;
-      const std::span<const std::byte> bytes = (**source.got)->bytes();
-      if (folded_.empty()) {
-        sum_.assign(bytes.begin(), bytes.end());
-      } else {
-        reduce::Fold(options_.op, options_.dtype, sum_, sum_, bytes);
-      }
-      folded_.push_back(source.id);
-      source.got.reset();
-      again = true;
-    }
-  }
-  return folded_.size() >= wanted;
-}
-
-bool Coordinator::MayFold(const ObjectId& source) const {
-  return !options_.fixed_order || options_.sources[folded_.size()] == source;
-}
-
 net::Task<Result<ReduceOutcome>> Coordinator::CreateTarget() {
   creating_ = true;
+  for (const CallPtr& get : gets_) get->Cancel();
+  const std::vector<std::byte>& sum = small_fold_.sum();
   CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
-                co_await core_.Create(target_->object, sum_.size(), planner_.metadata(), call_));
-  std::ranges::copy(sum_, draft->copy()->bytes().begin());
-  CO_TRY(draft->Advance(sum_.size(), {}));
+                co_await core_.Create(target_->object, sum.size(), planner_.metadata(), call_));
+  std::ranges::copy(sum, draft->copy()->bytes().begin());
+  CO_TRY(draft->Advance(sum.size(), {}));
   CO_TRY(co_await draft->Seal(call_));
-  co_return OutcomeOf(folded_);
+  co_return OutcomeOf(small_fold_.folded());
 }
 
 }  // namespace hoplite::node

@@ -10,11 +10,11 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "node/operations.h"
 #include "node/services.h"
+#include "node/small_fold.h"
 #include "planner/reduce_planner.h"
 
 namespace hoplite::node {
@@ -40,11 +40,6 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   planner::ReduceOpen Request() const;
 
  private:
-  struct SmallSource {
-    ObjectId id;
-    std::optional<Result<store::CopyPtr>> got;
-  };
-
   void Watch();
   void OnLocation(const planner::Location& location);
   net::Task<Result<ReduceOutcome>> Drive();
@@ -55,8 +50,6 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   net::Task<Result<ReduceOutcome>> FoldHere();
   void AskForSources();
   net::Task<void> GetSource(ObjectId source);
-  bool FoldArrived();
-  bool MayFold(const ObjectId& source) const;
   net::Task<Result<ReduceOutcome>> CreateTarget();
   ReduceOutcome OutcomeOf(const std::vector<ObjectId>& used) const;
 
@@ -74,11 +67,9 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   std::optional<Error> refused_;
   std::optional<planner::ReduceCommitted> committed_;
 
-  std::vector<CallPtr> gets_;  // under way
-  std::set<ObjectId> asked_;
-  std::vector<SmallSource> arrived_;
-  std::vector<ObjectId> folded_;
-  std::vector<std::byte> sum_;
+  SmallFold small_fold_;
+  std::vector<CallPtr> gets_;        // under way
+  std::optional<Error> never_fits_;  // a source
 };
 
 }  // namespace hoplite::node

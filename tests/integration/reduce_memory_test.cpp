@@ -1,0 +1,100 @@
+// Reductions whose sources and partial results together are more than a store holds (R45).
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "integration/sums.h"
+
+namespace hoplite {
+namespace {
+
+using testing::Cluster;
+using testing::IdOf;
+using testing::Ids;
+using testing::kSoon;
+using testing::PutSource;
+using testing::Sum;
+using testing::WrongSum;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kSmall = 64_KiB / sizeof(std::int64_t);  // elements: lives in the directory
+constexpr std::size_t kLarge = 1_MiB / sizeof(std::int64_t);
+
+std::chrono::microseconds ProcessorTime() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto micros = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return micros(usage.ru_utime) + micros(usage.ru_stime);
+}
+
+ReduceOptions FirstOf(std::size_t sources, std::chrono::milliseconds timeout) {
+  ReduceOptions options = Sum(sources);
+  options.timeout = timeout;
+  return options;
+}
+
+// Sources above 62 don't fit the words of sums.h.
+ObjectId OnesId(std::size_t i) { return ObjectId::FromName("ones " + std::to_string(i)); }
+
+TEST(ReduceMemory, AFixedOrderOfMoreThanTheStoreWaitsForItsFirstWithoutTheOthersInIt) {
+  constexpr std::size_t kSources = 100;
+  Cluster cluster({.nodes = 2});
+  const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
+  ReduceOptions options;
+  for (std::size_t i = 0; i < kSources; ++i) options.sources.push_back(OnesId(i));
+  options.dtype = DType::kInt64;
+  options.fixed_order = true;
+  options.timeout = 20s;
+  const std::vector<std::int64_t> ones(kSmall, 1);
+  auto putter = cluster.client(0);
+  auto sum = cluster.client(small).Reduce(options);
+  ASSERT_TRUE(sum) << sum.error().ToString();
+  for (std::size_t i = kSources; i-- > 0;) {
+    ASSERT_TRUE(putter.Put(testing::Bytes(ones), {.id = OnesId(i)}));
+  }
+  const auto outcome = sum->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  const auto target = cluster.client(1).Get(sum->target(), kSoon);
+  ASSERT_TRUE(target) << target.error().ToString();
+  const std::vector<std::int64_t> expected(kSmall, kSources);
+  EXPECT_TRUE(std::ranges::equal(target->bytes(), testing::Bytes(expected)));
+}
+
+// A draft leaves no room for a source: nothing moves until it goes.
+TEST(ReduceMemory, AFullStoreIsWaitedForWithoutSpinning) {
+  Cluster cluster({.nodes = 1});
+  const std::size_t full = cluster.Add({.memory_bytes = 1_MiB});
+  for (std::size_t i = 0; i < 4; ++i) PutSource(cluster.client(0), i, kSmall);
+  auto client = cluster.client(full);
+  auto filling = client.Create(ObjectId::FromName("filling"), 1_MiB);
+  ASSERT_TRUE(filling) << filling.error().ToString();
+  auto sum = client.Reduce(FirstOf(4, 30s));
+  ASSERT_TRUE(sum) << sum.error().ToString();
+  const auto before = ProcessorTime();
+  EXPECT_FALSE(sum->Wait(2s));
+  EXPECT_LT(ProcessorTime() - before, 1s);
+  filling->Abort();
+  const auto outcome = sum->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  EXPECT_EQ(WrongSum(client.Get(sum->target(), kSoon), Ids(4), kSmall), "");
+}
+
+TEST(ReduceMemory, ASourceThatNeverFitsEndsItAtOnceAndNamesBothSizes) {
+  Cluster cluster({.nodes = 1});
+  const std::size_t tiny = cluster.Add({.memory_bytes = 32_KiB});
+  for (std::size_t i = 0; i < 4; ++i) PutSource(cluster.client(0), i, kSmall);
+  const auto before = ProcessorTime();
+  auto sum = cluster.client(tiny).Reduce(FirstOf(4, 4s));
+  ASSERT_TRUE(sum) << sum.error().ToString();
+  const auto outcome = sum->Wait();
+  EXPECT_LT(ProcessorTime() - before, 2s);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kResourceExhausted) << outcome.error().ToString();
+  for (const char* size : {"65536", "32768"}) {
+    EXPECT_NE(outcome.error().message.find(size), std::string::npos) << outcome.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace hoplite

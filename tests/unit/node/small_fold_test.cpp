@@ -1,0 +1,83 @@
+#include "node/small_fold.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+namespace hoplite::node {
+namespace {
+
+using std::chrono::milliseconds;
+
+ObjectId IdOf(std::size_t i) { return ObjectId::FromName(std::to_string(i)); }
+
+ReduceOptions Options(std::size_t sources, bool fixed_order) {
+  ReduceOptions options;
+  for (std::size_t i = 0; i < sources; ++i) options.sources.push_back(IdOf(i));
+  options.dtype = DType::kInt64;
+  options.fixed_order = fixed_order;
+  return options;
+}
+
+void Bring(SmallFold& fold, std::size_t i, std::int64_t value) {
+  fold.OnBytes(IdOf(i), std::as_bytes(std::span(&value, 1)));
+}
+
+std::int64_t SumOf(const SmallFold& fold) {
+  std::int64_t sum = 0;
+  std::memcpy(&sum, fold.sum().data(), sizeof(sum));
+  return sum;
+}
+
+TEST(SmallFold, FoldsTheFirstThatCome) {
+  ReduceOptions options = Options(5, false);
+  options.num_objects = 2;
+  SmallFold fold(options);
+  EXPECT_EQ(fold.Due(options.sources, Time{}), options.sources);
+  EXPECT_TRUE(fold.Due(options.sources, Time{}).empty());
+  Bring(fold, 3, 10);
+  EXPECT_FALSE(fold.whole());
+  Bring(fold, 1, 5);
+  Bring(fold, 0, 100);
+  EXPECT_TRUE(fold.whole());
+  EXPECT_EQ(SumOf(fold), 15);
+  EXPECT_EQ(fold.folded(), (std::vector{IdOf(3), IdOf(1)}));
+}
+
+// What waits for its turn is bounded, however many there are and whichever comes last.
+TEST(SmallFold, AFixedOrderFetchesAWindowAndFoldsInOrder) {
+  constexpr std::size_t kSources = 100;
+  const ReduceOptions options = Options(kSources, true);
+  SmallFold fold(options);
+  const std::vector<ObjectId> late(options.sources.begin() + 1, options.sources.end());
+  const auto due = fold.Due(late, Time{});
+  EXPECT_EQ(due, std::vector<ObjectId>(late.begin(), late.begin() + SmallFold::kWindow - 1));
+  for (std::size_t i = SmallFold::kWindow; --i > 0;) Bring(fold, i, 1);
+  EXPECT_TRUE(fold.folded().empty());
+  EXPECT_TRUE(fold.Due(late, Time{}).empty());
+  EXPECT_EQ(fold.Due(options.sources, Time{}), std::vector{IdOf(0)});
+  Bring(fold, 0, 1);
+  EXPECT_EQ(fold.folded().size(), SmallFold::kWindow);
+  EXPECT_EQ(fold.Due(options.sources, Time{}).size(), SmallFold::kWindow);
+  for (std::size_t i = SmallFold::kWindow; i < kSources; ++i) Bring(fold, i, 1);
+  EXPECT_TRUE(fold.whole());
+  EXPECT_EQ(fold.folded(), options.sources);
+  EXPECT_EQ(SumOf(fold), 100);
+}
+
+TEST(SmallFold, AFailedSourceIsLeftAloneForAWhile) {
+  const ReduceOptions options = Options(2, false);
+  SmallFold fold(options);
+  const Time now{};
+  fold.Due(options.sources, now);
+  EXPECT_EQ(fold.next_try(), kNever);
+  fold.OnFailed(IdOf(0), now);
+  EXPECT_EQ(fold.next_try(), now + SmallFold::kTryAgain);
+  EXPECT_TRUE(fold.Due(options.sources, now + milliseconds(1)).empty());
+  EXPECT_EQ(fold.Due(options.sources, fold.next_try()), std::vector{IdOf(0)});
+  EXPECT_EQ(fold.next_try(), kNever);
+}
+
+}  // namespace
+}  // namespace hoplite::node
