@@ -42,6 +42,9 @@ struct GetOptions {
 // A handle: copies share one connection, which ends with the last of them and of everything that
 // was made through them. All calls may come from any thread; a waiting thread sleeps.
 //
+// A timeout of zero is now: the call takes what is at its node already and waits for nobody;
+// kForever never passes.
+//
 // Errors that every call may answer: timeout; cancelled (the client was closed meanwhile);
 // unavailable (the node or the object's directory shard can't be reached); invalid_argument.
 class HOPLITE_EXPORT Client {

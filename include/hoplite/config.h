@@ -17,13 +17,15 @@ struct HOPLITE_EXPORT NodeConfig {
   std::vector<std::string> directory = {};
   // Where peers reach this node's data plane. Port 0 picks a free one.
   std::string listen = "127.0.0.1:0";
-  // What peers are told instead of the listening host; needed when that is 0.0.0.0 or ::.
+  // What peers are told instead of the listening host, without a port; needed when that is 0.0.0.0
+  // or ::.
   std::string advertise = {};
   // Unix socket for worker processes; empty: only clients of this process.
   std::string socket = {};
-  // Shared memory for objects, reserved at the start. Required.
+  // Shared memory for objects, reserved at the start; at least 1 MiB. Required.
   std::uint64_t memory_bytes = 0;
-  // Unique in the cluster; empty: derived from the node's id.
+  // Unique in the cluster; empty: derived from the node's id. At most 255 bytes of UTF-8 without
+  // control characters and line breaks; the cluster's too.
   std::string name = {};
   // Optional name of the cluster; members of others are refused.
   std::string cluster = {};
@@ -36,6 +38,7 @@ struct HOPLITE_EXPORT NodeConfig {
   // Threads that move bytes. Two reach the limit of one fast link.
   std::uint32_t data_threads = 2;
 
+  // invalid_argument: names the field and what it should be.
   Result<void> Validate() const;
 };
 

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "base/units.h"
 
 namespace hoplite {
 namespace {
@@ -20,6 +21,27 @@ Result<void> CheckPositive(const char* field, std::chrono::milliseconds time) {
   return {};
 }
 
+// The names of nodes and clusters are shown by every member, and travel as text.
+Result<void> CheckName(const char* field, const std::string& name) {
+  constexpr std::size_t kLongestName = 255;
+  if (name.size() > kLongestName) {
+    return std::unexpected(Bad(std::string(field) + ": " + std::to_string(name.size()) +
+                               " bytes, the longest may have 255"));
+  }
+  if (!IsPlainText(name)) {
+    return std::unexpected(
+        Bad(std::string(field) + ": must be UTF-8 without control characters and line breaks"));
+  }
+  return {};
+}
+
+Result<void> CheckAdvertised(const std::string& host) {
+  if (host.empty() || IsHost(host)) return {};
+  return std::unexpected(Bad("advertise: '" + (IsPlainText(host) ? host : "...") +
+                             "' is no host: write HOST alone, as 10.0.0.7, ::1 or node7.example; "
+                             "the port is the one it listens on"));
+}
+
 bool IsWildcard(const std::string& listen) {
   const auto address = ParseHostPort(listen);
   return address && (address->host == "0.0.0.0" || address->host == "::");
@@ -28,7 +50,7 @@ bool IsWildcard(const std::string& listen) {
 }  // namespace
 
 Result<void> NodeConfig::Validate() const {
-  constexpr std::size_t kLongestName = 255;
+  constexpr std::uint64_t kLeastMemory = 1_MiB;
   if (directory.empty()) return std::unexpected(Bad("directory: at least one address is needed"));
   for (const std::string& shard : directory) TRY(CheckAddress("directory", shard));
   TRY(CheckAddress("listen", listen));
@@ -36,8 +58,14 @@ Result<void> NodeConfig::Validate() const {
     return std::unexpected(Bad("advertise: needed when listening on " + listen +
                                ", since peers can't connect to that"));
   }
+  TRY(CheckAdvertised(advertise));
   if (memory_bytes == 0) return std::unexpected(Bad("memory_bytes: must be given"));
-  if (name.size() > kLongestName) return std::unexpected(Bad("name: longer than 255 bytes"));
+  if (memory_bytes < kLeastMemory) {
+    return std::unexpected(Bad("memory_bytes: " + FormatExactSize(memory_bytes) +
+                               " is below the least, " + FormatSize(kLeastMemory)));
+  }
+  TRY(CheckName("name", name));
+  TRY(CheckName("cluster", cluster));
   TRY(CheckPositive("keepalive", keepalive));
   TRY(CheckPositive("stall", stall));
   if (stall <= keepalive) return std::unexpected(Bad("stall: must be longer than keepalive"));
@@ -51,6 +79,7 @@ Result<void> NodeConfig::Validate() const {
 Result<void> DirectoryConfig::Validate() const {
   TRY(CheckAddress("listen", listen));
   for (const std::string& shard : shards) TRY(CheckAddress("shards", shard));
+  TRY(CheckName("cluster", cluster));
   TRY(CheckPositive("heartbeat", heartbeat));
   TRY(CheckPositive("lease", lease));
   TRY(CheckPositive("grace", grace));

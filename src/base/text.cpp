@@ -1,10 +1,13 @@
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <span>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 
@@ -121,6 +124,53 @@ Result<HostPort> ParseHostPort(std::string_view text) {
         fmt::format("'{}' is no address: write HOST:PORT or [IPV6]:PORT", text.substr(0, 128))));
   }
   return result;
+}
+
+namespace {
+
+constexpr char32_t kNoCharacter = ~char32_t{0};
+
+// The first character, which is taken off the text.
+char32_t TakeCharacter(std::string_view& text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  constexpr std::array<char32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
+  if ((lead >= 0x80 && lead < 0xc0) || lead >= 0xf8 || text.size() < length) return kNoCharacter;
+  char32_t character = length == 1 ? lead : lead & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xc0) != 0x80) return kNoCharacter;
+    character = character << 6 | (next & 0x3f);
+  }
+  text.remove_prefix(length);
+  return character < kLeast[length] ? kNoCharacter : character;
+}
+
+bool IsPlain(char32_t character) {
+  const bool control = character < 0x20 || (character >= 0x7f && character < 0xa0);
+  const bool line_break = character == 0x2028 || character == 0x2029;
+  const bool surrogate = character >= 0xd800 && character < 0xe000;
+  return !control && !line_break && !surrogate && character <= 0x10ffff;
+}
+
+bool IsHostCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
+}
+
+}  // namespace
+
+bool IsPlainText(std::string_view text) {
+  while (!text.empty()) {
+    if (!IsPlain(TakeCharacter(text))) return false;
+  }
+  return true;
+}
+
+bool IsHost(const std::string& text) {
+  in6_addr ignored{};
+  const std::string without_scope = text.substr(0, text.find('%'));
+  if (::inet_pton(AF_INET6, without_scope.c_str(), &ignored) == 1) return true;
+  return !text.empty() && std::ranges::all_of(text, IsHostCharacter);
 }
 
 NodeId RandomNodeId() {

@@ -27,4 +27,10 @@ struct HostPort {
 };
 Result<HostPort> ParseHostPort(std::string_view text);
 
+// Well-formed UTF-8 (no surrogates, nothing written longer than it must be) without control
+// characters and line breaks: what may go through a protobuf string, a log line and a terminal.
+bool IsPlainText(std::string_view text);
+// A host as peers are told it: a name, an IPv4 address, or an IPv6 address without brackets.
+bool IsHost(const std::string& text);
+
 }  // namespace hoplite

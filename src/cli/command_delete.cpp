@@ -3,8 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <hoplite/client.h>
 
 #include "base/try.h"
@@ -30,10 +28,9 @@ Result<void> RunDelete(const DeleteArguments& options) {
   for (const ObjectId& id : options.ids) {
     TRY(client.Delete(id, {.timeout = deadline.left()}));
     deleted.push_back(id.ToHex());
-    if (!options.json) fmt::print("{}\n", id.ToHex());
+    if (!options.json) TRY(Print(id.ToHex() + '\n'));
   }
-  if (options.json) Print({{"deleted", deleted}});
-  return {};
+  return options.json ? Print(Json{{"deleted", deleted}}) : Result<void>();
 }
 
 }  // namespace

@@ -27,10 +27,9 @@ Result<void> RunDirectory(const DirectoryArguments& options) {
   const StopSignal stop;
   TRY_ASSIGN(const auto directory, Directory::Start(options.config));
   if (options.json) {
-    Print(ReadyEvent("directory", "", directory->address(), ""));
+    TRY(Print(ReadyEvent("directory", "", directory->address(), "")));
   } else {
-    fmt::print("directory is ready at {}\n", directory->address());
-    std::fflush(stdout);
+    TRY(Print(fmt::format("directory is ready at {}\n", directory->address())));
   }
   stop.Wait();
   directory->Stop();

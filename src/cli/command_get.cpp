@@ -21,7 +21,7 @@ namespace {
 struct GetArguments {
   ObjectId id;
   std::string output = "-";
-  Duration timeout{0};
+  Duration timeout = kNoTimeout;
   std::string socket;
   bool json = false;
 };
@@ -76,10 +76,8 @@ Result<void> RunGet(const GetArguments& options) {
   TRY_ASSIGN(OutputFile output, OutputFile::Open(options.output));
   TRY_ASSIGN(const std::uint64_t size, GetTo(output, client, options, deadline));
   TRY(output.Commit());
-  if (options.json) {
-    Print({{"id", options.id.ToHex()}, {"size", size}, {"output", options.output}});
-  }
-  return {};
+  if (!options.json) return {};
+  return Print(Json{{"id", options.id.ToHex()}, {"size", size}, {"output", options.output}});
 }
 
 }  // namespace
@@ -92,7 +90,7 @@ void AddGet(CLI::App& app, Action& chosen) {
       ->type_name("FILE")
       ->capture_default_str();
   AddDuration(*command, "--timeout", options->timeout,
-              "give up after this time, as 30s; without it never");
+              "give up after this time, as 30s; 0: take what is here; without it never");
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
   command->callback([&chosen, options] {

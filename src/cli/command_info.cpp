@@ -2,8 +2,6 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
-
 #include <hoplite/client.h>
 
 #include "base/try.h"
@@ -26,12 +24,7 @@ Result<void> RunInfo(const InfoArguments& options) {
   const Deadline deadline(options.timeout);
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
   TRY_ASSIGN(const ObjectInfo object, client.Info(options.id, {.timeout = deadline.left()}));
-  if (options.json) {
-    Print(ToJson(object));
-  } else {
-    fmt::print("{}", ToText(object));
-  }
-  return {};
+  return options.json ? Print(ToJson(object)) : Print(ToText(object));
 }
 
 }  // namespace

@@ -3,17 +3,29 @@
 #include <algorithm>
 #include <new>
 #include <ostream>
+#include <system_error>
 #include <utility>
 
+#include "base/descriptors.h"
+#include "base/try.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace hoplite::cli {
 namespace {
 
-// Endless standard input, for example, ends with a sentence too.
+// A connection to a node with its memory, and one file.
+constexpr std::size_t kDescriptors = 6;
+
+// Endless standard input, for example, ends with a sentence too, and so does what Asio throws when
+// the system refuses a descriptor or a thread.
 Result<void> Perform(const Action& action) {
   try {
-    return action();
+    TRY(RequireDescriptors(kDescriptors, "a command"));
+    const Result<void> done = action();
+    return done ? CheckOutput() : done;
+  } catch (const std::system_error& error) {
+    return std::unexpected(Error(ErrorCode::kResourceExhausted, error.what()));
   } catch (const std::bad_alloc&) {
     return std::unexpected(Error(ErrorCode::kResourceExhausted, "this machine has no memory left"));
   }
@@ -36,7 +48,10 @@ ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostre
     // Not require_subcommand(): it would not name an unknown one.
     if (!chosen) throw CLI::RequiredError("A command");
   } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? ExitStatus::kDone : ExitStatus::kUsage;
+    if (app.exit(error, out, err) != 0) return ExitStatus::kUsage;
+    if (out.flush()) return ExitStatus::kDone;
+    err << OutputError("-", "write").ToString() << std::endl;
+    return ExitStatus::kFailed;
   }
   const Result<void> result = Perform(chosen);
   if (result) return ExitStatus::kDone;

@@ -30,11 +30,10 @@ Result<void> RunNode(const NodeArguments& options) {
   TRY_ASSIGN(const auto node, Node::Start(options.config));
   log::SetPrefix(node->name());
   if (options.json) {
-    Print(ReadyEvent("node", node->name(), node->address(), node->socket()));
+    TRY(Print(ReadyEvent("node", node->name(), node->address(), node->socket())));
   } else {
-    fmt::print("node {} is ready at {}, workers attach at {}\n", node->name(), node->address(),
-               node->socket());
-    std::fflush(stdout);
+    TRY(Print(fmt::format("node {} is ready at {}, workers attach at {}\n", node->name(),
+                          node->address(), node->socket())));
   }
   std::optional<Error> refusal;
   while (!refusal && !stop.WaitFor(kLookEvery)) refusal = node->refusal();

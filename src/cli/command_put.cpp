@@ -2,8 +2,6 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
-
 #include <hoplite/client.h>
 
 #include "base/try.h"
@@ -27,12 +25,8 @@ Result<void> RunPut(const PutArguments& options) {
   const Deadline deadline(options.timeout);
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
   TRY_ASSIGN(const std::uint64_t size, PutFile(client, options.id, options.file, deadline));
-  if (options.json) {
-    Print({{"id", options.id.ToHex()}, {"size", size}});
-  } else {
-    fmt::print("{}\n", options.id.ToHex());
-  }
-  return {};
+  if (options.json) return Print(Json{{"id", options.id.ToHex()}, {"size", size}});
+  return Print(options.id.ToHex() + '\n');
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 
 struct ReduceArguments {
   ReduceOptions reduce;
-  Duration timeout{0};
+  Duration timeout = kNoTimeout;
   std::string socket;
   bool json = false;
 };
@@ -64,14 +64,10 @@ Result<void> RunReduce(const ReduceArguments& options) {
   TRY_ASSIGN(const Reduction reduction, client.Reduce(reduce));
   if (::isatty(STDERR_FILENO) == 1) ShowProgress(client, reduction);
   TRY_ASSIGN(const ReduceOutcome outcome, reduction.Wait());
-  if (options.json) {
-    Print({{"target", outcome.target.ToHex()},
-           {"used", Hex(outcome.used)},
-           {"unused", Hex(outcome.unused)}});
-  } else {
-    fmt::print("{}\n", outcome.target.ToHex());
-  }
-  return {};
+  if (!options.json) return Print(outcome.target.ToHex() + '\n');
+  return Print(Json{{"target", outcome.target.ToHex()},
+                    {"used", Hex(outcome.used)},
+                    {"unused", Hex(outcome.unused)}});
 }
 
 }  // namespace

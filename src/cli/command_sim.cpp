@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "sim/broadcast.h"
 #include "sim/reduce.h"
 
@@ -36,9 +37,10 @@ Result<void> RunSim(const SimArguments& options) {
   TRY_ASSIGN(const sim::Report report, options.world.reduce ? sim::RunReduce(options.world)
                                                             : sim::RunBroadcast(options.world));
   const bool reduces = options.world.reduce.has_value();
-  fmt::print("{}\n", options.json ? sim::ToJson(report)
-                     : reduces    ? sim::ReductionToText(report)
-                                  : sim::ToText(report));
+  TRY(Print((options.json ? sim::ToJson(report)
+             : reduces    ? sim::ReductionToText(report)
+                          : sim::ToText(report)) +
+            '\n'));
   if (report.violation.empty()) return {};
   return std::unexpected(Error(ErrorCode::kInternal, fmt::format("a property was broken: {}; {}",
                                                                  report.violation, report.replay)));

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "node_world/run.h"
 
 namespace hoplite::cli {
@@ -31,10 +33,10 @@ Result<void> Conclude(const node_world::Tally& tally) {
 }
 
 Result<void> TellOne(std::uint64_t seed) {
-  const auto print = [](const std::string& line) { fmt::print("{}\n", line); };
+  const auto print = [](const std::string& line) { (void)Print(line + '\n'); };
   node_world::Tally tally;
   tally.Add(seed, node_world::World(node_world::Draw(seed), print).Run());
-  fmt::print("{}\n", tally.ToString());
+  TRY(Print(tally.ToString() + '\n'));
   return Conclude(tally);
 }
 
@@ -45,7 +47,7 @@ Result<void> Run(const SimWorldArguments& options) {
   const std::uint64_t end = options.seed + options.seeds;
   for (std::uint64_t first = options.seed; first < end; first += kAtOnce) {
     const auto tally = node_world::RunSeeds(first, std::min(kAtOnce, end - first));
-    fmt::print("seeds from {}: {}\n", first, tally.ToString());
+    TRY(Print(fmt::format("seeds from {}: {}\n", first, tally.ToString())));
     if (tally.broken_seed) return Conclude(tally);
   }
   return {};

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <hoplite/client.h>
@@ -39,15 +38,10 @@ Result<void> PrintOnce(const StatusArguments& options) {
   TRY_ASSIGN(ClusterStatus status, Look(options));
   std::ranges::sort(status.nodes, {}, &NodeStatus::name);
   std::ranges::sort(status.objects, {}, &ObjectInfo::id);
-  if (options.json) {
-    Print(ToJson(status));
-    return {};
-  }
+  if (options.json) return Print(ToJson(status));
   // A watcher on a terminal sees one changing picture, elsewhere one picture after the other.
-  if (options.watch && ::isatty(STDOUT_FILENO) == 1) fmt::print("\x1b[H\x1b[J");
-  fmt::print("{}", ToText(status));
-  std::fflush(stdout);
-  return {};
+  const bool in_place = options.watch && ::isatty(STDOUT_FILENO) == 1;
+  return Print((in_place ? "\x1b[H\x1b[J" : "") + ToText(status));
 }
 
 Result<void> Watch(const StatusArguments& options) {

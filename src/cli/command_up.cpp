@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "base/descriptors.h"
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -23,22 +24,21 @@ struct UpArguments {
   bool json = false;
 };
 
-void PrintReadyLines(ProcessCluster& cluster, bool json) {
+Result<void> PrintReadyLines(ProcessCluster& cluster, bool json) {
   if (json) {
-    Print(ReadyEvent("directory", "", cluster.directory_address(), ""));
+    TRY(Print(ReadyEvent("directory", "", cluster.directory_address(), "")));
     for (const auto& node : cluster.nodes()) {
-      Print(ReadyEvent("node", node.name, node.address, node.socket));
+      TRY(Print(ReadyEvent("node", node.name, node.address, node.socket)));
     }
-    return;
+    return {};
   }
-  fmt::print("directory is ready at {}\n", cluster.directory_address());
+  std::string text = fmt::format("directory is ready at {}\n", cluster.directory_address());
   for (const auto& node : cluster.nodes()) {
-    fmt::print("node {} is ready at {}, workers attach at {}\n", node.name, node.address,
-               node.socket);
+    text += fmt::format("node {} is ready at {}, workers attach at {}\n", node.name, node.address,
+                        node.socket);
   }
-  fmt::print("use one: export HOPLITE_SOCKET={}   end all: Ctrl-C\n",
-             cluster.nodes().front().socket);
-  std::fflush(stdout);
+  return Print(text + fmt::format("use one: export HOPLITE_SOCKET={}   end all: Ctrl-C\n",
+                                  cluster.nodes().front().socket));
 }
 
 void Report(const std::string& who, ChildProcess& process) {
@@ -67,12 +67,13 @@ void Watch(ProcessCluster& cluster, const StopSignal& stop) {
 }
 
 Result<void> RunUp(const UpArguments& options) {
+  TRY(RequireDescriptors(ProcessCluster::DescriptorsFor(options.nodes), "a cluster"));
   const StopSignal stop;
   TRY_ASSIGN(ProcessCluster cluster, ProcessCluster::Start(options.cluster, stop));
   std::vector<std::string> names;
   for (std::uint32_t i = 1; i <= options.nodes; ++i) names.push_back(fmt::format("n{}", i));
   TRY(cluster.AddNodes(names));
-  PrintReadyLines(cluster, options.json);
+  TRY(PrintReadyLines(cluster, options.json));
   Watch(cluster, stop);
   return {};
 }

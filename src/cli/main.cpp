@@ -6,8 +6,21 @@
 
 #include "base/log.h"
 #include "cli/command_line.h"
+#include "cli/standard_streams.h"
+
+namespace {
+
+// The loader calls what lies in this section first of all.
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const occupy)() = &hoplite::cli::OccupyStandardStreams;
+
+}  // namespace
 
 int main(int argc, char** argv) {
+  if (!hoplite::cli::StandardStreamsAreOpen()) {
+    std::cerr << "resource_exhausted: /dev/null can't be opened in place of a closed stream\n";
+    return static_cast<int>(hoplite::cli::ExitStatus::kFailed);
+  }
   if (const char* level = std::getenv("HOPLITE_LOG"); level && !hoplite::log::SetLevel(level)) {
     std::cerr << "HOPLITE_LOG is '" << level << "': write trace, debug, info, warn, error or off\n";
     return static_cast<int>(hoplite::cli::ExitStatus::kUsage);

@@ -1,6 +1,8 @@
 #include "cli/output.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -79,11 +81,29 @@ std::string TransfersText(const ObjectInfo& object) {
 
 }  // namespace
 
-void Print(const Json& document) {
+Error OutputError(const std::string& path, const char* what) {
+  const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+  const char* const why = errno == EBADF ? "it is closed" : std::strerror(errno);
+  return {full ? ErrorCode::kResourceExhausted : ErrorCode::kInvalidArgument,
+          path == "-" ? fmt::format("can't {} standard output: {}", what, why)
+                      : fmt::format("can't {} '{}': {}", what, path, why)};
+}
+
+Result<void> Print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return {};
+  return std::unexpected(OutputError("-", "write"));
+}
+
+Result<void> Print(const Json& document) {
   // Names come from other machines: text that is no UTF-8 must not end the program.
-  const auto text = document.dump(-1, ' ', false, Json::error_handler_t::replace);
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+  return Print(document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+}
+
+Result<void> CheckOutput() {
+  if (std::ferror(stdout) == 0 && std::fflush(stdout) == 0) return {};
+  return std::unexpected(
+      Error(ErrorCode::kResourceExhausted, "not all output could be written to standard output"));
 }
 
 Json ReadyEvent(const std::string& role, const std::string& name, const std::string& address,

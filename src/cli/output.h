@@ -5,14 +5,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include <hoplite/result.h>
 #include <hoplite/status.h>
 
 namespace hoplite::cli {
 
 using Json = nlohmann::ordered_json;
 
-// One document, one line, at once, so that a script behind a pipe can go on.
-void Print(const Json& document);
+// To standard output, at once, so that a script behind a pipe can go on. An error if it is closed
+// or full.
+Result<void> Print(const std::string& text);
+Result<void> Print(const Json& document);  // in one line
+// At the end of a command: whether everything that was printed came through.
+Result<void> CheckOutput();
+// What went wrong with an output, by errno: resource_exhausted if there is no room.
+Error OutputError(const std::string& path, const char* what);
 // The line that a directory or node prints when it can be used; `socket` may be empty.
 Json ReadyEvent(const std::string& role, const std::string& name, const std::string& address,
                 const std::string& socket);

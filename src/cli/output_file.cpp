@@ -6,14 +6,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
+#include "cli/output.h"
 
 namespace hoplite::cli {
 namespace {
@@ -39,11 +39,6 @@ void RemoveOnSignal(const std::string& path) {
 void RemoveOnSignalNoMore() {
   for (const int signal : kDeadlySignals) std::signal(signal, SIG_DFL);
   hidden_file[0] = '\0';
-}
-
-Error OutputError(const std::string& path, const char* what) {
-  return {ErrorCode::kInvalidArgument,
-          fmt::format("can't {} '{}': {}", what, path, std::strerror(errno))};
 }
 
 // mkstemp makes files that only their owner can read; give it what open() would have given.

@@ -4,6 +4,7 @@
 // Start everything from the main thread (see ChildProcess). Not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -30,6 +31,9 @@ class ProcessCluster {
     std::string socket;
     ChildProcess process;
   };
+
+  // What this process needs for a cluster of so many nodes, beside what the nodes need themselves.
+  static std::size_t DescriptorsFor(std::size_t nodes) { return 16 + 2 * (nodes + 1); }
 
   // Starts the directory. What waits here ends with `cancelled` when `stop` says so, which must
   // outlive the cluster.

@@ -1,6 +1,7 @@
 #include "cli/put_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -8,7 +9,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/try.h"
 #include "base/units.h"
@@ -22,7 +25,9 @@ constexpr std::uint64_t kPiece = 1_MiB;
 
 Error InputError(const std::string& path, const char* what) {
   const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
-  return {code, fmt::format("can't {} '{}': {}", what, path, std::strerror(errno))};
+  const char* const why = errno == EBADF ? "it is closed" : std::strerror(errno);
+  return {code, path == "-" ? fmt::format("can't {} standard input: {}", what, why)
+                            : fmt::format("can't {} '{}': {}", what, path, why)};
 }
 
 Result<FileDescriptor> OpenInput(const std::string& path) {
@@ -32,11 +37,19 @@ Result<FileDescriptor> OpenInput(const std::string& path) {
   return FileDescriptor(fd);
 }
 
+// Files below /proc and /sys are made as they are read: their size is 0 or a guess.
+bool MadeAsItIsRead(int fd) {
+  struct statfs system{};
+  if (::fstatfs(fd, &system) != 0) return false;
+  constexpr std::array<std::uint64_t, 2> kMade{PROC_SUPER_MAGIC, SYSFS_MAGIC};
+  return std::ranges::find(kMade, static_cast<std::uint64_t>(system.f_type)) != kMade.end();
+}
+
 // How many bytes follow; nothing if only the end will tell.
 Result<std::optional<std::uint64_t>> KnownSize(int fd, const std::string& path) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return std::unexpected(InputError(path, "look at"));
-  if (!S_ISREG(info.st_mode)) return std::nullopt;
+  if (!S_ISREG(info.st_mode) || info.st_size == 0 || MadeAsItIsRead(fd)) return std::nullopt;
   const off_t position = ::lseek(fd, 0, SEEK_CUR);
   return static_cast<std::uint64_t>(std::max<off_t>(info.st_size - position, 0));
 }

@@ -15,11 +15,15 @@ namespace hoplite::cli {
 inline constexpr std::chrono::milliseconds kAnswerTimeout = std::chrono::seconds(30);
 inline constexpr std::chrono::milliseconds kAttachTimeout = std::chrono::seconds(5);
 
-// A moment that several waits share; zero means never.
+// What a command waits for without --timeout.
+inline constexpr Duration kNoTimeout = Duration::max();
+// A node that lives lets a client in at once; so much it may take, whatever the deadline.
+inline constexpr std::chrono::milliseconds kShortestAttach{100};
+
+// A moment that several waits share. Zero is now: only what is there already is taken.
 class Deadline {
  public:
-  explicit Deadline(Duration from_now)
-      : at_(from_now == Duration(0) ? kNever : SteadyClock().Now() + from_now) {}
+  explicit Deadline(Duration from_now) : at_(After(from_now)) {}
 
   std::chrono::milliseconds left() const {
     if (at_ == kNever) return kForever;
@@ -28,12 +32,17 @@ class Deadline {
   }
 
  private:
+  static Time After(Duration from_now) {
+    const Time now = SteadyClock().Now();
+    return from_now >= kNever - now ? kNever : now + from_now;
+  }
+
   Time at_;
 };
 
 // Attaches to the node at this socket, which may be hung: not longer than the command may take.
 inline Result<Client> Attach(const std::string& socket, const Deadline& deadline) {
-  return Client::Connect(socket, std::min(deadline.left(), kAttachTimeout));
+  return Client::Connect(socket, std::clamp(deadline.left(), kShortestAttach, kAttachTimeout));
 }
 
 }  // namespace hoplite::cli

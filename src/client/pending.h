@@ -49,7 +49,7 @@ class Pending {
 std::optional<std::size_t> WaitForAny(std::span<Pending* const> pendings, Time deadline);
 bool WaitFor(Pending& pending, Time deadline);
 
-// kForever becomes kNever; what is negative is over now.
+// kForever becomes kNever; zero, and what is negative, is now.
 Time DeadlineAfter(std::chrono::milliseconds timeout);
 
 }  // namespace hoplite::client

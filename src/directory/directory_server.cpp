@@ -13,6 +13,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -93,6 +94,9 @@ class Endpoint final : public v1::Directory::CallbackService {
   const std::size_t max_queued_bytes_;
 };
 
+// Loops, the socket that listens, and some sessions: what it begins with.
+constexpr std::size_t kDescriptors = 32;
+
 }  // namespace
 
 class DirectoryServer::Impl {
@@ -161,6 +165,7 @@ void DirectoryServer::Impl::Stop() {
 Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(
     const DirectoryServerOptions& options) {
   TRY(options.Validate());
+  TRY(RequireDescriptors(kDescriptors, "a directory shard"));
   auto impl = std::make_unique<Impl>(options);
   TRY(impl->Listen(options));
   return std::unique_ptr<DirectoryServer>(new DirectoryServer(std::move(impl)));

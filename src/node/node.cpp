@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "node/local_endpoint.h"
@@ -17,6 +18,11 @@ namespace hoplite::node {
 namespace {
 
 constexpr Duration kStopBound = std::chrono::seconds(10);
+
+// Loops, sockets that listen, sessions with shards, and some connections: what it begins with.
+std::size_t DescriptorsFor(const NodeConfig& config) {
+  return 32 + 4 * config.data_threads + 4 * config.directory.size();
+}
 
 }  // namespace
 
@@ -31,6 +37,7 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config) {
 
 Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, World world) {
   TRY(config.Validate());
+  TRY(RequireDescriptors(DescriptorsFor(config), "a node"));
   world = WithDefaults(config, std::move(world));
   TRY_ASSIGN(std::shared_ptr<store::SharedSegment> segment, world.segment(config.memory_bytes));
   std::unique_ptr<Node> node(

@@ -43,6 +43,14 @@ class Descriptor {
   int fd_;
 };
 
+// In a program whose standard output is closed a new descriptor may be number 1: what the program
+// prints would go over the objects.
+Descriptor Above2(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return Descriptor(fd);
+  const Descriptor low(fd);
+  return Descriptor(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
 // What Boost.Interprocess asks of something that can be mapped.
 struct Mappable {
   int fd;
@@ -65,7 +73,7 @@ Error Exhausted(std::uint64_t wanted, std::uint64_t available) {
 Result<Descriptor> ReserveMemfd(std::uint64_t bytes) {
   const std::uint64_t available = AvailableMemory();
   if (bytes > available) return std::unexpected(Exhausted(bytes, available));
-  Descriptor memfd(::memfd_create("hoplite", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  Descriptor memfd = Above2(::memfd_create("hoplite", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memfd.get() < 0) return std::unexpected(SystemError("memfd_create", errno));
   const int failure = ::posix_fallocate(memfd.get(), 0, static_cast<off_t>(bytes));
   if (failure == ENOSPC || failure == ENOMEM || failure == EFBIG) {
@@ -80,7 +88,7 @@ Result<Descriptor> ReserveMemfd(std::uint64_t bytes) {
 
 Result<Descriptor> ReopenReadOnly(const Descriptor& memfd) {
   const std::string path = fmt::format("/proc/self/fd/{}", memfd.get());
-  Descriptor read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Descriptor read_only = Above2(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (read_only.get() < 0) return std::unexpected(SystemError(path.c_str(), errno));
   return read_only;
 }

@@ -6,6 +6,7 @@
 
 #include <hoplite/client.h>
 
+#include "base/descriptors.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/demo/arrays.h"
@@ -79,6 +80,9 @@ Result<void> ReduceAtAll(ProcessCluster& cluster, const Subject& subject, const 
 }  // namespace
 
 Result<void> RunDemo(const std::string& file, bool json) {
+  // Each receiver is a client.
+  const std::size_t processes = kNodes.size() + 1;
+  TRY(RequireDescriptors(ProcessCluster::DescriptorsFor(processes) + 8 * processes, "the demo"));
   const StopSignal stop;
   Screen screen(/*quiet=*/json);
   TRY_ASSIGN(const Subject subject, ChooseSubject(file, kNodes.size() + 1));
@@ -96,7 +100,7 @@ Result<void> RunDemo(const std::string& file, bool json) {
   if (held) screen.Say("Every survivor has the same bytes, and so has the latecomer.");
   std::vector<Reduced> reductions;
   if (held) held = ReduceAtAll(cluster, subject, object, stop, screen, reductions);
-  if (json) Print(SummaryDocument(broadcast, subject, reductions));
+  if (json) TRY(Print(SummaryDocument(broadcast, subject, reductions)));
   return held;
 }
 

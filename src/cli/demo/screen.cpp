@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/output.h"
+
 namespace hoplite::cli::demo {
 
 Screen::Screen(bool quiet) : quiet_(quiet), live_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
@@ -20,8 +22,7 @@ void Screen::Erase() {
 void Screen::Say(const std::string& line) {
   if (quiet_) return;
   Erase();
-  fmt::print("{}\n", line);
-  std::fflush(stdout);
+  (void)Print(line + '\n');  // that it did not come through is told at the end
 }
 
 void Screen::Show(const std::vector<std::string>& lines) {

@@ -10,28 +10,7 @@ import tempfile
 import time
 import unittest
 
-from cluster import HOPLITE, Cluster, run, wait_until
-
-UNKNOWN = "00" * 19 + "01"
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-class CommandTest(unittest.TestCase):
-    def succeed(self, *arguments, **options):
-        done = run(*arguments, **options)
-        self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
-        return done.stdout
-
-    def refuse(self, code, *arguments, **options):
-        done = run(*arguments, **options)
-        self.assertEqual(done.returncode, 1, f"{arguments}: {done.stderr}")
-        self.assertRegex(done.stderr, rf"^{code}: \S")
-        return done.stderr
-
+from cluster import HOPLITE, UNKNOWN, Cluster, CommandTest, read, run, wait_until
 
 class ThreeNodes(CommandTest):
     """What a new user tries first."""

@@ -8,8 +8,10 @@ import signal
 import subprocess
 import tempfile
 import time
+import unittest
 
 HOPLITE = os.environ["HOPLITE"]
+UNKNOWN = "00" * 19 + "01"  # an object that nobody puts
 PATIENCE = 20  # seconds that anything may take which should take milliseconds
 
 
@@ -104,3 +106,23 @@ def run(*arguments, stdin=None, timeout=60):
     done = subprocess.run([HOPLITE, *arguments], input=stdin, capture_output=True, timeout=timeout)
     done.stderr = done.stderr.decode()
     return done
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class CommandTest(unittest.TestCase):
+    """Runs commands that must succeed, or fail with a code and a sentence."""
+
+    def succeed(self, *arguments, **options):
+        done = run(*arguments, **options)
+        self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
+        return done.stdout
+
+    def refuse(self, code, *arguments, **options):
+        done = run(*arguments, **options)
+        self.assertEqual(done.returncode, 1, f"{arguments}: {done.stderr}")
+        self.assertRegex(done.stderr, rf"^{code}: \S")
+        return done.stderr

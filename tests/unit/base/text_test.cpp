@@ -35,5 +35,27 @@ TEST(Text, Addresses) {
   }
 }
 
+TEST(Text, PlainIsUtf8WithoutControlCharacters) {
+  for (const char* good :
+       {"", "n1", "Knoten \xc3\xa4", "\xf0\x9f\x98\x80", "\xe2\x82\xac", "a b"}) {
+    EXPECT_TRUE(IsPlainText(good)) << good;
+  }
+  for (const char* bad :
+       {"a\n", "\t", "\x7f", "\x1b[2J", "\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\x80",
+        "\xf4\x90\x80\x80", "\xc2\x85", "\xe2\x80\xa8", "\xe0\x80\x80", "\xf8\x88\x80\x80\x80"}) {
+    EXPECT_FALSE(IsPlainText(bad)) << bad;
+  }
+  EXPECT_FALSE(IsPlainText(std::string_view("a\0b", 3)));
+}
+
+TEST(Text, Hosts) {
+  for (const char* good : {"10.0.0.1", "::1", "fe80::1%eth0", "node7.example", "a_b-c"}) {
+    EXPECT_TRUE(IsHost(good)) << good;
+  }
+  for (const char* bad : {"", "h:1", "[::1]", "[::1]:1", "a b", "h\n", "\xff", "http://h", "a,b"}) {
+    EXPECT_FALSE(IsHost(bad)) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace hoplite

@@ -81,6 +81,22 @@ TEST(PublicApiTest, BuffersOutliveTheirCluster) {
 TEST(PublicApiTest, WrongConfigurationsAreRefused) {
   EXPECT_EQ(CodeOf(Node::Start({.directory = {"127.0.0.1:1"}})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(CodeOf(Node::Start({.memory_bytes = 1 << 20})), ErrorCode::kInvalidArgument);
+  NodeConfig config{.directory = {"127.0.0.1:1"}, .memory_bytes = 1 << 20};
+  EXPECT_TRUE(config.Validate());
+  for (const char* name : {"two\nlines", "\xff", "tab\there"}) {
+    config.name = name;
+    EXPECT_EQ(CodeOf(Node::Start(config)), ErrorCode::kInvalidArgument);
+    config.name.clear();
+    config.cluster = name;
+    EXPECT_EQ(CodeOf(Node::Start(config)), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(CodeOf(Directory::Start({.cluster = name})), ErrorCode::kInvalidArgument);
+    config.cluster.clear();
+  }
+  config.advertise = "host:7000";
+  EXPECT_EQ(CodeOf(Node::Start(config)), ErrorCode::kInvalidArgument);
+  config.advertise.clear();
+  config.memory_bytes = (1 << 20) - 1;
+  EXPECT_EQ(CodeOf(Node::Start(config)), ErrorCode::kInvalidArgument);
   EXPECT_EQ(CodeOf(Directory::Start({.listen = "nowhere"})), ErrorCode::kInvalidArgument);
   const auto first = Directory::Start({});
   ASSERT_TRUE(first) << first.error().ToString();

@@ -48,6 +48,21 @@ TEST(MemfdSegment, TheReadOnlyDescriptorRefusesAWritableMapping) {
   ::munmap(view, 64_KiB);
 }
 
+// Whatever the program prints would go over the objects.
+TEST(MemfdSegment, NeverTakesTheNumberOfAClosedStandardStream) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int fd : {0, 1, 2}) ::close(fd);
+    const auto segment = CreateMemfdSegment(64_KiB);
+    const bool above =
+        segment && (*segment)->descriptor() > 2 && (*segment)->read_only_descriptor() > 2;
+    ::_exit(above ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 // A worker that holds the descriptor could otherwise kill the node by a shorter file.
 TEST(MemfdSegment, CannotBeTruncated) {
   auto segment = CreateMemfdSegment(64_KiB);

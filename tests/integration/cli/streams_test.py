@@ -1,0 +1,122 @@
+"""The command line with inputs and outputs that are odd, closed or full, deadlines that are now, names that nobody
+could take, and too few descriptors."""
+
+import os
+import subprocess
+import unittest
+
+from cluster import HOPLITE, UNKNOWN, Cluster, CommandTest, read, wait_until
+
+
+class Streams(CommandTest):
+    """One node, and lines of bash."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = cls.enterClassContext(Cluster(1))
+
+    def shell(self, line, **variables):
+        """A line of bash in which H is the program."""
+        environment = {**os.environ, "H": HOPLITE, "HOPLITE_SOCKET": self.cluster.socket(1), **variables}
+        done = subprocess.run(["bash", "-c", line], env=environment, capture_output=True, timeout=60)
+        done.stderr = done.stderr.decode()
+        return done
+
+    def fails(self, line, words, status=1):
+        done = self.shell(line)
+        self.assertEqual(done.returncode, status, f"{line}: {done.stdout} {done.stderr}")
+        self.assertRegex(done.stderr, words, line)
+
+    def stored(self, object_id):
+        return self.succeed("get", object_id, "--socket", self.cluster.socket(1))
+
+    def test_files_whose_size_is_unknown_are_read_to_their_end(self):
+        for path in ("/proc/version", "/proc/filesystems", "/sys/kernel/mm/transparent_hugepage/enabled"):
+            if not os.path.exists(path):
+                continue
+            with self.subTest(path=path):
+                put = self.succeed("put", path, "--socket", self.cluster.socket(1)).decode().strip()
+                self.assertEqual(self.stored(put), read(path))
+        fifo, data = self.cluster.path("fifo"), os.urandom(200_000)
+        os.mkfifo(fifo)
+        put = subprocess.Popen([HOPLITE, "put", fifo, "--socket", self.cluster.socket(1)],
+                               stdout=subprocess.PIPE)
+        with put, open(fifo, "wb") as pipe:
+            pipe.write(data)
+            pipe.close()
+            self.assertEqual(self.stored(put.stdout.read().decode().strip()), data)
+
+    def test_a_full_device_is_an_error(self):
+        full = "resource_exhausted: .*No space left"
+        self.succeed("put", "-", "--id", "name:full", "--socket", self.cluster.socket(1), stdin=b"x" * 70_000)
+        address = self.cluster.directory.ready["address"]
+        for line in ("put /etc/hostname > /dev/full", "put /etc/hostname --json > /dev/full",
+                     "status > /dev/full", "status --json > /dev/full", "info name:full > /dev/full",
+                     "info name:full --json > /dev/full", "get name:full > /dev/full",
+                     "get name:full --output /dev/full", "--help > /dev/full", "--version > /dev/full",
+                     f"status --watch --directory {address} > /dev/full",
+                     "delete name:full > /dev/full", "sim world > /dev/full",
+                     "directory --listen 127.0.0.1:0 > /dev/full",
+                     f"node --directory {address} --memory 1MiB --socket '' --json > /dev/full",
+                     "up --nodes 1 --memory 1MiB > /dev/full"):
+            with self.subTest(line=line):
+                self.fails(f"timeout -k 1 20 $H {line}", full)
+
+    def test_closed_streams_are_errors_in_words(self):
+        self.fails("$H put - <&-", "^invalid_argument: can't read standard input: it is closed")
+        self.fails("$H put /etc/hostname >&-", "^invalid_argument: can't write standard output: it is closed")
+        self.fails("$H status >&-", "^invalid_argument: can't write standard output: it is closed")
+        self.fails("$H get name:none --timeout 0s >&-", "^(invalid_argument|timeout): ")
+        self.fails("$H --version >&-", "^invalid_argument: can't write standard output: it is closed")
+        self.fails("timeout 20 $H directory --listen 127.0.0.1:0 >&-", "standard output: it is closed")
+        self.assertEqual(self.shell("$H put /etc/hostname 0>&- 2>&-").returncode, 0)
+        self.assertEqual(self.shell("$H get name:none --timeout 0s 2>&-").returncode, 1)
+
+    def test_no_descriptor_of_a_daemon_is_a_standard_one(self):
+        log = self.cluster.path("log")
+        socket = self.cluster.path("closed.sock")
+        words = " ".join(f"'{word}'" for word in self.cluster.node_command("closed", socket))
+        node = subprocess.Popen(["bash", "-c", f'exec "$H" {words} --json 0<&- 2>&- > {log}'],
+                                env={**os.environ, "H": HOPLITE})
+        try:
+            wait_until(lambda: os.path.exists(log) and b"ready" in read(log), "the node is ready")
+            there = {fd: os.readlink(f"/proc/{node.pid}/fd/{fd}") for fd in (0, 1, 2)}
+            self.assertEqual(there, {0: "/dev/null", 1: log, 2: "/dev/null"})
+            self.assertEqual(self.succeed("put", "-", "--socket", socket, stdin=b"x" * 100_000)[:1].isalnum(), True)
+        finally:
+            node.terminate()
+            self.assertEqual(node.wait(20), 0)
+
+    def test_a_timeout_of_zero_is_now(self):
+        self.succeed("put", "-", "--id", "name:now", "--socket", self.cluster.socket(1), stdin=b"x" * 100_000)
+        for zero in ("0", "0s"):
+            self.fails(f"timeout 20 $H get {UNKNOWN} --timeout {zero}", "^timeout: .*does not exist")
+            self.fails(f"timeout 20 $H reduce --op sum --dtype int8 {UNKNOWN} --timeout {zero}", "^timeout: ")
+            self.assertEqual(self.shell(f"$H get name:now --timeout {zero}").stdout, b"x" * 100_000)
+
+    def test_names_and_settings_that_nobody_could_take(self):
+        address = self.cluster.directory.ready["address"]
+        node = f"timeout 20 $H node --directory {address} --socket '' "
+        for words, complaint in (("--memory 1MiB --name $'\\xff'", "name: must be UTF-8"),
+                                 ("--memory 1MiB --name $'a\\nb'", "name: must be UTF-8"),
+                                 ("--memory 1MiB --cluster $'\\xfe'", "cluster: must be UTF-8"),
+                                 ("--memory 1MiB --advertise h:7", "write HOST alone"),
+                                 ("--memory 1023KiB", "below the least")):
+            with self.subTest(words=words):
+                self.fails(node + words, complaint, status=2)
+
+    def test_too_few_descriptors_are_an_error_in_words(self):
+        address = self.cluster.directory.ready["address"]
+        commands = {"directory --listen 127.0.0.1:0": (6, 8, 10, 14, 18, 24, 30),
+                    f"node --directory {address} --memory 1MiB --socket ''": (6, 8, 10, 14, 18, 20, 24, 30),
+                    "up --nodes 2 --memory 1MiB": (6, 8, 10, 14, 18, 24, 30),
+                    "put /etc/hostname": (6, 7, 8), "demo": (8, 30, 60)}
+        for command, limits in commands.items():
+            for limit in limits:
+                with self.subTest(command=command, limit=limit):
+                    self.fails(f"timeout -k 1 20 prlimit --nofile={limit}:{limit} $H {command}",
+                               "^resource_exhausted: .* needs .* descriptors, .* are left")
+
+
+if __name__ == "__main__":
+    unittest.main()
