@@ -37,6 +37,10 @@ struct HOPLITE_EXPORT NodeConfig {
   std::chrono::milliseconds keepalive{200};
   // Threads that move bytes. Two reach the limit of one fast link.
   std::uint32_t data_threads = 2;
+  // What one client may have under way, and hold of buffers, readers, drafts and subscriptions, at
+  // a time; one more is answered resource_exhausted. Above honest use, below what fills the memory.
+  std::uint32_t requests_per_client = 65536;
+  std::uint32_t pins_per_client = 65536;
 
   // invalid_argument: names the field and what it should be.
   Result<void> Validate() const;

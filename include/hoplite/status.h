@@ -63,9 +63,21 @@ struct NodeStatus {
   std::uint64_t corrupt_blocks = 0;
 };
 
+// What the clients of the asked node have under way and pinned. All 0 if no node was asked.
+struct ClientsStatus {
+  std::uint64_t clients = 0;
+  std::uint64_t requests = 0;       // of all together
+  std::uint64_t pins = 0;           // buffers, readers, drafts and subscriptions of all
+  std::uint64_t most_requests = 0;  // of the one who has most
+  std::uint64_t most_pins = 0;
+  std::uint64_t requests_per_client = 0;  // the limits: NodeConfig
+  std::uint64_t pins_per_client = 0;
+};
+
 struct ClusterStatus {
   std::vector<NodeStatus> nodes;
   std::vector<ObjectInfo> objects;
+  ClientsStatus clients;
 };
 
 }  // namespace hoplite

@@ -73,6 +73,9 @@ Result<void> NodeConfig::Validate() const {
     return std::unexpected(
         Bad("data_threads: " + std::to_string(data_threads) + " is not in [1, 64]"));
   }
+  if (requests_per_client == 0 || pins_per_client == 0) {
+    return std::unexpected(Bad("requests_per_client and pins_per_client must be above zero"));
+  }
   return {};
 }
 

@@ -67,6 +67,16 @@ void AddNode(CLI::App& app, Action& chosen) {
   command->add_option("--data-threads", config.data_threads, "threads that move bytes")
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--client-requests", config.requests_per_client,
+                   "requests that one client may have under way")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--client-pins", config.pins_per_client,
+                   "buffers, readers, drafts and subscriptions that one client may hold")
+      ->type_name("N")
+      ->capture_default_str();
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
     RequireSound("node", options->config.Validate());

@@ -30,6 +30,24 @@ Json ToJson(const TransferInfo& transfer) {
 }
 
 // The reduction that makes this object, if one does.
+Json ToJson(const ClientsStatus& clients) {
+  return {{"clients", clients.clients},
+          {"requests", clients.requests},
+          {"pins", clients.pins},
+          {"most_requests", clients.most_requests},
+          {"most_pins", clients.most_pins},
+          {"requests_per_client", clients.requests_per_client},
+          {"pins_per_client", clients.pins_per_client}};
+}
+
+std::string ToText(const ClientsStatus& clients) {
+  return fmt::format(
+      "{} clients of this node: {} requests under way, of one at most {} of {}; {} pins, of one at "
+      "most {} of {}\n",
+      clients.clients, clients.requests, clients.most_requests, clients.requests_per_client,
+      clients.pins, clients.most_pins, clients.pins_per_client);
+}
+
 void AddReduction(const ObjectInfo& object, Json& reductions) {
   if (object.slots.empty()) return;
   Json slots = Json::array();
@@ -138,6 +156,7 @@ Json ToJson(const ClusterStatus& status) {
     }
     AddReduction(object, document["reductions"]);
   }
+  if (status.clients.clients > 0) document["clients"] = ToJson(status.clients);
   return document;
 }
 
@@ -182,6 +201,7 @@ std::string ToText(const ClusterStatus& status) {
     }
     text += '\n';
   }
+  if (status.clients.clients > 0) text += ToText(status.clients);
   text += fmt::format("{} objects\n", status.objects.size());
   for (const ObjectInfo& object : status.objects) {
     text += fmt::format("  {}  {}, held by {}\n", object.id.ToHex(), FormatSize(object.size_bytes),

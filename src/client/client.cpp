@@ -57,6 +57,7 @@ Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
   request.mutable_create()->set_object(Bytes(id));
   request.mutable_create()->set_size(size_bytes);
   request.mutable_create()->set_metadata(options.metadata);
+  request.mutable_create()->set_maps_writable(connection->lacks_writable());
   TRY_ASSIGN(const Answer answer,
              connection->Call(std::move(request), DeadlineAfter(options.timeout)));
   const std::uint32_t block_bytes = answer.draft_ready().block_bytes();

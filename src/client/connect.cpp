@@ -14,6 +14,7 @@
 
 #include "base/try.h"
 #include "client/client_access.h"
+#include "client/no_descriptor.h"
 
 namespace hoplite {
 namespace {
@@ -28,6 +29,11 @@ Result<int> ConnectSocket(const std::string& path, std::chrono::milliseconds tim
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0 && errno == EMFILE) return std::unexpected(client::NoDescriptorLeft());
+  if (descriptor < 0) {
+    return std::unexpected(
+        Error(ErrorCode::kResourceExhausted, fmt::format("a socket: {}", strerror(errno))));
+  }
   // Bounds the connect: it waits while the node's queue of connections is full.
   const auto ms = std::clamp<std::int64_t>(timeout.count(), 1, 3600 * 1000);
   const timeval limit{.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};

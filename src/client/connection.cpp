@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/exhaustion.h"
 #include "base/try.h"
 
 namespace hoplite::client {
@@ -36,13 +37,16 @@ std::uint64_t MicrosecondsUntil(Time deadline) {
 }  // namespace
 
 Connection::Connection(int socket, SegmentMap in_process)
-    : socket_(socket), process_(::getpid()), readable_(std::move(in_process)) {}
+    : socket_(socket),
+      in_process_(in_process.mapped()),
+      process_(::getpid()),
+      readable_(std::move(in_process)) {}
 
 Result<std::shared_ptr<Connection>> Connection::Attach(int socket, SegmentMap in_process,
                                                        Time deadline) {
   const bool here = in_process.mapped();
   std::shared_ptr<Connection> made(new Connection(socket, std::move(in_process)));
-  made->reader_ = std::thread([connection = made.get()] { connection->Read(); });
+  TRY_ASSIGN(made->reader_, StartThread([connection = made.get()] { connection->Read(); }));
   TRY(made->Greet(here, deadline));
   return made;
 }
@@ -72,7 +76,7 @@ Connection::~Connection() {
     reader_.detach();  // no such thread in a forked child
   } else {
     ::shutdown(socket_, SHUT_RDWR);
-    reader_.join();
+    if (reader_.joinable()) reader_.join();  // else none could be made
   }
   ::close(socket_);
 }

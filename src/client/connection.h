@@ -77,7 +77,10 @@ class Connection {
 
   const std::string& node() const { return node_; }  // its name
   const SegmentMap& readable() const { return readable_; }
-  const SegmentMap& writable() const { return writable_.mapped() ? writable_ : readable_; }
+  // After the answer to a Create: what drafts lie in.
+  const SegmentMap& writable() const { return in_process_ ? readable_ : writable_; }
+  // Whether a Create has to ask for the descriptor of that.
+  bool lacks_writable() const { return !in_process_ && !writable_mapped_; }
 
  private:
   Connection(int socket, SegmentMap in_process);
@@ -88,19 +91,25 @@ class Connection {
   // On the reader's thread.
   void Read();
   Result<void> ReadSome();
-  Result<void> TakeDescriptors(msghdr& head);
-  Result<void> TakeDescriptor(int descriptor);
+  void TakeDescriptors(msghdr& head);
+  void TakeDescriptor(int descriptor);
+  void Map(int descriptor, SegmentMap::Access access, SegmentMap& map);
+  Result<local::Answer> CheckMapped(local::Answer answer);
   Result<void> HandleMessages();
   Result<void> Handle(local::Answer answer);
   void HandleNews(const local::Answer& news);
   void End(const Error& why);
 
   const int socket_;
+  const bool in_process_;
   const pid_t process_;  // a forked child must leave the parent's connection alone
   std::atomic<std::uint64_t> next_id_{1};
   std::string node_;  // set before Attach returns
   SegmentMap readable_;
-  SegmentMap writable_;  // set before the answer to the first Create is
+  SegmentMap writable_;  // set before the answer to the Create that asked for it
+  std::atomic<bool> writable_mapped_{false};
+  bool attached_ = false;          // the reader's
+  std::optional<Error> unmapped_;  // why the last descriptor could not be had or mapped
   wire::LocalFrames frames_{wire::kMaxLocalAnswer};
 
   std::mutex send_mutex_;

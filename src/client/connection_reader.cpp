@@ -9,6 +9,7 @@
 
 #include "base/try.h"
 #include "client/connection.h"
+#include "client/no_descriptor.h"
 
 namespace hoplite::client {
 namespace {
@@ -43,31 +44,53 @@ Result<void> Connection::ReadSome() {
   if (got < 0 && errno == EINTR) return {};
   if (got < 0) return std::unexpected(Error(ErrorCode::kUnavailable, strerror(errno)));
   if (got == 0) return std::unexpected(Error(ErrorCode::kUnavailable, "the node closed it"));
-  TRY(TakeDescriptors(head));
+  TakeDescriptors(head);
   frames_.Received(static_cast<std::size_t>(got));
   return HandleMessages();
 }
 
-Result<void> Connection::TakeDescriptors(msghdr& head) {
+void Connection::TakeDescriptors(msghdr& head) {
+  // The kernel has dropped what this process has no number for.
+  if ((head.msg_flags & MSG_CTRUNC) != 0) unmapped_ = NoDescriptorLeft();
   for (cmsghdr* item = CMSG_FIRSTHDR(&head); item != nullptr; item = CMSG_NXTHDR(&head, item)) {
     if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
     std::array<int, kMaxDescriptors> descriptors{};
     const std::size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     std::memcpy(descriptors.data(), CMSG_DATA(item), count * sizeof(int));
-    for (std::size_t i = 0; i < count; ++i) TRY(TakeDescriptor(descriptors[i]));
+    for (std::size_t i = 0; i < count; ++i) TakeDescriptor(descriptors[i]);
   }
-  return {};
 }
 
-Result<void> Connection::TakeDescriptor(int descriptor) {
-  if (!readable_.mapped()) {
-    TRY_ASSIGN(readable_, SegmentMap::Map(descriptor, SegmentMap::Access::kRead));
-  } else if (!writable_.mapped()) {
-    TRY_ASSIGN(writable_, SegmentMap::Map(descriptor, SegmentMap::Access::kWrite));
+// The first is for reading: the others are answers to Creates, which wait for that of Hello.
+void Connection::TakeDescriptor(int descriptor) {
+  if (!attached_) {
+    Map(descriptor, SegmentMap::Access::kRead, readable_);
+  } else if (!writable_mapped_) {
+    Map(descriptor, SegmentMap::Access::kWrite, writable_);
+    writable_mapped_ = writable_.mapped();
   } else {
     ::close(descriptor);
   }
-  return {};
+}
+
+void Connection::Map(int descriptor, SegmentMap::Access access, SegmentMap& map) {
+  Result<SegmentMap> mapped = SegmentMap::Map(descriptor, access);
+  if (mapped) {
+    map = *std::move(mapped);
+  } else {
+    unmapped_ = mapped.error();
+  }
+}
+
+// An answer that tells where bytes lie is none to a process that could not map them.
+Result<local::Answer> Connection::CheckMapped(local::Answer answer) {
+  const bool lacks = (answer.has_attached() && !readable_.mapped()) ||
+                     (answer.has_draft_ready() && lacks_writable());
+  attached_ |= answer.has_attached();
+  if (!lacks) return answer;
+  if (answer.has_draft_ready()) Release(answer.id());
+  return std::unexpected(unmapped_.value_or(
+      Error(ErrorCode::kProtocol, "the node answered without the descriptor of its memory")));
 }
 
 Result<void> Connection::HandleMessages() {
@@ -90,6 +113,7 @@ Result<void> Connection::Handle(local::Answer answer) {
   }
   const std::uint64_t id = answer.id();
   Result<local::Answer> outcome = OutcomeOf(std::move(answer));
+  if (outcome) outcome = CheckMapped(*std::move(outcome));
   if (id == 0)
     return std::unexpected(outcome ? Error(ErrorCode::kProtocol, "an answer to nothing")
                                    : outcome.error());

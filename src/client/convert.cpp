@@ -64,6 +64,14 @@ ClusterStatus ToClusterStatus(const v1::local::ClusterStatus& message) {
                             .corrupt_blocks = node.corrupt_blocks()});
   }
   for (const auto& object : message.objects()) status.objects.push_back(ToObjectInfo(object));
+  const auto& clients = message.clients();
+  status.clients = {.clients = clients.clients(),
+                    .requests = clients.requests(),
+                    .pins = clients.pins(),
+                    .most_requests = clients.most_requests(),
+                    .most_pins = clients.most_pins(),
+                    .requests_per_client = clients.requests_per_client(),
+                    .pins_per_client = clients.pins_per_client()};
   return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/divide.h"
+#include "base/exhaustion.h"
 #include "base/units.h"
 
 namespace hoplite::client {
@@ -78,10 +79,11 @@ void CopyForward(std::span<std::byte> to, std::span<const std::byte> from,
   {
     std::jthread second;
     if (from.size() >= kTwoThreadsFrom && std::thread::hardware_concurrency() > 1) {
-      second = std::jthread([&copying] {
+      auto started = StartThread<std::jthread>([&copying] {
         while (copying.CopyOne()) {
         }
       });
+      if (started) second = *std::move(started);  // else one does it all
     }
     while (wanted && copying.CopyOne()) wanted = copying.Tell(kTellEvery, on_prefix);
     copying.Stop();

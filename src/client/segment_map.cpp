@@ -25,7 +25,7 @@ Result<SegmentMap> SegmentMap::Map(int descriptor, Access access) {
   const int error = errno;
   ::close(descriptor);
   if (memory == MAP_FAILED) {
-    return std::unexpected(Error(ErrorCode::kUnavailable,
+    return std::unexpected(Error(ErrorCode::kResourceExhausted,
                                  fmt::format("mapping the node's memory: {}", strerror(error))));
   }
   const auto size = static_cast<std::size_t>(file.st_size);

@@ -14,6 +14,7 @@
 #include <grpcpp/server_builder.h>
 
 #include "base/descriptors.h"
+#include "base/exhaustion.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -135,13 +136,13 @@ Result<void> DirectoryServer::Impl::Listen(const DirectoryServerOptions& options
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(options.handshake));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(kIdleConnection));
   builder.RegisterService(&endpoint_);
-  thread_ = std::thread([this] { loop_.run(); });
+  TRY_ASSIGN(thread_, StartThread([this] { loop_.run(); }));
   server_ = builder.BuildAndStart();
   if (!server_) {
     return std::unexpected(Error(ErrorCode::kUnavailable,
                                  fmt::format("gRPC does not start to serve {}", options.listen)));
   }
-  acceptor_->Start(*gate_);
+  TRY(acceptor_->Start(*gate_));
   log::Info("directory shard listens on {}", address());
   return {};
 }
@@ -166,7 +167,9 @@ Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(
     const DirectoryServerOptions& options) {
   TRY(options.Validate());
   TRY(RequireDescriptors(kDescriptors, "a directory shard"));
-  auto impl = std::make_unique<Impl>(options);
+  TRY_ASSIGN(std::unique_ptr<Impl> impl, OrExhausted("a directory's parts", [&] {
+               return Result<std::unique_ptr<Impl>>(std::make_unique<Impl>(options));
+             }));
   TRY(impl->Listen(options));
   return std::unique_ptr<DirectoryServer>(new DirectoryServer(std::move(impl)));
 }

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include "base/exhaustion.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -22,9 +23,11 @@ constexpr std::chrono::milliseconds kPause(50);
 }  // namespace
 
 Result<std::unique_ptr<GrpcAcceptor>> GrpcAcceptor::Open(const std::string& listen) {
-  std::unique_ptr<GrpcAcceptor> acceptor(new GrpcAcceptor);
-  TRY(acceptor->Bind(listen));
-  return acceptor;
+  return OrExhausted("a listening socket", [&]() -> Result<std::unique_ptr<GrpcAcceptor>> {
+    std::unique_ptr<GrpcAcceptor> acceptor(new GrpcAcceptor);
+    TRY(acceptor->Bind(listen));
+    return acceptor;
+  });
 }
 
 GrpcAcceptor::~GrpcAcceptor() { Stop(); }
@@ -39,10 +42,11 @@ Result<void> GrpcAcceptor::Bind(const std::string& listen) {
   return {};
 }
 
-void GrpcAcceptor::Start(Gate& gate) {
+Result<void> GrpcAcceptor::Start(Gate& gate) {
   gate_ = &gate;
   Wait();
-  thread_ = std::thread([this] { loop_.run(); });
+  TRY_ASSIGN(thread_, StartThread([this] { loop_.run(); }));
+  return {};
 }
 
 void GrpcAcceptor::Stop() {

@@ -27,7 +27,7 @@ class GrpcAcceptor {
   ~GrpcAcceptor();
 
   // `gate` is that of a running server, and stays until Stop.
-  void Start(Gate& gate);
+  Result<void> Start(Gate& gate);
   // Before the server shuts down: afterwards it takes no connection.
   void Stop();
   const std::string& address() const { return address_; }  // HOST:PORT really bound

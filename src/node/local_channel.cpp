@@ -98,7 +98,10 @@ Result<void> LocalChannel::HandleMessages() {
 void LocalChannel::Send(const local::Answer& answer, int descriptor) {
   if (closed_) return;
   wire::AppendLocalFrame(answer, unsent_);
-  if (descriptor >= 0) unsent_descriptors_.push_back(descriptor);
+  if (descriptor >= 0) {
+    std::erase(unsent_descriptors_, descriptor);  // once is enough: its answer is unsent, too
+    unsent_descriptors_.push_back(descriptor);
+  }
   if (!waiting_to_write_) Flush();
   if (unsent_.size() - sent_ > kMaxUnsent) {
     FailSoon(Error(ErrorCode::kResourceExhausted, "the client does not read its answers"));

@@ -75,6 +75,18 @@ void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& mes
       std::chrono::ceil<std::chrono::microseconds>(view.round_trip).count()));
 }
 
+void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message) {
+  const ClientUse total = clients.total();
+  const ClientUse most = clients.most();
+  message.set_clients(clients.count());
+  message.set_requests(total.requests);
+  message.set_pins(total.pins);
+  message.set_most_requests(most.requests);
+  message.set_most_pins(most.pins);
+  message.set_requests_per_client(clients.limits().requests);
+  message.set_pins_per_client(clients.limits().pins);
+}
+
 void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message) {
   for (const ObjectId& used : outcome.used) message.add_used(std::string(used.view()));
   for (const ObjectId& unused : outcome.unused) message.add_unused(std::string(unused.view()));

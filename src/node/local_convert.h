@@ -6,6 +6,7 @@
 #include <hoplite/result.h>
 
 #include "hoplite/v1/local.pb.h"
+#include "node/local_clients.h"
 #include "planner/action.h"
 #include "planner/directory_state.h"
 
@@ -14,6 +15,7 @@ namespace hoplite::node {
 void FillError(const Error& error, v1::local::Error& message);
 void FillObject(const planner::ObjectView& view, v1::local::ObjectInfo& message);
 void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& message);
+void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message);
 void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message);
 void FillLocation(const planner::Location& location, v1::local::LocationChange& message);
 

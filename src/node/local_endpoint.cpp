@@ -51,8 +51,11 @@ Result<void> ClearStale(asio::io_context& loop, const std::string& path) {
 
 }  // namespace
 
-LocalEndpoint::LocalEndpoint(Operations& operations)
-    : operations_(operations), acceptor_(operations.loop()), retry_(operations.loop()) {}
+LocalEndpoint::LocalEndpoint(Operations& operations, ClientLimits limits)
+    : operations_(operations),
+      clients_(std::make_shared<LocalClients>(limits)),
+      acceptor_(operations.loop()),
+      retry_(operations.loop()) {}
 
 LocalEndpoint::~LocalEndpoint() { Stop(); }
 
@@ -111,7 +114,7 @@ Result<void> LocalEndpoint::AddSession(int socket) {
 
 Result<void> LocalEndpoint::Adopt(int socket, LocalSession::Kind kind) {
   TRY_ASSIGN(const std::shared_ptr<LocalSession> session,
-             LocalSession::Adopt(operations_, socket, kind));
+             LocalSession::Adopt(operations_, clients_, socket, kind));
   sessions_.insert(session);
   const std::weak_ptr<LocalSession> weak = session;
   session->Start([this, weak] { sessions_.erase(weak.lock()); });

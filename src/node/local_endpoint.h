@@ -17,6 +17,7 @@
 
 #include <hoplite/result.h>
 
+#include "node/local_clients.h"
 #include "node/local_session.h"
 #include "node/operations.h"
 
@@ -25,7 +26,7 @@ namespace hoplite::node {
 class LocalEndpoint {
  public:
   // The operations must outlive the loop's run.
-  explicit LocalEndpoint(Operations& operations);
+  explicit LocalEndpoint(Operations& operations, ClientLimits limits = {});
   ~LocalEndpoint();  // stops
   LocalEndpoint(const LocalEndpoint&) = delete;
   LocalEndpoint& operator=(const LocalEndpoint&) = delete;
@@ -47,6 +48,7 @@ class LocalEndpoint {
   void RemoveSocket();
 
   Operations& operations_;
+  const std::shared_ptr<LocalClients> clients_;
   asio::local::stream_protocol::acceptor acceptor_;
   asio::steady_timer retry_;
   // Handlers may be queued when Stop runs; without this they do nothing.

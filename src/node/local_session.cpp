@@ -17,8 +17,9 @@ constexpr Duration kHelloWithin = std::chrono::seconds(5);
 
 }  // namespace
 
-Result<std::shared_ptr<LocalSession>> LocalSession::Adopt(Operations& operations, int socket,
-                                                          Kind kind) {
+Result<std::shared_ptr<LocalSession>> LocalSession::Adopt(Operations& operations,
+                                                          std::shared_ptr<LocalClients> clients,
+                                                          int socket, Kind kind) {
   std::unique_ptr<LocalPeer> peer;
   if (kind == Kind::kWorker) peer = std::make_unique<LocalPeer>(operations.loop(), socket);
   // Its pins would end with its socket, although it may go on reading: so there must be none.
@@ -32,12 +33,16 @@ Result<std::shared_ptr<LocalSession>> LocalSession::Adopt(Operations& operations
     ::close(socket);
     return std::unexpected(channel.error());
   }
-  return std::make_shared<LocalSession>(operations, *std::move(channel), std::move(peer));
+  return std::make_shared<LocalSession>(operations, std::move(clients), *std::move(channel),
+                                        std::move(peer));
 }
 
-LocalSession::LocalSession(Operations& operations, std::shared_ptr<LocalChannel> channel,
-                           std::unique_ptr<LocalPeer> peer)
-    : operations_(operations), channel_(std::move(channel)), peer_(std::move(peer)) {}
+LocalSession::LocalSession(Operations& operations, std::shared_ptr<LocalClients> clients,
+                           std::shared_ptr<LocalChannel> channel, std::unique_ptr<LocalPeer> peer)
+    : Member(std::move(clients)),
+      operations_(operations),
+      channel_(std::move(channel)),
+      peer_(std::move(peer)) {}
 
 void LocalSession::Start(std::function<void()> on_end) {
   on_end_ = std::move(on_end);

@@ -20,20 +20,24 @@
 
 #include "net/deadline.h"
 #include "node/local_channel.h"
+#include "node/local_clients.h"
 #include "node/local_peer.h"
 #include "node/operations.h"
 
 namespace hoplite::node {
 
-class LocalSession : public std::enable_shared_from_this<LocalSession> {
+class LocalSession : public LocalClients::Member,
+                     public std::enable_shared_from_this<LocalSession> {
  public:
   // Whether the client is a process of its own (and so to be watched) or this one.
   enum class Kind : std::uint8_t { kWorker, kInProcess };
 
   // Takes the socket.
-  static Result<std::shared_ptr<LocalSession>> Adopt(Operations& operations, int socket, Kind kind);
-  LocalSession(Operations& operations, std::shared_ptr<LocalChannel> channel,
-               std::unique_ptr<LocalPeer> peer);
+  static Result<std::shared_ptr<LocalSession>> Adopt(Operations& operations,
+                                                     std::shared_ptr<LocalClients> clients,
+                                                     int socket, Kind kind);
+  LocalSession(Operations& operations, std::shared_ptr<LocalClients> clients,
+               std::shared_ptr<LocalChannel> channel, std::unique_ptr<LocalPeer> peer);
 
   // on_end runs once, when the session holds no memory any more.
   void Start(std::function<void()> on_end);
@@ -41,6 +45,7 @@ class LocalSession : public std::enable_shared_from_this<LocalSession> {
   void Stop();
   // Whether it said Hello. One that does not in time is sent away.
   bool greeted() const { return greeted_; }
+  ClientUse use() const override { return {calls_.size(), entries_.size() + exit_pins_.size()}; }
   void SendAway(const std::string& why);
 
  private:
@@ -94,8 +99,10 @@ class LocalSession : public std::enable_shared_from_this<LocalSession> {
   Handled Status(CallPtr call, local::Answer& answer);
   Handled Reduce(const local::Reduce& body, ObjectId target, CallPtr call, local::Answer& answer);
   Handled Subscribe(Id id, ObjectId object);
-  // For the first draft of a worker: what it may write through.
-  int WritableDescriptor();
+  Result<void> CheckLimits(const local::Request& request) const;
+  Result<void> Keep(Id made_by, Entry entry);
+  // For a worker that has no writable mapping yet: what it may write through.
+  int WritableDescriptor(const local::Request& request);
 
   Operations& operations_;
   const std::shared_ptr<LocalChannel> channel_;
@@ -104,7 +111,6 @@ class LocalSession : public std::enable_shared_from_this<LocalSession> {
   bool greeted_ = false;
   std::optional<net::Deadline> hello_due_;
   bool shares_segment_ = true;
-  bool writable_given_ = false;
   bool ended_ = false;  // the connection is gone; pins may be left
   std::unordered_map<Id, CallPtr> calls_;
   std::unordered_map<Id, Entry> entries_;  // by the request that made them

@@ -12,8 +12,6 @@
 namespace hoplite::node {
 namespace {
 
-// What one client may have under way or pinned at a time: far above honest use.
-constexpr std::size_t kMaxPerClient = 65536;
 constexpr std::uint64_t kLongestTimeoutUs = std::uint64_t{86400} * 365 * 1000000;
 
 Error InvalidRequest(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
@@ -94,6 +92,15 @@ Result<void> Take(store::Copy& window, const local::Await& body) {
       "{} bytes are asked of a window that ends at {}", body.prefix(), window.room_end())));
 }
 
+Error TooMany(const char* what, std::uint32_t limit) {
+  return {ErrorCode::kResourceExhausted,
+          fmt::format("this client has {} {}, as many as its node allows", limit, what)};
+}
+
+bool MakesAPin(const local::Request& request) {
+  return request.has_create() || request.has_get() || request.has_open() || request.has_subscribe();
+}
+
 Error Gone() { return {ErrorCode::kCancelled, "the client is gone"}; }
 
 // Wakes a call when its copy changes.
@@ -155,16 +162,14 @@ net::Task<void> LocalSession::Run(Self self, local::Request request, Result<Obje
   Result<void> handled;
   if (!object) {
     handled = std::unexpected(object.error());
-  } else if (calls_.size() + entries_.size() > kMaxPerClient) {
-    handled = std::unexpected(
-        Error(ErrorCode::kResourceExhausted, "this client has too many requests and pins"));
   } else {
-    handled = co_await Handle(request, *object, call, answer);
+    handled = CheckLimits(request);
+    if (handled) handled = co_await Handle(request, *object, call, answer);
   }
   self->calls_.erase(request.id());
   if (self->ended_) co_return;
   if (!handled) FillError(handled.error(), *answer.mutable_error());
-  channel_->Send(answer, answer.has_draft_ready() ? WritableDescriptor() : -1);
+  channel_->Send(answer, answer.has_draft_ready() ? WritableDescriptor(request) : -1);
 }
 
 LocalSession::Handled LocalSession::Handle(const local::Request& request, ObjectId object,
@@ -222,8 +227,7 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
   if (ended_) co_return std::unexpected(Gone());
   answer.mutable_draft_ready()->set_offset(draft->copy()->segment_offset());
   answer.mutable_draft_ready()->set_block_bytes(draft->copy()->layout().block_bytes);
-  entries_.emplace(request.id(), DraftEntry{.draft = std::move(draft)});
-  co_return Result<void>();
+  co_return Keep(request.id(), DraftEntry{.draft = std::move(draft)});
 }
 
 LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) {
@@ -241,8 +245,7 @@ LocalSession::Handled LocalSession::Get(Id id, ObjectId object, CallPtr call,
   CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Get(object, std::move(call)));
   if (ended_) co_return std::unexpected(Gone());
   FillView(*copy, *answer.mutable_view());
-  entries_.emplace(id, std::move(copy));
-  co_return Result<void>();
+  co_return Keep(id, std::move(copy));
 }
 
 LocalSession::Handled LocalSession::Open(const local::Request& request, ObjectId object,
@@ -253,8 +256,7 @@ LocalSession::Handled LocalSession::Open(const local::Request& request, ObjectId
   if (ended_) co_return std::unexpected(Gone());
   call->deadline = kNever;  // it was for the opening; the fetch goes on until the reader's release
   FillView(*copy, *answer.mutable_view());
-  entries_.emplace(request.id(), ReaderEntry{.copy = std::move(copy), .fetch = std::move(call)});
-  co_return Result<void>();
+  co_return Keep(request.id(), ReaderEntry{.copy = std::move(copy), .fetch = std::move(call)});
 }
 
 LocalSession::Handled LocalSession::Await(const local::Await& body, CallPtr call,
@@ -292,6 +294,7 @@ LocalSession::Handled LocalSession::Status(CallPtr call, local::Answer& answer) 
     added.set_used_bytes(operations_.store().usage().used_bytes);
   }
   for (const auto& object : views.second) FillObject(object, *status.add_objects());
+  FillClients(clients(), *status.mutable_clients());
   if (status.ByteSizeLong() + 64 > wire::kMaxLocalAnswer) {
     answer.clear_status();
     co_return std::unexpected(
@@ -321,12 +324,28 @@ LocalSession::Handled LocalSession::Subscribe(Id id, ObjectId object) {
     FillLocation(location, *news.mutable_location());
     open->Send(news);
   };
-  entries_.emplace(id, SubscriptionEntry{operations_.Subscribe(object, std::move(tell))});
-  co_return Result<void>();
+  co_return Keep(id, SubscriptionEntry{operations_.Subscribe(object, std::move(tell))});
 }
 
-int LocalSession::WritableDescriptor() {
-  if (!shares_segment_ || std::exchange(writable_given_, true)) return -1;
+Result<void> LocalSession::CheckLimits(const local::Request& request) const {
+  const ClientLimits& limits = clients().limits();
+  if (calls_.size() > limits.requests) return std::unexpected(TooMany("requests", limits.requests));
+  if (MakesAPin(request) && entries_.size() >= limits.pins) {
+    return std::unexpected(TooMany("pins", limits.pins));
+  }
+  return {};
+}
+
+// What a request made, until its Release. Others may have made theirs while it waited.
+Result<void> LocalSession::Keep(Id made_by, Entry entry) {
+  const std::uint32_t limit = clients().limits().pins;
+  if (entries_.size() >= limit) return std::unexpected(TooMany("pins", limit));
+  entries_.emplace(made_by, std::move(entry));
+  return {};
+}
+
+int LocalSession::WritableDescriptor(const local::Request& request) {
+  if (!shares_segment_ || !request.create().maps_writable()) return -1;
   return operations_.store().segment().descriptor();
 }
 

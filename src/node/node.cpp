@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/exhaustion.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "node/local_endpoint.h"
@@ -27,7 +28,10 @@ std::size_t DescriptorsFor(const NodeConfig& config) {
 }  // namespace
 
 Node::Node(std::unique_ptr<Parts> parts)
-    : parts_(std::move(parts)), endpoint_(std::make_unique<LocalEndpoint>(parts_->core)) {}
+    : parts_(std::move(parts)),
+      endpoint_(std::make_unique<LocalEndpoint>(
+          parts_->core, ClientLimits{.requests = parts_->config.requests_per_client,
+                                     .pins = parts_->config.pins_per_client})) {}
 
 Node::~Node() { Stop(); }
 
@@ -40,10 +44,12 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, World world)
   TRY(RequireDescriptors(DescriptorsFor(config), "a node"));
   world = WithDefaults(config, std::move(world));
   TRY_ASSIGN(std::shared_ptr<store::SharedSegment> segment, world.segment(config.memory_bytes));
-  std::unique_ptr<Node> node(
-      new Node(std::make_unique<Parts>(config, MakeSettings(config), world, std::move(segment))));
+  TRY_ASSIGN(std::unique_ptr<Node> node, OrExhausted("a node's parts", [&] {
+               return Result<std::unique_ptr<Node>>(new Node(std::make_unique<Parts>(
+                   config, MakeSettings(config), world, std::move(segment))));
+             }));
   Parts& parts = *node->parts_;
-  parts.runtime.Start(parts.settings.name);
+  TRY(parts.runtime.Start(parts.settings.name));
   TRY(parts.Listen());
   Result<void> listening;
   parts.runtime.OnMain([&] {

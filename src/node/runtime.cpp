@@ -8,7 +8,9 @@
 #include <asio/post.hpp>
 #include <pthread.h>
 
+#include "base/exhaustion.h"
 #include "base/log.h"
+#include "base/try.h"
 
 namespace hoplite::node {
 namespace {
@@ -51,16 +53,22 @@ std::vector<asio::io_context*> Runtime::all_loops() {
   return loops;
 }
 
-void Runtime::Start(const std::string& thread_name) {
+Result<void> Runtime::Start(const std::string& thread_name) {
   const auto thread = [](asio::io_context& loop, const std::string& name) {
-    return std::thread([&loop, name] {
+    return StartThread([&loop, name] {
       pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
       loop.run();
     });
   };
-  threads_.push_back(thread(main_, thread_name + "/main"));
-  for (const auto& loop : data_) threads_.push_back(thread(*loop, thread_name + "/data"));
-  pool_thread_ = thread(pool_, thread_name + "/pool");
+  std::vector<asio::io_context*> loops = data_loops();
+  loops.insert(loops.begin(), &main_);
+  for (asio::io_context* loop : loops) {
+    TRY_ASSIGN(std::thread started,
+               thread(*loop, thread_name + (loop == &main_ ? "/main" : "/data")));
+    threads_.push_back(std::move(started));
+  }
+  TRY_ASSIGN(pool_thread_, thread(pool_, thread_name + "/pool"));
+  return {};
 }
 
 void Runtime::Spawn(asio::io_context& loop, const char* what, net::Task<void> task) {

@@ -21,6 +21,8 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 
+#include <hoplite/result.h>
+
 #include "base/time.h"
 #include "net/stream.h"
 
@@ -36,7 +38,8 @@ class Runtime {
   std::vector<asio::io_context*> data_loops();
   std::vector<asio::io_context*> all_loops();
 
-  void Start(const std::string& thread_name);
+  // resource_exhausted: the system makes no more threads.
+  Result<void> Start(const std::string& thread_name);
   // Any thread. A task that ends with an exception is a bug; it is logged with `what`.
   void Spawn(asio::io_context& loop, const char* what, net::Task<void> task);
   void RunOnPool(std::function<void()> work);

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/exhaustion.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -114,8 +115,13 @@ class MemfdSegment final : public SharedSegment {
       : memfd_(std::move(memfd)), read_only_(std::move(read_only)), region_(std::move(region)) {
     Populate(std::min<std::uint64_t>(region_.get_size(), kPopulatedAtOnce), {});
     if (warm_ == kPopulatedAtOnce && region_.get_size() > kPopulatedAtOnce) {
-      populator_ =
-          std::jthread([this](const std::stop_token& stop) { Populate(region_.get_size(), stop); });
+      auto populator = StartThread<std::jthread>(
+          [this](const std::stop_token& stop) { Populate(region_.get_size(), stop); });
+      if (populator) {
+        populator_ = *std::move(populator);
+      } else {
+        WarnOfTheRest(populator.error().message);
+      }
     }
   }
 
@@ -132,13 +138,15 @@ class MemfdSegment final : public SharedSegment {
       const std::uint64_t step = std::min(kPopulateStep, until - warm_);
       if (::madvise(bytes().data() + warm_, step, MADV_POPULATE_WRITE) != 0) {
         if (errno == EINTR) continue;
-        // Reserved all the same: the pages then come one by one as they are touched, slower.
-        log::Warn("shared memory is not populated beyond {}: {}", FormatSize(warm_),
-                  std::strerror(errno));
-        return;
+        return WarnOfTheRest(std::strerror(errno));
       }
       warm_ += step;
     }
+  }
+
+  // Reserved all the same: the pages then come one by one as they are touched, slower.
+  void WarnOfTheRest(const std::string& why) {
+    log::Warn("shared memory is not populated beyond {}: {}", FormatSize(warm_), why);
   }
 
   const Descriptor memfd_;

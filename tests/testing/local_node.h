@@ -45,8 +45,9 @@ inline std::string FreshSocketPath() {
 
 class LocalNode {
  public:
-  explicit LocalNode(std::uint64_t memory_bytes = 64_MiB, std::string path = FreshSocketPath())
-      : path_(std::move(path)), operations_(loop_, memory_bytes), endpoint_(operations_) {
+  explicit LocalNode(std::uint64_t memory_bytes = 64_MiB, std::string path = FreshSocketPath(),
+                     node::ClientLimits limits = {})
+      : path_(std::move(path)), operations_(loop_, memory_bytes), endpoint_(operations_, limits) {
     if (const auto listening = endpoint_.Listen(path_); !listening) {
       throw std::runtime_error(listening.error().message);
     }

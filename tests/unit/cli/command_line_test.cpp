@@ -159,7 +159,8 @@ TEST(CommandLine, SimulatedReductionsNameBadOptions) {
 
 TEST(CommandLine, HelpNamesTheSettingsOfMembersWithTheirDefaults) {
   const Answer node = Ask({"node", "--help"});
-  for (const char* flag : {"--stall TIME=700ms", "--keepalive TIME=200ms", "--data-threads"}) {
+  for (const char* flag : {"--stall TIME=700ms", "--keepalive TIME=200ms", "--data-threads",
+                           "--client-requests N=65536", "--client-pins N=65536"}) {
     EXPECT_NE(node.out.find(flag), std::string::npos) << node.out;
   }
   const Answer directory = Ask({"directory", "--help"});

@@ -2,10 +2,12 @@
 #include <cstdlib>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -130,6 +132,80 @@ TEST(WorkerTest, WritingToAViewFaults) {
   worker.Go();
   EXPECT_EQ(worker.Exit(), 42);
   EXPECT_EQ(node.Worker().Get(id)->view(), "constant");
+}
+
+// No number at or above the limit can be had. The lowest `free` that are free now stay so.
+void LeaveDescriptors(std::size_t free) {
+  std::vector<int> numbers(free + 1);
+  for (int& number : numbers) number = ::dup(0);
+  for (const int number : numbers) ::close(number);
+  rlimit now{};
+  ::getrlimit(RLIMIT_NOFILE, &now);
+  now.rlim_cur = static_cast<rlim_t>(numbers.back());
+  ::setrlimit(RLIMIT_NOFILE, &now);
+}
+
+template <typename T>
+bool NamesTheLimit(const Result<T>& result) {
+  return !result && result.error().code == ErrorCode::kResourceExhausted &&
+         result.error().message.contains("no free file descriptor (limit ");
+}
+
+#if !__has_feature(undefined_behavior_sanitizer)  // its checks take descriptors of their own
+// The kernel drops the descriptor of the writable mapping: a draft would lie in read-only memory.
+TEST(WorkerTest, WithoutAFreeDescriptorPutAndCreateAreErrorsAndWorkAgainWithOne) {
+  const std::string path = FreshSocketPath();
+  Worker worker(path, [&](Client& client) {
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    LeaveDescriptors(0);
+    if (!NamesTheLimit(client.Create(ObjectId::FromName("draft"), 1_MiB))) return 1;
+    if (!NamesTheLimit(client.Put(Pattern(1_MiB), {.id = ObjectId::FromName("large")}))) return 2;
+    if (!client.Put("small", {.id = ObjectId::FromName("small")})) return 3;
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    if (!client.Put(Pattern(1_MiB), {.id = ObjectId::FromName("large")})) return 4;
+    return client.Create(ObjectId::FromName("draft"), 1_MiB) ? 0 : 5;
+  });
+  LocalNode node(64_MiB, path);
+  worker.Go();
+  worker.AwaitWork();
+  EXPECT_TRUE(Equal(node.Worker().Get(ObjectId::FromName("large"))->bytes(), Pattern(1_MiB)));
+}
+
+TEST(WorkerTest, WithoutAFreeDescriptorConnectSaysWhatIsShort) {
+  const std::string path = FreshSocketPath();
+  Worker worker(path, [&](Client&) {
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    LeaveDescriptors(0);  // no socket
+    if (!NamesTheLimit(Client::Connect(path))) return 1;
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    LeaveDescriptors(1);  // a socket, but no mapping
+    if (!NamesTheLimit(Client::Connect(path))) return 2;
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    return Client::Connect(path) ? 0 : 3;
+  });
+  LocalNode node(64_MiB, path);
+  worker.Go();
+  worker.AwaitWork();
+}
+#endif
+
+TEST(WorkerTest, WithoutAThreadConnectIsAnErrorAndWorksAgainWithOne) {
+  const std::string path = FreshSocketPath();
+  Worker worker(path, [&](Client&) {
+    rlimit before{};
+    ::getrlimit(RLIMIT_AS, &before);
+    const rlimit tight{.rlim_cur = 1, .rlim_max = before.rlim_max};
+    ::setrlimit(RLIMIT_AS, &tight);  // no room for a stack
+    const auto none = Client::Connect(path);
+    ::setrlimit(RLIMIT_AS, &before);
+    if (CodeOf(none) != ErrorCode::kResourceExhausted) return 1;
+    return Client::Connect(path) ? 0 : 2;
+  });
+  LocalNode node(64_MiB, path);
+  worker.Go();
+  worker.AwaitWork();
 }
 
 // What a child of fork inherits is the parent's, and stays intact when the child goes.

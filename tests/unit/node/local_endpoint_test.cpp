@@ -217,6 +217,38 @@ TEST(LocalEndpointTest, AClientThatCannotBeWatchedForWantOfDescriptorsIsRefused)
 }
 #endif
 
+TEST(LocalEndpointTest, OneClientHasAsManyRequestsAndPinsAsItsNodeAllows) {
+  LocalNode node(64_MiB, FreshSocketPath(), {.requests = 3, .pins = 2});
+  Client greedy = node.Worker();
+  Client other = node.Worker();
+  const ObjectId id = *greedy.Put("pinned");
+  auto first = greedy.Get(id);
+  const auto second = greedy.Get(id);
+  ASSERT_TRUE(first && second);
+  const auto third = greedy.Get(id);
+  ASSERT_EQ(CodeOf(third), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(third.error().message, testing::HasSubstr("2 pins"));
+  EXPECT_TRUE(other.Get(id));
+  first = Buffer();
+  EXPECT_TRUE(greedy.Get(id));
+
+  std::vector<Future<Buffer>> waiting;
+  for (int i = 0; i < 3; ++i) waiting.push_back(other.GetAsync(ObjectId::Random()));
+  const auto fourth = other.Get(id);
+  ASSERT_EQ(CodeOf(fourth), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(fourth.error().message, testing::HasSubstr("3 requests"));
+  const auto status = greedy.Status();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->clients.clients, 2u);
+  EXPECT_EQ(status->clients.requests, 4u) << "this one, too";
+  EXPECT_EQ(status->clients.most_requests, 3u);
+  EXPECT_EQ(status->clients.pins, 1u);
+  EXPECT_EQ(status->clients.requests_per_client, 3u);
+  EXPECT_EQ(status->clients.pins_per_client, 2u);
+  waiting.clear();
+  EXPECT_TRUE(Eventually([&] { return other.Get(id).has_value(); }));
+}
+
 TEST(LocalEndpointTest, RequestIdsAreUsedOnce) {
   LocalNode node;
   RawClient raw(node.path());

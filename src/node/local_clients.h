@@ -1,0 +1,71 @@
+// LocalClients: what the clients of a node have under way and pinned, and what each of them may.
+// Told by their sessions. On the node's loop only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+
+namespace hoplite::node {
+
+struct ClientLimits {
+  std::uint32_t requests = 65536;
+  std::uint32_t pins = 65536;
+};
+
+struct ClientUse {
+  std::size_t requests = 0;
+  std::size_t pins = 0;  // views, readers, drafts and subscriptions
+};
+
+class LocalClients {
+ public:
+  explicit LocalClients(ClientLimits limits) : limits_(limits) {}
+
+  // While it lives one client is counted, with what its session reads out of itself.
+  class Member {
+   public:
+    explicit Member(std::shared_ptr<LocalClients> clients) : clients_(std::move(clients)) {
+      clients_->members_.insert(this);
+    }
+    virtual ~Member() { clients_->members_.erase(this); }
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+    virtual ClientUse use() const = 0;
+
+   protected:
+    const LocalClients& clients() const { return *clients_; }
+
+   private:
+    const std::shared_ptr<LocalClients> clients_;
+  };
+
+  const ClientLimits& limits() const { return limits_; }
+  std::size_t count() const { return members_.size(); }
+  ClientUse total() const {
+    ClientUse sum;
+    for (const Member* member : members_) {
+      sum.requests += member->use().requests;
+      sum.pins += member->use().pins;
+    }
+    return sum;
+  }
+  // Of whoever has most of each.
+  ClientUse most() const {
+    ClientUse most;
+    for (const Member* member : members_) {
+      most.requests = std::max(most.requests, member->use().requests);
+      most.pins = std::max(most.pins, member->use().pins);
+    }
+    return most;
+  }
+
+ private:
+  const ClientLimits limits_;
+  std::unordered_set<const Member*> members_;
+};
+
+}  // namespace hoplite::node
