@@ -17,7 +17,8 @@ using planner::Outcome;
 
 // A shard's word about a source may overtake the one that makes it visible here.
 constexpr Duration kSourcePatience = std::chrono::seconds(1);
-constexpr Duration kMemoryPatience = std::chrono::seconds(5);
+// Then its sources are served as they are, and another folds them.
+constexpr Duration kMemoryPatience = std::chrono::seconds(2);
 // A child may be told of its position later than we are.
 constexpr Duration kChildPatience = std::chrono::seconds(2);
 constexpr Duration kTryAgain = std::chrono::milliseconds(5);

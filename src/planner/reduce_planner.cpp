@@ -14,11 +14,10 @@ namespace {
 
 // A position that failed tells nothing certain about its sources; they are left alone for so long.
 constexpr Duration kSuspicion = std::chrono::seconds(1);
+// When no node has memory for a partial result, all are asked again for so long.
+constexpr Duration kMemoryPatience = std::chrono::seconds(5);
+constexpr Duration kRest = std::chrono::milliseconds(500);
 constexpr std::size_t kMostNamed = 8;
-
-bool EndsTheReduction(ErrorCode code) {
-  return code == ErrorCode::kResourceExhausted || code == ErrorCode::kInvalidArgument;
-}
 
 bool MeansGone(ErrorCode code) {
   return code == ErrorCode::kDeleted || code == ErrorCode::kNotFound ||
@@ -134,12 +133,16 @@ void ReducePlanner::FailIfTooFew(SourceIndex deleted) {
 void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
   now_ = std::max(now_, now);
   if (lost.slot == 0 || lost.slot > positions_.size() || failure_) return;
-  Position& position = at(lost.slot);
-  if (position.attempt != lost.attempt || position.order.node == kNoNode) return;
-  if (EndsTheReduction(lost.code)) {
+  const ReducePosition& position = positions_.at(lost.slot);
+  if (position.attempt != lost.attempt || position.vacant()) return;
+  if (lost.code == ErrorCode::kInvalidArgument) {
     failure_ = Error(lost.code, lost.message);
     return;
   }
+  const bool no_memory = lost.code == ErrorCode::kResourceExhausted;
+  // One that only folds for others goes elsewhere, whatever was wrong.
+  const bool only_folds = position.picks.empty() && lost.slot != pinned_;
+  if (no_memory || only_folds) OnPoor(lost.slot, lost);
   // Which of several is at fault isn't said; the one that is gone is told so by its own shard.
   const bool known = MeansGone(lost.code) && position.picks.size() == 1;
   for (std::size_t i = 0; i < position.picks.size(); ++i) {
@@ -147,17 +150,29 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
     const Version version = position.order.inputs[i].version;
     if (known) {
       sources_.RemoveVersion(pick, position.order.node, version);
-    } else {
+    } else if (!no_memory) {
       sources_.Suspect(pick, position.order.node, version, now_ + kSuspicion);
     }
     sources_.GiveBack(pick);
     FailIfTooFew(pick);
   }
-  position.order.node = kNoNode;
-  position.order.inputs.clear();
-  position.picks.clear();
-  vacant_.insert(lost.slot);
-  unsaid_.insert(lost.slot);
+  positions_.Vacate(lost.slot);
+}
+
+// Its sources are served as they are from now on, and another folds them. If there is no other, all
+// are asked once more after a while; but what never fits was answered at once.
+void ReducePlanner::OnPoor(std::uint32_t slot, const SlotLost& lost) {
+  const ReducePosition& position = positions_.at(slot);
+  poor_.insert(position.order.node);
+  if (slot != pinned_ && !poor_.contains(NodeWithMemory())) return;
+  if (!all_poor_since_) all_poor_since_ = now_;
+  const bool never = now_ < position.said_at + kRest || now_ > *all_poor_since_ + kMemoryPatience;
+  if (never && lost.code == ErrorCode::kResourceExhausted) {
+    failure_ = Error(lost.code, lost.message);
+    return;
+  }
+  poor_.clear();
+  rests_until_ = now_ + kRest;
 }
 
 // --- answers
@@ -170,9 +185,10 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
     if (const Time due = WhenToShape(); due > now_) return due;
     Shape(orders);
   }
+  if (now_ < rests_until_) return rests_until_;
   Fill();
   Say(orders);
-  return vacant_.empty() ? kNever : sources_.next_expiry();
+  return positions_.vacant().empty() ? kNever : sources_.next_expiry();
 }
 
 // Sources that are there at the start are told one by one: one hop brings them all together.
@@ -182,170 +198,27 @@ Time ReducePlanner::WhenToShape() const {
   return batch_since_ + link_->latency + link_->overhead;
 }
 
-void ReducePlanner::Shape(std::vector<NodeEvent>& orders) {
-  std::vector<Group> groups;  // a fixed order folds each source at a position of its own
-  if (!options_.fixed_order) groups = GroupByNode(FirstReady(wanted_));
-  std::size_t count = wanted_;
-  for (const Group& group : groups) count -= group.picks.size() - 1;
-  BuildTree(static_cast<std::uint32_t>(count));
-  if (options_.root_here) PinRoot(groups);
-  for (const Group& group : groups) {
-    const bool here = pinned_ != 0 && group.node == self_ && vacant_.contains(pinned_);
-    const std::uint32_t slot = here ? pinned_ : NextVacant();
-    at(slot).share = group.picks.size();
-    Place(slot, group);
-  }
-  target_metadata_ = metadata();
-  shaped_ = true;
-  orders.emplace_back(ShapeOrder());
-}
-
-void ReducePlanner::BuildTree(std::uint32_t count) {
-  std::uint32_t degree = options_.fixed_order ? 1 : options_.degree;
-  if (degree == 0) degree = BestReduceDegree(count, *layout_, *link_);
-  for (const TreePosition& place : ReduceTree(count, degree)) {
-    const std::uint32_t slot = AddPosition(place);
-    if (place.parent == 0) root_ = slot;
-    if (options_.fixed_order) slot_of_.push_back(slot);
-  }
-}
-
-// The root folds what lies on this node, or else gets a root above it that only folds its output.
-void ReducePlanner::PinRoot(const std::vector<Group>& groups) {
-  const bool holds_some = options_.fixed_order
-                              ? sources_.HolderAt(wanted_ - 1, self_) != nullptr
-                              : std::ranges::find(groups, self_, &Group::node) != groups.end();
-  if (holds_some) {
-    pinned_ = root_;
-    return;
-  }
-  pinned_ = AddPosition({.parent = 0, .children = 1});
-  at(pinned_).share = 0;
-  at(root_).order.parent = pinned_;
-  root_ = pinned_;
-  Place(pinned_, {self_, {}});
-}
-
-void ReducePlanner::Fill() {
-  if (pinned_ != 0 && vacant_.contains(pinned_)) Place(pinned_, PicksHere(at(pinned_).share));
-  if (options_.fixed_order) {
-    const auto ready = sources_.ready();
-    for (const auto& [rank, source] : ready) {
-      Place(slot_of_[source], {sources_.FirstHolder(source)->node, {source}});
-    }
-    return;
-  }
-  while (!vacant_.empty() && !sources_.ready().empty()) {
-    const std::uint32_t slot = NextVacant();
-    Place(slot, GroupByNode(FirstReady(at(slot).share)).front());
-  }
-}
-
-// Picks that the position stood for and that its new node can't give become its children.
-void ReducePlanner::Place(std::uint32_t slot, const Group& group) {
-  Position& position = at(slot);
-  const std::size_t others = position.share - group.picks.size();
-  position.order.node = group.node;
-  position.picks = group.picks;
-  position.share = group.picks.size();
-  position.order.children += static_cast<std::uint32_t>(others);
-  for (const SourceIndex pick : group.picks) {
-    position.order.inputs.push_back(
-        {sources_.id(pick), sources_.HolderAt(pick, group.node)->version});
-    sources_.Take(pick);
-  }
-  vacant_.erase(slot);
-  unsaid_.insert(slot);
-  for (std::size_t i = 0; i < others; ++i) {
-    const std::uint32_t child = AddPosition({.parent = slot, .children = 0});
-    if (options_.fixed_order) slot_of_[wanted_ - 1] = child;  // only a pinned root gets any
-  }
-}
-
-std::uint32_t ReducePlanner::AddPosition(const TreePosition& place) {
-  const auto slot = static_cast<std::uint32_t>(positions_.size() + 1);
-  positions_.push_back({.order = {.slot = slot,
-                                  .parent = place.parent,
-                                  .children = place.children,
-                                  .node = kNoNode,
-                                  .inputs = {}}});
-  vacant_.insert(slot);
-  return slot;
-}
-
-// A pinned root takes nothing but what lies on its node.
-std::uint32_t ReducePlanner::NextVacant() const {
-  const auto first = vacant_.begin();
-  return *first == pinned_ ? *std::next(first) : *first;
-}
-
-std::vector<SourceIndex> ReducePlanner::FirstReady(std::size_t count) const {
-  std::vector<SourceIndex> picks;
-  for (const auto& [rank, source] : sources_.ready()) {
-    if (picks.size() == count) break;
-    picks.push_back(source);
-  }
-  return picks;
-}
-
-// In the order of the groups' first picks. A source joins a group rather than to found one.
-std::vector<ReducePlanner::Group> ReducePlanner::GroupByNode(
-    const std::vector<SourceIndex>& picks) const {
-  std::vector<Group> groups;
-  std::map<NodeId, std::size_t> group_at;
-  for (const SourceIndex pick : picks) {
-    const auto& holders = sources_.holders(pick);
-    const auto joined = std::ranges::find_if(holders, [&](const SourceHolder& holder) {
-      return sources_.Usable(holder) && group_at.contains(holder.node);
-    });
-    const NodeId node = joined != holders.end() ? joined->node : sources_.FirstHolder(pick)->node;
-    const auto [group, fresh] = group_at.try_emplace(node, groups.size());
-    if (fresh) groups.push_back({node, {}});
-    groups[group->second].picks.push_back(pick);
-  }
-  return groups;
-}
-
-ReducePlanner::Group ReducePlanner::PicksHere(std::size_t count) const {
-  std::vector<SourceIndex> picks = FirstReady(count);
-  if (options_.fixed_order) picks = {wanted_ - 1};
-  if (count == 0) picks.clear();
-  std::erase_if(picks, [&](SourceIndex pick) {
-    return !sources_.is_ready(pick) || sources_.HolderAt(pick, self_) == nullptr;
-  });
-  return {self_, std::move(picks)};
-}
-
-// What was said before comes first: sources that it gave up may be used by others now.
 void ReducePlanner::Say(std::vector<NodeEvent>& orders) {
-  const auto say = [&](std::uint32_t slot) {
-    at(slot).attempt = ++attempts_;
-    orders.emplace_back(AssignOrder(at(slot)));
-  };
-  std::vector<std::uint32_t> fresh;
-  for (const std::uint32_t slot : std::exchange(unsaid_, {})) {
-    if (at(slot).attempt == 0) {
-      fresh.push_back(slot);
-    } else {
-      say(slot);
-    }
+  for (const std::uint32_t slot : positions_.TakeUnsaid()) {
+    positions_.at(slot).attempt = ++attempts_;
+    positions_.at(slot).said_at = now_;
+    orders.emplace_back(AssignOrder(positions_.at(slot)));
   }
-  std::ranges::for_each(fresh, say);
 }
 
 ReduceShape ReducePlanner::ShapeOrder() const {
   return {options_.target, request_, *layout_, {options_.op, options_.dtype}, target_metadata_};
 }
 
-SlotAssign ReducePlanner::AssignOrder(const Position& position) const {
+SlotAssign ReducePlanner::AssignOrder(const ReducePosition& position) const {
   return {options_.target, request_, position.attempt, position.order};
 }
 
 std::vector<NodeEvent> ReducePlanner::Orders() const {
   if (!shaped_) return {};
   std::vector<NodeEvent> said{ShapeOrder()};
-  for (const Position& position : positions_) {
-    if (position.attempt != 0) said.emplace_back(AssignOrder(position));
+  for (const ReducePosition& position : positions_.all()) {
+    if (position.said()) said.emplace_back(AssignOrder(position));
   }
   return said;
 }

@@ -2,9 +2,10 @@
 // Runs at the coordinator; the target's shard numbers and passes on what it orders.
 //
 // Decides: the degree, once the size is known; which sources count (the first k that become
-// available, each exactly once); who executes which position; what replaces a lost one. Is told:
-// where sources are, which positions are lost, what links are like. Must never: use a source twice,
-// use more than k, or reset more than a lost position (the shard resets its ancestors).
+// available, each exactly once); who executes which position; what replaces a lost one; what folds
+// the sources of a node that has no memory for it. Is told: where sources are, which positions are
+// lost, what links are like. Must never: use a source twice, use more than k, or reset more than a
+// lost position (the shard resets its ancestors), unless that loses nothing.
 // A value type; knows no clock, socket or random source. Ties break by the order of the sources.
 #pragma once
 
@@ -21,8 +22,8 @@
 #include "planner/action.h"
 #include "planner/event.h"
 #include "planner/link_model.h"
+#include "planner/reduce_positions.h"
 #include "planner/reduce_sources.h"
-#include "planner/reduce_tree.h"
 #include "planner/twin.h"
 
 namespace hoplite::planner {
@@ -68,12 +69,6 @@ class ReducePlanner {
   std::string Missing() const;
 
  private:
-  struct Position {
-    SlotOrder order;
-    std::uint64_t attempt = 0;       // 0: never said
-    std::size_t share = 1;           // how many picks it stands for, itself and not its children
-    std::vector<SourceIndex> picks;  // behind order.inputs
-  };
   // Picks that one node folds before anything leaves it.
   struct Group {
     NodeId node = kNoNode;
@@ -85,17 +80,26 @@ class ReducePlanner {
   void BuildTree(std::uint32_t count);
   void PinRoot(const std::vector<Group>& groups);
   void Fill();
+  void FillFixed(SourceIndex source);
+  void FillFolders();
+  bool Join(SourceIndex source);
+  bool JoinOneThat(SourceIndex source, bool is_fed);
+  bool MayJoin(std::uint32_t slot) const;
+  void FillOne(SourceIndex source);
+  std::uint32_t VacantFor(NodeId node) const;
   void Place(std::uint32_t slot, const Group& group);
+  void TakePick(std::uint32_t slot, SourceIndex pick);
   void Say(std::vector<NodeEvent>& orders);
-  std::uint32_t AddPosition(const TreePosition& place);
   std::uint32_t NextVacant() const;
   std::vector<SourceIndex> FirstReady(std::size_t count) const;
   std::vector<Group> GroupByNode(const std::vector<SourceIndex>& picks) const;
+  NodeId NodeFor(SourceIndex source) const;
   Group PicksHere(std::size_t count) const;
+  void OnPoor(std::uint32_t slot, const SlotLost& lost);
+  NodeId NodeWithMemory() const;
   void FailIfTooFew(SourceIndex deleted);
-  Position& at(std::uint32_t slot) { return positions_[slot - 1]; }
   ReduceShape ShapeOrder() const;
-  SlotAssign AssignOrder(const Position& position) const;
+  SlotAssign AssignOrder(const ReducePosition& position) const;
 
   ReduceOptions options_;
   NodeId self_;
@@ -112,12 +116,14 @@ class ReducePlanner {
 
   bool shaped_ = false;
   std::string target_metadata_;
-  std::vector<Position> positions_;  // entry i is position i + 1
+  ReducePositions positions_;
   std::uint32_t root_ = 0;
   std::uint32_t pinned_ = 0;            // the root, if it has to be here (root_here)
   std::vector<std::uint32_t> slot_of_;  // fixed_order: where each source has to go
-  std::set<std::uint32_t> vacant_;      // positions that need a node
-  std::set<std::uint32_t> unsaid_;      // positions whose order changed
+  bool some_only_fold_ = false;         // what others feed them
+  std::set<NodeId> poor_;               // had no memory for a partial result
+  std::optional<Time> all_poor_since_;
+  Time rests_until_{};  // before all of them are asked once more
   std::uint64_t attempts_ = 0;
 };
 

@@ -37,28 +37,38 @@ ReduceOptions FirstOf(std::size_t sources, std::chrono::milliseconds timeout) {
 // Sources above 62 don't fit the words of sums.h.
 ObjectId OnesId(std::size_t i) { return ObjectId::FromName("ones " + std::to_string(i)); }
 
+ReduceOptions Ones(std::size_t sources) {
+  ReduceOptions options;
+  for (std::size_t i = 0; i < sources; ++i) options.sources.push_back(OnesId(i));
+  options.dtype = DType::kInt64;
+  options.timeout = 20s;
+  return options;
+}
+
+void PutOnes(Client client, std::size_t i, std::size_t elements) {
+  const std::vector<std::int64_t> ones(elements, 1);
+  const auto put = client.Put(testing::Bytes(ones), {.id = OnesId(i), .timeout = 20s});
+  ASSERT_TRUE(put) << put.error().ToString();
+}
+
+void ExpectCount(const Result<Buffer>& target, std::size_t count, std::size_t elements) {
+  ASSERT_TRUE(target) << target.error().ToString();
+  const std::vector<std::int64_t> expected(elements, static_cast<std::int64_t>(count));
+  EXPECT_TRUE(std::ranges::equal(target->bytes(), testing::Bytes(expected)));
+}
+
 TEST(ReduceMemory, AFixedOrderOfMoreThanTheStoreWaitsForItsFirstWithoutTheOthersInIt) {
   constexpr std::size_t kSources = 100;
   Cluster cluster({.nodes = 2});
   const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
-  ReduceOptions options;
-  for (std::size_t i = 0; i < kSources; ++i) options.sources.push_back(OnesId(i));
-  options.dtype = DType::kInt64;
+  ReduceOptions options = Ones(kSources);
   options.fixed_order = true;
-  options.timeout = 20s;
-  const std::vector<std::int64_t> ones(kSmall, 1);
-  auto putter = cluster.client(0);
   auto sum = cluster.client(small).Reduce(options);
   ASSERT_TRUE(sum) << sum.error().ToString();
-  for (std::size_t i = kSources; i-- > 0;) {
-    ASSERT_TRUE(putter.Put(testing::Bytes(ones), {.id = OnesId(i)}));
-  }
+  for (std::size_t i = kSources; i-- > 0;) PutOnes(cluster.client(0), i, kSmall);
   const auto outcome = sum->Wait();
   ASSERT_TRUE(outcome) << outcome.error().ToString();
-  const auto target = cluster.client(1).Get(sum->target(), kSoon);
-  ASSERT_TRUE(target) << target.error().ToString();
-  const std::vector<std::int64_t> expected(kSmall, kSources);
-  EXPECT_TRUE(std::ranges::equal(target->bytes(), testing::Bytes(expected)));
+  ExpectCount(cluster.client(1).Get(sum->target(), kSoon), kSources, kSmall);
 }
 
 // A draft leaves no room for a source: nothing moves until it goes.
@@ -94,6 +104,33 @@ TEST(ReduceMemory, ASourceThatNeverFitsEndsItAtOnceAndNamesBothSizes) {
   for (const char* size : {"65536", "32768"}) {
     EXPECT_NE(outcome.error().message.find(size), std::string::npos) << outcome.error().message;
   }
+}
+
+// As many as there would be room for if the sources came first: 64 of them, and half as many sums.
+TEST(ReduceMemory, TheOrderOfCallsDoesNotDecideWhetherItFits) {
+  constexpr std::size_t kSources = 64;
+  for (const std::uint32_t degree : {0u, 1u, 2u}) {
+    Cluster cluster({.nodes = 1, .memory_bytes = 112_MiB});
+    ReduceOptions options = Ones(kSources);
+    options.degree = degree;
+    auto sum = cluster.client(0).Reduce(options);
+    ASSERT_TRUE(sum) << sum.error().ToString();
+    for (std::size_t i = 0; i < kSources; ++i) PutOnes(cluster.client(0), i, kLarge);
+    const auto outcome = sum->Wait();
+    ASSERT_TRUE(outcome) << outcome.error().ToString();
+    ExpectCount(cluster.client(0).Get(sum->target(), kSoon), kSources, kLarge);
+  }
+}
+
+TEST(ReduceMemory, SourcesOfANodeWithoutRoomAreFoldedElsewhere) {
+  Cluster cluster({.nodes = 1});
+  const std::size_t full = cluster.Add({.memory_bytes = 7_MiB});
+  for (std::size_t i = 0; i < 3; ++i) PutOnes(cluster.client(full), i, 2 * kLarge);
+  auto sum = cluster.client(0).Reduce(Ones(3));
+  ASSERT_TRUE(sum) << sum.error().ToString();
+  const auto outcome = sum->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  ExpectCount(cluster.client(0).Get(sum->target(), kSoon), 3, 2 * kLarge);
 }
 
 }  // namespace

@@ -1,0 +1,225 @@
+// ReducePlanner: who executes which position. See docs/protocol.md, R29, R30 and R45.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "planner/reduce_cost.h"
+#include "planner/reduce_planner.h"
+
+namespace hoplite::planner {
+
+void ReducePlanner::Shape(std::vector<NodeEvent>& orders) {
+  std::vector<Group> groups;  // a fixed order folds each source at a position of its own
+  if (!options_.fixed_order) groups = GroupByNode(FirstReady(wanted_));
+  std::size_t count = wanted_;
+  for (const Group& group : groups) count -= group.picks.size() - 1;
+  BuildTree(static_cast<std::uint32_t>(count));
+  if (options_.root_here) PinRoot(groups);
+  for (const Group& group : groups) {
+    const bool here = pinned_ != 0 && group.node == self_ && positions_.vacant().contains(pinned_);
+    const std::uint32_t slot = here ? pinned_ : NextVacant();
+    positions_.at(slot).share = group.picks.size();
+    Place(slot, group);
+  }
+  target_metadata_ = metadata();
+  shaped_ = true;
+  orders.emplace_back(ShapeOrder());
+}
+
+void ReducePlanner::BuildTree(std::uint32_t count) {
+  std::uint32_t degree = options_.fixed_order ? 1 : options_.degree;
+  if (degree == 0) degree = BestReduceDegree(count, *layout_, *link_);
+  root_ = positions_.Build(count, degree);
+  if (!options_.fixed_order) return;
+  for (std::uint32_t slot = 1; slot <= count; ++slot) slot_of_.push_back(slot);
+}
+
+// The root folds what lies on this node, or else gets a root above it that only folds its output.
+void ReducePlanner::PinRoot(const std::vector<Group>& groups) {
+  const bool holds_some = options_.fixed_order
+                              ? sources_.HolderAt(wanted_ - 1, self_) != nullptr
+                              : std::ranges::find(groups, self_, &Group::node) != groups.end();
+  if (holds_some) {
+    pinned_ = root_;
+    return;
+  }
+  root_ = pinned_ = positions_.AddRoot(root_);
+  positions_.at(pinned_).share = 0;
+  Place(pinned_, {self_, {}});
+}
+
+void ReducePlanner::Fill() {
+  const auto& vacant = positions_.vacant();
+  if (pinned_ != 0 && vacant.contains(pinned_)) {
+    Place(pinned_, PicksHere(positions_.at(pinned_).share));
+  }
+  if (some_only_fold_) FillFolders();
+  if (options_.fixed_order) {
+    const auto ready = sources_.ready();
+    for (const auto& [rank, source] : ready) FillFixed(source);
+    return;
+  }
+  while (!vacant.empty() && !sources_.ready().empty()) {
+    const SourceIndex first = sources_.ready().begin()->second;
+    if (!Join(first)) FillOne(first);
+  }
+}
+
+// Where positions only pass on what others fold, since their sources' nodes have no memory.
+void ReducePlanner::FillFolders() {
+  const std::vector<std::uint32_t> vacant(positions_.vacant().begin(), positions_.vacant().end());
+  for (const std::uint32_t slot : vacant) {
+    if (slot != pinned_ && positions_.at(slot).share == 0) Place(slot, {NodeWithMemory(), {}});
+  }
+}
+
+void ReducePlanner::FillFixed(SourceIndex source) {
+  const NodeId node = NodeFor(source);
+  std::uint32_t slot = slot_of_[source];
+  if (poor_.contains(node) && !positions_.NeedsNoMemory(slot)) {
+    Place(slot, {NodeWithMemory(), {}});
+    slot = slot_of_[source] = positions_.at(slot).feeders.back();
+  }
+  Place(slot, {node, {source}});
+}
+
+// A late source joins a position of its node that has others already, instead of taking one more,
+// if that loses nothing. So the order of the calls does not decide how much memory is needed. Best
+// is one that waits for what it is fed by: it has not folded anything yet.
+bool ReducePlanner::Join(SourceIndex source) {
+  return JoinOneThat(source, true) || (!positions_.HighestWaiting() && JoinOneThat(source, false));
+}
+
+bool ReducePlanner::JoinOneThat(SourceIndex source, bool is_fed) {
+  for (const SourceHolder& holder : sources_.holders(source)) {
+    if (!sources_.Usable(holder) || poor_.contains(holder.node)) continue;
+    for (const std::uint32_t slot : positions_.At(holder.node)) {
+      if (positions_.at(slot).feeders.empty() == is_fed || !MayJoin(slot)) continue;
+      if (!positions_.RemoveOneFor(slot)) continue;
+      ++positions_.at(slot).share;
+      TakePick(slot, source);
+      positions_.SayAgain(slot);
+      return true;
+    }
+  }
+  return false;
+}
+
+// One that starts again needs all its sources once more.
+bool ReducePlanner::MayJoin(std::uint32_t slot) const {
+  const ReducePosition& position = positions_.at(slot);
+  if (!positions_.RestartsForFree(slot)) return false;
+  for (std::size_t i = 0; i < position.picks.size(); ++i) {
+    const auto* holder = sources_.HolderAt(position.picks[i], position.order.node);
+    if (holder == nullptr || holder->version != position.order.inputs[i].version) return false;
+  }
+  return true;
+}
+
+void ReducePlanner::FillOne(SourceIndex first) {
+  const std::uint32_t slot = VacantFor(NodeFor(first));
+  const Group group = GroupByNode(FirstReady(positions_.at(slot).share)).front();
+  const bool as_it_is = positions_.NeedsNoMemory(slot);
+  if (poor_.contains(group.node) && !as_it_is) {
+    Place(slot, {NodeWithMemory(), {}});  // its picks come below it, one by one
+  } else {
+    Place(slot, group);
+  }
+}
+
+// Nodes that have none yet come in the order of the tree. The second source of a node goes where
+// later ones can join it; else where it is served as it is.
+std::uint32_t ReducePlanner::VacantFor(NodeId node) const {
+  const std::uint32_t next = NextVacant();
+  if (positions_.at(next).said() || positions_.at(next).share > 1) return next;  // a lost one
+  if (poor_.contains(node)) return positions_.LowestLeaf().value_or(next);
+  if (positions_.At(node).empty()) return next;
+  if (const auto waiting = positions_.HighestWaiting()) return *waiting;
+  return positions_.LowestLeaf().value_or(next);
+}
+
+// Picks that the position stood for and that its new node can't give become its children.
+void ReducePlanner::Place(std::uint32_t slot, const Group& group) {
+  const std::size_t others = positions_.at(slot).share - group.picks.size();
+  positions_.at(slot).share = group.picks.size();
+  some_only_fold_ |= group.picks.empty();
+  positions_.Assign(slot, group.node);
+  for (const SourceIndex pick : group.picks) TakePick(slot, pick);
+  for (std::size_t i = 0; i < others; ++i) {
+    const std::uint32_t child = positions_.AddBelow(slot);
+    if (options_.fixed_order && slot == pinned_) slot_of_[wanted_ - 1] = child;
+  }
+}
+
+void ReducePlanner::TakePick(std::uint32_t slot, SourceIndex pick) {
+  ReducePosition& position = positions_.at(slot);
+  position.picks.push_back(pick);
+  position.order.inputs.push_back(
+      {sources_.id(pick), sources_.HolderAt(pick, position.order.node)->version});
+  sources_.Take(pick);
+}
+
+// A pinned root takes nothing but what lies on its node.
+std::uint32_t ReducePlanner::NextVacant() const {
+  const auto first = positions_.vacant().begin();
+  return *first == pinned_ ? *std::next(first) : *first;
+}
+
+std::vector<SourceIndex> ReducePlanner::FirstReady(std::size_t count) const {
+  std::vector<SourceIndex> picks;
+  for (const auto& [rank, source] : sources_.ready()) {
+    if (picks.size() == count) break;
+    picks.push_back(source);
+  }
+  return picks;
+}
+
+// The first that may be used, of those with memory if there is one.
+NodeId ReducePlanner::NodeFor(SourceIndex source) const {
+  const auto& holders = sources_.holders(source);
+  const auto found = std::ranges::find_if(holders, [this](const SourceHolder& holder) {
+    return sources_.Usable(holder) && !poor_.contains(holder.node);
+  });
+  return found != holders.end() ? found->node : sources_.FirstHolder(source)->node;
+}
+
+// In the order of the groups' first picks. A source joins a group rather than to found one.
+std::vector<ReducePlanner::Group> ReducePlanner::GroupByNode(
+    const std::vector<SourceIndex>& picks) const {
+  std::vector<Group> groups;
+  std::map<NodeId, std::size_t> group_at;
+  for (const SourceIndex pick : picks) {
+    const auto& holders = sources_.holders(pick);
+    const auto joined = std::ranges::find_if(holders, [&](const SourceHolder& holder) {
+      return sources_.Usable(holder) && group_at.contains(holder.node);
+    });
+    const NodeId node = joined != holders.end() ? joined->node : NodeFor(pick);
+    const auto [group, fresh] = group_at.try_emplace(node, groups.size());
+    if (fresh) groups.push_back({node, {}});
+    groups[group->second].picks.push_back(pick);
+  }
+  return groups;
+}
+
+ReducePlanner::Group ReducePlanner::PicksHere(std::size_t count) const {
+  std::vector<SourceIndex> picks = FirstReady(count);
+  if (options_.fixed_order) picks = {wanted_ - 1};
+  if (count == 0) picks.clear();
+  std::erase_if(picks, [&](SourceIndex pick) {
+    return !sources_.is_ready(pick) || sources_.HolderAt(pick, self_) == nullptr;
+  });
+  return {self_, std::move(picks)};
+}
+
+// This one, or another that holds a source; if all are poor this one again.
+NodeId ReducePlanner::NodeWithMemory() const {
+  if (!poor_.contains(self_)) return self_;
+  for (SourceIndex source = 0; source < sources_.size(); ++source) {
+    for (const SourceHolder& holder : sources_.holders(source)) {
+      if (sources_.Usable(holder) && !poor_.contains(holder.node)) return holder.node;
+    }
+  }
+  return self_;
+}
+
+}  // namespace hoplite::planner
