@@ -90,22 +90,6 @@ TEST(ReduceMemory, AFullStoreIsWaitedForWithoutSpinning) {
   EXPECT_EQ(WrongSum(client.Get(sum->target(), kSoon), Ids(4), kSmall), "");
 }
 
-TEST(ReduceMemory, ASourceThatNeverFitsEndsItAtOnceAndNamesBothSizes) {
-  Cluster cluster({.nodes = 1});
-  const std::size_t tiny = cluster.Add({.memory_bytes = 32_KiB});
-  for (std::size_t i = 0; i < 4; ++i) PutSource(cluster.client(0), i, kSmall);
-  const auto before = ProcessorTime();
-  auto sum = cluster.client(tiny).Reduce(FirstOf(4, 4s));
-  ASSERT_TRUE(sum) << sum.error().ToString();
-  const auto outcome = sum->Wait();
-  EXPECT_LT(ProcessorTime() - before, 2s);
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(outcome.error().code, ErrorCode::kResourceExhausted) << outcome.error().ToString();
-  for (const char* size : {"65536", "32768"}) {
-    EXPECT_NE(outcome.error().message.find(size), std::string::npos) << outcome.error().message;
-  }
-}
-
 // As many as there would be room for if the sources came first: 64 of them, and half as many sums.
 TEST(ReduceMemory, TheOrderOfCallsDoesNotDecideWhetherItFits) {
   constexpr std::size_t kSources = 64;
