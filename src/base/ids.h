@@ -15,6 +15,7 @@ inline constexpr NodeId kNoNode{0};
 
 constexpr std::uint64_t Raw(NodeId id) { return static_cast<std::uint64_t>(id); }
 NodeId RandomNodeId();
+std::uint64_t RandomId();         // never 0
 std::string ToString(NodeId id);  // 16 hexadecimal digits
 
 // Given by a directory shard: (incarnation of the shard, sequence), so values of a restarted shard

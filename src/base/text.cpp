@@ -173,13 +173,15 @@ bool IsHost(const std::string& text) {
   return !text.empty() && std::ranges::all_of(text, IsHostCharacter);
 }
 
-NodeId RandomNodeId() {
-  std::uint64_t raw = 0;
-  while (raw == 0) {
-    if (::getrandom(&raw, sizeof raw, 0) != static_cast<ssize_t>(sizeof raw)) raw = 0;
+std::uint64_t RandomId() {
+  std::uint64_t id = 0;
+  while (id == 0) {
+    if (::getrandom(&id, sizeof id, 0) != static_cast<ssize_t>(sizeof id)) id = 0;
   }
-  return NodeId{raw};
+  return id;
 }
+
+NodeId RandomNodeId() { return NodeId{RandomId()}; }
 
 std::string ToString(NodeId id) { return fmt::format("{:016x}", Raw(id)); }
 

@@ -1,43 +1,90 @@
-// Admission: whether a node that says Hello belongs to this shard's cluster.
+// Admission: whether a node that says Hello belongs to this shard's cluster (docs/protocol.md,
+// R44).
 //
-// Decides: by protocol version, cluster name and list of shards. Is told: Hellos, and when the last
-// node is gone. Must never let in a node that would look for objects on other shards than the nodes
-// already here do. Pure; names of nodes are the business of Members.
+// Decides: which id the shard goes by; who must wait because shards or nodes of two clusters met;
+// who can never join (protocol, name of the cluster, number of shards, this one's place among
+// them). Is told: Hellos, later claims, ends of sessions, losses. Must never let the spelling of an
+// address decide, or who came first while objects say otherwise. Pure; names of nodes are the
+// business of Members.
 //
-// The list of shards: one given in the configuration is compared with the node's. A shard may also
-// have none: it listens on port 0 or on 0.0.0.0, so it can't know the address that nodes call it
-// by. It must then be the only one (a node that names several is refused), and takes the list of
-// the first node that joins as the list of all, for as long as any node is here.
+// How sure a shard is of its id: it drew the id itself, or an empty node knew it by this one before
+// it restarted, or a node with objects did. A claim of a surer kind replaces the id. When nobody
+// with objects of the claim that was taken over is left, the next may replace it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hoplite/result.h>
 
+#include "base/ids.h"
+#include "base/time.h"
 #include "wire/directory_session.h"
 
 namespace hoplite::directory {
 
 class Admission {
  public:
-  // own_address: as it is written in `shards`; elsewhere written otherwise, the node's word counts.
-  Admission(std::vector<std::string> shards, std::string cluster, std::string own_address);
+  struct Settings {
+    std::vector<std::string> shards;  // empty: this one alone
+    std::string cluster;
+    std::string address;         // of this shard; its place, if it stands in `shards`
+    std::uint64_t drawn_id = 0;  // not 0
+    // Claims that don't fit together are told apart when the news of an id had this long to spread.
+    Duration patience = std::chrono::seconds(1);
+  };
+  explicit Admission(Settings settings);
 
   // Refusals name both sides' values.
-  Result<void> Check(const wire::Hello& hello) const;
-  void Joined(const wire::Hello& hello);
-  void Emptied();
+  std::optional<wire::Ended> Check(const wire::Hello& hello) const;
+  // It was let in. True: the shard goes by another id now, which those who are here must be told.
+  bool Joined(const wire::Hello& hello, Time now);
+  void Claimed(NodeId node, wire::Claims claims, Time now);
+  void Ended(NodeId node);  // its session
+  void Gone(NodeId node);   // it is lost
+
+  // Nodes whose claims contradict those of others, with objects or here for longer: they must wait.
+  std::vector<std::pair<NodeId, Error>> Contradicting(Time now);
+  Time next() const { return look_at_; }  // when that has something to say; kNever: not by itself
+
+  std::uint64_t id() const { return id_; }
 
  private:
-  Result<void> CheckShards(const wire::Hello& hello) const;
+  enum class Sureness { kDrawn, kTold, kHeld };
+  struct Member {
+    std::string name;
+    std::size_t place = 0;  // of this shard in its list
+    wire::Claims claims;    // one id per shard; of this one: what the node was told last
+    bool open = true;
+    std::uint64_t order = 0;
+  };
+  // What members with more weight say: the id of a shard, and one of those who know it.
+  using Known = std::map<std::size_t, std::pair<std::uint64_t, const Member*>>;
 
-  std::vector<std::string> shards_;
-  std::string cluster_;
+  std::size_t count() const { return settings_.shards.empty() ? 1 : settings_.shards.size(); }
+  std::optional<Error> CheckForGood(const wire::Hello& hello) const;
+  std::optional<Error> CheckOwnId(const wire::Hello& hello) const;
+  std::optional<Error> CheckOtherIds(const wire::Hello& hello) const;
+  bool TakesOver(const wire::Hello& hello) const;
+  const Member* Backer() const;  // has objects and knows the shard by its id
+  Member NewMember(const wire::Hello& hello) const;
+  std::vector<std::pair<NodeId, const Member*>> ByWeight() const;  // of those with a session
+  static std::optional<Error> Contradiction(const Member& member, const Known& known);
+  static void Learn(const Member& member, Known& known);
+  void LookLater(Time now);
+
+  const Settings settings_;
   std::optional<std::size_t> own_index_;
-  std::optional<std::uint64_t> cluster_id_;
+  std::uint64_t id_;
+  Sureness taken_ = Sureness::kDrawn;  // as whose claim id_ was taken over
+  std::map<NodeId, Member> members_;
+  std::uint64_t joined_ = 0;
+  Time look_at_ = kNever;
 };
 
 }  // namespace hoplite::directory

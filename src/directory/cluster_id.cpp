@@ -4,10 +4,8 @@
 
 namespace hoplite::directory {
 
-std::uint64_t ClusterId(const std::vector<std::string>& shards, const std::string& cluster) {
-  std::string text = cluster;
-  for (const std::string& shard : shards) text.append(1, '\0').append(shard);
-  return ObjectId::FromName(text).Hash();
+std::uint64_t ClusterId(const std::string& cluster, std::size_t shards) {
+  return ObjectId::FromName(std::to_string(shards) + " " + cluster).Hash();
 }
 
 }  // namespace hoplite::directory

@@ -1,14 +1,15 @@
-// ClusterId: which cluster a member believes to be in. Equal only for the same shards, written the
-// same way and in the same order, and the same optional name: an id of an object would otherwise
-// lead different nodes to different shards. Data connections carry it too.
+// ClusterId: what data connections between nodes carry, so that one that was meant for a node of
+// another cluster is refused in words. Of the cluster's name and its number of shards only: the
+// same for all members at any time, however they write the addresses. (Nodes are named by their own
+// ids besides; which shards belong together is Admission's.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace hoplite::directory {
 
-std::uint64_t ClusterId(const std::vector<std::string>& shards, const std::string& cluster);
+std::uint64_t ClusterId(const std::string& cluster, std::size_t shards);
 
 }  // namespace hoplite::directory

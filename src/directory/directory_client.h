@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,14 +35,17 @@ class DirectoryClient {
     // Held, Tombstone and open requests of objects on this shard; InventoryEnd is added by the
     // client.
     std::function<std::vector<planner::NodeEvent>(std::size_t shard)> inventory;
+    // The node has copies of objects: it waits for a shard that refuses it, and they stay. Unset:
+    // never.
+    std::function<bool()> holds;
     // A shard's session opened (true) or ended (false); for logs, status and deadlines that say
     // why.
     std::function<void(std::size_t shard, bool open)> on_session;
     // Once per shard and Start: the first session is open, or there will be none for now (the shard
     // is away, it is tried again). A shard that refuses the node may never say it.
     std::function<void(std::size_t shard)> on_settled;
-    // This node can never join (wrong cluster, name in use): no shard is tried again for that
-    // reason.
+    // This node can never join (wrong cluster, name in use), and has nothing to lose by leaving or
+    // lost its name: that shard is not tried again.
     std::function<void(const Error&)> on_refused;
     // The shard had declared this node lost and takes it again as a new one: what it had granted is
     // void. The inventory is asked next.
@@ -56,6 +60,8 @@ class DirectoryClient {
   virtual void Send(planner::NodeEvent event) = 0;
   virtual std::size_t shard_count() const = 0;
   virtual bool connected(std::size_t shard) const = 0;
+  // Why the shard doesn't take this node, which waits and asks again; none if it does or is away.
+  virtual std::optional<Error> refusal(std::size_t shard) const = 0;
   // One object or the whole shard, for `info` and `status`; `done` runs on the loop, within the
   // timeout.
   virtual void Find(const ObjectId& object, Duration timeout,

@@ -15,6 +15,7 @@
 
 #include "base/descriptors.h"
 #include "base/exhaustion.h"
+#include "base/ids.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -105,7 +106,7 @@ class DirectoryServer::Impl {
   explicit Impl(const DirectoryServerOptions& options)
       : service_(std::make_shared<DirectoryService>(
             loop_, ForService(options),
-            Admission(options.shards, options.cluster, options.listen))),
+            Admission({options.shards, options.cluster, options.listen, RandomId()}))),
         endpoint_(service_, options.session_queue_bytes) {}
   ~Impl() { Stop(); }
 

@@ -138,6 +138,7 @@ void DirectoryService::Handle(const SessionPtr& session, wire::NodeMessage messa
   const NodeId node = members_.NodeOf(session);
   if (node == kNoNode) return;
   leases_.Heard(node, now_);
+  if (message.claims) admission_.Claimed(node, *std::move(message.claims), now_);
   for (planner::NodeEvent& event : message.events) {
     Apply(planner::NodeSaid{node, std::move(event)});
   }
@@ -146,9 +147,11 @@ void DirectoryService::Handle(const SessionPtr& session, wire::NodeMessage messa
 }
 
 void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello) {
-  if (Result<void> fits = admission_.Check(hello); !fits) {
-    log::Warn("refused: {}", fits.error().message);
-    return Refuse(session, {.error = std::move(fits).error(), .retry = false});
+  if (std::optional<wire::Ended> refusal = admission_.Check(hello)) {
+    // Who may ask again says so itself, and asks often.
+    log::Write(refusal->retry ? log::Level::kInfo : log::Level::kWarn,
+               "refused: " + refusal->error.message);
+    return Refuse(session, *std::move(refusal));
   }
   // The name of a node whose death is not noticed yet comes free soon: worth another try.
   Result<Members::Joined> joined = members_.Join(hello.node, session);
@@ -156,6 +159,7 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
 
   if (joined->replaced_node != kNoNode) {
     leases_.Forget(joined->replaced_node);
+    admission_.Gone(joined->replaced_node);
     Apply(planner::NodeLost{joined->replaced_node});
   }
   if (joined->replaced_session) {
@@ -163,15 +167,24 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
     Refuse(joined->replaced_session,
            {.error = {ErrorCode::kCancelled, "the node opened a newer session"}});
   }
-  admission_.Joined(hello);
+  if (admission_.Joined(hello, now_)) TellId(hello.node);
   leases_.Opened(hello.node.id, now_);
   log::Info("node {} joined, data plane at {}", hello.node.name, hello.node.address);
   Send(session, {.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
                                           .heartbeat = options_.heartbeat,
                                           .lease = options_.lease,
                                           .tombstone = options_.planner.tombstone,
-                                          .remembered = joined->remembered}});
+                                          .remembered = joined->remembered,
+                                          .shard_id = admission_.id()}});
   Apply(planner::NodeJoined{hello.node, hello.highest_incarnation});
+}
+
+void DirectoryService::TellId(const planner::NodeInfo& claimant) {
+  log::Info("this shard goes by the id {:016x} now, as node {} knows it", admission_.id(),
+            claimant.name);
+  for (const SessionPtr& session : members_.Sessions()) {
+    Send(session, {.shard_id = admission_.id()});
+  }
 }
 
 void DirectoryService::Refuse(const SessionPtr& session, wire::Ended why) {
@@ -189,6 +202,7 @@ void DirectoryService::Suspend(const SessionPtr& session) {
   if (node == kNoNode) return;
   log::Info("node {} is suspended: its session ended", ToString(node));
   leases_.Ended(node, now_);
+  admission_.Ended(node);
   Apply(planner::NodeSuspended{node});
 }
 
@@ -201,12 +215,18 @@ void DirectoryService::CheckLeases() {
     }
     Lose(verdict.node);
   }
+  for (auto& [node, why] : admission_.Contradicting(now_)) {
+    log::Warn("refused: {}", why.message);
+    const SessionPtr session = members_.SessionOf(node);
+    Suspend(session);
+    Refuse(session, {.error = std::move(why)});
+  }
 }
 
 void DirectoryService::Lose(NodeId node) {
   log::Info("node {} is lost", ToString(node));
   members_.Lose(node);
-  if (members_.empty()) admission_.Emptied();
+  admission_.Gone(node);
   Apply(planner::NodeLost{node});
 }
 
@@ -236,7 +256,7 @@ void DirectoryService::Apply(planner::EventBody body) {
 }
 
 void DirectoryService::ArmTimer() {
-  const Time next = std::min(next_plan_, leases_.next());
+  const Time next = std::min({next_plan_, leases_.next(), admission_.next()});
   if (next == armed_) return;
   armed_ = next;
   if (next == kNever) {

@@ -67,6 +67,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Take(Said said);
   void Handle(const SessionPtr& session, wire::NodeMessage message);
   void Greet(const SessionPtr& session, const wire::Hello& hello);
+  void TellId(const planner::NodeInfo& claimant);
   void Refuse(const SessionPtr& session, wire::Ended why);
   void Suspend(const SessionPtr& session);
   void Lose(NodeId node);

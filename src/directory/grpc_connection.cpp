@@ -39,6 +39,10 @@ void GrpcConnection::Send(const wire::NodeMessage& message) {
     *outbox_.Add(one.ByteSizeLong() + 8).add_events() = std::move(one);
   }
   if (message.heartbeat) outbox_.Add(16).set_heartbeat(*message.heartbeat);
+  if (message.claims) {
+    v1::Claims claims = wire::ToProto(*message.claims);
+    *outbox_.Add(claims.ByteSizeLong() + 8).mutable_claims() = std::move(claims);
+  }
   WriteNext();
 }
 

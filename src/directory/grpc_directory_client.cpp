@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "directory/cluster_id.h"
 #include "directory/grpc_port.h"
 #include "directory/sharded_client.h"
 
@@ -12,10 +11,8 @@ std::unique_ptr<DirectoryClient> MakeGrpcDirectoryClient(asio::io_context& loop,
                                                          GrpcDirectoryClientOptions options) {
   std::vector<std::unique_ptr<ShardPort>> ports;
   for (const std::string& shard : options.shards) ports.push_back(MakeGrpcPort(loop, shard));
-  const std::uint64_t cluster_id = ClusterId(options.shards, options.cluster);
   return std::make_unique<ShardedClient>(
-      loop, std::move(ports),
-      ShardedClient::Options{std::move(options.cluster), cluster_id, options.times});
+      loop, std::move(ports), ShardedClient::Options{std::move(options.cluster), options.times});
 }
 
 }  // namespace hoplite::directory

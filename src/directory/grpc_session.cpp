@@ -19,6 +19,7 @@ void Add(Outbox<v1::ShardMessage>& outbox, const wire::ShardMessage& message) {
     v1::NodeAction one = wire::ToProto(action);
     *outbox.Add(one.ByteSizeLong() + 8).add_actions() = std::move(one);
   }
+  if (message.shard_id) outbox.Add(16).set_shard_id(*message.shard_id);
   if (message.heartbeat_ack) outbox.Add(16).set_heartbeat_ack(*message.heartbeat_ack);
   if (message.ended) *outbox.Add(1024).mutable_ended() = wire::ToProto(*message.ended);
 }

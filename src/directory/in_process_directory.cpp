@@ -6,7 +6,6 @@
 
 #include <asio/post.hpp>
 
-#include "directory/cluster_id.h"
 #include "directory/sharded_client.h"
 
 namespace hoplite::directory {
@@ -73,14 +72,13 @@ class InProcessSession final : public Session {
 // One shard; on the directory's loop, except for what is constant.
 struct InProcessShard {
   InProcessShard(asio::io_context& loop_in, const ServiceOptions& options_in, std::size_t count_in)
-      : loop(loop_in), options(options_in), count(count_in) {
+      : loop(loop_in), options(options_in), shards(count_in, "in-process") {
     Start();
   }
 
   void Start() {
-    // The list of shards has no addresses here; only its length matters.
-    const std::vector<std::string> shards(count, "in-process");
-    service = std::make_shared<DirectoryService>(loop, options, Admission(shards, "", ""));
+    service = std::make_shared<DirectoryService>(
+        loop, options, Admission({.shards = shards, .drawn_id = RandomId()}));
   }
 
   void Say(const std::shared_ptr<InProcessSession>& session, wire::NodeMessage message) {
@@ -109,7 +107,7 @@ struct InProcessShard {
 
   asio::io_context& loop;
   ServiceOptions options;
-  const std::size_t count;
+  const std::vector<std::string> shards;  // no addresses here; only how many counts
   std::shared_ptr<DirectoryService> service;
   std::set<NodeId> cut;
   std::vector<std::shared_ptr<InProcessSession>> sessions;
@@ -203,9 +201,7 @@ std::unique_ptr<DirectoryClient> InProcessDirectory::MakeClient(asio::io_context
   std::vector<std::unique_ptr<ShardPort>> ports;
   ports.reserve(shards_.size());
   for (const auto& shard : shards_) ports.push_back(std::make_unique<InProcessPort>(shard, loop));
-  const std::vector<std::string> names(shards_.size(), "in-process");
-  return std::make_unique<ShardedClient>(
-      loop, std::move(ports), ShardedClient::Options{.cluster_id = ClusterId(names, "")});
+  return std::make_unique<ShardedClient>(loop, std::move(ports), ShardedClient::Options());
 }
 
 void InProcessDirectory::Cut(NodeId node) {

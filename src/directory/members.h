@@ -35,7 +35,6 @@ class Members {
   SessionPtr SessionOf(NodeId node) const;  // null: unknown or suspended
   std::vector<SessionPtr> Sessions() const;
   bool Knows(NodeId node) const { return nodes_.contains(node); }
-  bool empty() const { return nodes_.empty(); }
 
  private:
   struct Member {

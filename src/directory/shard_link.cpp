@@ -26,10 +26,11 @@ std::uint64_t IncarnationIn(const Variant& message) {
 
 }  // namespace
 
-ShardLink::ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello,
+ShardLink::ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello, KnownShards& known,
                      const DirectoryClient::Hooks& hooks, LinkTimes times)
     : port_(port),
       hello_(std::move(hello)),
+      known_(known),
       hooks_(hooks),
       times_(times),
       timer_(loop),
@@ -39,12 +40,17 @@ void ShardLink::Start() { Open(); }
 
 void ShardLink::Open() {
   state_ = State::kGreeting;
+  hello_.claims = Claims();
   const std::uint64_t attempt = ++attempt_;
   After(times_.welcome, &ShardLink::GiveUpGreeting);
   connection_ = port_.Open(hello_, [weak = weak_from_this(), attempt](wire::ShardMessage message) {
     const auto self = weak.lock();
     if (self && self->attempt_ == attempt) self->OnMessage(std::move(message));
   });
+}
+
+wire::Claims ShardLink::Claims() const {
+  return {.shards = known_.ids(), .holds = hooks_.holds && hooks_.holds()};
 }
 
 void ShardLink::Send(planner::NodeEvent event) {
@@ -65,6 +71,7 @@ void ShardLink::Stop() {
 
 void ShardLink::OnMessage(wire::ShardMessage message) {
   const std::uint64_t attempt = attempt_;
+  if (message.shard_id) known_.Told(hello_.shard_index, *message.shard_id);
   if (message.welcome && state_ == State::kGreeting) OnWelcome(*message.welcome);
   for (const planner::NodeAction& action : message.actions) {
     if (attempt != attempt_ || state_ != State::kOpen) return;  // a hook may have stopped us
@@ -80,8 +87,10 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
 }
 
 void ShardLink::OnWelcome(const wire::Welcome& welcome) {
-  const auto level = std::exchange(away_, false) ? log::Level::kWarn : log::Level::kInfo;
+  const auto level = std::exchange(away_, {}) ? log::Level::kWarn : log::Level::kInfo;
   log::Write(level, fmt::format("session with directory shard {} is open", hello_.shard_index));
+  refusal_.reset();
+  known_.Told(hello_.shard_index, welcome.shard_id);
   const std::uint64_t attempt = attempt_;
   name_refused_since_.reset();
   CheckOwnStanding(welcome);
@@ -121,11 +130,9 @@ void ShardLink::SendInventory() {
 
 void ShardLink::OnEnded(const wire::Ended& ended) {
   const std::uint64_t attempt = attempt_;
-  // Once, however often it is tried again; of a name in use the node hears when no more is tried.
-  const bool news = ended.error.code != ErrorCode::kAlreadyExists && !std::exchange(away_, true);
-  log::Write(news ? log::Level::kWarn : log::Level::kDebug,
-             fmt::format("no session with directory shard {}: {}", hello_.shard_index,
-                         ended.error.ToString()));
+  refusal_.reset();
+  if (ended.error.code == ErrorCode::kInvalidArgument) refusal_ = ended.error;
+  LogEnd(ended.error);
   Leave();
   if (attempt + 1 != attempt_) return;
   if (MayRetry(ended)) {
@@ -138,8 +145,20 @@ void ShardLink::OnEnded(const wire::Ended& ended) {
   if (hooks_.on_refused) hooks_.on_refused(ended.error);
 }
 
+// Once for each kind of reason, however often it is tried again; of a name in use the node hears
+// when no more is tried.
+void ShardLink::LogEnd(const Error& why) {
+  const bool news = why.code != ErrorCode::kAlreadyExists && away_ != why.code;
+  if (news) away_ = why.code;
+  log::Write(
+      news ? log::Level::kWarn : log::Level::kDebug,
+      fmt::format(
+          "no session with directory shard {}: {}{}", hello_.shard_index, why.ToString(),
+          refusal_ && Claims().holds ? "; this node waits with its objects, and asks again" : ""));
+}
+
 bool ShardLink::MayRetry(const wire::Ended& ended) {
-  if (!ended.retry) return false;
+  if (!ended.retry) return welcome_ && Claims().holds;
   if (ended.error.code != ErrorCode::kAlreadyExists) return true;
   if (!name_refused_since_) name_refused_since_ = Now();
   return Now() - *name_refused_since_ < times_.name_in_use;
@@ -166,6 +185,9 @@ void ShardLink::Beat() {
   }
   wire::NodeMessage message;
   message.heartbeat = ++heartbeat_;
+  if (wire::Claims claims = Claims(); claims != hello_.claims) {
+    message.claims = hello_.claims = std::move(claims);
+  }
   connection_->Send(std::move(message));
   After(welcome_->heartbeat, &ShardLink::Beat);
 }

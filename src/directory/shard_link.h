@@ -3,9 +3,10 @@
 //   closed --Open--> greeting --Welcome--> open --ended--> closed, again after a short pause
 //
 // Decides: when to try again, when the shard is silent for too long, whether the node's copies are
-// still to be believed. Is told: what the shard says. On Welcome it repeats the node's inventory
-// before anything else. Must never send an event outside an open session, or run a hook after Stop.
-// On the node's loop.
+// still to be believed. A node that has been welcome and holds copies is never told to leave by a
+// shard that refuses it, except that another took its name. Is told: what the shard says. On
+// Welcome it repeats the node's inventory before anything else. Must never send an event outside an
+// open session, or run a hook after Stop. On the node's loop.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 
 #include "base/time.h"
 #include "directory/directory_client.h"
+#include "directory/known_shards.h"
 #include "directory/shard_port.h"
 #include "net/timer.h"
 #include "wire/directory_session.h"
@@ -37,13 +39,15 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
  public:
   // hooks must outlive the link's last use, which Stop ends. hello.highest_incarnation is kept
   // up to date here.
-  ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello,
+  ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello, KnownShards& known,
             const DirectoryClient::Hooks& hooks, LinkTimes times);
 
   void Start();
   void Send(planner::NodeEvent event);  // dropped while no session is open
   void Stop();
   bool open() const { return state_ == State::kOpen; }
+  // Why the shard takes this node for none of its cluster's; none once it does, or is away.
+  const std::optional<Error>& refusal() const { return refusal_; }
 
  private:
   enum class State { kClosed, kGreeting, kOpen, kStopped };
@@ -54,6 +58,8 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void CheckOwnStanding(const wire::Welcome& welcome);
   void SendInventory();
   void OnEnded(const wire::Ended& ended);
+  wire::Claims Claims() const;
+  void LogEnd(const Error& why);
   bool MayRetry(const wire::Ended& ended);
   void Settle();
   void Leave();  // the session, if any; tells on_session
@@ -63,6 +69,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
 
   ShardPort& port_;
   wire::Hello hello_;
+  KnownShards& known_;
   const DirectoryClient::Hooks& hooks_;
   const LinkTimes times_;
 
@@ -75,8 +82,9 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   std::uint64_t heartbeat_ = 0;
   Time last_ack_;  // of a heartbeat; when the session opened before the first
   std::optional<Time> name_refused_since_;
-  bool settled_ = false;  // on_settled was told
-  bool away_ = false;     // the log says so
+  bool settled_ = false;           // on_settled was told
+  std::optional<ErrorCode> away_;  // the log says so, and for which reason
+  std::optional<Error> refusal_;
 };
 
 }  // namespace hoplite::directory

@@ -11,6 +11,7 @@ ShardedClient::ShardedClient(asio::io_context& loop, std::vector<std::unique_ptr
     : loop_(loop),
       options_(std::move(options)),
       ports_(std::move(ports)),
+      known_(ports_.size()),
       questions_(std::make_shared<std::map<std::uint64_t, Question>>()) {}
 
 ShardedClient::~ShardedClient() { Stop(); }
@@ -21,11 +22,10 @@ void ShardedClient::Start(planner::NodeInfo self, Hooks hooks) {
     wire::Hello hello;
     hello.node = self;
     hello.cluster = options_.cluster;
-    hello.cluster_id = options_.cluster_id;
     hello.shard_index = shard;
     hello.shard_count = ports_.size();
-    links_.push_back(std::make_shared<ShardLink>(loop_, *ports_[shard], std::move(hello), hooks_,
-                                                 options_.times));
+    links_.push_back(std::make_shared<ShardLink>(loop_, *ports_[shard], std::move(hello), known_,
+                                                 hooks_, options_.times));
   }
   for (const auto& link : links_) link->Start();
 }
@@ -41,6 +41,10 @@ void ShardedClient::Send(planner::NodeEvent event) {
 
 bool ShardedClient::connected(std::size_t shard) const {
   return shard < links_.size() && links_[shard]->open();
+}
+
+std::optional<Error> ShardedClient::refusal(std::size_t shard) const {
+  return shard < links_.size() ? links_[shard]->refusal() : std::nullopt;
 }
 
 void ShardedClient::Find(const ObjectId& object, Duration timeout,

@@ -9,12 +9,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <asio/io_context.hpp>
 
 #include "directory/directory_client.h"
+#include "directory/known_shards.h"
 #include "directory/shard_link.h"
 #include "directory/shard_port.h"
 #include "net/timer.h"
@@ -25,7 +27,6 @@ class ShardedClient final : public DirectoryClient {
  public:
   struct Options {
     std::string cluster;
-    std::uint64_t cluster_id = 0;
     LinkTimes times;
   };
   ShardedClient(asio::io_context& loop, std::vector<std::unique_ptr<ShardPort>> ports,
@@ -36,6 +37,7 @@ class ShardedClient final : public DirectoryClient {
   void Send(planner::NodeEvent event) override;
   std::size_t shard_count() const override { return ports_.size(); }
   bool connected(std::size_t shard) const override;
+  std::optional<Error> refusal(std::size_t shard) const override;
   void Find(const ObjectId& object, Duration timeout,
             std::function<void(Result<planner::ObjectView>)> done) override;
   void Status(std::size_t shard, Duration timeout,
@@ -56,6 +58,7 @@ class ShardedClient final : public DirectoryClient {
   const Options options_;
   std::vector<std::unique_ptr<ShardPort>> ports_;
   Hooks hooks_;
+  KnownShards known_;
   std::vector<std::shared_ptr<ShardLink>> links_;
   // Shared with answers that may come late.
   std::shared_ptr<std::map<std::uint64_t, Question>> questions_;

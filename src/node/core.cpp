@@ -44,12 +44,19 @@ Error Core::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   std::string why = entry.fetch ? entry.fetch->Waiting() : "it is not sealed";
   const std::size_t shard = ShardOf(entry.object);
   if (!services_.directory.connected(shard)) {
-    why += "; directory shard " + std::to_string(shard) + " is away";
+    why += "; " + WhyAway(shard);
   }
   if (!entry.lost_holder.empty()) {
     why += "; its last copy, on " + entry.lost_holder + ", was lost: a new put of it would help";
   }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
+}
+
+std::string Core::WhyAway(std::size_t shard) const {
+  const std::optional<Error> refusal = services_.directory.refusal(shard);
+  if (!refusal) return fmt::format("directory shard {} is away", shard);
+  return fmt::format("this node waits for directory shard {}, which refuses it: {}", shard,
+                     refusal->message);
 }
 
 // --- operations
@@ -274,6 +281,9 @@ Core::Status(CallPtr call) {
   using Views = std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>;
   Views all;
   for (std::size_t shard = 0; shard < services_.directory.shard_count(); ++shard) {
+    if (services_.directory.refusal(shard)) {
+      co_return std::unexpected(Error(ErrorCode::kUnavailable, WhyAway(shard)));
+    }
     Reply<Views> reply(call);
     services_.directory.Status(shard, Patience(*call, services_.clock.Now()), reply.Callback());
     CO_TRY_ASSIGN(Views views, co_await reply.Wait());

@@ -103,6 +103,7 @@ class Core final : public Operations {
   bool MadeHere(const ObjectEntry& entry) const;
   planner::StoreUsage Usage() const;
   Result<void> Usable(const ObjectEntry& entry) const;
+  std::string WhyAway(std::size_t shard) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
   void AppendInventory(const ObjectEntry& entry, std::vector<planner::NodeEvent>& events) const;
 

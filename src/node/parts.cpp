@@ -27,7 +27,7 @@ Settings MakeSettings(const NodeConfig& config) {
   settings.self = RandomNodeId();
   settings.name =
       config.name.empty() ? "node-" + ToString(settings.self).substr(0, 8) : config.name;
-  settings.cluster_id = directory::ClusterId(config.directory, config.cluster);
+  settings.cluster_id = directory::ClusterId(config.cluster, config.directory.size());
   settings.keepalive = config.keepalive;
   settings.stall = config.stall;
   return settings;
@@ -60,6 +60,7 @@ Result<void> Parts::Listen() {
 void Parts::Join() {
   directory::DirectoryClient::Hooks hooks;
   hooks.on_action = [this](const planner::NodeAction& action) { core.OnAction(action); };
+  hooks.holds = [this] { return !store.empty(); };
   hooks.inventory = [this](std::size_t shard) { return core.Inventory(shard); };
   hooks.on_session = [this](std::size_t shard, bool open) { core.OnSession(shard, open); };
   hooks.on_outlived = [this](std::size_t shard) { core.OnOutlived(shard); };

@@ -4,7 +4,6 @@
 
 #include <asio/post.hpp>
 
-#include "directory/cluster_id.h"
 #include "directory/sharded_client.h"
 
 namespace hoplite::node_world {
@@ -27,20 +26,22 @@ struct SimShard {
         network(network_in),
         host(network_in.AddHost()),
         options(options_in),
-        count(count_in) {
+        shards(count_in, "simulated") {
     Start();
   }
   void Start() {
-    const std::vector<std::string> shards(count, "simulated");
-    service = std::make_shared<directory::DirectoryService>(loop, options,
-                                                            directory::Admission(shards, "", ""));
+    ++lives;
+    service = std::make_shared<directory::DirectoryService>(
+        loop, options,
+        directory::Admission({.shards = shards, .drawn_id = (host + 1) * 1000 + lives}));
   }
 
   asio::io_context& loop;
   Network& network;
   const HostId host;
   directory::ServiceOptions options;
-  const std::size_t count;
+  const std::vector<std::string> shards;  // no addresses here; only how many counts
+  std::uint64_t lives = 0;
   std::shared_ptr<directory::DirectoryService> service;  // null while it is dead
   std::vector<std::weak_ptr<SimSession>> sessions;
   std::function<void(const wire::NodeMessage&)> said;
@@ -180,10 +181,8 @@ std::unique_ptr<directory::DirectoryClient> SimDirectory::MakeClient(
   for (const auto& shard : shards_) {
     ports.push_back(std::make_unique<SimPort>(shard, host, loop, access));
   }
-  const std::vector<std::string> names(shards_.size(), "simulated");
-  directory::ShardedClient::Options options;
-  options.cluster_id = directory::ClusterId(names, "");
-  return std::make_unique<directory::ShardedClient>(loop, std::move(ports), std::move(options));
+  return std::make_unique<directory::ShardedClient>(loop, std::move(ports),
+                                                    directory::ShardedClient::Options());
 }
 
 void SimDirectory::OnSaid(std::function<void(const wire::NodeMessage&)> heard) {

@@ -71,6 +71,7 @@ class ObjectStore {
   // Unlists; the memory returns when the last pin goes.
   void Remove(const ObjectId& object);
   std::vector<CopyPtr> List() const;  // ordered by id
+  bool empty() const { return listed_.empty(); }
 
   // Least recently used first: complete, relayed, unpinned copies whose removal would make room for
   // `bytes`; empty if nothing helps. A pin is any pointer to the copy besides the store's own.

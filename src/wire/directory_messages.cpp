@@ -6,6 +6,17 @@
 
 namespace hoplite::wire {
 
+v1::Claims ToProto(const Claims& claims) {
+  v1::Claims message;
+  message.mutable_shards()->Assign(claims.shards.begin(), claims.shards.end());
+  message.set_holds(claims.holds);
+  return message;
+}
+
+Claims FromProto(const v1::Claims& message) {
+  return {.shards = {message.shards().begin(), message.shards().end()}, .holds = message.holds()};
+}
+
 v1::Hello ToProto(const Hello& hello) {
   v1::Hello message;
   message.set_protocol(hello.protocol);
@@ -13,10 +24,10 @@ v1::Hello ToProto(const Hello& hello) {
   message.set_name(hello.node.name);
   message.set_address(hello.node.address);
   message.set_cluster(hello.cluster);
-  message.set_cluster_id(hello.cluster_id);
   message.set_shard_index(static_cast<std::uint32_t>(hello.shard_index));
   message.set_shard_count(static_cast<std::uint32_t>(hello.shard_count));
   message.set_highest_incarnation(hello.highest_incarnation);
+  *message.mutable_claims() = ToProto(hello.claims);
   return message;
 }
 
@@ -30,7 +41,6 @@ Result<Hello> FromProto(const v1::Hello& message) {
   TRY_ASSIGN(hello.node, ReadNode(node, "hello"));
   if (message.cluster().size() > kMaxNameBytes) return Bad("cluster", "is too long");
   hello.cluster = message.cluster();
-  hello.cluster_id = message.cluster_id();
   if (message.shard_index() >= message.shard_count()) {
     return Bad("shard_index", "is not below shard_count");
   }
@@ -41,6 +51,7 @@ Result<Hello> FromProto(const v1::Hello& message) {
     return Bad("highest_incarnation", "is out of range");
   }
   hello.highest_incarnation = message.highest_incarnation();
+  hello.claims = FromProto(message.claims());
   return hello;
 }
 
@@ -51,6 +62,7 @@ v1::Welcome ToProto(const Welcome& welcome) {
   message.set_lease_us(Microseconds(welcome.lease));
   message.set_tombstone_us(Microseconds(welcome.tombstone));
   message.set_remembered(welcome.remembered);
+  message.set_shard_id(welcome.shard_id);
   return message;
 }
 
@@ -64,6 +76,7 @@ Result<Welcome> FromProto(const v1::Welcome& message) {
   TRY_ASSIGN(welcome.lease, ReadDuration(message.lease_us(), "lease_us"));
   TRY_ASSIGN(welcome.tombstone, ReadDuration(message.tombstone_us(), "tombstone_us"));
   welcome.remembered = message.remembered();
+  welcome.shard_id = message.shard_id();
   return welcome;
 }
 
@@ -91,6 +104,7 @@ Result<NodeMessage> FromProto(v1::NodeMessage& message) {
     result.events.push_back(std::move(event));
   }
   if (message.has_heartbeat()) result.heartbeat = message.heartbeat();
+  if (message.has_claims()) result.claims = FromProto(message.claims());
   return result;
 }
 
@@ -108,6 +122,7 @@ Result<ShardMessage> FromProto(v1::ShardMessage& message) {
   if (message.has_ended()) {
     TRY_ASSIGN(result.ended, FromProto(message.ended()));
   }
+  if (message.has_shard_id()) result.shard_id = message.shard_id();
   return result;
 }
 

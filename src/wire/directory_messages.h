@@ -21,6 +21,7 @@ namespace hoplite::wire {
 
 inline constexpr std::size_t kMaxNameBytes = 255;
 
+v1::Claims ToProto(const Claims& claims);
 v1::Hello ToProto(const Hello& hello);
 v1::Welcome ToProto(const Welcome& welcome);
 v1::Ended ToProto(const Ended& ended);
@@ -29,6 +30,7 @@ v1::NodeAction ToProto(const planner::NodeAction& action);
 v1::NodeView ToProto(const planner::NodeView& view);
 v1::ObjectView ToProto(const planner::ObjectView& view);
 
+Claims FromProto(const v1::Claims& message);
 Result<Hello> FromProto(const v1::Hello& message);
 Result<Welcome> FromProto(const v1::Welcome& message);
 Result<Ended> FromProto(const v1::Ended& message);

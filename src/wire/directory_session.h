@@ -16,17 +16,24 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 1;
+inline constexpr std::uint32_t kDirectoryProtocol = 2;
+
+// To which cluster a node belongs (docs/protocol.md, R44).
+struct Claims {
+  std::vector<std::uint64_t> shards;  // id of each shard, as it told the node last; 0: not yet
+  bool holds = false;                 // the node has copies of objects
+  friend bool operator==(const Claims&, const Claims&) = default;
+};
 
 // A node introduces itself.
 struct Hello {
   std::uint32_t protocol = kDirectoryProtocol;
   planner::NodeInfo node;
   std::string cluster;
-  std::uint64_t cluster_id = 0;  // directory::ClusterId of the node's own list
   std::size_t shard_index = 0;
   std::size_t shard_count = 1;
   std::uint64_t highest_incarnation = 0;  // of all versions that it has seen from this shard
+  Claims claims;
 };
 
 // The shard accepts it, and says how to behave.
@@ -36,6 +43,7 @@ struct Welcome {
   Duration lease{0};
   Duration tombstone{0};
   bool remembered = false;  // the shard still has what this node said in its last session
+  std::uint64_t shard_id = 0;
 };
 
 // Why a session was refused or ends.
@@ -49,6 +57,7 @@ struct NodeMessage {
   std::optional<Hello> hello;
   std::vector<planner::NodeEvent> events;
   std::optional<std::uint64_t> heartbeat;
+  std::optional<Claims> claims;
 };
 
 struct ShardMessage {
@@ -56,6 +65,7 @@ struct ShardMessage {
   std::vector<planner::NodeAction> actions;
   std::optional<std::uint64_t> heartbeat_ack;
   std::optional<Ended> ended;
+  std::optional<std::uint64_t> shard_id;  // the shard goes by this id from now on
 };
 
 }  // namespace hoplite::wire

@@ -15,7 +15,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "directory/cluster_id.h"
 #include "hoplite/v1/directory.grpc.pb.h"
 #include "testing/directory_cluster.h"
 #include "testing/directory_node.h"
@@ -46,10 +45,9 @@ class RawSession {
   }
 
   bool Say(const v1::NodeMessage& message) { return stream_->Write(message); }
-  bool SayHello(const std::string& address, int id, const std::string& name) {
+  bool SayHello(int id, const std::string& name) {
     wire::Hello hello;
     hello.node = {NodeId(id), name, "127.0.0.1:1"};
-    hello.cluster_id = ClusterId({address}, "");
     v1::NodeMessage message;
     *message.mutable_hello() = wire::ToProto(hello);
     return Say(message);
@@ -134,7 +132,7 @@ class DirectoryServerTest : public testing::Test {
   void ExpectEnds(const v1::NodeEvent& event, const std::string& words) {
     const auto witness = Witness();
     RawSession session(address());
-    ASSERT_TRUE(session.SayHello(address(), 7, "hostile"));
+    ASSERT_TRUE(session.SayHello(7, "hostile"));
     ASSERT_TRUE(session.ReadWelcome());
     ASSERT_TRUE(session.SayEvent(event));
     const auto ended = session.ReadEnded();
@@ -217,7 +215,7 @@ TEST_F(DirectoryServerTest, TheNameOfASuspendedNodeGoesToTheNewcomer) {
   Start(options);
   const auto witness = Witness();
   RawSession old(address());
-  ASSERT_TRUE(old.SayHello(address(), 7, "worker"));
+  ASSERT_TRUE(old.SayHello(7, "worker"));
   ASSERT_TRUE(old.ReadWelcome());
   old.Drop();
   const auto newcomer = NewNode(8, "worker");
@@ -268,8 +266,8 @@ TEST_F(DirectoryServerTest, ASessionBeginsWithOneHello) {
   EXPECT_NE(ended->message().find("begin with Hello"), std::string::npos);
 
   RawSession twice(address());
-  ASSERT_TRUE(twice.SayHello(address(), 7, "twice"));
-  ASSERT_TRUE(twice.SayHello(address(), 7, "twice"));
+  ASSERT_TRUE(twice.SayHello(7, "twice"));
+  ASSERT_TRUE(twice.SayHello(7, "twice"));
   ended = twice.ReadEnded();
   ASSERT_TRUE(ended);
   EXPECT_NE(ended->message().find("Hello came twice"), std::string::npos);
@@ -306,7 +304,7 @@ TEST_F(DirectoryServerTest, ASilentNodeIsSuspendedThenLost) {
   Start(options);
   const auto witness = Witness();
   RawSession frozen(address());
-  ASSERT_TRUE(frozen.SayHello(address(), 7, "frozen"));
+  ASSERT_TRUE(frozen.SayHello(7, "frozen"));
   ASSERT_TRUE(frozen.ReadWelcome());
   EXPECT_TRUE(witness->WaitFor([&] { return Knows(*witness, "frozen", false); }));
   EXPECT_TRUE(witness->WaitFor(
@@ -327,7 +325,7 @@ TEST_F(DirectoryServerTest, ANodeThatDoesNotReadIsSentAwayBeforeItsQueueGrows) {
   ASSERT_TRUE(witness->Take<CreateAccepted>(object));
 
   RawSession lazy(address());
-  ASSERT_TRUE(lazy.SayHello(address(), 7, "lazy"));
+  ASSERT_TRUE(lazy.SayHello(7, "lazy"));
   ASSERT_TRUE(lazy.ReadWelcome());
   const v1::NodeEvent ask = wire::ToProto(NodeEvent{Locate{object}});
   for (int i = 0; i < 2000 && lazy.SayEvent(ask); ++i) {
@@ -340,7 +338,7 @@ TEST_F(DirectoryServerTest, ANodeThatDoesNotReadIsSentAwayBeforeItsQueueGrows) {
 TEST_F(DirectoryServerTest, AFloodOfEventsIsTakenInAsFastAsTheShardCan) {
   Start();
   RawSession session(address());
-  ASSERT_TRUE(session.SayHello(address(), 7, "chatty"));
+  ASSERT_TRUE(session.SayHello(7, "chatty"));
   ASSERT_TRUE(session.ReadWelcome());
   constexpr int kMessages = 500;
   for (int i = 0; i < kMessages; ++i) {

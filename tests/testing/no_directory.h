@@ -1,6 +1,7 @@
 // A directory that answers nothing: for parts of a node that speak to their peers only.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@ class NoDirectory final : public directory::DirectoryClient {
   void Send(planner::NodeEvent) override {}
   std::size_t shard_count() const override { return 1; }
   bool connected(std::size_t) const override { return true; }
+  std::optional<Error> refusal(std::size_t) const override { return std::nullopt; }
   void Find(const ObjectId&, Duration, std::function<void(Result<planner::ObjectView>)>) override {}
   void Status(
       std::size_t, Duration,

@@ -74,14 +74,20 @@ class Cluster(contextlib.ExitStack):
         if daemon.process.poll() is None:
             daemon.end(signal.SIGTERM)
 
+    def restart_directory(self):
+        """Kills it; one that knows nothing listens at the same port."""
+        address = self.directory.ready["address"]
+        self.directory.end(signal.SIGKILL)
+        self.directory = self.start("directory", "--listen", address, "--recovery-window", "0")
+
     def add_node(self):
         self.count = getattr(self, "count", 0) + 1
         name = f"n{self.count}"
         return self.start(*self.node_command(name, self.path(f"{name}.sock")))
 
-    def node_command(self, name, socket, memory=None):
+    def node_command(self, name, socket, memory=None, directory=None):
         rate = ["--rate", self.rate] if self.rate else []
-        return ("node", "--directory", self.directory.ready["address"], "--listen", "127.0.0.1:0",
+        return ("node", "--directory", directory or self.directory.ready["address"], "--listen", "127.0.0.1:0",
                 "--socket", socket, "--memory", memory or self.memory, "--name", name, *rate)
 
     def path(self, name):

@@ -62,7 +62,7 @@ TEST(Members, ASuspendedNodeIsRememberedUntilItIsLost) {
   EXPECT_TRUE(members.Join(Node(1, "a"), session)->remembered);
   members.End(session);
   members.Lose(NodeId{1});
-  EXPECT_TRUE(members.empty());
+  EXPECT_FALSE(members.Knows(NodeId{1}));
   EXPECT_FALSE(members.Join(Node(1, "a"), session)->remembered);
 }
 

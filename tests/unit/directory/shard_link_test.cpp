@@ -74,7 +74,7 @@ class ShardLinkTest : public testing::Test {
       told_ += std::string(Name(error.code)) + " ";
     };
     hooks_.on_lost = [this](std::size_t) { told_ += "lost "; };
-    link_ = std::make_shared<ShardLink>(loop_, shard_, wire::Hello{}, hooks_, times_);
+    link_ = std::make_shared<ShardLink>(loop_, shard_, wire::Hello{}, known_, hooks_, times_);
   }
   ~ShardLinkTest() override { link_->Stop(); }
 
@@ -86,6 +86,7 @@ class ShardLinkTest : public testing::Test {
 
   asio::io_context loop_{1};
   PlayedShard shard_{loop_};
+  KnownShards known_{1};
   DirectoryClient::Hooks hooks_;
   const LinkTimes times_{.first_pause = 1ms, .longest_pause = 10ms, .name_in_use = 100ms};
   std::shared_ptr<ShardLink> link_;

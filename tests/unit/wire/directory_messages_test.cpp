@@ -118,15 +118,16 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
 TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
   ExpectSurvives(Hello{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
                        .cluster = "blue",
-                       .cluster_id = 42,
                        .shard_index = 1,
                        .shard_count = 3,
-                       .highest_incarnation = 99});
+                       .highest_incarnation = 99,
+                       .claims = {.shards = {7, 0, 9}, .holds = true}});
   ExpectSurvives(Welcome{.incarnation = 5,
                          .heartbeat = std::chrono::milliseconds(200),
                          .lease = std::chrono::seconds(1),
                          .tombstone = std::chrono::seconds(60),
-                         .remembered = true});
+                         .remembered = true,
+                         .shard_id = 77});
   ExpectSurvives(Ended{.error = {ErrorCode::kAlreadyExists, "the name is in use"}, .retry = false});
   ExpectSurvives(NodeView{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
                           .alive = true,
