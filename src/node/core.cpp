@@ -411,6 +411,9 @@ void Core::On(const planner::HolderLost& lost) {
   if (const EntryPtr entry = services_.table.Find(lost.object)) entry->lost_holder = lost.node_name;
 }
 
+// Its session has stopped to offer more by now.
+void Core::On(const planner::InlineFull& /*full*/) {}
+
 void Core::OnSession(std::size_t shard, bool open) {
   log::Info("{}: directory shard {} {}", services_.settings.name, shard, open ? "joined" : "away");
   // What was asked of the lost session, or while there was none, will not be answered.

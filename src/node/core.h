@@ -84,6 +84,7 @@ class Core final : public Operations {
   void On(const planner::EvictAnswer& answer);
   void On(const planner::Location& location);
   void On(const planner::HolderLost& lost);
+  void On(const planner::InlineFull& full);
   void On(const planner::ReduceOpened& opened) { ToCoordinator(opened); }
   void On(const planner::ReduceRefused& refused) { ToCoordinator(refused); }
   void On(const planner::SlotLost& lost) { ToCoordinator(lost); }

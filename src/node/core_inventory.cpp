@@ -13,6 +13,7 @@ namespace hoplite::node {
 
 std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
   std::vector<planner::NodeEvent> events;
+  std::vector<planner::NodeEvent> bytes;
   for (const store::CopyPtr& copy : services_.store.List()) {
     if (ShardOf(copy->object()) != shard) continue;
     const EntryPtr entry = services_.table.Find(copy->object());
@@ -31,8 +32,10 @@ std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
     held.upstream = fetching ? entry->fetch->upstream() : kNoNode;
     if (held.primary && held.complete &&
         copy->layout().size_bytes <= services_.settings.inline_limit_bytes) {
-      held.inline_bytes = std::make_shared<const std::string>(
-          reinterpret_cast<const char*>(copy->bytes().data()), copy->bytes().size());
+      bytes.emplace_back(planner::HeldBytes{
+          copy->object(), copy->version(),
+          std::make_shared<const std::string>(reinterpret_cast<const char*>(copy->bytes().data()),
+                                              copy->bytes().size())});
     }
     events.emplace_back(std::move(held));
   }
@@ -40,6 +43,7 @@ std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
     if (ShardOf(object) == shard) AppendInventory(*entry, events);
   }
   events.emplace_back(Usage());
+  std::ranges::move(bytes, std::back_inserter(events));
   return events;
 }
 

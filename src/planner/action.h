@@ -93,10 +93,15 @@ struct HolderLost {
   std::string node_name;
 };
 
+// The directory has no room for the bytes of this object: others need not be told either.
+struct InlineFull {
+  ObjectId object;
+};
+
 using NodeAction =
     std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall, Deleted,
-                 EvictAnswer, Location, HolderLost, ReduceOpened, ReduceRefused, SlotLost,
-                 ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted>;
+                 EvictAnswer, Location, HolderLost, InlineFull, ReduceOpened, ReduceRefused,
+                 SlotLost, ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted>;
 
 const ObjectId& ObjectOf(const NodeAction& action);
 

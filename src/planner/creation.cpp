@@ -113,13 +113,14 @@ void DirectoryState::State::Refuse(const ObjectId& id, NodeId node, ErrorCode co
   Send(node, CreateRefused{id, code, std::move(message)});
 }
 
-void DirectoryState::State::KeepInline(ObjectRecord& record, const InlineBytes& bytes) {
-  if (bytes == nullptr || record.inline_bytes != nullptr) return;
+bool DirectoryState::State::KeepInline(ObjectRecord& record, const InlineBytes& bytes) {
+  if (bytes == nullptr || record.inline_bytes != nullptr) return false;
   const bool fits = bytes->size() <= options.inline_limit_bytes &&
                     inline_total + bytes->size() <= options.inline_total_bytes;
-  if (!fits) return;
+  if (!fits) return false;
   record.inline_bytes = bytes;
   inline_total += bytes->size();
+  return true;
 }
 
 void DirectoryState::State::DropInline(ObjectRecord& record) {

@@ -70,7 +70,7 @@ struct DirectoryState::State {
   // A new version is current: older copies are void, their nodes told.
   void StartVersion(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
                     const std::string& metadata);
-  void KeepInline(ObjectRecord& record, const InlineBytes& bytes);
+  bool KeepInline(ObjectRecord& record, const InlineBytes& bytes);  // whether they were kept
   void DropInline(ObjectRecord& record);
 
   // transfers.cpp
@@ -141,6 +141,7 @@ struct DirectoryState::State {
 
   // recovery.cpp
   void On(NodeId node, const Held& event);
+  void On(NodeId node, const HeldBytes& event);
   void On(NodeId node, const InventoryEnd& event);
   void On(NodeId node, const StoreUsage& event);
   void AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream);

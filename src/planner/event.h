@@ -144,7 +144,13 @@ struct Held {
   bool producing = false;     // this node's own Put, not yet sealed
   bool primary = false;       // made by a Put: not to be evicted
   NodeId upstream = kNoNode;  // whom it pulls from now, for the dependency graph
-  InlineBytes inline_bytes;   // a putter repeats them after the shard's restart
+};
+// All bytes of a complete copy, for the directory to keep: its putter repeats them after the
+// shard's restart, when its inventory is told. Answered with InlineFull where there is no room.
+struct HeldBytes {
+  ObjectId object;
+  Version version;
+  InlineBytes bytes;
 };
 struct Tombstone {
   ObjectId object;
@@ -162,9 +168,9 @@ struct StoreUsage {
 
 using NodeEvent =
     std::variant<Create, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
-                 GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, Tombstone,
-                 InventoryEnd, StoreUsage, ReduceOpen, ReduceShape, SlotAssign, ReduceClose,
-                 SlotFailed, SlotDrained, ReduceCommit, SlotProgress>;
+                 GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
+                 Tombstone, InventoryEnd, StoreUsage, ReduceOpen, ReduceShape, SlotAssign,
+                 ReduceClose, SlotFailed, SlotDrained, ReduceCommit, SlotProgress>;
 
 // The object an event speaks of (its shard); null for InventoryEnd and StoreUsage, which go to
 // every shard.

@@ -72,13 +72,23 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
   // A node takes back that it has all, which honest ones never do: who feeds it is found out anew.
   if (was_final && !table.Find(node)->final()) CloseFeeds(table, node);
   AdoptUpstream(record, node, event.upstream);
-  if (event.complete) KeepInline(record, event.inline_bytes);
   const Copy& copy = *table.Find(node);
   if (copy.final()) record.lost_holder.clear();
   if (copy.listed && (!was_listed || was_final != copy.final())) {
     Notify(event.object, record, node,
            copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
   }
+}
+
+void DirectoryState::State::On(NodeId node, const HeldBytes& event) {
+  ObjectRecord* record = Find(event.object);
+  if (record == nullptr || record->version != event.version || record->inline_bytes) return;
+  const Copy* copy = record->table.Find(node);
+  const bool all = copy != nullptr && copy->live && copy->complete &&
+                   event.bytes->size() == record->table.layout().size_bytes;
+  if (!all) return;
+  if (!KeepInline(*record, event.bytes)) return Send(node, InlineFull{event.object});
+  Notify(event.object, *record, kNoNode, LocationKind::kInline);
 }
 
 void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream) {

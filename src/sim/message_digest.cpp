@@ -35,6 +35,7 @@ void AddFields(Digest& digest, const Message& message) {
   if constexpr (requires { message.inline_bytes; }) {
     if (message.inline_bytes != nullptr) digest.Add(*message.inline_bytes);
   }
+  if constexpr (requires { message.bytes->size(); }) digest.Add(*message.bytes);
   if constexpr (requires { message.kind; }) digest.Add(message.node).Add(message.kind);
   if constexpr (requires { message.request; }) digest.Add(message.request);
   if constexpr (requires { message.attempt; }) digest.Add(message.attempt);

@@ -373,8 +373,7 @@ void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEven
                                     .metadata = "",
                                     .marks = layout_.full_marks(),
                                     .complete = true,
-                                    .primary = true,
-                                    .inline_bytes = nullptr});
+                                    .primary = true});
   }
   for (const auto& [number, slot] : member.slots) {
     std::ranges::move(slot.Inventory(), std::back_inserter(more));

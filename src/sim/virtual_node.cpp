@@ -240,9 +240,6 @@ void VirtualNode::Connected(Time now, Effects& out) {
                        .producing = copy_->producing && !copy_->folded,
                        .primary = copy_->own || copy_->primary};
     if (!streams_.empty()) held.upstream = streams_.begin()->second.source;
-    if (copy_inlined_ && copy_->own) {
-      held.inline_bytes = BytesOf(copy_->content[0], copy_->layout.size_bytes);
-    }
     Say(held, out);
   }
   if (tombstone_ && *tombstone_ > now)
@@ -255,6 +252,11 @@ void VirtualNode::Connected(Time now, Effects& out) {
   if (deleting_) Say(planner::Delete{object_}, out);
   if (subscribed_) Say(planner::Subscribe{object_}, out);
   Say(planner::InventoryEnd{}, out);
+  if (copy_ && copy_inlined_ && copy_->own) {
+    Say(planner::HeldBytes{object_, copy_->version,
+                           BytesOf(copy_->content[0], copy_->layout.size_bytes)},
+        out);
+  }
 }
 
 void VirtualNode::Say(planner::NodeEvent event, Effects& out) {

@@ -56,6 +56,7 @@ void Write(const planner::Location& action, v1::NodeAction& to) {
   if (action.layout.block_bytes != 0) WriteLayout(action.layout, *body.mutable_layout());
   body.set_metadata(action.metadata);
 }
+void Write(const planner::InlineFull&, v1::NodeAction& to) { to.mutable_inline_full(); }
 void Write(const planner::HolderLost& action, v1::NodeAction& to) {
   to.mutable_holder_lost()->set_node_name(action.node_name);
 }
@@ -122,6 +123,7 @@ bool NeedsVersion(v1::NodeAction::BodyCase body) {
   switch (body) {
     case v1::NodeAction::kCreateRefused:
     case v1::NodeAction::kHolderLost:
+    case v1::NodeAction::kInlineFull:
       return false;
     default:
       return !IsReduction(body) || ReductionNeedsVersion(body);
@@ -149,6 +151,8 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
       return planner::EvictAnswer{of.object, of.version, message.evict_answer().drop()};
     case v1::NodeAction::kLocation:
       return Read(of, *message.mutable_location());
+    case v1::NodeAction::kInlineFull:
+      return planner::InlineFull{of.object};
     case v1::NodeAction::kHolderLost:
       return planner::HolderLost{of.object, message.holder_lost().node_name()};
     default:

@@ -69,7 +69,9 @@ void Write(const planner::Held& event, v1::NodeEvent& to) {
   body.set_producing(event.producing);
   body.set_primary(event.primary);
   body.set_upstream(Raw(event.upstream));
-  if (event.inline_bytes) body.set_inline_bytes(*event.inline_bytes);
+}
+void Write(const planner::HeldBytes& event, v1::NodeEvent& to) {
+  to.mutable_held_bytes()->set_data(*event.bytes);
 }
 void Write(const planner::Tombstone& event, v1::NodeEvent& to) {
   to.mutable_tombstone()->set_remaining_us(Microseconds(event.remaining));
@@ -81,20 +83,22 @@ void Write(const planner::StoreUsage& event, v1::NodeEvent& to) {
 
 // --- protobuf to own types, with checks
 
-// Null where the message has none.
-template <typename Body>
-Result<InlineBytes> ReadInline(Body& body, const Layout& layout) {
-  if (!body.has_inline_bytes()) return nullptr;
-  std::string bytes = std::move(*body.mutable_inline_bytes());
+Result<InlineBytes> ReadBytes(std::string& bytes, const char* field) {
   if (bytes.size() > kMaxInlineBytes) {
-    return Bad("inline_bytes",
-               fmt::format("has {} bytes, the limit is {}", bytes.size(), kMaxInlineBytes));
+    return Bad(field, fmt::format("has {} bytes, the limit is {}", bytes.size(), kMaxInlineBytes));
   }
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+// Null where the message has none.
+Result<InlineBytes> ReadInline(v1::Create& body, const Layout& layout) {
+  if (!body.has_inline_bytes()) return nullptr;
+  std::string& bytes = *body.mutable_inline_bytes();
   if (bytes.size() != layout.size_bytes) {
     return Bad("inline_bytes",
                fmt::format("has {} bytes, the layout says {}", bytes.size(), layout.size_bytes));
   }
-  return std::make_shared<const std::string>(std::move(bytes));
+  return ReadBytes(bytes, "inline_bytes");
 }
 
 // What most events speak of.
@@ -156,8 +160,12 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
   event.producing = body.producing();
   event.primary = body.primary();
   event.upstream = NodeId{body.upstream()};
-  TRY_ASSIGN(event.inline_bytes, ReadInline(body, event.layout));
   return event;
+}
+
+Result<NodeEvent> Read(const EventSubject& of, v1::HeldBytes& body) {
+  TRY_ASSIGN(InlineBytes bytes, ReadBytes(*body.mutable_data(), "data"));
+  return planner::HeldBytes{of.object, of.version, std::move(bytes)};
 }
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::Tombstone& body) {
@@ -175,6 +183,7 @@ bool NeedsVersion(v1::NodeEvent::BodyCase body) {
     case v1::NodeEvent::kProgress:
     case v1::NodeEvent::kEvictAsk:
     case v1::NodeEvent::kHeld:
+    case v1::NodeEvent::kHeldBytes:
     case v1::NodeEvent::kTombstone:
       return true;
     default:
@@ -213,6 +222,8 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
       return planner::Unsubscribe{of.object};
     case v1::NodeEvent::kHeld:
       return Read(of, *message.mutable_held());
+    case v1::NodeEvent::kHeldBytes:
+      return Read(of, *message.mutable_held_bytes());
     case v1::NodeEvent::kTombstone:
       return Read(of, message.tombstone());
     default:

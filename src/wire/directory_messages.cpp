@@ -105,6 +105,8 @@ Result<NodeMessage> FromProto(v1::NodeMessage& message) {
   }
   if (message.has_heartbeat()) result.heartbeat = message.heartbeat();
   if (message.has_claims()) result.claims = FromProto(message.claims());
+  if (message.has_number()) result.number = message.number();
+  if (message.has_taken()) result.taken = message.taken();
   return result;
 }
 
@@ -123,6 +125,8 @@ Result<ShardMessage> FromProto(v1::ShardMessage& message) {
     TRY_ASSIGN(result.ended, FromProto(message.ended()));
   }
   if (message.has_shard_id()) result.shard_id = message.shard_id();
+  if (message.has_number()) result.number = message.number();
+  if (message.has_taken()) result.taken = message.taken();
   return result;
 }
 

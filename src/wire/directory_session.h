@@ -52,12 +52,15 @@ struct Ended {
   bool retry = true;  // false: joining again can't succeed
 };
 
-// The parts of a message are meant in this order.
+// The parts of a message are meant in this order. `number` and `taken` pace events and actions, see
+// directory/session_outbox.h.
 struct NodeMessage {
   std::optional<Hello> hello;
   std::vector<planner::NodeEvent> events;
   std::optional<std::uint64_t> heartbeat;
   std::optional<Claims> claims;
+  std::optional<std::uint64_t> number;
+  std::optional<std::uint64_t> taken;
 };
 
 struct ShardMessage {
@@ -66,6 +69,8 @@ struct ShardMessage {
   std::optional<std::uint64_t> heartbeat_ack;
   std::optional<Ended> ended;
   std::optional<std::uint64_t> shard_id;  // the shard goes by this id from now on
+  std::optional<std::uint64_t> number;
+  std::optional<std::uint64_t> taken;
 };
 
 }  // namespace hoplite::wire

@@ -114,7 +114,6 @@ class Members {
     held.producing = Small(3) == 3;
     held.primary = Small(3) == 3;
     if (Small(1) == 1) held.upstream = Node();
-    held.inline_bytes = BytesOf(held.layout);
     return held;
   }
   SlotAssign AnAssignment(const ObjectId& object) {
@@ -173,8 +172,10 @@ class Members {
       case 15:
         return Unsubscribe{object};
       case 16:
-      case 17:
         return ACopy(object);
+      case 17:
+        return HeldBytes{object, AVersion(),
+                         std::make_shared<const std::string>(Small(1) * 40, 'x')};
       case 18:
         return Tombstone{object, milliseconds(Small(40)), AVersion()};
       case 19:

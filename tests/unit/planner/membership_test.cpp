@@ -176,10 +176,34 @@ TEST_F(Recovery, AnOldCopyIsRecalledInAnyOrder) {
 TEST_F(Recovery, InlineBytesAreRepeatedByTheirPutter) {
   Join("S").Join("R1").PutInline("S", 100).Ignore();
   Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};
-  held.inline_bytes = std::make_shared<const std::string>(100, 'x');
-  Restart(Recovering()).Connect("S").Say("S", held).EndInventory("S").Join("R1").Locate("R1");
+  const HeldBytes bytes{object_, held.version, std::make_shared<const std::string>(100, 'x')};
+  Restart(Recovering()).Connect("S").Say("S", held).EndInventory("S").Say("S", bytes);
+  Join("R1").Locate("R1");
   Expect("R1: inline v1");
   Delete("R1").Ignore();
+}
+
+// Bytes that are not those of the present copy, or come before it was told, are nobody's.
+TEST_F(Recovery, BytesCountForTheCopyThatTheirNodeHolds) {
+  Join("S").Join("R1").PutInline("S", 100).Ignore();
+  Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};
+  HeldBytes bytes{object_, held.version, std::make_shared<const std::string>(100, 'x')};
+  Restart(Recovering()).Connect("S").Say("S", bytes).Say("S", held).EndInventory("S");
+  bytes.bytes = std::make_shared<const std::string>(99, 'x');
+  Say("S", bytes);
+  bytes = {object_, Version{{1, 99}}, std::make_shared<const std::string>(100, 'x')};
+  Say("S", bytes).Join("R1").Locate("R1");
+  Expect("R1: located v1");
+}
+
+TEST_F(Recovery, AShardWithoutRoomForTheBytesSaysSo) {
+  Join("S").PutInline("S", 100).Ignore();
+  Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};
+  DirectoryOptions options = Recovering();
+  options.inline_total_bytes = 99;
+  Restart(options).Connect("S").Say("S", held).EndInventory("S").Ignore();
+  Say("S", HeldBytes{object_, held.version, std::make_shared<const std::string>(100, 'x')});
+  Expect("S: inline full");
 }
 
 TEST_F(Recovery, ASubscriptionIsRepeatedToo) {

@@ -188,6 +188,7 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
   }
   if (const auto* lost = std::get_if<HolderLost>(&body)) return to + ": lost " + lost->node_name;
   if (std::string words = WordsOfReduction(to, body); !words.empty()) return words;
+  if (std::holds_alternative<InlineFull>(body)) return to + ": inline full";
   const auto& location = std::get<Location>(body);
   const char* kinds[] = {"", "partial", "complete", "gone", "inline"};
   return fmt::format("{}: {} {}", to, location.node_name.empty() ? "it" : location.node_name,

@@ -52,11 +52,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
            .producing = true,
            .primary = true,
            .upstream = NodeId{3}},
-      Held{.object = kObject,
-           .version = kVersion,
-           .layout = Layout::For(1),
-           .marks = {0},
-           .inline_bytes = Bytes("x")},
+      HeldBytes{kObject, kVersion, Bytes("x")},
       Tombstone{kObject, std::chrono::seconds(30), kVersion},
       InventoryEnd{},
       StoreUsage{1 << 30, 1 << 20, 7},
@@ -96,6 +92,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       Location{kObject, kVersion, NodeId{11}, "n11", LocationKind::kInline},
       Location{kObject, kVersion, NodeId{11}, "n11", LocationKind::kPartial, true, kLayout, "f4"},
       HolderLost{kObject, "n11"},
+      InlineFull{kObject},
       ReduceOpened{kObject, 5, {microseconds(40), microseconds(3), 12'500'000}},
       ReduceRefused{kObject, 5, ErrorCode::kAlreadyExists, "exists"},
       SlotLost{kObject, 5, 6, 2, ErrorCode::kPeerLost, "n3 was lost"},
@@ -194,7 +191,10 @@ TEST(HostileEvents, Held) {
        {"marks", [](auto& m) { m.mutable_held()->clear_marks(); }},
        {"marks", [](auto& m) { m.mutable_held()->set_marks(0, 0xffffffffu); }},
        {"complete", [](auto& m) { m.mutable_held()->set_marks(0, 0); }},
-       {"inline_bytes", [](auto& m) { m.mutable_held()->set_inline_bytes("short"); }},
+       {"version", [](auto& m) { m.clear_version(); }}});
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{HeldBytes{kObject, kVersion, Bytes("x")}}),
+      {{"data", [](auto& m) { m.mutable_held_bytes()->set_data(std::string((1 << 16) + 1, 'x')); }},
        {"version", [](auto& m) { m.clear_version(); }}});
 }
 
