@@ -56,10 +56,16 @@ struct HOPLITE_EXPORT DirectoryConfig {
   std::chrono::milliseconds grace{1000};
   // How long a started shard only collects what the nodes hold; 0 for a cluster known to be new.
   std::chrono::milliseconds recovery_window{1000};
+  // It collects for longer while a node still tells what it holds, but never longer than this.
+  std::chrono::milliseconds recovery_limit{60000};
   // How long a deleted id can't be used again; at least lease + grace.
   std::chrono::milliseconds tombstone{60000};
   // Objects up to this size live in the directory; at most 64 KiB.
   std::uint64_t inline_limit_bytes = 64 * 1024;
+  // All of them together; what comes when they have so many bytes is fetched from its holder.
+  std::uint64_t inline_total_bytes = std::uint64_t{256} * 1024 * 1024;
+  // Bytes of answers that may wait for one node; while there are more, what it says waits.
+  std::uint64_t session_queue_bytes = std::uint64_t{64} * 1024 * 1024;
 
   Result<void> Validate() const;
 };

@@ -96,6 +96,10 @@ Result<void> DirectoryConfig::Validate() const {
                                ", not " + FormatSize(inline_limit_bytes)));
   if (recovery_window.count() < 0)
     return std::unexpected(Bad("recovery_window: must not be negative"));
+  if (recovery_limit < recovery_window)
+    return std::unexpected(Bad("recovery_limit: must not be shorter than recovery_window"));
+  if (session_queue_bytes == 0)
+    return std::unexpected(Bad("session_queue_bytes: must be above zero"));
   return {};
 }
 

@@ -52,10 +52,17 @@ void AddDirectory(CLI::App& app, Action& chosen) {
   AddTime(*command, "--grace", config.grace, "a node without a session is lost after it");
   AddTime(*command, "--recovery-window", config.recovery_window,
           "how long it only collects what nodes hold; 0 for a cluster known to be new");
+  AddTime(*command, "--recovery-limit", config.recovery_limit,
+          "the same, while a node still tells what it holds");
   AddTime(*command, "--tombstone", config.tombstone, "how long a deleted id can't be used again");
   AddSize(*command, "--inline-limit", config.inline_limit_bytes,
           "objects up to this size, 64KiB at most, live in the directory")
       ->default_str(FormatSize(config.inline_limit_bytes));
+  AddSize(*command, "--inline-total", config.inline_total_bytes, "all of them together")
+      ->default_str(FormatSize(config.inline_total_bytes));
+  AddSize(*command, "--session-queue", config.session_queue_bytes,
+          "answers that may wait for one node; while there are more, what it says waits")
+      ->default_str(FormatSize(config.session_queue_bytes));
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
     RequireSound("directory", options->config.Validate());

@@ -3,8 +3,8 @@
 // A node speaks NodeEvents and hears NodeActions; which shard an object belongs to, sessions,
 // batches, heartbeats and reconnecting are the implementation's business. Everything here happens
 // on the node's loop. What is sent while a shard is away is dropped: when the session is back, the
-// node is asked for its inventory for that shard (copies, tombstones and open requests), which is
-// the truth.
+// node is asked for its inventory for that shard (copies, tombstones and open requests), part by
+// part, which is the truth. The same holds for one object in a session that has not come to it.
 #pragma once
 
 #include <cstddef>
@@ -30,14 +30,26 @@ inline std::size_t ShardOf(const ObjectId& object, std::size_t shard_count) {
 
 class DirectoryClient {
  public:
+  // Of something that is told in order of object id.
+  struct Part {
+    std::vector<planner::NodeEvent> events;
+    std::optional<ObjectId> reached;  // the last object that it covers; null: there are no more
+  };
+  using TellPart = std::function<Part(std::size_t shard, const std::optional<ObjectId>& after,
+                                      std::size_t bytes)>;
   struct Hooks {
     std::function<void(const planner::NodeAction&)> on_action;
-    // Held, Tombstone and open requests of objects on this shard; InventoryEnd is added by the
-    // client.
-    std::function<std::vector<planner::NodeEvent>(std::size_t shard)> inventory;
     // The node has copies of objects: it waits for a shard that refuses it, and they stay. Unset:
     // never.
     std::function<bool()> holds;
+    // Held, Tombstone and open requests of the objects of this shard that come after one, or of
+    // all, in about so many bytes; InventoryEnd is added by the client. Never asked amid a step of
+    // the node.
+    TellPart inventory;
+    // The same of one object; empty if there is nothing to say of it.
+    std::function<std::vector<planner::NodeEvent>(const ObjectId&)> inventory_of;
+    // HeldBytes of the small primary copies, likewise; may be null.
+    TellPart inline_bytes;
     // A shard's session opened (true) or ended (false); for logs, status and deadlines that say
     // why.
     std::function<void(std::size_t shard, bool open)> on_session;

@@ -46,22 +46,24 @@ ServiceOptions ForService(const DirectoryServerOptions& options) {
   result.planner.incarnation = NewIncarnation();
   result.planner.inline_limit_bytes = options.inline_limit_bytes;
   result.planner.tombstone = options.tombstone;
+  result.planner.inline_total_bytes = options.inline_total_bytes;
   result.planner.recovery_window = options.recovery_window;
+  result.planner.recovery_limit = options.recovery_limit;
   result.heartbeat = options.heartbeat;
   result.lease = options.lease;
   result.grace = options.grace;
+  result.session_queue_bytes = options.session_queue_bytes;
   return result;
 }
 
 // gRPC's calls, each answered on its own thread or by the service.
 class Endpoint final : public v1::Directory::CallbackService {
  public:
-  Endpoint(std::shared_ptr<DirectoryService> service, std::size_t max_queued_bytes)
-      : service_(std::move(service)), max_queued_bytes_(max_queued_bytes) {}
+  explicit Endpoint(std::shared_ptr<DirectoryService> service) : service_(std::move(service)) {}
 
   grpc::ServerBidiReactor<v1::NodeMessage, v1::ShardMessage>* Session(
       grpc::CallbackServerContext* context) override {
-    return GrpcSession::Start(service_, context, max_queued_bytes_);
+    return GrpcSession::Start(service_, context);
   }
 
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const v1::StatusRequest*,
@@ -93,7 +95,6 @@ class Endpoint final : public v1::Directory::CallbackService {
 
  private:
   const std::shared_ptr<DirectoryService> service_;
-  const std::size_t max_queued_bytes_;
 };
 
 // Loops, the socket that listens, and some sessions: what it begins with.
@@ -107,7 +108,7 @@ class DirectoryServer::Impl {
       : service_(std::make_shared<DirectoryService>(
             loop_, ForService(options),
             Admission({options.shards, options.cluster, options.listen, RandomId()}))),
-        endpoint_(service_, options.session_queue_bytes) {}
+        endpoint_(service_) {}
   ~Impl() { Stop(); }
 
   Result<void> Listen(const DirectoryServerOptions& options);

@@ -16,8 +16,6 @@ namespace hoplite::directory {
 struct DirectoryServerOptions : DirectoryConfig {
   // How long a connection may take to say its first words of HTTP/2.
   Duration handshake = std::chrono::seconds(5);
-  // What may wait for one node that reads slowly; beyond it, its session ends.
-  std::uint64_t session_queue_bytes = 64 * 1024 * 1024;
 };
 
 class DirectoryServer {

@@ -93,6 +93,7 @@ void DirectoryService::Shutdown(const Error& why) {
   timer_.cancel();
   for (const SessionPtr& session : members_.Sessions()) {
     members_.End(session);
+    Forget(session);
     Refuse(session, {.error = why});
   }
 }
@@ -107,7 +108,9 @@ void DirectoryService::Turn() {
   for (Said& said : inbox) Take(std::move(said));
   if (stopped_) return;
   CheckLeases();
+  EndStalled();
   PlanAndDeliver();
+  Acknowledge();
   ArmTimer();
 }
 
@@ -139,11 +142,19 @@ void DirectoryService::Handle(const SessionPtr& session, wire::NodeMessage messa
   if (node == kNoNode) return;
   leases_.Heard(node, now_);
   if (message.claims) admission_.Claimed(node, *std::move(message.claims), now_);
+  if (message.taken) {
+    session->outbox.Taken(*message.taken, now_);
+    Flush(session);
+  }
   for (planner::NodeEvent& event : message.events) {
     Apply(planner::NodeSaid{node, std::move(event)});
   }
   session->Processed();
-  if (message.heartbeat) Send(session, {.heartbeat_ack = message.heartbeat});
+  if (message.number) {
+    session->owed = message.number;
+    owing_.insert(session);
+  }
+  if (message.heartbeat) session->Send({.heartbeat_ack = message.heartbeat});
 }
 
 void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello) {
@@ -163,14 +174,16 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
     Apply(planner::NodeLost{joined->replaced_node});
   }
   if (joined->replaced_session) {
+    Forget(joined->replaced_session);
     Apply(planner::NodeSuspended{hello.node.id});
     Refuse(joined->replaced_session,
            {.error = {ErrorCode::kCancelled, "the node opened a newer session"}});
   }
   if (admission_.Joined(hello, now_)) TellId(hello.node);
+  session->outbox = SessionOutbox<planner::NodeAction>(options_.pace);
   leases_.Opened(hello.node.id, now_);
   log::Info("node {} joined, data plane at {}", hello.node.name, hello.node.address);
-  Send(session, {.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
+  session->Send({.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
                                           .heartbeat = options_.heartbeat,
                                           .lease = options_.lease,
                                           .tombstone = options_.planner.tombstone,
@@ -183,7 +196,7 @@ void DirectoryService::TellId(const planner::NodeInfo& claimant) {
   log::Info("this shard goes by the id {:016x} now, as node {} knows it", admission_.id(),
             claimant.name);
   for (const SessionPtr& session : members_.Sessions()) {
-    Send(session, {.shard_id = admission_.id()});
+    session->Send({.shard_id = admission_.id()});
   }
 }
 
@@ -197,7 +210,15 @@ void DirectoryService::Abort(const SessionPtr& session) {
   session->Abort();
 }
 
+// What it was to be told: its next session begins anew.
+void DirectoryService::Forget(const SessionPtr& session) {
+  owing_.erase(session);
+  asked_.erase(session);
+  session->outbox = SessionOutbox<planner::NodeAction>();
+}
+
 void DirectoryService::Suspend(const SessionPtr& session) {
+  Forget(session);
   const NodeId node = members_.End(session);
   if (node == kNoNode) return;
   log::Info("node {} is suspended: its session ended", ToString(node));
@@ -233,21 +254,50 @@ void DirectoryService::Lose(NodeId node) {
 void DirectoryService::PlanAndDeliver() {
   std::vector<planner::Action> actions;
   next_plan_ = state_.Plan(now_, actions);
-  std::map<NodeId, wire::ShardMessage> batches;
+  std::map<NodeId, SessionPtr> told;
   for (planner::Action& action : actions) {
-    batches[action.to].actions.push_back(std::move(action.body));
-  }
-  for (auto& [node, message] : batches) {
+    const auto [entry, first] = told.try_emplace(action.to);
+    if (first) entry->second = members_.SessionOf(action.to);
     // One without a session is told what still holds when it is back and repeats its requests.
-    const SessionPtr session = members_.SessionOf(node);
-    if (session) Send(session, std::move(message));
+    if (entry->second) entry->second->outbox.Push(std::move(action.body));
+  }
+  for (const auto& [node, session] : told) {
+    if (session) Flush(session);
   }
 }
 
-void DirectoryService::Send(const SessionPtr& session, wire::ShardMessage message) {
-  if (session->Send(std::move(message))) return;
-  log::Warn("node {} reads too slowly; its session ends", ToString(members_.NodeOf(session)));
-  Abort(session);
+// What may leave of what waits for the node.
+void DirectoryService::Flush(const SessionPtr& session) {
+  while (auto departure = session->outbox.Next(now_)) {
+    session->Send({.actions = std::move(departure->words), .number = departure->number});
+    if (departure->number) asked_.insert(session);
+  }
+}
+
+// A slow reader takes little; one that takes nothing is gone, or might as well be.
+void DirectoryService::EndStalled() {
+  next_stall_ = kNever;
+  for (const SessionPtr& session : std::set(asked_)) {
+    const Time stalled = session->outbox.StalledAt(options_.lease);
+    if (stalled == kNever) {
+      asked_.erase(session);
+    } else if (stalled > now_) {
+      next_stall_ = std::min(next_stall_, stalled);
+    } else {
+      log::Warn("node {} takes nothing of what it is told; its session ends",
+                ToString(members_.NodeOf(session)));
+      Abort(session);
+    }
+  }
+}
+
+// A node that asks faster than it takes the answers is not heard further until it has taken some.
+void DirectoryService::Acknowledge() {
+  std::erase_if(owing_, [this](const SessionPtr& session) {
+    if (session->outbox.waiting_bytes() > options_.session_queue_bytes) return false;
+    session->Send({.taken = std::exchange(session->owed, std::nullopt)});
+    return true;
+  });
 }
 
 void DirectoryService::Apply(planner::EventBody body) {
@@ -256,7 +306,7 @@ void DirectoryService::Apply(planner::EventBody body) {
 }
 
 void DirectoryService::ArmTimer() {
-  const Time next = std::min({next_plan_, leases_.next(), admission_.next()});
+  const Time next = std::min({next_plan_, leases_.next(), admission_.next(), next_stall_});
   if (next == armed_) return;
   armed_ = next;
   if (next == kNever) {

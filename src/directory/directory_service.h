@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -36,6 +37,9 @@ struct ServiceOptions {
   Duration heartbeat = std::chrono::milliseconds(200);
   Duration lease = std::chrono::seconds(1);
   Duration grace = std::chrono::seconds(1);
+  // What may wait for one node; while there is more, nothing that it says is acknowledged.
+  std::uint64_t session_queue_bytes = 64 * 1024 * 1024;
+  Pace pace;
 };
 
 // Held by shared_ptr, since turns and timers of the loop keep it.
@@ -69,11 +73,14 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Greet(const SessionPtr& session, const wire::Hello& hello);
   void TellId(const planner::NodeInfo& claimant);
   void Refuse(const SessionPtr& session, wire::Ended why);
+  void Forget(const SessionPtr& session);
   void Suspend(const SessionPtr& session);
   void Lose(NodeId node);
   void CheckLeases();
   void PlanAndDeliver();
-  void Send(const SessionPtr& session, wire::ShardMessage message);
+  void Flush(const SessionPtr& session);
+  void EndStalled();
+  void Acknowledge();
   void Abort(const SessionPtr& session);
   void Apply(planner::EventBody body);
   void ArmTimer();
@@ -84,7 +91,10 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   Members members_;
   LeaseMonitor leases_;
   planner::DirectoryState state_;
-  Time now_;  // of the current turn
+  std::set<SessionPtr> asked_;  // to take in what they were told
+  Time next_stall_ = kNever;    // of them
+  std::set<SessionPtr> owing_;  // an acknowledgement
+  Time now_;                    // of the current turn
   Time next_plan_ = kNever;
   net::Timer timer_;
   Time armed_ = kNever;  // when timer_ fires

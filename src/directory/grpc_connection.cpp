@@ -43,6 +43,8 @@ void GrpcConnection::Send(const wire::NodeMessage& message) {
     v1::Claims claims = wire::ToProto(*message.claims);
     *outbox_.Add(claims.ByteSizeLong() + 8).mutable_claims() = std::move(claims);
   }
+  if (message.number) outbox_.Add(16).set_number(*message.number);
+  if (message.taken) outbox_.Add(16).set_taken(*message.taken);
   WriteNext();
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 // Messages of one session that may wait for the service; a node that says more is read more slowly.
 constexpr std::size_t kMaxUnprocessed = 16;
+// More than a window and its like: answers to heartbeats that are never read.
+constexpr std::size_t kMaxUnread = 4 * 1024 * 1024;
 
 void Add(Outbox<v1::ShardMessage>& outbox, const wire::ShardMessage& message) {
   if (message.welcome) *outbox.Add(64).mutable_welcome() = wire::ToProto(*message.welcome);
@@ -22,15 +24,15 @@ void Add(Outbox<v1::ShardMessage>& outbox, const wire::ShardMessage& message) {
   if (message.shard_id) outbox.Add(16).set_shard_id(*message.shard_id);
   if (message.heartbeat_ack) outbox.Add(16).set_heartbeat_ack(*message.heartbeat_ack);
   if (message.ended) *outbox.Add(1024).mutable_ended() = wire::ToProto(*message.ended);
+  if (message.number) outbox.Add(16).set_number(*message.number);
+  if (message.taken) outbox.Add(16).set_taken(*message.taken);
 }
 
 }  // namespace
 
 GrpcSession* GrpcSession::Start(std::shared_ptr<DirectoryService> service,
-                                grpc::CallbackServerContext* context,
-                                std::size_t max_queued_bytes) {
-  const std::shared_ptr<GrpcSession> session(
-      new GrpcSession(std::move(service), context, max_queued_bytes));
+                                grpc::CallbackServerContext* context) {
+  const std::shared_ptr<GrpcSession> session(new GrpcSession(std::move(service), context));
   session->self_ = session;
   session->service_->Opened(session);
   session->StartRead(&session->incoming_);
@@ -38,16 +40,15 @@ GrpcSession* GrpcSession::Start(std::shared_ptr<DirectoryService> service,
 }
 
 GrpcSession::GrpcSession(std::shared_ptr<DirectoryService> service,
-                         grpc::CallbackServerContext* context, std::size_t max_queued_bytes)
-    : service_(std::move(service)), max_queued_bytes_(max_queued_bytes), context_(context) {}
+                         grpc::CallbackServerContext* context)
+    : service_(std::move(service)), context_(context) {}
 
-bool GrpcSession::Send(wire::ShardMessage message) {
+void GrpcSession::Send(wire::ShardMessage message) {
   const std::lock_guard lock(mutex_);
-  if (ending_ || finished_) return true;
+  if (ending_ || finished_) return;
   Add(outbox_, message);
-  if (outbox_.bytes() > max_queued_bytes_) return false;
+  if (outbox_.bytes() > kMaxUnread && context_) context_->TryCancel();
   WriteNext();
-  return true;
 }
 
 void GrpcSession::End(wire::Ended why) {

@@ -1,9 +1,10 @@
 // GrpcSession: the shard's end of one node's gRPC stream.
 //
 // Translates what the node says and hands it to the service, once per message; writes one message
-// at a time, batching what comes meanwhile. Must never block a gRPC thread, queue more than its
-// bounds in either direction, or touch the stream after it finished. Callbacks come on gRPC's
-// threads, Session's functions on the service's loop; a mutex orders them.
+// at a time, batching what comes meanwhile: a window of words at most, and what needs no answer.
+// Must never block a gRPC thread, queue more than its bounds in either direction, or touch the
+// stream after it finished. Callbacks come on gRPC's threads, Session's functions on the service's
+// loop; a mutex orders them.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +26,9 @@ class GrpcSession final : public grpc::ServerBidiReactor<v1::NodeMessage, v1::Sh
  public:
   // Keeps itself alive until gRPC is done with it.
   static GrpcSession* Start(std::shared_ptr<DirectoryService> service,
-                            grpc::CallbackServerContext* context, std::size_t max_queued_bytes);
+                            grpc::CallbackServerContext* context);
 
-  bool Send(wire::ShardMessage message) override;
+  void Send(wire::ShardMessage message) override;
   void Processed() override;
   void End(wire::Ended why) override;
   void Abort() override;
@@ -38,14 +39,12 @@ class GrpcSession final : public grpc::ServerBidiReactor<v1::NodeMessage, v1::Sh
   void OnDone() override;
 
  private:
-  GrpcSession(std::shared_ptr<DirectoryService> service, grpc::CallbackServerContext* context,
-              std::size_t max_queued_bytes);
+  GrpcSession(std::shared_ptr<DirectoryService> service, grpc::CallbackServerContext* context);
   // With the mutex held.
   void WriteNext();
   void FinishWhenWritten();
 
   const std::shared_ptr<DirectoryService> service_;
-  const std::size_t max_queued_bytes_;
   v1::NodeMessage incoming_;   // of the read under way
   v1::ShardMessage outgoing_;  // of the write under way
 

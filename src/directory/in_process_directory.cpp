@@ -42,13 +42,11 @@ class InProcessSession final : public Session {
   InProcessSession(NodeId node, GatePtr gate, Receiver receive)
       : node_(node), gate_(std::move(gate)), receive_(std::move(receive)) {}
 
-  bool Send(wire::ShardMessage message) override {
-    if (!ended_) {
-      gate_->Post([receive = receive_, message = std::move(message)]() mutable {
-        receive(std::move(message));
-      });
-    }
-    return true;
+  void Send(wire::ShardMessage message) override {
+    if (ended_) return;
+    gate_->Post([receive = receive_, message = std::move(message)]() mutable {
+      receive(std::move(message));
+    });
   }
   void Processed() override {}
   void End(wire::Ended why) override {

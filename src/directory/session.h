@@ -2,9 +2,12 @@
 // gRPC stream, the other posts to a loop of the same process.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "directory/session_outbox.h"
+#include "planner/action.h"
 #include "wire/directory_session.h"
 
 namespace hoplite::directory {
@@ -14,15 +17,18 @@ class Session {
  public:
   virtual ~Session() = default;
 
-  // False when the node reads so slowly that the bound on what waits for it is passed; the service
-  // then aborts the session.
-  virtual bool Send(wire::ShardMessage message) = 0;
+  // At once: what must wait for the node waits in the outbox.
+  virtual void Send(wire::ShardMessage message) = 0;
   // One message of this session was taken in: it may read on.
   virtual void Processed() = 0;
   // Says why, then ends; drops what still waits. Nothing is sent afterwards.
   virtual void End(wire::Ended why) = 0;
   // Ends at once, without words: the other side may be frozen.
   virtual void Abort() = 0;
+
+  // The service's: what the node is to be told, and the number that it still is to be told of.
+  SessionOutbox<planner::NodeAction> outbox;
+  std::optional<std::uint64_t> owed;
 };
 
 using SessionPtr = std::shared_ptr<Session>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <asio/post.hpp>
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -27,14 +28,17 @@ std::uint64_t IncarnationIn(const Variant& message) {
 }  // namespace
 
 ShardLink::ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello, KnownShards& known,
-                     const DirectoryClient::Hooks& hooks, LinkTimes times)
+                     const DirectoryClient::Hooks& hooks, LinkTimes times, const Pace& pace)
     : port_(port),
       hello_(std::move(hello)),
       known_(known),
       hooks_(hooks),
       times_(times),
+      pace_(pace),
+      loop_(loop),
       timer_(loop),
-      pause_(times.first_pause) {}
+      pause_(times.first_pause),
+      teller_(hello_.shard_index, hooks) {}
 
 void ShardLink::Start() { Open(); }
 
@@ -55,10 +59,54 @@ wire::Claims ShardLink::Claims() const {
 
 void ShardLink::Send(planner::NodeEvent event) {
   if (state_ != State::kOpen) return;
+  if (!teller_.MaySay(event)) return PumpSoon();
+  NoteVersion(event);
+  outbox_.Push(std::move(event));
+  Flush();
+}
+
+void ShardLink::NoteVersion(const planner::NodeEvent& event) {
   hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(event));
-  wire::NodeMessage message;
-  message.events.push_back(std::move(event));
-  connection_->Send(std::move(message));
+}
+
+// The node is not amid a step, so what it tells of itself is true.
+void ShardLink::Pump() {
+  for (planner::NodeEvent& event : teller_.TakeDue()) {
+    NoteVersion(event);
+    outbox_.Push(std::move(event));
+  }
+  do Flush();
+  while (outbox_.room() && TellMore());
+}
+
+void ShardLink::PumpSoon() {
+  if (std::exchange(pump_posted_, true)) return;
+  asio::post(loop_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->pump_posted_ = false;
+    if (self->state_ == State::kOpen) self->Pump();
+  });
+}
+
+// Only when nothing waits: what is told stands before no word of the node.
+bool ShardLink::TellMore() {
+  std::optional<InventoryTeller::Events> part = teller_.Next(outbox_.part());
+  const bool bytes = !part.has_value();
+  if (bytes) part = teller_.NextBytes(outbox_.part());
+  if (!part) return false;
+  for (planner::NodeEvent& event : *part) {
+    NoteVersion(event);
+    outbox_.PushBulk(std::move(event));
+  }
+  if (bytes) teller_.BytesSent(outbox_.sent() + outbox_.waiting_bytes());
+  return true;
+}
+
+void ShardLink::Flush() {
+  while (auto departure = outbox_.Next(Now())) {
+    connection_->Send({.events = std::move(departure->words), .number = departure->number});
+  }
 }
 
 void ShardLink::Stop() {
@@ -76,12 +124,19 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
   for (const planner::NodeAction& action : message.actions) {
     if (attempt != attempt_ || state_ != State::kOpen) return;  // a hook may have stopped us
     hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(action));
+    if (std::holds_alternative<planner::InlineFull>(action)) teller_.NoRoomForBytes();
     hooks_.on_action(action);
   }
   if (attempt != attempt_) return;
   if (message.heartbeat_ack) {
     last_ack_ = Now();
-    pause_ = times_.first_pause;  // the shard took the inventory: no quarrel that repeats at once
+    pause_ = times_.first_pause;  // the shard hears us: no quarrel that repeats at once
+  }
+  if (message.number) connection_->Send({.taken = message.number});
+  if (message.taken && state_ == State::kOpen) {
+    outbox_.Taken(*message.taken, Now());
+    teller_.Taken(outbox_.taken());
+    Pump();
   }
   if (message.ended) OnEnded(*message.ended);
 }
@@ -97,9 +152,11 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   if (attempt != attempt_) return;
   welcome_ = welcome;
   last_ack_ = Now();
-  SendInventory();
+  outbox_ = SessionOutbox<planner::NodeEvent>(pace_);
+  teller_.Begin(welcome.incarnation);
   state_ = State::kOpen;
   Beat();
+  Pump();
   if (hooks_.on_session) hooks_.on_session(hello_.shard_index, true);
   if (attempt == attempt_) Settle();
 }
@@ -116,16 +173,6 @@ void ShardLink::CheckOwnStanding(const wire::Welcome& welcome) {
   if (attempt != attempt_) return;
   log::Info("directory shard {} had declared this node lost; it joins again", hello_.shard_index);
   if (hooks_.on_lost) hooks_.on_lost(hello_.shard_index);
-}
-
-void ShardLink::SendInventory() {
-  wire::NodeMessage message;
-  message.events = hooks_.inventory(hello_.shard_index);
-  for (const planner::NodeEvent& event : message.events) {
-    hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(event));
-  }
-  message.events.emplace_back(planner::InventoryEnd{});
-  connection_->Send(std::move(message));
 }
 
 void ShardLink::OnEnded(const wire::Ended& ended) {

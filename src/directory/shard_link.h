@@ -4,9 +4,10 @@
 //
 // Decides: when to try again, when the shard is silent for too long, whether the node's copies are
 // still to be believed. A node that has been welcome and holds copies is never told to leave by a
-// shard that refuses it, except that another took its name. Is told: what the shard says. On
-// Welcome it repeats the node's inventory before anything else. Must never send an event outside an
-// open session, or run a hook after Stop. On the node's loop.
+// shard that refuses it, except that another took its name. Is told: what the shard says. From
+// Welcome on the session is open: it tells the node's inventory as there is room for it
+// (InventoryTeller), beside heartbeats and events, paced by what the shard takes (SessionOutbox).
+// Must never send an event outside an open session, or run a hook after Stop. On the node's loop.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,9 @@
 
 #include "base/time.h"
 #include "directory/directory_client.h"
+#include "directory/inventory_teller.h"
 #include "directory/known_shards.h"
+#include "directory/session_outbox.h"
 #include "directory/shard_port.h"
 #include "net/timer.h"
 #include "wire/directory_session.h"
@@ -40,7 +43,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   // hooks must outlive the link's last use, which Stop ends. hello.highest_incarnation is kept
   // up to date here.
   ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello, KnownShards& known,
-            const DirectoryClient::Hooks& hooks, LinkTimes times);
+            const DirectoryClient::Hooks& hooks, LinkTimes times, const Pace& pace = {});
 
   void Start();
   void Send(planner::NodeEvent event);  // dropped while no session is open
@@ -56,7 +59,11 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void OnMessage(wire::ShardMessage message);
   void OnWelcome(const wire::Welcome& welcome);
   void CheckOwnStanding(const wire::Welcome& welcome);
-  void SendInventory();
+  void NoteVersion(const planner::NodeEvent& event);
+  void Pump();
+  void PumpSoon();
+  bool TellMore();
+  void Flush();
   void OnEnded(const wire::Ended& ended);
   wire::Claims Claims() const;
   void LogEnd(const Error& why);
@@ -72,13 +79,18 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   KnownShards& known_;
   const DirectoryClient::Hooks& hooks_;
   const LinkTimes times_;
+  const Pace pace_;
 
+  asio::io_context& loop_;
   State state_ = State::kClosed;
   std::unique_ptr<Connection> connection_;
   std::uint64_t attempt_ = 0;  // messages of an earlier attempt are ignored
   net::Timer timer_;
   Duration pause_;
   std::optional<wire::Welcome> welcome_;  // of the current or the last session
+  SessionOutbox<planner::NodeEvent> outbox_;
+  InventoryTeller teller_;
+  bool pump_posted_ = false;
   std::uint64_t heartbeat_ = 0;
   Time last_ack_;  // of a heartbeat; when the session opened before the first
   std::optional<Time> name_refused_since_;

@@ -25,7 +25,7 @@ void ShardedClient::Start(planner::NodeInfo self, Hooks hooks) {
     hello.shard_index = shard;
     hello.shard_count = ports_.size();
     links_.push_back(std::make_shared<ShardLink>(loop_, *ports_[shard], std::move(hello), known_,
-                                                 hooks_, options_.times));
+                                                 hooks_, options_.times, options_.pace));
   }
   for (const auto& link : links_) link->Start();
 }

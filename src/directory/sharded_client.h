@@ -28,6 +28,7 @@ class ShardedClient final : public DirectoryClient {
   struct Options {
     std::string cluster;
     LinkTimes times;
+    Pace pace;
   };
   ShardedClient(asio::io_context& loop, std::vector<std::unique_ptr<ShardPort>> ports,
                 Options options);

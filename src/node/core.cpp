@@ -422,8 +422,6 @@ void Core::OnSession(std::size_t shard, bool open) {
   for (const auto& [object, entry] : services_.table.entries()) {
     if (ShardOf(object) != shard) continue;
     if (!open) ForgetLocations(*entry);
-    const auto publication = entry->publication;
-    if (publication) publication->ForgetAbort();
   }
 }
 

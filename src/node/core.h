@@ -65,7 +65,14 @@ class Core final : public Operations {
   void OnOutlived(std::size_t shard);
   // It was lost for the shard, which knows nothing of its grants: its flights ask for new ones.
   void OnLost(std::size_t shard);
-  std::vector<planner::NodeEvent> Inventory(std::size_t shard);
+  // As DirectoryClient's hooks say.
+  directory::DirectoryClient::Part Inventory(std::size_t shard,
+                                             const std::optional<ObjectId>& after,
+                                             std::size_t bytes);
+  std::vector<planner::NodeEvent> InventoryOf(const ObjectId& object);
+  directory::DirectoryClient::Part InlineBytes(std::size_t shard,
+                                               const std::optional<ObjectId>& after,
+                                               std::size_t bytes);
 
   void Sweep();  // now and then: forget what says nothing any more, tell how full the store is
   // Ends every flight; whoever waits, and new operations, are answered with the first such reason.
@@ -106,6 +113,10 @@ class Core final : public Operations {
   Result<void> Usable(const ObjectEntry& entry) const;
   std::string WhyAway(std::size_t shard) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
+  std::optional<ObjectId> ObjectAfter(const std::optional<ObjectId>& object) const;
+  void Tell(const ObjectId& object, std::vector<planner::NodeEvent>& events);
+  void TellCopy(const store::Copy& copy, const EntryPtr& entry,
+                std::vector<planner::NodeEvent>& events) const;
   void AppendInventory(const ObjectEntry& entry, std::vector<planner::NodeEvent>& events) const;
 
   Services& services_;

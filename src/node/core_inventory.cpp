@@ -1,8 +1,9 @@
 // Core: what the node repeats to a shard after each (re)connect: the truth about its copies,
-// deletion marks and open requests (docs/protocol.md, R15).
+// deletion marks and open requests (docs/protocol.md, R15), part by part (R42).
 #include <algorithm>
 #include <iterator>
 
+#include "directory/word_bytes.h"
 #include "node/coordinator.h"
 #include "node/core.h"
 #include "node/fetch.h"
@@ -10,41 +11,98 @@
 #include "node/slot.h"
 
 namespace hoplite::node {
+namespace {
 
-std::vector<planner::NodeEvent> Core::Inventory(std::size_t shard) {
+// Objects that one part looks at: those of other shards cost time, too.
+constexpr std::size_t kMostLooks = 4096;
+
+using directory::DirectoryClient;
+using directory::WordBytes;
+
+}  // namespace
+
+DirectoryClient::Part Core::Inventory(std::size_t shard, const std::optional<ObjectId>& after,
+                                      std::size_t bytes) {
+  DirectoryClient::Part part;
+  if (!after) part.events.emplace_back(Usage());
+  std::optional<ObjectId> at = after;
+  std::size_t counted = 0;
+  std::size_t said = 0;
+  for (std::size_t looks = 0; looks < kMostLooks && said < bytes; ++looks) {
+    at = ObjectAfter(at);
+    if (!at) return part;
+    if (ShardOf(*at) == shard) Tell(*at, part.events);
+    while (counted < part.events.size()) said += WordBytes(part.events[counted++]);
+  }
+  part.reached = at;
+  return part;
+}
+
+std::vector<planner::NodeEvent> Core::InventoryOf(const ObjectId& object) {
   std::vector<planner::NodeEvent> events;
-  std::vector<planner::NodeEvent> bytes;
-  for (const store::CopyPtr& copy : services_.store.List()) {
-    if (ShardOf(copy->object()) != shard) continue;
-    const EntryPtr entry = services_.table.Find(copy->object());
-    const bool sealed = copy->state() == store::CopyState::kFinal;
-    if (entry && entry->target() && !sealed) continue;  // not committed: its slot speaks of it
-    const bool fetching = entry && entry->fetch && entry->fetch->copy() == copy;
-    planner::Held held;
-    held.object = copy->object();
-    held.version = copy->version();
-    held.layout = copy->layout();
-    held.metadata = copy->metadata();
-    held.marks = copy->marks();
-    held.complete = sealed;
-    held.producing = entry && entry->publication && entry->publication->copy() == copy;
-    held.primary = services_.store.KindOf(copy->object()) == store::CopyKind::kPrimary;
-    held.upstream = fetching ? entry->fetch->upstream() : kNoNode;
-    if (held.primary && held.complete &&
-        copy->layout().size_bytes <= services_.settings.inline_limit_bytes) {
-      bytes.emplace_back(planner::HeldBytes{
-          copy->object(), copy->version(),
-          std::make_shared<const std::string>(reinterpret_cast<const char*>(copy->bytes().data()),
-                                              copy->bytes().size())});
-    }
-    events.emplace_back(std::move(held));
-  }
-  for (const auto& [object, entry] : services_.table.entries()) {
-    if (ShardOf(object) == shard) AppendInventory(*entry, events);
-  }
-  events.emplace_back(Usage());
-  std::ranges::move(bytes, std::back_inserter(events));
+  Tell(object, events);
   return events;
+}
+
+DirectoryClient::Part Core::InlineBytes(std::size_t shard, const std::optional<ObjectId>& after,
+                                        std::size_t bytes) {
+  DirectoryClient::Part part;
+  std::optional<ObjectId> at = after;
+  std::size_t said = 0;
+  for (std::size_t looks = 0; looks < kMostLooks && said < bytes; ++looks) {
+    const store::CopyPtr copy = services_.store.After(at);
+    if (!copy) return part;
+    at = copy->object();
+    const bool kept = ShardOf(*at) == shard && copy->state() == store::CopyState::kFinal &&
+                      copy->layout().size_bytes <= services_.settings.inline_limit_bytes &&
+                      services_.store.KindOf(*at) == store::CopyKind::kPrimary;
+    if (!kept) continue;
+    part.events.emplace_back(planner::HeldBytes{
+        *at, copy->version(),
+        std::make_shared<const std::string>(reinterpret_cast<const char*>(copy->bytes().data()),
+                                            copy->bytes().size())});
+    said += WordBytes(part.events.back());
+  }
+  part.reached = at;
+  return part;
+}
+
+// The next object, by id, that there may be something to say of.
+std::optional<ObjectId> Core::ObjectAfter(const std::optional<ObjectId>& object) const {
+  const auto& entries = services_.table.entries();
+  const auto entry = object ? entries.upper_bound(*object) : entries.begin();
+  const store::CopyPtr copy = services_.store.After(object);
+  if (!copy && entry == entries.end()) return std::nullopt;
+  if (!copy) return entry->first;
+  if (entry == entries.end()) return copy->object();
+  return std::min(entry->first, copy->object());
+}
+
+void Core::Tell(const ObjectId& object, std::vector<planner::NodeEvent>& events) {
+  const EntryPtr entry = services_.table.Find(object);
+  const auto publication = entry ? entry->publication : nullptr;
+  // Asked of an earlier session, which will not answer; in this one it was not asked.
+  if (publication) publication->ForgetAbort();
+  if (const store::CopyPtr copy = services_.store.Find(object)) TellCopy(*copy, entry, events);
+  if (entry) AppendInventory(*entry, events);
+}
+
+void Core::TellCopy(const store::Copy& copy, const EntryPtr& entry,
+                    std::vector<planner::NodeEvent>& events) const {
+  const bool sealed = copy.state() == store::CopyState::kFinal;
+  if (entry && entry->target() && !sealed) return;  // not committed: its slot speaks of it
+  const bool fetching = entry && entry->fetch && entry->fetch->copy().get() == &copy;
+  planner::Held held;
+  held.object = copy.object();
+  held.version = copy.version();
+  held.layout = copy.layout();
+  held.metadata = copy.metadata();
+  held.marks = copy.marks();
+  held.complete = sealed;
+  held.producing = entry && entry->publication && entry->publication->copy().get() == &copy;
+  held.primary = services_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
+  held.upstream = fetching ? entry->fetch->upstream() : kNoNode;
+  events.emplace_back(std::move(held));
 }
 
 // Tombstones and open requests of one object.

@@ -61,7 +61,13 @@ void Parts::Join() {
   directory::DirectoryClient::Hooks hooks;
   hooks.on_action = [this](const planner::NodeAction& action) { core.OnAction(action); };
   hooks.holds = [this] { return !store.empty(); };
-  hooks.inventory = [this](std::size_t shard) { return core.Inventory(shard); };
+  hooks.inventory = [this](std::size_t shard, const auto& after, std::size_t bytes) {
+    return core.Inventory(shard, after, bytes);
+  };
+  hooks.inventory_of = [this](const ObjectId& object) { return core.InventoryOf(object); };
+  hooks.inline_bytes = [this](std::size_t shard, const auto& after, std::size_t bytes) {
+    return core.InlineBytes(shard, after, bytes);
+  };
   hooks.on_session = [this](std::size_t shard, bool open) { core.OnSession(shard, open); };
   hooks.on_outlived = [this](std::size_t shard) { core.OnOutlived(shard); };
   hooks.on_lost = [this](std::size_t shard) { core.OnLost(shard); };

@@ -22,6 +22,7 @@ enum class Twin : std::uint8_t {
   kKeepsGrantsOpen,        // a grant that failed is not closed (R5)
   kTrustsTheLastByte,      // complete without END (R21)
   kKeepsStoppedReaders,    // of a window (R38)
+  kTellsAllAtOnce,         // an inventory, its bytes included, heartbeats behind it (R42)
 };
 
 // The same bytes, complete, without the pin.

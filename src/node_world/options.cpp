@@ -12,7 +12,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 std::uint64_t Options::memory_of(std::uint32_t node) const {
-  return is_small(node) ? 16_KiB * (2 + most_blocks / 3) : memory_bytes;
+  return is_small(node) ? 16_KiB * (2 + most_blocks / 3) : memory_bytes + crowd * 4_KiB;
 }
 
 Result<void> Options::Validate() const {
@@ -63,6 +63,13 @@ Options Draw(std::uint64_t seed) {
   options.returns = few(2);
   options.restarts = few(1);
   options.windows = up_to(3) == 0 ? 1 + up_to(4) : 0;
+  // One word at a time, or some.
+  if (up_to(1) == 0)
+    options.pace = {.window = 200 + up_to(2000), .part = 1 + up_to(500), .ask_every = 1};
+  if (up_to(63) == 0) {
+    options.crowd = 1000 + up_to(1000);
+    options.pace = {};
+  }
   return options;
 }
 

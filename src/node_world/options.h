@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "base/units.h"
+#include "directory/session_outbox.h"
 #include "node/twin.h"
 #include "node_world/network.h"
 
@@ -38,6 +39,10 @@ struct Options {
   // Reads of objects at the last node, whose store is then too small for most of them, so that they
   // come through a window. It does nothing else.
   std::uint32_t windows = 0;
+  // Small objects that are put beside those, so that inventories are long.
+  std::uint32_t crowd = 0;
+  // Of what is said in the sessions with the shards: small makes an inventory of few objects long.
+  directory::Pace pace;
 
   // Faults, each at a random moment of the span and over soon after its end.
   std::uint32_t broken_streams = 0;

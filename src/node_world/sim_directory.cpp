@@ -10,8 +10,15 @@ namespace hoplite::node_world {
 
 namespace {
 
-// Of most messages; what is inline comes on top of it.
-constexpr std::size_t kMessageBytes = 200;
+// Of a message, besides its words.
+constexpr std::size_t kMessageBytes = 60;
+
+template <typename Word>
+std::size_t BytesOf(const std::vector<Word>& words) {
+  std::size_t bytes = kMessageBytes;
+  for (const Word& word : words) bytes += directory::WordBytes(word);
+  return bytes;
+}
 
 using Receiver = std::function<void(wire::ShardMessage)>;
 
@@ -45,6 +52,7 @@ struct SimShard {
   std::shared_ptr<directory::DirectoryService> service;  // null while it is dead
   std::vector<std::weak_ptr<SimSession>> sessions;
   std::function<void(const wire::NodeMessage&)> said;
+  std::function<void(Time)> ended;
 };
 
 // Both ends of one attempt at a session.
@@ -61,16 +69,19 @@ class SimSession final : public directory::Session,
   // The node's side.
   void Say(wire::NodeMessage message) {
     if (shard_->said) shard_->said(message);
-    there_->Send(kMessageBytes, [self = shared_from_this(), message = std::move(message)] {
+    const std::size_t bytes = BytesOf(message.events);
+    there_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
       if (self->shard_->service && !self->ended_) self->shard_->service->Receive(self, message);
     });
   }
   void Hang() {
+    OnEnd();
     receive_ = nullptr;
     back_->Cut();
     there_->Send(1, [self = shared_from_this()] { self->Gone(); });
   }
   void Die(Death death) {
+    opened_.reset();
     receive_ = nullptr;
     back_->Cut();
     if (death == Death::kKilled) {
@@ -80,19 +91,22 @@ class SimSession final : public directory::Session,
   }
 
   // The shard's side.
-  bool Send(wire::ShardMessage message) override {
-    if (!ended_) Tell(std::move(message));
-    return true;
+  void Send(wire::ShardMessage message) override {
+    if (ended_) return;
+    if (message.welcome) opened_ = shard_->network.time().Now();
+    Tell(std::move(message));
   }
   void Processed() override {}
   void End(wire::Ended why) override {
     if (std::exchange(ended_, true)) return;
+    OnEnd();
     Tell({.ended = std::move(why)});
   }
   void Abort() override { End({.error = {ErrorCode::kUnavailable, "the session was cut off"}}); }
 
   // The network's.
   void Break() {
+    opened_.reset();
     Abort();
     Gone();
   }
@@ -102,8 +116,13 @@ class SimSession final : public directory::Session,
     ended_ = true;
     if (shard_->service) shard_->service->Closed(shared_from_this());
   }
+  void OnEnd() {
+    if (opened_ && shard_->ended) shard_->ended(*opened_);
+    opened_.reset();
+  }
   void Tell(wire::ShardMessage message) {
-    back_->Send(kMessageBytes, [self = shared_from_this(), message = std::move(message)] {
+    const std::size_t bytes = BytesOf(message.actions);
+    back_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
       asio::post(self->loop_, [self, message] {
         if (self->receive_) self->receive_(message);
       });
@@ -115,6 +134,7 @@ class SimSession final : public directory::Session,
   const std::shared_ptr<Wire> there_;
   const std::shared_ptr<Wire> back_;
   Receiver receive_;
+  std::optional<Time> opened_;  // it is to last from then on
   bool ended_ = false;
 };
 
@@ -163,7 +183,9 @@ class SimPort final : public directory::ShardPort {
 };
 
 SimDirectory::SimDirectory(asio::io_context& loop, Network& network,
-                           const directory::ServiceOptions& options, std::size_t shards) {
+                           const directory::ServiceOptions& options, std::size_t shards,
+                           const directory::Pace& pace)
+    : pace_(pace) {
   for (std::size_t i = 0; i < shards; ++i) {
     shards_.push_back(std::make_shared<SimShard>(loop, network, options, shards));
   }
@@ -181,12 +203,17 @@ std::unique_ptr<directory::DirectoryClient> SimDirectory::MakeClient(
   for (const auto& shard : shards_) {
     ports.push_back(std::make_unique<SimPort>(shard, host, loop, access));
   }
-  return std::make_unique<directory::ShardedClient>(loop, std::move(ports),
-                                                    directory::ShardedClient::Options());
+  directory::ShardedClient::Options options;
+  options.pace = pace_;
+  return std::make_unique<directory::ShardedClient>(loop, std::move(ports), std::move(options));
 }
 
 void SimDirectory::OnSaid(std::function<void(const wire::NodeMessage&)> heard) {
   for (const auto& shard : shards_) shard->said = heard;
+}
+
+void SimDirectory::OnEnded(const std::function<void(Time)>& ended) {
+  for (const auto& shard : shards_) shard->ended = ended;
 }
 
 bool SimDirectory::up(std::size_t shard) const { return shards_[shard]->service != nullptr; }

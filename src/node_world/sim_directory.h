@@ -10,6 +10,7 @@
 
 #include <asio/io_context.hpp>
 
+#include "base/time.h"
 #include "directory/directory_client.h"
 #include "directory/directory_service.h"
 #include "node_world/network.h"
@@ -22,8 +23,9 @@ class SimSession;
 
 class SimDirectory {
  public:
+  // `pace`: of what nodes say.
   SimDirectory(asio::io_context& loop, Network& network, const directory::ServiceOptions& options,
-               std::size_t shards);
+               std::size_t shards, const directory::Pace& pace = {});
   ~SimDirectory();
 
   // What one process says and hears of the shards.
@@ -44,6 +46,9 @@ class SimDirectory {
   std::size_t shard_count() const { return shards_.size(); }
   // `heard`: whatever a node says in an open session, as it leaves.
   void OnSaid(std::function<void(const wire::NodeMessage&)> heard);
+  // `ended`: a session that was open since then, by the word of one of its ends: not by a fault
+  // of this class's, and not because its process or shard is gone.
+  void OnEnded(const std::function<void(Time opened)>& ended);
   const planner::DirectoryState& state(std::size_t shard) const;
   bool up(std::size_t shard) const;
   void Kill(std::size_t shard);
@@ -52,6 +57,7 @@ class SimDirectory {
   void BreakSession(Access& access, std::uint64_t which);
 
  private:
+  const directory::Pace pace_;
   std::vector<std::shared_ptr<SimShard>> shards_;
 };
 

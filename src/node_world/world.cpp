@@ -22,12 +22,19 @@ constexpr Duration kLook = milliseconds(100);
 // A task of a node that stops ends within it, a connect that is under way included.
 constexpr Duration kLeave = seconds(3);
 
-directory::ServiceOptions ServiceOptionsOf() {
+directory::ServiceOptions ServiceOptionsOf(const Options& history) {
   directory::ServiceOptions options;
   options.planner.inline_limit_bytes = kInlineLimitBytes;
   options.planner.tombstone = kTombstone;
   options.planner.recovery_window = Duration(0);
+  options.pace = history.pace;
   return options;
+}
+
+directory::Pace PaceOfNodes(const Options& history) {
+  constexpr std::size_t kAll = 1_GiB;
+  const bool at_once = history.twin == node::Twin::kTellsAllAtOnce;
+  return at_once ? directory::Pace{kAll, kAll, kAll} : history.pace;
 }
 
 }  // namespace
@@ -50,9 +57,10 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
                   }}) {
   internet_.broken = [this](const std::string& what) { Broken(what); };
   internet_.on_payload = [this] { OnPayload(); };
-  directory_ = std::make_unique<SimDirectory>(directory_loop_, network_, ServiceOptionsOf(),
-                                              options_.shards);
+  directory_ = std::make_unique<SimDirectory>(directory_loop_, network_, ServiceOptionsOf(options_),
+                                              options_.shards, PaceOfNodes(options_));
   directory_->OnSaid([this](const wire::NodeMessage& message) { CheckClosed(message); });
+  directory_->OnEnded([this](Time opened) { CheckEnded(opened); });
   for (std::uint32_t i = 0; i < options_.nodes; ++i) {
     hosts_.push_back({.id = network_.AddHost(), .member = nullptr});
   }
@@ -109,6 +117,8 @@ void World::Settle() {
 void World::EndFaults() {
   Tell("all faults end");
   network_.Heal();
+  // What a slow host was sent before waits for it still.
+  disturbed_until_ = time_.Now() + (options_.slow_nodes > 0 ? kQuiet : Duration(0));
   for (const Host& host : hosts_) {
     if (host.member) host.member->Thaw();
   }
@@ -164,6 +174,7 @@ void World::DeleteEverything() {
 }
 
 void World::LeaveInOrder() {
+  leaves_ = true;
   for (Host& host : hosts_) {
     if (!host.member) continue;
     report_.resumed += host.member->parts().counters.fetches_resumed;

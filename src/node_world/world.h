@@ -67,11 +67,13 @@ class World {
   void EndFaults();
   void MakeCall();
   void PutSource(std::uint32_t i);
+  void PutOneOfTheCrowd(std::uint32_t i);
   void MakeSum();
   void BeginSum(Member& member, Time deadline);
   void DeleteSomething();
   void CancelSomething();
   void ReadThroughWindow();
+  void Disturb(Time until);
   void BreakAStream();
   void BreakASession();
   void PartTwo();
@@ -114,6 +116,7 @@ class World {
   void CheckCommitted(const CallRecord& record);
   void CheckNotDeleted(const CallRecord& record);
   void CheckClosed(const wire::NodeMessage& message);
+  void CheckEnded(Time opened);
   bool Calm() const;
   std::string Overdue() const;
   std::string Unsettled() const;
@@ -127,6 +130,7 @@ class World {
   Duration RandomFaultTime();
   ObjectId Object(std::uint32_t i) const;
   ObjectId Source(std::uint32_t i) const;
+  ObjectId OneOfTheCrowd(std::uint32_t i) const;
   std::vector<ObjectId> AllObjects() const;
   std::size_t ShardOf(const ObjectId& object) const;
 
@@ -150,6 +154,9 @@ class World {
   std::uint64_t processes_ = 0;
   std::uint64_t targets_ = 0;
   bool reader_stopped_ = false;
+  bool leaves_ = false;      // everybody does
+  Time disturbed_until_{};   // by the last fault
+  std::uint64_t turns_ = 0;  // of the directory
   std::uint64_t sum_bytes_ = 0;
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;
   std::map<ObjectId, int> refusals_;  // of sources that were not ahead

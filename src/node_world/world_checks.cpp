@@ -23,6 +23,9 @@ std::size_t World::ShardOf(const ObjectId& object) const {
 }
 
 void World::CheckDirectory() {
+  // Each look costs as much as there are objects.
+  constexpr std::uint64_t kCrowdEvery = 64;
+  if (options_.crowd > 0 && ++turns_ % kCrowdEvery != 0) return;
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
     if (!directory_->up(shard)) continue;
     const std::string wrong = directory_->state(shard).BrokenInvariant();
@@ -98,6 +101,13 @@ void World::CheckClosed(const wire::NodeMessage& message) {
                       closed->object.ToShortString()));
     }
   }
+}
+
+// A session lasts unless a fault ended it (R42, R43).
+void World::CheckEnded(Time opened) {
+  if (leaves_ || opened <= disturbed_until_) return;
+  Broken(fmt::format("P12: a session that opened at {:.3f} ended without a fault",
+                     ToSeconds(opened - start_)));
 }
 
 // The directory has it, or a living process that the directory may know of.

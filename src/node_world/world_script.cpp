@@ -41,6 +41,9 @@ void World::PlanCalls() {
   Plan(options_.cancels, &World::CancelSomething);
   Plan(options_.sums, &World::MakeSum);
   Plan(options_.windows, &World::ReadThroughWindow);
+  for (std::uint32_t i = 0; i < options_.crowd; ++i) {
+    time_.At(start_ + random_.Within(options_.span), [this, i] { PutOneOfTheCrowd(i); });
+  }
   if (options_.sums == 0) return;
   for (std::uint32_t i = 0; i < options_.sources; ++i) {
     time_.At(start_ + random_.Within(options_.span), [this, i] { PutSource(i); });
@@ -81,6 +84,10 @@ ObjectId World::Source(std::uint32_t i) const {
   return ObjectId::FromName(fmt::format("source {}", i));
 }
 
+ObjectId World::OneOfTheCrowd(std::uint32_t i) const {
+  return ObjectId::FromName(fmt::format("one of the crowd {}", i));
+}
+
 std::vector<ObjectId> World::AllObjects() const {
   std::vector<ObjectId> all;
   for (std::uint32_t i = 0; i < options_.objects; ++i) all.push_back(Object(i));
@@ -88,6 +95,7 @@ std::vector<ObjectId> World::AllObjects() const {
   for (std::uint64_t i = 0; i < targets_; ++i) {
     all.push_back(ObjectId::FromName(fmt::format("sum {}", i)));
   }
+  for (std::uint32_t i = 0; i < options_.crowd; ++i) all.push_back(OneOfTheCrowd(i));
   return all;
 }
 
@@ -134,6 +142,12 @@ void World::PutSource(std::uint32_t i) {
   Manners manners;
   if (random_.Below(2) == 0) manners.fill_time = random_.Within(milliseconds(100));
   calls_.Put(*member, Source(i), sum_bytes_, time_.Now() + seconds(60), manners);
+}
+
+void World::PutOneOfTheCrowd(std::uint32_t i) {
+  Member* const member = RandomMemberWithRoom();
+  if (member == nullptr) return;
+  calls_.Put(*member, OneOfTheCrowd(i), kInlineLimitBytes, time_.Now() + seconds(60), Manners());
 }
 
 // And some who want it.
@@ -216,6 +230,9 @@ Duration World::RandomFaultTime() {
   return milliseconds(1) + random_.Within(random_.Below(2) == 0 ? milliseconds(300) : seconds(3));
 }
 
+// What a fault does to sessions is over then.
+void World::Disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
+
 void World::BreakAStream() {
   if (BreakStream(internet_, random_.Next())) Tell("a stream breaks");
 }
@@ -243,6 +260,7 @@ void World::PartTwo() {
   Tell("hosts {} and {} don't hear each other until {:.3f}", one, other, ToSeconds(until - start_));
   network_.Block(one, other, until);
   network_.Block(other, one, until);
+  Disturb(until);
 }
 
 void World::PartOneWay() {
@@ -251,6 +269,7 @@ void World::PartOneWay() {
   const Time until = time_.Now() + RandomFaultTime();
   Tell("host {} is not heard by {} until {:.3f}", one, other, ToSeconds(until - start_));
   network_.Block(one, other, until);
+  Disturb(until);
 }
 
 void World::Clog() {
@@ -260,6 +279,7 @@ void World::Clog() {
   for (HostId host = 0; host < options_.shards + options_.nodes; ++host) {
     network_.Block(host, clogged, until);
   }
+  Disturb(until);
 }
 
 void World::FreezeOne() {
@@ -268,6 +288,7 @@ void World::FreezeOne() {
   const Time until = time_.Now() + RandomFaultTime();
   Tell("{} is frozen until {:.3f}", member->name(), ToSeconds(until - start_));
   member->Freeze(until);
+  Disturb(until);
 }
 
 void World::SlowOne() {
@@ -275,6 +296,7 @@ void World::SlowOne() {
   if (member == nullptr) return;
   Tell("{} gets slow", member->name());
   network_.Slow(member->host(), 10);
+  Disturb(kNever);
 }
 
 void World::CrashOne() {

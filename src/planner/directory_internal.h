@@ -38,6 +38,7 @@ struct DirectoryState::State {
 
   // directory_state.cpp
   void Tick(Time time);
+  Time CollectingUntil() const;
   void EndOfCollecting();
   void Settle(const ObjectId& id);
   void RunPass(const ObjectId& id, ObjectRecord& record);
@@ -155,7 +156,8 @@ struct DirectoryState::State {
 
   DirectoryOptions options;
   Time now;
-  Time collecting_until;
+  Time collecting_until;  // at least
+  Time collecting_limit;  // at most
   bool collecting;
   Stamps stamps;
   LinkModel link;

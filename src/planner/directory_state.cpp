@@ -39,6 +39,7 @@ DirectoryState::State::State(const DirectoryOptions& options_in, Time start)
     : options(options_in),
       now(start),
       collecting_until(start + options_in.recovery_window),
+      collecting_limit(start + std::max(options_in.recovery_window, options_in.recovery_limit)),
       collecting(options_in.recovery_window > Duration{0}),
       stamps(options_in.incarnation),
       link(options_in.link) {}
@@ -70,8 +71,15 @@ void DirectoryState::State::Tick(Time time) {
     const NodeRecord* node = nodes.Find(receiver);
     if (node != nullptr) dirty.insert(node->objects.begin(), node->objects.end());
   }
-  if (collecting && now >= collecting_until) EndOfCollecting();
+  if (collecting && now >= CollectingUntil()) EndOfCollecting();
   if (knows_members()) dirty.merge(wants_members);
+}
+
+// Who announced itself and still tells its inventory is waited for, within the limit.
+Time DirectoryState::State::CollectingUntil() const {
+  const std::optional<Time> told = nodes.LastTold();
+  if (!told) return collecting_until;
+  return std::clamp(*told + options.recovery_window, collecting_until, collecting_limit);
 }
 
 void DirectoryState::State::EndOfCollecting() {
@@ -81,7 +89,7 @@ void DirectoryState::State::EndOfCollecting() {
 
 Time DirectoryState::State::NextTime() const {
   Time next = std::min(tombstones.next(), apart.next());
-  if (collecting) next = std::min(next, collecting_until);
+  if (collecting) next = std::min(next, CollectingUntil());
   return next;
 }
 
@@ -121,6 +129,8 @@ void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
 void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
   // A session that ended says nothing more; its next one starts with an inventory.
   if (!nodes.alive(node)) return;
+  NodeRecord& member = *nodes.Find(node);
+  if (member.inventory_open) member.telling = now;
   if (const ObjectId* id = ObjectOf(event)) dirty.insert(*id);
   std::visit([&](const auto& said) { On(node, said); }, event);
 }

@@ -37,8 +37,10 @@ struct DirectoryOptions {
   std::uint64_t metadata_limit_bytes = 4096;
   Duration tombstone = std::chrono::seconds(60);
   // After its start the shard only collects inventories for so long; 0 for a cluster known to be
-  // new.
+  // new. Longer while a node tells its inventory, and was heard within this time; the limit ends it
+  // in any case.
   Duration recovery_window = std::chrono::seconds(1);
+  Duration recovery_limit = std::chrono::seconds(60);
   // A receiver that complained about a source is not sent there again for so long.
   Duration keep_apart = std::chrono::seconds(1);
   // A receiver whose source makes no progress for so long is moved to a free complete one.

@@ -81,6 +81,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   for (const auto& [id, node] : state.nodes.nodes()) {
     digest.Add(Raw(id)).Add(node.info.name).Add(node.info.address);
     digest.Add(node.alive).Add(node.inventory_open);
+    if (state.collecting) digest.Add(node.telling.value_or(Time{}));
   }
   for (const auto& [id, record] : state.objects) AddRecord(digest, id, record);
   for (const auto& [id, until] : state.tombstones.entries()) {

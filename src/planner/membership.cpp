@@ -10,7 +10,7 @@ void DirectoryState::State::OnJoined(const NodeJoined& event) {
   const NodeId namesake = nodes.Named(event.node.name);
   if (namesake != kNoNode && namesake != event.node.id) OnLost(namesake);
   if (nodes.alive(event.node.id)) OnSuspended(event.node.id);  // its old session was overtaken
-  nodes.Join(event.node);
+  nodes.Join(event.node, now);
   stamps.NoteSeen(event.highest_incarnation);
 }
 

@@ -1,5 +1,7 @@
 #include "planner/node_table.h"
 
+#include <algorithm>
+
 namespace hoplite::planner {
 
 NodeRecord* NodeTable::Find(NodeId node) {
@@ -27,13 +29,14 @@ std::string NodeTable::NameOf(NodeId node) const {
   return record != nullptr ? record->info.name : ToString(node);
 }
 
-void NodeTable::Join(const NodeInfo& info) {
+void NodeTable::Join(const NodeInfo& info, Time now) {
   NodeRecord& record = nodes_[info.id];
   if (!record.info.name.empty()) by_name_.erase(record.info.name);
   EndInventory(info.id);
   record.info = info;
   record.alive = true;
   record.inventory_open = true;
+  record.telling = now;
   ++open_inventories_;
   by_name_[info.name] = info.id;
 }
@@ -47,6 +50,12 @@ void NodeTable::EndInventory(NodeId node) {
   NodeRecord& record = nodes_.at(node);
   if (record.inventory_open) --open_inventories_;
   record.inventory_open = false;
+}
+
+std::optional<Time> NodeTable::LastTold() const {
+  std::optional<Time> last;
+  for (const auto& [node, record] : nodes_) last = std::max(last, record.telling);
+  return last;
 }
 
 void NodeTable::NoteCarried(NodeId node, double bytes_per_second) {

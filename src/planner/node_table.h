@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -17,6 +18,8 @@ struct NodeRecord {
   NodeInfo info;
   bool alive = true;            // false: suspended
   bool inventory_open = false;  // between NodeJoined and InventoryEnd
+  // When it last spoke of an inventory that it never ended, in this session or the one before.
+  std::optional<Time> telling;
   StoreUsage usage;
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
@@ -34,7 +37,9 @@ class NodeTable {
   bool alive(NodeId node) const;
   std::string NameOf(NodeId node) const;  // its id in words if it isn't known
 
-  void Join(const NodeInfo& info);
+  void Join(const NodeInfo& info, Time now);
+  // A node that told part of its inventory; null: none did.
+  std::optional<Time> LastTold() const;
   void Suspend(NodeId node);
   void EndInventory(NodeId node);
   void Erase(NodeId node);

@@ -112,6 +112,7 @@ void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, Nod
 
 void DirectoryState::State::On(NodeId node, const InventoryEnd& /*event*/) {
   nodes.EndInventory(node);
+  nodes.Find(node)->telling.reset();
   for (const ObjectId& id : std::set<ObjectId>(nodes.Find(node)->objects)) {
     ObjectRecord* record = Find(id);
     if (record != nullptr) ResumeReduction(id, *record, node);

@@ -165,6 +165,11 @@ std::vector<CopyPtr> ObjectStore::List() const {
   return copies;
 }
 
+CopyPtr ObjectStore::After(const std::optional<ObjectId>& object) const {
+  const auto next = object ? listed_.upper_bound(*object) : listed_.begin();
+  return next == listed_.end() ? nullptr : next->second.copy;
+}
+
 std::vector<ObjectId> ObjectStore::Victims(std::uint64_t bytes) const {
   if (!FitsEver(bytes)) return {};
   const auto candidate = [this](const std::pair<const Age, ObjectId>& aged) {

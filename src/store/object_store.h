@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,7 +71,8 @@ class ObjectStore {
   void Touch(const ObjectId& object, Time now);  // used now: the last to be evicted
   // Unlists; the memory returns when the last pin goes.
   void Remove(const ObjectId& object);
-  std::vector<CopyPtr> List() const;  // ordered by id
+  std::vector<CopyPtr> List() const;                           // ordered by id
+  CopyPtr After(const std::optional<ObjectId>& object) const;  // the next by id; null: none
   bool empty() const { return listed_.empty(); }
 
   // Least recently used first: complete, relayed, unpinned copies whose removal would make room for

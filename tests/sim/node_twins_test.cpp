@@ -33,6 +33,16 @@ void ManyWindows(Options& options) {
   options.most_blocks = 8;
   options.windows = 6;
 }
+// A shard that starts again asks for an inventory of more than its lease carries.
+void LongInventories(Options& options) {
+  const std::uint64_t seed = options.seed;
+  options = Options();
+  options.seed = seed;
+  options.calls = 20;
+  options.crowd = 1500;
+  options.restarts = 1;
+  options.link.bytes_per_second = 1'000'000;
+}
 void AsDrawn(Options& /*options*/) {}
 
 struct Case {
@@ -62,6 +72,15 @@ TEST_P(NodeTwin, IsCaught) {
               found.c_str());
 }
 
+TEST(NodeTwins, WithoutThemLongInventoriesAreToldInOneSession) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Options options;
+    options.seed = seed;
+    LongInventories(options);
+    ASSERT_EQ(World(options).Run().violation, "") << seed;
+  }
+}
+
 // What was tuned for them is no fault by itself.
 TEST(NodeTwins, WithoutThemTheSameHistoriesKeepEveryProperty) {
   for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows}) {
@@ -86,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"KeepsDeletedCopies", Twin::kKeepsDeletedCopies, "P10"},
                     Case{"KeepsGrantsOpen", Twin::kKeepsGrantsOpen, "P10"},
                     Case{"TrustsTheLastByte", Twin::kTrustsTheLastByte, "P6"},
-                    Case{"KeepsStoppedReaders", Twin::kKeepsStoppedReaders, "P10", ManyWindows}),
+                    Case{"KeepsStoppedReaders", Twin::kKeepsStoppedReaders, "P10", ManyWindows},
+                    Case{"TellsAllAtOnce", Twin::kTellsAllAtOnce, "P12", LongInventories}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

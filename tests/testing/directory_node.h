@@ -56,9 +56,9 @@ class DirectoryNode {
       client_->Start(info_,
                      {.on_action = [this](const auto& action) { Add(actions_, action); },
                       .inventory =
-                          [this](std::size_t shard) {
+                          [this](std::size_t shard, const auto&, std::size_t) {
                             Add(inventories_, shard);
-                            return inventory_;
+                            return directory::DirectoryClient::Part{inventory_, {}};
                           },
                       .on_session = [this](std::size_t shard,
                                            bool open) { Add(sessions_, std::pair(shard, open)); },

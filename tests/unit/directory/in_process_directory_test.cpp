@@ -127,9 +127,9 @@ TEST(InProcessDirectory, ANodeThatOutlivedItsTombstonesIsToldBeforeItsInventoryI
   client->Start({NodeId{1}, "a", "127.0.0.1:1"},
                 {.on_action = [](const auto&) {},
                  .inventory =
-                     [&](std::size_t) {
+                     [&](std::size_t, const auto&, std::size_t) {
                        told.emplace_back("inventory");
-                       return std::vector<NodeEvent>();
+                       return DirectoryClient::Part();
                      },
                  .on_lost = [&](std::size_t) { told.emplace_back("lost"); },
                  .on_outlived = [&](std::size_t) { told.emplace_back("outlived"); }});

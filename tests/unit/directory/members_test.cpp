@@ -7,7 +7,7 @@ namespace {
 
 class FakeSession final : public Session {
  public:
-  bool Send(wire::ShardMessage) override { return true; }
+  void Send(wire::ShardMessage) override {}
   void Processed() override {}
   void End(wire::Ended) override {}
   void Abort() override {}

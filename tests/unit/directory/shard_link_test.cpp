@@ -67,7 +67,7 @@ class ShardLinkTest : public testing::Test {
  protected:
   ShardLinkTest() {
     hooks_.on_action = [](const auto&) {};
-    hooks_.inventory = [](std::size_t) { return std::vector<planner::NodeEvent>(); };
+    hooks_.inventory = [](auto&&...) { return DirectoryClient::Part(); };
     hooks_.on_session = [this](std::size_t, bool open) { told_ += open ? "open " : "away "; };
     hooks_.on_settled = [this](std::size_t) { told_ += "settled "; };
     hooks_.on_refused = [this](const Error& error) {

@@ -173,6 +173,48 @@ TEST_F(Recovery, AnOldCopyIsRecalledInAnyOrder) {
   Expect("S: recall v2");
 }
 
+// Who announced itself and still tells what it holds is waited for (R42).
+TEST_F(Recovery, AShardCollectsWhileANodeTellsItsInventory) {
+  Join("S").Put("S").Ignore();
+  Restart(Recovering()).Join("T").Create("T");
+  Connect("S");
+  for (int i = 0; i < 5; ++i) After(milliseconds(900)).Say("S", StoreUsage{});
+  Expect();
+  HeldComplete("S").EndInventory("S");
+  Expect("T: refused already_exists");
+}
+
+TEST_F(Recovery, ANodeThatTellsNothingMoreIsNotWaitedFor) {
+  Join("S").Put("S").Ignore();
+  Restart(Recovering()).Join("T").Create("T");
+  After(milliseconds(900)).Connect("S").After(milliseconds(999));
+  Expect();
+  After(milliseconds(1));
+  Expect("T: accepted v2");
+}
+
+// Its session may come back and go on.
+TEST_F(Recovery, NorIsOneWhoseSessionEndedAWhileAgo) {
+  Join("S").Put("S").Ignore();
+  Restart(Recovering()).Join("T").Create("T");
+  After(milliseconds(500)).Connect("S").After(milliseconds(200)).Suspend("S");
+  After(milliseconds(799));
+  Expect();
+  After(milliseconds(1));
+  Expect("T: accepted v2");
+}
+
+TEST_F(Recovery, TheLimitEndsItInAnyCase) {
+  Join("S").Put("S").Ignore();
+  DirectoryOptions options = Recovering();
+  options.recovery_limit = seconds(3);
+  Restart(options).Join("T").Create("T").Connect("S");
+  for (int i = 0; i < 5; ++i) After(milliseconds(500)).Say("S", StoreUsage{});
+  Expect();
+  After(milliseconds(500));
+  Expect("T: accepted v2");
+}
+
 TEST_F(Recovery, InlineBytesAreRepeatedByTheirPutter) {
   Join("S").Join("R1").PutInline("S", 100).Ignore();
   Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};

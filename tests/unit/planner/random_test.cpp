@@ -16,6 +16,7 @@ class Storm {
   explicit Storm(std::uint32_t seed) : random_(seed) {
     DirectoryOptions options;
     options.recovery_window = std::chrono::milliseconds(Pick(2) * 20);
+    options.recovery_limit = options.recovery_window;
     options.tombstone = std::chrono::milliseconds(30);
     options.keep_apart = std::chrono::milliseconds(10);
     state_.emplace(options, now_);
