@@ -18,13 +18,15 @@ from failures import Failures
 from gloo import Gloo
 from operations import Operation, parse_size
 from ours import Hoplite
+from restarts import Restarts
 from struck import Struck
 from transfers import MIB, Transfers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
-GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts", "failures")
-SLOW_GROUPS = ("failures",)  # that a quick run has only if they are named
+GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts", "failures",
+          "restart")
+SLOW_GROUPS = ("failures", "restart")  # that a quick run has only if they are named
 PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
 DEFAULT_PEERS = ("hoplite", "mpich", "iperf3")  # the others are large to install
 KINDS = ("broadcast", "reduce", "allreduce", "gather", "allgather")
@@ -113,7 +115,7 @@ def sizes(text):
     return [parse_size(size) for size in text.split(",")]
 
 
-def run(options, comparison, failures):
+def run(options, comparison, failures, restarts):
     if options.hosts:
         rate = None if options.rate == "none" else options.rate
         limits = {Operation(options.operation, size): None for size in options.sizes}
@@ -130,6 +132,7 @@ def run(options, comparison, failures):
         "waiting": comparison.waiting,
         "sim": lambda: comparison.simulation(str(options.programs / "hoplite")),
         "failures": failures.run,
+        "restart": restarts.run,
         "parts": lambda: comparison.parts([options.programs / source.stem for source in PARTS],
                                           seconds=0.05 if options.quick else 0.3),
     }
@@ -142,9 +145,9 @@ def each(run_case, cases):
         run_case(case)
 
 
-def write(options, described, comparison, failures):
+def write(options, described, comparison, failures, restarts):
     options.output.mkdir(parents=True, exist_ok=True)
-    rows = comparison.rows + failures.rows
+    rows = comparison.rows + failures.rows + restarts.rows
     tables = report.comparison(rows)
     if comparison.part_rows:
         tables += "\n" + report.parts(comparison.part_rows)
@@ -171,15 +174,16 @@ def main():
     print()
     comparison = Comparison(Peers(options), options.reps)
     failures = Failures(Peers(options), options.reps, comparison.failures)
+    restarts = Restarts(options.programs, options.reps, comparison.failures)
     try:
-        run(options, comparison, failures)
+        run(options, comparison, failures, restarts)
     except PermissionError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted; the testbed is removed")
     finally:
-        if comparison.rows or comparison.part_rows or failures.rows:
-            write(options, described, comparison, failures)
+        if comparison.rows or comparison.part_rows or failures.rows or restarts.rows:
+            write(options, described, comparison, failures, restarts)
 
 
 if __name__ == "__main__":

@@ -62,6 +62,14 @@ T Value(hoplite::Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
+// Parts of a text between commas.
+std::vector<std::string> Listed(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream rest(text);
+  for (std::string part; std::getline(rest, part, ',');) parts.push_back(part);
+  return parts;
+}
+
 std::string Address(const std::string& address) { return "\"address\":\"" + address + "\""; }
 
 hoplite::ObjectId Numbered(const std::string& name, std::size_t index) {
@@ -178,7 +186,7 @@ class Driver {
     hoplite::NodeConfig config;
     config.name = Word<std::string>(words);
     config.listen = Word<std::string>(words);
-    config.directory = {Word<std::string>(words)};
+    config.directory = Listed(Word<std::string>(words));
     config.memory_bytes = Word<std::uint64_t>(words);
     node_ = Value(hoplite::Node::Start(config));
     client_.emplace(node_->client());
