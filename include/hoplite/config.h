@@ -41,6 +41,9 @@ struct HOPLITE_EXPORT NodeConfig {
   // a time; one more is answered resource_exhausted. Above honest use, below what fills the memory.
   std::uint32_t requests_per_client = 65536;
   std::uint32_t pins_per_client = 65536;
+  // Objects that come to this node at a time; further ones wait in order. It bounds connections,
+  // too: one for each, two for a large one.
+  std::uint32_t max_fetches = 64;
 
   // invalid_argument: names the field and what it should be.
   Result<void> Validate() const;

@@ -69,6 +69,7 @@ Result<void> NodeConfig::Validate() const {
   TRY(CheckPositive("keepalive", keepalive));
   TRY(CheckPositive("stall", stall));
   if (stall <= keepalive) return std::unexpected(Bad("stall: must be longer than keepalive"));
+  if (max_fetches < 1) return std::unexpected(Bad("max_fetches: must be above zero"));
   if (data_threads < 1 || data_threads > 64) {
     return std::unexpected(
         Bad("data_threads: " + std::to_string(data_threads) + " is not in [1, 64]"));

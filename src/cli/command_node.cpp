@@ -77,6 +77,11 @@ void AddNode(CLI::App& app, Action& chosen) {
                    "buffers, readers, drafts and subscriptions that one client may hold")
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--max-fetches", config.max_fetches,
+                   "objects that come in at a time, the others wait in order")
+      ->type_name("N")
+      ->capture_default_str();
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
     RequireSound("node", options->config.Validate());

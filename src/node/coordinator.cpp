@@ -182,6 +182,7 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   const auto self = shared_from_this();
   const auto get = std::make_shared<Call>(services_.runtime.main());
   get->deadline = call_->deadline;
+  get->hurries = true;
   gets_.push_back(get);
   Result<store::CopyPtr> got = co_await core_.Get(source, get);
   std::erase(gets_, get);

@@ -76,7 +76,7 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
   const Time patience = services_.clock.Now() + kPutPatience;
   const bool patient = call->deadline == kNever;
   if (patient) call->deadline = patience;
-  const Memory::Waiter space(services_.memory, call->changed);
+  Memory::Waiter space(services_.memory, call->changed);
   WaitingCall waiting(entry, call);
   for (;;) {
     CO_TRY(Usable(*entry));
@@ -88,7 +88,7 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
       co_return std::unexpected(Exists(object));
     }
     if (!entry->publication) {
-      auto copy = services_.memory.Try(object, layout, metadata);
+      auto copy = space.Try(object, layout, metadata);
       if (copy) {
         auto publication = std::make_shared<Publication>(services_, entry, std::move(*copy));
         entry->publication = publication;
@@ -100,6 +100,8 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
         co_return draft;
       }
       if (!services_.memory.fits_ever(size_bytes)) co_return std::unexpected(copy.error());
+    } else {
+      space.Leave();  // memory alone would not help it: nobody is to wait behind it
     }
     if (co_await waiting.Wait()) continue;
     if (call->cancelled)
@@ -151,6 +153,7 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
     }
     if (!flight && !MadeHere(*entry)) {
       flight = Join(entry);
+      if (call->hurries) flight->Hurry();
       interest = std::make_shared<Fetch::Interest>(flight);
       flight->Start();
     }
@@ -459,6 +462,7 @@ std::size_t Core::ShardOf(const ObjectId& object) const {
 
 void Core::Sweep() {
   services_.table.Sweep(services_.clock.Now());
+  services_.memory.Tick();
   services_.directory.Send(Usage());
 }
 

@@ -8,7 +8,8 @@ namespace hoplite::node {
 
 DataPlane::DataPlane(Services& services, std::unique_ptr<net::Transport> transport)
     : identity_{services.settings.cluster_id, services.settings.self},
-      transport_(std::move(transport)) {
+      transport_(std::move(transport)),
+      gate_(services.settings.max_fetches) {
   // A peer that doesn't answer a connect or a handshake is as silent as one that stalls later.
   net::PoolOptions options;
   options.connect_timeout = services.settings.stall;

@@ -15,6 +15,7 @@
 #include "net/connection_pool.h"
 #include "net/handshake.h"
 #include "net/stream.h"
+#include "node/fetch_gate.h"
 #include "node/inbound_credit.h"
 #include "node/round_trip.h"
 #include "node/services.h"
@@ -90,6 +91,7 @@ class DataPlane {
   std::size_t loop_count() const { return loops_.size(); }
   InboundCredit& credit() { return credit_; }
   RoundTrip& round_trip() { return round_trip_; }
+  FetchGate& gate() { return gate_; }  // main loop only
   net::Identity identity() const { return identity_; }
 
   // Closes the listener and every stream; conversations end soon after. From the main loop.
@@ -104,6 +106,7 @@ class DataPlane {
   std::unique_ptr<net::Listener> listener_;
   InboundCredit credit_;
   RoundTrip round_trip_;
+  FetchGate gate_;
   std::size_t next_loop_ = 0;  // main loop only
 };
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/log.h"
 #include "base/units.h"
 #include "node/publication.h"
@@ -16,6 +18,8 @@ using planner::Failure;
 using planner::Outcome;
 
 constexpr Duration kProgressEvery = std::chrono::milliseconds(30);
+// A fetch that gets nothing for so long lets another one go.
+constexpr Duration kPlaceKept = std::chrono::milliseconds(500);
 // From this size on the stripes of one grant travel on two connections, served by two loops.
 constexpr std::uint64_t kTwoLanesFrom = 32_MiB;
 
@@ -58,6 +62,7 @@ net::Task<void> Fetch::Fly() {
     }
     co_await ReceiveAll();
     co_await StopRuns();
+    place_.reset();
     if (result_ || !recalled_) break;
     DropCopy(store::VoidReason::kRecalled);
   }
@@ -111,6 +116,11 @@ net::Task<bool> Fetch::ReserveMemory() {
     error_ = copy.error();
     co_return false;
   }
+  co_await AwaitPlace();
+  if (interrupted()) {
+    place_.reset();
+    co_return false;
+  }
   copy_ = std::move(*copy);
   copy_->set_version(located.version);
   if (leaf) co_return true;
@@ -122,10 +132,11 @@ net::Task<bool> Fetch::ReserveMemory() {
 // Room for the object, or why there is none; an interrupted wait ends with the last answer. The
 // shard has answered the Locate and knows nothing of this wait: it tells subscribers of a Delete.
 net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string metadata) {
-  const Memory::Waiter waiter(services_.memory, changed_);
+  Memory::Waiter waiter(services_.memory, changed_);
   std::optional<Subscription> watch;
   for (;;) {
-    auto copy = TryMemory(layout, metadata);
+    auto copy = too_large_ ? waiter.TryWindow(entry_->object, layout, metadata)
+                           : waiter.Try(entry_->object, layout, metadata);
     const std::uint64_t bytes =
         too_large_ ? services_.memory.WindowBytes(layout) : layout.size_bytes;
     const bool may_fit = !copy && copy.error().code == ErrorCode::kResourceExhausted &&
@@ -136,9 +147,29 @@ net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string 
   }
 }
 
-Result<store::CopyPtr> Fetch::TryMemory(const Layout& layout, const std::string& metadata) {
-  if (too_large_) return services_.memory.TryWindow(entry_->object, layout, metadata);
-  return services_.memory.Try(entry_->object, layout, metadata);
+// It has memory, which the directory doesn't know of: nobody is sent here before it goes.
+net::Task<void> Fetch::AwaitPlace() {
+  place_.emplace(data_plane_.gate(), [this] { changed_.Notify(); });
+  std::optional<Subscription> watch;
+  while (place_->waits() && !interrupted()) {
+    stage_ = Stage::kQueued;
+    if (hurries_ || entry_->outgoing > 0) {
+      place_->GoAtOnce();
+    } else {
+      if (!watch) watch.emplace(services_.directory, entry_, Subscriber());
+      co_await changed_.Wait();
+    }
+  }
+}
+
+// Who gets nothing for a while perhaps waits for one that waits for its place (R46).
+void Fetch::KeepOrLendPlace() {
+  const std::uint64_t received = copy_->layout().valid_bytes(copy_->marks());
+  const Time now = services_.clock.Now();
+  if (received != std::exchange(received_, received)) received_at_ = now;
+  const bool keeps = services_.settings.planted(Twin::kKeepsItsPlace) ||
+                     services_.settings.planted(Twin::kQueuesInputs);
+  place_->SetIdle(now - received_at_ >= kPlaceKept && !keeps);
 }
 
 net::Task<void> Fetch::ReceiveAll() {
@@ -146,8 +177,8 @@ net::Task<void> Fetch::ReceiveAll() {
   end_seen_ = false;
   services_.directory.Send(Wanting());
   entry_->Changed();  // whoever follows the growing copy may start
-  read_ = 0;
-  read_at_ = services_.clock.Now();
+  read_ = received_ = 0;
+  read_at_ = received_at_ = services_.clock.Now();
   while (!interrupted()) {
     CloseEndedRuns();
     if (IsWhole()) {
@@ -161,8 +192,11 @@ net::Task<void> Fetch::ReceiveAll() {
     AskAgainIfDue();
     StartDueGrants();
     ReportProgress();
+    KeepOrLendPlace();
     const bool idle = runs_.empty() && !copy_->windowed();
-    co_await changed_.Wait(idle ? kNever : services_.clock.Now() + kProgressEvery);
+    const Time now = services_.clock.Now();
+    const Time look = received_at_ + kPlaceKept > now ? received_at_ + kPlaceKept : kNever;
+    co_await changed_.Wait(idle ? look : now + kProgressEvery);
   }
   leaves_ = !recalled_;
   if (!recalled_) {
@@ -337,6 +371,7 @@ void Fetch::DropCopy(store::VoidReason reason) {
 void Fetch::Finish(std::optional<Result<store::CopyPtr>> result) {
   result_ = std::move(result);
   stage_ = Stage::kOver;
+  place_.reset();
   done_ = true;
   if (entry_->fetch.get() == this) entry_->fetch.reset();
   entry_->Changed();
@@ -413,6 +448,9 @@ std::string Fetch::Waiting() const {
       return "it does not exist";
     case Stage::kReserving:
       return "no memory is free for it";
+    case Stage::kQueued:
+      return fmt::format("{} other fetches of this node are under way, {} wait",
+                         data_plane_.gate().under_way(), data_plane_.gate().waiting());
     case Stage::kReceiving:
       return "it has arrived up to " +
              std::to_string(copy_ ? copy_->layout().valid_bytes(copy_->marks()) : 0) + " of " +

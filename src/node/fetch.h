@@ -1,8 +1,8 @@
 // Fetch: one flight of one object to this node, however many wait for it.
 //
-//   locate ---> reserve memory ---> want ---> grants, lanes ---> final
-//     ^                                |
-//     '------ recalled: a newer version, new memory, from the start
+//   locate ---> reserve memory, wait for a place ---> want ---> grants, lanes ---> final
+//     ^                                                |
+//     '---------- recalled: a newer version, new memory, from the start
 //
 // An object that is larger than the store comes through a window, for one reader (R38): then this
 // node is a leaf, which the shard sends nobody to.
@@ -48,6 +48,12 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   // Somebody among those who wait could read through a window.
   void AskForWindow() { window_asked_ = true; }
 
+  // A reduction depends on it.
+  void Hurry() {
+    hurries_ = true;
+    changed_.Notify();
+  }
+
   // What the shard says.
   void OnLocated(planner::Located located);
   void OnInline(planner::InlineObject object);
@@ -86,7 +92,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   NodeId upstream() const;
 
  private:
-  enum class Stage { kLocating, kReserving, kReceiving, kOver };
+  enum class Stage { kLocating, kReserving, kQueued, kReceiving, kOver };
 
   // One grant: its lanes, and how they ended.
   struct Run {
@@ -100,8 +106,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   net::Task<bool> LocateObject();
   net::Task<bool> ReserveMemory();
   net::Task<Result<store::CopyPtr>> AwaitMemory(Layout layout, std::string metadata);
-  Result<store::CopyPtr> TryMemory(const Layout& layout, const std::string& metadata);
+  net::Task<void> AwaitPlace();
   net::Task<void> ReceiveAll();
+  void KeepOrLendPlace();
   net::Task<void> StopRuns();
   bool IsWhole() const;
   void AskAgainIfDue();
@@ -132,6 +139,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool recalled_ = false;  // a newer version exists: once more from the start
   bool leaves_ = false;    // nobody wanted it any more, and its streams were told
   bool regrant_ = false;   // asks again when the streams have ended
+  bool hurries_ = false;
   bool window_asked_ = false;
   bool window_given_ = false;
   bool done_ = false;
@@ -142,13 +150,16 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   std::optional<planner::Located> located_;
   std::optional<planner::InlineObject> inline_;
   store::CopyPtr copy_;
+  std::optional<FetchGate::Place> place_;
   std::deque<planner::Grant> grants_;  // told, not yet started
   std::vector<std::shared_ptr<Run>> runs_;
   bool end_seen_ = false;  // END(final), on any lane
   StripeMarks reported_marks_;
   Time reported_at_{};
-  std::uint64_t read_ = 0;  // by the reader of a window, when last looked at
-  Time read_at_{};          // when that grew, or nothing more lay ready
+  std::uint64_t received_ = 0;  // when last looked at
+  Time received_at_{};          // when that grew
+  std::uint64_t read_ = 0;      // by the reader of a window, when last looked at
+  Time read_at_{};              // when that grew, or nothing more lay ready
 };
 
 }  // namespace hoplite::node

@@ -1,6 +1,7 @@
 #include "node/memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/units.h"
 
@@ -10,6 +11,11 @@ namespace {
 // What may be under way to a node; and of a small store not more than this part.
 constexpr std::uint64_t kWindowBytes = 4_MiB;
 constexpr std::uint64_t kWindowPart = 4;
+
+std::unexpected<Error> OutOfTurn() {
+  return std::unexpected(
+      Error(ErrorCode::kResourceExhausted, "no room now: others have waited for memory longer"));
+}
 
 }  // namespace
 
@@ -57,8 +63,51 @@ void Memory::OnEvictAnswer(const planner::EvictAnswer& answer) {
   OnSpace();
 }
 
-void Memory::OnSpace() {
-  for (const auto& [number, signal] : waiters_) signal->Notify();
+void Memory::Wake(const std::vector<MemoryLine::Place>& places) {
+  for (const MemoryLine::Place place : places) signals_.at(place)->Notify();
+}
+
+std::uint64_t Memory::free_bytes() const {
+  const store::StoreUsage usage = store_.usage();
+  return usage.capacity_bytes - usage.used_bytes;
+}
+
+Result<store::CopyPtr> Memory::Waiter::Try(const ObjectId& object, const Layout& layout,
+                                           const std::string& metadata) {
+  const bool may_fit = memory_.fits_ever(layout.size_bytes);
+  if (may_fit && !HasTurn(layout.size_bytes)) return OutOfTurn();
+  return Looked(memory_.Try(object, layout, metadata));
+}
+
+Result<store::CopyPtr> Memory::Waiter::TryWindow(const ObjectId& object, const Layout& layout,
+                                                 const std::string& metadata) {
+  if (!HasTurn(memory_.WindowBytes(layout))) return OutOfTurn();
+  return Looked(memory_.TryWindow(object, layout, metadata));
+}
+
+bool Memory::Waiter::HasTurn(std::uint64_t bytes) {
+  if (!place_) {
+    place_ = memory_.line_.Enter(bytes, memory_.free_bytes());
+    memory_.signals_.emplace(*place_, &signal_);
+  }
+  return memory_.line_.MayLook(*place_);
+}
+
+Result<store::CopyPtr> Memory::Waiter::Looked(Result<store::CopyPtr> found) {
+  if (place_ && found) {
+    memory_.line_.Served(*place_);
+    Leave();
+  } else if (place_) {
+    memory_.line_.Failed(*place_);
+  }
+  return found;
+}
+
+void Memory::Waiter::Leave() {
+  if (!place_) return;
+  memory_.signals_.erase(*place_);
+  const MemoryLine::Place left = *std::exchange(place_, std::nullopt);
+  memory_.Wake(memory_.line_.Leave(left, memory_.free_bytes()));
 }
 
 }  // namespace hoplite::node

@@ -29,6 +29,7 @@ struct Call {
   explicit Call(asio::io_context& loop) : changed(loop) {}
   Time deadline = kNever;
   bool cancelled = false;
+  bool hurries = false;  // a reduction depends on it: it waits in no line (R46)
   net::Signal changed;
   std::shared_ptr<void> interest;  // the node's: keeps what Open started going
 

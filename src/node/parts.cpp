@@ -30,6 +30,7 @@ Settings MakeSettings(const NodeConfig& config) {
   settings.cluster_id = directory::ClusterId(config.cluster, config.directory.size());
   settings.keepalive = config.keepalive;
   settings.stall = config.stall;
+  settings.max_fetches = config.max_fetches;
   return settings;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/ids.h"
@@ -24,6 +25,8 @@ struct Settings {
   Duration stall = std::chrono::milliseconds(700);
   // Objects up to this size are sent to the directory whole, inside their Create.
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;
+  // Fetches under way at a time (R46).
+  std::size_t max_fetches = 64;
   Twin twin = Twin::kNone;
 
   // A receiver or reader that shows life but takes nothing may be slow: it has so long.

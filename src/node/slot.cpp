@@ -116,10 +116,10 @@ net::Task<bool> Slot::ReserveMemory() {
     co_return true;
   }
   const Time deadline = services_.clock.Now() + kMemoryPatience;
-  const Memory::Waiter waiter(services_.memory, changed_);
+  Memory::Waiter waiter(services_.memory, changed_);
   const std::uint64_t size = order_.layout.size_bytes;
   while (!dropped_) {
-    auto copy = services_.memory.Try(entry_->object, order_.layout, order_.metadata);
+    auto copy = waiter.Try(entry_->object, order_.layout, order_.metadata);
     if (copy) {
       output_ = std::move(*copy);
       output_->set_version(order_.version);
@@ -225,6 +225,7 @@ void Slot::OnFeed(const planner::SlotFeed& feed) {
 
 void Slot::StartDueStreams() {
   if (!accumulator_) return;
+  if (services_.settings.planted(Twin::kQueuesInputs) && data_plane_.gate().full()) return;
   for (auto& [slot, child] : children_) {
     const bool due = child.lanes.empty() && !child.reported &&
                      child.final_stripes != order_.layout.all_stripes() &&

@@ -23,6 +23,8 @@ enum class Twin : std::uint8_t {
   kTrustsTheLastByte,      // complete without END (R21)
   kKeepsStoppedReaders,    // of a window (R38)
   kTellsAllAtOnce,         // an inventory, its bytes included, heartbeats behind it (R42)
+  kKeepsItsPlace,          // a fetch that gets nothing holds up those in line behind it (R46)
+  kQueuesInputs,           // the same, and streams of a position wait for room, too (R46)
 };
 
 // The same bytes, complete, without the pin.

@@ -19,6 +19,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
   config.listen = fmt::format("{}:7000", config.name);
   config.memory_bytes = around.options.memory_of(index);
   config.data_threads = around.options.data_loops;
+  config.max_fetches = around.options.max_fetches;
   node::Settings settings = node::MakeSettings(config);
   settings.self = NodeId{number};
   settings.inline_limit_bytes = kInlineLimitBytes;

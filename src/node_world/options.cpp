@@ -24,6 +24,7 @@ Result<void> Options::Validate() const {
   if (data_loops < 1 || data_loops > 8) return wrong("data loops must be 1 to 8");
   if (link.bytes_per_second == 0) return wrong("bandwidth must be above 0");
   if (most_blocks < 1 || most_blocks > 1024) return wrong("blocks must be 1 to 1024");
+  if (max_fetches < 1) return wrong("fetches must be 1 or more");
   if (objects < 1) return wrong("objects must be 1 or more");
   return {};
 }
@@ -70,6 +71,7 @@ Options Draw(std::uint64_t seed) {
     options.crowd = 1000 + up_to(1000);
     options.pace = {};
   }
+  if (up_to(1) == 1) options.max_fetches = 1 + up_to(2);
   return options;
 }
 

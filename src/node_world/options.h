@@ -25,6 +25,7 @@ struct Options {
   std::uint32_t shards = 1;
   std::uint32_t data_loops = 1;  // of a node
   std::uint64_t memory_bytes = 4_MiB;
+  std::uint32_t max_fetches = 64;  // of a node, under way at a time
   LinkOptions link;
 
   // Calls of clients, at random moments of the span: Put, Get, Open; some are cancelled.

@@ -44,6 +44,14 @@ void LongInventories(Options& options) {
   options.restarts = 1;
   options.link.bytes_per_second = 1'000'000;
 }
+// One fetch at a time, and Gets of what never comes or comes late.
+void OneFetchAtATime(Options& options) {
+  options.max_fetches = 1;
+  options.nodes = 4;
+  options.most_blocks = 8;
+  options.calls = 40;
+  options.sums = 3;
+}
 void AsDrawn(Options& /*options*/) {}
 
 struct Case {
@@ -84,7 +92,7 @@ TEST(NodeTwins, WithoutThemLongInventoriesAreToldInOneSession) {
 
 // What was tuned for them is no fault by itself.
 TEST(NodeTwins, WithoutThemTheSameHistoriesKeepEveryProperty) {
-  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows}) {
+  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows, OneFetchAtATime}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -107,7 +115,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"KeepsGrantsOpen", Twin::kKeepsGrantsOpen, "P10"},
                     Case{"TrustsTheLastByte", Twin::kTrustsTheLastByte, "P6"},
                     Case{"KeepsStoppedReaders", Twin::kKeepsStoppedReaders, "P10", ManyWindows},
-                    Case{"TellsAllAtOnce", Twin::kTellsAllAtOnce, "P12", LongInventories}),
+                    Case{"TellsAllAtOnce", Twin::kTellsAllAtOnce, "P12", LongInventories},
+                    Case{"KeepsItsPlace", Twin::kKeepsItsPlace, "P9", OneFetchAtATime},
+                    Case{"QueuesInputs", Twin::kQueuesInputs, "P9", OneFetchAtATime}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -1,0 +1,61 @@
+// FetchGate: how many fetches of a node are under way at a time; the others wait in the order of
+// their coming (R46). 3,000 at once would open as many connections, share the link so finely that
+// their streams look stalled, and end later than a few after the other.
+//
+// Decides: who goes next. Is told: who asks, who ended, who gets nothing at the moment, whom
+// somebody depends on. Must never: let one wait for another that gets nothing: that may wait itself
+// for what the first is to bring. So who gets nothing gives its place away, and counts again when
+// it gets something, also beyond the bound. No I/O; main loop only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+
+namespace hoplite::node {
+
+class FetchGate {
+ public:
+  explicit FetchGate(std::size_t most) : most_(most) {}
+
+  // One fetch, from when it asks until it has ended. At the end of the line, unless there is room.
+  class Place {
+   public:
+    // `on_turn` is called once if it has to wait, when it may go.
+    Place(FetchGate& gate, std::function<void()> on_turn);
+    ~Place();
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    bool waits() const { return state_ == State::kWaits; }
+    // Somebody depends on it: it goes at once, also beyond the bound.
+    void GoAtOnce();
+    // It goes, and gets nothing, or something again.
+    void SetIdle(bool idle);
+
+   private:
+    friend class FetchGate;
+    enum class State : std::uint8_t { kWaits, kGoes, kIdle };
+
+    FetchGate& gate_;
+    const std::uint64_t number_;
+    const std::function<void()> on_turn_;
+    State state_ = State::kWaits;
+  };
+
+  std::size_t under_way() const { return going_; }
+  std::size_t waiting() const { return line_.size(); }
+  bool full() const { return going_ >= most_; }
+
+ private:
+  void Go(Place& place);
+  void Admit();
+
+  const std::size_t most_;
+  std::size_t going_ = 0;
+  std::map<std::uint64_t, Place*> line_;  // in the order of their coming
+  std::uint64_t asked_ = 0;               // numbers them
+};
+
+}  // namespace hoplite::node
