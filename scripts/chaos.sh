@@ -8,5 +8,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 case " $* " in *" --help "* | *" -h "*) exec python3 tests/chaos/chaos.py --help ;; esac
 ./scripts/setup.sh
 cmake --preset release >/dev/null
-cmake --build --preset release --target hoplite_cli
+cmake --build --preset release --target hoplite_cli chaos_bulk
 exec python3 tests/chaos/chaos.py "$@"

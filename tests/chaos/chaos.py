@@ -16,7 +16,9 @@ import sys
 import tempfile
 import time
 
-from members import Cluster, Places, Trouble, hosts
+from kinds import ALL, kind_of
+from members import Cluster, Trouble
+from places import Places, hosts
 from plan import NODES, STRETCH, plan_of, shape_of
 from play import Rest, Round
 
@@ -42,9 +44,20 @@ def arguments():
                         help="also wait, once a cluster, until connections that rest are closed")
     parser.add_argument("--tell", action="store_true", help="show how each call ended")
     parser.add_argument("--sum", action="store_true", help="only add up what was run so far")
+    parser.add_argument("--kinds", type=lambda text: text.split(","), metavar="KIND,...",
+                        help=f"what is drawn from, of {', '.join(ALL)}; default half plain, half others")
     parser.add_argument("--need-root", action="store_true", help="skip without network namespaces")
     parser.add_argument("--lane", type=int, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    options = parser.parse_args()
+    for name in options.kinds or ():
+        if name not in ALL:
+            parser.error(f"--kinds: '{name}' is none of {', '.join(ALL)}")
+    return options
+
+
+def kind(options, number):
+    """Of a round, by its stretch."""
+    return kind_of(options.seed, number // STRETCH, options.kinds)
 
 
 def main():
@@ -54,7 +67,7 @@ def main():
         return 0
     if options.plan:
         for number in range(options.first, options.first + options.rounds):
-            show(plan_of(options.seed, number, options.brief))
+            show(plan_of(options.seed, number, options.brief, kind(options, number)))
         return 0
     if options.need_root and os.geteuid() != 0:
         print("skipped: network namespaces need root")
@@ -107,9 +120,11 @@ def summary(records):
         faults.update(fault.split()[0] for fault in record["faults"])
     seeds = sorted({record["seed"] for record in records})
     lines = [f"{len(records)} rounds of seeds {seeds}: {len(bad)} with complaints",
-             f"calls: {dict(endings)}; faults: {dict(faults)}"]
+             f"calls: {dict(endings)}; faults: {dict(faults)}",
+             f"kinds: {dict(collections.Counter(record.get('kind', 'plain') for record in records))}"]
     for record in bad:
-        lines.append(f"seed {record['seed']} round {record['round']}: {record['faults']}")
+        lines.append(f"seed {record['seed']} round {record['round']} ({record.get('kind', 'plain')}): "
+                     f"{record['faults']}")
         lines += [f"  {complaint}" for complaint in record["complaints"]]
     return "\n".join(lines)
 
@@ -140,12 +155,12 @@ def run_stretch(options, places, numbers):
 
 
 def not_begun(options, number, why):
-    return {"seed": options.seed, "brief": options.brief, "round": number, "seconds": 0, "lag": 0,
+    return {"seed": options.seed, "brief": options.brief, "kind": kind(options, number).name, "round": number, "seconds": 0, "lag": 0,
             "endings": {}, "faults": [], "resident": 0, "complaints": [why]}
 
 
 def run_cluster(options, places, numbers, folder):
-    shape = shape_of(options.seed, numbers[0], options.brief)
+    shape = shape_of(options.seed, numbers[0], options.brief, kind(options, numbers[0]))
     members, files = folder / "members", folder / "files"
     members.mkdir()
     files.mkdir()
@@ -153,7 +168,8 @@ def run_cluster(options, places, numbers, folder):
         rest = Rest(cluster, files)
         good = True
         while numbers and good:
-            plan = plan_of(options.seed, numbers.popleft(), options.brief)
+            number = numbers.popleft()
+            plan = plan_of(options.seed, number, options.brief, kind(options, number))
             record = play(options, plan, cluster, rest, files)
             if not numbers and not record["complaints"]:
                 record["complaints"] = (rest.drained() if options.drain else []) + end(cluster)
@@ -172,7 +188,7 @@ def play(options, plan, cluster, rest, files):
         complaints += rest.check(plan)
     except Trouble as trouble:
         complaints = [str(trouble)]
-    return {"seed": plan.seed, "brief": options.brief, **one.summary(),
+    return {"seed": plan.seed, "brief": options.brief, "kind": cluster.kind, **one.summary(),
             "resident": largest(cluster), "complaints": complaints}
 
 
@@ -194,7 +210,7 @@ def keep(options, record):
     with open(options.records, "ab", buffering=0) as file:
         file.write(json.dumps(record).encode() + b"\n")
     word = "wrong" if record["complaints"] else "good"
-    print(f"round {record['round']}: {word}, {record['seconds']} s, {', '.join(record['faults'])}",
+    print(f"round {record['round']} ({record['kind']}): {word}, {record['seconds']} s, {', '.join(record['faults'])}",
           flush=True)
 
 

@@ -5,6 +5,7 @@ import struct
 import unittest
 
 import model
+from kinds import ALL, PLAIN, kind_of
 from model import Ending, Judge
 from plan import Call, Content, Fault, Plan, Shape, Sum, plan_of
 
@@ -91,6 +92,53 @@ class CallsTest(Judging):
         self.bad("only", calls[:2], (ok(), failed("deleted: x")))
 
 
+class KindsTest(Judging):
+    """Each kind permits what it is about, and nothing else."""
+
+    def complaints_of(self, kind, calls, endings, *faults):
+        plan = Plan(1, 0, Shape(1, 0, ALL[kind]), tuple(calls), faults)
+        hits = [(fault, fault.at, fault.at + fault.lasts) for fault in faults]
+        return "\n".join(Judge(plan, hits).complaints(dict(enumerate(endings))))
+
+    def test_what_a_shortage_excuses(self):
+        calls = (put(0), get(1))
+        right = model.bytes_of(calls[0].content)
+        for kind in ("descriptors", "memory"):
+            refused = failed("resource_exhausted: 4 of 4 are in use")
+            self.assertEqual(self.complaints_of(kind, calls, (refused, failed("timeout: it does not exist"))), "")
+            self.assertIn("wrong bytes", self.complaints_of(kind, calls, (ok(), ok(right[1:]))))
+            self.assertIn("deadline", self.complaints_of(kind, calls, (ok(), failed("timeout: x", ended=12.5))))
+            for code in ("internal", "protocol", "data_loss", "peer_lost"):
+                self.assertIn("only", self.complaints_of(kind, calls, (ok(), failed(f"{code}: x"))))
+            self.assertIn("only", self.complaints_of(kind, calls, (ok(), Ending(0, 1, -6, ""))))
+        self.assertIn("only", self.complaints_of("memory", calls, (ok(), failed("unavailable: x"))))
+
+    def test_other_spellings_and_slow_links_excuse_nothing(self):
+        calls = (put(0), get(1))
+        for kind in ("plain", "slow", "spelling"):
+            for error in ("resource_exhausted: x", "unavailable: x", "timeout: x", "invalid_argument: x"):
+                self.assertIn("only", self.complaints_of(kind, calls, (ok(), failed(error))))
+
+    def test_many(self):
+        calls = [Call(number, 0.0, kind, number + 1, "x", 60.0, count=1000, size=16)
+                 for number, kind in enumerate(("put_many", "get_many"))]
+        kill = Fault(1.0, "kill", shard=0, lasts=1.0)
+        self.assertEqual(self.complaints_of("many", calls, (ok(), ok()), kill), "")
+        for error in ("timeout: x", "unavailable: x", "data_loss: wrong bytes"):
+            self.assertIn("only", self.complaints_of("many", calls, (ok(), failed(error)), kill))
+            self.assertIn("only", self.complaints_of("many", calls, (failed(error), ok()), kill))
+        self.assertIn("nobody put", self.complaints_of("many", [dataclasses.replace(calls[1], number=0)], (ok(),)))
+
+    def test_a_stopped_node_excuses_its_workers_but_holds_no_deadline_up(self):
+        calls = (put(0), get(1, timeout=0.5))
+        stop = Fault(0.0, "stop", node=2, lasts=3.0)
+        self.assertEqual(self.complaints_of("stopped", calls, (ok(), failed("timeout: x", ended=0.9)), stop), "")
+        self.assertEqual(self.complaints_of("stopped", calls, (ok(), failed("unavailable: x", ended=0.9)), stop), "")
+        self.assertIn("deadline", self.complaints_of("stopped", calls, (ok(), failed("timeout: x", ended=1.5)), stop))
+        others = (put(0), get(1, node=3))
+        self.assertIn("only", self.complaints_of("stopped", others, (ok(), failed("timeout: x")), stop))
+
+
 class SumsTest(Judging):
     def setUp(self):
         self.contents = [Content(f"s{number}", 800, source=number) for number in range(3)]
@@ -139,6 +187,24 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(plan_of(7, 31), plan_of(7, 31))
         self.assertNotEqual(plan_of(7, 31), plan_of(8, 31))
         self.assertNotEqual(plan_of(7, 31), dataclasses.replace(plan_of(7, 32), round=31))
+
+    def test_kinds(self):
+        kinds = [kind_of(3, stretch) for stretch in range(200)]
+        self.assertEqual(kinds, [kind_of(3, stretch) for stretch in range(200)])
+        self.assertEqual(set(kinds), set(ALL.values()))
+        self.assertTrue(70 < kinds.count(PLAIN) < 130)
+        self.assertEqual({kind_of(3, stretch, ["many", "slow"]).name for stretch in range(20)}, {"many", "slow"})
+        for kind in ALL.values():
+            plan = plan_of(7, 31, kind=kind)
+            self.assertEqual(plan, plan_of(7, 31, kind=kind))
+            if not kind.own_plan:
+                self.assertEqual((plan.calls, plan.faults), (plan_of(7, 31).calls, plan_of(7, 31).faults))
+        many = plan_of(7, 31, kind=ALL["many"])
+        self.assertEqual({call.count for call in many.calls}, {10_000})
+        self.assertEqual([(fault.kind, fault.node) for fault in many.faults], [("kill", None)])
+        stopped = plan_of(7, 31, kind=ALL["stopped"])
+        victim = stopped.faults[0].node
+        self.assertTrue(any(call.node == victim and call.timeout < 1.5 for call in stopped.calls))
 
     def test_everything_happens(self):
         plans = [plan_of(1, number, brief=True) for number in range(60)]

@@ -1,23 +1,19 @@
 """A stretch's cluster of real processes: directory shards and nodes, each on a host of its own;
 what can befall them, and what they hold.
 
-Hosts are the namespaces of the benchmark's testbed, or, without root, this machine's loopback; then
-nodes limit their own rates and no link can be cut.
+places.py has the hosts.
 """
 
 import collections
 import json
 import os
-import pathlib
 import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "cluster"))
-import hosts  # noqa: E402
+from places import Loopback
 
 PATIENCE = 40.0  # seconds for what takes one on a machine with nothing else to do
 DATA_PORT, SHARD_PORT = 7100, 7000
@@ -26,51 +22,6 @@ CONNECTION = "socket"  # a descriptor's kind: of TCP
 
 class Trouble(Exception):
     """A member does not do what it must."""
-
-
-class Loopback:
-    """Stands in for the testbed: one host for everybody."""
-
-    address = "127.0.0.1"
-    port = None  # no link of its own
-
-    def command(self, *words):
-        return [str(word) for word in words]
-
-
-class Places:
-    """The hosts of one lane: six for nodes, two for shards. A context manager."""
-
-    def __init__(self, nodes, rate):
-        self.rate = rate
-        self._bed = None
-        if os.geteuid() == 0:
-            self._bed = hosts.Testbed(nodes + 1, rate)
-        self._nodes = nodes
-
-    def __enter__(self):
-        self.why_loopback = "" if self._bed else "not root"
-        if self._bed:
-            try:
-                self._bed.__enter__()
-            except OSError as error:
-                self.why_loopback, self._bed = str(error), None
-        return self
-
-    def __exit__(self, *problem):
-        if self._bed:
-            self._bed.__exit__(*problem)
-
-    def node(self, number):
-        return self._bed.hosts[number - 1] if self._bed else Loopback()
-
-    def shard(self, index):
-        if not self._bed:
-            return Loopback()
-        return self._bed.control if index == 0 else self._bed.hosts[self._nodes + index - 1]
-
-    def own_rate(self):
-        return [] if self._bed else ["--rate", self.rate]
 
 
 def outliving_nobody(command):
@@ -189,7 +140,11 @@ class Cluster:
     def __init__(self, hoplite, places, shape, folder, nodes):
         self.hoplite = hoplite
         self.folder = folder
-        self._places = places
+        self._places = places.on_loopback() if shape.kind.loopback else places
+        self._kind = shape.kind
+        places = self._places
+        # Links that are slow need namespaces.
+        self.kind = "plain" if shape.kind.directory_rate and places.why_loopback else shape.kind.name
         ports = [SHARD_PORT + index for index in range(shape.shards)]
         if places.why_loopback:
             ports = free_ports(shape.shards)
@@ -200,14 +155,17 @@ class Cluster:
 
     def _shard(self, index, address):
         host = self._places.shard(index)
-        command = (self.hoplite, "directory", "--listen", address, "--shards", self.directory,
-                   "--json")
+        command = (*limited(self._kind.shard_descriptors), self.hoplite, "directory", "--listen", address,
+                   "--shards", self.directory, "--json")
         return Member(f"shard {index}", host, command, self.folder / f"shard{index}.log")
 
     def _node(self, number, memory):
         host = self._places.node(number)
         port = 0 if self._places.why_loopback else DATA_PORT
-        command = (self.hoplite, "node", "--directory", self.directory, "--listen",
+        directory = self.directory
+        if self._kind.loopback and number % 2:
+            directory = directory.replace(Loopback.address, "localhost")
+        command = (*limited(self._kind.node_descriptors), self.hoplite, "node", "--directory", directory, "--listen",
                    f"{host.address}:{port}", "--socket", self.socket(number), "--memory", memory,
                    "--name", f"n{number}", *self._places.own_rate(), "--json")
         return Member(f"n{number}", host, command, self.folder / f"n{number}.log")
@@ -220,6 +178,8 @@ class Cluster:
 
     def __enter__(self):
         try:
+            if self._kind.directory_rate:
+                self._places.reshape_shards(self._kind.directory_rate)
             for member in self.members():
                 member.start()
         except BaseException:
@@ -231,6 +191,8 @@ class Cluster:
         for member in self.members():
             if member.process and member.alive():
                 member.kill()
+        if self._kind.directory_rate:
+            self._places.reshape_shards(self._places.rate)
 
     def end(self):
         """Everybody leaves in an orderly way, and nothing of them is left."""
@@ -244,6 +206,12 @@ class Cluster:
         """A client's, at this node's host."""
         words = (self.hoplite, *words, "--socket", self.socket(node), "--json")
         return outliving_nobody(self.nodes[node].host.command(*words))
+
+    def bulk_command(self, call):
+        """A process that puts or gets many objects."""
+        words = (self.hoplite.parent / "chaos_bulk", self.socket(call.node), call.kind.partition("_")[0], call.thing,
+                 call.count, call.size, int(call.timeout * 1000))
+        return outliving_nobody(self.nodes[call.node].host.command(*words))
 
     def run(self, node, *words, timeout=PATIENCE):
         """A client's command to its end: its standard output."""
@@ -260,10 +228,15 @@ class Cluster:
         """What the shards say themselves."""
         command = self.shards[0].host.command(self.hoplite, "status", "--directory", self.directory,
                                               "--json")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=40)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode != 0:
             raise Trouble(f"status: {done.stderr.strip()}")
         return json.loads(done.stdout)
+
+
+def limited(descriptors):
+    """Before a command: so many may it have open."""
+    return ("prlimit", f"--nofile={descriptors}:{descriptors}") if descriptors else ()
 
 
 def free_ports(count):

@@ -13,6 +13,7 @@ import re
 from plan import INLINE_LIMIT
 
 MARGIN = 2.0  # seconds a call may take beyond its deadline: processes start and machines are shared
+PROMPT = 0.75  # the same for a worker whose node is stopped: it must not wait for the node
 SOON = 2.0  # a call whose node is killed ends this soon after
 RECOVERY = 3.0  # seconds after a fault's end within which everything goes on
 GRACE = 2.0  # seconds; a node that was killed so long ago is known to be lost
@@ -105,7 +106,10 @@ class Judge:
 
     def _late(self, call, ending):
         took = ending.ended - ending.began
-        if took > call.timeout + self._margin:
+        margin = self._margin
+        if self._stopped_under(call):
+            margin += PROMPT - MARGIN
+        if took > call.timeout + margin:
             yield f"took {took:.2f} s, its deadline was {call.timeout} s"
         for fault, begin, _ in self._hits:
             if fault.kind == "kill" and fault.node == call.node:
@@ -119,6 +123,15 @@ class Judge:
 
     def _delete_is_right(self, _call, _ending, _endings):
         return ()
+
+    def _put_many_is_right(self, _call, _ending, _endings):
+        return ()
+
+    def _get_many_is_right(self, call, _ending, _endings):
+        """The process compared the bytes itself."""
+        puts = self.plan.calls_of(call.thing, "put_many")
+        if not any(put.count >= call.count for put in puts):
+            yield "got what nobody put"
 
     def _get_is_right(self, call, ending, endings):
         puts = self.plan.calls_of(call.thing, "put")
@@ -174,7 +187,14 @@ class Judge:
         if any(end + RECOVERY > deadline for _, _, end in self._hits):
             codes.add("timeout")
         codes |= getattr(self, f"_{call.kind}_may_fail")(call, endings)
-        return codes
+        if self._stopped_under(call):
+            codes |= {"timeout", "unavailable"}
+        return codes | set(self.plan.shape.kind.permits)
+
+    def _stopped_under(self, call):
+        """Its node was stopped, in a round that is about that."""
+        return self.plan.shape.kind.name == "stopped" and any(
+            fault.kind == "stop" and fault.node == call.node for fault, _, _ in self._hits)
 
     def _put_may_fail(self, call, _endings):
         codes = set()
@@ -186,6 +206,13 @@ class Judge:
 
     def _delete_may_fail(self, _call, _endings):
         return set()
+
+    def _put_many_may_fail(self, _call, _endings):
+        return set()
+
+    def _get_many_may_fail(self, call, endings):
+        puts = self.plan.calls_of(call.thing, "put_many")
+        return set() if any(endings[put.number].code == "ok" for put in puts) else {"timeout"}
 
     def _get_may_fail(self, call, endings):
         codes = set()
@@ -229,6 +256,8 @@ class Judge:
     def _explained(self, call, ending, endings):
         """Who waited for an object whose holders were killed is told one of their names."""
         if call.kind != "get" or call.node in self.plan.killed() or self.plan.hit_shards():
+            return
+        if "timeout" in self.plan.shape.kind.permits:
             return
         if self.plan.calls_of(call.thing, "delete"):
             return

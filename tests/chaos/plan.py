@@ -8,6 +8,8 @@ that one round can be run again by itself.
 import dataclasses
 import random
 
+from kinds import PLAIN, Kind
+
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -49,12 +51,14 @@ class Sum:
 class Call:
     number: int
     at: float  # seconds after the round's start
-    kind: str  # put, get, reduce, delete
+    kind: str  # put, get, reduce, delete, put_many, get_many
     node: int  # whose client calls
     thing: str  # the object's name
     timeout: float
     content: Content | None = None  # of a put
     sum: Sum | None = None  # of a reduce
+    count: int = 0  # of put_many and get_many: so many objects
+    size: int = 0  # of each
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +83,7 @@ class Shape:
 
     shards: int
     memory: int
+    kind: Kind = PLAIN
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,21 +113,26 @@ class Plan:
         return list(dict.fromkeys(call.thing for call in self.calls))
 
 
-def shape_of(seed, round_number, brief=False):
+def shape_of(seed, round_number, brief=False, kind=PLAIN):
     chance = random.Random(f"shape {seed} {round_number // STRETCH} {brief}")
-    return Shape(shards=chance.choice((1, 1, 2)), memory=(48 if brief else 128) * MIB)
+    shards = chance.choice((1, 1, 2))
+    return Shape(shards, kind.memory or (48 if brief else 128) * MIB, kind)
 
 
-def plan_of(seed, round_number, brief=False):
-    """`brief`: a plan of another kind, with fewer and smaller calls."""
-    return _Planner(seed, round_number, brief).plan()
+def plan_of(seed, round_number, brief=False, kind=PLAIN):
+    """`brief`: another plan, with fewer and smaller calls."""
+    shape = shape_of(seed, round_number, brief, kind)
+    if kind.own_plan:
+        import special  # which is written in terms of this module
+        return special.plan_of(shape, seed, round_number, brief)
+    return _Planner(seed, round_number, brief, shape).plan()
 
 
 class _Planner:
-    def __init__(self, seed, round_number, brief):
+    def __init__(self, seed, round_number, brief, shape):
         self._seed, self._round, self._brief = seed, round_number, brief
         self._chance = random.Random(f"round {seed} {round_number} {brief}")
-        self._shape = shape_of(seed, round_number, brief)
+        self._shape = shape
         self._calls = []
         self._broad_left = 0 if brief else 1  # it takes seconds
 

@@ -13,7 +13,7 @@ import selectors
 import subprocess
 import time
 
-from members import CONNECTION, Trouble
+from members import CONNECTION, PATIENCE, Trouble
 from model import MARGIN, Ending, Judge, bytes_of
 from plan import NODES, Content
 
@@ -38,8 +38,8 @@ class Running:
                        for ending in (INPUT, "out", "stdout", "stderr")]
         source, self._output, self._stdout, self._stderr = self._files
         with open(self._stdout, "wb") as stdout, open(self._stderr, "wb") as stderr:
-            self.process = subprocess.Popen(cluster.command(call.node, *self._words(source)),
-                                            stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
+            command = cluster.bulk_command(call) if call.count else cluster.command(call.node, *self._words(source))
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
                                             start_new_session=True)
         self.descriptor = os.pidfd_open(self.process.pid)
 
@@ -54,8 +54,7 @@ class Running:
             return "delete", id_of(call.thing), *timeout
         asked = call.sum
         return ("reduce", "--op", asked.op, "--dtype", asked.dtype, "--num-objects", asked.count,
-                "--target", id_of(call.thing), *map(id_of, asked.sources),
-                *timeout)
+                "--target", id_of(call.thing), *map(id_of, asked.sources), *timeout)
 
     def ending(self, began, ended):
         """Of the process, which has ended."""
@@ -137,8 +136,7 @@ class Round:
         self._begun[call.number] = self._now()
         running = Running(call, self._cluster, self._folder)
         self._running[call.number] = running
-        self._selector.register(running.descriptor, selectors.EVENT_READ,
-                                (self._ended, running))
+        self._selector.register(running.descriptor, selectors.EVENT_READ, (self._ended, running))
 
     def _end_hanging(self):
         """Their lateness will be complained of; but the round goes on."""
@@ -255,8 +253,10 @@ class Rest:
         names = plan.things()
         for call in plan.calls:
             names += call.sum.sources if call.sum else ()
+        many = {f"name:{call.thing}-{number}" for call in plan.calls for number in range(call.count)}
         node = 1 + plan.round * 5 % NODES
-        self._cluster.run(node, "delete", *map(id_of, dict.fromkeys(names)), self._probe(plan))
+        self._cluster.run(node, "delete", *map(id_of, dict.fromkeys(names)), *sorted(many), self._probe(plan),
+                          "--timeout", f"{PATIENCE:.0f}s")
 
     def _until_nothing_is_left(self):
         last = self._wait_for(lambda status: not status["objects"] and not status["transfers"]

@@ -1,0 +1,47 @@
+"""Kinds of rounds: what a stretch's cluster is short of, or how it differs, and what a call may answer then.
+
+A kind is drawn for each stretch by the seed, half of them plain; the plans of plain stretches are those of the seed
+alone. `--kinds` restricts what is drawn.
+"""
+
+import dataclasses
+import random
+
+MIB = 1024 * 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    name: str
+    node_descriptors: int | None = None  # the most that a node may have open
+    shard_descriptors: int | None = None
+    memory: int | None = None  # of a node
+    directory_rate: str | None = None  # of the shards' links; needs namespaces
+    loopback: bool = False  # everybody on one host, half of the nodes call it otherwise
+    own_plan: bool = False  # calls and faults of its own instead of the plain ones
+    permits: tuple[str, ...] = ()  # codes that any call may end with, besides what faults excuse
+
+
+ALL = {kind.name: kind for kind in (
+    Kind("plain"),
+    # A node needs 24 itself; calls that come at once take the rest, and give it back.
+    Kind("descriptors", node_descriptors=72, shard_descriptors=64,
+         permits=("resource_exhausted", "unavailable", "timeout")),
+    # Less than a round's objects together.
+    Kind("memory", memory=4 * MIB, permits=("resource_exhausted", "timeout", "cancelled")),
+    Kind("slow", directory_rate="4mbit"),
+    Kind("many", own_plan=True),  # small objects, and a shard that is killed in the middle
+    Kind("spelling", loopback=True),
+    Kind("stopped", own_plan=True),  # a node is stopped under short deadlines of its workers
+)}
+PLAIN = ALL["plain"]
+
+
+def kind_of(seed, stretch, allowed=None):
+    """Of a stretch. Default: plain or, as often, one of the others."""
+    chance = random.Random(f"kind {seed} {stretch}")
+    if allowed:
+        return ALL[chance.choice(allowed)]
+    if chance.random() < 0.5:
+        return PLAIN
+    return ALL[chance.choice([name for name in ALL if name != "plain"])]
