@@ -105,7 +105,10 @@ class HOPLITE_EXPORT Client {
   Result<ObjectInfo> Info(const ObjectId& id, const GetOptions& options = {});
   // Who gets and loses copies of the object from now on.
   Result<Subscription> Subscribe(const ObjectId& id, const GetOptions& options = {});
-  Result<ClusterStatus> Status(const GetOptions& options = {});
+  // Lists at most so many objects, the first in the order of ids; counts all. A node and its
+  // directory are asked for page after page: the more objects, the longer it takes.
+  Result<ClusterStatus> Status(const GetOptions& options = {},
+                               std::uint64_t max_objects = kAllObjects);
 
   // Cancels what waits and refuses later calls; Buffers stay readable. Idempotent.
   void Close();

@@ -1,8 +1,9 @@
-// Pictures of a cluster at one moment, for people and tools.
+// Pictures of a cluster, for people and tools.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -74,10 +75,26 @@ struct ClientsStatus {
   std::uint64_t pins_per_client = 0;
 };
 
+inline constexpr std::uint64_t kAllObjects = std::numeric_limits<std::uint64_t>::max();
+
+// What a shard of the directory keeps.
+struct ShardStatus {
+  std::uint64_t objects = 0;       // that it knows
+  std::uint64_t inline_bytes = 0;  // of small objects, which the shard itself holds
+};
+
+// A large cluster's picture is drawn in pages, one after the other: it is not of one moment.
 struct ClusterStatus {
   std::vector<NodeStatus> nodes;
-  std::vector<ObjectInfo> objects;
+  std::vector<ObjectInfo> objects;  // in the order of ids; all, or as many as were asked for
+  std::vector<ShardStatus> shards;
   ClientsStatus clients;
+
+  std::uint64_t object_count() const {  // also those that are not listed
+    std::uint64_t count = 0;
+    for (const ShardStatus& shard : shards) count += shard.objects;
+    return count;
+  }
 };
 
 }  // namespace hoplite

@@ -19,25 +19,32 @@
 namespace hoplite::cli {
 namespace {
 
+// What a person reads.
+constexpr std::uint64_t kListed = 100;
+
 struct StatusArguments {
   std::vector<std::string> directory;
   std::string socket;
   Duration timeout = kAnswerTimeout;
   bool watch = false;
   bool json = false;
+  bool all = false;
+
+  std::uint64_t max_objects() const { return json || all ? kAllObjects : kListed; }
 };
 
 Result<ClusterStatus> Look(const StatusArguments& options) {
-  if (!options.directory.empty()) return StatusOfDirectory(options.directory, options.timeout);
+  if (!options.directory.empty()) {
+    return StatusOfDirectory(options.directory, options.timeout, options.max_objects());
+  }
   const Deadline deadline(options.timeout);
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
-  return client.Status({.timeout = deadline.left()});
+  return client.Status({.timeout = deadline.left()}, options.max_objects());
 }
 
 Result<void> PrintOnce(const StatusArguments& options) {
   TRY_ASSIGN(ClusterStatus status, Look(options));
   std::ranges::sort(status.nodes, {}, &NodeStatus::name);
-  std::ranges::sort(status.objects, {}, &ObjectInfo::id);
   if (options.json) return Print(ToJson(status));
   // A watcher on a terminal sees one changing picture, elsewhere one picture after the other.
   const bool in_place = options.watch && ::isatty(STDOUT_FILENO) == 1;
@@ -62,6 +69,8 @@ void AddStatus(CLI::App& app, Action& chosen) {
   AddAnswerTimeout(*command, options->timeout);
   AddSocket(*command, options->socket);
   command->add_flag("--watch", options->watch, "every second, until Ctrl-C");
+  command->add_flag("--all", options->all,
+                    fmt::format("list every object, not the first {} only; --json does", kListed));
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
     chosen = [options] { return options->watch ? Watch(*options) : PrintOnce(*options); };

@@ -1,6 +1,8 @@
 #include "cli/directory_status.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,34 +53,73 @@ void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
   }
 }
 
-Result<directory::StatusView> AskShard(const std::string& address, Duration timeout) {
-  Result<directory::StatusView> answer = std::unexpected(
-      Error(ErrorCode::kTimeout, fmt::format("the directory shard at {} did not answer", address)));
-  asio::io_context loop;
-  const auto stay = asio::make_work_guard(loop);
-  // Kept until the process ends: gRPC 1.51 now and then frees its completion queue twice when the
-  // last channel goes, and this process is about to end anyhow.
-  static auto& kept = *new std::vector<decltype(directory::MakeGrpcPort(loop, address))>;
-  const auto& port = kept.emplace_back(directory::MakeGrpcPort(loop, address));
-  port->Status(timeout, [&answer, &loop](Result<directory::StatusView> view) {
-    answer = std::move(view);
-    loop.stop();
-  });
-  // The call has this deadline itself; a second more is for its answer.
-  loop.run_for(timeout + std::chrono::seconds(1));
-  port->Stop();
-  return answer;
+// One shard, page after page; each page has the timeout for itself.
+class ShardQuestions {
+ public:
+  ShardQuestions(std::string address, Duration timeout)
+      : address_(std::move(address)), timeout_(timeout) {
+    // Kept until the process ends: gRPC 1.51 now and then frees its completion queue twice when
+    // the last channel goes, and this process is about to end anyhow.
+    static auto& kept = *new std::vector<std::unique_ptr<directory::ShardPort>>;
+    port_ = kept.emplace_back(directory::MakeGrpcPort(*loop_, address_)).get();
+  }
+  ~ShardQuestions() { port_->Stop(); }
+
+  Result<planner::StatusPage> Ask(const planner::PageRequest& page) {
+    auto answer = std::make_shared<std::optional<Result<planner::StatusPage>>>();
+    port_->Status(page, timeout_, [answer, this](Result<planner::StatusPage> said) {
+      *answer = std::move(said);
+      loop_->stop();
+    });
+    loop_->restart();
+    // The call has this deadline itself; a second more is for its answer.
+    loop_->run_for(timeout_ + std::chrono::seconds(1));
+    if (*answer) return **std::move(answer);
+    return std::unexpected(Error(
+        ErrorCode::kTimeout, fmt::format("the directory shard at {} did not answer", address_)));
+  }
+
+ private:
+  const std::string address_;
+  const Duration timeout_;
+  std::unique_ptr<asio::io_context> loop_ = std::make_unique<asio::io_context>();
+  asio::executor_work_guard<asio::io_context::executor_type> stay_ = asio::make_work_guard(*loop_);
+  directory::ShardPort* port_ = nullptr;
+};
+
+Result<void> AddObjects(ShardQuestions& questions, std::uint64_t max_objects,
+                        ClusterStatus& status) {
+  std::uint64_t left = max_objects;
+  planner::PageRequest request;
+  for (;;) {
+    request.limit =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(left, 1, planner::kMaxPageObjects));
+    TRY_ASSIGN(const planner::StatusPage said, questions.Ask(request));
+    if (!request.after) {
+      for (const auto& node : said.nodes) AddNode(node, status.nodes);
+      status.shards.push_back({said.shard.objects, said.shard.inline_bytes});
+    }
+    for (const auto& object : said.page.objects) {
+      if (left == 0) break;
+      status.objects.push_back(ToObjectInfo(object));
+      --left;
+    }
+    if (!said.page.more || left == 0 || said.page.objects.empty()) return {};
+    request.after = said.page.objects.back().object;
+  }
 }
 
 }  // namespace
 
-Result<ClusterStatus> StatusOfDirectory(const std::vector<std::string>& shards, Duration timeout) {
+Result<ClusterStatus> StatusOfDirectory(const std::vector<std::string>& shards, Duration timeout,
+                                        std::uint64_t max_objects) {
   ClusterStatus status;
   for (const std::string& shard : shards) {
-    TRY_ASSIGN(const auto picture, AskShard(shard, timeout));
-    for (const auto& node : picture.first) AddNode(node, status.nodes);
-    for (const auto& object : picture.second) status.objects.push_back(ToObjectInfo(object));
+    ShardQuestions questions(shard, timeout);
+    TRY(AddObjects(questions, max_objects, status));
   }
+  std::ranges::sort(status.objects, {}, &ObjectInfo::id);
+  if (status.objects.size() > max_objects) status.objects.resize(max_objects);
   return status;
 }
 

@@ -1,6 +1,7 @@
 // The picture that the directory itself has, without a node between.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 
 namespace hoplite::cli {
 
-// Asks every shard; a node is alive if all of them think so.
-Result<ClusterStatus> StatusOfDirectory(const std::vector<std::string>& shards, Duration timeout);
+// Asks every shard for page after page, within the timeout each; a node is alive if all of them
+// think so. Lists at most so many objects, the first in the order of ids.
+Result<ClusterStatus> StatusOfDirectory(const std::vector<std::string>& shards, Duration timeout,
+                                        std::uint64_t max_objects);
 
 }  // namespace hoplite::cli

@@ -3,8 +3,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "cli/tree.h"
@@ -97,6 +99,20 @@ std::string TransfersText(const ObjectInfo& object) {
   return text;
 }
 
+// "1000000 objects: 500020 and 499980 on 2 shards, 16 MiB of them in the directory"
+std::string ObjectsText(const ClusterStatus& status) {
+  std::string text = fmt::format("{} objects", status.object_count());
+  std::uint64_t inline_bytes = 0;
+  for (const ShardStatus& shard : status.shards) inline_bytes += shard.inline_bytes;
+  if (status.shards.size() > 1) {
+    std::vector<std::uint64_t> counts;
+    for (const ShardStatus& shard : status.shards) counts.push_back(shard.objects);
+    text += fmt::format(" on {} shards: {}", counts.size(), fmt::join(counts, ", "));
+  }
+  if (inline_bytes > 0) text += fmt::format("; {} in the directory", FormatSize(inline_bytes));
+  return text + '\n';
+}
+
 }  // namespace
 
 Error OutputError(const std::string& path, const char* what) {
@@ -137,7 +153,12 @@ Json ToJson(const ClusterStatus& status) {
   Json document = {{"nodes", Json::array()},
                    {"objects", Json::array()},
                    {"transfers", Json::array()},
-                   {"reductions", Json::array()}};
+                   {"reductions", Json::array()},
+                   {"shards", Json::array()}};
+  for (const ShardStatus& shard : status.shards) {
+    document["shards"].push_back(
+        {{"objects", shard.objects}, {"inline_bytes", shard.inline_bytes}});
+  }
   for (const NodeStatus& node : status.nodes) {
     document["nodes"].push_back({{"name", node.name},
                                  {"address", node.address},
@@ -202,12 +223,16 @@ std::string ToText(const ClusterStatus& status) {
     text += '\n';
   }
   if (status.clients.clients > 0) text += ToText(status.clients);
-  text += fmt::format("{} objects\n", status.objects.size());
+  text += ObjectsText(status);
   for (const ObjectInfo& object : status.objects) {
     text += fmt::format("  {}  {}, held by {}\n", object.id.ToHex(), FormatSize(object.size_bytes),
                         HoldersText(object));
     text += TransfersText(object);
     if (!object.slots.empty()) text += "    is reduced in this tree:\n" + ReductionText(object);
+  }
+  const std::uint64_t count = status.object_count();
+  if (count > status.objects.size()) {
+    text += fmt::format("  … and {} more\n", count - status.objects.size());
   }
   return text;
 }

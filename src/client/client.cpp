@@ -13,6 +13,7 @@
 #include "client/future_state.h"
 #include "client/get_many.h"
 #include "client/reader_impl.h"
+#include "client/status.h"
 #include "client/subscription_impl.h"
 
 namespace hoplite {
@@ -166,12 +167,8 @@ Result<Subscription> Client::Subscribe(const ObjectId& id, const GetOptions& opt
   return Subscription(std::move(impl));
 }
 
-Result<ClusterStatus> Client::Status(const GetOptions& options) {
-  Request request;
-  request.mutable_status();
-  TRY_ASSIGN(const Answer answer,
-             state_->connection->Call(std::move(request), DeadlineAfter(options.timeout)));
-  return client::ToClusterStatus(answer.status());
+Result<ClusterStatus> Client::Status(const GetOptions& options, std::uint64_t max_objects) {
+  return client::AskForStatus(*state_->connection, DeadlineAfter(options.timeout), max_objects);
 }
 
 }  // namespace hoplite

@@ -51,8 +51,11 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   return info;
 }
 
-ClusterStatus ToClusterStatus(const v1::local::ClusterStatus& message) {
-  ClusterStatus status;
+void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status) {
+  const bool first = status.shards.empty();
+  status.shards.push_back(
+      {.objects = message.shard().objects(), .inline_bytes = message.shard().inline_bytes()});
+  if (!first) return;
   for (const auto& node : message.nodes()) {
     status.nodes.push_back({.name = node.name(),
                             .address = node.address(),
@@ -63,7 +66,6 @@ ClusterStatus ToClusterStatus(const v1::local::ClusterStatus& message) {
                             .round_trip = std::chrono::microseconds(node.round_trip_us()),
                             .corrupt_blocks = node.corrupt_blocks()});
   }
-  for (const auto& object : message.objects()) status.objects.push_back(ToObjectInfo(object));
   const auto& clients = message.clients();
   status.clients = {.clients = clients.clients(),
                     .requests = clients.requests(),
@@ -72,7 +74,6 @@ ClusterStatus ToClusterStatus(const v1::local::ClusterStatus& message) {
                     .most_pins = clients.most_pins(),
                     .requests_per_client = clients.requests_per_client(),
                     .pins_per_client = clients.pins_per_client()};
-  return status;
 }
 
 ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId& target) {

@@ -18,8 +18,8 @@
 
 #include "base/time.h"
 #include "planner/action.h"
-#include "planner/directory_state.h"
 #include "planner/event.h"
+#include "planner/views.h"
 
 namespace hoplite::directory {
 
@@ -74,15 +74,12 @@ class DirectoryClient {
   virtual bool connected(std::size_t shard) const = 0;
   // Why the shard doesn't take this node, which waits and asks again; none if it does or is away.
   virtual std::optional<Error> refusal(std::size_t shard) const = 0;
-  // One object or the whole shard, for `info` and `status`; `done` runs on the loop, within the
-  // timeout.
+  // One object, or a page of a shard's picture, for `info` and `status`; `done` runs on the loop,
+  // within the timeout.
   virtual void Find(const ObjectId& object, Duration timeout,
                     std::function<void(Result<planner::ObjectView>)> done) = 0;
-  virtual void Status(
-      std::size_t shard, Duration timeout,
-      std::function<
-          void(Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>)>
-          done) = 0;
+  virtual void Status(std::size_t shard, const planner::PageRequest& page, Duration timeout,
+                      std::function<void(Result<planner::StatusPage>)> done) = 0;
   // No hook runs after it returned.
   virtual void Stop() = 0;
 };

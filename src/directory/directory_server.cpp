@@ -9,6 +9,7 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/thread_pool.hpp>
 #include <fmt/format.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -56,6 +57,14 @@ ServiceOptions ForService(const DirectoryServerOptions& options) {
   return result;
 }
 
+void Fill(const planner::StatusPage& status, v1::StatusReply& reply) {
+  for (const auto& node : status.nodes) *reply.add_nodes() = wire::ToProto(node);
+  for (const auto& object : status.page.objects) *reply.add_objects() = wire::ToProto(object);
+  reply.set_more(status.page.more);
+  reply.mutable_shard()->set_objects(status.shard.objects);
+  reply.mutable_shard()->set_inline_bytes(status.shard.inline_bytes);
+}
+
 // gRPC's calls, each answered on its own thread or by the service.
 class Endpoint final : public v1::Directory::CallbackService {
  public:
@@ -66,13 +75,20 @@ class Endpoint final : public v1::Directory::CallbackService {
     return GrpcSession::Start(service_, context);
   }
 
-  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const v1::StatusRequest*,
+  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context,
+                                   const v1::StatusRequest* request,
                                    v1::StatusReply* reply) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    service_->Status([reactor, reply](const StatusView& view) {
-      for (const auto& node : view.first) *reply->add_nodes() = wire::ToProto(node);
-      for (const auto& object : view.second) *reply->add_objects() = wire::ToProto(object);
-      reactor->Finish(grpc::Status::OK);
+    const Result<planner::PageRequest> page = wire::FromProto(*request);
+    if (!page) {
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, page.error().message});
+      return reactor;
+    }
+    service_->Status(*page, [this, reactor, reply](planner::StatusPage status) {
+      asio::post(translators_, [reactor, reply, status = std::move(status)] {
+        Fill(status, *reply);
+        reactor->Finish(grpc::Status::OK);
+      });
     });
     return reactor;
   }
@@ -95,6 +111,7 @@ class Endpoint final : public v1::Directory::CallbackService {
 
  private:
   const std::shared_ptr<DirectoryService> service_;
+  asio::thread_pool translators_{1};  // of pictures: the loop has sessions to serve
 };
 
 // Loops, the socket that listens, and some sessions: what it begins with.

@@ -74,9 +74,12 @@ void DirectoryService::Find(const ObjectId& object,
   });
 }
 
-void DirectoryService::Status(std::function<void(StatusView)> done) {
-  asio::post(loop_, [self = shared_from_this(), done = std::move(done)] {
-    done({self->state_.Nodes(), self->state_.Objects()});
+void DirectoryService::Status(const planner::PageRequest& page,
+                              std::function<void(planner::StatusPage)> done) {
+  asio::post(loop_, [self = shared_from_this(), page, done = std::move(done)] {
+    planner::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
+    if (!page.after) status.nodes = self->state_.Nodes();
+    done(std::move(status));
   });
 }
 

@@ -53,7 +53,8 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Closed(SessionPtr session);           // its transport is gone
   void Opened(SessionPtr session);           // it must say Hello within a lease
   void Find(const ObjectId& object, std::function<void(Result<planner::ObjectView>)> done);
-  void Status(std::function<void(StatusView)> done);
+  // `done` runs on the loop: it should leave what costs time to another thread.
+  void Status(const planner::PageRequest& page, std::function<void(planner::StatusPage)> done);
 
   // On the loop.
   const planner::DirectoryState& state() const { return state_; }

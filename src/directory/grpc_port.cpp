@@ -18,7 +18,7 @@ namespace hoplite::directory {
 
 namespace {
 
-// The pictures of a large shard are large.
+// Of an object with very many holders, for example.
 constexpr int kMaxReplyBytes = 256 * 1024 * 1024;
 
 // A channel of its own for each attempt: gRPC's pauses between connects (never below 100 ms) stay
@@ -47,17 +47,19 @@ ErrorCode CodeOf(const grpc::Status& status) {
   }
 }
 
-Result<StatusView> Read(const v1::StatusReply& reply) {
-  StatusView view;
+Result<planner::StatusPage> Read(const v1::StatusReply& reply) {
+  planner::StatusPage status;
   for (const v1::NodeView& node : reply.nodes()) {
     TRY_ASSIGN(planner::NodeView one, wire::FromProto(node));
-    view.first.push_back(std::move(one));
+    status.nodes.push_back(std::move(one));
   }
   for (const v1::ObjectView& object : reply.objects()) {
     TRY_ASSIGN(planner::ObjectView one, wire::FromProto(object));
-    view.second.push_back(std::move(one));
+    status.page.objects.push_back(std::move(one));
   }
-  return view;
+  status.page.more = reply.more();
+  status.shard = {.objects = reply.shard().objects(), .inline_bytes = reply.shard().inline_bytes()};
+  return status;
 }
 
 Result<planner::ObjectView> Read(const v1::InfoReply& reply) {
@@ -108,8 +110,10 @@ class GrpcPort final : public ShardPort {
                          Answer(call, std::move(done)));
   }
 
-  void Status(Duration timeout, std::function<void(Result<StatusView>)> done) override {
+  void Status(const planner::PageRequest& page, Duration timeout,
+              std::function<void(Result<planner::StatusPage>)> done) override {
     auto call = NewCall<v1::StatusRequest, v1::StatusReply>(timeout);
+    call->request = wire::ToProto(page);
     stub_->async()->Status(&call->context, &call->request, &call->reply,
                            Answer(call, std::move(done)));
   }

@@ -157,9 +157,10 @@ class InProcessPort final : public ShardPort {
     });
   }
 
-  void Status(Duration, std::function<void(Result<StatusView>)> done) override {
-    asio::post(shard_->loop, [shard = shard_, answer = OnNodeLoop(std::move(done))] {
-      shard->service->Status(answer);
+  void Status(const planner::PageRequest& page, Duration,
+              std::function<void(Result<planner::StatusPage>)> done) override {
+    asio::post(shard_->loop, [shard = shard_, page, answer = OnNodeLoop(std::move(done))] {
+      shard->service->Status(page, answer);
     });
   }
 

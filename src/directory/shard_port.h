@@ -4,19 +4,15 @@
 
 #include <functional>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
 
 #include "base/time.h"
-#include "planner/directory_state.h"
+#include "planner/views.h"
 #include "wire/directory_session.h"
 
 namespace hoplite::directory {
-
-using StatusView = std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>;
 
 // One attempt at a session. Used on the node's loop.
 class Connection {
@@ -36,7 +32,8 @@ class ShardPort {
   // `done` runs on the node's loop; it may stay away after the timeout.
   virtual void Find(const ObjectId& object, Duration timeout,
                     std::function<void(Result<planner::ObjectView>)> done) = 0;
-  virtual void Status(Duration timeout, std::function<void(Result<StatusView>)> done) = 0;
+  virtual void Status(const planner::PageRequest& page, Duration timeout,
+                      std::function<void(Result<planner::StatusPage>)> done) = 0;
   // Returns when no thread works for this port any longer. Connections were closed before.
   virtual void Stop() = 0;
 };

@@ -53,9 +53,9 @@ void ShardedClient::Find(const ObjectId& object, Duration timeout,
   ports_[shard]->Find(object, timeout, Ask(shard, timeout, std::move(done)));
 }
 
-void ShardedClient::Status(std::size_t shard, Duration timeout,
-                           std::function<void(Result<StatusView>)> done) {
-  ports_.at(shard)->Status(timeout, Ask(shard, timeout, std::move(done)));
+void ShardedClient::Status(std::size_t shard, const planner::PageRequest& page, Duration timeout,
+                           std::function<void(Result<planner::StatusPage>)> done) {
+  ports_.at(shard)->Status(page, timeout, Ask(shard, timeout, std::move(done)));
 }
 
 template <typename T>

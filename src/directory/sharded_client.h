@@ -41,8 +41,8 @@ class ShardedClient final : public DirectoryClient {
   std::optional<Error> refusal(std::size_t shard) const override;
   void Find(const ObjectId& object, Duration timeout,
             std::function<void(Result<planner::ObjectView>)> done) override;
-  void Status(std::size_t shard, Duration timeout,
-              std::function<void(Result<StatusView>)> done) override;
+  void Status(std::size_t shard, const planner::PageRequest& page, Duration timeout,
+              std::function<void(Result<planner::StatusPage>)> done) override;
   void Stop() override;
 
  private:

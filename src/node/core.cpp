@@ -279,21 +279,19 @@ net::Task<Result<planner::ObjectView>> Core::Info(ObjectId object, CallPtr call)
   co_return co_await reply.Wait();
 }
 
-net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
-Core::Status(CallPtr call) {
-  using Views = std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>;
-  Views all;
-  for (std::size_t shard = 0; shard < services_.directory.shard_count(); ++shard) {
-    if (services_.directory.refusal(shard)) {
-      co_return std::unexpected(Error(ErrorCode::kUnavailable, WhyAway(shard)));
-    }
-    Reply<Views> reply(call);
-    services_.directory.Status(shard, Patience(*call, services_.clock.Now()), reply.Callback());
-    CO_TRY_ASSIGN(Views views, co_await reply.Wait());
-    if (shard == 0) all.first = std::move(views.first);
-    std::ranges::move(views.second, std::back_inserter(all.second));
+net::Task<Result<planner::StatusPage>> Core::Status(std::size_t shard, planner::PageRequest page,
+                                                    CallPtr call) {
+  if (shard >= shard_count()) {
+    co_return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("there is no shard {}, the directory has {}", shard, shard_count())));
   }
-  co_return all;
+  if (services_.directory.refusal(shard)) {
+    co_return std::unexpected(Error(ErrorCode::kUnavailable, WhyAway(shard)));
+  }
+  Reply<planner::StatusPage> reply(call);
+  services_.directory.Status(shard, page, Patience(*call, services_.clock.Now()), reply.Callback());
+  co_return co_await reply.Wait();
 }
 
 std::shared_ptr<void> Core::Subscribe(ObjectId object,

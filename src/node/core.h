@@ -34,8 +34,9 @@ class Core final : public Operations {
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, CallPtr call) override;
   net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) override;
-  net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
-  Status(CallPtr call) override;
+  net::Task<Result<planner::StatusPage>> Status(std::size_t shard, planner::PageRequest page,
+                                                CallPtr call) override;
+  std::size_t shard_count() const override { return services_.directory.shard_count(); }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) override;
   store::ObjectStore& store() override { return services_.store; }

@@ -87,6 +87,20 @@ void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients&
   message.set_pins_per_client(clients.limits().pins);
 }
 
+void FillShard(const planner::ShardView& view, v1::local::ClusterStatus::Shard& message) {
+  message.set_objects(view.objects);
+  message.set_inline_bytes(view.inline_bytes);
+}
+
+Result<planner::PageRequest> ReadPage(const v1::local::Status& message) {
+  planner::PageRequest page;
+  if (!message.after().empty()) {
+    TRY_ASSIGN(page.after, ObjectId::FromBytes(message.after()));
+  }
+  if (message.limit() > 0) page.limit = message.limit();
+  return page;
+}
+
 void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message) {
   for (const ObjectId& used : outcome.used) message.add_used(std::string(used.view()));
   for (const ObjectId& unused : outcome.unused) message.add_unused(std::string(unused.view()));

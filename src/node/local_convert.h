@@ -8,7 +8,7 @@
 #include "hoplite/v1/local.pb.h"
 #include "node/local_clients.h"
 #include "planner/action.h"
-#include "planner/directory_state.h"
+#include "planner/views.h"
 
 namespace hoplite::node {
 
@@ -16,6 +16,8 @@ void FillError(const Error& error, v1::local::Error& message);
 void FillObject(const planner::ObjectView& view, v1::local::ObjectInfo& message);
 void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& message);
 void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message);
+void FillShard(const planner::ShardView& view, v1::local::ClusterStatus::Shard& message);
+Result<planner::PageRequest> ReadPage(const v1::local::Status& message);
 void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message);
 void FillLocation(const planner::Location& location, v1::local::LocationChange& message);
 

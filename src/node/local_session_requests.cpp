@@ -200,7 +200,7 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
     case local::Request::kReduce:
       return Reduce(request.reduce(), object, std::move(call), answer);
     default:
-      return Status(std::move(call), answer);
+      return Status(request.status(), std::move(call), answer);
   }
 }
 
@@ -283,17 +283,23 @@ LocalSession::Handled LocalSession::Info(ObjectId object, CallPtr call, local::A
   co_return Result<void>();
 }
 
-LocalSession::Handled LocalSession::Status(CallPtr call, local::Answer& answer) {
-  CO_TRY_ASSIGN(const auto views, co_await operations_.Status(std::move(call)));
+LocalSession::Handled LocalSession::Status(const local::Status& body, CallPtr call,
+                                           local::Answer& answer) {
+  CO_TRY_ASSIGN(const planner::PageRequest page, ReadPage(body));
+  CO_TRY_ASSIGN(const planner::StatusPage shown,
+                co_await operations_.Status(body.shard(), page, std::move(call)));
   auto& status = *answer.mutable_status();
-  for (const auto& node : views.first) {
+  for (const auto& node : shown.nodes) {
     auto& added = *status.add_nodes();
     FillNode(node, added);
     if (node.node.name != operations_.name()) continue;
     added.set_memory_bytes(operations_.store().usage().capacity_bytes);
     added.set_used_bytes(operations_.store().usage().used_bytes);
   }
-  for (const auto& object : views.second) FillObject(object, *status.add_objects());
+  for (const auto& object : shown.page.objects) FillObject(object, *status.add_objects());
+  status.set_more(shown.page.more);
+  status.set_shard_count(static_cast<std::uint32_t>(operations_.shard_count()));
+  FillShard(shown.shard, *status.mutable_shard());
   FillClients(clients(), *status.mutable_clients());
   if (status.ByteSizeLong() + 64 > wire::kMaxLocalAnswer) {
     answer.clear_status();

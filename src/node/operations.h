@@ -18,7 +18,7 @@
 #include "net/signal.h"
 #include "net/stream.h"
 #include "planner/action.h"
-#include "planner/directory_state.h"
+#include "planner/views.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
@@ -83,9 +83,11 @@ class Operations {
   virtual net::Task<Result<void>> Delete(ObjectId object, CallPtr call) = 0;
   // not_found if no shard knows it.
   virtual net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) = 0;
-  virtual net::Task<
-      Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
-  Status(CallPtr call) = 0;
+  // A page of one shard's picture. invalid_argument: there is no such shard.
+  virtual net::Task<Result<planner::StatusPage>> Status(std::size_t shard,
+                                                        planner::PageRequest page,
+                                                        CallPtr call) = 0;
+  virtual std::size_t shard_count() const = 0;
   // on_location runs on the loop for every later location until the returned token is dropped.
   virtual std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) = 0;

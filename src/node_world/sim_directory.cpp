@@ -170,7 +170,8 @@ class SimPort final : public directory::ShardPort {
             std::function<void(Result<planner::ObjectView>)> done) override {
     done(std::unexpected(Unreachable()));
   }
-  void Status(Duration, std::function<void(Result<directory::StatusView>)> done) override {
+  void Status(const planner::PageRequest&, Duration,
+              std::function<void(Result<planner::StatusPage>)> done) override {
     done(std::unexpected(Unreachable()));
   }
   void Stop() override {}

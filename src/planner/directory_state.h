@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +24,7 @@
 #include "planner/event.h"
 #include "planner/link_model.h"
 #include "planner/twin.h"
+#include "planner/views.h"
 
 namespace hoplite::planner {
 
@@ -50,57 +50,6 @@ struct DirectoryOptions {
   Twin twin = Twin::kNone;
 };
 
-// Read-only pictures for status and tests.
-struct HolderView {
-  NodeId node;
-  std::string node_name;
-  bool complete = false;
-  bool producing = false;
-  std::uint64_t valid_bytes = 0;
-};
-struct TransferView {
-  NodeId from;
-  NodeId to;
-  std::string from_name;
-  std::string to_name;
-  GrantId grant;
-  std::uint64_t valid_bytes = 0;  // at the receiver
-};
-struct WaiterView {
-  NodeId node;
-  std::string node_name;
-  std::string why;  // "the object does not exist yet", "every holder is busy", "its last copy was
-                    // lost, on n2"
-};
-// A position of the reduction that makes the object.
-struct SlotView {
-  std::uint32_t slot = 0;
-  std::uint32_t parent = 0;  // 0: the root
-  NodeId node = kNoNode;     // nobody: vacant
-  std::string node_name;
-  Version version;
-  std::vector<ObjectId> inputs;   // its own sources
-  std::uint64_t valid_bytes = 0;  // of its output, as last told
-};
-struct ObjectView {
-  ObjectId object;
-  Version version;
-  std::uint64_t size_bytes = 0;
-  std::string metadata;
-  bool inlined = false;
-  std::vector<HolderView> holders;
-  std::vector<TransferView> transfers;
-  std::vector<WaiterView> waiters;
-  std::vector<SlotView> slots;
-};
-struct NodeView {
-  NodeInfo node;
-  bool alive = false;                  // false: suspended
-  StoreUsage usage;                    // as the node last told it
-  std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
-  Duration round_trip{0};              // measured, to its peers and back; 0: not yet
-};
-
 class DirectoryState {
  public:
   explicit DirectoryState(const DirectoryOptions& options, Time start);
@@ -118,7 +67,9 @@ class DirectoryState {
 
   bool collecting() const;  // inside the recovery window
   std::vector<NodeView> Nodes() const;
-  std::vector<ObjectView> Objects() const;
+  std::vector<ObjectView> Objects() const;  // O(state); for tests and simulations
+  ObjectPage Objects(const PageRequest& page) const;
+  ShardView Shard() const;
   std::optional<ObjectView> Find(const ObjectId& object) const;
 
   // A fingerprint of everything that influences later behaviour.

@@ -1,4 +1,7 @@
 // Read-only pictures of the state.
+#include <algorithm>
+#include <utility>
+
 #include "planner/directory_internal.h"
 
 namespace hoplite::planner {
@@ -16,6 +19,26 @@ std::vector<ObjectView> DirectoryState::Objects() const {
   std::vector<ObjectView> views;
   for (const auto& [id, record] : state_->objects) views.push_back(state_->View(id, record));
   return views;
+}
+
+ObjectPage DirectoryState::Objects(const PageRequest& request) const {
+  const auto& objects = state_->objects;
+  const std::size_t limit = std::clamp(request.limit, 1U, kMaxPageObjects);
+  ObjectPage page;
+  std::size_t parts = 0;
+  auto next = request.after ? objects.upper_bound(*request.after) : objects.begin();
+  for (; next != objects.end() && page.objects.size() < limit; ++next) {
+    ObjectView view = state_->View(next->first, next->second);
+    parts += view.holders.size() + view.transfers.size() + view.waiters.size() + view.slots.size();
+    if (parts > kMaxPageParts && !page.objects.empty()) break;
+    page.objects.push_back(std::move(view));
+  }
+  page.more = next != objects.end();
+  return page;
+}
+
+ShardView DirectoryState::Shard() const {
+  return {.objects = state_->objects.size(), .inline_bytes = state_->inline_total};
 }
 
 std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {

@@ -236,4 +236,20 @@ Result<planner::ObjectView> FromProto(const v1::ObjectView& message) {
   return view;
 }
 
+v1::StatusRequest ToProto(const planner::PageRequest& page) {
+  v1::StatusRequest message;
+  if (page.after) message.set_after(std::string(page.after->view()));
+  message.set_limit(page.limit);
+  return message;
+}
+
+Result<planner::PageRequest> FromProto(const v1::StatusRequest& message) {
+  planner::PageRequest page;
+  if (!message.after().empty()) {
+    TRY_ASSIGN(page.after, ReadObject(message.after()));
+  }
+  if (message.limit() > 0) page.limit = message.limit();
+  return page;
+}
+
 }  // namespace hoplite::wire

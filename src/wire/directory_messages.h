@@ -29,6 +29,7 @@ v1::NodeEvent ToProto(const planner::NodeEvent& event);
 v1::NodeAction ToProto(const planner::NodeAction& action);
 v1::NodeView ToProto(const planner::NodeView& view);
 v1::ObjectView ToProto(const planner::ObjectView& view);
+v1::StatusRequest ToProto(const planner::PageRequest& page);
 
 Claims FromProto(const v1::Claims& message);
 Result<Hello> FromProto(const v1::Hello& message);
@@ -41,5 +42,6 @@ Result<NodeMessage> FromProto(v1::NodeMessage& message);
 Result<ShardMessage> FromProto(v1::ShardMessage& message);
 Result<planner::NodeView> FromProto(const v1::NodeView& message);
 Result<planner::ObjectView> FromProto(const v1::ObjectView& message);
+Result<planner::PageRequest> FromProto(const v1::StatusRequest& message);
 
 }  // namespace hoplite::wire

@@ -1,5 +1,6 @@
 // Every DirectoryClient must pass this: what a node says reaches the right shard, the answers reach
 // the right node, and a shard that comes back learns everything again.
+#include <set>
 #include <string>
 
 #include "conformance/directory_under_test.h"
@@ -214,9 +215,31 @@ TEST_P(DirectoryClientTest, EachObjectLivesOnItsShard) {
   for (std::size_t shard = 0; shard < kShards; ++shard) {
     const auto status = reader->Status(shard);
     ASSERT_TRUE(status) << status.error().ToString();
-    EXPECT_EQ(status->first.size(), 2u);
-    EXPECT_EQ(status->second.size(), objects[shard]);
+    EXPECT_EQ(status->nodes.size(), 2u);
+    EXPECT_EQ(status->page.objects.size(), objects[shard]);
   }
+}
+
+TEST_P(DirectoryClientTest, AShardsPictureComesInPages) {
+  const auto node = JoinedNode("node");
+  std::set<ObjectId> put;
+  for (int i = 0; i < 5; ++i) {
+    const ObjectId object = *put.insert(ObjectId::Random()).first;
+    ASSERT_TRUE(PutBy(*node, object));
+  }
+  std::vector<ObjectId> shown;
+  planner::PageRequest request{.limit = 2};
+  for (bool more = true; more;) {
+    const auto status = node->Status(0, request);
+    ASSERT_TRUE(status) << status.error().ToString();
+    EXPECT_EQ(status->nodes.size(), request.after ? 0u : 1u);
+    EXPECT_EQ(status->shard.objects, put.size());
+    ASSERT_LE(status->page.objects.size(), 2u);
+    for (const auto& object : status->page.objects) shown.push_back(object.object);
+    more = status->page.more;
+    request.after = shown.back();
+  }
+  EXPECT_EQ(shown, std::vector<ObjectId>(put.begin(), put.end()));
 }
 
 TEST_P(DirectoryClientTest, OnlyTheRestartedShardAsksForItsInventory) {

@@ -117,7 +117,7 @@ class DirectoryServerTest : public testing::Test {
   static bool Knows(DirectoryNode& witness, const std::string& name, bool alive) {
     const auto status = witness.Status(0);
     if (!status) return false;
-    return std::ranges::any_of(status->first, [&](const NodeView& node) {
+    return std::ranges::any_of(status->nodes, [&](const NodeView& node) {
       return node.node.name == name && node.alive == alive;
     });
   }

@@ -66,12 +66,13 @@ Result<T> Answer(asio::io_context& loop,
 }  // namespace
 
 std::vector<planner::NodeView> Cluster::Members() {
-  using Views = std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>;
-  return Answer<Views>(
-             directory_thread_.loop(),
-             [this](auto done) { observer_->Status(0, std::chrono::seconds(10), std::move(done)); })
+  return Answer<planner::StatusPage>(directory_thread_.loop(),
+                                     [this](auto done) {
+                                       observer_->Status(0, {}, std::chrono::seconds(10),
+                                                         std::move(done));
+                                     })
       .value()
-      .first;
+      .nodes;
 }
 
 NodeId Cluster::id(std::size_t i) {

@@ -114,9 +114,10 @@ class DirectoryNode {
     return Ask<planner::ObjectView>(
         [&](auto done) { client_->Find(object, timeout, std::move(done)); });
   }
-  auto Status(std::size_t shard, Duration timeout = kPatience) {
-    return Ask<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>(
-        [&](auto done) { client_->Status(shard, timeout, std::move(done)); });
+  auto Status(std::size_t shard, const planner::PageRequest& page = {},
+              Duration timeout = kPatience) {
+    return Ask<planner::StatusPage>(
+        [&](auto done) { client_->Status(shard, page, timeout, std::move(done)); });
   }
   // Asks until the directory's picture of the object fits; false when it never does.
   bool Sees(const ObjectId& object, std::function<bool(const planner::ObjectView&)> fits) {

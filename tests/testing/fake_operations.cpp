@@ -168,20 +168,27 @@ net::Task<Result<planner::ObjectView>> FakeOperations::Info(ObjectId object, nod
   co_return view;
 }
 
-net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
-FakeOperations::Status(node::CallPtr call) {
-  std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>> views;
+net::Task<Result<planner::StatusPage>> FakeOperations::Status(std::size_t /*shard*/,
+                                                              planner::PageRequest request,
+                                                              node::CallPtr call) {
+  constexpr std::uint32_t kPage = 2;
   planner::NodeView self;
   self.node.name = name_;
   self.node.address = "127.0.0.1:1";
   self.alive = true;
   self.bytes_per_second = 12'500'000;
-  views.first.push_back(self);
-  for (const store::CopyPtr& copy : store_->List()) {
-    CO_TRY_ASSIGN(planner::ObjectView view, co_await Info(copy->object(), call));
-    views.second.push_back(std::move(view));
+  std::vector<ObjectId> objects;
+  for (const store::CopyPtr& copy : store_->List()) objects.push_back(copy->object());
+  std::ranges::sort(objects);
+  planner::StatusPage status{.nodes = {self}, .shard = {.objects = objects.size()}};
+  for (const ObjectId& object : objects) {
+    if (request.after && object <= *request.after) continue;
+    status.page.more = status.page.objects.size() == std::min(request.limit, kPage);
+    if (status.page.more) break;
+    CO_TRY_ASSIGN(planner::ObjectView view, co_await Info(object, call));
+    status.page.objects.push_back(std::move(view));
   }
-  co_return views;
+  co_return status;
 }
 
 void FakeOperations::Spawn(const char* /*what*/, net::Task<void> task) {

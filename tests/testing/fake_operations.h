@@ -34,8 +34,10 @@ class FakeOperations final : public node::Operations {
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, node::CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, node::CallPtr call) override;
   net::Task<Result<planner::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
-  net::Task<Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>>
-  Status(node::CallPtr call) override;
+  // One shard, which draws two objects at once.
+  net::Task<Result<planner::StatusPage>> Status(std::size_t shard, planner::PageRequest request,
+                                                node::CallPtr call) override;
+  std::size_t shard_count() const override { return 1; }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) override;
   void Spawn(const char* what, net::Task<void> task) override;

@@ -1,9 +1,8 @@
 // A directory that answers nothing: for parts of a node that speak to their peers only.
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "directory/directory_client.h"
 
@@ -17,11 +16,8 @@ class NoDirectory final : public directory::DirectoryClient {
   bool connected(std::size_t) const override { return true; }
   std::optional<Error> refusal(std::size_t) const override { return std::nullopt; }
   void Find(const ObjectId&, Duration, std::function<void(Result<planner::ObjectView>)>) override {}
-  void Status(
-      std::size_t, Duration,
-      std::function<void(
-          Result<std::pair<std::vector<planner::NodeView>, std::vector<planner::ObjectView>>>)>)
-      override {}
+  void Status(std::size_t, const planner::PageRequest&, Duration,
+              std::function<void(Result<planner::StatusPage>)>) override {}
   void Stop() override {}
 };
 

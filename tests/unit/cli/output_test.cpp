@@ -18,7 +18,8 @@ ClusterStatus TwoNodes() {
                           .slots = {{1, 0, "n1", {kObject}, 250}, {2, 1, "n2", {}, 1000}}};
   return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10, 12'500'000},
                     {.name = "n2", .address = "127.0.0.1:2", .corrupt_blocks = 3}},
-          .objects = {object}};
+          .objects = {object},
+          .shards = {{1, 0}, {2, 64}}};
 }
 
 TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
@@ -34,7 +35,8 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
     "transfers": [{"object":"ID","from":"n1","to":"n2","watermark":250}],
     "reductions": [{"target":"ID","slots":[
       {"slot":1,"parent":0,"node":"n1","inputs":["ID"],"watermark":250},
-      {"slot":2,"parent":1,"node":"n2","inputs":[],"watermark":1000}]}]})");
+      {"slot":2,"parent":1,"node":"n2","inputs":[],"watermark":1000}]}],
+    "shards": [{"objects":1,"inline_bytes":0},{"objects":2,"inline_bytes":64}]})");
   const std::string id = kObject.ToHex();
   std::string text = ToJson(TwoNodes()).dump();
   for (auto at = text.find(id); at != std::string::npos; at = text.find(id)) {
@@ -45,7 +47,7 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
 
 TEST(Output, AnEmptyClusterStillHasAllLists) {
   EXPECT_EQ(ToJson(ClusterStatus{}).dump(),
-            R"({"nodes":[],"objects":[],"transfers":[],"reductions":[]})");
+            R"({"nodes":[],"objects":[],"transfers":[],"reductions":[],"shards":[]})");
 }
 
 TEST(Output, InfoSaysWhoWaitsAndWhy) {
@@ -62,6 +64,9 @@ TEST(Output, TextNamesHoldersWithTheirShare) {
   EXPECT_NE(text.find("n1 -> n2"), std::string::npos) << text;
   EXPECT_NE(text.find("link 100 Mbit/s"), std::string::npos) << text;
   EXPECT_NE(text.find("3 corrupt blocks came in"), std::string::npos) << text;
+  EXPECT_NE(text.find("3 objects on 2 shards: 1, 2; 64 B in the directory"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("… and 2 more"), std::string::npos) << text;
   EXPECT_NE(text.find("1 n1  1 source, 25 %\n    └─ 2 n2"), std::string::npos) << text;
 }
 

@@ -1,5 +1,6 @@
 // What the client promises, over both ways of attaching: a worker's socket, and the node's own
 // process.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <thread>
@@ -229,6 +230,24 @@ TEST_P(ClientTest, InfoAndStatusSayWhatTheNodeKnows) {
   EXPECT_EQ(status->nodes[0].bytes_per_second, 12'500'000u);
   ASSERT_EQ(status->objects.size(), 1u);
   EXPECT_EQ(status->objects[0].id, *id);
+}
+
+TEST_P(ClientTest, StatusComesInPagesAndListsAsManyAsAreAskedFor) {
+  constexpr std::size_t kObjects = 5;  // the node draws two at once
+  for (std::size_t i = 0; i < kObjects; ++i) ASSERT_TRUE(client_.Put("object"));
+  const auto all = client_.Status();
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->object_count(), kObjects);
+  ASSERT_EQ(all->objects.size(), kObjects);
+  EXPECT_EQ(all->nodes.size(), 1u);
+  EXPECT_TRUE(std::ranges::is_sorted(all->objects, {}, &ObjectInfo::id));
+  for (const std::size_t wanted : {0u, 1u, 3u}) {
+    const auto some = client_.Status({}, wanted);
+    ASSERT_TRUE(some);
+    EXPECT_EQ(some->object_count(), kObjects);
+    ASSERT_EQ(some->objects.size(), wanted);
+    for (std::size_t i = 0; i < wanted; ++i) EXPECT_EQ(some->objects[i].id, all->objects[i].id);
+  }
 }
 
 TEST_P(ClientTest, SubscriptionTellsChangesUntilItEnds) {

@@ -40,7 +40,7 @@ class InProcessDirectoryTest : public testing::Test {
   bool BSeesAAlive(bool alive) {
     return b_->WaitFor([&] {
       const auto status = b_->Status(0);
-      for (const NodeView& node : status->first) {
+      for (const NodeView& node : status->nodes) {
         if (node.node.name == "a") return node.alive == alive;
       }
       return false;
@@ -112,7 +112,7 @@ TEST_F(InProcessDirectoryTest, ANewcomerTakesTheNameOfASuspendedNode) {
   newcomer->Join();
   const auto status = b_->Status(0);
   ASSERT_TRUE(status);
-  ASSERT_EQ(status->first.size(), 2u);  // the old one is lost at once
+  ASSERT_EQ(status->nodes.size(), 2u);  // the old one is lost at once
   EXPECT_TRUE(BSeesAAlive(true));
 }
 

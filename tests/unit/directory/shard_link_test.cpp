@@ -30,7 +30,8 @@ class PlayedShard final : public ShardPort {
     return std::make_unique<Played>(*this);
   }
   void Find(const ObjectId&, Duration, std::function<void(Result<planner::ObjectView>)>) override {}
-  void Status(Duration, std::function<void(Result<StatusView>)>) override {}
+  void Status(const planner::PageRequest&, Duration,
+              std::function<void(Result<planner::StatusPage>)>) override {}
   void Stop() override {}
 
   static constexpr Duration kLease = 400ms;

@@ -1,0 +1,94 @@
+// Read-only pictures of a shard's state, for status and tests. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "planner/event.h"
+#include "planner/node_info.h"
+
+namespace hoplite::planner {
+
+struct HolderView {
+  NodeId node;
+  std::string node_name;
+  bool complete = false;
+  bool producing = false;
+  std::uint64_t valid_bytes = 0;
+};
+struct TransferView {
+  NodeId from;
+  NodeId to;
+  std::string from_name;
+  std::string to_name;
+  GrantId grant;
+  std::uint64_t valid_bytes = 0;  // at the receiver
+};
+struct WaiterView {
+  NodeId node;
+  std::string node_name;
+  std::string why;  // "the object does not exist yet", "every holder is busy", "its last copy was
+                    // lost, on n2"
+};
+// A position of the reduction that makes the object.
+struct SlotView {
+  std::uint32_t slot = 0;
+  std::uint32_t parent = 0;  // 0: the root
+  NodeId node = kNoNode;     // nobody: vacant
+  std::string node_name;
+  Version version;
+  std::vector<ObjectId> inputs;   // its own sources
+  std::uint64_t valid_bytes = 0;  // of its output, as last told
+};
+struct ObjectView {
+  ObjectId object;
+  Version version;
+  std::uint64_t size_bytes = 0;
+  std::string metadata;
+  bool inlined = false;
+  std::vector<HolderView> holders;
+  std::vector<TransferView> transfers;
+  std::vector<WaiterView> waiters;
+  std::vector<SlotView> slots;
+};
+struct NodeView {
+  NodeInfo node;
+  bool alive = false;                  // false: suspended
+  StoreUsage usage;                    // as the node last told it
+  std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
+  Duration round_trip{0};              // measured, to its peers and back; 0: not yet
+};
+struct ShardView {
+  std::uint64_t objects = 0;  // that it has a record of
+  std::uint64_t inline_bytes = 0;
+};
+
+// A page is drawn in one go, so it is bounded: a shard that answers has sessions to serve, too.
+inline constexpr std::uint32_t kMaxPageObjects = 1000;
+// Holders, transfers, waiters and positions together; an object that has more comes alone.
+inline constexpr std::size_t kMaxPageParts = 4000;
+
+struct PageRequest {
+  std::optional<ObjectId> after;  // those behind it in the order of ids; none: from the first
+  std::uint32_t limit = kMaxPageObjects;
+};
+struct ObjectPage {
+  std::vector<ObjectView> objects;
+  bool more = false;  // there are objects behind the last one
+};
+
+// A part of a shard's picture. Whoever wants all of it asks page after page, so the whole is not of
+// one moment: what is created behind the last page that came is seen, what comes before it is not.
+struct StatusPage {
+  std::vector<NodeView> nodes;  // with the first page only
+  ShardView shard;
+  ObjectPage page;
+};
+
+}  // namespace hoplite::planner
