@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include <asio/post.hpp>
 #include <fmt/format.h>
@@ -15,6 +16,9 @@ namespace {
 
 // How long an ended session may take to deliver its last words.
 constexpr Duration kLastWords = std::chrono::seconds(1);
+
+// A few milliseconds' worth.
+constexpr std::size_t kEventsPerTurn = 1000;
 
 // Aborts the session after a while, whatever becomes of the service.
 void AbortLater(asio::io_context& loop, const SessionPtr& session, Duration delay) {
@@ -84,7 +88,8 @@ void DirectoryService::Status(const planner::PageRequest& page,
 }
 
 void DirectoryService::Expire(NodeId node) {
-  Turn();  // what was said before comes first
+  do Turn();  // what was said before comes first
+  while (!waiting_.empty());
   if (!members_.Knows(node) || members_.SessionOf(node)) return;
   leases_.Forget(node);
   Lose(node);
@@ -102,55 +107,79 @@ void DirectoryService::Shutdown(const Error& why) {
 }
 
 void DirectoryService::Turn() {
-  std::vector<Said> inbox;
-  {
-    const std::lock_guard lock(mutex_);
-    inbox.swap(inbox_);
-  }
   now_ = net::Now();
-  for (Said& said : inbox) Take(std::move(said));
+  Collect();
+  TakeSome(kEventsPerTurn);
   if (stopped_) return;
   CheckLeases();
   EndStalled();
   PlanAndDeliver();
   Acknowledge();
   ArmTimer();
+  if (!waiting_.empty()) asio::post(loop_, [self = shared_from_this()] { self->Turn(); });
 }
 
-void DirectoryService::Take(Said said) {
-  if (std::holds_alternative<std::monostate>(said.what)) return Suspend(said.session);
-  if (Error* why = std::get_if<Error>(&said.what)) {
+void DirectoryService::Collect() {
+  std::vector<Said> inbox;
+  {
+    const std::lock_guard lock(mutex_);
+    inbox.swap(inbox_);
+  }
+  for (Said& said : inbox) {
+    // What waits for its turn here is no silence of the node's.
+    const NodeId node = members_.NodeOf(said.session);
+    const bool spoke = std::holds_alternative<wire::NodeMessage>(said.what);
+    if (spoke && node != kNoNode) leases_.Heard(node, now_);
+    waiting_.push_back(std::move(said));
+  }
+}
+
+void DirectoryService::TakeSome(std::size_t events) {
+  while (!waiting_.empty() && Take(waiting_.front(), events)) waiting_.pop_front();
+}
+
+bool DirectoryService::Take(Said& said, std::size_t& events) {
+  if (std::holds_alternative<std::monostate>(said.what)) {
+    Suspend(said.session);
+  } else if (Error* why = std::get_if<Error>(&said.what)) {
     log::Warn("a session ends: {}", why->ToString());
     const bool greeted = members_.NodeOf(said.session) != kNoNode;  // a bad Hello stays bad
     Suspend(said.session);
-    return Refuse(said.session, {.error = std::move(*why), .retry = greeted});
+    Refuse(said.session, {.error = std::move(*why), .retry = greeted});
+  } else if (stopped_) {
+    Refuse(said.session, {.error = {ErrorCode::kUnavailable, "this directory shard is stopping"}});
+  } else {
+    return Handle(said, std::get<wire::NodeMessage>(said.what), events);
   }
-  if (stopped_) {
-    return Refuse(said.session,
-                  {.error = {ErrorCode::kUnavailable, "this directory shard is stopping"}});
-  }
-  Handle(said.session, std::get<wire::NodeMessage>(std::move(said.what)));
+  return true;
 }
 
-void DirectoryService::Handle(const SessionPtr& session, wire::NodeMessage message) {
-  const bool greeted = members_.NodeOf(session) != kNoNode;
-  if (message.hello.has_value() == greeted) {
-    Suspend(session);
-    return Refuse(session,
-                  {.error = {ErrorCode::kProtocol, greeted ? "Hello came twice in one session"
-                                                           : "a session must begin with Hello"}});
+bool DirectoryService::Handle(Said& said, wire::NodeMessage& message, std::size_t& events) {
+  const SessionPtr session = said.session;
+  if (said.applied == 0) {
+    const bool greeted = members_.NodeOf(session) != kNoNode;
+    if (message.hello.has_value() == greeted) {
+      Suspend(session);
+      Refuse(session,
+             {.error = {ErrorCode::kProtocol, greeted ? "Hello came twice in one session"
+                                                      : "a session must begin with Hello"}});
+      return true;
+    }
+    if (message.hello) Greet(session, *std::exchange(message.hello, std::nullopt));
   }
-  if (message.hello) Greet(session, *message.hello);
   const NodeId node = members_.NodeOf(session);
-  if (node == kNoNode) return;
-  leases_.Heard(node, now_);
-  if (message.claims) admission_.Claimed(node, *std::move(message.claims), now_);
+  if (node == kNoNode) return true;
+  if (message.claims) {
+    admission_.Claimed(node, *std::exchange(message.claims, std::nullopt), now_);
+  }
   if (message.taken) {
-    session->outbox.Taken(*message.taken, now_);
+    session->outbox.Taken(*std::exchange(message.taken, std::nullopt), now_);
     Flush(session);
   }
-  for (planner::NodeEvent& event : message.events) {
-    Apply(planner::NodeSaid{node, std::move(event)});
+  for (; said.applied < message.events.size(); ++said.applied) {
+    if (events == 0) return false;
+    --events;
+    Apply(planner::NodeSaid{node, std::move(message.events[said.applied])});
   }
   session->Processed();
   if (message.number) {
@@ -158,6 +187,7 @@ void DirectoryService::Handle(const SessionPtr& session, wire::NodeMessage messa
     owing_.insert(session);
   }
   if (message.heartbeat) session->Send({.heartbeat_ack = message.heartbeat});
+  return true;
 }
 
 void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello) {

@@ -1,12 +1,15 @@
 // DirectoryService: one shard without its transport. It owns the DirectoryState, the members and
 // their leases, all on one loop.
 //
-// Is told: messages and ends of sessions, from any thread; everything that arrived since the last
-// turn is applied, then planned once, and each session gets its actions as one batch (good trees
-// come from planning batches). Decides nothing itself: Admission, Members, LeaseMonitor and
-// DirectoryState do. Must never let one session's bad input disturb another.
+// Is told: messages and ends of sessions, from any thread; what arrived since the last turn is
+// applied, then planned once, and each session gets its actions as one batch (good trees come from
+// planning batches). A turn is bounded, in events and in what it plans: what is left is for the
+// next, between which the loop does other things. Decides nothing itself: Admission, Members,
+// LeaseMonitor and DirectoryState do. Must never let one session's bad input disturb another.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -65,12 +68,17 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   struct Said {
     SessionPtr session;
     std::variant<wire::NodeMessage, Error, std::monostate> what;  // monostate: closed
+    std::size_t applied = 0;                                      // events of it
   };
 
   void Push(Said said);
   void Turn();
-  void Take(Said said);
-  void Handle(const SessionPtr& session, wire::NodeMessage message);
+  void Collect();
+  // So many events at most: a large message must not hold up the heartbeats of others.
+  void TakeSome(std::size_t events);
+  // Both: false if there is more of it, since `events` are used up.
+  bool Take(Said& said, std::size_t& events);
+  bool Handle(Said& said, wire::NodeMessage& message, std::size_t& events);
   void Greet(const SessionPtr& session, const wire::Hello& hello);
   void TellId(const planner::NodeInfo& claimant);
   void Refuse(const SessionPtr& session, wire::Ended why);
@@ -100,6 +108,8 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   net::Timer timer_;
   Time armed_ = kNever;  // when timer_ fires
   bool stopped_ = false;
+
+  std::deque<Said> waiting_;  // what earlier turns left
 
   std::mutex mutex_;
   std::vector<Said> inbox_;  // guarded by mutex_; a turn is posted while it is not empty

@@ -24,6 +24,7 @@
 #include "planner/object_record.h"
 #include "planner/source_selector.h"
 #include "planner/stamps.h"
+#include "planner/sweeps.h"
 
 namespace hoplite::planner {
 
@@ -33,13 +34,25 @@ struct DeletionMark {
   bool repeated = false;  // by a node: it may have ended before, and the object been put again
 };
 
+// Said while the shard collected, in that session of its node.
+struct Deferred {
+  NodeId node;
+  std::uint64_t session = 0;
+  NodeEvent event;
+};
+
 struct DirectoryState::State {
   State(const DirectoryOptions& options_in, Time start);
 
   // directory_state.cpp
   void Tick(Time time);
   Time CollectingUntil() const;
-  void EndOfCollecting();
+  // Up to a slice of what is to be done: what events touched first, then the sweeps.
+  void Work();
+  bool due() const;
+  // What happened to the object's members, and what was said of it, before now.
+  void CatchUp(const ObjectId& id);
+  void SayDeferred(const ObjectId& id);
   void Settle(const ObjectId& id);
   void RunPass(const ObjectId& id, ObjectRecord& record);
   Time NextTime() const;
@@ -54,7 +67,7 @@ struct DirectoryState::State {
   void TellLost(const ObjectId& id, const ObjectRecord& record);
   // The copy is no more: whoever pulled from it is served first; waiters hear of a last holder.
   void DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
-  void Later(NodeId node, const NodeEvent& event) { deferred.push_back({node, event}); }
+  void Later(NodeId node, const NodeEvent& event);
   // Answers Deleted and returns true if the object has a mark.
   bool AnswerDeleted(const ObjectId& id, NodeId node);
 
@@ -137,14 +150,18 @@ struct DirectoryState::State {
   void OnJoined(const NodeJoined& event);
   void OnSuspended(NodeId node);
   void OnLost(NodeId node);
-  void SuspendCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
-  void ForgetRequests(NodeId node);
+  void StartSweep(NodeId node, Change change);
+  void Pay(const Visit& visit, const ObjectId& id);
+  void SuspendIn(const ObjectId& id, ObjectRecord& record, NodeId node);
+  void LoseFrom(const ObjectId& id, ObjectRecord& record, NodeId node);
+  void ForgetRequests(ObjectRecord& record, NodeId node);
 
   // recovery.cpp
   void On(NodeId node, const Held& event);
   void On(NodeId node, const HeldBytes& event);
   void On(NodeId node, const InventoryEnd& event);
   void On(NodeId node, const StoreUsage& event);
+  void EndInventoryIn(const ObjectId& id, ObjectRecord& record, NodeId node);
   void AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream);
 
   // views.cpp
@@ -166,9 +183,12 @@ struct DirectoryState::State {
   Expiring<ObjectId> tombstones;
   std::map<ObjectId, DeletionMark> marks;  // of the same objects
   KeepApart apart;
-  std::vector<NodeSaid> deferred;    // what has to wait for the end of collecting, in order
+  std::map<ObjectId, std::vector<Deferred>> deferred;  // what waits for the end of collecting
+  Sweeps sweeps;
+  NodeId swept = kNoNode;            // whose going is being dealt with: it is told nothing
   std::set<ObjectId> dirty;          // looked at by the next Plan
   std::set<ObjectId> wants_members;  // receivers are parked that equal watermarks might serve
+  std::set<ObjectId> wants_nearer;   // a pass was made while receivers were kept apart from sources
   std::vector<Action> outbox;
   std::uint64_t inline_total = 0;
   std::uint64_t requests = 0;  // numbers receivers in order of request

@@ -7,6 +7,18 @@
 
 namespace hoplite::planner {
 
+namespace {
+
+void MoveAll(std::set<ObjectId>& from, std::set<ObjectId>& to) {
+  if (to.empty()) {
+    to.swap(from);
+  } else {
+    to.merge(from);
+  }
+}
+
+}  // namespace
+
 const ObjectId* ObjectOf(const NodeEvent& event) {
   return std::visit(
       [](const auto& said) -> const ObjectId* {
@@ -59,20 +71,17 @@ void DirectoryState::Apply(const Event& event) {
 Time DirectoryState::Plan(Time now, std::vector<Action>& actions) {
   State& state = *state_;
   state.Tick(now);
-  for (const ObjectId& id : std::exchange(state.dirty, {})) state.Settle(id);
+  state.Work();
   std::ranges::move(std::exchange(state.outbox, {}), std::back_inserter(actions));
   return state.NextTime();
 }
 
 void DirectoryState::State::Tick(Time time) {
   now = std::max(now, time);
-  for (const ObjectId& id : tombstones.Expire(now)) marks.erase(id);
-  for (const auto& [receiver, source] : apart.Expire(now)) {
-    const NodeRecord* node = nodes.Find(receiver);
-    if (node != nullptr) dirty.insert(node->objects.begin(), node->objects.end());
-  }
-  if (collecting && now >= CollectingUntil()) EndOfCollecting();
-  if (knows_members()) dirty.merge(wants_members);
+  for (const ObjectId& id : tombstones.Expire(now, options.slice)) marks.erase(id);
+  if (!apart.Expire(now).empty()) MoveAll(wants_nearer, dirty);
+  if (collecting && now >= CollectingUntil()) collecting = false;
+  if (knows_members()) MoveAll(wants_members, dirty);
 }
 
 // Who announced itself and still tells its inventory is waited for, within the limit.
@@ -82,12 +91,52 @@ Time DirectoryState::State::CollectingUntil() const {
   return std::clamp(*told + options.recovery_window, collecting_until, collecting_limit);
 }
 
-void DirectoryState::State::EndOfCollecting() {
-  collecting = false;
-  for (const NodeSaid& said : std::exchange(deferred, {})) Dispatch(said.node, said.event);
+void DirectoryState::State::Work() {
+  const std::size_t enough = outbox.size() + options.slice;
+  for (std::size_t looks = 0; looks < options.slice && outbox.size() < enough; ++looks) {
+    if (!dirty.empty()) {
+      const ObjectId id = dirty.extract(dirty.begin()).value();
+      CatchUp(id);
+      Settle(id);
+    } else if (!sweeps.empty()) {
+      CatchUp(ObjectId(sweeps.next()));
+    } else if (!collecting && !deferred.empty()) {
+      CatchUp(ObjectId(deferred.begin()->first));
+    } else {
+      break;
+    }
+  }
+  if (sweeps.empty()) nodes.ForgetDeparted();
+}
+
+bool DirectoryState::State::due() const {
+  return !dirty.empty() || !sweeps.empty() || (!collecting && !deferred.empty());
+}
+
+void DirectoryState::State::CatchUp(const ObjectId& id) {
+  if (!sweeps.empty()) {
+    for (const Visit& visit : sweeps.Take(id)) Pay(visit, id);
+  }
+  if (!collecting && !deferred.empty()) SayDeferred(id);
+}
+
+void DirectoryState::State::Later(NodeId node, const NodeEvent& event) {
+  deferred[*ObjectOf(event)].push_back({node, nodes.Find(node)->session, event});
+}
+
+void DirectoryState::State::SayDeferred(const ObjectId& id) {
+  const auto said = deferred.extract(id);
+  if (said.empty()) return;
+  dirty.insert(id);
+  for (const Deferred& one : said.mapped()) {
+    const NodeRecord* node = nodes.Find(one.node);
+    if (node == nullptr || !node->alive || node->session != one.session) continue;
+    std::visit([&](const auto& event) { On(one.node, event); }, one.event);
+  }
 }
 
 Time DirectoryState::State::NextTime() const {
+  if (due()) return now;
   Time next = std::min(tombstones.next(), apart.next());
   if (collecting) next = std::min(next, CollectingUntil());
   return next;
@@ -124,6 +173,7 @@ void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
     if (made.newly_listed) Notify(id, record, made.what.receiver, LocationKind::kPartial);
   }
   if (!knows_members() && !record.table.parked().empty()) wants_members.insert(id);
+  if (!apart.entries().empty()) wants_nearer.insert(id);
 }
 
 void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
@@ -131,7 +181,10 @@ void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
   if (!nodes.alive(node)) return;
   NodeRecord& member = *nodes.Find(node);
   if (member.inventory_open) member.telling = now;
-  if (const ObjectId* id = ObjectOf(event)) dirty.insert(*id);
+  if (const ObjectId* id = ObjectOf(event)) {
+    CatchUp(*id);
+    dirty.insert(*id);
+  }
   std::visit([&](const auto& said) { On(node, said); }, event);
 }
 
@@ -148,7 +201,7 @@ ObjectRecord& DirectoryState::State::Touch(const ObjectId& id, NodeId node) {
 }
 
 void DirectoryState::State::Send(NodeId to, NodeAction body) {
-  if (nodes.alive(to)) outbox.push_back({to, std::move(body)});
+  if (to != swept && nodes.alive(to)) outbox.push_back({to, std::move(body)});
 }
 
 void DirectoryState::State::Notify(const ObjectId& id, const ObjectRecord& record, NodeId node,

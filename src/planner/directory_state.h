@@ -10,6 +10,7 @@
 // A value type, not thread-safe: whoever drives it owns it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,6 +48,8 @@ struct DirectoryOptions {
   Duration starved_after = std::chrono::seconds(1);
   // What links are like until they were measured.
   LinkModel link;
+  // So many objects one Plan looks at; what is left is due at once.
+  std::size_t slice = 1000;
   Twin twin = Twin::kNone;
 };
 
@@ -62,7 +65,8 @@ class DirectoryState {
   // Records one fact. Never refuses silently: a request that can't be met is answered by Plan.
   void Apply(const Event& event);
   // Appends everything that is due at `now`, immediate answers included, in a deterministic order;
-  // returns when it wants to be asked again (kNever: only after the next event).
+  // returns when it wants to be asked again (kNever: only after the next event; `now`: at once,
+  // since one call only does a slice of what a large loss, for example, leaves to do).
   Time Plan(Time now, std::vector<Action>& actions);
 
   bool collecting() const;  // inside the recovery window

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,10 +43,10 @@ class Expiring {
   }
   bool Contains(const Key& key, Time now) const { return Until(key, now).has_value(); }
 
-  // Removes and returns what ended at or before `now`, in order of time.
-  std::vector<Key> Expire(Time now) {
+  // Removes and returns what ended at or before `now`, in order of time: at most so many.
+  std::vector<Key> Expire(Time now, std::size_t most = std::numeric_limits<std::size_t>::max()) {
     std::vector<Key> ended;
-    while (!by_time_.empty() && by_time_.begin()->first <= now) {
+    while (ended.size() < most && !by_time_.empty() && by_time_.begin()->first <= now) {
       ended.push_back(by_time_.begin()->second);
       until_.erase(ended.back());
       by_time_.erase(by_time_.begin());

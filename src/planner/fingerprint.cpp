@@ -12,7 +12,7 @@ void AddRequest(Digest& digest, const Create& create) {
   if (create.inline_bytes != nullptr) digest.Add(*create.inline_bytes);
 }
 
-void AddDeferred(Digest& digest, const NodeSaid& said) {
+void AddDeferred(Digest& digest, const Deferred& said) {
   digest.Add(Raw(said.node)).Add(said.event.index());
   if (const auto* create = std::get_if<Create>(&said.event)) {
     digest.Add(create->object);
@@ -91,9 +91,17 @@ std::uint64_t DirectoryState::Fingerprint() const {
   for (const auto& [pair, until] : state.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }
-  for (const NodeSaid& said : state.deferred) AddDeferred(digest, said);
+  for (const auto& [id, waiting] : state.deferred) {
+    for (const Deferred& said : waiting) {
+      const NodeRecord* node = state.nodes.Find(said.node);
+      const bool counts = node != nullptr && node->alive && node->session == said.session;
+      if (counts) AddDeferred(digest, said);
+    }
+  }
+  state.sweeps.AddTo(digest);
   for (const ObjectId& id : state.dirty) digest.Add(id);
   for (const ObjectId& id : state.wants_members) digest.Add(id);
+  for (const ObjectId& id : state.wants_nearer) digest.Add(id);
   for (const Action& action : state.outbox) {
     digest.Add(Raw(action.to)).Add(action.body.index()).Add(ObjectOf(action.body));
   }

@@ -29,6 +29,8 @@ std::string DirectoryState::BrokenInvariant() const {
 
 std::string DirectoryState::State::BrokenObject(const ObjectId& id,
                                                 const ObjectRecord& record) const {
+  // What its members' going means for it is seen to before anything else is done with it.
+  if (sweeps.Has(id)) return record.table.BrokenInvariant();
   for (const auto& [node, copy] : record.table.copies()) {
     const NodeRecord* member = nodes.Find(node);
     if (member == nullptr) return fmt::format("P4: {} is lost but has a copy", ToString(node));

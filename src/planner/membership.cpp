@@ -1,6 +1,6 @@
 // Sessions: who is a member, and what of it survives the end of a session.
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "planner/directory_internal.h"
 
@@ -17,31 +17,40 @@ void DirectoryState::State::OnJoined(const NodeJoined& event) {
 void DirectoryState::State::OnSuspended(NodeId node) {
   if (!nodes.alive(node)) return;
   nodes.Suspend(node);
-  ForgetRequests(node);
-  for (const ObjectId& id : std::set<ObjectId>(nodes.Find(node)->objects)) {
-    if (ObjectRecord* record = Find(id)) SuspendCopy(id, *record, node);
-    dirty.insert(id);
-  }
-}
-
-// Its next session repeats them, so none may be answered twice.
-void DirectoryState::State::ForgetRequests(NodeId node) {
-  std::erase_if(deferred, [&](const NodeSaid& said) { return said.node == node; });
+  // Its next session repeats its requests, so none may be answered twice.
   std::erase_if(outbox, [&](const Action& action) { return action.to == node; });
-  for (const ObjectId& id : nodes.Find(node)->objects) {
-    ObjectRecord* record = Find(id);
-    if (record == nullptr) continue;
-    auto& reduction = record->reduction;
-    if (reduction && reduction->coordinator == node) reduction->vouched = false;
-    record->locates.erase(node);
-    record->subscribers.erase(node);
-    record->evictions.erase(node);
-    std::erase_if(record->creates, [&](const PendingCreate& c) { return c.node == node; });
-    std::erase_if(record->opens, [&](const PendingOpen& open) { return open.node == node; });
-  }
+  StartSweep(node, Change::kSuspended);
 }
 
-void DirectoryState::State::SuspendCopy(const ObjectId& id, ObjectRecord& record, NodeId node) {
+void DirectoryState::State::StartSweep(NodeId node, Change change) {
+  sweeps.Add(node, change, std::exchange(nodes.Find(node)->objects, {}));
+}
+
+void DirectoryState::State::Pay(const Visit& visit, const ObjectId& id) {
+  if (visit.last) nodes.Find(visit.node)->objects.insert(id);
+  ObjectRecord* record = Find(id);
+  if (record == nullptr) return;
+  if (visit.change == Change::kInventoryOver) return EndInventoryIn(id, *record, visit.node);
+  // One that left and is back by now is told in its inventory's answer what still holds.
+  swept = visit.node;
+  SuspendIn(id, *record, visit.node);
+  if (visit.change == Change::kLost) LoseFrom(id, *record, visit.node);
+  swept = kNoNode;
+  dirty.insert(id);
+}
+
+void DirectoryState::State::ForgetRequests(ObjectRecord& record, NodeId node) {
+  auto& reduction = record.reduction;
+  if (reduction && reduction->coordinator == node) reduction->vouched = false;
+  record.locates.erase(node);
+  record.subscribers.erase(node);
+  record.evictions.erase(node);
+  std::erase_if(record.creates, [&](const PendingCreate& c) { return c.node == node; });
+  std::erase_if(record.opens, [&](const PendingOpen& open) { return open.node == node; });
+}
+
+void DirectoryState::State::SuspendIn(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  ForgetRequests(record, node);
   const Copy* known = record.table.Find(node);
   if (known == nullptr) return;
   record.table.Edit(node, [&](Copy& copy) {
@@ -53,6 +62,12 @@ void DirectoryState::State::SuspendCopy(const ObjectId& id, ObjectRecord& record
   if (!known->listed) DropCopy(id, record, node);
 }
 
+void DirectoryState::State::LoseFrom(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  record.touched.erase(node);
+  LoseFromReduction(id, record, node);
+  if (options.twin != Twin::kHandsOutDeadNodes) DropCopy(id, record, node);
+}
+
 void DirectoryState::State::On(NodeId node, const StoreUsage& event) {
   nodes.Find(node)->usage = event;
 }
@@ -60,13 +75,7 @@ void DirectoryState::State::On(NodeId node, const StoreUsage& event) {
 void DirectoryState::State::OnLost(NodeId node) {
   if (nodes.Find(node) == nullptr) return;
   OnSuspended(node);
-  for (const ObjectId& id : std::set<ObjectId>(nodes.Find(node)->objects)) {
-    ObjectRecord* record = Find(id);
-    if (record == nullptr) continue;
-    record->touched.erase(node);
-    LoseFromReduction(id, *record, node);
-    if (options.twin != Twin::kHandsOutDeadNodes) DropCopy(id, *record, node);
-  }
+  StartSweep(node, Change::kLost);
   nodes.Erase(node);
 }
 

@@ -1,6 +1,7 @@
 #include "planner/node_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hoplite::planner {
 
@@ -26,7 +27,9 @@ bool NodeTable::alive(NodeId node) const {
 
 std::string NodeTable::NameOf(NodeId node) const {
   const NodeRecord* record = Find(node);
-  return record != nullptr ? record->info.name : ToString(node);
+  if (record != nullptr) return record->info.name;
+  const auto departed = departed_.find(node);
+  return departed != departed_.end() ? departed->second : ToString(node);
 }
 
 void NodeTable::Join(const NodeInfo& info, Time now) {
@@ -34,6 +37,7 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
   if (!record.info.name.empty()) by_name_.erase(record.info.name);
   EndInventory(info.id);
   record.info = info;
+  record.session = ++sessions_;
   record.alive = true;
   record.inventory_open = true;
   record.telling = now;
@@ -75,8 +79,10 @@ double NodeTable::ExpectedToCarry(NodeId node, NodeId other) const {
 
 void NodeTable::Erase(NodeId node) {
   EndInventory(node);
-  by_name_.erase(nodes_.at(node).info.name);
-  nodes_.erase(node);
+  const auto entry = nodes_.find(node);
+  by_name_.erase(entry->second.info.name);
+  departed_[node] = std::move(entry->second.info.name);
+  nodes_.erase(entry);
 }
 
 }  // namespace hoplite::planner

@@ -20,6 +20,7 @@ struct NodeRecord {
   bool inventory_open = false;  // between NodeJoined and InventoryEnd
   // When it last spoke of an inventory that it never ended, in this session or the one before.
   std::optional<Time> telling;
+  std::uint64_t session = 0;    // its number among all sessions; what was said in another is void
   StoreUsage usage;
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
@@ -42,7 +43,9 @@ class NodeTable {
   std::optional<Time> LastTold() const;
   void Suspend(NodeId node);
   void EndInventory(NodeId node);
+  // Its name is still known until ForgetDeparted.
   void Erase(NodeId node);
+  void ForgetDeparted() { departed_.clear(); }
 
   // What a node's link was seen to carry: believed at once if it is more than before, slowly if
   // less.
@@ -57,6 +60,8 @@ class NodeTable {
  private:
   std::map<NodeId, NodeRecord> nodes_;
   std::map<std::string, NodeId> by_name_;
+  std::map<NodeId, std::string> departed_;
+  std::uint64_t sessions_ = 0;
   std::size_t open_inventories_ = 0;
   NodeId fastest_ = kNoNode;  // whoever was seen to carry most
   double fastest_carried_ = 0;

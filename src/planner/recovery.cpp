@@ -113,12 +113,13 @@ void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, Nod
 void DirectoryState::State::On(NodeId node, const InventoryEnd& /*event*/) {
   nodes.EndInventory(node);
   nodes.Find(node)->telling.reset();
-  for (const ObjectId& id : std::set<ObjectId>(nodes.Find(node)->objects)) {
-    ObjectRecord* record = Find(id);
-    if (record != nullptr) ResumeReduction(id, *record, node);
-    const Copy* copy = record != nullptr ? record->table.Find(node) : nullptr;
-    if (copy != nullptr && !copy->live) DropCopy(id, *record, node);
-  }
+  StartSweep(node, Change::kInventoryOver);
+}
+
+void DirectoryState::State::EndInventoryIn(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  ResumeReduction(id, record, node);
+  const Copy* copy = record.table.Find(node);
+  if (copy != nullptr && !copy->live) DropCopy(id, record, node);
 }
 
 }  // namespace hoplite::planner

@@ -26,6 +26,10 @@ void DirectoryState::State::Unmark(const ObjectId& id, Version version) {
 
 void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
                                         const DeletionMark& mark, std::set<NodeId> told) {
+  if (!tombstones.Contains(id, now)) {  // an old mark may have ended and not be cleared away yet
+    tombstones.Erase(id);
+    marks.erase(id);
+  }
   tombstones.Insert(id, now + lifetime);
   DeletionMark& known = marks.try_emplace(id, mark).first->second;
   if (known.version < mark.version) known.version = mark.version;

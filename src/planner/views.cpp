@@ -61,8 +61,10 @@ ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& r
   for (const NodeId node : record.locates) {
     view.waiters.push_back({node, nodes.NameOf(node), absent});
   }
+  const bool behind = sweeps.Has(id);  // a loss has still to come here
   for (const auto& [node, copy] : record.table.copies()) {
-    if (copy.listed) {
+    const bool lost = behind && nodes.Find(node) == nullptr;
+    if (copy.listed && !lost) {
       view.holders.push_back({node, nodes.NameOf(node), copy.complete, copy.producing,
                               layout.valid_bytes(copy.marks)});
     }

@@ -19,6 +19,7 @@ class Storm {
     options.recovery_limit = options.recovery_window;
     options.tombstone = std::chrono::milliseconds(30);
     options.keep_apart = std::chrono::milliseconds(10);
+    options.slice = static_cast<std::size_t>(1 + Pick(3));
     state_.emplace(options, now_);
   }
 

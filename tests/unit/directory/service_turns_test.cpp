@@ -1,0 +1,105 @@
+// A turn of a shard is bounded: what a node says comes to its turn while the work of a large loss,
+// or another's large message, is still under way.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "directory/directory_service.h"
+
+namespace hoplite::directory {
+namespace {
+
+class CountingSession final : public Session {
+ public:
+  void Send(wire::ShardMessage message) override {
+    actions_ += message.actions.size();
+    if (message.heartbeat_ack) heard_before_ack_ = actions_;
+  }
+  void Processed() override {}
+  void End(wire::Ended) override {}
+  void Abort() override {}
+
+  std::size_t actions() const { return actions_; }
+  std::optional<std::size_t> heard_before_ack() const { return heard_before_ack_; }
+
+ private:
+  std::size_t actions_ = 0;
+  std::optional<std::size_t> heard_before_ack_;
+};
+
+class ServiceTurns : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kObjects = 20'000;
+
+  ServiceTurns() { options_.planner.recovery_window = Duration{0}; }
+
+  void Start() {
+    service_ = std::make_shared<DirectoryService>(loop_, options_,
+                                                  Admission({.shards = {"here"}, .drawn_id = 1}));
+  }
+  std::shared_ptr<CountingSession> Join(std::uint64_t node) {
+    auto session = std::make_shared<CountingSession>();
+    wire::Hello hello;
+    hello.node = {NodeId(node), "n" + std::to_string(node), "x:1"};
+    service_->Receive(session, {.hello = hello, .events = {planner::InventoryEnd{}}});
+    return session;
+  }
+  static ObjectId Id(std::size_t i) { return ObjectId::FromName(std::to_string(i)); }
+  template <typename Make>
+  static wire::NodeMessage OfAll(Make make) {
+    wire::NodeMessage message;
+    for (std::size_t i = 0; i < kObjects; ++i) message.events.push_back(make(Id(i)));
+    return message;
+  }
+  static planner::NodeEvent Copy(const ObjectId& object) {
+    const Layout layout = Layout::For(16);
+    planner::Held held{object, Version{{1, 1}}, layout, "", layout.full_marks()};
+    held.complete = true;
+    return held;
+  }
+  void RunUntilQuiet() {
+    while (loop_.poll() > 0) {
+    }
+  }
+
+  asio::io_context loop_{1};
+  ServiceOptions options_{.lease = std::chrono::hours(1)};
+  std::shared_ptr<DirectoryService> service_;
+};
+
+TEST_F(ServiceTurns, HeartbeatsAreAnsweredBetweenTheSlicesOfALoss) {
+  Start();
+  const auto holder = Join(1);
+  const auto watcher = Join(2);
+  service_->Receive(holder, OfAll(Copy));
+  service_->Receive(watcher, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  RunUntilQuiet();
+  ASSERT_EQ(watcher->actions(), kObjects);  // where each copy is
+  service_->Closed(holder);
+  RunUntilQuiet();
+  asio::post(loop_, [&] { service_->Expire(NodeId(1)); });
+  loop_.poll_one();
+  service_->Receive(watcher, {.heartbeat = 1});
+  RunUntilQuiet();
+  EXPECT_EQ(watcher->actions(), 2 * kObjects);  // and that it is gone
+  ASSERT_TRUE(watcher->heard_before_ack());
+  EXPECT_LT(*watcher->heard_before_ack(), kObjects + kObjects / 2);
+}
+
+TEST_F(ServiceTurns, AnothersLargeMessageIsAppliedInParts) {
+  Start();
+  const auto talker = Join(1);
+  const auto listener = Join(2);
+  service_->Receive(listener, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  RunUntilQuiet();
+  std::size_t turns_between = 0;
+  service_->Receive(talker, OfAll(Copy));
+  while (listener->actions() < kObjects && loop_.poll_one() > 0) ++turns_between;
+  EXPECT_EQ(listener->actions(), kObjects);
+  EXPECT_GE(turns_between, kObjects / 1000);
+}
+
+}  // namespace
+}  // namespace hoplite::directory
