@@ -69,6 +69,7 @@ const Counters& Node::counters() const { return parts_->counters; }
 std::optional<Error> Node::refusal() const { return parts_->joining.refusal(); }
 store::StoreUsage Node::usage() const {
   store::StoreUsage usage;
+  const std::shared_lock lock(loops_);
   parts_->runtime.OnMain([&] { usage = parts_->store.usage(); });
   return usage;
 }
@@ -77,12 +78,20 @@ std::shared_ptr<store::SharedSegment> Node::segment() { return parts_->segment; 
 
 Result<int> Node::AttachLocal() {
   int ends[2];
+  const std::shared_lock lock(loops_);
   if (stopped_ || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return std::unexpected(
         Error(ErrorCode::kUnavailable, stopped_ ? "the node has stopped" : std::strerror(errno)));
   }
   Result<void> added;
-  parts_->runtime.OnMain([&] { added = endpoint_->AddSession(ends[0]); });
+  parts_->runtime.OnMain([&] {
+    if (stopped_) {  // meanwhile: the endpoint takes nobody any more
+      ::close(ends[0]);
+      added = std::unexpected(Error(ErrorCode::kUnavailable, "the node has stopped"));
+    } else {
+      added = endpoint_->AddSession(ends[0]);
+    }
+  });
   if (added) return ends[1];
   ::close(ends[1]);
   return std::unexpected(added.error());
@@ -98,6 +107,7 @@ void Node::Stop() {
   const bool quiet = parts.runtime.WaitForTasks(kStopBound);
   parts.runtime.JoinPool();
   parts.runtime.OnMain([&parts] { parts.directory->Stop(); });
+  const std::unique_lock lock(loops_);
   parts.runtime.StopLoops();
   if (!quiet) {
     // A task that hangs is a bug; its frame refers to all of it, which is kept for good.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 
 #include <hoplite/config.h>
@@ -47,6 +48,7 @@ class Node {
   std::unique_ptr<Parts> parts_;
   std::unique_ptr<LocalEndpoint> endpoint_;
   std::atomic<bool> stopped_{false};
+  mutable std::shared_mutex loops_;  // shared by who speaks to the loops; alone ends them
 };
 
 }  // namespace hoplite::node
