@@ -42,6 +42,13 @@ struct GetOptions {
 // A handle: copies share one connection, which ends with the last of them and of everything that
 // was made through them. All calls may come from any thread; a waiting thread sleeps.
 //
+// A call ends within 100 ms of its deadline, also when a worker's node stands still (a client in
+// the node's own process gives it a second). A worker's client outlives its node: calls under way
+// answer `unavailable`; the next one attaches to whoever listens at the socket by then, within 5 s.
+// Buffers of the old connection stay readable; its drafts, readers, reductions and subscriptions
+// answer `unavailable`. A forked child can't use its parent's clients nor anything made through
+// them: calls there answer `unavailable` at once; destroying them is fine.
+//
 // A timeout of zero is now: the call takes what is at its node already and waits for nobody;
 // kForever never passes.
 //

@@ -17,12 +17,12 @@ class HOPLITE_EXPORT Directory {
   //   invalid_argument  a field of the configuration is wrong: says which
   //   unavailable       the address is in use
   static Result<std::unique_ptr<Directory>> Start(const DirectoryConfig& config);
-  ~Directory();  // stops
+  ~Directory();  // stops; nothing in a forked child, whose parent's it is
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
 
   std::string address() const;  // HOST:PORT really bound
-  void Stop();                  // idempotent
+  void Stop();                  // idempotent; nothing in a forked child
 
  private:
   struct State;

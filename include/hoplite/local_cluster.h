@@ -25,7 +25,7 @@ struct LocalClusterOptions {
 class HOPLITE_EXPORT LocalCluster {
  public:
   static Result<std::unique_ptr<LocalCluster>> Start(const LocalClusterOptions& options = {});
-  ~LocalCluster();  // stops
+  ~LocalCluster();  // stops; nothing in a forked child, whose parent's it is
   LocalCluster(const LocalCluster&) = delete;
   LocalCluster& operator=(const LocalCluster&) = delete;
 

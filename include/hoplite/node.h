@@ -12,7 +12,8 @@
 
 namespace hoplite {
 
-// Owns its threads; blocks none of the caller's. All calls may come from any thread.
+// Owns its threads; blocks none of the caller's. All calls may come from any thread. In a forked
+// child it is its parent's: Stop and the destructor do nothing, clients answer `unavailable`.
 class HOPLITE_EXPORT Node {
  public:
   // Reserves the memory, listens, joins the directory. The directory need not be there yet: a

@@ -45,13 +45,15 @@ Result<ObjectId> Client::Put(std::span<const std::byte> bytes, const PutOptions&
   request.mutable_put()->set_object(Bytes(id));
   request.mutable_put()->set_metadata(options.metadata);
   request.mutable_put()->set_contents(bytes.data(), bytes.size());
-  TRY(state_->connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY(state_->Now(deadline)->Call(std::move(request), deadline));
   return id;
 }
 
 Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
                              const CreateOptions& options) {
-  const auto& connection = state_->connection;
+  const Time deadline = DeadlineAfter(options.timeout);
+  const auto connection = state_->Now(deadline);
   const std::uint64_t made_by = connection->NextId();
   Request request;
   request.set_id(made_by);
@@ -59,8 +61,7 @@ Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
   request.mutable_create()->set_size(size_bytes);
   request.mutable_create()->set_metadata(options.metadata);
   request.mutable_create()->set_maps_writable(connection->lacks_writable());
-  TRY_ASSIGN(const Answer answer,
-             connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  TRY_ASSIGN(const Answer answer, connection->Call(std::move(request), deadline));
   const std::uint32_t block_bytes = answer.draft_ready().block_bytes();
   auto range = connection->writable().Range(answer.draft_ready().offset(), size_bytes);
   if (range && !std::has_single_bit(block_bytes)) {
@@ -82,15 +83,17 @@ Future<Buffer> Client::GetAsync(const ObjectId& id, const GetOptions& options) {
   const Time deadline = DeadlineAfter(options.timeout);
   Request request;
   request.mutable_get()->set_object(Bytes(id));
-  auto pending = state_->connection->Begin(std::move(request), deadline);
-  return Future<Buffer>(
-      std::make_shared<FutureState<Buffer>>(state_->connection, std::move(pending), id, deadline));
+  auto connection = state_->Now(deadline);
+  auto pending = connection->Begin(std::move(request), deadline);
+  return Future<Buffer>(std::make_shared<FutureState<Buffer>>(std::move(connection),
+                                                              std::move(pending), id, deadline));
 }
 
 std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
                                             const GetOptions& options) {
   std::vector<std::optional<Future<Buffer>>> asked(ids.size());
-  for (const std::size_t place : client::OrderOfAsking(ids, state_->connection->node())) {
+  for (const std::size_t place :
+       client::OrderOfAsking(ids, state_->Now(DeadlineAfter(options.timeout))->node())) {
     asked[place] = GetAsync(ids[place], options);
   }
   std::vector<Result<Buffer>> answers;
@@ -122,7 +125,7 @@ Result<Reader> Client::Open(const ObjectId& id, const GetOptions& options) {
 
 Result<Reader> Client::OpenUntil(const ObjectId& id, std::chrono::steady_clock::time_point deadline,
                                  bool through_window) {
-  const auto& connection = state_->connection;
+  const auto connection = state_->Now(deadline);
   const std::uint64_t made_by = connection->NextId();
   Request request;
   request.set_id(made_by);
@@ -142,20 +145,22 @@ Result<Reader> Client::OpenUntil(const ObjectId& id, std::chrono::steady_clock::
 Result<void> Client::Delete(const ObjectId& id, const GetOptions& options) {
   Request request;
   request.mutable_delete_object()->set_object(Bytes(id));
-  TRY(state_->connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY(state_->Now(deadline)->Call(std::move(request), deadline));
   return {};
 }
 
 Result<ObjectInfo> Client::Info(const ObjectId& id, const GetOptions& options) {
   Request request;
   request.mutable_info()->set_object(Bytes(id));
-  TRY_ASSIGN(const Answer answer,
-             state_->connection->Call(std::move(request), DeadlineAfter(options.timeout)));
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
   return client::ToObjectInfo(answer.info());
 }
 
 Result<Subscription> Client::Subscribe(const ObjectId& id, const GetOptions& options) {
-  const auto& connection = state_->connection;
+  const Time deadline = DeadlineAfter(options.timeout);
+  const auto connection = state_->Now(deadline);
   const std::uint64_t made_by = connection->NextId();
   auto queue = std::make_shared<LocationQueue>();
   connection->AddSink(made_by, queue);  // before the first change can come
@@ -163,12 +168,13 @@ Result<Subscription> Client::Subscribe(const ObjectId& id, const GetOptions& opt
   Request request;
   request.set_id(made_by);
   request.mutable_subscribe()->set_object(Bytes(id));
-  TRY(connection->Call(std::move(request), client::DeadlineAfter(options.timeout)));
+  TRY(connection->Call(std::move(request), deadline));
   return Subscription(std::move(impl));
 }
 
 Result<ClusterStatus> Client::Status(const GetOptions& options, std::uint64_t max_objects) {
-  return client::AskForStatus(*state_->connection, DeadlineAfter(options.timeout), max_objects);
+  const Time deadline = DeadlineAfter(options.timeout);
+  return client::AskForStatus(*state_->Now(deadline), deadline, max_objects);
 }
 
 }  // namespace hoplite

@@ -47,17 +47,46 @@ Result<int> ConnectSocket(const std::string& path, std::chrono::milliseconds tim
       Error(ErrorCode::kUnavailable, fmt::format("no node at {}: {}", path, strerror(error))));
 }
 
+// A node that is there answers at once.
+constexpr std::chrono::milliseconds kConnectPatience{5000};
+
+Result<std::shared_ptr<client::Connection>> Attach(const std::string& path,
+                                                   std::chrono::milliseconds timeout) {
+  TRY_ASSIGN(const int descriptor, ConnectSocket(path, timeout));
+  return client::Connection::Attach(descriptor, client::SegmentMap(),
+                                    client::DeadlineAfter(timeout));
+}
+
 }  // namespace
 
-Client ClientAccess::Make(std::shared_ptr<client::Connection> connection) {
-  return Client(std::make_shared<Client::State>(std::move(connection)));
+std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
+  if (!process.here()) return client::Connection::Ended(client::Connection::Inherited());
+  const std::unique_lock lock(mutex, deadline);
+  if (!lock) {
+    return client::Connection::Ended(
+        Error(ErrorCode::kTimeout, "no connection to the node at " + path + " in time"));
+  }
+  if (path.empty() || closed || !connection->lost()) return connection;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock().Now());
+  auto made = Attach(path, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
+  if (!made) return client::Connection::Ended(made.error());
+  return connection = *std::move(made);
+}
+
+void Client::State::Close() {
+  if (!process.here()) return;
+  const std::lock_guard lock(mutex);
+  closed = true;
+  connection->Close();
+}
+
+Client ClientAccess::Make(std::shared_ptr<client::Connection> connection, std::string path) {
+  return Client(std::make_shared<Client::State>(std::move(connection), std::move(path)));
 }
 
 Result<Client> Client::Connect(const std::string& socket, std::chrono::milliseconds timeout) {
-  TRY_ASSIGN(const int descriptor, ConnectSocket(socket, timeout));
-  TRY_ASSIGN(auto connection, client::Connection::Attach(descriptor, client::SegmentMap(),
-                                                         client::DeadlineAfter(timeout)));
-  return ClientAccess::Make(std::move(connection));
+  TRY_ASSIGN(auto connection, Attach(socket, timeout));
+  return ClientAccess::Make(std::move(connection), socket);
 }
 
 Client::Client(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -66,6 +95,6 @@ Client& Client::operator=(const Client&) = default;
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
-void Client::Close() { state_->connection->Close(); }
+void Client::Close() { state_->Close(); }
 
 }  // namespace hoplite

@@ -1,31 +1,29 @@
 #include "client/connection.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <utility>
 #include <vector>
 
-#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/exhaustion.h"
 #include "base/try.h"
+#include "client/no_descriptor.h"
 
 namespace hoplite::client {
 namespace {
 
 // A node answers soon after a deadline, with the reason. One that doesn't is not waited for longer.
-constexpr std::chrono::milliseconds kPatience{1000};
-// A node that takes nothing from its socket for so long is hung.
-constexpr int kSendPatienceMs = 5000;
+constexpr std::chrono::milliseconds kPatience{80};
+// One in this process is never stopped alone: if it is late, the machine is busy.
+constexpr std::chrono::milliseconds kPatienceInProcess{1000};
 
 Error Lost(const std::string& why) {
   return {ErrorCode::kUnavailable, "the connection to the node has ended: " + why};
 }
-
-Time Later(Time deadline) { return deadline == kNever ? kNever : deadline + kPatience; }
 
 std::uint64_t MicrosecondsUntil(Time deadline) {
   if (deadline == kNever) return 0;
@@ -36,23 +34,30 @@ std::uint64_t MicrosecondsUntil(Time deadline) {
 
 }  // namespace
 
-Connection::Connection(int socket, SegmentMap in_process)
+Connection::Connection(int socket, int wake, SegmentMap in_process)
     : socket_(socket),
       in_process_(in_process.mapped()),
-      process_(::getpid()),
-      readable_(std::move(in_process)) {}
+      inherited_(std::unexpected(Inherited())),
+      wake_(wake),
+      readable_(std::move(in_process)),
+      outgoing_(socket) {}
 
 Result<std::shared_ptr<Connection>> Connection::Attach(int socket, SegmentMap in_process,
                                                        Time deadline) {
   const bool here = in_process.mapped();
-  std::shared_ptr<Connection> made(new Connection(socket, std::move(in_process)));
+  const int wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake < 0) {
+    ::close(socket);
+    return std::unexpected(NoDescriptorLeft());
+  }
+  std::shared_ptr<Connection> made(new Connection(socket, wake, std::move(in_process)));
   TRY_ASSIGN(made->reader_, StartThread([connection = made.get()] { connection->Read(); }));
   TRY(made->Greet(here, deadline));
   return made;
 }
 
 std::shared_ptr<Connection> Connection::Ended(Error why) {
-  std::shared_ptr<Connection> made(new Connection(-1, SegmentMap()));
+  std::shared_ptr<Connection> made(new Connection(-1, -1, SegmentMap()));
   made->ended_ = std::move(why);
   return made;
 }
@@ -72,19 +77,24 @@ Result<void> Connection::Greet(bool in_process, Time deadline) {
 
 Connection::~Connection() {
   if (socket_ < 0) return;
-  if (process_ != ::getpid()) {
+  if (inherited()) {
     reader_.detach();  // no such thread in a forked child
   } else {
     ::shutdown(socket_, SHUT_RDWR);
     if (reader_.joinable()) reader_.join();  // else none could be made
   }
   ::close(socket_);
+  ::close(wake_);
 }
 
 PendingPtr Connection::Begin(local::Request request, Time deadline) {
   if (request.id() == 0) request.set_id(NextId());
   request.set_timeout_us(MicrosecondsUntil(deadline));
   auto pending = std::make_shared<Pending>(request.id());
+  if (inherited()) {
+    pending->Settle(std::unexpected(Inherited()));
+    return pending;
+  }
   {
     const std::lock_guard lock(mutex_);
     if (ended_) {
@@ -103,20 +113,32 @@ Result<local::Answer> Connection::Call(local::Request request, Time deadline) {
 }
 
 const Result<local::Answer>& Connection::Finish(const PendingPtr& pending, Time deadline) {
-  if (!WaitFor(*pending, Later(deadline))) {
+  if (inherited()) return inherited_;
+  if (!WaitFor(*pending, LastMoment(deadline))) {
     GiveUp(*pending, Error(ErrorCode::kTimeout, "the node did not answer in time"));
   }
   return pending->outcome();
 }
 
+Time Connection::LastMoment(Time deadline) const {
+  if (deadline == kNever) return kNever;
+  return deadline + (in_process_ ? kPatienceInProcess : kPatience);
+}
+
 void Connection::GiveUp(Pending& pending, Error why) {
-  if (!pending.Settle(std::unexpected(std::move(why)))) return;
+  if (inherited() || !pending.Settle(std::unexpected(std::move(why)))) return;
+  if (outgoing_.Withdraw(pending.id())) {
+    const std::lock_guard lock(mutex_);
+    pending_.erase(pending.id());
+    return;
+  }
   local::Request request;
   request.mutable_cancel()->set_request(pending.id());
   Tell(request);
 }
 
 void Connection::Drop(const PendingPtr& pending) {
+  if (inherited()) return;
   GiveUp(*pending, Error(ErrorCode::kCancelled, "nobody waits for the answer"));
   if (pending->outcome()) Release(pending->id());
 }
@@ -133,49 +155,35 @@ void Connection::Release(std::uint64_t made_by) {
 }
 
 Result<void> Connection::Send(const local::Request& request) {
-  if (process_ != ::getpid()) {
-    return std::unexpected(Lost("it belongs to the process that this one was forked from"));
-  }
+  if (inherited()) return std::unexpected(Inherited());
   if (request.ByteSizeLong() > wire::kMaxLocalRequest) {
     return std::unexpected(
         Error(ErrorCode::kInvalidArgument, "the request is too large: metadata has at most 4 KiB"));
   }
-  const std::lock_guard lock(send_mutex_);
-  frame_.clear();
-  wire::AppendLocalFrame(request, frame_);
-  return SendFrame();
-}
-
-Result<void> Connection::SendFrame() {
-  std::size_t sent = 0;
-  while (sent < frame_.size()) {
-    const ssize_t n =
-        ::send(socket_, frame_.data() + sent, frame_.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n >= 0) {
-      sent += static_cast<std::size_t>(n);
-      continue;
-    }
-    if (errno == EINTR) continue;
-    pollfd room{.fd = socket_, .events = POLLOUT, .revents = 0};
-    if (errno == EAGAIN && ::poll(&room, 1, kSendPatienceMs) > 0) continue;
-    // Half a message can't be taken back.
+  const Result<bool> waits = outgoing_.Send(request);
+  if (!waits) {
+    lost_ = true;
     ::shutdown(socket_, SHUT_RDWR);
-    return std::unexpected(Lost("it takes no more requests"));
+    return std::unexpected(Lost(waits.error().message));
   }
+  if (*waits) ::eventfd_write(wake_, 1);
   return {};
 }
 
 void Connection::AddSink(std::uint64_t id, std::weak_ptr<NewsSink> sink) {
+  if (inherited()) return;
   const std::lock_guard lock(mutex_);
   sinks_.emplace(id, std::move(sink));
 }
 
 void Connection::RemoveSink(std::uint64_t id) {
+  if (inherited()) return;
   const std::lock_guard lock(mutex_);
   sinks_.erase(id);
 }
 
 void Connection::Close() {
+  if (inherited()) return;
   const Error why(ErrorCode::kCancelled, "the client was closed");
   std::vector<PendingPtr> waiting;
   std::vector<std::shared_ptr<NewsSink>> sinks;

@@ -18,11 +18,12 @@
 #include <unordered_map>
 
 #include <sys/socket.h>
-#include <sys/types.h>
 
 #include <hoplite/result.h>
 
+#include "base/own_process.h"
 #include "base/time.h"
+#include "client/outgoing.h"
 #include "client/pending.h"
 #include "client/segment_map.h"
 #include "hoplite/v1/local.pb.h"
@@ -58,8 +59,8 @@ class Connection {
   PendingPtr Begin(local::Request request, Time deadline);
   // Begin, and wait. An error in the answer is the result's error.
   Result<local::Answer> Call(local::Request request, Time deadline);
-  // Waits for what was begun with this deadline. A node that is silent for a while after the
-  // deadline is not waited for.
+  // Waits for what was begun with this deadline. A node that is silent after the deadline is not
+  // waited for.
   const Result<local::Answer>& Finish(const PendingPtr& pending, Time deadline);
   // Nobody wants the answer any more; what it made, or will make, is released.
   void Drop(const PendingPtr& pending);
@@ -75,6 +76,12 @@ class Connection {
   // Cancels what waits and refuses new requests; pins stay.
   void Close();
 
+  // The node ended it, or what it said did; true at last for every thread that was told so.
+  bool lost() const { return lost_; }
+  // This process was forked from the one that made it, and can use nothing of it: all calls answer
+  // so at once.
+  bool inherited() const { return !process_.here(); }
+  static Error Inherited() { return OwnProcess::NotHere("the client"); }
   const std::string& node() const { return node_; }  // its name
   const SegmentMap& readable() const { return readable_; }
   // After the answer to a Create: what drafts lie in.
@@ -83,13 +90,14 @@ class Connection {
   bool lacks_writable() const { return !in_process_ && !writable_mapped_; }
 
  private:
-  Connection(int socket, SegmentMap in_process);
+  Connection(int socket, int wake, SegmentMap in_process);
   Result<void> Greet(bool in_process, Time deadline);
   Result<void> Send(const local::Request& request);
-  Result<void> SendFrame();
+  Time LastMoment(Time deadline) const;
 
   // On the reader's thread.
   void Read();
+  Result<bool> WaitForBytes();
   Result<void> ReadSome();
   void TakeDescriptors(msghdr& head);
   void TakeDescriptor(int descriptor);
@@ -102,7 +110,9 @@ class Connection {
 
   const int socket_;
   const bool in_process_;
-  const pid_t process_;  // a forked child must leave the parent's connection alone
+  const OwnProcess process_;
+  const Result<local::Answer> inherited_;  // what Finish answers elsewhere
+  const int wake_;                         // tells the reader that something waits for room
   std::atomic<std::uint64_t> next_id_{1};
   std::string node_;  // set before Attach returns
   SegmentMap readable_;
@@ -112,8 +122,8 @@ class Connection {
   std::optional<Error> unmapped_;  // why the last descriptor could not be had or mapped
   wire::LocalFrames frames_{wire::kMaxLocalAnswer};
 
-  std::mutex send_mutex_;
-  std::string frame_;  // under send_mutex_
+  Outgoing outgoing_;
+  std::atomic<bool> lost_{false};
 
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, PendingPtr> pending_;

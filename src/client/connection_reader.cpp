@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,7 +33,22 @@ void Connection::Read() {
   }
 }
 
+// Meanwhile what waits for room is sent. False: look again.
+Result<bool> Connection::WaitForBytes() {
+  const short room = outgoing_.waits() ? POLLOUT : 0;
+  std::array<pollfd, 2> looked{{{.fd = socket_, .events = static_cast<short>(POLLIN | room)},
+                                {.fd = wake_, .events = POLLIN}}};
+  if (::poll(looked.data(), looked.size(), -1) < 0) return false;
+  eventfd_t ignored = 0;
+  if (looked[1].revents != 0) ::eventfd_read(wake_, &ignored);
+  // If that fails the socket has ended, and reading finds out, after the node's last words.
+  if ((looked[0].revents & POLLOUT) != 0) (void)outgoing_.Flush();
+  return (looked[0].revents & ~POLLOUT) != 0;
+}
+
 Result<void> Connection::ReadSome() {
+  TRY_ASSIGN(const bool there, WaitForBytes());
+  if (!there) return {};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
   const auto space = frames_.Space();
   iovec piece{.iov_base = space.data(), .iov_len = space.size()};
@@ -147,6 +164,7 @@ void Connection::End(const Error& why) {
   {
     const std::lock_guard lock(mutex_);
     if (!ended_) ended_ = lost;
+    lost_ = true;
     waiting.swap(pending_);
     sinks.swap(sinks_);
   }

@@ -2,6 +2,7 @@
 
 #include <hoplite/directory.h>
 
+#include "base/own_process.h"
 #include "base/try.h"
 #include "directory/directory_server.h"
 
@@ -9,6 +10,7 @@ namespace hoplite {
 
 struct Directory::State {
   std::unique_ptr<directory::DirectoryServer> server;
+  OwnProcess process;
 };
 
 Result<std::unique_ptr<Directory>> Directory::Start(const DirectoryConfig& config) {
@@ -18,9 +20,13 @@ Result<std::unique_ptr<Directory>> Directory::Start(const DirectoryConfig& confi
 }
 
 Directory::Directory(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Directory::~Directory() = default;
+Directory::~Directory() {
+  if (!state_->process.here()) static_cast<void>(state_.release());  // the parent's, with threads
+}
 
 std::string Directory::address() const { return state_->server->address(); }
-void Directory::Stop() { state_->server->Stop(); }
+void Directory::Stop() {
+  if (state_->process.here()) state_->server->Stop();
+}
 
 }  // namespace hoplite

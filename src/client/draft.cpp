@@ -42,6 +42,7 @@ Draft::Impl::~Impl() {
 }
 
 Result<void> Draft::Impl::CheckOpen() const {
+  if (connection_->inherited()) return std::unexpected(client::Connection::Inherited());
   if (open_) return {};
   return std::unexpected(
       Error(ErrorCode::kInvalidArgument,

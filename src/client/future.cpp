@@ -20,6 +20,7 @@ FutureState<Buffer>::~FutureState() {
 }
 
 Result<Buffer> FutureState<Buffer>::Wait(Time until) {
+  if (inherited()) return std::unexpected(client::Connection::Inherited());
   if (until < deadline_ && !client::WaitFor(*pending_, until)) {
     return std::unexpected(
         Error(ErrorCode::kTimeout, "object " + object_.ToShortString() + " is not there yet"));
@@ -57,7 +58,7 @@ Future<T>& Future<T>::operator=(Future&&) noexcept = default;
 
 template <typename T>
 bool Future<T>::ready() const {
-  return state_->pending().settled();
+  return state_->ready();
 }
 
 template <typename T>
@@ -76,11 +77,15 @@ client::Pending* ClientAccess::PendingOf(const Future<Buffer>& future) {
   return &future.state_->pending();
 }
 
+bool ClientAccess::Inherited(const Future<Buffer>& future) { return future.state_->inherited(); }
+
 Result<std::size_t> WaitAny(std::span<const Future<Buffer>> futures,
                             std::chrono::milliseconds timeout) {
   if (futures.empty()) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument, "no futures to wait for"));
   }
+  const auto inherited = std::ranges::find_if(futures, &ClientAccess::Inherited);
+  if (inherited != futures.end()) return static_cast<std::size_t>(inherited - futures.begin());
   std::vector<client::Pending*> pendings(futures.size());
   std::ranges::transform(futures, pendings.begin(), &ClientAccess::PendingOf);
   const auto first = client::WaitForAny(pendings, client::DeadlineAfter(timeout));

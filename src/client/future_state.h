@@ -19,6 +19,8 @@ class FutureState<Buffer> {
   ~FutureState();  // nobody wants the answer any more, if nobody took it
   Result<Buffer> Wait(Time until);
   void Cancel();
+  bool ready() const { return inherited() || pending_->settled(); }
+  bool inherited() const { return connection_->inherited(); }
   client::Pending& pending() { return *pending_; }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <hoplite/node.h>
 
+#include "base/own_process.h"
 #include "base/try.h"
 #include "client/client_access.h"
 
@@ -25,6 +26,7 @@ Result<std::shared_ptr<client::Connection>> Attach(node::Node& node) {
 
 struct Node::State {
   std::unique_ptr<node::Node> node;
+  OwnProcess process;
 };
 
 Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config) {
@@ -33,9 +35,14 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config) {
 }
 
 Node::Node(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Node::~Node() = default;
+Node::~Node() {
+  if (!state_->process.here()) static_cast<void>(state_.release());  // the parent's, with threads
+}
 
 Client Node::client() {
+  if (!state_->process.here()) {
+    return ClientAccess::Make(client::Connection::Ended(OwnProcess::NotHere("the node")));
+  }
   auto connection = Attach(*state_->node);
   if (!connection) connection = client::Connection::Ended(connection.error());
   return ClientAccess::Make(*std::move(connection));
@@ -44,7 +51,12 @@ Client Node::client() {
 std::string Node::name() const { return state_->node->name(); }
 std::string Node::address() const { return state_->node->address(); }
 std::string Node::socket() const { return state_->node->socket(); }
-std::optional<Error> Node::refusal() const { return state_->node->refusal(); }
-void Node::Stop() { state_->node->Stop(); }
+std::optional<Error> Node::refusal() const {
+  if (!state_->process.here()) return OwnProcess::NotHere("the node");
+  return state_->node->refusal();
+}
+void Node::Stop() {
+  if (state_->process.here()) state_->node->Stop();
+}
 
 }  // namespace hoplite

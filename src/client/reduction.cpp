@@ -52,9 +52,10 @@ Result<Reduction> Client::Reduce(const ReduceOptions& options) {
   const Time deadline = client::DeadlineAfter(options.timeout);
   Request request;
   Fill(options, target, *request.mutable_reduce());
-  client::PendingPtr pending = state_->connection->Begin(std::move(request), deadline);
-  return Reduction(
-      std::make_shared<Reduction::State>(state_->connection, std::move(pending), target, deadline));
+  auto connection = state_->Now(deadline);
+  client::PendingPtr pending = connection->Begin(std::move(request), deadline);
+  return Reduction(std::make_shared<Reduction::State>(std::move(connection), std::move(pending),
+                                                      target, deadline));
 }
 
 Reduction::Reduction(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -66,6 +67,7 @@ const ObjectId& Reduction::target() const { return state_->target; }
 
 Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout) const {
   const Time until = client::DeadlineAfter(timeout);
+  if (state_->connection->inherited()) return std::unexpected(client::Connection::Inherited());
   if (until < state_->deadline && !client::WaitFor(*state_->pending, until)) {
     return std::unexpected(
         Error(ErrorCode::kTimeout,
@@ -75,7 +77,9 @@ Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout) const {
   return client::ToReduceOutcome(answer.reduced(), target());
 }
 
-bool Reduction::ready() const { return state_->pending->settled(); }
+bool Reduction::ready() const {
+  return state_->connection->inherited() || state_->pending->settled();
+}
 
 void Reduction::Cancel() {
   state_->connection->GiveUp(

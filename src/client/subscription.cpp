@@ -50,8 +50,15 @@ Subscription::Impl::Impl(std::shared_ptr<client::Connection> connection, std::ui
     : connection_(std::move(connection)), made_by_(made_by), queue_(std::move(queue)) {}
 
 Subscription::Impl::~Impl() {
+  // A thread of the parent may wait on it: here it never ends, so neither does the queue.
+  if (connection_->inherited()) static_cast<void>(new std::shared_ptr(std::move(queue_)));
   connection_->RemoveSink(made_by_);
   connection_->Release(made_by_);
+}
+
+Result<LocationChange> Subscription::Impl::Next(Time deadline) {
+  if (connection_->inherited()) return std::unexpected(client::Connection::Inherited());
+  return queue_->Next(deadline);
 }
 
 Subscription::Subscription(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

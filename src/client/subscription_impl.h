@@ -32,12 +32,12 @@ class Subscription::Impl {
   Impl(std::shared_ptr<client::Connection> connection, std::uint64_t made_by,
        std::shared_ptr<LocationQueue> queue);
   ~Impl();
-  Result<LocationChange> Next(Time deadline) { return queue_->Next(deadline); }
+  Result<LocationChange> Next(Time deadline);
 
  private:
   const std::shared_ptr<client::Connection> connection_;
   const std::uint64_t made_by_;
-  const std::shared_ptr<LocationQueue> queue_;
+  std::shared_ptr<LocationQueue> queue_;
 };
 
 }  // namespace hoplite

@@ -1,0 +1,45 @@
+// Outgoing: what a connection says to its node, in order. A node that reads nothing (it is stopped)
+// holds up nobody: what finds no room in the socket waits here, and what nobody wants any more
+// before its first byte left is taken back.
+//
+// Thread-safe; must never block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include <hoplite/result.h>
+
+#include "hoplite/v1/local.pb.h"
+
+namespace hoplite::client {
+
+class Outgoing {
+ public:
+  explicit Outgoing(int socket) : socket_(socket) {}
+
+  // True: some of it waits for room. An error is the socket's end.
+  Result<bool> Send(const v1::local::Request& request);
+  // As much as there is room for.
+  Result<void> Flush();
+  // True: the node will never hear of this request.
+  bool Withdraw(std::uint64_t request);
+  bool waits() const;
+
+ private:
+  struct Message {
+    std::uint64_t request = 0;
+    std::string frame;
+  };
+  Result<void> Write();
+
+  const int socket_;
+  mutable std::mutex mutex_;
+  std::deque<Message> waiting_;
+  std::size_t sent_ = 0;  // of the first
+};
+
+}  // namespace hoplite::client

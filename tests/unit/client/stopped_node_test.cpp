@@ -1,0 +1,112 @@
+// A worker beside a node that stands still, wakes up, or is started again at the same socket.
+#include <algorithm>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "testing/local_node.h"
+
+namespace hoplite::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+// The node's loop, held up from the constructor to the destructor, as by SIGSTOP.
+class Standstill {
+ public:
+  explicit Standstill(LocalNode& node) {
+    std::promise<void> stands;
+    asio::post(node.operations().loop(), [this, &stands] {
+      stands.set_value();
+      go_on_.get_future().wait();
+    });
+    stands.get_future().wait();
+  }
+  ~Standstill() { go_on_.set_value(); }
+
+ private:
+  std::promise<void> go_on_;
+};
+
+Result<ObjectId> PutWithin(Client& client, std::chrono::milliseconds timeout) {
+  return client.Put(std::string(60'000, 'x'), {.timeout = timeout});
+}
+
+// More than the socket takes: it is full for most of them.
+TEST(StoppedNode, DeadlinesHoldAlsoWhenItTakesNothingAndTheClientOutlivesIt) {
+  LocalNode node;
+  Client client = node.Worker();
+  {
+    const Standstill standstill(node);
+    for (int i = 0; i < 8; ++i) EXPECT_FALSE(PutWithin(client, 1ms));
+    // The best of several, since the machine may be busy.
+    auto best = steady_clock::duration::max();
+    for (int i = 0; i < 5; ++i) {
+      const auto start = steady_clock::now();
+      const auto put = PutWithin(client, 200ms);
+      best = std::min(best, steady_clock::now() - start);
+      ASSERT_FALSE(put);
+      EXPECT_EQ(put.error().code, ErrorCode::kTimeout) << put.error().message;
+    }
+    EXPECT_GE(best, 200ms);
+    EXPECT_LE(best, 300ms);
+  }
+  EXPECT_TRUE(PutWithin(client, 20s));
+}
+
+// What waited for room reaches the node when there is room, in order, also if nobody asks more.
+TEST(StoppedNode, WhatItMissedIsToldWhenItGoesOn) {
+  LocalNode node;
+  Client client = node.Worker();
+  const ObjectId id = *client.Put("held");
+  std::vector<Buffer> pins;
+  for (int i = 0; i < 1000; ++i) pins.push_back(*client.Get(id));
+  {
+    const Standstill standstill(node);
+    pins.clear();  // a thousand messages that nobody answers
+  }
+  ASSERT_TRUE(client.Delete(id, {.timeout = 20s}));
+  EXPECT_TRUE(Eventually([&] { return node.used_bytes() == 0; }));
+}
+
+TEST(StoppedNode, APutThatFoundNoRoomInTimeNeverHappens) {
+  LocalNode node;
+  Client client = node.Worker();
+  const ObjectId id = ObjectId::Random();
+  {
+    const Standstill standstill(node);
+    for (int i = 0; i < 8; ++i) EXPECT_FALSE(PutWithin(client, 1ms));
+    EXPECT_FALSE(client.Put("late", {.id = id, .timeout = 1ms}));
+  }
+  ASSERT_TRUE(PutWithin(client, 20s));  // behind it
+  EXPECT_TRUE(client.Put("anew", {.id = id, .timeout = 20s}));
+}
+
+TEST(RestartedNode, TheClientFindsTheNewOneAndWhatItHadFromTheOldStays) {
+  const std::string path = FreshSocketPath();
+  auto node = std::make_unique<LocalNode>(64_MiB, path);
+  Client client = node->Worker();
+  const ObjectId id = *client.Put("of the old");
+  const Buffer view = *client.Get(id);
+  Draft draft = *client.Create(ObjectId::Random(), 100'000);
+  Subscription subscription = *client.Subscribe(id);
+  node.reset();
+  const auto nobody = client.Put("x", {.timeout = 20s});
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, ErrorCode::kUnavailable) << nobody.error().message;
+  node = std::make_unique<LocalNode>(64_MiB, path);
+  ASSERT_TRUE(Eventually([&] { return client.Put("y", {.timeout = 20s}).has_value(); }));
+  EXPECT_EQ(view.view(), "of the old");
+  EXPECT_EQ(draft.Seal(20s).error().code, ErrorCode::kUnavailable);
+  Result<LocationChange> change = subscription.Next(20s);
+  while (change) change = subscription.Next(20s);
+  EXPECT_EQ(change.error().code, ErrorCode::kUnavailable);
+  client.Close();
+  EXPECT_EQ(client.Put("z").error().code, ErrorCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace hoplite::test
