@@ -9,7 +9,7 @@ packages=(
   nlohmann-json3-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libgtest-dev libgmock-dev libbenchmark-dev                                # tests, benchmarks
   g++-12 shellcheck                                                         # consumer test, lint
-  python3 python3-venv                                                      # lint, benchmark driver
+  python3 python3-dev python3-venv                                          # Python package, lint, benchmark driver
   iproute2 iperf3                                                           # benchmark of links
 )
 

@@ -7,8 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 usage() {
   cat <<'TEXT'
 usage: scripts/test.sh [--only PART]... [--jobs N]
-  --only PART   release, lint, asan or tsan instead of release, asan and tsan; may be repeated
-                (lint is the part of release that reads the sources)
+  --only PART   release, lint, python, asan or tsan instead of release, asan and tsan; may be repeated
+                (lint is the part of release that reads the sources, python that of the Python package)
   --jobs N      processes at a time, for building and testing (default: one per core)
 TEXT
 }
@@ -57,7 +57,9 @@ count_in() { # FILE ATTRIBUTE: the number in the first line of a JUnit report th
 run_part() {
   local preset=$1 target=$2 start=$SECONDS status=0 report log total bad skipped
   shift 2
-  step "$preset: configure" cmake --preset "$preset"
+  local options=()
+  [[ $preset != release ]] || options=("${python_options[@]}")
+  step "$preset: configure" cmake --preset "$preset" "${options[@]}"
   step "$preset: build" cmake --build --preset "$preset" --target "$target" -j "$jobs"
   report=$PWD/build/$preset/test-report.xml
   log=$PWD/build/$preset/test.log
@@ -85,11 +87,29 @@ run_part() {
   echo "$preset: $((total - bad - skipped)) passed, $bad failed, $skipped skipped in $((SECONDS - start)) s"
 }
 
+# The Python package is built and tested where its environment can be had.
+add_python() {
+  local interpreter log
+  log=$(mktemp)
+  echo "== python: environment"
+  if interpreter=$(./scripts/python_env.sh 2>"$log"); then
+    python_options=(-DHOPLITE_PYTHON=ON "-DPython_EXECUTABLE=$interpreter")
+  else
+    tail -n 3 "$log"
+    echo "python: SKIPPED, its environment could not be made: neither the package nor its tests are built"
+    python_options=(-DHOPLITE_PYTHON=OFF)
+  fi
+  rm -f "$log"
+}
+
 step "setup" ./scripts/setup.sh
+python_options=()
+add_python
 for part in "${parts[@]}"; do
   case $part in
     release) run_part release all ;;
     lint) run_part release all -L lint ;;
+    python) run_part release all -L python ;;
     asan) run_part asan all_tests ;;
     tsan) run_part tsan tsan_tests ;;
     *) usage >&2; exit 2 ;;

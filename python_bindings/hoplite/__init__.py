@@ -1,0 +1,57 @@
+"""Hoplite: objects that the processes of a changing group share, broadcast by whoever has them and
+reduced wherever they are.
+
+>>> import numpy as np, hoplite
+>>> with hoplite.LocalCluster(nodes=2, memory="64MiB") as cluster:
+...     a, b = cluster.connect(0), cluster.connect(1)
+...     x = a.put(np.arange(4, dtype=np.float32))
+...     y = b.put(np.ones(4, dtype=np.float32))
+...     total = a.get(a.reduce([x, y], op="sum").target, timeout=5.0)
+>>> total
+array([1., 2., 3., 4.], dtype=float32)
+
+A worker attaches to the node of its host with ``hoplite.connect(socket)``.
+"""
+
+from hoplite._client import Client, Draft, Reduction, connect
+from hoplite._cluster import LocalCluster
+from hoplite._core import ObjectId
+from hoplite.errors import (
+    AlreadyExistsError,
+    CancelledError,
+    DataLossError,
+    HopliteError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    ObjectDeletedError,
+    PeerLostError,
+    ProtocolError,
+    RecalledError,
+    ResourceExhaustedError,
+    TimeoutError,
+    UnavailableError,
+)
+
+__all__ = [
+    "AlreadyExistsError",
+    "CancelledError",
+    "Client",
+    "DataLossError",
+    "Draft",
+    "HopliteError",
+    "InternalError",
+    "InvalidArgumentError",
+    "LocalCluster",
+    "NotFoundError",
+    "ObjectDeletedError",
+    "ObjectId",
+    "PeerLostError",
+    "ProtocolError",
+    "RecalledError",
+    "Reduction",
+    "ResourceExhaustedError",
+    "TimeoutError",
+    "UnavailableError",
+    "connect",
+]

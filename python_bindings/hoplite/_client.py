@@ -1,0 +1,246 @@
+"""The client: what a program does with objects, in terms of Python values.
+
+Values are turned into bytes by `_encoding`; everything about where objects are is the node's
+business. Every call may come from any thread, and releases the GIL while it waits or copies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hoplite import _core, _encoding
+from hoplite._core import ObjectId
+from hoplite.errors import InvalidArgumentError, NotFoundError
+
+# How long a worker waits for its node to answer at all.
+CONNECT_TIMEOUT = 5.0
+
+
+def connect(
+    socket: str | os.PathLike[str] | None = None, timeout: float = CONNECT_TIMEOUT
+) -> Client:
+    """A client of the node at this Unix socket; of ``$HOPLITE_SOCKET`` if none is given.
+
+    UnavailableError: no node listens there.
+    """
+    path = os.fspath(socket) if socket is not None else os.environ.get("HOPLITE_SOCKET", "")
+    if not path:
+        raise InvalidArgumentError("no socket was given, and HOPLITE_SOCKET is not set")
+    return Client(_core.Client.connect(path, timeout))
+
+
+class Draft:
+    """An array in the node's store that is being written: fill ``array``, then ``seal()``.
+
+    What was advanced past is being passed on already: write front to back and leave it alone
+    afterwards. Used as a context manager it seals at the end, or aborts if the block raised.
+    """
+
+    def __init__(self, core: _core.Draft, array: npt.NDArray[Any]) -> None:
+        self._core = core
+        self.array = array
+
+    @property
+    def id(self) -> ObjectId:
+        return self._core.id
+
+    def advance(self, nbytes: int) -> None:
+        """Bytes [0, nbytes) are written: others may have them. Per MiB is often enough."""
+        self._core.advance(nbytes)
+
+    def seal(self, timeout: float | None = None) -> ObjectId:
+        """All of it is written; ``array`` becomes read-only. Gives the object's id."""
+        self._core.seal(timeout)
+        self.array.flags.writeable = False
+        return self._core.id
+
+    def abort(self) -> None:
+        """Gives the memory back; nobody will ever see the object."""
+        self._core.abort()
+        self.array.flags.writeable = False
+
+    def __enter__(self) -> Draft:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if raised is None:
+            self.seal()
+        else:
+            self.abort()
+
+
+class Reduction:
+    """A reduction under way. Its target may be asked for at once, by anybody."""
+
+    def __init__(self, core: _core.Reduction) -> None:
+        self._core = core
+        self._outcome: _core.ReduceOutcome | None = None
+
+    @property
+    def target(self) -> ObjectId:
+        return self._core.target
+
+    def wait(self, timeout: float | None = None) -> Reduction:
+        """Until the target is final. TimeoutError: it goes on, wait again."""
+        self._outcome = self._core.wait(timeout)
+        return self
+
+    def ready(self) -> bool:
+        """Whether ``wait`` would return at once."""
+        return self._core.ready()
+
+    def cancel(self) -> None:
+        """Gives it up: nobody will see the target, unless it was final already."""
+        self._core.cancel()
+
+    @property
+    def used(self) -> list[ObjectId]:
+        """Which sources are in the target; waits until that is known."""
+        return self._known().used
+
+    @property
+    def unused(self) -> list[ObjectId]:
+        """Which are not, because others came first; waits until that is known."""
+        return self._known().unused
+
+    def _known(self) -> _core.ReduceOutcome:
+        if self._outcome is None:
+            self.wait()
+        assert self._outcome is not None
+        return self._outcome
+
+
+class Client:
+    """A connection to the node of this host. Made by ``connect`` or ``LocalCluster.connect``."""
+
+    def __init__(self, core: _core.Client) -> None:
+        self._core = core
+
+    def put(self, value: Any, id: ObjectId | None = None, timeout: float | None = None) -> ObjectId:
+        """Stores a copy of `value`; when it returns, every node can get it.
+
+        Arrays come back as arrays, bytes as memoryviews, all else as pickle brings it back: so
+        ``get`` only what people you trust have put. It stays until ``delete``.
+
+        AlreadyExistsError, ObjectDeletedError: of this id. ResourceExhaustedError: the node's
+        store has no room.
+        """
+        encoded = _encoding.encode(value)
+        if len(encoded.pieces) == 1:
+            return self._core.put(encoded.pieces[0][1], id, encoded.metadata, timeout)
+        draft = self._core.create(id or ObjectId.random(), encoded.size, encoded.metadata, timeout)
+        room = memoryview(draft)
+        for start, piece in encoded.pieces:
+            room[start : start + len(piece)] = piece
+        draft.seal(timeout)
+        return draft.id
+
+    def create(
+        self,
+        shape: int | Sequence[int],
+        dtype: npt.DTypeLike = np.float64,
+        id: ObjectId | None = None,
+        timeout: float | None = None,
+    ) -> Draft:
+        """An array in the node's store, to be filled in place: a ``put`` without the copy."""
+        kind = np.dtype(dtype)
+        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        metadata = _encoding.array_metadata(kind, extents, "C")
+        size = int(np.prod(extents, dtype=np.uint64)) * kind.itemsize
+        core = self._core.create(id or ObjectId.random(), size, metadata, timeout)
+        if size == 0:
+            return Draft(core, np.empty(extents, kind))
+        return Draft(core, np.ndarray(extents, kind, buffer=memoryview(core)))
+
+    def get(
+        self, id: ObjectId, timeout: float | None = None, out: npt.NDArray[Any] | None = None
+    ) -> Any:
+        """Waits until the object exists, brings it to this node, and gives its value.
+
+        An array or memoryview is a read-only view of shared memory, not copied, which pins the
+        object while it lives. With `out`, a writable C-contiguous array of the object's size in
+        bytes, the bytes are copied there while they arrive, and `out` is returned.
+
+        TimeoutError names what was missing; ObjectDeletedError; ResourceExhaustedError: the store
+        has no room for it.
+        """
+        if out is None:
+            view = self._core.get(id, timeout)
+            return _encoding.decode(view, view.metadata)
+        if not out.flags.c_contiguous or not out.flags.writeable:
+            raise InvalidArgumentError("out: a writable C-contiguous array is expected")
+        room = _encoding.bytes_of(out) if out.size else memoryview(bytearray())
+        size = self._core.get_into(id, room, timeout)
+        if size != out.nbytes:
+            raise InvalidArgumentError(f"the object has {size} bytes, `out` has {out.nbytes}")
+        return out
+
+    def get_many(self, ids: Iterable[ObjectId], timeout: float | None = None) -> list[Any]:
+        """The values of all, under one timeout, in the order of `ids`."""
+        futures = [self._core.get_later(id, timeout) for id in ids]
+        views = [future.wait() for future in futures]
+        return [_encoding.decode(view, view.metadata) for view in views]
+
+    def reduce(
+        self,
+        ids: Iterable[ObjectId],
+        op: str = "sum",
+        num_objects: int | None = None,
+        dtype: npt.DTypeLike | None = None,
+        target: ObjectId | None = None,
+        timeout: float | None = None,
+    ) -> Reduction:
+        """Makes one array of several, folded element by element on the nodes that hold them.
+
+        `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many of the
+        sources, those that come first; None: all. `dtype`: None takes that of a source that exists
+        already. Returns at once; anybody may get the target meanwhile.
+        """
+        sources = list(ids)
+        name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(np.dtype(dtype))
+        return Reduction(self._core.reduce(sources, op, name, num_objects, target, timeout=timeout))
+
+    def delete(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
+        """Deletes everywhere; also ids that don't exist (yet). Views stay readable."""
+        for one in [ids] if isinstance(ids, ObjectId) else ids:
+            self._core.delete(one, timeout)
+
+    def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
+        """Size, holders and metadata. NotFoundError: no directory shard knows the object."""
+        return self._core.info(id, timeout)
+
+    def close(self) -> None:
+        """Cancels what waits and refuses later calls; views stay readable. Idempotent."""
+        self._core.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Client is a connection of this process: hand over its socket and connect there"
+        )
+
+    def _dtype_of(self, sources: list[ObjectId]) -> str:
+        for source in sources:
+            try:
+                dtype = _encoding.described_dtype(self._core.info(source, CONNECT_TIMEOUT).metadata)
+            except NotFoundError:
+                continue
+            if dtype is not None:
+                return _encoding.dtype_name(dtype)
+        raise InvalidArgumentError("reduce: no source exists yet as an array: give its dtype")

@@ -1,0 +1,115 @@
+"""The exceptions of the package: one class per error code, with the C++ library's own sentence.
+
+Every class has ``code``, the name that logs and the command line show too. They pickle.
+"""
+
+from __future__ import annotations
+
+import builtins
+
+
+class HopliteError(Exception):
+    """An operation failed; ``str(error)`` is one sentence that names what was wrong."""
+
+    code = ""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else self.code
+
+
+class InvalidArgumentError(HopliteError, ValueError):
+    """Correct the call."""
+
+    code = "invalid_argument"
+
+
+class NotFoundError(HopliteError):
+    """The thing named isn't there; waiting won't help."""
+
+    code = "not_found"
+
+
+class AlreadyExistsError(HopliteError):
+    """Choose another id, or get what is there."""
+
+    code = "already_exists"
+
+
+class ObjectDeletedError(HopliteError):
+    """The object was deleted; the message says for how long the id is blocked."""
+
+    code = "deleted"
+
+
+class TimeoutError(HopliteError, builtins.TimeoutError):
+    """The deadline passed; the message says what was missing."""
+
+    code = "timeout"
+
+
+class CancelledError(HopliteError):
+    """The caller itself cancelled, or the client was closed."""
+
+    code = "cancelled"
+
+
+class ResourceExhaustedError(HopliteError):
+    """Free memory, or start the node with more; both sizes are named."""
+
+    code = "resource_exhausted"
+
+
+class UnavailableError(HopliteError, ConnectionError):
+    """The node or the directory can't be reached now."""
+
+    code = "unavailable"
+
+
+class PeerLostError(HopliteError):
+    """A named member died; put the object again."""
+
+    code = "peer_lost"
+
+
+class DataLossError(HopliteError):
+    """Bytes failed their checksum everywhere they were."""
+
+    code = "data_loss"
+
+
+class ProtocolError(HopliteError):
+    """The other side broke the protocol; report a bug."""
+
+    code = "protocol"
+
+
+class RecalledError(HopliteError):
+    """The bytes belong to a version that was replaced; open the object again."""
+
+    code = "recalled"
+
+
+class InternalError(HopliteError):
+    """A bug of Hoplite."""
+
+    code = "internal"
+
+
+BY_CODE = {
+    one.code: one
+    for one in (
+        InvalidArgumentError,
+        NotFoundError,
+        AlreadyExistsError,
+        ObjectDeletedError,
+        TimeoutError,
+        CancelledError,
+        ResourceExhaustedError,
+        UnavailableError,
+        PeerLostError,
+        DataLossError,
+        ProtocolError,
+        RecalledError,
+        InternalError,
+    )
+}

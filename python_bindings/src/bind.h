@@ -1,0 +1,13 @@
+// What each file adds to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace hoplite::python {
+
+void BindObjectId(nanobind::module_& module);
+void BindMemory(nanobind::module_& module);  // View and Draft: bytes in the node's store
+void BindReduction(nanobind::module_& module);
+void BindClient(nanobind::module_& module);
+
+}  // namespace hoplite::python

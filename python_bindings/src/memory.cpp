@@ -1,0 +1,95 @@
+// View and Draft: an object's bytes in the node's store, through Python's buffer protocol. Every
+// memoryview and array over them keeps the C++ object alive, and with it the pin and the mapping.
+#include "memory.h"
+
+#include <string>
+
+#include <nanobind/stl/optional.h>
+
+#include "bind.h"
+#include "errors.h"
+#include "gil.h"
+
+namespace hoplite::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+// An exporter of one contiguous piece of bytes. `bytes` tells which, `writable` for whom.
+template <typename T, bool writable>
+int ExportBuffer(PyObject* self, Py_buffer* out, int flags) {
+  T* object = nb::inst_ptr<T>(nb::handle(self));
+  if constexpr (writable) {
+    if (!object->open()) {
+      PyErr_SetString(PyExc_ValueError, "the draft was sealed or aborted");
+      return -1;
+    }
+  }
+  const auto bytes = object->bytes();
+  // CPython wants an address also for no bytes.
+  static std::byte nothing{};
+  void* address = bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data());
+  return PyBuffer_FillInfo(out, self, address, static_cast<Py_ssize_t>(bytes.size()),
+                           writable ? 0 : 1, flags);
+}
+
+template <typename T, bool writable>
+PyType_Slot buffer_slots[] = {
+    {Py_bf_getbuffer, reinterpret_cast<void*>(&ExportBuffer<T, writable>)}, {0, nullptr}};
+
+}  // namespace
+
+View::~View() {
+  // The last pin tells the node: a system call.
+  const Unlocked unlocked;
+  buffer_ = Buffer();
+}
+
+void OpenDraft::Advance(std::uint64_t prefix_bytes) {
+  const Unlocked unlocked;
+  ValueOf(draft().Advance(prefix_bytes));
+}
+
+void OpenDraft::Seal(std::optional<double> timeout) {
+  const std::chrono::milliseconds wait = ToTimeout(timeout);
+  const Unlocked unlocked;
+  ValueOf(draft().Seal(wait));
+  state_ = State::kSealed;
+}
+
+void OpenDraft::Abort() {
+  if (!open()) return;
+  const Unlocked unlocked;
+  draft_.Abort();
+  state_ = State::kAborted;
+}
+
+Draft& OpenDraft::draft() {
+  if (open()) return draft_;
+  throw Raised{Error(ErrorCode::kInvalidArgument, state_ == State::kSealed
+                                                      ? "the draft was sealed before"
+                                                      : "the draft was aborted before")};
+}
+
+void BindMemory(nb::module_& module) {
+  nb::class_<View>(module, "View", nb::type_slots(buffer_slots<View, false>),
+                   "An object's bytes in shared memory: read-only, pinned while this or a buffer "
+                   "over it lives, also when its client, node or cluster is gone.")
+      .def_prop_ro("id", &View::id)
+      .def_prop_ro("metadata",
+                   [](const View& view) {
+                     return nb::bytes(view.metadata().data(), view.metadata().size());
+                   })
+      .def("__len__", [](const View& view) { return view.bytes().size(); });
+
+  nb::class_<OpenDraft>(module, "Draft", nb::type_slots(buffer_slots<OpenDraft, true>),
+                        "Memory of the node's store that becomes an object: a writable buffer.")
+      .def_prop_ro("id", &OpenDraft::id)
+      .def("__len__", [](const OpenDraft& draft) { return draft.bytes().size(); })
+      .def("advance", &OpenDraft::Advance, nb::arg("prefix_bytes"))
+      .def("seal", &OpenDraft::Seal, nb::arg("timeout") = nb::none())
+      .def("abort", &OpenDraft::Abort);
+}
+
+}  // namespace hoplite::python

@@ -1,0 +1,54 @@
+// The C++ side of View and Draft.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+
+#include <hoplite/buffer.h>
+#include <hoplite/draft.h>
+
+namespace hoplite::python {
+
+class View {
+ public:
+  explicit View(Buffer buffer) : buffer_(std::move(buffer)) {}
+  View(View&&) noexcept = default;
+  View& operator=(View&&) = delete;
+  ~View();
+
+  ObjectId id() const { return buffer_.id(); }
+  const std::string& metadata() const { return buffer_.metadata(); }
+  std::span<const std::byte> bytes() const { return buffer_.bytes(); }
+
+ private:
+  Buffer buffer_;
+};
+
+// A Draft that remembers what became of it. The memory stays mapped while it lives, also after
+// Seal: whoever still writes through an old view harms the object, but not this process.
+class OpenDraft {
+ public:
+  explicit OpenDraft(Draft draft) : draft_(std::move(draft)) {}
+
+  ObjectId id() const { return draft_.id(); }
+  std::span<const std::byte> bytes() const { return draft_.data(); }
+  bool open() const { return state_ == State::kOpen; }
+  void Advance(std::uint64_t prefix_bytes);
+  void Seal(std::optional<double> timeout);
+  void Abort();
+
+ private:
+  enum class State : std::uint8_t { kOpen, kSealed, kAborted };
+  Draft& draft();
+
+  Draft draft_;
+  State state_ = State::kOpen;
+};
+
+}  // namespace hoplite::python

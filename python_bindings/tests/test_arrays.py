@@ -1,0 +1,126 @@
+"""Arrays come back as they went, or are refused in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hoplite
+import ml_dtypes
+import numpy as np
+import pytest
+from hoplite import Client
+from numpy.typing import NDArray
+
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128", ">f8", ">i4", "S5", "U3",
+    "datetime64[us]", "timedelta64[s]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_travels(here: Client, there: Client, dtype: str) -> None:
+    array = np.arange(24).reshape(4, 6).astype(dtype)
+    got = there.get(here.put(array), timeout=10)
+    assert got.dtype == array.dtype
+    np.testing.assert_array_equal(got, array)
+
+
+@pytest.mark.parametrize("size", [1, 16384, 16385, 3_000_000])
+def test_sizes_around_the_limit_of_the_directory(here: Client, there: Client, size: int) -> None:
+    array = np.random.default_rng(size).random(size, dtype=np.float32)
+    np.testing.assert_array_equal(there.get(here.put(array), timeout=30), array)
+
+
+def test_bfloat16_travels(here: Client, there: Client) -> None:
+    array = np.linspace(-3, 3, 7).astype(ml_dtypes.bfloat16)
+    got = there.get(here.put(array), timeout=10)
+    assert got.dtype == ml_dtypes.bfloat16
+    np.testing.assert_array_equal(got, array)
+
+
+def test_structured_arrays_travel(here: Client, there: Client) -> None:
+    array = np.array([(1, 2.5), (3, 4.5)], dtype=[("a", "<i4"), ("b", "<f8")])
+    got = there.get(here.put(array), timeout=10)
+    assert got.dtype == array.dtype
+    np.testing.assert_array_equal(got, array)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (2, 3, 4)])
+def test_shapes(here: Client, there: Client, shape: tuple[int, ...]) -> None:
+    array = np.full(shape, 7, np.int32)
+    got = there.get(here.put(array), timeout=10)
+    assert got.shape == shape
+    assert not got.flags.writeable
+    np.testing.assert_array_equal(got, array)
+
+
+def test_fortran_order_survives(here: Client, there: Client) -> None:
+    array = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    got = there.get(here.put(array), timeout=10)
+    assert got.flags.f_contiguous and not got.flags.c_contiguous
+    np.testing.assert_array_equal(got, array)
+
+
+@pytest.mark.parametrize("view", [np.s_[::2], np.s_[:, 1], np.s_[::-1]])
+def test_what_is_not_contiguous_is_packed(here: Client, there: Client, view: Any) -> None:
+    array = np.arange(20.0).reshape(4, 5)[view]
+    np.testing.assert_array_equal(there.get(here.put(array), timeout=10), array)
+
+
+def test_object_arrays_are_refused(here: Client) -> None:
+    with pytest.raises(hoplite.InvalidArgumentError, match="object"):
+        here.put(np.array([object()]))
+
+
+def test_a_view_is_read_only_and_shared(here: Client) -> None:
+    got = here.get(here.put(np.zeros(100_000)), timeout=10)
+    with pytest.raises(ValueError, match="read-only"):
+        got[0] = 1
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        got.flags.writeable = True
+
+
+def test_a_second_get_copies_nothing(here: Client) -> None:
+    name = here.put(np.zeros(1_000_000))
+    one, two = here.get(name, timeout=10), here.get(name, timeout=10)
+    assert one.ctypes.data == two.ctypes.data
+
+
+def test_get_into_an_array(here: Client, there: Client) -> None:
+    array = np.random.default_rng(1).random((100, 1000))
+    name = here.put(array)
+    out = np.empty_like(array)
+    assert there.get(name, out=out, timeout=10) is out
+    np.testing.assert_array_equal(out, array)
+
+
+@pytest.mark.parametrize(
+    "out", [np.empty((4, 5))[:, ::2], np.empty(9), np.empty(11), np.empty((2, 5), order="F")]
+)
+def test_get_into_the_wrong_array_is_refused(here: Client, out: NDArray[Any]) -> None:
+    name = here.put(np.zeros(10))
+    with pytest.raises(hoplite.InvalidArgumentError):
+        here.get(name, out=out, timeout=10)
+
+
+def test_a_draft_is_filled_in_place(here: Client, there: Client) -> None:
+    with here.create((1000, 300), np.float32) as draft:
+        draft.array[:500] = 1
+        draft.advance(500 * 300 * 4)
+        draft.array[500:] = 2
+    got = there.get(draft.id, timeout=10)
+    assert got.dtype == np.float32 and got.shape == (1000, 300)
+    assert (got[:500] == 1).all() and (got[500:] == 2).all()
+    with pytest.raises(ValueError, match="read-only"):
+        draft.array[0] = 3
+    with pytest.raises(hoplite.InvalidArgumentError, match="sealed"):
+        draft.seal()
+
+
+def test_a_draft_whose_block_raises_is_nobodys_object(here: Client) -> None:
+    name = hoplite.ObjectId.random()
+    with pytest.raises(RuntimeError), here.create(100_000, id=name):
+        raise RuntimeError
+    with pytest.raises(hoplite.TimeoutError):
+        here.get(name, timeout=0.2)
