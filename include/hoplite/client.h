@@ -86,7 +86,11 @@ class HOPLITE_EXPORT Client {
   Result<Buffer> Get(const ObjectId& id, const GetOptions& options = {});
   Future<Buffer> GetAsync(const ObjectId& id, const GetOptions& options = {});
   // All at once, under one timeout; one answer per id, in their order. Clients of different nodes
-  // begin with different ones, so that an allgather does not ask one node first.
+  // begin with different ones, so that an allgather does not ask one node first. The answers are
+  // held until the last one is there: what has no room in the node's store beside those that are
+  // there already is not waited for.
+  //   resource_exhausted  (of one id) it can't lie in the store together with the others; which
+  //                       ones do is the order of their coming. Get those one after the other.
   std::vector<Result<Buffer>> GetMany(std::span<const ObjectId> ids,
                                       const GetOptions& options = {});
   // Into the caller's memory, copied by the calling thread while the bytes arrive; also an object
@@ -124,6 +128,7 @@ class HOPLITE_EXPORT Client {
   friend class ClientAccess;
   Result<Reader> OpenUntil(const ObjectId& id, std::chrono::steady_clock::time_point deadline,
                            bool through_window);
+  Future<Buffer> GetTogether(const ObjectId& id, const GetOptions& options, std::uint64_t together);
   struct State;
   explicit Client(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;

@@ -80,9 +80,16 @@ Result<Buffer> Client::Get(const ObjectId& id, const GetOptions& options) {
 }
 
 Future<Buffer> Client::GetAsync(const ObjectId& id, const GetOptions& options) {
+  return GetTogether(id, options, 0);
+}
+
+// together: the same number in each whose answers are held all at once; 0: not one of several.
+Future<Buffer> Client::GetTogether(const ObjectId& id, const GetOptions& options,
+                                   std::uint64_t together) {
   const Time deadline = DeadlineAfter(options.timeout);
   Request request;
   request.mutable_get()->set_object(Bytes(id));
+  request.mutable_get()->set_together(together);
   auto connection = state_->Now(deadline);
   auto pending = connection->Begin(std::move(request), deadline);
   return Future<Buffer>(std::make_shared<FutureState<Buffer>>(std::move(connection),
@@ -92,9 +99,10 @@ Future<Buffer> Client::GetAsync(const ObjectId& id, const GetOptions& options) {
 std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
                                             const GetOptions& options) {
   std::vector<std::optional<Future<Buffer>>> asked(ids.size());
-  for (const std::size_t place :
-       client::OrderOfAsking(ids, state_->Now(DeadlineAfter(options.timeout))->node())) {
-    asked[place] = GetAsync(ids[place], options);
+  const auto connection = state_->Now(DeadlineAfter(options.timeout));
+  const std::uint64_t together = connection->NextId();
+  for (const std::size_t place : client::OrderOfAsking(ids, connection->node())) {
+    asked[place] = GetTogether(ids[place], options, together);
   }
   std::vector<Result<Buffer>> answers;
   answers.reserve(ids.size());

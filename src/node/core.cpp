@@ -12,6 +12,7 @@
 #include "node/publication.h"
 #include "node/slot.h"
 #include "node/subscription.h"
+#include "node/together.h"
 
 namespace hoplite::node {
 namespace {
@@ -84,13 +85,14 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
     const bool complete = present && present->state() == store::CopyState::kFinal;
     const bool reduced =
         entry->target() || (entry->coordinator && !entry->coordinator->creates_target());
-    if (complete || reduced || (entry->publication && !entry->publication->failed())) {
+    if (complete || reduced || entry->publication) {
       co_return std::unexpected(Exists(object));
     }
-    if (!entry->publication) {
+    if (!entry->withdrawn) {
       auto copy = space.Try(object, layout, metadata);
       if (copy) {
-        auto publication = std::make_shared<Publication>(services_, entry, std::move(*copy));
+        auto publication =
+            std::make_shared<Publication>(services_, entry, std::move(*copy), ++publications_);
         entry->publication = publication;
         publication->AnnounceEarly();
         if (patient) call->deadline = kNever;
@@ -106,6 +108,12 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
     if (co_await waiting.Wait()) continue;
     if (call->cancelled)
       co_return std::unexpected(Error(ErrorCode::kCancelled, "the put was cancelled"));
+    if (entry->withdrawn) {
+      co_return std::unexpected(Error(ErrorCode::kTimeout,
+                                      "the directory has not confirmed within the deadline that an "
+                                      "earlier put of object " +
+                                          object.ToHex() + " was taken back"));
+    }
     const store::StoreUsage usage = services_.store.usage();
     co_return std::unexpected(
         Error(ErrorCode::kResourceExhausted, "no room for " + std::to_string(size_bytes) +
@@ -133,6 +141,7 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
   WaitingCall waiting(entry, call);
   std::shared_ptr<Fetch> flight;
   std::shared_ptr<Fetch::Interest> interest;
+  std::optional<Together::Waiter> beside_others;
   const std::uint64_t aborts = entry->aborts;
   for (;;) {
     CO_TRY(Usable(*entry));
@@ -157,6 +166,11 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
       interest = std::make_shared<Fetch::Interest>(flight);
       flight->Start();
     }
+    const bool crowded = flight && flight->awaited_memory() && call->together;
+    if (crowded && !call->together->leaves(*flight->awaited_memory())) {
+      co_return std::unexpected(call->together->NoRoom(object, *flight->awaited_memory()));
+    }
+    if (crowded) beside_others.emplace(call->together, *flight->awaited_memory(), call->changed);
     if (!co_await waiting.Wait()) co_return std::unexpected(WhyEnded(*entry, *call));
   }
 }
@@ -310,6 +324,7 @@ void Core::OnAction(const planner::NodeAction& action) {
 void Core::On(const planner::CreateAccepted& accepted) {
   const EntryPtr entry = services_.table.Find(accepted.object);
   const auto publication = entry ? entry->publication : nullptr;
+  if (entry && entry->withdrawn) return;  // the shard takes it back
   if (publication) {
     publication->Accept(accepted.version);
   } else {
@@ -320,6 +335,11 @@ void Core::On(const planner::CreateAccepted& accepted) {
 
 void Core::On(const planner::CreateRefused& refused) {
   const EntryPtr entry = services_.table.Find(refused.object);
+  if (entry && entry->withdrawn) {
+    if (refused.code != ErrorCode::kCancelled) return;  // of the Create itself
+    entry->withdrawn.reset();
+    return entry->Changed();
+  }
   const auto publication = entry ? entry->publication : nullptr;
   if (publication) publication->Refuse(Error(refused.code, refused.message));
 }
@@ -421,8 +441,7 @@ void Core::OnSession(std::size_t shard, bool open) {
   services_.memory.ForgetQuestions();
   services_.memory.OnSpace();
   for (const auto& [object, entry] : services_.table.entries()) {
-    if (ShardOf(object) != shard) continue;
-    if (!open) ForgetLocations(*entry);
+    if (!open && ShardOf(object) == shard) ForgetLocations(*entry);
   }
 }
 

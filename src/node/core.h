@@ -123,7 +123,8 @@ class Core final : public Operations {
   Services& services_;
   DataPlane& data_plane_;
   std::optional<Error> stopped_;
-  std::uint64_t reductions_ = 0;  // numbers them
+  std::uint64_t reductions_ = 0;    // numbers them
+  std::uint64_t publications_ = 0;  // the same
 };
 
 }  // namespace hoplite::node

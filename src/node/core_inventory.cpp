@@ -80,9 +80,6 @@ std::optional<ObjectId> Core::ObjectAfter(const std::optional<ObjectId>& object)
 
 void Core::Tell(const ObjectId& object, std::vector<planner::NodeEvent>& events) {
   const EntryPtr entry = services_.table.Find(object);
-  const auto publication = entry ? entry->publication : nullptr;
-  // Asked of an earlier session, which will not answer; in this one it was not asked.
-  if (publication) publication->ForgetAbort();
   if (const store::CopyPtr copy = services_.store.Find(object)) TellCopy(*copy, entry, events);
   if (entry) AppendInventory(*entry, events);
 }
@@ -115,6 +112,7 @@ void Core::AppendInventory(const ObjectEntry& entry,
   if (entry.publication) {
     if (auto create = entry.publication->OpenCreate()) events.emplace_back(std::move(*create));
   }
+  if (entry.withdrawn) events.emplace_back(planner::Withdraw{entry.object, *entry.withdrawn});
   const bool forgets = services_.settings.planted(Twin::kLosesParkedRequests);
   if (entry.fetch && !forgets) {
     if (entry.fetch->locating()) events.emplace_back(planner::Locate{entry.object});

@@ -67,24 +67,33 @@ net::Task<void> Fetch::Fly() {
     DropCopy(store::VoidReason::kRecalled);
   }
   if (inline_ && !over_) {
-    // Bytes came with the answer: a copy for those who wait, which the directory does not list.
-    const auto& bytes = *inline_->bytes;
-    const Layout layout = Layout::For(bytes.size());
-    auto copy = co_await AwaitMemory(layout, inline_->metadata);
-    if (copy) {
-      std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
-                  (*copy)->bytes().data());
-      for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
-        (*copy)->Advance(s, layout.stripe_block_count(s));
-      }
-      (*copy)->set_version(inline_->version);
-      (*copy)->Seal();
-    }
-    if (copy || !services_.memory.fits_ever(bytes.size())) result_ = std::move(copy);
+    auto copy = co_await TakeInline();
+    if (copy || !services_.memory.fits_ever(inline_->bytes->size())) result_ = std::move(copy);
   }
   if (!result_) DropCopy(deleted_ ? store::VoidReason::kDeleted : store::VoidReason::kAborted);
   if (error_ && !result_) result_ = std::unexpected(*error_);
   Finish(std::move(result_));
+}
+
+// Bytes came with the answer: one copy for all who are told of this version while anybody has it,
+// which the directory does not list.
+net::Task<Result<store::CopyPtr>> Fetch::TakeInline() {
+  stage_ = Stage::kReserving;
+  const store::CopyPtr shared = entry_->inlined.lock();
+  if (shared && shared->version() == inline_->version) co_return shared;
+  const std::string& bytes = *inline_->bytes;
+  const Layout layout = Layout::For(bytes.size());
+  auto copy = co_await AwaitMemory(layout, inline_->metadata);
+  if (!copy) co_return copy;
+  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
+              (*copy)->bytes().data());
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    (*copy)->Advance(s, layout.stripe_block_count(s));
+  }
+  (*copy)->set_version(inline_->version);
+  (*copy)->Seal();
+  entry_->inlined = *copy;
+  co_return copy;
 }
 
 // False when the flight is over or nobody wants it any more.
@@ -141,8 +150,15 @@ net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string 
         too_large_ ? services_.memory.WindowBytes(layout) : layout.size_bytes;
     const bool may_fit = !copy && copy.error().code == ErrorCode::kResourceExhausted &&
                          services_.memory.fits_ever(bytes);
-    if (!may_fit || interrupted()) co_return copy;
+    if (!may_fit || interrupted()) {
+      awaited_memory_.reset();
+      co_return copy;
+    }
     if (!watch) watch.emplace(services_.directory, entry_, Subscriber());
+    if (awaited_memory_ != bytes) {
+      awaited_memory_ = bytes;
+      entry_->Changed();  // whoever holds what stands in the way must not wait
+    }
     co_await changed_.Wait();
   }
 }
@@ -442,12 +458,19 @@ void Fetch::Stop(const Error& why) {
   changed_.Notify();
 }
 
+std::string Fetch::NoRoom() const {
+  const std::uint64_t bytes = inline_ ? inline_->bytes->size() : located_->layout.size_bytes;
+  const store::StoreUsage usage = services_.store.usage();
+  return fmt::format("no memory is free for its {} bytes: {} of {} are in use", bytes,
+                     usage.used_bytes, usage.capacity_bytes);
+}
+
 std::string Fetch::Waiting() const {
   switch (stage_) {
     case Stage::kLocating:
       return "it does not exist";
     case Stage::kReserving:
-      return "no memory is free for it";
+      return NoRoom();
     case Stage::kQueued:
       return fmt::format("{} other fetches of this node are under way, {} wait",
                          data_plane_.gate().under_way(), data_plane_.gate().waiting());

@@ -77,6 +77,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   // The object is larger than the store: whoever can't read through a window is told why not.
   bool is_leaf() const { return too_large_ && !recalled_; }
   const Error& too_large() const { return *too_large_; }
+  // How much memory it waits for; none: it does not.
+  const std::optional<std::uint64_t>& awaited_memory() const { return awaited_memory_; }
   // The window for its one reader; null: not there yet, or given.
   store::CopyPtr TakeWindow();
   bool window_given() const { return window_given_; }
@@ -107,6 +109,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   net::Task<bool> ReserveMemory();
   net::Task<Result<store::CopyPtr>> AwaitMemory(Layout layout, std::string metadata);
   net::Task<void> AwaitPlace();
+  net::Task<Result<store::CopyPtr>> TakeInline();
   net::Task<void> ReceiveAll();
   void KeepOrLendPlace();
   net::Task<void> StopRuns();
@@ -119,6 +122,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void ReportProgress();
   void TellProgress(StripeMarks marks, Duration starved) const;
   planner::Want Wanting() const;
+  std::string NoRoom() const;
   bool ReaderStalls();
   void Complete();
   void DropCopy(store::VoidReason reason);
@@ -145,6 +149,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool done_ = false;
   std::optional<Error> error_;
   std::optional<Error> too_large_;
+  std::optional<std::uint64_t> awaited_memory_;
   std::optional<Result<store::CopyPtr>> result_;
 
   std::optional<planner::Located> located_;

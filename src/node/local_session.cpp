@@ -166,7 +166,7 @@ void LocalSession::OnConnectionEnd(const Error& why) {
   // Others must not wait for a draft or a fetch of a client that is gone, but its memory may still
   // be mapped there.
   for (auto& [id, entry] : entries_) {
-    if (auto* view = std::get_if<View>(&entry)) exit_pins_.push_back(std::move(*view));
+    if (auto* view = std::get_if<View>(&entry)) exit_pins_.push_back(std::move(view->copy));
     if (auto* reader = std::get_if<ReaderEntry>(&entry)) {
       exit_pins_.push_back(std::move(reader->copy));
       reader->fetch->Cancel();

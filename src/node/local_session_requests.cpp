@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "node/local_convert.h"
 #include "node/local_session.h"
+#include "node/together.h"
 
 namespace hoplite::node {
 namespace {
@@ -184,7 +185,7 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
       answer.mutable_done();
       return Seal(request.seal(), std::move(call));
     case local::Request::kGet:
-      return Get(request.id(), object, std::move(call), answer);
+      return Get(request, object, std::move(call), answer);
     case local::Request::kOpen:
       return Open(request, object, std::move(call), answer);
     case local::Request::kAwait:
@@ -240,12 +241,28 @@ LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) 
   co_return Result<void>();
 }
 
-LocalSession::Handled LocalSession::Get(Id id, ObjectId object, CallPtr call,
-                                        local::Answer& answer) {
+LocalSession::Handled LocalSession::Get(const local::Request& request, ObjectId object,
+                                        CallPtr call, local::Answer& answer) {
+  const auto together = call->together = TogetherOf(request.get().together());
   CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Get(object, std::move(call)));
   if (ended_) co_return std::unexpected(Gone());
   FillView(*copy, *answer.mutable_view());
-  co_return Keep(id, std::move(copy));
+  CO_TRY(Keep(request.id(), View{copy, together}));
+  if (together) together->Add(*copy);
+  co_return Result<void>();
+}
+
+// Those of one number, while one of them is under way or its view is held.
+std::shared_ptr<Together> LocalSession::TogetherOf(Id number) {
+  if (number == 0) return nullptr;
+  std::weak_ptr<Together>& known = together_[number];
+  std::shared_ptr<Together> together = known.lock();
+  if (!together) {
+    together = std::make_shared<Together>(operations_.store().usage().capacity_bytes);
+    known = together;
+    std::erase_if(together_, [](const auto& item) { return item.second.expired(); });
+  }
+  return together;
 }
 
 LocalSession::Handled LocalSession::Open(const local::Request& request, ObjectId object,

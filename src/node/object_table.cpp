@@ -39,9 +39,10 @@ void ObjectTable::Sweep(Time now) {
   std::erase_if(entries_, [now](const auto& item) {
     ObjectEntry& entry = *item.second;
     std::erase_if(entry.subscribers, [](const auto& weak) { return weak.expired(); });
-    return !entry.publication && !entry.fetch && !entry.coordinator && entry.slots.empty() &&
-           entry.waiters.empty() && entry.subscribers.empty() && !entry.deleted(now) &&
-           entry.open_deletes == 0 && entry.outgoing == 0;
+    return !entry.publication && !entry.withdrawn && !entry.fetch && !entry.coordinator &&
+           entry.slots.empty() && entry.waiters.empty() && entry.subscribers.empty() &&
+           !entry.deleted(now) && entry.open_deletes == 0 && entry.outgoing == 0 &&
+           entry.inlined.expired();
   });
 }
 

@@ -33,12 +33,18 @@ struct ObjectEntry {
   explicit ObjectEntry(ObjectId id) : object(id) {}
 
   const ObjectId object;
-  std::shared_ptr<Publication> publication;              // an open Put of a local client
+  std::shared_ptr<Publication> publication;  // an open Put of a local client
+  // The number of one that was given up while the shard had not answered, until it confirms that
+  // it took that back (R47): nothing it says about a Create is believed, and no other begins.
+  std::optional<std::uint64_t> withdrawn;
   std::shared_ptr<Fetch> fetch;                          // one flight, however many wait for it
   std::shared_ptr<Coordinator> coordinator;              // a reduction of a local client makes it
   std::map<std::uint32_t, std::shared_ptr<Slot>> slots;  // positions executed here, by number
-  std::map<std::uint64_t, Call*> waiters;                // in the order of their coming
-  std::uint64_t waited = 0;                              // numbers them
+  // The bytes that came with the directory's answer, while somebody pins them: who is told of the
+  // same version shares them.
+  std::weak_ptr<store::Copy> inlined;
+  std::map<std::uint64_t, Call*> waiters;  // in the order of their coming
+  std::uint64_t waited = 0;                // numbers them
   std::vector<std::weak_ptr<Subscriber>> subscribers;
   std::map<NodeId, planner::Location> locations;  // as told since the first of them
   Time deleted_until = Time::min();

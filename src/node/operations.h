@@ -23,6 +23,8 @@
 
 namespace hoplite::node {
 
+class Together;
+
 // One request of one client. The endpoint owns it, may cancel it, and awaits the operation's end
 // (an operation always ends: at the latest soon after `cancelled` or `deadline`).
 struct Call {
@@ -32,6 +34,9 @@ struct Call {
   bool hurries = false;  // a reduction depends on it: it waits in no line (R46)
   net::Signal changed;
   std::shared_ptr<void> interest;  // the node's: keeps what Open started going
+  // One of several Gets whose answers the caller holds all: none waits for memory that only these
+  // could give back (R45).
+  std::shared_ptr<Together> together;
 
   void Cancel() {
     cancelled = true;

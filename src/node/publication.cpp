@@ -31,8 +31,9 @@ std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64
 
 }  // namespace
 
-Publication::Publication(Services& services, EntryPtr entry, store::CopyPtr copy)
-    : services_(services), entry_(std::move(entry)), copy_(std::move(copy)) {}
+Publication::Publication(Services& services, EntryPtr entry, store::CopyPtr copy,
+                         std::uint64_t attempt)
+    : services_(services), entry_(std::move(entry)), copy_(std::move(copy)), attempt_(attempt) {}
 
 Publication::~Publication() = default;
 
@@ -42,11 +43,13 @@ void Publication::AnnounceEarly() {
 
 void Publication::Announce() {
   announced_ = true;
+  told_ = services_.directory.connected(
+      directory::ShardOf(copy_->object(), services_.directory.shard_count()));
   services_.directory.Send(MakeCreate());
 }
 
 planner::Create Publication::MakeCreate() const {
-  planner::Create create{copy_->object(), copy_->layout(), copy_->metadata(), nullptr};
+  planner::Create create{copy_->object(), copy_->layout(), copy_->metadata(), nullptr, attempt_};
   if (small()) {
     const auto bytes = copy_->bytes();
     create.inline_bytes = std::make_shared<const std::string>(
@@ -55,8 +58,9 @@ planner::Create Publication::MakeCreate() const {
   return create;
 }
 
-std::optional<planner::Create> Publication::OpenCreate() const {
+std::optional<planner::Create> Publication::OpenCreate() {
   if (!announced_ || accepted() || failure_) return std::nullopt;
+  told_ = true;
   return MakeCreate();
 }
 
@@ -160,12 +164,6 @@ net::Task<Result<void>> Publication::Seal(CallPtr call) {
 }
 
 void Publication::Accept(Version version) {
-  if (failure_) {  // aborted while the question was under way
-    services_.directory.Send(
-        planner::CopyGone{copy_->object(), version, planner::GoneReason::kAborted});
-    Leave();
-    return;
-  }
   if (accepted()) return;
   copy_->set_version(version);
   if (entry_->fetch) entry_->fetch->Supersede();
@@ -179,10 +177,7 @@ void Publication::Accept(Version version) {
   entry_->Changed();
 }
 
-void Publication::Refuse(Error error) {
-  if (failure_) Leave();
-  Revoke(std::move(error), store::VoidReason::kAborted);
-}
+void Publication::Refuse(Error error) { Revoke(std::move(error), store::VoidReason::kAborted); }
 
 void Publication::Revoke(Error error, store::VoidReason reason) {
   if (finished_ || failure_) return;
@@ -196,19 +191,15 @@ void Publication::Revoke(Error error, store::VoidReason reason) {
 void Publication::Abort() {
   if (finished_ || failure_) return;
   if (accepted() && seal_asked_) return;  // accepted and fully written: it only waits for checksums
-  const Version version = copy_->version();
-  const bool unanswered = announced_ && !accepted();
-  const auto keep_for_the_answer = unanswered ? shared_from_this() : nullptr;
+  const ObjectId object = copy_->object();
   if (accepted()) {
     services_.directory.Send(
-        planner::CopyGone{copy_->object(), version, planner::GoneReason::kAborted});
+        planner::CopyGone{object, copy_->version(), planner::GoneReason::kAborted});
+  } else if (told_) {
+    entry_->withdrawn = attempt_;
+    services_.directory.Send(planner::Withdraw{object, attempt_});
   }
   Revoke(Error(ErrorCode::kCancelled, "the put was aborted"), store::VoidReason::kAborted);
-  if (unanswered) entry_->publication = keep_for_the_answer;
-}
-
-void Publication::ForgetAbort() {
-  if (failure_) Leave();
 }
 
 void Publication::MaybeFinish() {

@@ -22,7 +22,8 @@ namespace hoplite::node {
 
 class Publication final : public Draft, public std::enable_shared_from_this<Publication> {
  public:
-  Publication(Services& services, EntryPtr entry, store::CopyPtr copy);
+  // attempt: never used twice by this node.
+  Publication(Services& services, EntryPtr entry, store::CopyPtr copy, std::uint64_t attempt);
   ~Publication() override;
 
   const store::CopyPtr& copy() const override { return copy_; }
@@ -40,14 +41,9 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   // The object was deleted, or a newer version was accepted elsewhere.
   void Revoke(Error error, store::VoidReason reason);
 
-  // The session that should have answered is over: an aborted Put waits no longer. (One that
-  // goes on is repeated in the next session.)
-  void ForgetAbort();
-
   bool accepted() const { return static_cast<bool>(copy_->version()); }
-  bool failed() const { return failure_.has_value(); }
   // An announcement that the shard has not answered; the inventory repeats it.
-  std::optional<planner::Create> OpenCreate() const;
+  std::optional<planner::Create> OpenCreate();
 
  private:
   bool small() const { return copy_->layout().size_bytes <= services_.settings.inline_limit_bytes; }
@@ -63,11 +59,13 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   Services& services_;
   const EntryPtr entry_;
   const store::CopyPtr copy_;
+  const std::uint64_t attempt_;
 
   std::atomic<std::uint64_t> written_{0};
   std::uint64_t summed_blocks_ = 0;  // blocks with a checksum; a running pump's own
   bool pumping_ = false;
   bool announced_ = false;
+  bool told_ = false;  // in a session
   bool seal_asked_ = false;
   bool finished_ = false;
   std::optional<Error> failure_;

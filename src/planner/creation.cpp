@@ -45,6 +45,26 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
   record.creates.push_back({node, event});
 }
 
+void DirectoryState::State::On(NodeId node, const Withdraw& event) {
+  if (collecting) return Later(node, event);
+  if (ObjectRecord* record = Find(event.object)) {
+    std::erase_if(record->creates, [&](const PendingCreate& c) {
+      return c.node == node && c.request.attempt == event.attempt;
+    });
+    dirty.insert(event.object);
+    if (record->putter == Putter{node, event.attempt}) {
+      record->putter = {};
+      DropCopy(event.object, *record, node);
+      if (record->inline_bytes != nullptr) {
+        Notify(event.object, *record, kNoNode, LocationKind::kGone);
+      }
+      DropInline(*record);
+    }
+  }
+  Refuse(event.object, node, ErrorCode::kCancelled,
+         fmt::format("the put of object {} was taken back", event.object.ToShortString()));
+}
+
 void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
   while (!record.creates.empty()) {
     const NodeId node = record.creates.front().node;
@@ -75,6 +95,7 @@ void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
   // The coordinator's own Create is the result: it folded small sources by itself.
   if (record.reduction) DropSlots(id, *std::exchange(record.reduction, std::nullopt));
   StartVersion(id, record, stamps.NextVersion(), request.layout, request.metadata);
+  record.putter = {create.node, request.attempt};
   const bool complete = request.inline_bytes != nullptr;
   record.table.Add(create.node);
   record.table.Edit(create.node, [&](Copy& copy) {
@@ -94,6 +115,7 @@ void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
 void DirectoryState::State::StartVersion(const ObjectId& id, ObjectRecord& record, Version version,
                                          const Layout& layout, const std::string& metadata) {
   record.version = version;
+  record.putter = {};
   record.metadata = metadata;
   record.lost_holder.clear();
   record.evictions.clear();

@@ -73,6 +73,7 @@ struct DirectoryState::State {
 
   // creation.cpp
   void On(NodeId node, const Create& event);
+  void On(NodeId node, const Withdraw& event);
   void On(NodeId node, const Locate& event);
   void On(NodeId node, const CancelLocate& event);
   void On(NodeId node, const Subscribe& event);

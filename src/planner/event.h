@@ -31,7 +31,16 @@ struct Create {
   ObjectId object;
   Layout layout;
   std::string metadata;
-  InlineBytes inline_bytes;  // null, or all bytes: then the copy is complete at once
+  InlineBytes inline_bytes;   // null, or all bytes: then the copy is complete at once
+  std::uint64_t attempt = 0;  // the node's own number of it, for Withdraw
+};
+
+// The node gave up a Create that was not answered (R47): the shard forgets it, or the version that
+// it became. Answer, after everything else about that Create: CreateRefused, cancelled. Repeated in
+// an inventory.
+struct Withdraw {
+  ObjectId object;
+  std::uint64_t attempt = 0;
 };
 
 // "My copy of this version is complete": a fact, whatever the age of any grant (producer or
@@ -167,7 +176,7 @@ struct StoreUsage {
 };
 
 using NodeEvent =
-    std::variant<Create, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
+    std::variant<Create, Withdraw, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
                  GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
                  Tombstone, InventoryEnd, StoreUsage, ReduceOpen, ReduceShape, SlotAssign,
                  ReduceClose, SlotFailed, SlotDrained, ReduceCommit, SlotProgress>;

@@ -6,6 +6,7 @@ namespace hoplite::planner {
 namespace {
 
 void AddRequest(Digest& digest, const Create& create) {
+  digest.Add(create.attempt);
   digest.Add(create.layout.size_bytes).Add(create.layout.block_bytes).Add(create.layout.run_bytes);
   digest.Add(create.layout.stripe_count).Add(create.metadata);
   digest.Add(create.inline_bytes != nullptr);
@@ -17,6 +18,8 @@ void AddDeferred(Digest& digest, const Deferred& said) {
   if (const auto* create = std::get_if<Create>(&said.event)) {
     digest.Add(create->object);
     AddRequest(digest, *create);
+  } else if (const auto* withdraw = std::get_if<Withdraw>(&said.event)) {
+    digest.Add(withdraw->object).Add(withdraw->attempt);
   } else if (const auto* want = std::get_if<Want>(&said.event)) {
     digest.Add(want->object).Add(want->version);
     for (const std::uint32_t mark : want->marks) digest.Add(mark);
@@ -52,6 +55,7 @@ void AddReduction(Digest& digest, const ReductionRecord& reduction) {
 
 void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   digest.Add(id).Add(record.version).Add(record.metadata);
+  digest.Add(Raw(record.putter.node)).Add(record.putter.attempt);
   digest.Add(record.inline_bytes != nullptr);
   if (record.inline_bytes != nullptr) digest.Add(*record.inline_bytes);
   record.table.AddTo(digest);

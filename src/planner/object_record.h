@@ -21,8 +21,16 @@ struct PendingCreate {
   Create request;
 };
 
+// Whose Create the current version is. Nobody's: it was learned from an inventory.
+struct Putter {
+  NodeId node = kNoNode;
+  std::uint64_t attempt = 0;
+  friend bool operator==(const Putter&, const Putter&) = default;
+};
+
 struct ObjectRecord {
   Version version;  // none: not created yet, or forgotten
+  Putter putter;
   std::string metadata;
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;

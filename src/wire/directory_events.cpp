@@ -30,8 +30,12 @@ void Write(const planner::Create& event, v1::NodeEvent& to) {
   WriteLayout(event.layout, *body.mutable_layout());
   body.set_metadata(event.metadata);
   if (event.inline_bytes) body.set_inline_bytes(*event.inline_bytes);
+  body.set_attempt(event.attempt);
 }
 void Write(const planner::CopyComplete&, v1::NodeEvent& to) { to.mutable_copy_complete(); }
+void Write(const planner::Withdraw& event, v1::NodeEvent& to) {
+  to.mutable_withdraw()->set_attempt(event.attempt);
+}
 void Write(const planner::CopyGone& event, v1::NodeEvent& to) {
   to.mutable_copy_gone()->set_reason(static_cast<std::uint32_t>(event.reason));
 }
@@ -112,6 +116,7 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Create& body) {
   TRY_ASSIGN(event.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
   TRY_ASSIGN(event.inline_bytes, ReadInline(body, event.layout));
+  event.attempt = body.attempt();
   return event;
 }
 
@@ -196,6 +201,8 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
   switch (message.body_case()) {
     case v1::NodeEvent::kCreate:
       return Read(of, *message.mutable_create());
+    case v1::NodeEvent::kWithdraw:
+      return planner::Withdraw{of.object, message.withdraw().attempt()};
     case v1::NodeEvent::kCopyComplete:
       return planner::CopyComplete{of.object, of.version};
     case v1::NodeEvent::kCopyGone:

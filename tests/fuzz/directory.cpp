@@ -133,7 +133,9 @@ class Members {
       case 0:
       case 1: {
         const Layout layout = ALayout();
-        return Create{object, layout, data_.ConsumeRandomLengthString(4), BytesOf(layout)};
+        if (layout.size_bytes % 5 == 4) return Withdraw{object, Small(1)};
+        return Create{object, layout, data_.ConsumeRandomLengthString(4), BytesOf(layout),
+                      layout.size_bytes % 2};
       }
       case 2:
         return CopyComplete{object, AVersion()};

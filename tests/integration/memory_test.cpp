@@ -1,7 +1,7 @@
 // Memory under pressure: more is asked for than a node holds, and nobody waits for ever.
 #include <thread>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "testing/cluster.h"
 
@@ -60,6 +60,73 @@ TEST(Memory, AReceiverWithoutRoomHoldsNobodyUpAndGetsItLater) {
   EXPECT_FALSE(waiting.ready());
   ASSERT_TRUE(cluster.client(first).Delete(filling, kSoon));
   ExpectBytes(waiting.Wait(), bytes);
+}
+
+// It would wait for ever for memory that its own answers pin (R45).
+TEST(Memory, AskedForTogetherWhatHasNoRoomBesideTheRestIsRefused) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
+  std::vector<ObjectId> ids;
+  for (std::size_t i = 0; i < 10; ++i) ids.push_back(Put(cluster, 0, Pattern(1_MiB, i)));
+  Client client = cluster.client(small);
+  const auto answers = client.GetMany(ids);
+  std::size_t got = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (answers[i]) {
+      ++got;
+      ExpectBytes(answers[i], Pattern(1_MiB, i));
+    } else {
+      EXPECT_EQ(answers[i].error().code, ErrorCode::kResourceExhausted);
+      EXPECT_THAT(answers[i].error().message, ::testing::HasSubstr("4194304"));
+    }
+  }
+  EXPECT_EQ(got, 4u);
+}
+
+// What others pin may come back.
+TEST(Memory, AskedForTogetherWhatOthersStandInTheWayOfIsWaitedFor) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
+  std::vector<ObjectId> ids;
+  for (std::size_t i = 0; i < 4; ++i) ids.push_back(Put(cluster, 0, Pattern(1_MiB, i)));
+  Client other = cluster.client(small);
+  auto pinned = other.Get(Put(cluster, 0, Pattern(2_MiB, 9)), kSoon);
+  ASSERT_TRUE(pinned);
+  std::vector<Result<Buffer>> answers;
+  std::jthread getter([&] { answers = cluster.client(small).GetMany(ids, kSoon); });
+  EXPECT_FALSE(testing::Eventually([&] { return !answers.empty(); }, 100ms));
+  pinned = Buffer();
+  getter.join();
+  for (std::size_t i = 0; i < ids.size(); ++i) ExpectBytes(answers[i], Pattern(1_MiB, i));
+}
+
+TEST(Memory, BuffersOfOneSmallObjectShareItsBytes) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
+  const std::string bytes = Pattern(64_KiB, 1);
+  const ObjectId id = Put(cluster, 0, bytes);
+  Client client = cluster.client(small);
+  std::vector<Result<Buffer>> views;
+  for (int i = 0; i < 100; ++i) {
+    views.push_back(client.Get(id, {.timeout = 10s}));
+    ExpectBytes(views.back(), bytes);
+  }
+  EXPECT_EQ(cluster.node(small).usage().used_bytes, 64_KiB);
+  // Another version is other memory.
+  ASSERT_TRUE(client.Delete(id, kSoon));
+  EXPECT_EQ(client.Get(id, kSoon).error().code, ErrorCode::kDeleted);
+  views.clear();
+  EXPECT_TRUE(testing::Eventually([&] { return cluster.node(small).usage().used_bytes == 0; }));
+}
+
+TEST(Memory, ASmallObjectWithoutRoomSaysSo) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t full = cluster.Add({.memory_bytes = 1_MiB});
+  Put(cluster, full, Pattern(1_MiB, 1));
+  const ObjectId id = Put(cluster, 0, Pattern(64_KiB, 2));
+  const auto refused = cluster.client(full).Get(id, {.timeout = 200ms});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("no memory is free for its 65536"));
 }
 
 // A receiver that has it in part is evicted by nobody; one that has all of it may be.

@@ -92,6 +92,17 @@ bool Cluster::has_session(NodeId node) {
       Members(), [&](const auto& member) { return member.node.id == node && member.alive; });
 }
 
+std::shared_ptr<void> Cluster::StopDirectory() {
+  auto go_on = std::make_shared<std::promise<void>>();
+  std::promise<void> stopped;
+  asio::post(directory_thread_.loop(), [go_on = go_on->get_future().share(), &stopped] {
+    stopped.set_value();
+    go_on.wait();
+  });
+  stopped.get_future().wait();
+  return {go_on.get(), [go_on](void*) { go_on->set_value(); }};
+}
+
 Result<planner::ObjectView> Cluster::Find(const ObjectId& object) {
   return Answer<planner::ObjectView>(directory_thread_.loop(), [this, object](auto done) {
     observer_->Find(object, std::chrono::seconds(10), std::move(done));

@@ -74,6 +74,8 @@ class Cluster {
   Result<planner::ObjectView> Find(const ObjectId& object);
   // A new client of node i.
   Client client(std::size_t i) { return ClientOf(*nodes_[i]); }
+  // While what this returns lives, the directory does nothing, as a stopped process does.
+  std::shared_ptr<void> StopDirectory();
   // Stops node i as a process that exits would: its streams end.
   void Stop(std::size_t i) { nodes_[i]->Stop(); }
   // One more node, perhaps with other options; gives its index.

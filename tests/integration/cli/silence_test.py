@@ -227,6 +227,23 @@ class Watchdog(unittest.TestCase):
             cluster.callback(process.send_signal, signal.SIGCONT)
             self.all_end(cluster, ("status", "--directory", cluster.directory.ready["address"]))
 
+    def test_a_small_put_that_a_stopped_directory_did_not_answer_did_not_happen(self):
+        with Cluster(2) as cluster:
+            process = cluster.directory.process
+            put = ["put", "-", "--id", "name:given-up", "--socket", cluster.socket(1)]
+            for pause in (0, 2):  # the second is longer than the lease: the session ends, too
+                process.send_signal(signal.SIGSTOP)
+                cluster.callback(process.send_signal, signal.SIGCONT)
+                first = run(*put, "--timeout", "300ms", stdin=b"first")
+                self.assertRegex(first.stderr, "^timeout: ")
+                time.sleep(pause)
+                process.send_signal(signal.SIGCONT)
+                second = run(*put, "--timeout", "20s", stdin=b"second")
+                self.assertEqual(second.returncode, 0, second.stderr)
+                got = run("get", put[3], "--timeout", "20s", "--socket", cluster.socket(2))
+                self.assertEqual(got.stdout, b"second")
+                put[3] = "name:another"
+
     def test_the_only_holder_is_stopped(self):
         with Cluster(2) as cluster:
             path, _ = cluster.write("in", 1_000_000)

@@ -29,7 +29,7 @@ class Worker {
     if (::read(go_[0], &byte, 1) != 1) ::_exit(99);
     auto client = Client::Connect(path);
     const int code = client ? work(*client) : 98;
-    ::_exit(::write(done_[1], "x", 1) == 1 && code == 0 ? Sleep() : code);
+    ::_exit(code == 0 && ::write(done_[1], "x", 1) == 1 ? Sleep() : code);
   }
   ~Worker() {
     Kill();
@@ -169,7 +169,10 @@ TEST(WorkerTest, WithoutAFreeDescriptorPutAndCreateAreErrorsAndWorkAgainWithOne)
   LocalNode node(64_MiB, path);
   worker.Go();
   worker.AwaitWork();
-  EXPECT_TRUE(Equal(node.Worker().Get(ObjectId::FromName("large"))->bytes(), Pattern(1_MiB)));
+  const auto stored =
+      node.Worker().Get(ObjectId::FromName("large"), {.timeout = std::chrono::seconds(10)});
+  ASSERT_TRUE(stored) << stored.error().ToString();
+  EXPECT_TRUE(Equal(stored->bytes(), Pattern(1_MiB)));
 }
 
 TEST(WorkerTest, WithoutAFreeDescriptorConnectSaysWhatIsShort) {

@@ -79,7 +79,9 @@ class Storm {
   NodeEvent Request() {
     switch (Pick(40)) {
       case 0:
-        return Create{object_, layout_, "", nullptr};
+        return Pick(4) == 0
+                   ? NodeEvent(Withdraw{object_, 1})
+                   : NodeEvent(Create{object_, layout_, "", nullptr, Pick(2) == 0 ? 0u : 1u});
       case 1:
         return CopyComplete{object_, AVersion()};
       case 2:

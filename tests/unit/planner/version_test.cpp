@@ -22,6 +22,47 @@ TEST_F(Versions, ASecondPutIsRefusedWhileTheFirstIsThere) {
   EXPECT_THAT(last_message_, ::testing::HasSubstr("1.0 MiB"));
 }
 
+NodeEvent SmallCreate(const Scenario& at, std::uint64_t attempt) {
+  return Create{at.object_, Layout::For(4), "", std::make_shared<const std::string>("four"),
+                attempt};
+}
+
+// R47.
+TEST_F(Versions, APutThatIsTakenBackIsGoneWithItsBytes) {
+  Join("S").Join("R1").Say("S", SmallCreate(*this, 1)).Say("S", Withdraw{object_, 1});
+  Expect("S: accepted v1", "S: refused cancelled");
+  Locate("R1");
+  Expect();
+  Say("S", SmallCreate(*this, 2));
+  Expect("S: accepted v2", "R1: inline v2");
+}
+
+TEST_F(Versions, OnlyThePutThatIsNamedIsTakenBack) {
+  Join("S").Join("T").Join("R1").Say("S", SmallCreate(*this, 1));
+  Say("S", Withdraw{object_, 2}).Say("T", Withdraw{object_, 1}).Locate("R1");
+  Expect("S: accepted v1", "S: refused cancelled", "T: refused cancelled", "R1: inline v1");
+  Say("T", Withdraw{ObjectId::FromName("unknown"), 1});
+  Expect("T: refused cancelled");
+}
+
+TEST_F(Versions, APutIsTakenBackInTheNextSessionAlsoAfterTheGrace) {
+  Join("S").Join("R1").Say("S", SmallCreate(*this, 1)).Suspend("S").Connect("S");
+  Say("S", Withdraw{object_, 1}).EndInventory("S").Locate("R1");
+  Expect("S: accepted v1", "S: refused cancelled");
+  Say("S", SmallCreate(*this, 2)).Lose("S").Ignore();
+  Connect("S").Say("S", Withdraw{object_, 2}).EndInventory("S").Locate("R1");
+  Expect("S: refused cancelled");
+}
+
+TEST_F(Versions, APutThatWaitsIsTakenBack) {
+  Restart(Recovering()).Join("S").Say("S", SmallCreate(*this, 1)).Say("S", Withdraw{object_, 1});
+  Expect();
+  After(std::chrono::seconds(2));
+  Join("R1").Locate("R1");
+  ExpectAmong("S: refused cancelled");
+  EXPECT_FALSE(state_->Find(object_)->inlined);
+}
+
 TEST_F(Versions, OfTwoPutsInOneBatchTheFirstWins) {
   Join("S").Join("T").Together().Create("T").Create("S").Now();
   Expect("T: accepted v1", "S: refused already_exists");

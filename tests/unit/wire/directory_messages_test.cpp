@@ -30,6 +30,8 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       Create{.object = kObject, .layout = kLayout, .metadata = "f4"},
       Create{.object = kObject, .layout = Layout::For(3), .inline_bytes = Bytes("abc")},
       Create{.object = kObject, .layout = Layout::For(0), .inline_bytes = Bytes("")},
+      Create{.object = kObject, .layout = kLayout, .attempt = 7},
+      Withdraw{kObject, 7},
       CopyComplete{kObject, kVersion},
       CopyGone{kObject, kVersion, GoneReason::kRecalled},
       Locate{kObject},
@@ -75,6 +77,12 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
     seen[event.index()] = true;
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), false), 0) << "an event has no example here";
+}
+
+// The shard finds by it what a Withdraw means.
+TEST(DirectoryMessages, ACreateKeepsItsNumber) {
+  auto message = ToProto(NodeEvent{Create{.object = kObject, .layout = kLayout, .attempt = 7}});
+  EXPECT_EQ(std::get<Create>(*FromProto(message)).attempt, 7u);
 }
 
 TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
