@@ -42,10 +42,15 @@ Result<void> Receive(Reader& reader, OutputFile& output, bool show, const Deadli
 }
 
 // Larger than the node's store: the node passes the bytes on as they come, straight into the file.
+// `why` it is not here; it stands if nobody has the object (the reduction that was to make it found
+// no memory).
 Result<std::uint64_t> GetLarger(OutputFile& output, Client& client, const ObjectId& id,
-                                const Deadline& deadline) {
-  TRY_ASSIGN(const ObjectInfo info, client.Info(id, {.timeout = deadline.left()}));
-  TRY_ASSIGN(const FileMapping file, output.Map(info.size_bytes));
+                                const Deadline& deadline, const Error& why) {
+  const auto info = client.Info(id, {.timeout = deadline.left()});
+  if (!info) {
+    return std::unexpected(info.error().code == ErrorCode::kNotFound ? why : info.error());
+  }
+  TRY_ASSIGN(const FileMapping file, output.Map(info->size_bytes));
   TRY_ASSIGN(const std::uint64_t size,
              client.GetInto(id, file.bytes(), {.timeout = deadline.left()}));
   TRY(output.Resize(size));
@@ -59,7 +64,7 @@ Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const GetArgumen
   for (;;) {
     Result<Reader> reader = client.Open(options.id, {.timeout = deadline.left()});
     if (!reader && reader.error().code == ErrorCode::kResourceExhausted && output.regular()) {
-      return GetLarger(output, client, options.id, deadline);
+      return GetLarger(output, client, options.id, deadline, reader.error());
     }
     if (!reader) return std::unexpected(reader.error());
     const Result<void> received = Receive(*reader, output, options.output != "-", deadline);

@@ -13,7 +13,7 @@ MIB = 1024 * 1024
 @dataclasses.dataclass(frozen=True)
 class Kind:
     name: str
-    node_descriptors: int | None = None  # the most that a node may have open
+    node_descriptors: int | None = None  # that a node may open beside those that it has when it is ready
     shard_descriptors: int | None = None
     memory: int | None = None  # of a node
     directory_rate: str | None = None  # of the shards' links; needs namespaces
@@ -24,11 +24,11 @@ class Kind:
 
 ALL = {kind.name: kind for kind in (
     Kind("plain"),
-    # A node needs 24 itself; calls that come at once take the rest, and give it back.
-    Kind("descriptors", node_descriptors=72, shard_descriptors=64,
+    # Workers and streams that come at once take them all, and give them back; a shard has enough for its nodes.
+    Kind("descriptors", node_descriptors=16, shard_descriptors=12,
          permits=("resource_exhausted", "unavailable", "timeout")),
     # Less than a round's objects together.
-    Kind("memory", memory=4 * MIB, permits=("resource_exhausted", "timeout", "cancelled")),
+    Kind("memory", memory=3 * MIB, permits=("resource_exhausted", "timeout", "cancelled")),
     Kind("slow", directory_rate="4mbit"),
     Kind("many", own_plan=True),  # small objects, and a shard that is killed in the middle
     Kind("spelling", loopback=True),

@@ -7,6 +7,7 @@ places.py has the hosts.
 import collections
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -32,7 +33,9 @@ def outliving_nobody(command):
 class Member:
     """A directory shard or a node: one process at a time."""
 
-    def __init__(self, name, host, command, log):
+    def __init__(self, name, host, command, log, spare=None):
+        """`spare`: so many descriptors may it open beside those that it has when it is ready."""
+        self._spare = spare
         self.name = name
         self.host = host
         self._command = command
@@ -55,11 +58,18 @@ class Member:
     def is_ready(self):
         """Reads what it said. While its predecessor is taken for alive it may be refused."""
         if self.output.readline():
+            self._limit()
             return True
         self.kill()
         if time.monotonic() > self._give_up:
             raise Trouble(f"{self.name} did not become ready: {self.last_words()}")
         return False
+
+    def _limit(self):
+        if self._spare is None:
+            return
+        most = max(map(int, os.listdir(f"/proc/{self.process.pid}/fd"))) + 1 + self._spare
+        resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (most, most))
 
     def start(self):
         """Returns when it is ready."""
@@ -155,9 +165,10 @@ class Cluster:
 
     def _shard(self, index, address):
         host = self._places.shard(index)
-        command = (*limited(self._kind.shard_descriptors), self.hoplite, "directory", "--listen", address,
-                   "--shards", self.directory, "--json")
-        return Member(f"shard {index}", host, command, self.folder / f"shard{index}.log")
+        command = (self.hoplite, "directory", "--listen", address, "--shards", self.directory,
+                   "--json")
+        return Member(f"shard {index}", host, command, self.folder / f"shard{index}.log",
+                      self._kind.shard_descriptors)
 
     def _node(self, number, memory):
         host = self._places.node(number)
@@ -165,10 +176,11 @@ class Cluster:
         directory = self.directory
         if self._kind.loopback and number % 2:
             directory = directory.replace(Loopback.address, "localhost")
-        command = (*limited(self._kind.node_descriptors), self.hoplite, "node", "--directory", directory, "--listen",
+        command = (self.hoplite, "node", "--directory", directory, "--listen",
                    f"{host.address}:{port}", "--socket", self.socket(number), "--memory", memory,
                    "--name", f"n{number}", *self._places.own_rate(), "--json")
-        return Member(f"n{number}", host, command, self.folder / f"n{number}.log")
+        return Member(f"n{number}", host, command, self.folder / f"n{number}.log",
+                      self._kind.node_descriptors)
 
     def socket(self, number):
         return self.folder / f"n{number}.sock"
@@ -232,11 +244,6 @@ class Cluster:
         if done.returncode != 0:
             raise Trouble(f"status: {done.stderr.strip()}")
         return json.loads(done.stdout)
-
-
-def limited(descriptors):
-    """Before a command: so many may it have open."""
-    return ("prlimit", f"--nofile={descriptors}:{descriptors}") if descriptors else ()
 
 
 def free_ports(count):

@@ -176,8 +176,7 @@ class Round:
 
     def _launch(self, fault, member, begin):
         member.launch()
-        self._selector.register(member.output, selectors.EVENT_READ,
-                                (self._launched, fault, member, begin))
+        self._selector.register(member.output, selectors.EVENT_READ, (self._launched, fault, member, begin))
         self._starting += 1
 
     def _launched(self, fault, member, begin):
@@ -212,8 +211,10 @@ class Rest:
         """Complaints after a round. Uses the cluster as users would, then deletes everything."""
         try:
             self._everybody_is_there()
+            if plan.shape.kind.memory:  # what was put fills the stores
+                self._delete(plan)
             self._it_works(plan)
-            self._delete(plan)
+            self._delete(plan, self._probe(plan))
             return self._until_nothing_is_left()
         except Trouble as trouble:
             return [str(trouble)]
@@ -223,8 +224,7 @@ class Rest:
             if not member.alive():
                 raise Trouble(f"{member.name} has ended: {member.last_words()}")
         names = {node.name for node in self._cluster.nodes.values()}
-        last = self._wait_for(
-            lambda status: {node["name"] for node in status["nodes"] if node["alive"]} == names)
+        last = self._wait_for(lambda status: {node["name"] for node in status["nodes"] if node["alive"]} == names)
         if last:
             raise Trouble(f"not everybody is back: {last['nodes']}")
 
@@ -249,13 +249,13 @@ class Rest:
     def _probe(plan):
         return id_of(f"probe-{plan.seed}-{plan.round}")
 
-    def _delete(self, plan):
+    def _delete(self, plan, *more):
         names = plan.things()
         for call in plan.calls:
             names += call.sum.sources if call.sum else ()
         many = {f"name:{call.thing}-{number}" for call in plan.calls for number in range(call.count)}
         node = 1 + plan.round * 5 % NODES
-        self._cluster.run(node, "delete", *map(id_of, dict.fromkeys(names)), *sorted(many), self._probe(plan),
+        self._cluster.run(node, "delete", *map(id_of, dict.fromkeys(names)), *sorted(many), *more,
                           "--timeout", f"{PATIENCE:.0f}s")
 
     def _until_nothing_is_left(self):
