@@ -46,7 +46,10 @@ void DirectoryService::Fail(SessionPtr session, Error why) {
   Push({std::move(session), std::move(why)});
 }
 
-void DirectoryService::Closed(SessionPtr session) { Push({std::move(session), std::monostate()}); }
+void DirectoryService::Closed(SessionPtr session) {
+  session->gone = true;
+  Push({std::move(session), std::monostate()});
+}
 
 void DirectoryService::Push(Said said) {
   bool first = false;
@@ -191,6 +194,9 @@ bool DirectoryService::Handle(Said& said, wire::NodeMessage& message, std::size_
 }
 
 void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello) {
+  // Its node gave up while the Hello waited for its turn. To join it, and suspend it at once, costs
+  // as much as it has objects, and so the next Hello waits as long.
+  if (session->gone) return;
   if (std::optional<wire::Ended> refusal = admission_.Check(hello)) {
     // Who may ask again says so itself, and asks often.
     log::Write(refusal->retry ? log::Level::kInfo : log::Level::kWarn,

@@ -2,6 +2,7 @@
 // gRPC stream, the other posts to a loop of the same process.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@ class Session {
   // The service's: what the node is to be told, and the number that it still is to be told of.
   SessionOutbox<planner::NodeAction> outbox;
   std::optional<std::uint64_t> owed;
+  std::atomic<bool> gone{false};  // the transport is; any thread
 };
 
 using SessionPtr = std::shared_ptr<Session>;
