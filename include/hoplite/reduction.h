@@ -29,7 +29,7 @@ class HOPLITE_EXPORT Reduction {
   //   invalid_argument    the sources differ in size, or don't hold whole elements
   //   already_exists      the target exists
   //   deleted             the target, or too many sources, were deleted
-  //   resource_exhausted  a node has no memory for a partial result
+  //   resource_exhausted  no node has memory for a partial result
   //   cancelled           Cancel was called, or the client was closed
   //   unavailable         the connection to the node ended
   // After an error nobody will see the target. Those who wait for it get that error; a Get that the

@@ -4,10 +4,12 @@
 #include <bit>
 #include <utility>
 
+#include <asio/post.hpp>
 #include <fmt/format.h>
 
 #include "base/log.h"
 #include "base/units.h"
+#include "net/await.h"
 #include "node/publication.h"
 #include "node/subscription.h"
 
@@ -158,6 +160,10 @@ net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string 
     if (awaited_memory_ != bytes) {
       awaited_memory_ = bytes;
       entry_->Changed();  // whoever holds what stands in the way must not wait
+    }
+    if (services_.settings.planted(Twin::kSpinsForMemory)) {
+      co_await asio::post(services_.runtime.main(), net::kAwait);
+      continue;
     }
     co_await changed_.Wait();
   }

@@ -12,22 +12,37 @@ namespace {
 constexpr std::uint64_t kWindowBytes = 4_MiB;
 constexpr std::uint64_t kWindowPart = 4;
 
-std::unexpected<Error> OutOfTurn() {
-  return std::unexpected(
-      Error(ErrorCode::kResourceExhausted, "no room now: others have waited for memory longer"));
-}
-
 }  // namespace
 
 Memory::Memory(store::ObjectStore& store, directory::DirectoryClient& directory)
     : store_(store), directory_(directory) {}
 
 Result<store::CopyPtr> Memory::Try(const ObjectId& object, const Layout& layout,
-                                   const std::string& metadata) {
+                                   const std::string& metadata,
+                                   const std::optional<ObjectId>& operation) {
   auto copy = store_.Create(object, layout, metadata, store::CopyKind::kTransient);
   const bool full = !copy && copy.error().code == ErrorCode::kResourceExhausted;
-  if (full) AskForEvictions(layout.size_bytes);
+  if (full && fits_ever(layout.size_bytes)) {
+    AskForEvictions(layout.size_bytes);
+    AskLenders(operation);
+  }
   return copy;
+}
+
+// One at a time: whoever waits tries again when its memory is back.
+void Memory::AskLenders(const std::optional<ObjectId>& operation) {
+  for (const auto& [number, lender] : lenders_) {
+    if (lender->Spares(operation)) return lender->GiveBack();
+  }
+}
+
+bool Memory::hoarded() const {
+  return std::ranges::any_of(waiting_, [this](const auto& waiting) {
+    const std::optional<ObjectId>& operation = waiting.second.operation;
+    return operation && std::ranges::any_of(lenders_, [&](const auto& lender) {
+             return lender.second->Spares(operation);
+           });
+  });
 }
 
 Result<store::CopyPtr> Memory::TryWindow(const ObjectId& object, const Layout& layout,
@@ -64,7 +79,7 @@ void Memory::OnEvictAnswer(const planner::EvictAnswer& answer) {
 }
 
 void Memory::Wake(const std::vector<MemoryLine::Place>& places) {
-  for (const MemoryLine::Place place : places) signals_.at(place)->Notify();
+  for (const MemoryLine::Place place : places) waiting_.at(place).signal->Notify();
 }
 
 std::uint64_t Memory::free_bytes() const {
@@ -76,7 +91,7 @@ Result<store::CopyPtr> Memory::Waiter::Try(const ObjectId& object, const Layout&
                                            const std::string& metadata) {
   const bool may_fit = memory_.fits_ever(layout.size_bytes);
   if (may_fit && !HasTurn(layout.size_bytes)) return OutOfTurn();
-  return Looked(memory_.Try(object, layout, metadata));
+  return Looked(memory_.Try(object, layout, metadata, operation_));
 }
 
 Result<store::CopyPtr> Memory::Waiter::TryWindow(const ObjectId& object, const Layout& layout,
@@ -85,10 +100,17 @@ Result<store::CopyPtr> Memory::Waiter::TryWindow(const ObjectId& object, const L
   return Looked(memory_.TryWindow(object, layout, metadata));
 }
 
+// Memory of its own operation may come back all the same.
+Result<store::CopyPtr> Memory::Waiter::OutOfTurn() {
+  memory_.AskLenders(operation_);
+  return std::unexpected(
+      Error(ErrorCode::kResourceExhausted, "no room now: others have waited for memory longer"));
+}
+
 bool Memory::Waiter::HasTurn(std::uint64_t bytes) {
   if (!place_) {
     place_ = memory_.line_.Enter(bytes, memory_.free_bytes());
-    memory_.signals_.emplace(*place_, &signal_);
+    memory_.waiting_.emplace(*place_, Waiting{&signal_, operation_});
   }
   return memory_.line_.MayLook(*place_);
 }
@@ -105,7 +127,7 @@ Result<store::CopyPtr> Memory::Waiter::Looked(Result<store::CopyPtr> found) {
 
 void Memory::Waiter::Leave() {
   if (!place_) return;
-  memory_.signals_.erase(*place_);
+  memory_.waiting_.erase(*place_);
   const MemoryLine::Place left = *std::exchange(place_, std::nullopt);
   memory_.Wake(memory_.line_.Leave(left, memory_.free_bytes()));
 }

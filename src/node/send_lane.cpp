@@ -14,6 +14,8 @@ wire::EndReason EndReasonOf(const store::Copy& copy) {
       return wire::EndReason::kRecalled;
     case store::VoidReason::kDeleted:
       return wire::EndReason::kDeleted;
+    case store::VoidReason::kGivenBack:
+      return wire::EndReason::kNotAhead;
     case store::VoidReason::kAborted:
     case store::VoidReason::kLost:
     case store::VoidReason::kNone:

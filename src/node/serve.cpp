@@ -42,6 +42,7 @@ Lookup LookUp(Services& services, const wire::Fetch& fetch) {
     copy = services.store.Find(fetch.object);
   } else if (const auto slot = SlotOf(entry, fetch)) {
     copy = slot->output();
+    slot->OnAsked(fetch.stripes);
     if (!copy) result.refusal = wire::EndReason::kNotAhead;  // it has no memory yet
   }
   if (!copy || (fetch.slot == 0 && copy->version() != fetch.version)) return result;
@@ -70,6 +71,13 @@ struct Pending {
   Lookup lookup;
   net::Signal ready;
 };
+
+// The parent has all of these stripes.
+void NoteDrained(Services& services, const wire::Fetch& fetch) {
+  if (const auto slot = SlotOf(services.table.Find(fetch.object), fetch)) {
+    slot->OnDrained(fetch.stripes);
+  }
+}
 
 void CountOutgoing(Services& services, const ObjectId& object, int change) {
   const EntryPtr entry = services.table.At(object);
@@ -119,7 +127,6 @@ net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::
 net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connection,
                                  wire::Fetch fetch) {
   const auto pending = std::make_shared<Pending>(data_loop.loop);
-  const ObjectId object = fetch.object;
   asio::post(services_.runtime.main(), [this, pending, fetch] {
     Begin([this, pending, fetch] {
       pending->lookup = LookUp(services_, fetch);
@@ -134,12 +141,13 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
     const auto sent = co_await connection->Send(std::move(refusal));
     co_return false;
   }
-  auto lane = std::make_shared<SendLane>(services_, connection, std::move(pending->lookup.copy),
-                                         std::move(fetch));
+  auto lane =
+      std::make_shared<SendLane>(services_, connection, std::move(pending->lookup.copy), fetch);
   const bool complete = co_await lane->Run();
   lane.reset();
-  asio::post(services_.runtime.main(), [this, object] {
-    CountOutgoing(services_, object, -1);
+  asio::post(services_.runtime.main(), [this, complete, fetch = std::move(fetch)] {
+    if (complete && fetch.slot != 0) NoteDrained(services_, fetch);
+    CountOutgoing(services_, fetch.object, -1);
     End();
   });
   co_return complete;

@@ -1,6 +1,12 @@
 // Slot: this node executes one position of a reduction, in one version.
 //
 //   reserve memory -> pull children, fold with own sources -> final -> (root: commit) -> dropped
+//     ^                                                       |
+//     '---- asked once more <---- memory given back <---------'
+//
+// It gives its memory back when somebody waits for some, if its parent has all of its output; or,
+// to another position of the same reduction, while it has produced nothing and lacks an input
+// (R45).
 //
 // Decides: when to open a child's stream, when to try again, when to say that an input is lost. Is
 // told: where its children's outputs are, the ends of its lanes, that it is not needed any more.
@@ -24,7 +30,9 @@
 
 namespace hoplite::node {
 
-class Slot : public std::enable_shared_from_this<Slot>, private store::CopyListener {
+class Slot : public std::enable_shared_from_this<Slot>,
+             private store::CopyListener,
+             private Memory::Lender {
  public:
   Slot(Services& services, DataPlane& data_plane, EntryPtr entry, planner::SlotAssigned order);
   ~Slot() override;
@@ -33,6 +41,9 @@ class Slot : public std::enable_shared_from_this<Slot>, private store::CopyListe
   // What the shard says.
   void OnFeed(const planner::SlotFeed& feed);
   void OnCommitted();
+  // The parent asks for these stripes of the output; has all of them.
+  void OnAsked(StripeMask stripes);
+  void OnDrained(StripeMask stripes);
   // Not needed any more, or replaced by a newer version.
   void Drop(store::VoidReason reason);
 
@@ -60,10 +71,16 @@ class Slot : public std::enable_shared_from_this<Slot>, private store::CopyListe
   };
 
   void OnCopyChanged() noexcept override;  // an own source grew, or ended
+  bool Spares(const std::optional<ObjectId>& operation) const override;
+  void GiveBack() override;
   net::Task<void> Run();
   net::Task<bool> FindSources();
   net::Task<bool> ReserveMemory();
   bool ListTarget();
+  net::Task<void> LetGo();
+  bool drained() const { return drained_ == order_.layout.all_stripes(); }
+  bool HasProduced() const;
+  bool LacksAnInput() const;
   net::Task<void> FoldAll();
   net::Task<void> FoldOwnOn(std::size_t loop);
   void StartDueStreams();
@@ -98,6 +115,10 @@ class Slot : public std::enable_shared_from_this<Slot>, private store::CopyListe
   std::set<store::CopyPtr> sealed_;  // of them: seen final
   store::CopyPtr output_;
   std::shared_ptr<Accumulator> accumulator_;  // null: the source itself is served
+  std::optional<Memory::Loan> loan_;          // of the output's memory
+  Time reserved_at_{};
+  bool gives_back_ = false;
+  StripeMask drained_ = 0;
   std::map<std::uint32_t, Child> children_;
   std::vector<std::unique_ptr<net::Signal>> grown_;  // per data loop: own sources grew
   int folders_ = 0;

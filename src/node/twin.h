@@ -25,6 +25,8 @@ enum class Twin : std::uint8_t {
   kTellsAllAtOnce,         // an inventory, its bytes included, heartbeats behind it (R42)
   kKeepsItsPlace,          // a fetch that gets nothing holds up those in line behind it (R46)
   kQueuesInputs,           // the same, and streams of a position wait for room, too (R46)
+  kSpinsForMemory,         // whoever waits for memory asks again at once
+  kHoardsMemory,           // a position keeps memory that it can do without (R45)
 };
 
 // The same bytes, complete, without the pin.

@@ -35,6 +35,8 @@ class Member {
 
   // Runs what is ready on its loops, starting with a given one; false if nothing was.
   bool RunReady(std::uint64_t first_loop);
+  // How many turns its loops have run.
+  std::uint64_t turns() const { return turns_; }
 
   void Freeze(Time until);
   void Thaw() { frozen_until_ = std::min(frozen_until_, time_.Now()); }
@@ -61,6 +63,7 @@ class Member {
   std::unique_ptr<node::Parts> parts_;
   std::vector<asio::io_context*> loops_;
   Time frozen_until_{};
+  std::uint64_t turns_ = 0;
   bool leaving_ = false;
 };
 

@@ -29,6 +29,23 @@ Result<void> Options::Validate() const {
   return {};
 }
 
+namespace {
+
+// Stores that hold a few objects, and more of those: what is put, got and folded at the same time
+// does not fit, and waits.
+void FillStores(Options& options, sim::Random& random) {
+  const auto up_to = [&random](std::uint32_t most) {
+    return static_cast<std::uint32_t>(random.Below(most + 1));
+  };
+  options.memory_bytes = 16_KiB * options.most_blocks * (2 + up_to(4));
+  options.objects += up_to(6);
+  options.sources += up_to(10);
+  options.calls += up_to(30);
+  options.sums += 1 + up_to(2);
+}
+
+}  // namespace
+
 Options Draw(std::uint64_t seed) {
   sim::Random random(seed * 104729);
   const auto up_to = [&random](std::uint32_t most) {
@@ -72,6 +89,7 @@ Options Draw(std::uint64_t seed) {
     options.pace = {};
   }
   if (up_to(1) == 1) options.max_fetches = 1 + up_to(2);
+  if (up_to(3) == 0 && options.crowd == 0) FillStores(options, random);
   return options;
 }
 

@@ -1,5 +1,7 @@
 #include "node_world/run.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace hoplite::node_world {
@@ -16,6 +18,8 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
   sums += report.sums;
   windows += report.windows;
   resumed += report.resumed;
+  full += report.waits > 0 ? 1 : 0;
+  most_turns = std::max(most_turns, report.most_turns);
   if (report.violation.empty() || broken_seed) return;
   broken_seed = seed;
   violation = report.violation;
@@ -24,8 +28,8 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
 std::string Tally::ToString() const {
   std::string text = fmt::format(
       "{} histories, {} steps: {} calls, {} done, {} of them reductions, {} reads through windows; "
-      "{} fetches resumed",
-      histories, steps, calls, succeeded, sums, windows, resumed);
+      "{} fetches resumed; {} with full stores, at most {} turns of a node within a second",
+      histories, steps, calls, succeeded, sums, windows, resumed, full, most_turns);
   if (broken_seed) {
     text += fmt::format("\nBROKEN: {}\nreplay: {}", violation, ReplayCommand(*broken_seed));
   }

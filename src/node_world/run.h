@@ -22,6 +22,8 @@ struct Tally {
   std::uint64_t sums = 0;
   std::uint64_t windows = 0;
   std::uint64_t resumed = 0;
+  std::uint64_t full = 0;        // in which a node had no room for a while
+  std::uint64_t most_turns = 0;  // of one node within a second
   // The first history that broke a property.
   std::optional<std::uint64_t> broken_seed;
   std::string violation;

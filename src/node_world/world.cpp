@@ -215,7 +215,7 @@ bool World::RunUntil(Time end, const std::function<bool()>& so) {
 
 void World::RunReady() {
   bool any = true;
-  while (any) {
+  while (any && !broken()) {
     const std::uint64_t order = random_.Next();
     any = directory_loop_.poll() > 0;
     if (any) CheckDirectory();
@@ -224,6 +224,7 @@ void World::RunReady() {
       if (host.member) any |= host.member->RunReady(order >> 32);
     }
     for (const auto& member : leaving_) any |= member->RunReady(order >> 32);
+    CheckTurns();
   }
 }
 
@@ -234,6 +235,9 @@ void World::Join(std::size_t host) {
   hosts_[host].member =
       std::make_unique<Member>(Member::Surroundings{time_, internet_, *directory_, options_}, index,
                                hosts_[host].id, ++processes_, std::move(segment));
+  hosts_[host].turns_before = 0;
+  hosts_[host].counted_since = time_.Now();
+  hosts_[host].hoards_since = kNever;
   Tell("{} starts", hosts_[host].member->name());
   if (const auto started = hosts_[host].member->Start(); !started) Broken(started.error().message);
 }
@@ -264,6 +268,7 @@ void World::AfterStep() {
   report_.digest = report_.digest * 31 + static_cast<std::uint64_t>((time_.Now() - start_).count());
   if (!leaving_.empty()) Bury();
   CheckDeadlines();
+  CheckMemory();
 }
 
 }  // namespace hoplite::node_world

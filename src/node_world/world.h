@@ -39,9 +39,11 @@ struct Report {
   std::uint64_t digest = 0;  // equal for equal histories
   std::uint64_t calls = 0;
   std::uint64_t succeeded = 0;
-  std::uint64_t sums = 0;     // of them: reductions
-  std::uint64_t windows = 0;  // and reads through a window
-  std::uint64_t resumed = 0;  // fetches that went on where another source had stopped
+  std::uint64_t sums = 0;        // of them: reductions
+  std::uint64_t windows = 0;     // and reads through a window
+  std::uint64_t resumed = 0;     // fetches that went on where another source had stopped
+  std::uint64_t most_turns = 0;  // of one node within a second
+  std::uint64_t waits = 0;       // looks at which a node had somebody who waits for memory
 };
 
 class World {
@@ -55,6 +57,10 @@ class World {
   struct Host {
     HostId id = 0;
     std::unique_ptr<Member> member;  // the present process; null while there is none
+    // Since when its turns are counted, and how many there were before.
+    Time counted_since{};
+    std::uint64_t turns_before = 0;
+    Time hoards_since = kNever;
   };
   using Moment = void (World::*)();
 
@@ -111,6 +117,8 @@ class World {
   // The looks.
   void CheckDirectory();
   void CheckDeadlines();
+  void CheckTurns();
+  void CheckMemory();
   void CheckCounters();
   void CheckAnswer(const CallRecord& record);
   void CheckCommitted(const CallRecord& record);
@@ -123,6 +131,7 @@ class World {
   std::string Left() const;
   bool Available(const ObjectId& object) const;
   bool Fits(Member& member, const ObjectId& object) const;
+  bool FitsSum(const CallRecord& record) const;
   bool FitsWindow(Member& member, const ObjectId& object) const;
 
   Member* RandomMember();

@@ -16,6 +16,12 @@ constexpr Duration kHearsay = std::chrono::milliseconds(300);
 // shard was told are old sometimes.
 constexpr int kMostRefusals = 10;
 
+// Turns of a node's loops within a second: ten times what any history needs.
+constexpr Duration kTurnsOf = std::chrono::seconds(1);
+constexpr std::uint64_t kMostTurns = 20'000;
+// Memory that can be spared is given back so soon.
+constexpr Duration kMostHoarding = std::chrono::seconds(1);
+
 }  // namespace
 
 std::size_t World::ShardOf(const ObjectId& object) const {
@@ -38,6 +44,40 @@ void World::CheckDeadlines() {
     const Time due = std::max(record->call->deadline, record->member->frozen_until());
     if (due != kNever && time_.Now() > due + kSlack) {
       Broken(fmt::format("P9: {} is not answered at its deadline", ToString(*record)));
+    }
+  }
+}
+
+// Whoever waits is woken by a word, a byte or a moment: none of its loops runs for ever without.
+void World::CheckTurns() {
+  for (Host& host : hosts_) {
+    if (!host.member) continue;
+    const std::uint64_t turns = host.member->turns() - host.turns_before;
+    report_.most_turns = std::max(report_.most_turns, turns);
+    if (turns > kMostTurns) {
+      Broken(fmt::format("P13: {} spins: {} turns within {:.3f} s", host.member->name(), turns,
+                         ToSeconds(time_.Now() - host.counted_since)));
+    }
+    if (time_.Now() < host.counted_since + kTurnsOf) continue;
+    host.counted_since = time_.Now();
+    host.turns_before = host.member->turns();
+  }
+}
+
+// R45: what a part of an operation waits for is not kept by another part that can do without.
+void World::CheckMemory() {
+  for (Host& host : hosts_) {
+    if (!host.member) continue;
+    const bool frozen = time_.Now() < host.member->frozen_until();
+    const node::Memory& memory = host.member->parts().memory;
+    report_.waits += memory.waited_for() ? 1 : 0;
+    if (frozen || !memory.hoarded()) {
+      host.hoards_since = kNever;
+    } else if (host.hoards_since == kNever) {
+      host.hoards_since = time_.Now();
+    } else if (time_.Now() > host.hoards_since + kMostHoarding) {
+      Broken(fmt::format("P14: {} holds memory for an operation that waits for memory",
+                         host.member->name()));
     }
   }
 }
@@ -129,6 +169,12 @@ bool World::Fits(Member& member, const ObjectId& object) const {
   return usage.used_bytes + known->size_bytes <= usage.capacity_bytes / 2;
 }
 
+// Whatever others lack, the coordinator has room for every partial result.
+bool World::FitsSum(const CallRecord& record) const {
+  const store::StoreUsage usage = record.member->parts().store.usage();
+  return usage.used_bytes + (record.sum.sources.size() + 2) * sum_bytes_ <= usage.capacity_bytes;
+}
+
 // A window on it, which never fits as a whole.
 bool World::FitsWindow(Member& member, const ObjectId& object) const {
   const auto known = directory_->state(ShardOf(object)).Find(object);
@@ -144,10 +190,13 @@ bool World::FitsWindow(Member& member, const ObjectId& object) const {
 std::string World::Overdue() const {
   for (const CallRecordPtr& record : calls_.open()) {
     const bool reads = record->kind == CallKind::kGet || record->kind == CallKind::kOpen;
-    const bool sums = record->kind == CallKind::kReduce &&
-                      std::ranges::all_of(record->sum.sources, [&](const ObjectId& source) {
-                        return Available(source) && Fits(*record->member, source);
-                      });
+    const bool sums =
+        record->kind == CallKind::kReduce &&
+        std::ranges::all_of(record->sum.sources,
+                            [&](const ObjectId& source) {
+                              return Available(source) && Fits(*record->member, source);
+                            }) &&
+        FitsSum(*record);
     const bool streams =
         record->kind == CallKind::kGetInto && Available(record->object) &&
         (Fits(*record->member, record->object) || FitsWindow(*record->member, record->object));

@@ -20,7 +20,7 @@ struct NodeRecord {
   bool inventory_open = false;  // between NodeJoined and InventoryEnd
   // When it last spoke of an inventory that it never ended, in this session or the one before.
   std::optional<Time> telling;
-  std::uint64_t session = 0;    // its number among all sessions; what was said in another is void
+  std::uint64_t session = 0;  // its number among all sessions; what was said in another is void
   StoreUsage usage;
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet

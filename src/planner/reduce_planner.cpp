@@ -164,9 +164,9 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
 void ReducePlanner::OnPoor(std::uint32_t slot, const SlotLost& lost) {
   const ReducePosition& position = positions_.at(slot);
   poor_.insert(position.order.node);
+  if (!poor_since_) poor_since_ = now_;
   if (slot != pinned_ && !poor_.contains(NodeWithMemory())) return;
-  if (!all_poor_since_) all_poor_since_ = now_;
-  const bool never = now_ < position.said_at + kRest || now_ > *all_poor_since_ + kMemoryPatience;
+  const bool never = now_ < position.said_at + kRest || now_ > *poor_since_ + kMemoryPatience;
   if (never && lost.code == ErrorCode::kResourceExhausted) {
     failure_ = Error(lost.code, lost.message);
     return;

@@ -122,8 +122,8 @@ class ReducePlanner {
   std::vector<std::uint32_t> slot_of_;  // fixed_order: where each source has to go
   bool some_only_fold_ = false;         // what others feed them
   std::set<NodeId> poor_;               // had no memory for a partial result
-  std::optional<Time> all_poor_since_;
-  Time rests_until_{};  // before all of them are asked once more
+  std::optional<Time> poor_since_;      // when the first was found
+  Time rests_until_{};                  // before all of them are asked once more
   std::uint64_t attempts_ = 0;
 };
 

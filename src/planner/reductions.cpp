@@ -366,8 +366,10 @@ void DirectoryState::State::On(NodeId node, const SlotFailed& event) {
   const SlotRecord* failed = itself ? Executes(node, event.object, event.slot, event.version)
                                     : InputOf(node, event.object, event.slot, event.version,
                                               event.input, event.input_version);
-  // Nothing of a drained one is needed; if it ever is again, its parent says that it isn't there.
-  if (failed == nullptr || failed->drained) return;
+  // Nothing of a drained one is needed. If it ever is again, its parent says that it isn't there,
+  // or it has no memory to make it once more.
+  if (failed == nullptr) return;
+  if (itself && failed->drained && event.code != ErrorCode::kResourceExhausted) return;
   MarkLost(event.object, *Find(event.object)->reduction, failed->order.slot, event.code,
            event.message);
 }

@@ -36,7 +36,14 @@ enum class CopyState : std::uint8_t {
   kVoid,   // its bytes are worthless: see void_reason()
 };
 
-enum class VoidReason : std::uint8_t { kNone, kAborted, kRecalled, kDeleted, kLost };
+enum class VoidReason : std::uint8_t {
+  kNone,
+  kAborted,
+  kRecalled,
+  kDeleted,
+  kLost,
+  kGivenBack,  // its memory is wanted elsewhere; it is made once more if it is asked for
+};
 
 // Told of every change of a copy, on the thread that made it and under the copy's lock: only wake
 // somebody, never call back into the copy.

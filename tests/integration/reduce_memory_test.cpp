@@ -106,6 +106,20 @@ TEST(ReduceMemory, TheOrderOfCallsDoesNotDecideWhetherItFits) {
   }
 }
 
+// A line to and fro between two nodes: 16 partial results each, room for 6 of them.
+TEST(ReduceMemory, WhatIsDrainedOrCannotGoOnYetMakesRoomForTheOthers) {
+  constexpr std::size_t kSources = 32;
+  Cluster cluster({.nodes = 2, .memory_bytes = 22_MiB});
+  ReduceOptions options = Ones(kSources);
+  options.fixed_order = true;
+  for (std::size_t i = 0; i < kSources; ++i) PutOnes(cluster.client(i % 2), i, kLarge);
+  auto sum = cluster.client(0).Reduce(options);
+  ASSERT_TRUE(sum) << sum.error().ToString();
+  const auto outcome = sum->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  ExpectCount(cluster.client(1).Get(sum->target(), kSoon), kSources, kLarge);
+}
+
 TEST(ReduceMemory, SourcesOfANodeWithoutRoomAreFoldedElsewhere) {
   Cluster cluster({.nodes = 1});
   const std::size_t full = cluster.Add({.memory_bytes = 7_MiB});

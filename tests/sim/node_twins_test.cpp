@@ -52,6 +52,16 @@ void OneFetchAtATime(Options& options) {
   options.calls = 40;
   options.sums = 3;
 }
+// Sums of many sources, with room for a few.
+void FullStores(Options& options) {
+  options.nodes = 2;
+  options.most_blocks = 8;
+  options.memory_bytes = 640_KiB;
+  options.span = std::chrono::milliseconds(500);
+  options.sources = 8;
+  options.sums = 3;
+  options.calls = 10;
+}
 void AsDrawn(Options& /*options*/) {}
 
 struct Case {
@@ -92,7 +102,7 @@ TEST(NodeTwins, WithoutThemLongInventoriesAreToldInOneSession) {
 
 // What was tuned for them is no fault by itself.
 TEST(NodeTwins, WithoutThemTheSameHistoriesKeepEveryProperty) {
-  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows, OneFetchAtATime}) {
+  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows, OneFetchAtATime, FullStores}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -117,7 +127,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"KeepsStoppedReaders", Twin::kKeepsStoppedReaders, "P10", ManyWindows},
                     Case{"TellsAllAtOnce", Twin::kTellsAllAtOnce, "P12", LongInventories},
                     Case{"KeepsItsPlace", Twin::kKeepsItsPlace, "P9", OneFetchAtATime},
-                    Case{"QueuesInputs", Twin::kQueuesInputs, "P9", OneFetchAtATime}),
+                    Case{"QueuesInputs", Twin::kQueuesInputs, "P9", OneFetchAtATime},
+                    Case{"SpinsForMemory", Twin::kSpinsForMemory, "P13", LittleMemory},
+                    Case{"HoardsMemory", Twin::kHoardsMemory, "P14", FullStores}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
