@@ -34,6 +34,11 @@ Time Copy::lag() const {
   return feeds.empty() ? Time{} : std::ranges::max(feeds, {}, &Feed::lag).lag;
 }
 
+const Feed& Copy::feed(std::size_t stripe) const {
+  static const Feed none;
+  return feeds.empty() ? none : feeds[stripe];
+}
+
 const Copy* CopyTable::Find(NodeId node) const {
   const auto entry = copies_.find(node);
   return entry == copies_.end() ? nullptr : &entry->second;
@@ -44,16 +49,28 @@ const Copy& CopyTable::Add(NodeId node) {
   if (!fresh) return entry->second;
   Copy& copy = entry->second;
   copy.marks = layout_.empty_marks();
-  copy.feeds.resize(layout_.stripe_count);
-  // Grants that were adopted before their source was known find it now.
-  for (auto waiting = unrooted_.lower_bound({node, GrantId{}});
-       waiting != unrooted_.end() && waiting->first == node; waiting = unrooted_.erase(waiting)) {
-    copy.serving.insert(waiting->second);
-    copy.used += static_cast<std::uint32_t>(std::popcount(grants_.at(waiting->second).stripes));
-  }
+  if (unrooted_) FindSourceOf(node, copy);
   copy.limit = copy.used;
   Index(node, copy);
   return copy;
+}
+
+// Grants that were adopted before their source was known find it now.
+void CopyTable::FindSourceOf(NodeId node, Copy& copy) {
+  for (auto waiting = unrooted_->lower_bound({node, GrantId{}});
+       waiting != unrooted_->end() && waiting->first == node; waiting = unrooted_->erase(waiting)) {
+    copy.serving.insert(waiting->second);
+    copy.used += static_cast<std::uint32_t>(std::popcount(grants_->at(waiting->second).stripes));
+  }
+}
+
+void CopyTable::Rest() {
+  grants_.DropIfEmpty();
+  unrooted_.DropIfEmpty();
+  sources_.Shrink();
+  parked_.DropIfEmpty();
+  feeding_.DropIfEmpty();
+  starved_.DropIfEmpty();
 }
 
 void CopyTable::Remove(NodeId node) {
@@ -67,7 +84,7 @@ void CopyTable::Remove(NodeId node) {
 }
 
 void CopyTable::Orphan(GrantId grant) {
-  const OpenGrant lost = grants_.at(grant);
+  const OpenGrant lost = grants_->at(grant);
   const Copy& source = copies_.at(lost.source);
   const auto stripe = static_cast<std::uint32_t>(std::countr_zero(lost.stripes));
   const NodeId fallback = UpstreamOf(source, stripe);
@@ -82,13 +99,13 @@ void CopyTable::Orphan(GrantId grant) {
 }
 
 NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
-  const NodeId source = copy.feeds[stripe].source;
+  const NodeId source = copy.feed(stripe).source;
   if (source != kNoNode || !copy.superseded) return source;
   return copies_.contains(copy.lost_source) ? copy.lost_source : copy.fallback;
 }
 
 void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit) {
-  grants_.emplace(grant, what);
+  grants_.Make().emplace(grant, what);
   if (copies_.contains(what.source)) {
     Edit(what.source, [&](Copy& source) {
       // Who serves already keeps the limit under which it took that on.
@@ -97,9 +114,10 @@ void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32
       CountOf(source, what) += static_cast<std::uint32_t>(std::popcount(what.stripes));
     });
   } else {
-    unrooted_.insert({what.source, grant});
+    unrooted_.Make().insert({what.source, grant});
   }
   Edit(what.receiver, [&](Copy& receiver) {
+    receiver.feeds.resize(layout_.stripe_count);
     for (const std::uint32_t stripe : StripesOf(what.stripes)) {
       Feed& feed = receiver.feeds[stripe];
       feed = {grant, what.source, std::max(lag, feed.lag)};
@@ -114,10 +132,11 @@ void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32
 }
 
 void CopyTable::Close(GrantId grant) {
-  const auto entry = grants_.find(grant);
-  if (entry == grants_.end()) return;
+  if (!grants_) return;
+  const auto entry = grants_->find(grant);
+  if (entry == grants_->end()) return;
   const OpenGrant closed = entry->second;
-  grants_.erase(entry);
+  grants_->erase(entry);
   Edit(closed.receiver, [&](Copy& receiver) {
     for (const std::uint32_t stripe : StripesOf(closed.stripes)) {
       receiver.feeds[stripe].grant = {};
@@ -125,7 +144,7 @@ void CopyTable::Close(GrantId grant) {
     }
     receiver.fed &= ~closed.stripes;
   });
-  if (unrooted_.erase({closed.source, grant}) > 0) return;
+  if (unrooted_ && unrooted_->erase({closed.source, grant}) > 0) return;
   Edit(closed.source, [&](Copy& source) {
     source.serving.erase(grant);
     CountOf(source, closed) -= static_cast<std::uint32_t>(std::popcount(closed.stripes));
@@ -162,14 +181,14 @@ void CopyTable::RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask str
       const Copy* copy = Find(at);
       if (copy == nullptr || copy->final() || copy->marks[stripe] >= sent[stripe]) break;
       Edit(at, [&](Copy& raised) { raised.marks[stripe] = sent[stripe]; });
-      at = copy->feeds[stripe].source;
+      at = copy->feed(stripe).source;
     }
   }
 }
 
 GrantId CopyTable::AdoptedBy(NodeId receiver) const {
   for (const Feed& feed : copies_.at(receiver).feeds) {
-    if (feed.grant && grants_.at(feed.grant).adopted) return feed.grant;
+    if (feed.grant && grants_->at(feed.grant).adopted) return feed.grant;
   }
   return {};
 }
@@ -182,7 +201,7 @@ bool CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) const {
       const Copy* copy = Find(at);
       // Who is final waits for nobody, even while its last stream is not yet closed in the books.
       if (copy == nullptr || copy->final()) break;
-      at = copy->feeds[stripe].source;
+      at = copy->feed(stripe).source;
     }
   }
   return false;
@@ -226,10 +245,10 @@ ProgressKey CopyTable::KeyOfProgress(NodeId node, const Copy& copy) {
 
 void CopyTable::Index(NodeId node, const Copy& copy) {
   if (copy.live && copy.listed && !copy.evicting) sources_.insert(KeyOfSource(node, copy));
-  if (copy.live && copy.parked() != 0) parked_.insert(KeyOfParked(node, copy));
+  if (copy.live && copy.parked() != 0) parked_.Make().insert(KeyOfParked(node, copy));
   const bool fed = copy.live && copy.fed != 0 && !copy.final();
-  if (fed && !copy.leaf) feeding_.insert(KeyOfProgress(node, copy));
-  if (fed && copy.starved) starved_.insert(node);
+  if (fed && !copy.leaf) feeding_.Make().insert(KeyOfProgress(node, copy));
+  if (fed && copy.starved) starved_.Make().insert(node);
   if (copy.superseded) ++superseded_count_;
   if (copy.final()) ++final_count_;
   if (copy.final() && copy.live) ++live_final_count_;
@@ -237,9 +256,9 @@ void CopyTable::Index(NodeId node, const Copy& copy) {
 
 void CopyTable::Unindex(NodeId node, const Copy& copy) {
   sources_.erase(KeyOfSource(node, copy));
-  parked_.erase(KeyOfParked(node, copy));
-  feeding_.erase(KeyOfProgress(node, copy));
-  starved_.erase(node);
+  if (parked_) parked_->erase(KeyOfParked(node, copy));
+  if (feeding_) feeding_->erase(KeyOfProgress(node, copy));
+  if (starved_) starved_->erase(node);
   if (copy.superseded) --superseded_count_;
   if (copy.final()) --final_count_;
   if (copy.final() && copy.live) --live_final_count_;

@@ -13,9 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/digest.h"
 #include "base/ids.h"
 #include "base/layout.h"
+#include "base/one_or_set.h"
+#include "base/small_set.h"
 #include "base/time.h"
 
 namespace hoplite::planner {
@@ -40,9 +43,9 @@ struct Copy {
   StripeMarks marks;      // at least so many blocks are valid
   StripeMask wanted = 0;  // asked for with Want
   StripeMask done = 0;
-  StripeMask fed = 0;  // stripes with an open grant
-  std::vector<Feed> feeds;
-  std::set<GrantId> serving;
+  StripeMask fed = 0;       // stripes with an open grant
+  std::vector<Feed> feeds;  // by stripe; none while none ever was, see feed
+  SmallSet<GrantId> serving;
   std::uint32_t used = 0;    // units: stripes served through open grants, those to leaves excepted
   std::uint32_t leaves = 0;  // stripes served to leaves
   std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
@@ -60,6 +63,7 @@ struct Copy {
   StripeMask parked() const { return final() ? 0 : wanted & ~done & ~fed; }
   std::uint64_t progress() const;
   Time lag() const;
+  const Feed& feed(std::size_t stripe) const;
 };
 
 struct OpenGrant {
@@ -103,7 +107,7 @@ class CopyTable {
   const Layout& layout() const { return layout_; }
   const std::map<NodeId, Copy>& copies() const { return copies_; }
   const Copy* Find(NodeId node) const;
-  const std::map<GrantId, OpenGrant>& grants() const { return grants_; }
+  const std::map<GrantId, OpenGrant>& grants() const { return grants_.OrEmpty(); }
 
   const Copy& Add(NodeId node);
   // Every change of a copy goes through here; `change` may set anything but feeds, fed, serving and
@@ -117,6 +121,8 @@ class CopyTable {
   }
   // Its receivers become orphans; its own feeds end.
   void Remove(NodeId node);
+  // Nothing changes for now: gives back what only streams need.
+  void Rest();
 
   void Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit);
   void Close(GrantId grant);
@@ -139,17 +145,17 @@ class CopyTable {
   // only the end of the stream is missing).
   StripeMask Missing(const StripeMarks& marks, StripeMask among) const;
 
-  const std::set<SourceKey>& sources() const { return sources_; }
-  const std::set<ParkedKey>& parked() const { return parked_; }
-  const std::set<ProgressKey>& feeding() const { return feeding_; }
-  const std::set<NodeId>& starved() const { return starved_; }
+  const OneOrSet<SourceKey>& sources() const { return sources_; }
+  const std::set<ParkedKey>& parked() const { return parked_.OrEmpty(); }
+  const std::set<ProgressKey>& feeding() const { return feeding_.OrEmpty(); }
+  const std::set<NodeId>& starved() const { return starved_.OrEmpty(); }
   static ParkedKey KeyOfParked(NodeId node, const Copy& copy);
   static ProgressKey KeyOfProgress(NodeId node, const Copy& copy);
 
   std::size_t final_count() const { return final_count_; }
   std::size_t live_final_count() const { return live_final_count_; }
   // Every stream in the books comes from a copy of this table.
-  bool knows_all_upstreams() const { return unrooted_.empty(); }
+  bool knows_all_upstreams() const { return !unrooted_ || unrooted_->empty(); }
   // No stream runs that isn't in the books.
   bool knows_all_streams() const { return superseded_count_ == 0; }
 
@@ -160,6 +166,7 @@ class CopyTable {
   void Index(NodeId node, const Copy& copy);
   void Unindex(NodeId node, const Copy& copy);
   static SourceKey KeyOfSource(NodeId node, const Copy& copy);
+  void FindSourceOf(NodeId node, Copy& copy);
   void Orphan(GrantId grant);
   NodeId UpstreamOf(const Copy& copy, std::uint32_t stripe) const;
   std::string BrokenCopies() const;
@@ -169,16 +176,16 @@ class CopyTable {
 
   Layout layout_;
   std::map<NodeId, Copy> copies_;
-  std::map<GrantId, OpenGrant> grants_;
-  std::set<std::pair<NodeId, GrantId>> unrooted_;  // adopted grants whose source isn't known
-
-  std::set<SourceKey> sources_;
-  std::set<ParkedKey> parked_;
-  std::set<ProgressKey> feeding_;
-  std::set<NodeId> starved_;
-  std::size_t final_count_ = 0;
-  std::size_t live_final_count_ = 0;
-  std::size_t superseded_count_ = 0;
+  // Most objects are at rest: nobody pulls from anybody, and these are not there.
+  Boxed<std::map<GrantId, OpenGrant>> grants_;
+  Boxed<std::set<std::pair<NodeId, GrantId>>> unrooted_;  // adopted, whose source isn't known
+  OneOrSet<SourceKey> sources_;
+  Boxed<std::set<ParkedKey>> parked_;
+  Boxed<std::set<ProgressKey>> feeding_;
+  Boxed<std::set<NodeId>> starved_;
+  std::uint32_t final_count_ = 0;
+  std::uint32_t live_final_count_ = 0;
+  std::uint32_t superseded_count_ = 0;
 };
 
 // The stripes of a set, for range-for.

@@ -25,8 +25,8 @@ std::string CopyTable::BrokenCopies() const {
     std::uint32_t used = 0;
     std::uint32_t leaves = 0;
     for (const GrantId grant : copy.serving) {
-      const auto open = grants_.find(grant);
-      if (open == grants_.end() || open->second.source != node) {
+      const auto open = grants().find(grant);
+      if (open == grants().end() || open->second.source != node) {
         return fmt::format("S2: {} serves grant {} that isn't its own", name, ToString(grant));
       }
       (open->second.leaf ? leaves : used) +=
@@ -55,21 +55,21 @@ std::string CopyTable::BrokenCopies() const {
 
 std::string CopyTable::BrokenGrants() const {
   std::map<NodeId, StripeMask> fed;
-  for (const auto& [grant, open] : grants_) {
+  for (const auto& [grant, open] : grants()) {
     const Copy* receiver = Find(open.receiver);
     const Copy* source = Find(open.source);
     if (receiver == nullptr || (!receiver->listed && !receiver->leaf) || open.stripes == 0) {
       return fmt::format("S3: grant {} has no listed receiver and no leaf", ToString(grant));
     }
     const bool known = source != nullptr ? source->serving.contains(grant)
-                                         : unrooted_.contains({open.source, grant});
+                                         : unrooted_.OrEmpty().contains({open.source, grant});
     if (!known) return fmt::format("S3: grant {} has no source", ToString(grant));
     if ((fed[open.receiver] & open.stripes) != 0) {
       return fmt::format("S1: {} has a stripe granted twice", ToString(open.receiver));
     }
     fed[open.receiver] |= open.stripes;
     for (const std::uint32_t stripe : StripesOf(open.stripes)) {
-      const Feed& feed = receiver->feeds[stripe];
+      const Feed& feed = receiver->feed(stripe);
       if (feed.grant != grant || feed.source != open.source) {
         return fmt::format("S3: {} does not know grant {}", ToString(open.receiver),
                            ToString(grant));
@@ -88,8 +88,8 @@ std::string CopyTable::BrokenIndexes() const {
   CopyTable fresh(layout_);
   for (const auto& [node, copy] : copies_) fresh.Index(node, copy);
   const bool same =
-      fresh.sources_ == sources_ && fresh.parked_ == parked_ && fresh.feeding_ == feeding_ &&
-      fresh.starved_ == starved_ && fresh.final_count_ == final_count_ &&
+      fresh.sources() == sources() && fresh.parked() == parked() && fresh.feeding() == feeding() &&
+      fresh.starved() == starved() && fresh.final_count_ == final_count_ &&
       fresh.live_final_count_ == live_final_count_ && fresh.superseded_count_ == superseded_count_;
   return same ? std::string() : "S4: an index disagrees with the copies";
 }
@@ -102,10 +102,10 @@ std::string CopyTable::Cycle(std::uint32_t stripe) const {
       const auto [seen, fresh] = walk_of.try_emplace(at, start);
       if (!fresh && seen->second == start) {
         return fmt::format("P2: {} pulls stripe {} from its descendant {}", ToString(at), stripe,
-                           ToString(here->feeds[stripe].source));
+                           ToString(here->feed(stripe).source));
       }
       if (!fresh) break;
-      at = here->feeds[stripe].source;
+      at = here->feed(stripe).source;
     }
   }
   return {};
@@ -125,7 +125,7 @@ void CopyTable::AddTo(Digest& digest) const {
     }
     digest.Add(Raw(copy.fallback)).Add(Raw(copy.lost_source)).Add(copy.superseded);
   }
-  for (const auto& [grant, open] : grants_) {
+  for (const auto& [grant, open] : grants()) {
     digest.Add(grant).Add(Raw(open.receiver)).Add(Raw(open.source)).Add(open.stripes);
     digest.Add(open.adopted).Add(open.leaf).Add(open.equality_ok);
   }

@@ -127,7 +127,7 @@ void DirectoryState::State::StartVersion(const ObjectId& id, ObjectRecord& recor
     Send(node, Recall{id, version});
   }
   record.table = CopyTable(layout);
-  record.slow_relays = SlowRelays();
+  record.slow_relays.reset();
 }
 
 void DirectoryState::State::Refuse(const ObjectId& id, NodeId node, ErrorCode code,

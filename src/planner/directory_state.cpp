@@ -150,7 +150,8 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   ResolveLocates(id, *record);
   ResolveEvictions(id, *record);
   RunPass(id, *record);
-  if (!record->idle()) return;
+  if (record->table.grants().empty()) record->slow_relays.reset();
+  if (!record->idle()) return record->table.Rest();
   DropInline(*record);
   for (const NodeId node : record->touched) {
     if (NodeRecord* member = nodes.Find(node)) member->objects.erase(id);
@@ -160,11 +161,11 @@ void DirectoryState::State::Settle(const ObjectId& id) {
 
 void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
   const bool flows = record.table.parked().empty() && record.table.starved().empty();
-  if (flows && !record.slow_relays.busy()) return;
+  if (flows && !record.slow_relays.OrEmpty().busy()) return;
   const PassRules rules{now, link, apart, knows_members(), options.twin};
   SourceSelector selector(record.table, stamps, rules);
   selector.Run();
-  record.slow_relays.Act(record.table, selector, now);
+  if (record.slow_relays) record.slow_relays->Act(record.table, selector, now);
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes.Find(made.what.source);
     Send(made.what.receiver, Grant{id, record.version, made.grant,

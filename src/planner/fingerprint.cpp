@@ -34,7 +34,7 @@ void AddDeferred(Digest& digest, const Deferred& said) {
   }
 }
 
-void AddNodes(Digest& digest, const std::set<NodeId>& nodes) {
+void AddNodes(Digest& digest, const SmallSet<NodeId>& nodes) {
   for (const NodeId node : nodes) digest.Add(Raw(node));
   digest.Add(nodes.size());
 }

@@ -1,14 +1,15 @@
-// ObjectRecord: what a shard knows of one object, beside the copies themselves. A plain value.
+// ObjectRecord: what a shard knows of one object, beside the copies themselves. A plain value,
+// small while nothing happens to the object: there may be millions.
 #pragma once
 
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <hoplite/object_id.h>
 
+#include "base/boxed.h"
 #include "base/ids.h"
+#include "base/small_set.h"
 #include "planner/copy_table.h"
 #include "planner/event.h"
 #include "planner/reduction_record.h"
@@ -34,15 +35,15 @@ struct ObjectRecord {
   std::string metadata;
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;
-  SlowRelays slow_relays;
+  Boxed<SlowRelays> slow_relays;
 
   std::vector<PendingCreate> creates;  // in order of arrival; the first that may, wins (R3)
   std::vector<PendingOpen> opens;      // reductions that want to make it
-  std::optional<ReductionRecord> reduction;
-  std::set<NodeId> locates;
-  std::set<NodeId> evictions;
-  std::set<NodeId> subscribers;
-  std::set<NodeId>
+  Boxed<ReductionRecord> reduction;
+  SmallSet<NodeId> locates;
+  SmallSet<NodeId> evictions;
+  SmallSet<NodeId> subscribers;
+  SmallSet<NodeId>
       touched;              // every node that spoke of this object: whom to look at when one leaves
   std::string lost_holder;  // the last complete or producing one, while there is none
 

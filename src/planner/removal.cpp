@@ -43,7 +43,7 @@ void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
           record->reduction->coordinator);
     }
     told.insert(record->subscribers.begin(), record->subscribers.end());
-    told.merge(record->locates);
+    told.insert(record->locates.begin(), record->locates.end());
     for (const auto& [node, copy] : record->table.copies()) told.insert(node);
     // Creates that wait are refused by the next Plan, which sees the mark.
     record->locates.clear();
@@ -71,7 +71,7 @@ void DirectoryState::State::On(NodeId node, const EvictAsk& event) {
 }
 
 void DirectoryState::State::ResolveEvictions(const ObjectId& id, ObjectRecord& record) {
-  const std::set<NodeId> asked = record.evictions;
+  const SmallSet<NodeId> asked = record.evictions;
   for (const NodeId node : asked) {
     const auto& sources = record.table.sources();
     // Complete copies sort first, and those that ask to go are not among them.

@@ -26,7 +26,7 @@ constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
 // Whoever feeds the first of its stripes; none if nobody does.
 const Feed* FeedOf(const Copy* copy) {
   if (copy == nullptr || copy->final() || copy->fed == 0) return nullptr;
-  return &copy->feeds[static_cast<std::size_t>(std::countr_zero(copy->fed))];
+  return &copy->feed(static_cast<std::size_t>(std::countr_zero(copy->fed)));
 }
 
 std::uint64_t ReadyBlocks(const Copy* source, const Copy& receiver) {

@@ -128,7 +128,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiv
     if (copy == nullptr) break;
     const bool room = copy->used + Count(need) <= one_more_receiver();
     if (room && Eligible(receiver, at, need) == need) return Choice{at, need};
-    at = copy->feeds[stripe].source;
+    at = copy->feed(stripe).source;
   }
   return std::nullopt;
 }
@@ -144,7 +144,7 @@ bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
 }
 
 bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind) {
-  const Feed& feed = table_.Find(behind)->feeds[std::countr_zero(need)];
+  const Feed& feed = table_.Find(behind)->feed(std::countr_zero(need));
   if (!feed.grant) return false;
   const OpenGrant taken = table_.grants().at(feed.grant);
   const GrantId old = feed.grant;
@@ -184,13 +184,13 @@ bool SourceSelector::MoveBehindOthers(NodeId receiver) {
 
 const OpenGrant* SourceSelector::FirstGrant(NodeId receiver) const {
   const Copy& copy = *table_.Find(receiver);
-  const OpenGrant& open = table_.grants().at(copy.feeds[std::countr_zero(copy.fed)].grant);
+  const OpenGrant& open = table_.grants().at(copy.feed(std::countr_zero(copy.fed)).grant);
   return open.adopted ? nullptr : &open;
 }
 
 bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better) {
   const Copy& copy = *table_.Find(receiver);
-  const GrantId old = copy.feeds[std::countr_zero(copy.fed)].grant;
+  const GrantId old = copy.feed(std::countr_zero(copy.fed)).grant;
   const OpenGrant open = table_.grants().at(old);
   if (!better || better->source == open.source || better->stripes != open.stripes) return false;
   table_.Close(old);

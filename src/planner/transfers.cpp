@@ -89,7 +89,7 @@ void DirectoryState::State::GrantFailed(ObjectRecord& record, NodeId node, const
   CopyTable& table = record.table;
   const Copy* source = table.Find(grant.source);
   const auto stripe = static_cast<std::size_t>(std::countr_zero(grant.stripes));
-  const NodeId fallback = source != nullptr ? source->feeds[stripe].source : kNoNode;
+  const NodeId fallback = source != nullptr ? source->feed(stripe).source : kNoNode;
   table.Edit(node, [&](Copy& receiver) {
     const StripeMask missing = table.Missing(receiver.marks, grant.stripes);
     receiver.done |= grant.stripes & ~missing;
@@ -165,7 +165,7 @@ void DirectoryState::State::On(NodeId node, const Progress& event) {
   // A leaf is as fast as its reader, and holds nobody up. The links of who folds carry both.
   const Copy& copy = *record->table.Find(node);
   if (copy.leaf || copy.position != 0) return;
-  record->slow_relays.Note(node, record->table, nodes, now);
+  record->slow_relays.Make().Note(node, record->table, nodes, now);
 }
 
 }  // namespace hoplite::planner
