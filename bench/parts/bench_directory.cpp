@@ -71,7 +71,7 @@ class Shard {
     auto client = MakeGrpcDirectoryClient(loop_, std::move(options));
     DirectoryClient::Hooks hooks;
     hooks.on_action = [&answers](const planner::NodeAction&) { ++answers; };
-    hooks.inventory = [](std::size_t) { return std::vector<planner::NodeEvent>(); };
+    hooks.inventory = [](auto&&...) { return DirectoryClient::Part(); };
     client->Start({id, name, "127.0.0.1:1"}, std::move(hooks));
     return client;
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <hoplite/client.h>

@@ -1,3 +1,4 @@
+#include <new>
 #include <utility>
 
 #include <hoplite/subscription.h>
@@ -51,7 +52,9 @@ Subscription::Impl::Impl(std::shared_ptr<client::Connection> connection, std::ui
 
 Subscription::Impl::~Impl() {
   // A thread of the parent may wait on it: here it never ends, so neither does the queue.
-  if (connection_->inherited()) static_cast<void>(new std::shared_ptr(std::move(queue_)));
+  if (connection_->inherited()) {
+    static_cast<void>(new (std::nothrow) std::shared_ptr(std::move(queue_)));
+  }
   connection_->RemoveSink(made_by_);
   connection_->Release(made_by_);
 }

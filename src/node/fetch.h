@@ -94,6 +94,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   NodeId upstream() const;
 
  private:
+  // A fetch that gets nothing for so long lets another one go (R46).
+  static constexpr Duration kPlaceKept = std::chrono::milliseconds(500);
+
   enum class Stage { kLocating, kReserving, kQueued, kReceiving, kOver };
 
   // One grant: its lanes, and how they ended.

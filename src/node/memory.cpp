@@ -120,7 +120,7 @@ Result<store::CopyPtr> Memory::Waiter::Looked(Result<store::CopyPtr> found) {
     memory_.line_.Served(*place_);
     Leave();
   } else if (place_) {
-    memory_.line_.Failed(*place_);
+    memory_.Wake(memory_.line_.Failed(*place_, memory_.free_bytes()));
   }
   return found;
 }

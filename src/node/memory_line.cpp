@@ -4,11 +4,23 @@ namespace hoplite::node {
 
 MemoryLine::Place MemoryLine::Enter(std::uint64_t bytes, std::uint64_t free_bytes) {
   const bool first = waiting_.empty();
-  const bool passes =
-      !first && !closed() && bytes <= free_bytes && waiting_.begin()->second.bytes > free_bytes;
+  const auto helps_first = [&] {
+    const Wanted& wanted = waiting_.begin()->second;
+    return wanted.bytes <= free_bytes && wanted.failed_with < free_bytes;
+  };
+  const bool passes = !first && !closed() && bytes <= free_bytes && !helps_first();
   waiting_.emplace(next_, Wanted{bytes, first || passes});
   ++wanted_[bytes];
   return next_++;
+}
+
+std::vector<MemoryLine::Place> MemoryLine::Failed(Place place, std::uint64_t free_bytes) {
+  Wanted& wanted = waiting_.at(place);
+  wanted.may_look = false;
+  wanted.failed_with = free_bytes;
+  const bool first = place == waiting_.begin()->first;
+  if (!first || wanted.bytes > free_bytes || closed()) return {};
+  return WakeBehindFirst(free_bytes);
 }
 
 void MemoryLine::Served(Place place) {
@@ -34,8 +46,15 @@ std::vector<MemoryLine::Place> MemoryLine::Wake(std::uint64_t free_bytes) {
   std::vector<Place> woken{first->first};
   // Who is helped leaves, and then the next is the first.
   if (first->second.bytes <= free_bytes || closed()) return woken;
+  for (const Place place : WakeBehindFirst(free_bytes)) woken.push_back(place);
+  return woken;
+}
+
+std::vector<MemoryLine::Place> MemoryLine::WakeBehindFirst(std::uint64_t free_bytes) {
+  std::vector<Place> woken;
   const std::uint64_t least = wanted_.begin()->first;
-  for (auto next = std::next(first); next != waiting_.end() && free_bytes >= least; ++next) {
+  for (auto next = std::next(waiting_.begin()); next != waiting_.end() && free_bytes >= least;
+       ++next) {
     if (next->second.bytes > free_bytes) continue;
     free_bytes -= next->second.bytes;
     next->second.may_look = true;

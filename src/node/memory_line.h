@@ -24,8 +24,9 @@ class MemoryLine {
   // A newcomer looks at once unless somebody waits whom it must not pass.
   Place Enter(std::uint64_t bytes, std::uint64_t free_bytes);
   bool MayLook(Place place) const { return waiting_.at(place).may_look; }
-  // It looked, and found no room.
-  void Failed(Place place) { waiting_.at(place).may_look = false; }
+  // It looked, and found no room. If what is free would do for the first, but not in one piece,
+  // those behind it are to look now.
+  std::vector<Place> Failed(Place place, std::uint64_t free_bytes);
   // It has its memory; then, or without it, it leaves: who is to look now?
   void Served(Place place);
   std::vector<Place> Leave(Place place, std::uint64_t free_bytes);
@@ -40,8 +41,10 @@ class MemoryLine {
   struct Wanted {
     std::uint64_t bytes;
     bool may_look;
+    std::uint64_t failed_with = 0;  // what was free when it last looked in vain
   };
 
+  std::vector<Place> WakeBehindFirst(std::uint64_t free_bytes);
   bool closed() const { return passed_ > 0 && passed_ >= waiting_.begin()->second.bytes; }
 
   std::map<Place, Wanted> waiting_;              // in the order of their coming

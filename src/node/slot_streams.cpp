@@ -11,7 +11,7 @@ using planner::Outcome;
 
 // A child may be told of its position later than we are.
 constexpr Duration kChildPatience = std::chrono::seconds(2);
-constexpr Duration kTryAgain = std::chrono::milliseconds(5);
+constexpr Duration kTryChildAgain = std::chrono::milliseconds(5);
 // A child that waits for memory.
 constexpr Duration kTryAgainLater = std::chrono::milliseconds(50);
 
@@ -110,7 +110,7 @@ void Slot::OnStreamsFailed(Child& child) {
   log::Debug("{}: child {}: {}{}", Name(), child.feed.input, child.end.why,
              again ? ", once more" : "");
   if (again) {
-    child.next_try = now + kTryAgain;
+    child.next_try = now + kTryChildAgain;
     return;
   }
   child.reported = true;

@@ -40,7 +40,8 @@ struct SimShard {
     ++lives;
     service = std::make_shared<directory::DirectoryService>(
         loop, options,
-        directory::Admission({.shards = shards, .drawn_id = (host + 1) * 1000 + lives}));
+        directory::Admission(
+            {.shards = shards, .drawn_id = std::uint64_t{host + 1} * 1000 + lives}));
   }
 
   asio::io_context& loop;

@@ -128,21 +128,28 @@ void World::EndFaults() {
   }
 }
 
+// A crowd's bytes, and as many words about them, go through the cards of the shards.
+Duration World::ServiceTime() const {
+  const std::uint64_t bytes = 2 * kInlineLimitBytes * options_.crowd * hosts_.size();
+  return kService + Duration(seconds(1)) * bytes / options_.link.bytes_per_second;
+}
+
 // Whatever is there, everybody gets.
 void World::ServeEverybody() {
+  const Time until = time_.Now() + ServiceTime();
   const std::size_t first = calls_.all().size();
   for (const ObjectId& object : AllObjects()) {
     if (broken() || !Available(object)) continue;
     for (const Host& host : hosts_) {
       if (!host.member) continue;
       if (Fits(*host.member, object)) {
-        calls_.Get(*host.member, object, time_.Now() + kService, Manners());
+        calls_.Get(*host.member, object, until, Manners());
       } else if (FitsWindow(*host.member, object)) {
-        calls_.GetInto(*host.member, object, time_.Now() + kService, Manners());
+        calls_.GetInto(*host.member, object, until, Manners());
       }
     }
   }
-  RunUntil(time_.Now() + kService + seconds(1), [this] { return calls_.open().empty(); });
+  RunUntil(until + seconds(1), [this] { return calls_.open().empty(); });
   std::map<ObjectId, std::uint64_t> seen;
   for (const CallRecordPtr& record : calls_.all() | std::views::drop(first)) {
     if (!record->succeeded()) {
@@ -249,6 +256,7 @@ void World::Crash(std::size_t host) {
   report_.resumed += member.parts().counters.fetches_resumed;
   calls_.Abandon(member);
   member.Die(death);
+  Disturb(time_.Now() + kLook);  // its last words are still under way
   leaving_.push_back(std::move(hosts_[host].member));
 }
 

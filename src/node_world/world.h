@@ -93,6 +93,7 @@ class World {
 
   // The phases.
   void Settle();
+  Duration ServiceTime() const;
   void ServeEverybody();
   void DeleteEverything();
   void LeaveInOrder();

@@ -150,8 +150,14 @@ void World::CheckEnded(Time opened) {
                      ToSeconds(opened - start_)));
 }
 
-// The directory has it, or a living process that the directory may know of.
+// The directory has it, or a living process that the directory may know of; and nobody takes a Put
+// of it back.
 bool World::Available(const ObjectId& object) const {
+  const bool withdrawn = std::ranges::any_of(hosts_, [&](const Host& host) {
+    const auto entry = host.member ? host.member->parts().table.Find(object) : nullptr;
+    return entry && entry->withdrawn;
+  });
+  if (withdrawn) return false;
   const auto known = directory_->state(ShardOf(object)).Find(object);
   if (known && known->inlined) return true;
   return std::ranges::any_of(hosts_, [&](const Host& host) {

@@ -11,11 +11,15 @@
 namespace hoplite::directory {
 namespace {
 
+// Takes everything at once, and says so.
 class CountingSession final : public Session {
  public:
+  explicit CountingSession(std::function<void(std::uint64_t)> took) : took_(std::move(took)) {}
+
   void Send(wire::ShardMessage message) override {
     actions_ += message.actions.size();
     if (message.heartbeat_ack) heard_before_ack_ = actions_;
+    if (message.number) took_(*message.number);
   }
   void Processed() override {}
   void End(wire::Ended) override {}
@@ -25,6 +29,7 @@ class CountingSession final : public Session {
   std::optional<std::size_t> heard_before_ack() const { return heard_before_ack_; }
 
  private:
+  const std::function<void(std::uint64_t)> took_;
   std::size_t actions_ = 0;
   std::optional<std::size_t> heard_before_ack_;
 };
@@ -40,7 +45,10 @@ class ServiceTurns : public ::testing::Test {
                                                   Admission({.shards = {"here"}, .drawn_id = 1}));
   }
   std::shared_ptr<CountingSession> Join(std::uint64_t node) {
-    auto session = std::make_shared<CountingSession>();
+    auto self = std::make_shared<std::weak_ptr<CountingSession>>();
+    auto session = std::make_shared<CountingSession>(
+        [this, self](std::uint64_t number) { service_->Receive(self->lock(), {.taken = number}); });
+    *self = session;
     wire::Hello hello;
     hello.node = {NodeId(node), "n" + std::to_string(node), "x:1"};
     service_->Receive(session, {.hello = hello, .events = {planner::InventoryEnd{}}});

@@ -73,7 +73,7 @@ TEST(MemoryLine, AReleaseCostsALookOrTwoHoweverManyWait) {
 TEST(MemoryLine, SmallOnesPassUntilAsMuchHasPassedAsTheFirstWants) {
   MemoryLine line;
   const Place large = line.Enter(100, 0);
-  line.Failed(large);
+  line.Failed(large, 0);
   std::uint64_t passed = 0;
   for (int i = 0; i < 1000; ++i) {
     const Place small = line.Enter(10, 10);
@@ -90,7 +90,7 @@ TEST(MemoryLine, SmallOnesPassUntilAsMuchHasPassedAsTheFirstWants) {
 TEST(MemoryLine, AClosedLineOpensAgainSoThatOneThatCanNotBeHelpedHoldsNobodyUp) {
   MemoryLine line;
   const Place large = line.Enter(100, 0);
-  line.Failed(large);
+  line.Failed(large, 0);
   const Place first = line.Enter(100, 100);
   EXPECT_FALSE(line.MayLook(first)) << "the one before it may fit, too";
   const Place small = line.Enter(50, 60);
@@ -113,11 +113,22 @@ TEST(MemoryLine, AReleaseWakesOnlyThoseWhomItMayHelp) {
   Places places;
   for (const std::uint64_t bytes : {50, 20, 40, 10, 5}) {
     places.push_back(line.Enter(bytes, 0));
-    if (line.MayLook(places.back())) line.Failed(places.back());
+    if (line.MayLook(places.back())) line.Failed(places.back(), 0);
   }
   EXPECT_EQ(line.Wake(60), Places{places[0]}) << "it fits, and nobody is passed";
   EXPECT_EQ(line.Wake(32), (Places{places[0], places[1], places[3]}));
   EXPECT_EQ(line.Wake(3), Places{places[0]}) << "who asks for evictions";
+}
+
+TEST(MemoryLine, WhatIsFreeInSmallPiecesGoesToThoseBehindTheFirst) {
+  MemoryLine line;
+  const Place large = line.Enter(60, 0);
+  line.Failed(large, 0);
+  const Place small = line.Enter(10, 0);
+  EXPECT_EQ(line.Wake(80), Places{large}) << "it may fit";
+  EXPECT_EQ(line.Failed(large, 80), Places{small}) << "80 are free, but not 60 in one piece";
+  const Place late = line.Enter(20, 80);
+  EXPECT_TRUE(line.MayLook(late)) << "the first has looked at these 80";
 }
 
 TEST(MemoryLine, WhoLeavesLeavesNobodyBehindHim) {
