@@ -319,7 +319,10 @@ void World::RestartShard() {
   const std::size_t shard = random_.Below(directory_->shard_count());
   Tell("shard {} is killed", shard);
   directory_->Kill(shard);
-  time_.After(random_.Within(milliseconds(800)), [this, shard] { directory_->Return(shard); });
+  const Duration away = random_.Within(milliseconds(800));
+  // Who joins before those who know its old id may have to wait for them (R44).
+  Disturb(time_.Now() + away + seconds(1));
+  time_.After(away, [this, shard] { directory_->Return(shard); });
 }
 
 }  // namespace hoplite::node_world
