@@ -117,8 +117,10 @@ void World::Settle() {
 void World::EndFaults() {
   Tell("all faults end");
   network_.Heal();
-  // What a slow host was sent before waits for it still.
-  disturbed_until_ = time_.Now() + (options_.slow_nodes > 0 ? kQuiet : Duration(0));
+  // What a slow host was sent before waits for it still; the id of a shard that returns is news for
+  // a while (R44).
+  const Duration spreading = options_.restarts > 0 ? seconds(1) : seconds(0);
+  disturbed_until_ = time_.Now() + (options_.slow_nodes > 0 ? kQuiet : spreading);
   for (const Host& host : hosts_) {
     if (host.member) host.member->Thaw();
   }
