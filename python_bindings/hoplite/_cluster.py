@@ -25,8 +25,8 @@ class LocalCluster:
     """Starts ``nodes`` nodes of ``memory`` each, for tests and examples.
 
     `memory` is a number of bytes or a text as the command line takes it ("1GiB"). Used as a context
-    manager it ends all its processes; what was got stays readable. They end too when this process
-    ends, however that happens.
+    manager it ends all its processes; what was got stays readable. They end too when the
+    interpreter exits, but not when it is killed.
     """
 
     def __init__(self, nodes: int = 2, memory: int | str = "64MiB") -> None:
@@ -35,17 +35,14 @@ class LocalCluster:
         self._memory = str(memory)
         self._folder = tempfile.mkdtemp(prefix="hoplite-")
         self._nodes: list[subprocess.Popen[str] | None] = [None] * nodes
-        self._directory: subprocess.Popen[str] | None = None
-        self._finalizer = weakref.finalize(self, _clean_up, self._nodes, self._folder)
+        self._directories: list[subprocess.Popen[str]] = []  # one, once it is started
+        self._finalizer = weakref.finalize(
+            self, _clean_up, self._nodes, self._directories, self._folder
+        )
         try:
-            self._directory = _start(
-                ["directory", "--listen", "127.0.0.1:0", "--recovery-window", "0ms"]
-            )
-            self._finalizer.detach()
-            self._finalizer = weakref.finalize(
-                self, _clean_up, self._nodes, self._folder, self._directory
-            )
-            self.directory_address = _ready(self._directory)["address"]
+            directory = _start(["directory", "--listen=127.0.0.1:0", "--recovery-window=0ms"])
+            self._directories.append(directory)
+            self.directory_address = _ready(directory)["address"]
             for index in range(nodes):
                 self._nodes[index] = self._start_node(index)
             for node in self._nodes:
@@ -127,10 +124,10 @@ def _ready(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def _clean_up(
     nodes: list[subprocess.Popen[str] | None],
+    directories: list[subprocess.Popen[str]],
     folder: str,
-    directory: subprocess.Popen[str] | None = None,
 ) -> None:
-    processes = [process for process in [*nodes, directory] if process is not None]
+    processes = [process for process in [*nodes, *directories] if process is not None]
     for process in processes:
         process.terminate()
     deadline = time.monotonic() + STOP_TIMEOUT
