@@ -20,6 +20,7 @@ struct SimWorldArguments {
   std::uint64_t seed = 1;
   std::uint64_t seeds = 1;
   bool tell = false;
+  bool json = false;
 };
 
 // Many at a time, so that a long run shows that it goes on.
@@ -30,6 +31,18 @@ Result<void> Conclude(const node_world::Tally& tally) {
   return std::unexpected(
       Error(ErrorCode::kInternal, fmt::format("a property was broken: {}; {}", tally.violation,
                                               node_world::ReplayCommand(*tally.broken_seed))));
+}
+
+Json ToJson(std::uint64_t first, const node_world::Tally& tally) {
+  Json json = {{"seed", first},
+               {"histories", tally.histories},
+               {"steps", tally.steps},
+               {"calls", tally.calls},
+               {"succeeded", tally.succeeded},
+               {"digest", fmt::format("{:016x}", tally.digest.value())},
+               {"violation", tally.violation}};
+  if (tally.broken_seed) json["replay"] = node_world::ReplayCommand(*tally.broken_seed);
+  return json;
 }
 
 Result<void> TellOne(std::uint64_t seed) {
@@ -47,7 +60,8 @@ Result<void> Run(const SimWorldArguments& options) {
   const std::uint64_t end = options.seed + options.seeds;
   for (std::uint64_t first = options.seed; first < end; first += kAtOnce) {
     const auto tally = node_world::RunSeeds(first, std::min(kAtOnce, end - first));
-    TRY(Print(fmt::format("seeds from {}: {}\n", first, tally.ToString())));
+    TRY(options.json ? Print(ToJson(first, tally))
+                     : Print(fmt::format("seeds from {}: {}\n", first, tally.ToString())));
     if (tally.broken_seed) return Conclude(tally);
   }
   return {};
@@ -65,7 +79,11 @@ void AddSimWorld(CLI::App& sim, Action& chosen) {
       command->add_option("--seeds", options->seeds, "so many histories, from that seed on")
           ->capture_default_str()
           ->check(CLI::PositiveNumber);
-  command->add_flag("--tell", options->tell, "tell the one history line by line")->excludes(seeds);
+  CLI::Option* json =
+      command->add_flag("--json", options->json, "a JSON document for each 1000 histories");
+  command->add_flag("--tell", options->tell, "tell the one history line by line")
+      ->excludes(seeds)
+      ->excludes(json);
   command->callback([&chosen, options] { chosen = [options] { return Run(*options); }; });
 }
 

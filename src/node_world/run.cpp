@@ -19,6 +19,7 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
   windows += report.windows;
   resumed += report.resumed;
   full += report.waits > 0 ? 1 : 0;
+  digest.Add(report.digest);
   most_turns = std::max(most_turns, report.most_turns);
   if (report.violation.empty() || broken_seed) return;
   broken_seed = seed;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/digest.h"
 #include "node_world/options.h"
 #include "node_world/world.h"
 
@@ -24,6 +25,7 @@ struct Tally {
   std::uint64_t resumed = 0;
   std::uint64_t full = 0;        // in which a node had no room for a while
   std::uint64_t most_turns = 0;  // of one node within a second
+  Digest digest;                 // of the histories' own
   // The first history that broke a property.
   std::optional<std::uint64_t> broken_seed;
   std::string violation;

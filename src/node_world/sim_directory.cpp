@@ -53,6 +53,7 @@ struct SimShard {
   std::shared_ptr<directory::DirectoryService> service;  // null while it is dead
   std::vector<std::weak_ptr<SimSession>> sessions;
   std::function<void(const wire::NodeMessage&)> said;
+  std::function<void(const wire::ShardMessage&)> answered;
   std::function<void(Time)> ended;
 };
 
@@ -122,6 +123,7 @@ class SimSession final : public directory::Session,
     opened_.reset();
   }
   void Tell(wire::ShardMessage message) {
+    if (shard_->answered) shard_->answered(message);
     const std::size_t bytes = BytesOf(message.actions);
     back_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
       asio::post(self->loop_, [self, message] {
@@ -212,6 +214,10 @@ std::unique_ptr<directory::DirectoryClient> SimDirectory::MakeClient(
 
 void SimDirectory::OnSaid(std::function<void(const wire::NodeMessage&)> heard) {
   for (const auto& shard : shards_) shard->said = heard;
+}
+
+void SimDirectory::OnAnswered(const std::function<void(const wire::ShardMessage&)>& heard) {
+  for (const auto& shard : shards_) shard->answered = heard;
 }
 
 void SimDirectory::OnEnded(const std::function<void(Time)>& ended) {

@@ -46,6 +46,8 @@ class SimDirectory {
   std::size_t shard_count() const { return shards_.size(); }
   // `heard`: whatever a node says in an open session, as it leaves.
   void OnSaid(std::function<void(const wire::NodeMessage&)> heard);
+  // `heard`: whatever a shard answers, as it leaves.
+  void OnAnswered(const std::function<void(const wire::ShardMessage&)>& heard);
   // `ended`: a session that was open since then, by the word of one of its ends: not by a fault
   // of this class's, and not because its process or shard is gone.
   void OnEnded(const std::function<void(Time opened)>& ended);

@@ -50,7 +50,7 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
              {.broken = [this](const std::string& what) { Broken(what); },
               .answered =
                   [this](const CallRecord& record) {
-                    report_.digest = report_.digest * 31 + (record.error ? 2 : 1);
+                    digest_.Add((time_.Now() - start_).count()).Add(record.error ? 2 : 1);
                     CheckAnswer(record);
                     Tell("{}: {}", ToString(record),
                          record.error ? record.error->ToString() : "done");
@@ -59,7 +59,12 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
   internet_.on_payload = [this] { OnPayload(); };
   directory_ = std::make_unique<SimDirectory>(directory_loop_, network_, ServiceOptionsOf(options_),
                                               options_.shards, PaceOfNodes(options_));
-  directory_->OnSaid([this](const wire::NodeMessage& message) { CheckClosed(message); });
+  directory_->OnSaid([this](const wire::NodeMessage& message) {
+    AddToDigest(message.events);
+    CheckClosed(message);
+  });
+  directory_->OnAnswered(
+      [this](const wire::ShardMessage& message) { AddToDigest(message.actions); });
   directory_->OnEnded([this](Time opened) { CheckEnded(opened); });
   for (std::uint32_t i = 0; i < options_.nodes; ++i) {
     hosts_.push_back({.id = network_.AddHost(), .member = nullptr});
@@ -88,6 +93,7 @@ Report World::Run() {
   DeleteEverything();
   LeaveInOrder();
   report_.seconds = ToSeconds(time_.Now() - start_);
+  report_.digest = digest_.value();
   for (const CallRecordPtr& record : calls_.all()) {
     ++report_.calls;
     report_.succeeded += record->succeeded() ? 1 : 0;
@@ -275,7 +281,6 @@ void World::Bury() {
 
 void World::AfterStep() {
   ++report_.steps;
-  report_.digest = report_.digest * 31 + static_cast<std::uint64_t>((time_.Now() - start_).count());
   if (!leaving_.empty()) Bury();
   CheckDeadlines();
   CheckMemory();

@@ -22,6 +22,7 @@
 #include <asio/io_context.hpp>
 #include <fmt/format.h>
 
+#include "base/digest.h"
 #include "node_world/calls.h"
 #include "node_world/member.h"
 #include "node_world/model.h"
@@ -29,6 +30,7 @@
 #include "node_world/options.h"
 #include "node_world/sim_directory.h"
 #include "node_world/sim_transport.h"
+#include "sim/message_digest.h"
 
 namespace hoplite::node_world {
 
@@ -36,7 +38,7 @@ struct Report {
   std::string violation;  // empty: every property held
   double seconds = 0;     // of virtual time, until then
   std::uint64_t steps = 0;
-  std::uint64_t digest = 0;  // equal for equal histories
+  std::uint64_t digest = 0;  // of all words with their times: equal for equal histories
   std::uint64_t calls = 0;
   std::uint64_t succeeded = 0;
   std::uint64_t sums = 0;        // of them: reductions
@@ -114,6 +116,9 @@ class World {
     if (tell_) TellLine(fmt::format(format, std::forward<Args>(args)...));
   }
   void TellLine(const std::string& line) const;
+  void AddToDigest(const auto& words) {
+    for (const auto& word : words) sim::AddTo(digest_.Add((time_.Now() - start_).count()), word);
+  }
 
   // The looks.
   void CheckDirectory();
@@ -148,6 +153,7 @@ class World {
   const std::function<void(const std::string&)> tell_;
   sim::Random random_;
   Report report_;
+  Digest digest_;
 
   net::VirtualTime time_;
   const Time start_;

@@ -56,11 +56,16 @@ void AddFields(Digest& digest, const Message& message) {
 void AddTo(Digest& digest, const planner::EventBody& event) {
   digest.Add(event.index());
   if (const auto* said = std::get_if<planner::NodeSaid>(&event)) {
-    digest.Add(said->node).Add(said->event.index());
-    std::visit([&digest](const auto& message) { AddFields(digest, message); }, said->event);
+    digest.Add(said->node);
+    AddTo(digest, said->event);
   } else if (const auto* joined = std::get_if<planner::NodeJoined>(&event)) {
     AddFields(digest, *joined);
   }
+}
+
+void AddTo(Digest& digest, const planner::NodeEvent& event) {
+  digest.Add(event.index());
+  std::visit([&digest](const auto& message) { AddFields(digest, message); }, event);
 }
 
 void AddTo(Digest& digest, const planner::NodeAction& action) {

@@ -1,4 +1,4 @@
-// Fingerprints of messages that are under way: all that influences what they will do.
+// Fingerprints of messages: all that influences what they will do.
 #pragma once
 
 #include "base/digest.h"
@@ -8,6 +8,7 @@
 namespace hoplite::sim {
 
 void AddTo(Digest& digest, const planner::EventBody& event);
+void AddTo(Digest& digest, const planner::NodeEvent& event);
 void AddTo(Digest& digest, const planner::NodeAction& action);
 
 }  // namespace hoplite::sim

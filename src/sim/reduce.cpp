@@ -194,6 +194,7 @@ Result<Report> RunReduce(const Options& options) {
 
   Fill(world, history.start(), report);
   report.events = world.events();
+  report.digest = world.digest();
   report.bytes_sent_again = world.network().bytes_dropped();
   report.violation = world.violation();
   if (report.violation.empty()) report.violation = TooSlowReduce(options, report.seconds);

@@ -64,11 +64,12 @@ std::string ToJson(const Report& report) {
   return fmt::format(
       R"({{"seconds":{},"bound_seconds":{},"ratio":{},"depth":{},"events":{},)"
       R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"fast_seconds":{},"slowest_get_seconds":{},)"
-      R"("degree":{},"committed":{},"completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"violation":{},"replay":{}}})",
+      R"("degree":{},"committed":{},"completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"digest":"{:016x}","violation":{},"replay":{}}})",
       report.seconds, report.bound_seconds, report.ratio(), report.depth, report.events,
       report.line_seconds, report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
       report.slowest_get_seconds, report.degree, report.committed, report.completed, report.deleted,
-      report.died, report.bytes_sent_again, Quoted(report.violation), Quoted(report.replay));
+      report.died, report.bytes_sent_again, report.digest, Quoted(report.violation),
+      Quoted(report.replay));
 }
 
 }  // namespace hoplite::sim

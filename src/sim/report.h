@@ -17,6 +17,7 @@ struct Report {
   std::uint32_t best_tree_degree = 0;
   std::uint32_t depth = 0;      // longest chain of nodes that pulled from each other
   std::uint64_t events = 0;     // that the world processed
+  std::uint64_t digest = 0;     // of all words with their times: equal for equal histories
   std::uint32_t degree = 0;     // of the reduce tree
   bool committed = false;       // the reduction's target is final
   std::uint32_t completed = 0;  // receivers that got the object

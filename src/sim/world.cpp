@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/message_digest.h"
+
 namespace hoplite::sim {
 namespace {
 
@@ -132,6 +134,7 @@ void World::Plan() {
   if (again != kNever) plan_at_ = std::max(again, now_ + Duration{1});
   if (reduction_) CheckReduce();
   for (planner::Action& action : actions_) {
+    AddTo(digest_.Add(now_).Add(action.to), action.body);
     Fail(witness_.Check(action));
     Deliver(action.to, std::move(action.body));
   }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "planner/directory_state.h"
 #include "planner/reduce_planner.h"
 #include "sim/event_queue.h"
@@ -94,6 +95,8 @@ class World {
   const std::vector<Member>& members() const { return members_; }
   const Network& network() const { return network_; }
   std::uint64_t events() const { return events_ + network_.events(); }
+  // Of all that the directory was told and answered, with its time.
+  std::uint64_t digest() const { return digest_.value(); }
   const std::string& violation() const { return violation_; }
   const std::optional<Reduction>& reduction() const { return reduction_; }
   const ObjectId& object() const { return object_; }
@@ -188,6 +191,7 @@ class World {
   Witness witness_;
   std::optional<Reduction> reduction_;
   std::map<NodeIndex, SlotRef> slot_refs_;  // by copy
+  Digest digest_;
   std::uint64_t events_ = 0;
   std::uint64_t checked_ = 0;
   std::string violation_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/message_digest.h"
 #include "sim/world.h"
 
 namespace hoplite::sim {
@@ -16,6 +17,7 @@ constexpr Duration kReconnectWithin = std::chrono::milliseconds(100);
 void World::Tell(planner::EventBody body) {
   After(options_.latency, [this, life = directory_life_, body = std::move(body)] {
     if (!directory_ || life != directory_life_) return;
+    AddTo(digest_.Add(now_), body);
     witness_.Told(body);
     if (const auto* said = std::get_if<planner::NodeSaid>(&body); said && reduction_) {
       const auto* order = std::get_if<planner::SlotAssign>(&said->event);

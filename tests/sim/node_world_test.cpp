@@ -13,6 +13,7 @@ TEST(NodeWorld, TheSameSeedIsTheSameHistory) {
     const Report second = World(Draw(seed)).Run();
     EXPECT_EQ(first.digest, second.digest) << seed;
     EXPECT_EQ(first.steps, second.steps) << seed;
+    EXPECT_NE(first.digest, World(Draw(seed + 100)).Run().digest) << seed;
   }
 }
 
