@@ -13,6 +13,8 @@ namespace hoplite::cli {
 
 // What the command line asked for. An error is printed by the caller as "code: sentence".
 using Action = std::function<Result<void>()>;
+// Adds one subcommand.
+using AddCommand = void (*)(CLI::App& app, Action& chosen);
 
 void AddDirectory(CLI::App& app, Action& chosen);
 void AddNode(CLI::App& app, Action& chosen);
@@ -23,8 +25,6 @@ void AddReduce(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
 void AddInfo(CLI::App& app, Action& chosen);
 void AddUp(CLI::App& app, Action& chosen);
-void AddSim(CLI::App& app, Action& chosen);
-void AddSimWorld(CLI::App& sim, Action& chosen);
 void AddDemo(CLI::App& app, Action& chosen);
 
 }  // namespace hoplite::cli

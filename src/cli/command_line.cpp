@@ -33,15 +33,17 @@ Result<void> Perform(const Action& action) {
 
 }  // namespace
 
-ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
+ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
+               const std::vector<AddCommand>& more) {
   CLI::App app("Moves large immutable objects between the nodes of a cluster.", "hoplite");
   app.set_version_flag("--version", "hoplite " HOPLITE_VERSION);
   app.option_defaults()->always_capture_default();
   Action chosen;
-  for (const auto add : {AddDirectory, AddNode, AddPut, AddGet, AddDelete, AddReduce, AddStatus,
-                         AddInfo, AddUp, AddSim, AddDemo}) {
+  for (const AddCommand add : {AddDirectory, AddNode, AddPut, AddGet, AddDelete, AddReduce,
+                               AddStatus, AddInfo, AddUp, AddDemo}) {
     add(app, chosen);
   }
+  for (const AddCommand add : more) add(app, chosen);
   std::ranges::reverse(arguments);  // CLI11 takes them last first
   try {
     app.parse(std::move(arguments));

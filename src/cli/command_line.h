@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
+
 namespace hoplite::cli {
 
 enum class ExitStatus : int {
@@ -15,7 +17,9 @@ enum class ExitStatus : int {
 };
 
 // `arguments` without the program's name. Help and version go to `out`, complaints to `err`; what a
-// command prints goes to the process's own standard output.
-ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err);
+// command prints goes to the process's own standard output. `more`: subcommands beside those of
+// command.h.
+ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
+               const std::vector<AddCommand>& more = {});
 
 }  // namespace hoplite::cli

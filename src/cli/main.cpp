@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/command_line.h"
 #include "cli/standard_streams.h"
+#include "sim/commands/sim_commands.h"
 
 namespace {
 
@@ -28,5 +29,6 @@ int main(int argc, char** argv) {
   // Errors are told in our words; gRPC would print its own beside them.
   ::setenv("GRPC_VERBOSITY", "NONE", /*replace=*/0);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return static_cast<int>(hoplite::cli::Run(arguments, std::cout, std::cerr));
+  return static_cast<int>(
+      hoplite::cli::Run(arguments, std::cout, std::cerr, {hoplite::cli::AddSim}));
 }

@@ -3,7 +3,7 @@
 #include <asio/executor_work_guard.hpp>
 
 #include "conformance/directory_under_test.h"
-#include "directory/in_process_directory.h"
+#include "sim/seams/in_process_directory.h"
 
 namespace hoplite::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "net/pipe_transport.h"
 #include "net/tcp_transport.h"
+#include "sim/seams/pipe_transport.h"
 #include "testing/memfd.h"
 #include "testing/run_task.h"
 

@@ -25,13 +25,13 @@ def commands(args):
     for header in repository.files(args.root, ".h", folders=("include",)):
         for compiler in ("clang++-19", "g++-12"):
             yield header.relative_to(public), [compiler, *PUBLIC_FLAGS, f"-I{public}"]
-    source = args.root / "src"
-    units = compile_commands.units(args.build, source)
-    for header in repository.files(args.root, ".h", folders=("src",)):
-        if is_first_in_own_source(header, header.relative_to(source)):
-            continue
-        unit = nearest(units, header)
-        yield header.relative_to(source), ["clang++-19", *unit.flags(), "-fsyntax-only"]
+    for folder, root in (("src", args.root / "src"), ("sim", args.root)):
+        units = compile_commands.units(args.build, args.root / folder)
+        for header in repository.files(args.root, ".h", folders=(folder,)):
+            name = header.relative_to(root)  # as it is included
+            if not is_first_in_own_source(header, name):
+                unit = nearest(units, header)
+                yield name, ["clang++-19", *unit.flags(), "-fsyntax-only"]
 
 
 def is_first_in_own_source(header, name):

@@ -8,8 +8,8 @@ import re
 import repository
 
 # Lowest first. A layer may include those of lower levels and itself, not its siblings.
-LEVELS = (("base",), ("planner",), ("wire", "store", "net", "sim", "reduce"), ("directory",),
-          ("node",), ("client", "node_world"), ("cli",))
+LEVELS = (("base",), ("planner",), ("wire", "store", "net", "reduce"), ("directory",),
+          ("node",), ("client",), ("cli",))
 SIBLINGS = {"net": {"wire"}}
 LAYERS = [layer for level in LEVELS for layer in level]
 
@@ -24,12 +24,25 @@ HOMES = {
     re.compile(r"boost/interprocess/"): ("src/store/",),
     re.compile(r"hwy/"): ("src/reduce/",),
     re.compile(r"spdlog/"): ("src/base/",),
-    re.compile(r"CLI/|nlohmann/"): ("src/cli/",),
-    re.compile(r"asio"): ("src/net/", "src/directory/", "src/node/", "src/node_world/", "src/client/", "src/cli/"),
+    re.compile(r"CLI/|nlohmann/"): ("src/cli/", "sim/commands/"),
+    re.compile(r"asio"): ("src/net/", "src/directory/", "src/node/", "src/client/", "src/cli/", "sim/seams/", "sim/node_world/"),
 }
+# The rooms of sim/, and which layers each may use besides base; nothing in src/ uses them but the
+# program's main().
+SIM_ROOMS = {
+    "kit": {"planner"},
+    "seams": {"planner", "wire", "net", "directory"},
+    "planner_world": {"planner", "sim/kit"},
+    "small_world": {"planner", "sim/kit", "sim/planner_world"},
+    "node_world": {"planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit"},
+    "commands": {"cli", "sim/planner_world", "sim/node_world"},
+}
+PURE_ROOMS = ("kit", "planner_world", "small_world")
+
 # Planners and their simulation know no socket, clock, thread or log; planners iterate in one order
 # only.
 IMPURE = re.compile(r"thread|mutex|random|iostream|sys/.*|asio.*|base/log\.h")
+PURE = "planners and their simulation are pure"
 UNORDERED = re.compile(r"unordered_(map|set)")
 
 MOST_LINES = 500
@@ -56,10 +69,26 @@ def in_layer(path, layer, target):
     if other == "hoplite" and not target.endswith(".pb.h"):
         if not may_include(layer, "client") and target.split("/")[1] not in PUBLIC_VALUES:
             return f"{layer} may not use the public API, which is made of it"
-    if layer in ("planner", "sim") and IMPURE.fullmatch(target):
-        return "planners and their simulation are pure"
+    if layer == "planner" and IMPURE.fullmatch(target):
+        return PURE
+    if other == "sim" and path != "src/cli/main.cpp":
+        return "nothing on the way of real bytes uses the simulation"
     if layer == "planner" and UNORDERED.fullmatch(target):
         return "its order is not reproducible"
+    return from_home(path, target)
+
+
+def in_sim(path, room, target):
+    first, _, rest = target.partition("/")
+    used = f"sim/{rest.split('/')[0]}" if first == "sim" else first
+    if (used in LAYERS or first == "sim") and used not in SIM_ROOMS[room] | {"base", f"sim/{room}"}:
+        return f"sim/{room} may not use {used}"
+    if room in PURE_ROOMS and IMPURE.fullmatch(target):
+        return PURE
+    return from_home(path, target)
+
+
+def from_home(path, target):
     for library, homes in HOMES.items():
         if library.match(target) and not path.startswith(homes):
             return f"belongs into {', '.join(homes)} only"
@@ -73,6 +102,8 @@ def complaint(path, bracket, target):
         return in_public_header(bracket, target)
     if parts[0] == "src":
         return in_layer(path, parts[1], target)
+    if parts[0] == "sim" and len(parts) > 2:
+        return in_sim(path, parts[1], target)
     if parts[0] == "examples" and target.split("/")[0] in LAYERS:
         return "examples show the public API"
     return None

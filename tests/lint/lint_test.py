@@ -46,6 +46,17 @@ class Layers(unittest.TestCase):
             self.assertTrue(self.seen("src/planner/a.cpp", impure), impure)
         self.assertFalse(self.seen("src/planner/a.cpp", "<map>"))
 
+    def test_simulation_stands_beside(self):
+        self.assertTrue(self.seen("src/node/a.cpp", '"sim/seams/pipe_transport.h"'))
+        self.assertTrue(self.seen("sim/planner_world/a.cpp", '"node/node.h"'))
+        self.assertTrue(self.seen("sim/planner_world/a.cpp", "<thread>"))
+        self.assertTrue(self.seen("sim/kit/a.h", '"sim/node_world/world.h"'))
+        self.assertTrue(self.seen("sim/planner_world/a.h", "<asio/post.hpp>"))
+        self.assertFalse(self.seen("src/cli/main.cpp", '"sim/commands/sim_commands.h"'))
+        self.assertFalse(self.seen("sim/planner_world/a.cpp", '"sim/kit/random.h"'))
+        self.assertFalse(self.seen("sim/small_world/a.h", '"sim/small_world/search.h"'))
+        self.assertFalse(self.seen("sim/node_world/a.cpp", '"node/core.h"'))
+
     def test_length(self):
         self.assertTrue(layers.check("src/base/a.cpp", "\n" * 501))
         self.assertFalse(layers.check("src/base/a.cpp", "\n" * 500))

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-FOLDERS = ("include", "src", "tests", "bench", "examples", "proto", "scripts", "docs",
+FOLDERS = ("include", "src", "sim", "tests", "bench", "examples", "proto", "scripts", "docs",
            "python_bindings", ".ci")
 LEFT_OUT = {"__pycache__", "results", "build", "corpus", ".git"}
 

@@ -1,4 +1,4 @@
-"""Runs clang-tidy over src/ with the flags of the build; what passed before is skipped while the sources,
+"""Runs clang-tidy over src/ and sim/ with the flags of the build; what passed before is skipped while the sources,
 their headers and the settings are the same.
 
 Sources of one folder go through clang-tidy a few at a time, as one file that includes them: most of
@@ -29,7 +29,7 @@ def main():
     cache = repository.Cache(args.build / "lint" / "tidy")
     settings = args.root / ".clang-tidy"
     read = compile_commands.read_files(args.build)
-    units = compile_commands.units(args.build, args.root / "src")
+    units = [unit for folder in ("src", "sim") for unit in compile_commands.units(args.build, args.root / folder)]
 
     def check(batch):
         names = "\n".join(str(unit.source) for unit in batch)

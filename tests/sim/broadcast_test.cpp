@@ -1,5 +1,5 @@
 // Broadcasts in the planner world: their times against the closed forms.
-#include "sim/broadcast.h"
+#include "sim/planner_world/broadcast.h"
 
 #include <gtest/gtest.h>
 

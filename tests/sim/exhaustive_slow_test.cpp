@@ -1,7 +1,7 @@
 // The larger searches, without sanitizers.
 #include <gtest/gtest.h>
 
-#include "sim/search.h"
+#include "sim/small_world/search.h"
 
 namespace hoplite::sim {
 namespace {

@@ -1,7 +1,7 @@
 // Every order of messages, blocks and one fault, for three nodes and two blocks.
 #include <gtest/gtest.h>
 
-#include "sim/search.h"
+#include "sim/small_world/search.h"
 
 namespace hoplite::sim {
 namespace {

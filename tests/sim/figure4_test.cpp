@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "sim/bounds.h"
-#include "sim/world.h"
+#include "sim/planner_world/bounds.h"
+#include "sim/planner_world/world.h"
 
 namespace hoplite::sim {
 namespace {

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include "base/units.h"
-#include "sim/broadcast.h"
-#include "sim/random.h"
+#include "sim/kit/random.h"
+#include "sim/planner_world/broadcast.h"
 
 namespace hoplite::sim {
 namespace {

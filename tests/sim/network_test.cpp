@@ -1,9 +1,9 @@
-#include "sim/network.h"
+#include "sim/planner_world/network.h"
 
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "sim/bounds.h"
+#include "sim/planner_world/bounds.h"
 
 namespace hoplite::sim {
 namespace {

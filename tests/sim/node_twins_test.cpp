@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "node_world/world.h"
+#include "sim/node_world/world.h"
 
 namespace hoplite::node_world {
 namespace {

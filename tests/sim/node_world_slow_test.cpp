@@ -1,7 +1,7 @@
 // The same in numbers.
 #include <gtest/gtest.h>
 
-#include "node_world/run.h"
+#include "sim/node_world/run.h"
 
 namespace hoplite::node_world {
 namespace {

@@ -2,7 +2,7 @@
 // command that tells its history.
 #include <gtest/gtest.h>
 
-#include "node_world/run.h"
+#include "sim/node_world/run.h"
 
 namespace hoplite::node_world {
 namespace {

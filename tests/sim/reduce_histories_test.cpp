@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "sim/random.h"
-#include "sim/reduce.h"
+#include "sim/kit/random.h"
+#include "sim/planner_world/reduce.h"
 
 namespace hoplite::sim {
 namespace {

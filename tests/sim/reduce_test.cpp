@@ -1,6 +1,6 @@
 // Reductions in the planner world: times beside the closed forms, chosen degrees beside forced
 // ones, and planted faults, each named by the property that it breaks.
-#include "sim/reduce.h"
+#include "sim/planner_world/reduce.h"
 
 #include <algorithm>
 #include <string>

@@ -1,10 +1,10 @@
-#include "sim/report.h"
+#include "sim/planner_world/report.h"
 
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "sim/bounds.h"
-#include "sim/options.h"
+#include "sim/planner_world/bounds.h"
+#include "sim/planner_world/options.h"
 
 namespace hoplite::sim {
 namespace {

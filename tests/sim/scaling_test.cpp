@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "sim/broadcast.h"
-#include "sim/reduce.h"
+#include "sim/planner_world/broadcast.h"
+#include "sim/planner_world/reduce.h"
 
 namespace hoplite::sim {
 namespace {

@@ -3,7 +3,7 @@
 // searches is shown by exhaustive_test.cpp.
 #include <gtest/gtest.h>
 
-#include "sim/search.h"
+#include "sim/small_world/search.h"
 
 namespace hoplite::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/virtual_node.h"
+#include "sim/planner_world/virtual_node.h"
 
 #include <gtest/gtest.h>
 

@@ -17,8 +17,8 @@
 
 #include "base/units.h"
 #include "client/client_access.h"
-#include "directory/in_process_directory.h"
 #include "node/node.h"
+#include "sim/seams/in_process_directory.h"
 #include "store/segment.h"
 
 namespace hoplite::testing {

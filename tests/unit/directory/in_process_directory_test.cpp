@@ -1,5 +1,5 @@
 // What failures do to nodes, with the real service and client in one process.
-#include "directory/in_process_directory.h"
+#include "sim/seams/in_process_directory.h"
 
 #include <thread>
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/try.h"
-#include "net/pipe_transport.h"
+#include "sim/seams/pipe_transport.h"
 #include "testing/run_task.h"
 
 namespace hoplite::net {

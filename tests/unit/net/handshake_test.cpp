@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "net/pipe_transport.h"
+#include "sim/seams/pipe_transport.h"
 #include "testing/run_task.h"
 
 namespace hoplite::net {

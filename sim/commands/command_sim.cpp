@@ -1,0 +1,164 @@
+// hoplite sim: the real planner over a simulated network.
+#include <charconv>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "sim/commands/sim_commands.h"
+#include "sim/planner_world/broadcast.h"
+#include "sim/planner_world/reduce.h"
+
+namespace hoplite::cli {
+namespace {
+
+struct SimArguments {
+  sim::Options world;
+  bool json = false;
+};
+
+Result<sim::Kill> ParseKill(const std::string& text) {
+  sim::Kill kill;
+  const auto at = text.find('@');
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), kill.node);
+  if (at == std::string::npos || status != std::errc{} || end != text.data() + at) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 fmt::format("'{}' is no death: write NODE@TIME as 3@20ms", text)));
+  }
+  TRY_ASSIGN(kill.at, ParseDuration(std::string_view(text).substr(at + 1)));
+  return kill;
+}
+
+Result<void> RunSim(const SimArguments& options) {
+  TRY_ASSIGN(const sim::Report report, options.world.reduce ? sim::RunReduce(options.world)
+                                                            : sim::RunBroadcast(options.world));
+  const bool reduces = options.world.reduce.has_value();
+  TRY(Print((options.json ? sim::ToJson(report)
+             : reduces    ? sim::ReductionToText(report)
+                          : sim::ToText(report)) +
+            '\n'));
+  if (report.violation.empty()) return {};
+  return std::unexpected(Error(ErrorCode::kInternal, fmt::format("a property was broken: {}; {}",
+                                                                 report.violation, report.replay)));
+}
+
+using Help = const char*;
+
+void AddNumber(CLI::App& command, Help flag, std::uint32_t& target, Help help,
+               Help group = "OPTIONS") {
+  command.add_option(flag, target, help)->type_name("N")->group(group)->capture_default_str();
+}
+
+// What may happen in broadcasts and reductions alike.
+void AddFaults(CLI::App& command, sim::Options& world) {
+  AddNumber(command, "--kill", world.kills, "nodes that die at random moments", "Faults");
+  command
+      .add_option(
+          "--kill-at",
+          [&world](const CLI::results_t& values) {
+            for (const std::string& value : values) {
+              const auto kill = ParseKill(value);
+              if (!kill) throw CLI::ValidationError("--kill-at", kill.error().message);
+              world.kill_at.push_back(*kill);
+            }
+            return true;
+          },
+          "a death at a chosen moment; may be repeated")
+      ->type_name("NODE@TIME")
+      ->allow_extra_args(false)
+      ->expected(1, 1 << 20)
+      ->group("Faults");
+  AddNumber(command, "--restarts", world.restarts, "times that the directory loses its state",
+            "Faults");
+  AddNumber(command, "--session-breaks", world.session_breaks,
+            "control streams that end and come back", "Faults");
+  AddNumber(command, "--slow-nodes", world.slow_nodes,
+            "receivers in the middle, whose links carry a tenth");
+  AddNumber(command, "--memory-waits", world.memory_waits, "receivers that get their memory late",
+            "Faults");
+  AddDuration(command, "--recovery-window", world.recovery_window, "of a restarted directory")
+      ->group("Faults");
+  AddDuration(command, "--grace", world.grace, "from the end of a session to the loss of its node")
+      ->group("Faults");
+}
+
+void AddPlan(CLI::App& command, sim::Options& world) {
+  command.add_option("--stripes", world.stripes, "0: what the size asks for")
+      ->capture_default_str();
+  AddSize(command, "--inline-limit", world.inline_limit_bytes,
+          "objects up to this size travel through the directory");
+}
+
+std::shared_ptr<SimArguments> AddWorld(CLI::App& command, Action& chosen) {
+  const auto options = std::make_shared<SimArguments>();
+  sim::Options& world = options->world;
+  command.add_option("--nodes", world.nodes, "how many")->type_name("N")->required();
+  AddSize(command, "--size", world.size_bytes, "of the object")->required();
+  AddRate(command, "--bandwidth", world.bytes_per_second, "of each link, as 10gbit")->required();
+  AddDuration(command, "--latency", world.latency, "of each link, as 100us")->required();
+  command.add_option("--seed", world.seed, "the same seed gives the same history")
+      ->capture_default_str();
+  AddPlan(command, world);
+  AddFaults(command, world);
+  AddJson(command, options->json);
+  command.callback([&chosen, options] { chosen = [options] { return RunSim(*options); }; });
+  return options;
+}
+
+void AddBroadcast(CLI::App& sim, Action& chosen) {
+  CLI::App* command = sim.add_subcommand("broadcast", "one object from one node to all others");
+  sim::Options& world = AddWorld(*command, chosen)->world;
+  AddDuration(*command, "--spread", world.spread,
+              "receivers ask at random moments within this time")
+      ->group("Faults");
+  AddDuration(*command, "--put-time", world.put_time,
+              "how long the producer takes to fill its copy")
+      ->group("Faults");
+  AddNumber(*command, "--reputs", world.reputs, "times that other bytes are put under the same id",
+            "Faults");
+  AddNumber(*command, "--deletes", world.deletes, "Deletes at random moments", "Faults");
+  AddNumber(*command, "--cancels", world.cancels, "Gets that are given up at random moments",
+            "Faults");
+  AddNumber(*command, "--evictions", world.evictions, "relayed copies that a node wants to drop",
+            "Faults");
+  AddNumber(*command, "--subscriptions", world.subscriptions,
+            "nodes that follow where the object is", "Faults");
+}
+
+void AddReduce(CLI::App& sim, Action& chosen, bool everyone_gets) {
+  CLI::App* command =
+      everyone_gets ? sim.add_subcommand("allreduce", "one object of many, and everyone gets it")
+                    : sim.add_subcommand("reduce", "one object of many, folded in a tree");
+  sim::Options& world = AddWorld(*command, chosen)->world;
+  sim::ReduceJob& job = world.reduce.emplace();
+  job.everyone_gets = everyone_gets;
+  AddDuration(*command, "--spread", world.spread,
+              "sources arrive at random moments within this time");
+  command->add_flag("--staggered", job.staggered, "they arrive in order, evenly spaced");
+  AddNumber(*command, "--sources", job.sources, "one after the other on each node; 0: one on each");
+  AddNumber(*command, "--num-objects", job.num_objects, "the first so many are used; 0: all");
+  AddNumber(*command, "--degree", job.degree, "of the tree; 0: what the planner chooses");
+  command->add_flag("--fixed-order", job.fixed_order, "fold in the order of the sources");
+  command->add_flag("--root-here", job.root_here, "the target is made on the first node");
+  command->add_flag("--kill-coordinator", job.kill_coordinator, "the first node dies")
+      ->group("Faults");
+  AddDuration(*command, "--put-again", job.put_again,
+              "sources of the dead are put by others after this; 0: never")
+      ->group("Faults");
+}
+
+}  // namespace
+
+void AddSim(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("sim", "runs the planner over a simulated network");
+  AddBroadcast(*command, chosen);
+  AddReduce(*command, chosen, false);
+  AddReduce(*command, chosen, true);
+  AddSimWorld(*command, chosen);
+}
+
+}  // namespace hoplite::cli

@@ -1,0 +1,290 @@
+#include "sim/node_world/calls.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/checksum.h"
+#include "net/await.h"
+#include "net/timer.h"
+
+namespace hoplite::node_world {
+namespace {
+
+constexpr Duration kLookAtReader = std::chrono::milliseconds(7);
+
+net::Task<void> Sleep(asio::io_context& loop, Duration duration) {
+  net::Timer timer(loop);
+  timer.expires_after(duration);
+  asio::error_code ec;
+  co_await timer.async_wait(net::Into(ec));
+}
+
+const char* Name(CallKind kind) {
+  switch (kind) {
+    case CallKind::kPut:
+      return "put";
+    case CallKind::kGet:
+      return "get";
+    case CallKind::kGetInto:
+      return "get into memory";
+    case CallKind::kOpen:
+      return "open";
+    case CallKind::kReduce:
+      return "reduce";
+    case CallKind::kDelete:
+      return "delete";
+  }
+  return "";
+}
+
+// Of the blocks that become whole when a prefix grows.
+std::vector<std::uint64_t> ChecksumsBetween(const Layout& layout, std::span<const std::byte> bytes,
+                                            std::uint64_t from, std::uint64_t to) {
+  std::vector<std::uint64_t> checksums;
+  for (std::uint64_t block = from / layout.block_bytes; block < layout.block_count(); ++block) {
+    const ByteRange range = layout.block_range(block);
+    if (range.end > to) break;
+    checksums.push_back(BlockChecksum(bytes.subspan(range.begin, range.size())));
+  }
+  return checksums;
+}
+
+}  // namespace
+
+std::string ToString(const CallRecord& record) {
+  return fmt::format("{} {} at {}", Name(record.kind), record.object.ToShortString(),
+                     record.member != nullptr ? record.member->name() : "a dead node");
+}
+
+CallRecordPtr Calls::Begin(CallKind kind, Member& member, const ObjectId& object, Time deadline) {
+  auto record = std::make_shared<CallRecord>();
+  record->kind = kind;
+  record->member = &member;
+  record->object = object;
+  record->begun = time_.Now();
+  record->call = std::make_shared<node::Call>(member.parts().runtime.main());
+  record->call->deadline = deadline;
+  records_.push_back(record);
+  open_.push_back(record);
+  return record;
+}
+
+void Calls::Answer(const CallRecordPtr& record, std::optional<Error> error) {
+  std::erase(open_, record);
+  record->call = nullptr;
+  record->answered_at = time_.Now();
+  record->error = std::move(error);
+  if (!record->abandoned) hooks_.answered(*record);
+}
+
+void Calls::Abandon(Member& member) {
+  std::erase_if(open_, [&member](const CallRecordPtr& record) {
+    if (record->member != &member) return false;
+    record->abandoned = true;
+    record->call->Cancel();
+    return true;
+  });
+}
+
+void Calls::Check(const CallRecord& record, std::span<const std::byte> bytes,
+                  std::uint64_t size_bytes) {
+  if (record.abandoned) return;
+  const std::string broken = model_.Check(record.object, bytes, size_bytes);
+  if (!broken.empty()) hooks_.broken(fmt::format("{} ({})", broken, ToString(record)));
+}
+
+CallRecordPtr Calls::Put(Member& member, const ObjectId& object, std::uint64_t size_bytes,
+                         Time deadline, Manners manners) {
+  const auto record = Begin(CallKind::kPut, member, object, deadline);
+  record->size_bytes = size_bytes;
+  member.parts().core.Spawn("put", RunPut(record, manners));
+  return record;
+}
+
+net::Task<void> Calls::RunPut(CallRecordPtr record, Manners manners) {
+  node::Core& core = record->member->parts().core;
+  auto draft = co_await core.Create(record->object, record->size_bytes, "", record->call);
+  if (!draft) co_return Answer(record, draft.error());
+  auto failed = co_await Fill(record, *draft, manners);
+  if (failed) co_return Answer(record, std::move(failed));
+  if (manners.aborts) {
+    (*draft)->Abort();
+    co_return Answer(record, Error(ErrorCode::kCancelled, "aborted by its client"));
+  }
+  auto sealed = co_await (*draft)->Seal(record->call);
+  Answer(record, sealed ? std::nullopt : std::optional(sealed.error()));
+}
+
+net::Task<std::optional<Error>> Calls::Fill(CallRecordPtr record,
+                                            std::shared_ptr<node::Draft> draft, Manners manners) {
+  constexpr std::uint64_t kSteps = 4;
+  const Model::Bytes& bytes = model_.Begin(record->object, record->size_bytes);
+  const std::uint64_t size = record->size_bytes;
+  const bool with_checksums = Model::Fingerprint(bytes) % 2 == 0;  // some clients compute them
+  for (std::uint64_t step = 1; step <= kSteps; ++step) {
+    const std::uint64_t from = size * (step - 1) / kSteps;
+    const std::uint64_t to = size * step / kSteps;
+    std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(from),
+              bytes.begin() + static_cast<std::ptrdiff_t>(to),
+              draft->copy()->bytes().begin() + static_cast<std::ptrdiff_t>(from));
+    const Layout& layout = draft->copy()->layout();
+    std::vector<std::uint64_t> checksums;
+    if (with_checksums) checksums = ChecksumsBetween(layout, bytes, from, to);
+    auto advanced = draft->Advance(to, checksums);
+    if (!advanced) co_return advanced.error();
+    if (manners.aborts && step == kSteps / 2) break;
+    if (manners.fill_time > Duration{0}) {
+      co_await Sleep(record->member->parts().runtime.main(), manners.fill_time / kSteps);
+    }
+  }
+  co_return std::nullopt;
+}
+
+CallRecordPtr Calls::Get(Member& member, const ObjectId& object, Time deadline, Manners manners) {
+  const auto record = Begin(CallKind::kGet, member, object, deadline);
+  member.parts().core.Spawn("get", RunGet(record, manners));
+  return record;
+}
+
+net::Task<void> Calls::RunGet(CallRecordPtr record, Manners manners) {
+  node::Core& core = record->member->parts().core;
+  auto got = co_await core.Get(record->object, record->call);
+  if (!got) co_return Answer(record, got.error());
+  store::CopyPtr copy = *std::move(got);
+  record->fingerprint = Model::Fingerprint(copy->bytes());
+  Answer(record, std::nullopt);
+  if (copy->state() == store::CopyState::kOpen) {
+    hooks_.broken(fmt::format("P3: {} was given bytes that are not final", ToString(*record)));
+  }
+  Check(*record, copy->bytes(), copy->bytes().size());
+  if (manners.hold > Duration{0}) {
+    co_await Sleep(core.loop(), manners.hold);
+    Check(*record, copy->bytes(), copy->bytes().size());
+  }
+  copy.reset();
+  core.OnUnpin();
+}
+
+CallRecordPtr Calls::GetInto(Member& member, const ObjectId& object, Time deadline,
+                             Manners manners) {
+  const auto record = Begin(CallKind::kGetInto, member, object, deadline);
+  member.parts().core.Spawn("get into", RunGetInto(record, manners));
+  return record;
+}
+
+// As the client library does: what is recalled is read once more.
+net::Task<void> Calls::RunGetInto(CallRecordPtr record, Manners manners) {
+  node::Core& core = record->member->parts().core;
+  const node::CallPtr call = record->call;
+  std::optional<Error> failed;
+  do {
+    auto opened = co_await core.OpenWindow(record->object, call);
+    if (!opened) co_return Answer(record, opened.error());
+    failed = co_await CopyInto(record, *std::move(opened), manners);
+    manners.stops = false;
+    call->interest.reset();
+    core.OnUnpin();
+  } while (failed && failed->code == ErrorCode::kRecalled);
+  Answer(record, std::move(failed));
+}
+
+// What is taken makes room for what follows, so it must have been right then.
+net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::CopyPtr copy,
+                                                Manners manners) {
+  node::Core& core = record->member->parts().core;
+  const node::CallPtr call = record->call;
+  const std::span<const std::byte> window = copy->bytes();
+  const std::uint64_t size = copy->layout().size_bytes;
+  Model::Bytes into;
+  int looks = 0;
+  for (;;) {
+    if (call->cancelled || time_.Now() >= call->deadline) {
+      co_return core.GaveUp(record->object, *call);
+    }
+    const store::CopyState state = copy->state();
+    if (state == store::CopyState::kVoid) {
+      const bool deleted = copy->void_reason() == store::VoidReason::kDeleted;
+      co_return Error(deleted ? ErrorCode::kDeleted : ErrorCode::kRecalled, "it is void");
+    }
+    const bool stops = manners.stops && looks++ >= manners.stops_after && copy->windowed() &&
+                       state == store::CopyState::kOpen;
+    const std::uint64_t prefix = copy->layout().contiguous_prefix(copy->marks());
+    while (!stops && into.size() < prefix) {
+      const auto here = window.subspan(into.size() % window.size());
+      const auto taken = here.first(std::min<std::uint64_t>(prefix - into.size(), here.size()));
+      into.insert(into.end(), taken.begin(), taken.end());
+    }
+    copy->Take(into.size());
+    const bool whole = into.size() == size;
+    // All bytes of what is not final may still be recalled.
+    if (!whole || state == store::CopyState::kFinal) Check(*record, into, size);
+    if (whole && state == store::CopyState::kFinal) break;
+    co_await Sleep(core.loop(), kLookAtReader + manners.pace);
+  }
+  record->fingerprint = Model::Fingerprint(into);
+  record->windowed = copy->windowed();
+  co_return std::nullopt;
+}
+
+CallRecordPtr Calls::Open(Member& member, const ObjectId& object, Time deadline) {
+  const auto record = Begin(CallKind::kOpen, member, object, deadline);
+  member.parts().core.Spawn("open", RunOpen(record));
+  return record;
+}
+
+// Reads along while the bytes grow.
+net::Task<void> Calls::RunOpen(CallRecordPtr record) {
+  node::Core& core = record->member->parts().core;
+  const node::CallPtr call = record->call;
+  auto opened = co_await core.Open(record->object, call);
+  if (!opened) co_return Answer(record, opened.error());
+  store::CopyPtr copy = *std::move(opened);
+  while (copy->state() == store::CopyState::kOpen && !call->cancelled &&
+         time_.Now() < call->deadline && !record->abandoned) {
+    const std::uint64_t prefix = copy->layout().contiguous_prefix(copy->marks());
+    Check(*record, copy->bytes().first(prefix), copy->layout().size_bytes);
+    co_await Sleep(core.loop(), kLookAtReader);
+  }
+  const bool whole = copy->state() == store::CopyState::kFinal;
+  if (whole) Check(*record, copy->bytes(), copy->bytes().size());
+  call->interest.reset();
+  copy.reset();
+  core.OnUnpin();
+  if (whole) co_return Answer(record, std::nullopt);
+  Answer(record, Error(ErrorCode::kRecalled, "it did not become whole"));
+}
+
+CallRecordPtr Calls::Reduce(Member& member, ReduceOptions options, Time deadline) {
+  const auto record = Begin(CallKind::kReduce, member, options.target, deadline);
+  record->sum = std::move(options);
+  model_.BeginSum(record->object, record->sum.sources,
+                  record->sum.num_objects.value_or(record->sum.sources.size()));
+  member.parts().core.Spawn("reduce", RunReduce(record));
+  return record;
+}
+
+net::Task<void> Calls::RunReduce(CallRecordPtr record) {
+  node::Core& core = record->member->parts().core;
+  ReduceOptions options = record->sum;
+  auto outcome = co_await core.Reduce(std::move(options), record->call);
+  if (outcome && !record->abandoned) model_.EndSum(*outcome);
+  Answer(record, outcome ? std::nullopt : std::optional(outcome.error()));
+}
+
+CallRecordPtr Calls::Delete(Member& member, const ObjectId& object, Time deadline) {
+  const auto record = Begin(CallKind::kDelete, member, object, deadline);
+  member.parts().core.Spawn("delete", RunDelete(record));
+  return record;
+}
+
+net::Task<void> Calls::RunDelete(CallRecordPtr record) {
+  node::Core& core = record->member->parts().core;
+  auto deleted = co_await core.Delete(record->object, record->call);
+  Answer(record, deleted ? std::nullopt : std::optional(deleted.error()));
+}
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,103 @@
+// Calls: what clients of the nodes do, and what becomes of it. Each call is the real operation on
+// the real core, with a deadline, and is answered exactly once; bytes that it gives are held
+// against the model, when they come and again before they are let go.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <hoplite/reduce_options.h>
+
+#include "net/virtual_time.h"
+#include "node/operations.h"
+#include "sim/node_world/member.h"
+#include "sim/node_world/model.h"
+
+namespace hoplite::node_world {
+
+enum class CallKind { kPut, kGet, kGetInto, kOpen, kReduce, kDelete };
+
+struct CallRecord {
+  CallKind kind = CallKind::kGet;
+  Member* member = nullptr;  // null when it is gone
+  ObjectId object;
+  std::uint64_t size_bytes = 0;
+  ReduceOptions sum;
+  Time begun{};
+  Time answered_at{};
+  node::CallPtr call;  // null when it was answered
+  std::optional<Error> error;
+  std::uint64_t fingerprint = 0;  // of what a Get gave
+  bool windowed = false;          // it came through a window
+  bool abandoned = false;         // its process died: nobody hears the answer
+
+  bool answered() const { return call == nullptr; }
+  bool succeeded() const { return answered() && !error && !abandoned; }
+};
+using CallRecordPtr = std::shared_ptr<CallRecord>;
+std::string ToString(const CallRecord& record);
+
+// How a client behaves beyond what it asks for.
+struct Manners {
+  Duration fill_time{0};  // of a Put, in steps
+  bool aborts = false;    // a Put, before its end
+  Duration hold{0};       // the result
+  // Of a GetInto: how often it takes what has come, and after how often it takes nothing any more
+  // out of a window that is still being filled.
+  Duration pace{0};
+  bool stops = false;
+  int stops_after = 0;
+};
+
+class Calls {
+ public:
+  struct Hooks {
+    std::function<void(const std::string&)> broken;
+    std::function<void(const CallRecord&)> answered;
+  };
+  Calls(net::VirtualTime& time, Model& model, Hooks hooks)
+      : time_(time), model_(model), hooks_(std::move(hooks)) {}
+
+  CallRecordPtr Put(Member& member, const ObjectId& object, std::uint64_t size_bytes, Time deadline,
+                    Manners manners);
+  CallRecordPtr Get(Member& member, const ObjectId& object, Time deadline, Manners manners);
+  // Into memory of the caller's own, if need be through a window.
+  CallRecordPtr GetInto(Member& member, const ObjectId& object, Time deadline, Manners manners);
+  CallRecordPtr Open(Member& member, const ObjectId& object, Time deadline);
+  CallRecordPtr Reduce(Member& member, ReduceOptions options, Time deadline);
+  CallRecordPtr Delete(Member& member, const ObjectId& object, Time deadline);
+  // Its process died: what it asked is void.
+  void Abandon(Member& member);
+
+  const std::vector<CallRecordPtr>& all() const { return records_; }
+  // Not answered yet, those of dead processes excepted.
+  const std::vector<CallRecordPtr>& open() const { return open_; }
+
+ private:
+  CallRecordPtr Begin(CallKind kind, Member& member, const ObjectId& object, Time deadline);
+  void Answer(const CallRecordPtr& record, std::optional<Error> error);
+  void Check(const CallRecord& record, std::span<const std::byte> bytes, std::uint64_t size_bytes);
+  net::Task<void> RunPut(CallRecordPtr record, Manners manners);
+  net::Task<std::optional<Error>> Fill(CallRecordPtr record, std::shared_ptr<node::Draft> draft,
+                                       Manners manners);
+  net::Task<void> RunGet(CallRecordPtr record, Manners manners);
+  net::Task<void> RunGetInto(CallRecordPtr record, Manners manners);
+  net::Task<std::optional<Error>> CopyInto(CallRecordPtr record, store::CopyPtr copy,
+                                           Manners manners);
+  net::Task<void> RunOpen(CallRecordPtr record);
+  net::Task<void> RunReduce(CallRecordPtr record);
+  net::Task<void> RunDelete(CallRecordPtr record);
+
+  net::VirtualTime& time_;
+  Model& model_;
+  const Hooks hooks_;
+  std::vector<CallRecordPtr> records_;
+  std::vector<CallRecordPtr> open_;
+};
+
+}  // namespace hoplite::node_world

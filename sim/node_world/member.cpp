@@ -1,0 +1,86 @@
+#include "sim/node_world/member.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <fmt/format.h>
+
+#include "base/try.h"
+
+namespace hoplite::node_world {
+namespace {
+
+constexpr std::uint64_t kMostAtOnce = 1000;
+
+}  // namespace
+
+Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std::uint64_t number,
+               std::shared_ptr<store::SharedSegment> segment)
+    : time_(around.time), index_(index), host_(host) {
+  NodeConfig config;
+  config.directory.assign(around.options.shards, "simulated");
+  config.name = fmt::format("n{}", index + 1);
+  config.listen = fmt::format("{}:7000", config.name);
+  config.memory_bytes = around.options.memory_of(index);
+  config.data_threads = around.options.data_loops;
+  config.max_fetches = around.options.max_fetches;
+  node::Settings settings = node::MakeSettings(config);
+  settings.self = NodeId{number};
+  settings.inline_limit_bytes = kInlineLimitBytes;
+  settings.twin = around.options.twin;
+
+  node::World world;
+  // Neither is deleted here: both outlive every node.
+  world.clock = std::shared_ptr<const Clock>(std::shared_ptr<void>(), &around.time);
+  world.directory = [this, &around](asio::io_context& loop) {
+    return around.directory.MakeClient(loop, host_, access_);
+  };
+  world.transport = [this, &around](std::vector<asio::io_context*> loops) {
+    auto transport = std::make_unique<SimTransport>(around.internet, host_, std::move(loops));
+    transport_ = transport.get();
+    return transport;
+  };
+  parts_ = std::make_unique<node::Parts>(config, std::move(settings), world, std::move(segment));
+  loops_ = parts_->runtime.all_loops();
+}
+
+Result<void> Member::Start() {
+  TRY(parts_->Listen());
+  parts_->Join();
+  return {};
+}
+
+bool Member::RunReady(std::uint64_t first_loop) {
+  if (time_.Now() < frozen_until_) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < loops_.size(); ++i) {
+    asio::io_context& loop = *loops_[(first_loop + i) % loops_.size()];
+    // A loop whose work makes more work at once is left now and then, so that it is noticed.
+    std::uint64_t ran = 0;
+    while (ran < kMostAtOnce && loop.poll_one() > 0) ++ran;
+    turns_ += ran;
+    any |= ran > 0;
+  }
+  return any;
+}
+
+void Member::Freeze(Time until) {
+  frozen_until_ = std::max(frozen_until_, until);
+  time_.At(frozen_until_, [] {});  // then it is its turn again
+}
+
+void Member::Die(Death death) {
+  access_->Die(death);
+  transport_->Die(death);
+  frozen_until_ = Time{};
+  Stop();
+}
+
+void Member::Stop() {
+  if (std::exchange(leaving_, true)) return;
+  asio::post(parts_->runtime.main(),
+             [this] { parts_->Stop(Error(ErrorCode::kUnavailable, "the node is stopping")); });
+}
+
+}  // namespace hoplite::node_world

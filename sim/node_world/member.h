@@ -1,0 +1,70 @@
+// Member: one process of a node in the node world: the real parts, run by turns, on simulated
+// seams. It can be frozen, and it can die: then nobody sees what it still does, its tasks end in
+// the shadows, and that they do end is one of the properties.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/virtual_time.h"
+#include "node/parts.h"
+#include "sim/node_world/network.h"
+#include "sim/node_world/options.h"
+#include "sim/node_world/sim_directory.h"
+#include "sim/node_world/sim_transport.h"
+
+namespace hoplite::node_world {
+
+class Member {
+ public:
+  // What it is made of, and shares with others.
+  struct Surroundings {
+    net::VirtualTime& time;
+    Internet& internet;
+    SimDirectory& directory;
+    const Options& options;
+  };
+
+  // `number` tells processes apart, of one host as well.
+  Member(const Surroundings& around, std::uint32_t index, HostId host, std::uint64_t number,
+         std::shared_ptr<store::SharedSegment> segment);
+  Result<void> Start();
+
+  // Runs what is ready on its loops, starting with a given one; false if nothing was.
+  bool RunReady(std::uint64_t first_loop);
+  // How many turns its loops have run.
+  std::uint64_t turns() const { return turns_; }
+
+  void Freeze(Time until);
+  void Thaw() { frozen_until_ = std::min(frozen_until_, time_.Now()); }
+  void Die(Death death);
+  // Leaves in order, as Node::Stop does.
+  void Stop();
+  // No task is left: it may be destroyed.
+  bool over() const { return leaving_ && parts_->runtime.tasks() == 0; }
+
+  bool up() const { return !leaving_; }
+  Time frozen_until() const { return frozen_until_; }
+  std::uint32_t index() const { return index_; }
+  HostId host() const { return host_; }
+  const std::string& name() const { return parts_->settings.name; }
+  node::Parts& parts() { return *parts_; }
+  SimDirectory::Access& access() { return *access_; }
+
+ private:
+  net::VirtualTime& time_;
+  const std::uint32_t index_;
+  const HostId host_;
+  const std::shared_ptr<SimDirectory::Access> access_ = std::make_shared<SimDirectory::Access>();
+  SimTransport* transport_ = nullptr;  // the parts' own
+  std::unique_ptr<node::Parts> parts_;
+  std::vector<asio::io_context*> loops_;
+  Time frozen_until_{};
+  std::uint64_t turns_ = 0;
+  bool leaving_ = false;
+};
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,127 @@
+#include "sim/node_world/model.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/checksum.h"
+#include "sim/kit/random.h"
+#include "store/copy.h"
+
+namespace hoplite::node_world {
+namespace {
+
+std::uint64_t Word(std::span<const std::byte> bytes, std::size_t i) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data() + i * sizeof(word), sizeof(word));
+  return word;
+}
+
+bool Same(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace
+
+const Model::Bytes& Model::Begin(const ObjectId& object, std::uint64_t size_bytes) {
+  sim::Random random(++begun_ * 7919);
+  auto bytes = std::make_unique<Bytes>(size_bytes);
+  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= size_bytes; i += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random.Next();
+    std::memcpy(bytes->data() + i, &word, sizeof(word));
+  }
+  return *attempts_[object].emplace_back(std::move(bytes));
+}
+
+void Model::BeginSum(const ObjectId& target, std::vector<ObjectId> sources, std::size_t wanted) {
+  sums_[target] = {.sources = std::move(sources), .wanted = wanted, .used = {}, .read = {}};
+}
+
+void Model::EndSum(const ReduceOutcome& outcome) {
+  sums_.at(outcome.target).used.emplace(outcome.used.begin(), outcome.used.end());
+}
+
+std::string Model::Check(const ObjectId& object, std::span<const std::byte> bytes,
+                         std::uint64_t size_bytes) {
+  if (bytes.size() < sizeof(std::uint64_t)) return "";
+  const auto sum = sums_.find(object);
+  if (sum != sums_.end()) {
+    return bytes.size() == size_bytes ? CheckSum(object, sum->second, bytes) : "";
+  }
+  for (const auto& attempt : attempts_[object]) {
+    if (attempt->size() != size_bytes || Word(*attempt, 0) != Word(bytes, 0)) continue;
+    if (Same(std::span(*attempt).first(bytes.size()), bytes)) return "";
+    return fmt::format("P3: a reader of {} got bytes of two attempts", object.ToShortString());
+  }
+  return fmt::format("P3: a reader of {} got bytes that nobody put", object.ToShortString());
+}
+
+std::string Model::CheckSum(const ObjectId& target, Sum& sum,
+                            std::span<const std::byte> bytes) const {
+  if (sum.read) {
+    if (Same(*sum.read, bytes)) return "";
+    return fmt::format("P6: two readers of {} got different sums", target.ToShortString());
+  }
+  sum.read.emplace(bytes.begin(), bytes.end());
+  return "";
+}
+
+// Whether some attempts, one of each, add up to it.
+bool Model::IsSumOf(const std::vector<ObjectId>& used, std::span<const std::byte> bytes) const {
+  std::vector<const Bytes*> chosen;
+  const auto adds_up = [&](std::size_t i) {
+    std::uint64_t sum = 0;
+    for (const Bytes* one : chosen) sum += Word(*one, i);
+    return sum == Word(bytes, i);
+  };
+  const std::function<bool(std::size_t)> choose = [&](std::size_t next) {
+    if (next == used.size()) {
+      for (std::size_t i = 0; i < bytes.size() / sizeof(std::uint64_t); ++i) {
+        if (!adds_up(i)) return false;
+      }
+      return true;
+    }
+    const auto attempts = attempts_.find(used[next]);
+    if (attempts == attempts_.end()) return false;
+    for (const auto& attempt : attempts->second) {
+      if (attempt->size() != bytes.size()) continue;
+      chosen.push_back(attempt.get());
+      if (choose(next + 1)) return true;
+      chosen.pop_back();
+    }
+    return false;
+  };
+  return choose(0);
+}
+
+std::uint64_t Model::Fingerprint(std::span<const std::byte> bytes) {
+  return BlockChecksum(bytes) ^ bytes.size();
+}
+
+std::string Model::CheckSums() {
+  for (const auto& [target, sum] : sums_) {
+    if (!sum.read) continue;
+    bool found = false;
+    const std::size_t n = sum.sources.size();
+    for (std::uint32_t set = 1; set < (1u << n) && !found; ++set) {
+      if (static_cast<std::size_t>(std::popcount(set)) != sum.wanted) continue;
+      std::vector<ObjectId> used;
+      for (std::size_t i = 0; i < n; ++i) {
+        if ((set >> i & 1) != 0) used.push_back(sum.sources[i]);
+      }
+      if (sum.used && std::set(used.begin(), used.end()) != *sum.used) continue;
+      found = IsSumOf(used, *sum.read);
+    }
+    if (!found) {
+      return fmt::format("P6: the bytes of {} are not the sum of {} used sources, each once",
+                         target.ToShortString(), sum.wanted);
+    }
+  }
+  return "";
+}
+
+}  // namespace hoplite::node_world

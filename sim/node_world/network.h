@@ -1,0 +1,98 @@
+// Network: hosts and what passes between them, in virtual time. Decides when something that leaves
+// arrives: latency and jitter, a card of finite speed at each end, whoever was sent first there
+// first. Is told of faults: hosts that don't hear others for a while, or are slow. Knows nothing of
+// what it carries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "net/virtual_time.h"
+#include "sim/kit/random.h"
+
+namespace hoplite::node_world {
+
+using HostId = std::uint32_t;
+class Wire;
+
+struct LinkOptions {
+  Duration latency = std::chrono::microseconds(200);
+  Duration jitter{0};  // at most so much more
+  std::uint64_t bytes_per_second = 100'000'000;
+};
+
+class Network {
+ public:
+  Network(net::VirtualTime& time, const LinkOptions& options, std::uint64_t seed)
+      : time_(time), options_(options), random_(seed) {}
+
+  HostId AddHost();
+  net::VirtualTime& time() { return time_; }
+
+  // When so many bytes that leave now arrive, if nothing is in their way.
+  Time Arrival(HostId from, HostId to, std::size_t bytes);
+  Duration latency() const { return options_.latency; }
+
+  // What would arrive there from here waits; longer if it waits already.
+  void Block(HostId from, HostId to, Time until);
+  Time blocked_until(HostId from, HostId to) const;
+  // So many times slower than others, from now on.
+  void Slow(HostId host, std::uint32_t times) { hosts_[host].slowness = times; }
+  void Heal();  // no more of both
+  // What waits because of Block.
+  void Held(std::weak_ptr<Wire> wire) { held_.push_back(std::move(wire)); }
+
+ private:
+  struct Host {
+    Time up_free{};
+    Time down_free{};
+    std::uint32_t slowness = 1;
+  };
+  Duration Transfer(const Host& host, std::size_t bytes) const;
+
+  net::VirtualTime& time_;
+  const LinkOptions options_;
+  sim::Random random_;
+  std::vector<Host> hosts_;
+  std::map<std::pair<HostId, HostId>, Time> blocked_;
+  std::vector<std::weak_ptr<Wire>> held_;
+};
+
+// One direction of a connection: things arrive in the order in which they were sent.
+class Wire : public std::enable_shared_from_this<Wire> {
+ public:
+  Wire(Network& network, HostId from, HostId to) : network_(network), from_(from), to_(to) {}
+
+  void Send(std::size_t bytes, std::function<void()> arrive);
+  void Arrive();                        // what is due; the network's
+  void Clear() { under_way_.clear(); }  // lost
+  void Seal() { sealed_ = true; }       // what is sent later is lost
+  void Cut() {
+    Clear();
+    Seal();
+  }
+
+ private:
+  struct Thing {
+    Time arrival;
+    std::function<void()> arrive;
+  };
+  void Arm();
+
+  Network& network_;
+  const HostId from_;
+  const HostId to_;
+  std::deque<Thing> under_way_;
+  Time last_arrival_{};
+  bool armed_ = false;
+  bool sealed_ = false;
+};
+
+}  // namespace hoplite::node_world

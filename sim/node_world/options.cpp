@@ -1,0 +1,96 @@
+#include "sim/node_world/options.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/kit/random.h"
+
+namespace hoplite::node_world {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+std::uint64_t Options::memory_of(std::uint32_t node) const {
+  return is_small(node) ? 16_KiB * (2 + most_blocks / 3) : memory_bytes + crowd * 4_KiB;
+}
+
+Result<void> Options::Validate() const {
+  const auto wrong = [](const char* what) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument, what));
+  };
+  if (nodes < 1 || nodes > 64) return wrong("nodes must be 1 to 64");
+  if (shards < 1 || shards > 8) return wrong("shards must be 1 to 8");
+  if (data_loops < 1 || data_loops > 8) return wrong("data loops must be 1 to 8");
+  if (link.bytes_per_second == 0) return wrong("bandwidth must be above 0");
+  if (most_blocks < 1 || most_blocks > 1024) return wrong("blocks must be 1 to 1024");
+  if (max_fetches < 1) return wrong("fetches must be 1 or more");
+  if (objects < 1) return wrong("objects must be 1 or more");
+  return {};
+}
+
+namespace {
+
+// Stores that hold a few objects, and more of those: what is put, got and folded at the same time
+// does not fit, and waits.
+void FillStores(Options& options, sim::Random& random) {
+  const auto up_to = [&random](std::uint32_t most) {
+    return static_cast<std::uint32_t>(random.Below(most + 1));
+  };
+  options.memory_bytes = 16_KiB * options.most_blocks * (2 + up_to(4));
+  options.objects += up_to(6);
+  options.sources += up_to(10);
+  options.calls += up_to(30);
+  options.sums += 1 + up_to(2);
+}
+
+}  // namespace
+
+Options Draw(std::uint64_t seed) {
+  sim::Random random(seed * 104729);
+  const auto up_to = [&random](std::uint32_t most) {
+    return static_cast<std::uint32_t>(random.Below(most + 1));
+  };
+  // Often none, seldom many.
+  const auto few = [&up_to](std::uint32_t most) { return up_to(1) * up_to(most); };
+  Options options;
+  options.seed = seed;
+  options.nodes = 2 + up_to(3);
+  options.shards = 1 + few(1);
+  options.data_loops = 1 + up_to(1);
+  options.most_blocks = 1 + up_to(7);
+  options.memory_bytes = 16_KiB * options.most_blocks * (2 + up_to(1) * 10) + 64_KiB;
+  options.link.latency = microseconds(50 + up_to(1) * up_to(3000));
+  options.link.jitter = up_to(1) * random.Within(options.link.latency);
+  options.link.bytes_per_second = 1'000'000 * (1 + std::uint64_t{up_to(1)} * up_to(60));
+  options.span = milliseconds(20 + up_to(1) * up_to(2000));
+  options.calls = 4 + up_to(16);
+  options.objects = 1 + up_to(3);
+  options.sources = 2 + up_to(3);
+  options.sums = few(3);
+  options.deletes = few(2);
+  options.cancels = few(3);
+  options.broken_streams = up_to(4);
+  options.broken_sessions = few(2);
+  options.partitions = few(2);
+  options.one_way_partitions = few(2);
+  options.clogs = few(2);
+  options.freezes = few(1);
+  options.slow_nodes = few(1);
+  options.crashes = few(1);
+  options.returns = few(2);
+  options.restarts = few(1);
+  options.windows = up_to(3) == 0 ? 1 + up_to(4) : 0;
+  // One word at a time, or some.
+  if (up_to(1) == 0)
+    options.pace = {.window = 200 + up_to(2000), .part = 1 + up_to(500), .ask_every = 1};
+  if (up_to(63) == 0) {
+    options.crowd = 1000 + up_to(1000);
+    options.pace = {};
+  }
+  if (up_to(1) == 1) options.max_fetches = 1 + up_to(2);
+  if (up_to(3) == 0 && options.crowd == 0) FillStores(options, random);
+  return options;
+}
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,71 @@
+// Options: one history of whole nodes, its faults included. The same options give the same history,
+// step by step, on every machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "base/units.h"
+#include "directory/session_outbox.h"
+#include "node/twin.h"
+#include "sim/node_world/network.h"
+
+namespace hoplite::node_world {
+
+// Objects up to this size live in the directory: small, so that most travel between nodes.
+inline constexpr std::uint64_t kInlineLimitBytes = 1_KiB;
+
+struct Options {
+  std::uint64_t seed = 1;
+
+  std::uint32_t nodes = 3;
+  std::uint32_t shards = 1;
+  std::uint32_t data_loops = 1;  // of a node
+  std::uint64_t memory_bytes = 4_MiB;
+  std::uint32_t max_fetches = 64;  // of a node, under way at a time
+  LinkOptions link;
+
+  // Calls of clients, at random moments of the span: Put, Get, Open; some are cancelled.
+  Duration span = std::chrono::milliseconds(500);
+  std::uint32_t calls = 16;
+  std::uint32_t objects = 3;  // that calls choose from, besides the sources and targets of sums
+  std::uint32_t sources = 3;
+  std::uint32_t most_blocks = 8;  // of an object, each of 16 KiB
+  std::uint32_t sums = 0;         // reductions, of sources that are put as well
+  std::uint32_t deletes = 0;
+  std::uint32_t cancels = 0;
+  // Reads of objects at the last node, whose store is then too small for most of them, so that they
+  // come through a window. It does nothing else.
+  std::uint32_t windows = 0;
+  // Small objects that are put beside those, so that inventories are long.
+  std::uint32_t crowd = 0;
+  // Of what is said in the sessions with the shards: small makes an inventory of few objects long.
+  directory::Pace pace;
+
+  // Faults, each at a random moment of the span and over soon after its end.
+  std::uint32_t broken_streams = 0;
+  std::uint32_t broken_sessions = 0;
+  std::uint32_t partitions = 0;          // two processes don't hear each other
+  std::uint32_t one_way_partitions = 0;  // one doesn't hear the other
+  std::uint32_t clogs = 0;               // nothing reaches a process for a moment
+  std::uint32_t freezes = 0;             // a process stops, and goes on later
+  std::uint32_t slow_nodes = 0;          // a tenth of the speed
+  std::uint32_t crashes = 0;             // for good
+  std::uint32_t returns = 0;             // crashes of processes that start again
+  std::uint32_t restarts = 0;            // of a shard
+
+  node::Twin twin = node::Twin::kNone;  // a planted fault, in every node; tests only
+
+  bool is_small(std::uint32_t node) const { return windows > 0 && node + 1 == nodes; }
+  std::uint64_t memory_of(std::uint32_t node) const;
+
+  Result<void> Validate() const;
+};
+
+// The history that a seed alone stands for: sizes, speeds and faults are drawn from it.
+Options Draw(std::uint64_t seed);
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,48 @@
+#include "sim/node_world/run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace hoplite::node_world {
+
+std::string ReplayCommand(std::uint64_t seed) {
+  return fmt::format("hoplite sim world --seed {} --tell", seed);
+}
+
+void Tally::Add(std::uint64_t seed, const Report& report) {
+  ++histories;
+  steps += report.steps;
+  calls += report.calls;
+  succeeded += report.succeeded;
+  sums += report.sums;
+  windows += report.windows;
+  resumed += report.resumed;
+  full += report.waits > 0 ? 1 : 0;
+  digest.Add(report.digest);
+  most_turns = std::max(most_turns, report.most_turns);
+  if (report.violation.empty() || broken_seed) return;
+  broken_seed = seed;
+  violation = report.violation;
+}
+
+std::string Tally::ToString() const {
+  std::string text = fmt::format(
+      "{} histories, {} steps: {} calls, {} done, {} of them reductions, {} reads through windows; "
+      "{} fetches resumed; {} with full stores, at most {} turns of a node within a second",
+      histories, steps, calls, succeeded, sums, windows, resumed, full, most_turns);
+  if (broken_seed) {
+    text += fmt::format("\nBROKEN: {}\nreplay: {}", violation, ReplayCommand(*broken_seed));
+  }
+  return text;
+}
+
+Tally RunSeeds(std::uint64_t first, std::uint64_t count) {
+  Tally tally;
+  for (std::uint64_t seed = first; seed < first + count && !tally.broken_seed; ++seed) {
+    tally.Add(seed, World(Draw(seed)).Run());
+  }
+  return tally;
+}
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,264 @@
+#include "sim/node_world/sim_directory.h"
+
+#include <utility>
+
+#include <asio/post.hpp>
+
+#include "directory/sharded_client.h"
+
+namespace hoplite::node_world {
+
+namespace {
+
+// Of a message, besides its words.
+constexpr std::size_t kMessageBytes = 60;
+
+template <typename Word>
+std::size_t BytesOf(const std::vector<Word>& words) {
+  std::size_t bytes = kMessageBytes;
+  for (const Word& word : words) bytes += directory::WordBytes(word);
+  return bytes;
+}
+
+using Receiver = std::function<void(wire::ShardMessage)>;
+
+Error Unreachable() { return {ErrorCode::kUnavailable, "the shard can't be reached"}; }
+
+}  // namespace
+
+struct SimShard {
+  SimShard(asio::io_context& loop_in, Network& network_in,
+           const directory::ServiceOptions& options_in, std::size_t count_in)
+      : loop(loop_in),
+        network(network_in),
+        host(network_in.AddHost()),
+        options(options_in),
+        shards(count_in, "simulated") {
+    Start();
+  }
+  void Start() {
+    ++lives;
+    service = std::make_shared<directory::DirectoryService>(
+        loop, options,
+        directory::Admission(
+            {.shards = shards, .drawn_id = std::uint64_t{host + 1} * 1000 + lives}));
+  }
+
+  asio::io_context& loop;
+  Network& network;
+  const HostId host;
+  directory::ServiceOptions options;
+  const std::vector<std::string> shards;  // no addresses here; only how many counts
+  std::uint64_t lives = 0;
+  std::shared_ptr<directory::DirectoryService> service;  // null while it is dead
+  std::vector<std::weak_ptr<SimSession>> sessions;
+  std::function<void(const wire::NodeMessage&)> said;
+  std::function<void(const wire::ShardMessage&)> answered;
+  std::function<void(Time)> ended;
+};
+
+// Both ends of one attempt at a session.
+class SimSession final : public directory::Session,
+                         public std::enable_shared_from_this<SimSession> {
+ public:
+  SimSession(std::shared_ptr<SimShard> shard, HostId host, asio::io_context& loop, Receiver receive)
+      : shard_(std::move(shard)),
+        loop_(loop),
+        there_(std::make_shared<Wire>(shard_->network, host, shard_->host)),
+        back_(std::make_shared<Wire>(shard_->network, shard_->host, host)),
+        receive_(std::move(receive)) {}
+
+  // The node's side.
+  void Say(wire::NodeMessage message) {
+    if (shard_->said) shard_->said(message);
+    const std::size_t bytes = BytesOf(message.events);
+    there_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
+      if (self->shard_->service && !self->ended_) self->shard_->service->Receive(self, message);
+    });
+  }
+  void Hang() {
+    OnEnd();
+    receive_ = nullptr;
+    back_->Cut();
+    there_->Send(1, [self = shared_from_this()] { self->Gone(); });
+  }
+  void Die(Death death) {
+    opened_.reset();
+    receive_ = nullptr;
+    back_->Cut();
+    if (death == Death::kKilled) {
+      there_->Send(1, [self = shared_from_this()] { self->Gone(); });
+    }
+    there_->Seal();
+  }
+
+  // The shard's side.
+  void Send(wire::ShardMessage message) override {
+    if (ended_) return;
+    if (message.welcome) opened_ = shard_->network.time().Now();
+    Tell(std::move(message));
+  }
+  void Processed() override {}
+  void End(wire::Ended why) override {
+    if (std::exchange(ended_, true)) return;
+    OnEnd();
+    Tell({.ended = std::move(why)});
+  }
+  void Abort() override { End({.error = {ErrorCode::kUnavailable, "the session was cut off"}}); }
+
+  // The network's.
+  void Break() {
+    opened_.reset();
+    Abort();
+    Gone();
+  }
+
+ private:
+  void Gone() {
+    ended_ = true;
+    if (shard_->service) shard_->service->Closed(shared_from_this());
+  }
+  void OnEnd() {
+    if (opened_ && shard_->ended) shard_->ended(*opened_);
+    opened_.reset();
+  }
+  void Tell(wire::ShardMessage message) {
+    if (shard_->answered) shard_->answered(message);
+    const std::size_t bytes = BytesOf(message.actions);
+    back_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
+      asio::post(self->loop_, [self, message] {
+        if (self->receive_) self->receive_(message);
+      });
+    });
+  }
+
+  const std::shared_ptr<SimShard> shard_;
+  asio::io_context& loop_;
+  const std::shared_ptr<Wire> there_;
+  const std::shared_ptr<Wire> back_;
+  Receiver receive_;
+  std::optional<Time> opened_;  // it is to last from then on
+  bool ended_ = false;
+};
+
+class SimConnection final : public directory::Connection {
+ public:
+  explicit SimConnection(std::shared_ptr<SimSession> session) : session_(std::move(session)) {}
+  void Send(wire::NodeMessage message) override { session_->Say(std::move(message)); }
+  void Close() override { session_->Hang(); }
+
+ private:
+  const std::shared_ptr<SimSession> session_;
+};
+
+class SimPort final : public directory::ShardPort {
+ public:
+  SimPort(std::shared_ptr<SimShard> shard, HostId host, asio::io_context& loop,
+          std::shared_ptr<SimDirectory::Access> access)
+      : shard_(std::move(shard)), host_(host), loop_(loop), access_(std::move(access)) {}
+
+  std::unique_ptr<directory::Connection> Open(wire::Hello hello, Receiver receive) override {
+    auto session = std::make_shared<SimSession>(shard_, host_, loop_, std::move(receive));
+    auto connection = std::make_unique<SimConnection>(session);
+    for (auto* sessions : {&access_->sessions_, &shard_->sessions}) {
+      std::erase_if(*sessions, [](const auto& one) { return one.expired(); });
+      sessions->push_back(session);
+    }
+    if (access_->dead_) session->Die(Death::kPowerOff);
+    if (!shard_->service) session->Abort();
+    connection->Send({.hello = std::move(hello)});
+    return connection;
+  }
+  void Find(const ObjectId&, Duration,
+            std::function<void(Result<planner::ObjectView>)> done) override {
+    done(std::unexpected(Unreachable()));
+  }
+  void Status(const planner::PageRequest&, Duration,
+              std::function<void(Result<planner::StatusPage>)> done) override {
+    done(std::unexpected(Unreachable()));
+  }
+  void Stop() override {}
+
+ private:
+  const std::shared_ptr<SimShard> shard_;
+  const HostId host_;
+  asio::io_context& loop_;
+  const std::shared_ptr<SimDirectory::Access> access_;
+};
+
+SimDirectory::SimDirectory(asio::io_context& loop, Network& network,
+                           const directory::ServiceOptions& options, std::size_t shards,
+                           const directory::Pace& pace)
+    : pace_(pace) {
+  for (std::size_t i = 0; i < shards; ++i) {
+    shards_.push_back(std::make_shared<SimShard>(loop, network, options, shards));
+  }
+}
+
+SimDirectory::~SimDirectory() {
+  for (const auto& shard : shards_) {
+    if (shard->service) shard->service->Shutdown(Unreachable());
+  }
+}
+
+std::unique_ptr<directory::DirectoryClient> SimDirectory::MakeClient(
+    asio::io_context& loop, HostId host, std::shared_ptr<Access> access) {
+  std::vector<std::unique_ptr<directory::ShardPort>> ports;
+  for (const auto& shard : shards_) {
+    ports.push_back(std::make_unique<SimPort>(shard, host, loop, access));
+  }
+  directory::ShardedClient::Options options;
+  options.pace = pace_;
+  return std::make_unique<directory::ShardedClient>(loop, std::move(ports), std::move(options));
+}
+
+void SimDirectory::OnSaid(std::function<void(const wire::NodeMessage&)> heard) {
+  for (const auto& shard : shards_) shard->said = heard;
+}
+
+void SimDirectory::OnAnswered(const std::function<void(const wire::ShardMessage&)>& heard) {
+  for (const auto& shard : shards_) shard->answered = heard;
+}
+
+void SimDirectory::OnEnded(const std::function<void(Time)>& ended) {
+  for (const auto& shard : shards_) shard->ended = ended;
+}
+
+bool SimDirectory::up(std::size_t shard) const { return shards_[shard]->service != nullptr; }
+const planner::DirectoryState& SimDirectory::state(std::size_t shard) const {
+  return shards_[shard]->service->state();
+}
+
+void SimDirectory::Kill(std::size_t shard) {
+  SimShard& killed = *shards_[shard];
+  if (!killed.service) return;
+  const auto service = std::exchange(killed.service, nullptr);
+  for (const auto& weak : std::exchange(killed.sessions, {})) {
+    if (const auto session = weak.lock()) session->Break();
+  }
+  service->Shutdown(Unreachable());
+}
+
+void SimDirectory::Return(std::size_t shard) {
+  SimShard& back = *shards_[shard];
+  if (back.service) return;
+  ++back.options.planner.incarnation;
+  back.Start();
+}
+
+void SimDirectory::BreakSession(Access& access, std::uint64_t which) {
+  std::vector<std::shared_ptr<SimSession>> open;
+  for (const auto& weak : access.sessions_) {
+    if (auto session = weak.lock()) open.push_back(std::move(session));
+  }
+  if (!open.empty()) open[which % open.size()]->Break();
+}
+
+void SimDirectory::Access::Die(Death death) {
+  dead_ = true;
+  for (const auto& weak : sessions_) {
+    if (const auto session = weak.lock()) session->Die(death);
+  }
+}
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,66 @@
+// SimDirectory: the real shards and the real client of them, with a network between that delays,
+// loses sessions, or says nothing for a while; and shards that are killed and come back empty.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <asio/io_context.hpp>
+
+#include "base/time.h"
+#include "directory/directory_client.h"
+#include "directory/directory_service.h"
+#include "sim/node_world/network.h"
+#include "sim/node_world/sim_transport.h"
+
+namespace hoplite::node_world {
+
+struct SimShard;
+class SimSession;
+
+class SimDirectory {
+ public:
+  // `pace`: of what nodes say.
+  SimDirectory(asio::io_context& loop, Network& network, const directory::ServiceOptions& options,
+               std::size_t shards, const directory::Pace& pace = {});
+  ~SimDirectory();
+
+  // What one process says and hears of the shards.
+  class Access {
+   public:
+    // Nothing that the process still says is heard by anybody.
+    void Die(Death death);
+
+   private:
+    friend class SimDirectory;
+    friend class SimPort;
+    std::vector<std::weak_ptr<SimSession>> sessions_;
+    bool dead_ = false;
+  };
+  std::unique_ptr<directory::DirectoryClient> MakeClient(asio::io_context& loop, HostId host,
+                                                         std::shared_ptr<Access> access);
+
+  std::size_t shard_count() const { return shards_.size(); }
+  // `heard`: whatever a node says in an open session, as it leaves.
+  void OnSaid(std::function<void(const wire::NodeMessage&)> heard);
+  // `heard`: whatever a shard answers, as it leaves.
+  void OnAnswered(const std::function<void(const wire::ShardMessage&)>& heard);
+  // `ended`: a session that was open since then, by the word of one of its ends: not by a fault
+  // of this class's, and not because its process or shard is gone.
+  void OnEnded(const std::function<void(Time opened)>& ended);
+  const planner::DirectoryState& state(std::size_t shard) const;
+  bool up(std::size_t shard) const;
+  void Kill(std::size_t shard);
+  void Return(std::size_t shard);
+  // A session of the process ends, for both sides.
+  void BreakSession(Access& access, std::uint64_t which);
+
+ private:
+  const directory::Pace pace_;
+  std::vector<std::shared_ptr<SimShard>> shards_;
+};
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,289 @@
+// The engine and the phases.
+#include "sim/node_world/world.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+namespace hoplite::node_world {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// From the end of the last fault until every wait that it caused is over: sessions come back, the
+// grace of lost nodes ends, a restarted shard has collected, silent sources are given up.
+constexpr Duration kQuiet = seconds(8);
+constexpr Duration kService = seconds(10);
+constexpr Duration kTombstone = seconds(2);  // the least that is accepted: lease and grace
+// Entries of nodes are swept once a second.
+constexpr Duration kForget = milliseconds(2500);
+constexpr Duration kLook = milliseconds(100);
+// A task of a node that stops ends within it, a connect that is under way included.
+constexpr Duration kLeave = seconds(3);
+
+directory::ServiceOptions ServiceOptionsOf(const Options& history) {
+  directory::ServiceOptions options;
+  options.planner.inline_limit_bytes = kInlineLimitBytes;
+  options.planner.tombstone = kTombstone;
+  options.planner.recovery_window = Duration(0);
+  options.pace = history.pace;
+  return options;
+}
+
+directory::Pace PaceOfNodes(const Options& history) {
+  constexpr std::size_t kAll = 1_GiB;
+  const bool at_once = history.twin == node::Twin::kTellsAllAtOnce;
+  return at_once ? directory::Pace{kAll, kAll, kAll} : history.pace;
+}
+
+}  // namespace
+
+World::World(const Options& options, std::function<void(const std::string&)> tell)
+    : options_(options),
+      tell_(std::move(tell)),
+      random_(options.seed),
+      start_(time_.Now()),
+      network_(time_, options.link, options.seed ^ 0x5eed),
+      internet_(network_),
+      calls_(time_, model_,
+             {.broken = [this](const std::string& what) { Broken(what); },
+              .answered =
+                  [this](const CallRecord& record) {
+                    digest_.Add((time_.Now() - start_).count()).Add(record.error ? 2 : 1);
+                    CheckAnswer(record);
+                    Tell("{}: {}", ToString(record),
+                         record.error ? record.error->ToString() : "done");
+                  }}) {
+  internet_.broken = [this](const std::string& what) { Broken(what); };
+  internet_.on_payload = [this] { OnPayload(); };
+  directory_ = std::make_unique<SimDirectory>(directory_loop_, network_, ServiceOptionsOf(options_),
+                                              options_.shards, PaceOfNodes(options_));
+  directory_->OnSaid([this](const wire::NodeMessage& message) {
+    AddToDigest(message.events);
+    CheckClosed(message);
+  });
+  directory_->OnAnswered(
+      [this](const wire::ShardMessage& message) { AddToDigest(message.actions); });
+  directory_->OnEnded([this](Time opened) { CheckEnded(opened); });
+  for (std::uint32_t i = 0; i < options_.nodes; ++i) {
+    hosts_.push_back({.id = network_.AddHost(), .member = nullptr});
+  }
+  sum_bytes_ = 8 * (1 + random_.Below(options_.most_blocks * 16_KiB / 8));
+}
+
+World::~World() = default;
+
+void World::TellLine(const std::string& line) const {
+  tell_(fmt::format("{:9.6f}  {}", ToSeconds(time_.Now() - start_), line));
+}
+
+void World::Broken(const std::string& what) {
+  if (broken()) return;
+  report_.violation = what;
+  Tell("BROKEN: {}", what);
+}
+
+Report World::Run() {
+  for (std::size_t host = 0; host < hosts_.size(); ++host) Join(host);
+  PlanCalls();
+  PlanFaults();
+  Settle();
+  ServeEverybody();
+  DeleteEverything();
+  LeaveInOrder();
+  report_.seconds = ToSeconds(time_.Now() - start_);
+  report_.digest = digest_.value();
+  for (const CallRecordPtr& record : calls_.all()) {
+    ++report_.calls;
+    report_.succeeded += record->succeeded() ? 1 : 0;
+    report_.sums += record->succeeded() && record->kind == CallKind::kReduce ? 1 : 0;
+    report_.windows += record->succeeded() && record->windowed ? 1 : 0;
+  }
+  return report_;
+}
+
+// --- phases ---------------------------------------------------------------------------------
+
+// All faults end; what can be answered then is answered, without further deadlines' help.
+void World::Settle() {
+  RunUntil(start_ + options_.span + milliseconds(300));
+  EndFaults();
+  // Everybody hears of it; a word of a Delete that was held up until now counts for its whole time.
+  RunUntil(time_.Now() + kTombstone + milliseconds(100));
+  if (!RunUntil(time_.Now() + kQuiet, [this] { return Unsettled().empty(); })) Broken(Unsettled());
+  for (const CallRecordPtr& record : calls_.open()) record->call->Cancel();
+  if (!RunUntil(time_.Now() + seconds(1), [this] { return calls_.open().empty(); })) {
+    Broken(fmt::format("P9: {} is not answered, although it was cancelled",
+                       ToString(*calls_.open().front())));
+  }
+  if (const std::string wrong = model_.CheckSums(); !wrong.empty()) Broken(wrong);
+}
+
+void World::EndFaults() {
+  Tell("all faults end");
+  network_.Heal();
+  // What a slow host was sent before waits for it still; the id of a shard that returns is news for
+  // a while (R44).
+  const Duration spreading = options_.restarts > 0 ? seconds(1) : seconds(0);
+  disturbed_until_ = time_.Now() + (options_.slow_nodes > 0 ? kQuiet : spreading);
+  for (const Host& host : hosts_) {
+    if (host.member) host.member->Thaw();
+  }
+  for (const std::size_t host : std::exchange(returning_, {})) Join(host);
+  for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
+    directory_->Return(shard);
+  }
+}
+
+// A crowd's bytes, and as many words about them, go through the cards of the shards.
+Duration World::ServiceTime() const {
+  const std::uint64_t bytes = 2 * kInlineLimitBytes * options_.crowd * hosts_.size();
+  return kService + Duration(seconds(1)) * bytes / options_.link.bytes_per_second;
+}
+
+// Whatever is there, everybody gets.
+void World::ServeEverybody() {
+  const Time until = time_.Now() + ServiceTime();
+  const std::size_t first = calls_.all().size();
+  for (const ObjectId& object : AllObjects()) {
+    if (broken() || !Available(object)) continue;
+    for (const Host& host : hosts_) {
+      if (!host.member) continue;
+      if (Fits(*host.member, object)) {
+        calls_.Get(*host.member, object, until, Manners());
+      } else if (FitsWindow(*host.member, object)) {
+        calls_.GetInto(*host.member, object, until, Manners());
+      }
+    }
+  }
+  RunUntil(until + seconds(1), [this] { return calls_.open().empty(); });
+  std::map<ObjectId, std::uint64_t> seen;
+  for (const CallRecordPtr& record : calls_.all() | std::views::drop(first)) {
+    if (!record->succeeded()) {
+      Broken(fmt::format("P9: {}, which is there: {}", ToString(*record),
+                         record->error ? record->error->ToString() : "no answer"));
+    }
+    const std::uint64_t bytes = record->fingerprint;
+    if (seen.try_emplace(record->object, bytes).first->second != bytes) {
+      Broken(fmt::format("P3: at rest {} is not what others get", ToString(*record)));
+    }
+  }
+}
+
+void World::DeleteEverything() {
+  Member* const member = RandomMember();
+  if (broken() || member == nullptr) return;
+  const std::size_t first = calls_.all().size();
+  for (const ObjectId& object : AllObjects()) {
+    calls_.Delete(*member, object, time_.Now() + seconds(2));
+  }
+  RunUntil(time_.Now() + seconds(2), [this] { return calls_.open().empty(); });
+  for (const CallRecordPtr& record : calls_.all() | std::views::drop(first)) {
+    if (!record->succeeded()) Broken(fmt::format("P9: {} failed", ToString(*record)));
+  }
+  if (!RunUntil(time_.Now() + kTombstone + kForget, [this] { return Left().empty(); })) {
+    Broken("P10: " + Left());
+  }
+  CheckCounters();
+}
+
+void World::LeaveInOrder() {
+  leaves_ = true;
+  for (Host& host : hosts_) {
+    if (!host.member) continue;
+    report_.resumed += host.member->parts().counters.fetches_resumed;
+    host.member->Stop();
+    leaving_.push_back(std::move(host.member));
+  }
+  const bool left = RunUntil(time_.Now() + kLeave, [this] { return leaving_.empty(); });
+  if (!left) {
+    const Member& stays = *leaving_.front();
+    Broken(fmt::format("P10: a task of {} did not end at its stop", stays.name()));
+  }
+  // After a violation tasks may hang: their frames refer to the parts, so they are kept for good.
+  for (auto& member : leaving_) static_cast<void>(member.release());
+}
+
+// --- engine ---------------------------------------------------------------------------------
+
+void World::RunUntil(Time end) {
+  RunReady();
+  while (!broken() && time_.next() <= end) {
+    time_.Step();
+    RunReady();
+    AfterStep();
+  }
+  if (!broken() && time_.Now() < end) {
+    time_.At(end, [] {});
+    time_.Step();
+  }
+}
+
+bool World::RunUntil(Time end, const std::function<bool()>& so) {
+  for (;;) {
+    if (broken() || so()) return true;
+    if (time_.Now() >= end) return false;
+    RunUntil(std::min(end, time_.Now() + kLook));
+  }
+}
+
+void World::RunReady() {
+  bool any = true;
+  while (any && !broken()) {
+    const std::uint64_t order = random_.Next();
+    any = directory_loop_.poll() > 0;
+    if (any) CheckDirectory();
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      Host& host = hosts_[(order + i) % hosts_.size()];
+      if (host.member) any |= host.member->RunReady(order >> 32);
+    }
+    for (const auto& member : leaving_) any |= member->RunReady(order >> 32);
+    CheckTurns();
+  }
+}
+
+void World::Join(std::size_t host) {
+  const auto index = static_cast<std::uint32_t>(host);
+  auto segment = std::shared_ptr(store::CreateHeapSegment(options_.memory_of(index)));
+  segments_.push_back(segment);
+  hosts_[host].member =
+      std::make_unique<Member>(Member::Surroundings{time_, internet_, *directory_, options_}, index,
+                               hosts_[host].id, ++processes_, std::move(segment));
+  hosts_[host].turns_before = 0;
+  hosts_[host].counted_since = time_.Now();
+  hosts_[host].hoards_since = kNever;
+  Tell("{} starts", hosts_[host].member->name());
+  if (const auto started = hosts_[host].member->Start(); !started) Broken(started.error().message);
+}
+
+void World::Crash(std::size_t host) {
+  Member& member = *hosts_[host].member;
+  const Death death = random_.Below(2) == 0 ? Death::kKilled : Death::kPowerOff;
+  Tell("{} {}", member.name(), death == Death::kKilled ? "is killed" : "loses its power");
+  report_.resumed += member.parts().counters.fetches_resumed;
+  calls_.Abandon(member);
+  member.Die(death);
+  Disturb(time_.Now() + kLook);  // its last words are still under way
+  leaving_.push_back(std::move(hosts_[host].member));
+}
+
+void World::Bury() {
+  std::erase_if(leaving_, [this](const std::unique_ptr<Member>& member) {
+    if (!member->over()) return false;
+    for (const CallRecordPtr& record : calls_.all()) {
+      if (record->member == member.get()) record->member = nullptr;
+    }
+    member->parts().directory->Stop();
+    return true;
+  });
+}
+
+void World::AfterStep() {
+  ++report_.steps;
+  if (!leaving_.empty()) Bury();
+  CheckDeadlines();
+  CheckMemory();
+}
+
+}  // namespace hoplite::node_world

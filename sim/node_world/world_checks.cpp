@@ -1,0 +1,278 @@
+// The properties, as far as they are seen from outside of the nodes.
+#include <algorithm>
+
+#include "directory/directory_client.h"
+#include "sim/node_world/world.h"
+
+namespace hoplite::node_world {
+namespace {
+
+// A call is answered so soon after its deadline, or after its process goes on.
+constexpr Duration kSlack = std::chrono::milliseconds(100);
+// A Delete is heard everywhere so soon after it was answered.
+constexpr Duration kHearsay = std::chrono::milliseconds(300);
+
+// So often a source is not ahead of who is sent to it, in a history of one object: marks that a
+// shard was told are old sometimes.
+constexpr int kMostRefusals = 10;
+
+// Turns of a node's loops within a second: ten times what any history needs.
+constexpr Duration kTurnsOf = std::chrono::seconds(1);
+constexpr std::uint64_t kMostTurns = 20'000;
+// Memory that can be spared is given back so soon.
+constexpr Duration kMostHoarding = std::chrono::seconds(1);
+
+}  // namespace
+
+std::size_t World::ShardOf(const ObjectId& object) const {
+  return directory::ShardOf(object, directory_->shard_count());
+}
+
+void World::CheckDirectory() {
+  // Each look costs as much as there are objects.
+  constexpr std::uint64_t kCrowdEvery = 64;
+  if (options_.crowd > 0 && ++turns_ % kCrowdEvery != 0) return;
+  for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
+    if (!directory_->up(shard)) continue;
+    const std::string wrong = directory_->state(shard).BrokenInvariant();
+    if (!wrong.empty()) Broken(wrong);
+  }
+}
+
+void World::CheckDeadlines() {
+  for (const CallRecordPtr& record : calls_.open()) {
+    const Time due = std::max(record->call->deadline, record->member->frozen_until());
+    if (due != kNever && time_.Now() > due + kSlack) {
+      Broken(fmt::format("P9: {} is not answered at its deadline", ToString(*record)));
+    }
+  }
+}
+
+// Whoever waits is woken by a word, a byte or a moment: none of its loops runs for ever without.
+void World::CheckTurns() {
+  for (Host& host : hosts_) {
+    if (!host.member) continue;
+    const std::uint64_t turns = host.member->turns() - host.turns_before;
+    report_.most_turns = std::max(report_.most_turns, turns);
+    if (turns > kMostTurns) {
+      Broken(fmt::format("P13: {} spins: {} turns within {:.3f} s", host.member->name(), turns,
+                         ToSeconds(time_.Now() - host.counted_since)));
+    }
+    if (time_.Now() < host.counted_since + kTurnsOf) continue;
+    host.counted_since = time_.Now();
+    host.turns_before = host.member->turns();
+  }
+}
+
+// R45: what a part of an operation waits for is not kept by another part that can do without.
+void World::CheckMemory() {
+  for (Host& host : hosts_) {
+    if (!host.member) continue;
+    const bool frozen = time_.Now() < host.member->frozen_until();
+    const node::Memory& memory = host.member->parts().memory;
+    report_.waits += memory.waited_for() ? 1 : 0;
+    if (frozen || !memory.hoarded()) {
+      host.hoards_since = kNever;
+    } else if (host.hoards_since == kNever) {
+      host.hoards_since = time_.Now();
+    } else if (time_.Now() > host.hoards_since + kMostHoarding) {
+      Broken(fmt::format("P14: {} holds memory for an operation that waits for memory",
+                         host.member->name()));
+    }
+  }
+}
+
+// What a reader was given, as far as the directory and earlier answers know better.
+void World::CheckAnswer(const CallRecord& record) {
+  const bool reads = record.kind == CallKind::kGet || record.kind == CallKind::kGetInto ||
+                     record.kind == CallKind::kOpen;
+  if (!reads || record.error) return;
+  CheckCommitted(record);
+  CheckNotDeleted(record);
+}
+
+// A shard that has lost its state may see the positions of a sum that was committed.
+void World::CheckCommitted(const CallRecord& record) {
+  const std::size_t shard = ShardOf(record.object);
+  if (options_.restarts > 0 || !directory_->up(shard)) return;
+  const auto known = directory_->state(shard).Find(record.object);
+  if (known && !known->slots.empty()) {
+    Broken(fmt::format("P6: {} was given before its commit", ToString(record)));
+  }
+}
+
+// While everybody hears the shards: a Delete that was answered a while before this call began,
+// after every attempt to create the object had ended.
+void World::CheckNotDeleted(const CallRecord& record) {
+  if (!Calm()) return;
+  Time created{};
+  Time deleted{};
+  for (const CallRecordPtr& other : calls_.all()) {
+    if (other->object != record.object || other.get() == &record) continue;
+    if (other->kind == CallKind::kPut || other->kind == CallKind::kReduce) {
+      created = std::max(created, other->answered() ? other->answered_at : kNever);
+    } else if (other->kind == CallKind::kDelete && other->succeeded()) {
+      if (other->answered_at + kHearsay < record.begun) deleted = std::max(deleted, other->begun);
+    }
+  }
+  if (created < deleted) {
+    Broken(fmt::format("P5: {} was given after its Delete", ToString(record)));
+  }
+}
+
+bool World::Calm() const {
+  return options_.broken_sessions + options_.partitions + options_.one_way_partitions +
+             options_.clogs + options_.freezes + options_.crashes + options_.returns +
+             options_.restarts ==
+         0;
+}
+
+void World::CheckClosed(const wire::NodeMessage& message) {
+  for (const planner::NodeEvent& event : message.events) {
+    const auto* closed = std::get_if<planner::GrantClosed>(&event);
+    if (closed == nullptr) continue;
+    if (!closed_grants_.emplace(closed->object, closed->grant).second) {
+      Broken(fmt::format("P8: a grant of {} is closed twice", closed->object.ToShortString()));
+    }
+    const bool refused = closed->failure == planner::Failure::kNotAhead;
+    if (refused && ++refusals_[closed->object] > kMostRefusals) {
+      Broken(
+          fmt::format("P11: receivers of {} are sent again and again to who is not ahead of them",
+                      closed->object.ToShortString()));
+    }
+  }
+}
+
+// A session lasts unless a fault ended it (R42, R43).
+void World::CheckEnded(Time opened) {
+  if (leaves_ || opened <= disturbed_until_) return;
+  Broken(fmt::format("P12: a session that opened at {:.3f} ended without a fault",
+                     ToSeconds(opened - start_)));
+}
+
+// The directory has it, or a living process that the directory may know of; and nobody takes a Put
+// of it back.
+bool World::Available(const ObjectId& object) const {
+  const bool withdrawn = std::ranges::any_of(hosts_, [&](const Host& host) {
+    const auto entry = host.member ? host.member->parts().table.Find(object) : nullptr;
+    return entry && entry->withdrawn;
+  });
+  if (withdrawn) return false;
+  const auto known = directory_->state(ShardOf(object)).Find(object);
+  if (known && known->inlined) return true;
+  return std::ranges::any_of(hosts_, [&](const Host& host) {
+    const auto copy = host.member ? host.member->parts().store.Find(object) : nullptr;
+    return copy && copy->state() == store::CopyState::kFinal;
+  });
+}
+
+bool World::Fits(Member& member, const ObjectId& object) const {
+  const auto known = directory_->state(ShardOf(object)).Find(object);
+  if (!known) return true;
+  const store::ObjectStore& store = member.parts().store;
+  if (store.Find(object)) return true;
+  const store::StoreUsage usage = store.usage();
+  return usage.used_bytes + known->size_bytes <= usage.capacity_bytes / 2;
+}
+
+// Whatever others lack, the coordinator has room for every partial result.
+bool World::FitsSum(const CallRecord& record) const {
+  const store::StoreUsage usage = record.member->parts().store.usage();
+  return usage.used_bytes + (record.sum.sources.size() + 2) * sum_bytes_ <= usage.capacity_bytes;
+}
+
+// A window on it, which never fits as a whole.
+bool World::FitsWindow(Member& member, const ObjectId& object) const {
+  const auto known = directory_->state(ShardOf(object)).Find(object);
+  if (!known || !options_.is_small(member.index())) return false;
+  const node::Parts& parts = member.parts();
+  if (parts.store.FitsEver(known->size_bytes)) return false;
+  const store::StoreUsage usage = parts.store.usage();
+  const std::uint64_t window = parts.memory.WindowBytes(Layout::For(known->size_bytes));
+  return usage.used_bytes + window <= usage.capacity_bytes;
+}
+
+// Empty, or a call that still waits, although nothing stands in its way any more.
+std::string World::Overdue() const {
+  for (const CallRecordPtr& record : calls_.open()) {
+    const bool reads = record->kind == CallKind::kGet || record->kind == CallKind::kOpen;
+    const bool sums =
+        record->kind == CallKind::kReduce &&
+        std::ranges::all_of(record->sum.sources,
+                            [&](const ObjectId& source) {
+                              return Available(source) && Fits(*record->member, source);
+                            }) &&
+        FitsSum(*record);
+    const bool streams =
+        record->kind == CallKind::kGetInto && Available(record->object) &&
+        (Fits(*record->member, record->object) || FitsWindow(*record->member, record->object));
+    const bool due =
+        streams || (reads && Available(record->object) && Fits(*record->member, record->object)) ||
+        sums || record->kind == CallKind::kDelete;
+    if (due) return ToString(*record);
+  }
+  return "";
+}
+
+// Empty, or what still goes on that a fault has caused, or that a fault could have stopped.
+std::string World::Unsettled() const {
+  if (!leaving_.empty()) return fmt::format("P10: {} has not left", leaving_.front()->name());
+  for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
+    const auto nodes = directory_->state(shard).Nodes();
+    for (const Host& host : hosts_) {
+      const auto is_it = [&host](const planner::NodeView& node) {
+        return host.member && node.node.id == host.member->parts().settings.self;
+      };
+      const auto known = std::ranges::find_if(nodes, is_it);
+      const bool alive = known != nodes.end() && known->alive;
+      if (host.member && !alive) return fmt::format("P10: {} has no session", host.member->name());
+    }
+    for (const planner::NodeView& node : nodes) {
+      if (!node.alive) return fmt::format("P10: {} stays suspended", node.node.name);
+    }
+    for (const planner::ObjectView& object : directory_->state(shard).Objects()) {
+      // What lacks its sources, or was lost with its last holder, is pulled until it comes.
+      const bool whole = std::ranges::any_of(object.holders, &planner::HolderView::complete);
+      if (object.transfers.empty() || !whole) continue;
+      return fmt::format("P10: {} still pulls {} from {}", object.transfers.front().to_name,
+                         object.object.ToShortString(), object.transfers.front().from_name);
+    }
+  }
+  const std::string waits = Overdue();
+  return waits.empty() ? ""
+                       : fmt::format("P9: {} waits, although nothing stands in its way", waits);
+}
+
+// Empty when everything that was deleted is forgotten as well; or what is left.
+std::string World::Left() const {
+  for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
+    const auto objects = directory_->state(shard).Objects();
+    if (!objects.empty()) {
+      return fmt::format("the directory still knows {}", objects.front().object.ToShortString());
+    }
+  }
+  for (const Host& host : hosts_) {
+    if (!host.member) continue;
+    node::Parts& parts = host.member->parts();
+    const store::StoreUsage usage = parts.store.usage();
+    if (usage.used_bytes > 0) {
+      return fmt::format("{} bytes of {} copies are left at {}", usage.used_bytes, usage.copies,
+                         host.member->name());
+    }
+    if (!parts.table.entries().empty()) {
+      return fmt::format("{} still does something about {}", host.member->name(),
+                         parts.table.entries().begin()->first.ToShortString());
+    }
+  }
+  return "";
+}
+
+void World::CheckCounters() {
+  for (const Host& host : hosts_) {
+    if (host.member && host.member->parts().counters.corrupt_blocks > 0) {
+      Broken(fmt::format("P3: {} received a block that fails its checksum", host.member->name()));
+    }
+  }
+}
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,328 @@
+// What clients do and what goes wrong, at random moments.
+#include <algorithm>
+#include <utility>
+
+#include "sim/node_world/world.h"
+
+namespace hoplite::node_world {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+}  // namespace
+
+void World::Plan(std::uint32_t times, Moment what) {
+  for (std::uint32_t i = 0; i < times; ++i) {
+    time_.At(start_ + random_.Within(options_.span), [this, what] { (this->*what)(); });
+  }
+}
+
+// A fault in the middle of something says more than one in silence: so it waits for that a while.
+void World::PlanFault(std::uint32_t times, Moment what) {
+  for (std::uint32_t i = 0; i < times; ++i) {
+    time_.At(start_ + random_.Within(options_.span),
+             [this, what] { waiting_faults_.push_back(what); });
+  }
+}
+
+void World::OnPayload() {
+  if (waiting_faults_.empty() || time_.Now() > start_ + options_.span) return;
+  const Moment what = waiting_faults_.front();
+  waiting_faults_.pop_front();
+  // While the next few blocks pass.
+  const auto block = Duration(seconds(1)) * 16_KiB / options_.link.bytes_per_second;
+  time_.After(random_.Within(4 * block), [this, what] { (this->*what)(); });
+}
+
+void World::PlanCalls() {
+  Plan(options_.calls, &World::MakeCall);
+  Plan(options_.deletes, &World::DeleteSomething);
+  Plan(options_.cancels, &World::CancelSomething);
+  Plan(options_.sums, &World::MakeSum);
+  Plan(options_.windows, &World::ReadThroughWindow);
+  for (std::uint32_t i = 0; i < options_.crowd; ++i) {
+    time_.At(start_ + random_.Within(options_.span), [this, i] { PutOneOfTheCrowd(i); });
+  }
+  if (options_.sums == 0) return;
+  for (std::uint32_t i = 0; i < options_.sources; ++i) {
+    time_.At(start_ + random_.Within(options_.span), [this, i] { PutSource(i); });
+  }
+}
+
+void World::PlanFaults() {
+  PlanFault(options_.broken_streams, &World::BreakAStream);
+  PlanFault(options_.broken_sessions, &World::BreakASession);
+  PlanFault(options_.partitions, &World::PartTwo);
+  PlanFault(options_.one_way_partitions, &World::PartOneWay);
+  PlanFault(options_.clogs, &World::Clog);
+  PlanFault(options_.freezes, &World::FreezeOne);
+  PlanFault(options_.slow_nodes, &World::SlowOne);
+  PlanFault(options_.crashes, &World::CrashOne);
+  PlanFault(options_.returns, &World::CrashAndReturn);
+  PlanFault(options_.restarts, &World::RestartShard);
+}
+
+Member* World::RandomMember() {
+  const std::uint64_t first = random_.Next();
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    Host& host = hosts_[(first + i) % hosts_.size()];
+    if (host.member) return host.member.get();
+  }
+  return nullptr;
+}
+
+Member* World::RandomMemberWithRoom() {
+  Member* const member = RandomMember();
+  return member != nullptr && options_.is_small(member->index()) ? nullptr : member;
+}
+
+ObjectId World::Object(std::uint32_t i) const {
+  return ObjectId::FromName(fmt::format("object {}", i));
+}
+ObjectId World::Source(std::uint32_t i) const {
+  return ObjectId::FromName(fmt::format("source {}", i));
+}
+
+ObjectId World::OneOfTheCrowd(std::uint32_t i) const {
+  return ObjectId::FromName(fmt::format("one of the crowd {}", i));
+}
+
+std::vector<ObjectId> World::AllObjects() const {
+  std::vector<ObjectId> all;
+  for (std::uint32_t i = 0; i < options_.objects; ++i) all.push_back(Object(i));
+  for (std::uint32_t i = 0; i < options_.sources; ++i) all.push_back(Source(i));
+  for (std::uint64_t i = 0; i < targets_; ++i) {
+    all.push_back(ObjectId::FromName(fmt::format("sum {}", i)));
+  }
+  for (std::uint32_t i = 0; i < options_.crowd; ++i) all.push_back(OneOfTheCrowd(i));
+  return all;
+}
+
+// --- calls ----------------------------------------------------------------------------------
+
+void World::MakeCall() {
+  Member* const member = RandomMemberWithRoom();
+  if (member == nullptr) return;
+  const bool patient = random_.Below(3) == 0;
+  const Time deadline =
+      time_.Now() + (patient ? seconds(60) : milliseconds(30) + random_.Within(seconds(3)));
+  Manners manners;
+  if (random_.Below(2) == 0) manners.fill_time = random_.Within(milliseconds(100));
+  manners.aborts = random_.Below(12) == 0;
+  if (random_.Below(2) == 0) manners.hold = random_.Within(milliseconds(300));
+  const bool of_sums = random_.Below(2) == 0;
+  const ObjectId object = of_sums
+                              ? Source(static_cast<std::uint32_t>(random_.Below(options_.sources)))
+                              : Object(static_cast<std::uint32_t>(random_.Below(options_.objects)));
+  const std::uint64_t kind = random_.Below(20);
+  if (kind < 8) {
+    const bool small = random_.Below(5) == 0;
+    const std::uint64_t words =
+        1 + random_.Below((small ? kInlineLimitBytes : options_.most_blocks * 16_KiB) / 8);
+    const std::uint64_t size = of_sums ? sum_bytes_ : 8 * words;
+    Tell("{} puts {} of {} bytes", member->name(), object.ToShortString(), size);
+    calls_.Put(*member, object, size, deadline, manners);
+  } else if (kind < 11) {
+    Tell("{} opens {}", member->name(), object.ToShortString());
+    calls_.Open(*member, object, deadline);
+  } else {
+    const ObjectId wanted = targets_ > 0 && random_.Below(3) == 0
+                                ? ObjectId::FromName(fmt::format("sum {}", random_.Below(targets_)))
+                                : object;
+    Tell("{} gets {}", member->name(), wanted.ToShortString());
+    calls_.Get(*member, wanted, deadline, manners);
+  }
+}
+
+void World::PutSource(std::uint32_t i) {
+  Member* const member = RandomMemberWithRoom();
+  if (member == nullptr) return;
+  Tell("{} puts {} of {} bytes", member->name(), Source(i).ToShortString(), sum_bytes_);
+  Manners manners;
+  if (random_.Below(2) == 0) manners.fill_time = random_.Within(milliseconds(100));
+  calls_.Put(*member, Source(i), sum_bytes_, time_.Now() + seconds(60), manners);
+}
+
+void World::PutOneOfTheCrowd(std::uint32_t i) {
+  Member* const member = RandomMemberWithRoom();
+  if (member == nullptr) return;
+  calls_.Put(*member, OneOfTheCrowd(i), kInlineLimitBytes, time_.Now() + seconds(60), Manners());
+}
+
+// And some who want it.
+void World::MakeSum() {
+  Member* const member = RandomMemberWithRoom();
+  if (member == nullptr) return;
+  const ObjectId target = ObjectId::FromName(fmt::format("sum {}", targets_));
+  const bool patient = random_.Below(2) == 0;
+  BeginSum(*member, time_.Now() + (patient ? seconds(60) : random_.Within(seconds(3))));
+  for (std::uint64_t readers = random_.Below(4); readers > 0; --readers) {
+    time_.After(random_.Within(milliseconds(100)), [this, target] {
+      Member* const reader = RandomMemberWithRoom();
+      if (reader == nullptr) return;
+      Tell("{} gets {}", reader->name(), target.ToShortString());
+      calls_.Get(*reader, target, time_.Now() + seconds(60), Manners());
+    });
+  }
+}
+
+void World::BeginSum(Member& member, Time deadline) {
+  ReduceOptions sum;
+  sum.target = ObjectId::FromName(fmt::format("sum {}", targets_++));
+  const auto count = static_cast<std::uint32_t>(1 + random_.Below(options_.sources));
+  const auto first = static_cast<std::uint32_t>(random_.Below(options_.sources));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    sum.sources.push_back(Source((first + i) % options_.sources));
+  }
+  sum.op = Op::kSum;
+  sum.dtype = DType::kUint64;
+  sum.fixed_order = random_.Below(6) == 0;
+  if (!sum.fixed_order && random_.Below(2) == 0) sum.num_objects = 1 + random_.Below(count);
+  if (!sum.fixed_order) sum.degree = static_cast<std::uint32_t>(random_.Below(4));
+  sum.root_here = random_.Below(4) == 0;
+  Tell("{} sums up {} of {} sources from {} on into {}", member.name(),
+       sum.num_objects.value_or(count), count, sum.sources.front().ToShortString(),
+       sum.target.ToShortString());
+  calls_.Reduce(member, std::move(sum), deadline);
+}
+
+// At its own pace. One of them may stop for good, unless the window is taken away from it: then it
+// starts over.
+void World::ReadThroughWindow() {
+  Member* const member = hosts_.back().member.get();
+  if (member == nullptr) return;
+  const bool patient = random_.Below(2) == 0;
+  const Time deadline =
+      time_.Now() + (patient ? seconds(60) : milliseconds(30) + random_.Within(seconds(3)));
+  Manners manners;
+  manners.pace = random_.Within(milliseconds(random_.Below(2) == 0 ? 0 : 40));
+  manners.stops_after = static_cast<int>(random_.Below(6));
+  manners.stops = !reader_stopped_ && random_.Below(3) == 0;
+  reader_stopped_ |= manners.stops;
+  const bool of_sums = targets_ > 0 && random_.Below(2) == 0;
+  const ObjectId object = of_sums
+                              ? ObjectId::FromName(fmt::format("sum {}", random_.Below(targets_)))
+                              : Object(static_cast<std::uint32_t>(random_.Below(options_.objects)));
+  Tell("{} gets {} into memory", member->name(), object.ToShortString());
+  calls_.GetInto(*member, object, deadline, manners);
+}
+
+void World::DeleteSomething() {
+  Member* const member = RandomMember();
+  if (member == nullptr) return;
+  const std::vector<ObjectId> all = AllObjects();
+  const ObjectId object = all[random_.Below(all.size())];
+  Tell("{} deletes {}", member->name(), object.ToShortString());
+  calls_.Delete(*member, object, time_.Now() + seconds(60));
+}
+
+void World::CancelSomething() {
+  if (calls_.open().empty()) return;
+  const CallRecordPtr record = calls_.open()[random_.Below(calls_.open().size())];
+  Tell("{} is cancelled", ToString(*record));
+  record->call->Cancel();
+}
+
+// --- faults ---------------------------------------------------------------------------------
+
+Duration World::RandomFaultTime() {
+  return milliseconds(1) + random_.Within(random_.Below(2) == 0 ? milliseconds(300) : seconds(3));
+}
+
+// What a fault does to sessions is over then.
+void World::Disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
+
+void World::BreakAStream() {
+  if (BreakStream(internet_, random_.Next())) Tell("a stream breaks");
+}
+
+void World::BreakASession() {
+  Member* const member = RandomMember();
+  if (member == nullptr) return;
+  Tell("a session of {} ends", member->name());
+  directory_->BreakSession(member->access(), random_.Next());
+}
+
+namespace {
+
+// Hosts of the shards come first.
+HostId RandomHost(sim::Random& random, const Options& options) {
+  return static_cast<HostId>(random.Below(options.shards + options.nodes));
+}
+
+}  // namespace
+
+void World::PartTwo() {
+  const HostId one = RandomHost(random_, options_);
+  const HostId other = RandomHost(random_, options_);
+  const Time until = time_.Now() + RandomFaultTime();
+  Tell("hosts {} and {} don't hear each other until {:.3f}", one, other, ToSeconds(until - start_));
+  network_.Block(one, other, until);
+  network_.Block(other, one, until);
+  Disturb(until);
+}
+
+void World::PartOneWay() {
+  const HostId one = RandomHost(random_, options_);
+  const HostId other = RandomHost(random_, options_);
+  const Time until = time_.Now() + RandomFaultTime();
+  Tell("host {} is not heard by {} until {:.3f}", one, other, ToSeconds(until - start_));
+  network_.Block(one, other, until);
+  Disturb(until);
+}
+
+void World::Clog() {
+  const HostId clogged = RandomHost(random_, options_);
+  const Time until = time_.Now() + random_.Within(milliseconds(400));
+  Tell("nothing reaches host {} until {:.3f}", clogged, ToSeconds(until - start_));
+  for (HostId host = 0; host < options_.shards + options_.nodes; ++host) {
+    network_.Block(host, clogged, until);
+  }
+  Disturb(until);
+}
+
+void World::FreezeOne() {
+  Member* const member = RandomMember();
+  if (member == nullptr) return;
+  const Time until = time_.Now() + RandomFaultTime();
+  Tell("{} is frozen until {:.3f}", member->name(), ToSeconds(until - start_));
+  member->Freeze(until);
+  Disturb(until);
+}
+
+void World::SlowOne() {
+  Member* const member = RandomMember();
+  if (member == nullptr) return;
+  Tell("{} gets slow", member->name());
+  network_.Slow(member->host(), 10);
+  Disturb(kNever);
+}
+
+void World::CrashOne() {
+  Member* const member = RandomMember();
+  if (member != nullptr) Crash(member->index());
+}
+
+void World::CrashAndReturn() {
+  Member* const member = RandomMember();
+  if (member == nullptr) return;
+  const std::uint32_t host = member->index();
+  Crash(host);
+  returning_.push_back(host);
+  time_.After(RandomFaultTime(), [this, host] {
+    if (std::erase(returning_, host) > 0) Join(host);
+  });
+}
+
+void World::RestartShard() {
+  const std::size_t shard = random_.Below(directory_->shard_count());
+  Tell("shard {} is killed", shard);
+  directory_->Kill(shard);
+  const Duration away = random_.Within(milliseconds(800));
+  // Who joins before those who know its old id may have to wait for them (R44).
+  Disturb(time_.Now() + away + seconds(1));
+  time_.After(away, [this, shard] { directory_->Return(shard); });
+}
+
+}  // namespace hoplite::node_world

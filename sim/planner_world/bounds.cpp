@@ -1,0 +1,68 @@
+#include "sim/planner_world/bounds.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/layout.h"
+
+namespace hoplite::sim {
+namespace {
+
+// Edges from the root to the deepest node of a full tree.
+std::uint32_t Height(std::uint32_t nodes, std::uint32_t degree) {
+  std::uint32_t height = 0;
+  for (std::uint64_t level = 1, reached = 1; reached < nodes; ++height) {
+    level *= degree;
+    reached += level;
+  }
+  return height;
+}
+
+}  // namespace
+
+double BoundSeconds(std::uint64_t size_bytes, const Link& link) {
+  return static_cast<double>(size_bytes) / link.bytes_per_second + ToSeconds(link.latency);
+}
+
+double TreeSeconds(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link,
+                   std::uint32_t degree) {
+  const std::uint64_t block =
+      std::min<std::uint64_t>(Layout::For(size_bytes).block_bytes, size_bytes);
+  const double block_time = degree * static_cast<double>(block) / link.bytes_per_second;
+  const double rest_time = degree * static_cast<double>(size_bytes - block) / link.bytes_per_second;
+  return Height(nodes, degree) * (ToSeconds(link.latency) + block_time) + rest_time;
+}
+
+Tree BestTree(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link) {
+  // Beyond 256 children only the height of a star is left to gain; it is tried on its own.
+  constexpr std::uint32_t kLastDegree = 256;
+  const std::uint32_t star = std::max(nodes, 2u) - 1;
+  Tree best{star, TreeSeconds(nodes, size_bytes, link, star)};
+  for (std::uint32_t degree = 2; degree <= std::min(star, kLastDegree); ++degree) {
+    const double seconds = TreeSeconds(nodes, size_bytes, link, degree);
+    if (seconds < best.seconds) best = {degree, seconds};
+  }
+  return best;
+}
+
+std::string TooSlow(const Options& options, double seconds) {
+  const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
+  const double line = TreeSeconds(options.nodes, options.size_bytes, link, 1);
+  const double plain = std::min(line, BestTree(options.nodes, options.size_bytes, link).seconds);
+  const double messages = 40 * ToSeconds(options.latency);
+  const double moments = ToSeconds(options.spread) + ToSeconds(options.put_time);
+  // A fault may cost the time to notice it and one more transfer; a restart the collection, too.
+  const double fault = ToSeconds(options.grace) + 1 + 2 * plain + messages;
+  const double restart = fault + ToSeconds(options.recovery_window) + 1;
+  const auto faults = static_cast<double>(
+      options.kills + options.kill_at.size() + options.memory_waits + options.session_breaks +
+      options.cancels + options.evictions + 2 * std::size_t{options.reputs});
+  const double slow = options.slow_nodes > 0 ? 10 * plain : 0;
+  const double allowed =
+      2 * plain + slow + messages + moments + faults * fault + options.restarts * restart;
+  if (seconds <= allowed) return {};
+  return fmt::format("P11: took {:.6f} s where {:.6f} s are allowed", seconds, allowed);
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,34 @@
+// Closed forms of a broadcast over equal links, to compare simulated times with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/time.h"
+#include "sim/planner_world/options.h"
+
+namespace hoplite::sim {
+
+struct Link {
+  Duration latency;
+  double bytes_per_second = 0;
+};
+
+// S/B and one latency: the last byte can't come earlier.
+double BoundSeconds(std::uint64_t size_bytes, const Link& link);
+
+struct Tree {
+  std::uint32_t degree = 0;
+  double seconds = 0;
+};
+// Every node but the leaves forwards whole objects to `degree` children, block by block:
+// h (L + d block/B) + d (S - block)/B. Degree 1 is the line.
+double TreeSeconds(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link,
+                   std::uint32_t degree);
+// The least over all degrees from 2 (two nodes: 1).
+Tree BestTree(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link);
+
+// P11: empty, or that `seconds` is more than these options and their faults may cost.
+std::string TooSlow(const Options& options, double seconds);
+
+}  // namespace hoplite::sim

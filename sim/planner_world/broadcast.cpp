@@ -1,0 +1,152 @@
+#include "sim/planner_world/broadcast.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "sim/planner_world/bounds.h"
+#include "sim/planner_world/world.h"
+
+namespace hoplite::sim {
+namespace {
+
+// The script of one broadcast: all moments are drawn when it is written, so that one seed gives one
+// history whatever the planner does.
+class BroadcastHistory {
+ public:
+  BroadcastHistory(World& world, double plain_seconds)
+      : world_(world),
+        options_(world.options()),
+        start_(Time{} + kWarmUpLatencies * options_.latency),
+        horizon_(options_.spread + options_.put_time + FromSeconds(1.2 * plain_seconds) +
+                 20 * options_.latency) {}
+
+  Time start() const { return start_; }
+
+  void Write() {
+    for (std::uint32_t i = 0; i < options_.nodes; ++i) world_.AddNode();
+    world_.At(options_.put_time.count() > 0 ? start_ : Time{},
+              [this] { world_.Put(0, kFirstContent); });
+    WriteReceivers();
+    for (const Kill& kill : options_.kill_at) {
+      world_.At(start_ + kill.at, [this, node = kill.node] { world_.Kill(node); });
+    }
+    for (std::uint32_t i = 0; i < options_.kills; ++i) {
+      world_.At(Moment(), [this, node = Receiver()] { world_.Kill(node); });
+    }
+    for (std::uint32_t i = 0; i < options_.session_breaks; ++i) {
+      const Duration away = world_.random().Within(2 * options_.grace);
+      world_.At(Moment(), [this, node = Receiver(), away] { world_.BreakSession(node, away); });
+    }
+    for (std::uint32_t i = 0; i < options_.restarts; ++i) {
+      world_.At(Moment(), [this] { world_.RestartDirectory(); });
+    }
+    for (std::uint32_t i = 0; i < options_.reputs; ++i) WriteReput(kFirstContent + 1 + i);
+    for (std::uint32_t i = 0; i < options_.deletes; ++i) {
+      world_.At(Moment(), [this, node = Receiver()] { world_.Delete(node); });
+    }
+    WriteCalls();
+  }
+
+ private:
+  Time Moment() { return start_ + world_.random().Within(horizon_); }
+  NodeIndex Receiver() {
+    return static_cast<NodeIndex>(1 + world_.random().Below(options_.nodes - 1));
+  }
+
+  void WriteReceivers() {
+    for (std::uint32_t i = 1; i < options_.nodes; ++i) {
+      world_.At(start_ + world_.random().Within(options_.spread), [this, i] { world_.Get(i); });
+    }
+    for (std::uint32_t i = 0; i < options_.memory_waits; ++i) {
+      world_.SetMemoryFree(Receiver(), Moment());
+    }
+  }
+
+  void WriteCalls() {
+    for (std::uint32_t i = 0; i < options_.cancels; ++i) {
+      const Time when = Moment();
+      const NodeIndex node = Receiver();
+      world_.At(when, [this, node] { world_.Cancel(node); });
+      const Time again = when + world_.random().Within(10 * options_.latency);
+      if (i % 2 == 0) world_.At(again, [this, node] { world_.Get(node); });
+    }
+    for (std::uint32_t i = 0; i < options_.evictions; ++i) {
+      world_.At(Moment(), [this, node = Receiver()] { world_.Evict(node); });
+    }
+    for (std::uint32_t i = 0; i < options_.subscriptions; ++i) {
+      world_.At(Moment(), [this, node = Receiver()] { world_.Subscribe(node); });
+    }
+  }
+
+  // All who have the object whole die; a new node puts other bytes. If most have it, nothing is
+  // lost and nothing happens.
+  void WriteReput(Content content) {
+    const Duration pause = world_.random().Within(2 * options_.grace);
+    world_.At(Moment(), [this, content, pause] {
+      std::vector<NodeIndex> whole;
+      std::size_t alive = 0;
+      for (NodeIndex i = 0; i < world_.members().size(); ++i) {
+        const Member& member = world_.members()[i];
+        alive += member.alive ? 1 : 0;
+        const auto& copy = member.node.copy();
+        if (member.alive && copy && (copy->complete || copy->producing)) whole.push_back(i);
+      }
+      if (2 * whole.size() > alive) return;
+      for (const NodeIndex i : whole) world_.Kill(i);
+      const NodeIndex putter = world_.AddNode();
+      world_.At(world_.now() + pause, [this, putter, content] { world_.Put(putter, content); });
+    });
+  }
+
+  World& world_;
+  const Options& options_;
+  Time start_;
+  Duration horizon_;
+};
+
+void CountReceivers(const World& world, Time start, Report& report) {
+  for (NodeIndex i = 0; i < world.members().size(); ++i) {
+    const Member& member = world.members()[i];
+    report.died += member.alive ? 0 : 1;
+    report.deleted += member.node.told_deleted() ? 1 : 0;
+    if (!member.returned) continue;
+    ++report.completed;
+    report.depth = std::max(report.depth, member.depth);
+    const double seconds = ToSeconds(*member.returned - start);
+    report.seconds = std::max(report.seconds, seconds);
+    if (!IsSlow(world.options(), i)) {
+      report.fast_seconds = std::max(report.fast_seconds, seconds);
+    }
+    report.slowest_get_seconds =
+        std::max(report.slowest_get_seconds, ToSeconds(*member.returned - *member.asked));
+  }
+}
+
+}  // namespace
+
+Result<Report> RunBroadcast(const Options& options) {
+  TRY(options.Validate());
+  const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
+  const Tree tree = BestTree(options.nodes, options.size_bytes, link);
+  Report report;
+  report.bound_seconds = BoundSeconds(options.size_bytes, link);
+  report.line_seconds = TreeSeconds(options.nodes, options.size_bytes, link, 1);
+  report.best_tree_seconds = tree.seconds;
+  report.best_tree_degree = tree.degree;
+  report.replay = ReplayCommand(options);
+
+  World world(options);
+  BroadcastHistory history(world, std::min(report.line_seconds, report.best_tree_seconds));
+  history.Write();
+  world.Run();
+
+  CountReceivers(world, history.start(), report);
+  report.events = world.events();
+  report.digest = world.digest();
+  report.bytes_sent_again = world.network().bytes_dropped();
+  report.violation = world.violation();
+  if (report.violation.empty()) report.violation = TooSlow(options, report.seconds);
+  return report;
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,280 @@
+#include "sim/planner_world/network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace hoplite::sim {
+namespace {
+
+double Nanoseconds(Duration d) { return static_cast<double>(d.count()); }
+
+std::uint64_t StripeBytes(const Layout& layout, std::uint32_t stripe) {
+  StripeMarks only(layout.stripe_count, 0);
+  only[stripe] = layout.stripe_block_count(stripe);
+  return layout.valid_bytes(only);
+}
+
+}  // namespace
+
+Network::Network(const Layout& layout, double bytes_per_second, Duration latency)
+    : layout_(layout),
+      stripes_(layout.stripe_count),
+      capacity_(bytes_per_second / 1e9),
+      slack_(std::max(4.0, 4 * capacity_)),
+      latency_(latency) {
+  for (std::uint32_t s = 0; s < stripes_; ++s) {
+    stripe_bytes_.push_back(static_cast<double>(StripeBytes(layout, s)));
+  }
+}
+
+NodeIndex Network::AddCopy(NodeIndex node) {
+  const auto copy = static_cast<NodeIndex>(node_of_.size());
+  node_of_.push_back(node);
+  foldings_.emplace_back();
+  inbound_.resize(inbound_.size() + stripes_);
+  return copy;
+}
+
+NodeIndex Network::AddNode() {
+  const auto node = static_cast<NodeIndex>(link_flows_.size() / 2);
+  HOPLITE_CHECK(node_of_.size() == node, "nodes come before further copies");
+  AddCopy(node);
+  link_flows_.resize(link_flows_.size() + 2);
+  link_pass_.resize(link_flows_.size());
+  is_touched_.resize(link_flows_.size());
+  shares_.resize(link_flows_.size());
+  return node;
+}
+
+void Network::SetRate(NodeIndex node, double bytes_per_second) {
+  own_capacity_[node] = bytes_per_second / 1e9;
+}
+
+void Network::SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks,
+                      Tag tag) {
+  Inbound& inbound = At(node, stripe);
+  HOPLITE_CHECK(inbound.feeding == kNoFlow, "a mark is set only while nothing feeds the stripe");
+  inbound.whole = blocks == layout_.stripe_block_count(stripe);
+  inbound.bytes =
+      inbound.whole ? stripe_bytes_[stripe] : static_cast<double>(blocks) * layout_.block_bytes;
+  inbound.rate = 0;
+  inbound.at = now;
+  inbound.tag = tag;
+  Touch(UpOf(node));
+}
+
+void Network::Produce(Time now, NodeIndex node, double bytes_per_second) {
+  const double whole_bytes = static_cast<double>(std::max<std::uint64_t>(layout_.size_bytes, 1));
+  const double duration = whole_bytes / bytes_per_second * 1e9;
+  for (std::uint32_t s = 0; s < stripes_; ++s) {
+    SetInboundRate(now, At(node, s), s, stripe_bytes_[s] / duration);
+  }
+  Touch(UpOf(node));
+  queue_.Push(now + Duration(static_cast<std::int64_t>(std::ceil(duration))),
+              {Kind::kProduced, node});
+}
+
+FlowId Network::Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe) {
+  Inbound& inbound = At(receiver, stripe);
+  HOPLITE_CHECK(inbound.feeding == kNoFlow, "one flow feeds a stripe at a time");
+  const auto id = static_cast<FlowId>(flows_.size());
+  Flow flow;
+  flow.source = source;
+  flow.receiver = receiver;
+  flow.stripe = stripe;
+  flow.sent = inbound.bytes;
+  flow.at = now;
+  flow.position[0] = static_cast<std::uint32_t>(link_flows_[UpLink(flow)].size());
+  flow.position[1] = static_cast<std::uint32_t>(link_flows_[DownLink(flow)].size());
+  link_flows_[UpLink(flow)].push_back(id);
+  link_flows_[DownLink(flow)].push_back(id);
+  inbound.feeding = id;
+  inbound.at = now;
+  At(source, stripe).outgoing.push_back(id);
+  Touch(UpLink(flow));
+  flows_.push_back(flow);
+  return id;
+}
+
+void Network::Break(Time now, FlowId id) {
+  if (flows_[id].sending) {
+    StopSending(now, id);
+    queue_.Push(now + latency_, {Kind::kRateArrives, id, 0});
+  }
+}
+
+void Network::Close(Time now, FlowId id) {
+  Flow& flow = flows_[id];
+  if (flow.sending) StopSending(now, id);
+  if (!flow.receiving) return;
+  flow.receiving = false;
+  std::erase(At(flow.source, flow.stripe).outgoing, id);
+  Inbound& inbound = At(flow.receiver, flow.stripe);
+  SetInboundRate(now, inbound, flow.stripe, 0);
+  inbound.feeding = kNoFlow;
+  Touch(UpOf(flow.receiver));
+  if (inbound.whole) return;
+  const double kept = std::floor(inbound.bytes / layout_.block_bytes) * layout_.block_bytes;
+  bytes_dropped_ += inbound.bytes - kept;
+  inbound.bytes = kept;
+  InputChanged(now, flow.receiver, flow.stripe);
+}
+
+std::uint32_t Network::Blocks(Time now, NodeIndex node, std::uint32_t stripe) const {
+  const Inbound& inbound = At(node, stripe);
+  if (inbound.whole) return layout_.stripe_block_count(stripe);
+  // The last block of a stripe counts when its end arrives, as an event.
+  const double blocks = Valid(now, inbound, stripe) / layout_.block_bytes;
+  const auto last = std::max(layout_.stripe_block_count(stripe), 1u) - 1;
+  return std::min(static_cast<std::uint32_t>(blocks), last);
+}
+
+FlowId Network::Feeding(NodeIndex node, std::uint32_t stripe) const {
+  return At(node, stripe).feeding;
+}
+
+const std::vector<FlowId>& Network::Outgoing(NodeIndex node, std::uint32_t stripe) const {
+  return At(node, stripe).outgoing;
+}
+
+double Network::RateInto(NodeIndex node) const {
+  double rate = 0;
+  for (std::uint32_t s = 0; s < stripes_; ++s) rate += At(node, s).rate;
+  return rate * 1e9;
+}
+
+double Network::Valid(Time now, const Inbound& inbound, std::uint32_t stripe) const {
+  return std::min(inbound.bytes + inbound.rate * Nanoseconds(now - inbound.at),
+                  stripe_bytes_[stripe]);
+}
+
+double Network::Sent(Time now, const Flow& flow) const {
+  return std::min(flow.sent + flow.rate * Nanoseconds(now - flow.at), stripe_bytes_[flow.stripe]);
+}
+
+// What the source may send: all, or all but the block that it is receiving.
+double Network::Available(Time now, const Flow& flow) const {
+  const Inbound& inbound = At(flow.source, flow.stripe);
+  if (inbound.whole) return stripe_bytes_[flow.stripe];
+  return Valid(now, inbound, flow.stripe) - layout_.block_bytes;
+}
+
+void Network::Touch(LinkId link) {
+  if (is_touched_[link]) return;
+  is_touched_[link] = true;
+  touched_.push_back(link);
+}
+
+void Network::Unlink(Flow& flow) {
+  const LinkId links[2] = {UpLink(flow), DownLink(flow)};
+  for (int side = 0; side < 2; ++side) {
+    std::vector<FlowId>& list = link_flows_[links[side]];
+    const FlowId moved = list.back();
+    list[flow.position[side]] = moved;
+    flows_[moved].position[side] = flow.position[side];
+    list.pop_back();
+    Touch(links[side]);
+  }
+}
+
+void Network::SetInboundRate(Time now, Inbound& inbound, std::uint32_t stripe, double rate) {
+  inbound.bytes = Valid(now, inbound, stripe);
+  inbound.at = now;
+  inbound.rate = rate;
+}
+
+void Network::SetWhole(Time now, NodeIndex node, std::uint32_t stripe) {
+  Inbound& inbound = At(node, stripe);
+  SetInboundRate(now, inbound, stripe, 0);
+  inbound.bytes = stripe_bytes_[stripe];
+  inbound.whole = true;
+  Touch(UpOf(node));
+}
+
+void Network::StopSending(Time now, FlowId id) {
+  Flow& flow = flows_[id];
+  flow.sent = Sent(now, flow);
+  flow.at = now;
+  flow.rate = 0;
+  flow.sending = false;
+  flow.wake = kNever;
+  Unlink(flow);
+}
+
+void Network::Wake(Time now, FlowId id) {
+  Flow& flow = flows_[id];
+  if (!flow.sending || flow.wake != now) return;
+  flow.wake = kNever;
+  if (Sent(now, flow) < stripe_bytes_[flow.stripe]) {
+    Touch(UpLink(flow));
+    return;
+  }
+  StopSending(now, id);
+  queue_.Push(now + latency_, {Kind::kWholeArrives, id});
+}
+
+void Network::Advance(Time now, std::vector<Whole>& whole) {
+  while (queue_.next_time() <= now) {
+    const Event event = queue_.Pop();
+    ++events_;
+    if (event.kind == Kind::kWake) {
+      Wake(now, event.flow);
+      continue;
+    }
+    if (event.kind == Kind::kRefold) {
+      if (At(event.flow, event.stripe).refold == now) Refold(now, event.flow, event.stripe);
+      continue;
+    }
+    if (event.kind == Kind::kProduced) {
+      for (std::uint32_t s = 0; s < stripes_; ++s) {
+        SetWhole(now, event.flow, s);
+        whole.push_back({event.flow, s, kNoFlow});
+      }
+      continue;
+    }
+    Flow& flow = flows_[event.flow];
+    if (!flow.receiving) continue;
+    if (event.kind == Kind::kRateArrives) {
+      Inbound& inbound = At(flow.receiver, flow.stripe);
+      SetInboundRate(now, inbound, flow.stripe, event.rate);
+      inbound.tag = flow.tag;
+      Touch(UpOf(flow.receiver));
+      InputChanged(now, flow.receiver, flow.stripe);
+      continue;
+    }
+    SetWhole(now, flow.receiver, flow.stripe);
+    Close(now, event.flow);
+    whole.push_back({flow.receiver, flow.stripe, event.flow});
+    InputChanged(now, flow.receiver, flow.stripe);
+  }
+  std::ranges::move(std::exchange(folded_, {}), std::back_inserter(whole));
+}
+
+std::string Network::BrokenInvariant(Time now) const {
+  std::vector<double> load(link_flows_.size());
+  for (const Flow& flow : flows_) {
+    if (!flow.sending) continue;
+    load[UpLink(flow)] += flow.rate;
+    load[DownLink(flow)] += flow.rate;
+    const Inbound& source = At(flow.source, flow.stripe);
+    if (flow.rate > 0 && Sent(now, flow) > Valid(now, source, flow.stripe) + 2 * slack_) {
+      return fmt::format("P3: a flow from node {} to node {} reads past its source's watermark",
+                         flow.source, flow.receiver);
+    }
+  }
+  for (LinkId link = 0; link < load.size(); ++link) {
+    if (load[link] > Capacity(link) * (1 + 1e-6)) {
+      return fmt::format("a link of node {} carries more than its rate", link / 2);
+    }
+  }
+  return {};
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,198 @@
+// Network: bytes of one object as fluids over links, event by event.
+//
+// Decides: the rate of every flow (max-min fair over the up link of its source and the down link of
+// its receiver, and never more than the source itself has got) and when a stripe is whole. Is told:
+// flows that open and close. Must never: let a flow read past its source's watermark, or a link
+// carry more than its rate. Knows nothing of versions, grants or the directory. Not thread-safe.
+//
+//   source  x ........|--latency--> receiver x ........
+//           ^ watermark             ^ follows what the source sent one latency ago
+//
+// A relay sends a block only when it has it whole, so a flow that has caught up stays one block
+// behind its source and takes its source's rate: a hop costs latency + block / rate. Events happen
+// only where a rate changes; all that falls on one nanosecond is settled at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/layout.h"
+#include "base/time.h"
+#include "sim/kit/event_queue.h"
+
+namespace hoplite::sim {
+
+using NodeIndex = std::uint32_t;
+using FlowId = std::uint32_t;
+using Tag = std::uint64_t;  // what the bytes are; 0: none have come yet
+inline constexpr FlowId kNoFlow = ~FlowId{0};
+
+class Network {
+ public:
+  Network(const Layout& layout, double bytes_per_second, Duration latency);
+
+  NodeIndex AddNode();
+  // Its links carry so much instead. Before anything flows.
+  void SetRate(NodeIndex node, double bytes_per_second);
+  // One more copy on that node, over the same links; every call takes it like the node's own. Nodes
+  // come first.
+  NodeIndex AddCopy(NodeIndex node);
+  // The node's copy of a stripe has so many valid blocks from now on, and nothing feeds it. The tag
+  // goes with its bytes wherever they flow.
+  void SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks, Tag tag);
+  // The node itself fills its copy, all stripes alike, at this rate in total.
+  void Produce(Time now, NodeIndex node, double bytes_per_second);
+
+  // The copy becomes the fold of so many others on its node, which are added one by one: it grows
+  // with the slowest of them, and is whole when all are, or if `held`, by Release after that.
+  void Fold(Time now, NodeIndex copy, std::uint32_t inputs, bool held, Tag tag);
+  void AddInput(Time now, NodeIndex copy, NodeIndex input);
+  void Release(Time now, NodeIndex copy);
+  // It is one no more, and empty.
+  void Unfold(Time now, NodeIndex copy);
+
+  // The receiver pulls a stripe from its own watermark on. Nothing else may feed it.
+  FlowId Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe);
+  // The source stops; what is under way still arrives.
+  void Break(Time now, FlowId flow);
+  // The receiver takes nothing any more.
+  void Close(Time now, FlowId flow);
+
+  std::uint32_t Blocks(Time now, NodeIndex node, std::uint32_t stripe) const;
+  // Its end arrived, too; a stripe without blocks has one as well.
+  bool WholeAt(NodeIndex node, std::uint32_t stripe) const { return At(node, stripe).whole; }
+  FlowId Feeding(NodeIndex node, std::uint32_t stripe) const;
+  const std::vector<FlowId>& Outgoing(NodeIndex node, std::uint32_t stripe) const;
+  NodeIndex SourceOf(FlowId flow) const { return flows_[flow].source; }
+  NodeIndex ReceiverOf(FlowId flow) const { return flows_[flow].receiver; }
+  Tag TagOf(FlowId flow) const { return flows_[flow].tag; }
+  double RateInto(NodeIndex node) const;  // bytes per second, now arriving
+
+  Time next_event() const { return queue_.next_time(); }
+  // Everything due at `now`; appends (node, stripe)s that became whole.
+  struct Whole {
+    NodeIndex node;
+    std::uint32_t stripe;
+    FlowId flow;  // kNoFlow: the node produced or folded it itself
+  };
+  void Advance(Time now, std::vector<Whole>& whole);
+  // After the last change at `now`: gives flows their new rates.
+  void Settle(Time now);
+
+  std::uint64_t events() const { return events_; }
+  std::uint64_t bytes_dropped() const { return static_cast<std::uint64_t>(bytes_dropped_); }
+  // Empty, or P3 or a link over its rate in words. O(flows).
+  std::string BrokenInvariant(Time now) const;
+
+ private:
+  using LinkId = std::uint32_t;
+  // One stripe of one node's copy.
+  struct Inbound {
+    double bytes = 0;  // at `at`
+    double rate = 0;   // bytes per nanosecond
+    Time at;
+    bool whole = false;
+    bool folded = false;   // all inputs of the fold are whole
+    Time refold = kNever;  // when another input becomes the slowest
+    Tag tag = 0;
+    FlowId feeding = kNoFlow;
+    std::vector<FlowId> outgoing;
+  };
+  struct Folding {
+    bool active = false;
+    bool held = false;
+    std::uint32_t expected = 0;
+    std::vector<NodeIndex> inputs;
+    NodeIndex into = kNoCopy;  // the fold that this copy is an input of
+  };
+  struct Flow {
+    NodeIndex source = 0;
+    NodeIndex receiver = 0;
+    std::uint32_t stripe = 0;
+    Tag tag = 0;
+    bool sending = true;    // takes part in the sharing of links
+    bool receiving = true;  // feeds the receiver's copy
+    double sent = 0;        // position in the stripe at `at`
+    double rate = 0;
+    double limit = 0;
+    Time at;
+    Time wake = kNever;
+    std::uint32_t position[2] = {0, 0};  // in the lists of its up and its down link
+    std::uint64_t settled = 0;           // the pass that looked at it last
+  };
+  enum class Kind : std::uint8_t { kWake, kRateArrives, kWholeArrives, kProduced, kRefold };
+  struct Event {
+    Kind kind;
+    FlowId flow;  // of kProduced and kRefold: the copy
+    double rate = 0;
+    std::uint32_t stripe = 0;  // of kRefold
+  };
+
+  static constexpr NodeIndex kNoCopy = ~NodeIndex{0};
+
+  double Capacity(LinkId link) const {
+    const auto own = own_capacity_.find(link / 2);
+    return own == own_capacity_.end() ? capacity_ : own->second;
+  }
+  LinkId UpOf(NodeIndex copy) const { return 2 * node_of_[copy]; }
+  LinkId UpLink(const Flow& flow) const { return UpOf(flow.source); }
+  LinkId DownLink(const Flow& flow) const { return UpOf(flow.receiver) + 1; }
+  Inbound& At(NodeIndex node, std::uint32_t stripe) { return inbound_[node * stripes_ + stripe]; }
+  const Inbound& At(NodeIndex node, std::uint32_t stripe) const {
+    return inbound_[node * stripes_ + stripe];
+  }
+  double Valid(Time now, const Inbound& inbound, std::uint32_t stripe) const;
+  double Sent(Time now, const Flow& flow) const;
+  double Available(Time now, const Flow& flow) const;
+
+  void Touch(LinkId link);
+  void Unlink(Flow& flow);
+  void SetInboundRate(Time now, Inbound& inbound, std::uint32_t stripe, double rate);
+  void SetWhole(Time now, NodeIndex node, std::uint32_t stripe);
+  void InputChanged(Time now, NodeIndex copy, std::uint32_t stripe);
+  void Refold(Time now, NodeIndex copy, std::uint32_t stripe);
+  void Wake(Time now, FlowId id);
+  void StopSending(Time now, FlowId id);
+
+  void SettleComponent(Time now, LinkId start);
+  void Collect(Time now, LinkId start);
+  double Limit(Time now, const Flow& flow) const;
+  void ShareLinks();
+  void Apply(Time now, FlowId id, double rate);
+  Time NextWake(Time now, const Flow& flow) const;
+
+  Layout layout_;
+  std::uint32_t stripes_;
+  double capacity_;  // of a link, in bytes per nanosecond, unless its node has another rate
+  std::map<NodeIndex, double> own_capacity_;
+  double slack_;  // positions closer than this are equal: what passes in a few nanoseconds
+  Duration latency_;
+  std::vector<double> stripe_bytes_;
+  std::vector<NodeIndex> node_of_;  // by copy; the first ones are the nodes' own
+  std::vector<Folding> foldings_;   // by copy
+  std::vector<Whole> folded_;       // since the last Advance
+  std::vector<Inbound> inbound_;
+  std::vector<Flow> flows_;
+  std::vector<std::vector<FlowId>> link_flows_;
+  EventQueue<Event> queue_;
+  std::uint64_t events_ = 0;
+  double bytes_dropped_ = 0;
+
+  // Of one Settle.
+  std::vector<LinkId> touched_;
+  std::vector<bool> is_touched_;
+  std::uint64_t pass_ = 0;
+  std::vector<std::uint64_t> link_pass_;
+  std::vector<LinkId> component_links_;
+  std::vector<FlowId> component_flows_;
+  struct Share {
+    double left = 0;
+    std::uint32_t flows = 0;
+  };
+  std::vector<Share> shares_;  // by link
+  std::vector<double> new_rates_;
+};
+
+}  // namespace hoplite::sim

@@ -1,0 +1,109 @@
+#include "sim/planner_world/options.h"
+
+#include <fmt/format.h>
+
+#include <hoplite/reduce_options.h>
+
+#include "base/layout.h"
+#include "base/try.h"
+
+namespace hoplite::sim {
+namespace {
+
+constexpr std::uint32_t kMaxNodes = 1'000'000;
+
+Result<void> Bad(std::string_view what) {
+  return std::unexpected(Error(ErrorCode::kInvalidArgument, fmt::format("simulation: {}", what)));
+}
+
+template <typename T>
+void AddFlag(std::string& command, std::string_view flag, const T& value, const T& unset) {
+  if (value != unset) command += fmt::format(" --{} {}", flag, value);
+}
+
+void AddFlag(std::string& command, std::string_view flag, Duration value, Duration unset) {
+  if (value != unset) command += fmt::format(" --{} {}ns", flag, value.count());
+}
+
+Result<void> ValidateReduce(const Options& options) {
+  const ReduceJob& job = *options.reduce;
+  const std::uint32_t sources = job.sources == 0 ? options.nodes : job.sources;
+  if (options.size_bytes % 4 != 0) return Bad("size must be a multiple of 4, for a float32");
+  if (sources > kMaxReduceSources) {
+    return Bad(fmt::format("sources must be at most {}", kMaxReduceSources));
+  }
+  if (job.num_objects > sources) return Bad("num-objects must be at most the sources");
+  if (job.fixed_order && (job.num_objects != 0 && job.num_objects < sources)) {
+    return Bad("a fixed order needs all sources");
+  }
+  if (job.fixed_order && job.degree > 1) return Bad("a fixed order folds along a line");
+  if (options.put_time.count() > 0 || options.reputs > 0 || options.deletes > 0) {
+    return Bad("put-time, reputs and deletes belong to broadcasts");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> Options::Validate() const {
+  if (nodes < 2 || nodes > kMaxNodes) return Bad("nodes must be in [2, 1000000]");
+  if (bytes_per_second == 0) return Bad("bandwidth must not be 0");
+  if (latency.count() <= 0) return Bad("latency must be positive");
+  if (spread.count() < 0 || put_time.count() < 0 || recovery_window.count() < 0 ||
+      grace.count() < 0) {
+    return Bad("a time must not be negative");
+  }
+  if (kills >= nodes) return Bad("kills must be fewer than the receivers");
+  if (slow_nodes > (nodes - 1) / 2) return Bad("slow-nodes must be at most half of the receivers");
+  for (const Kill& kill : kill_at) {
+    if (kill.node >= nodes) return Bad(fmt::format("there is no node {} to kill", kill.node));
+  }
+  if (stripes > kMaxStripes) return Bad("stripes must be at most 64");
+  if (size_bytes == 0) return Bad("size must not be 0");
+  if (reduce) TRY(ValidateReduce(*this));
+  return Layout::For(size_bytes, stripes).Validate();
+}
+
+std::string ReplayCommand(const Options& options) {
+  const Options unset;
+  std::string command =
+      fmt::format("hoplite sim {} --nodes {} --size {} --bandwidth {}bit --latency {}ns --seed {}",
+                  !options.reduce                 ? "broadcast"
+                  : options.reduce->everyone_gets ? "allreduce"
+                                                  : "reduce",
+                  options.nodes, options.size_bytes, options.bytes_per_second * 8,
+                  options.latency.count(), options.seed);
+  AddFlag(command, "spread", options.spread, unset.spread);
+  AddFlag(command, "put-time", options.put_time, unset.put_time);
+  AddFlag(command, "kill", options.kills, unset.kills);
+  for (const Kill& kill : options.kill_at) {
+    command += fmt::format(" --kill-at {}@{}ns", kill.node, kill.at.count());
+  }
+  AddFlag(command, "restarts", options.restarts, unset.restarts);
+  AddFlag(command, "slow-nodes", options.slow_nodes, unset.slow_nodes);
+  AddFlag(command, "memory-waits", options.memory_waits, unset.memory_waits);
+  AddFlag(command, "session-breaks", options.session_breaks, unset.session_breaks);
+  AddFlag(command, "reputs", options.reputs, unset.reputs);
+  AddFlag(command, "deletes", options.deletes, unset.deletes);
+  AddFlag(command, "cancels", options.cancels, unset.cancels);
+  AddFlag(command, "evictions", options.evictions, unset.evictions);
+  AddFlag(command, "subscriptions", options.subscriptions, unset.subscriptions);
+  AddFlag(command, "stripes", options.stripes, unset.stripes);
+  AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);
+  AddFlag(command, "recovery-window", options.recovery_window, unset.recovery_window);
+  AddFlag(command, "grace", options.grace, unset.grace);
+  if (!options.reduce) return command;
+  const ReduceJob& job = *options.reduce;
+  const ReduceJob none;
+  AddFlag(command, "sources", job.sources, none.sources);
+  AddFlag(command, "num-objects", job.num_objects, none.num_objects);
+  AddFlag(command, "degree", job.degree, none.degree);
+  AddFlag(command, "put-again", job.put_again, none.put_again);
+  if (job.fixed_order) command += " --fixed-order";
+  if (job.root_here) command += " --root-here";
+  if (job.staggered) command += " --staggered";
+  if (job.kill_coordinator) command += " --kill-coordinator";
+  return command;
+}
+
+}  // namespace hoplite::sim

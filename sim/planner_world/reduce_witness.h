@@ -1,0 +1,60 @@
+// ReduceWitness: what the properties of reductions are checked with (P6, P7; by their numbers in
+// README.md). It keeps its own books of orders, versions and sums. A value type.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "planner/action.h"
+#include "planner/event.h"
+#include "sim/planner_world/virtual_slot.h"
+
+namespace hoplite::sim {
+
+Payload PayloadOf(const ObjectId& source);
+
+class ReduceWitness {
+ public:
+  explicit ReduceWitness(std::size_t wanted) : wanted_(wanted) {}
+
+  void Told(const planner::SlotAssign& order);
+  void DirectoryRestarted();
+  // A position is final, and this is what it contains.
+  void Final(const Version& version, Payload sum) { sums_[version] = sum; }
+  Payload SumOf(const Version& version) const;
+
+  // Each answers with a broken property in words, or nothing.
+  // What one plan of the directory says.
+  std::string Check(const std::vector<planner::Action>& actions);
+  bool was_committed(const Version& version) const { return commits_.contains(version); }
+  // What is committed may be lost with its holders, and made again.
+  void TargetLost();
+  bool target_was_lost() const { return target_was_lost_; }
+  bool committed() const { return static_cast<bool>(committed_); }
+  bool any_commit() const { return !commits_.empty(); }
+  void AddTo(Digest& digest) const;
+  // The longest path of the tree as it was ordered last.
+  std::uint32_t Height() const;
+  std::uint32_t Degree() const;
+
+ private:
+  std::string CheckAssigned(const planner::SlotAssigned& assigned);
+  std::string CheckCommitted(const planner::ReduceCommitted& committed);
+
+  std::size_t wanted_;
+  std::map<std::uint32_t, std::uint32_t> parents_;
+  std::map<std::uint32_t, Version> versions_;  // as given last
+  std::map<std::uint32_t, bool> executed_;     // as ordered last: by anybody
+  // Again, or for the first time; until they are told so, which nodes without session are later.
+  std::set<std::uint32_t> may_start_;
+  std::map<Version, Payload> sums_;
+  Version committed_;  // in this life of the directory
+  std::set<Version> commits_;
+  bool target_was_lost_ = false;
+};
+
+}  // namespace hoplite::sim

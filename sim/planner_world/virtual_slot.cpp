@@ -1,0 +1,46 @@
+#include "sim/planner_world/virtual_slot.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace hoplite::sim {
+
+std::string VirtualSlot::BrokenContents() const {
+  for (const Version& version : contains) {
+    const bool fed = std::ranges::any_of(
+        children, [&](const auto& child) { return child.second.feed.input_version == version; });
+    if (fed) continue;
+    return fmt::format(
+        "P3: position {} version {} contains bytes of version {}, which was replaced",
+        order.order.slot, ToString(order.version), ToString(version));
+  }
+  return {};
+}
+
+std::vector<planner::NodeEvent> VirtualSlot::Inventory() const {
+  const std::uint32_t slot = order.order.slot;
+  std::vector<planner::NodeEvent> events{
+      planner::SlotProgress{.object = order.object, .slot = slot, .version = order.version}};
+  if (failed) events.emplace_back(planner::SlotFailed{order.object, slot, order.version});
+  for (const auto& [input, child] : children) {
+    const Version& version = child.feed.input_version;
+    if (child.drained) {
+      events.emplace_back(planner::SlotDrained{order.object, slot, order.version, input, version});
+    } else if (child.reported) {
+      events.emplace_back(planner::SlotFailed{order.object, slot, order.version, input, version});
+    }
+  }
+  if (root() && final) events.emplace_back(planner::ReduceCommit{order.object, order.version});
+  return events;
+}
+
+// Of what a small world lets happen: no copies of a network.
+void VirtualSlot::AddTo(Digest& digest) const {
+  digest.Add(order.order.slot).Add(order.version).Add(sum).Add(final).Add(failed);
+  for (const auto& [input, child] : children) {
+    digest.Add(input).Add(child.feed.input_version).Add(child.drained).Add(child.reported);
+  }
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,149 @@
+#include "sim/planner_world/world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/kit/message_digest.h"
+
+namespace hoplite::sim {
+namespace {
+
+constexpr Duration kLongest = std::chrono::hours(1);
+constexpr std::uint32_t kAlwaysCheckedNodes = 64;
+constexpr std::uint64_t kSampleEvery = 997;
+
+}  // namespace
+
+World::World(const Options& options)
+    : options_(options),
+      layout_(Layout::For(options.size_bytes, options.stripes)),
+      object_(ObjectId::FromName("broadcast")),
+      random_(options.seed),
+      network_(layout_, static_cast<double>(options.bytes_per_second), options.latency),
+      witness_(object_) {
+  StartDirectory(Duration{0});
+}
+
+void World::StartDirectory(Duration recovery_window) {
+  planner::DirectoryOptions options;
+  options.incarnation = ++directory_life_;
+  options.inline_limit_bytes = options_.inline_limit_bytes;
+  options.recovery_window = recovery_window;
+  options.twin = options_.twin;
+  options.link = {.latency = options_.latency,
+                  .overhead = Duration{0},
+                  .bytes_per_second = static_cast<double>(options_.bytes_per_second)};
+  directory_.emplace(options, now_);
+  witness_.DirectoryRestarted();
+  if (reduction_) reduction_->witness.DirectoryRestarted();
+  plan_at_ = now_;
+}
+
+NodeIndex World::AddNode() {
+  const NodeIndex index = network_.AddNode();
+  if (IsSlow(options_, index)) {
+    network_.SetRate(index, static_cast<double>(options_.bytes_per_second) / 10);
+  }
+  members_.emplace_back(VirtualNode(NodeId{index + 1}, object_));
+  Connect(index);
+  return index;
+}
+
+void World::Get(NodeIndex index) {
+  if (!members_[index].alive) return;
+  members_[index].asked = now_;
+  Effects effects;
+  members_[index].node.Get(effects);
+  Do(index, effects);
+}
+
+void World::Put(NodeIndex index, Content content) {
+  if (!members_[index].alive) return;
+  Effects effects;
+  members_[index].node.Put(layout_, content, layout_.size_bytes <= options_.inline_limit_bytes,
+                           effects);
+  Do(index, effects);
+}
+
+void World::CallOf(NodeIndex index, Call call) {
+  if (!members_[index].alive) return;
+  SyncMarks(index);
+  Effects effects;
+  (members_[index].node.*call)(effects);
+  Do(index, effects);
+}
+
+void World::Delete(NodeIndex index) { CallOf(index, &VirtualNode::Delete); }
+void World::Cancel(NodeIndex index) { CallOf(index, &VirtualNode::Cancel); }
+void World::Evict(NodeIndex index) { CallOf(index, &VirtualNode::Evict); }
+void World::Subscribe(NodeIndex index) { CallOf(index, &VirtualNode::Subscribe); }
+
+void World::Run() {
+  // Each node and fault may cause some work; a history that needs more than this never ends.
+  const std::uint64_t most_events = 200'000 + 20'000 * std::uint64_t{options_.nodes};
+  while (violation_.empty()) {
+    const Time next = std::min({queue_.next_time(), network_.next_event(), plan_at_});
+    if (next == kNever) break;
+    if (next - Time{} > kLongest || events() > most_events) {
+      Fail(fmt::format("P9: no rest after {} events and {:.3f} s", events(),
+                       ToSeconds(now_ - Time{})));
+      return;
+    }
+    Step(next);
+  }
+  if (violation_.empty() && directory_) Fail(witness_.CheckAtRest(*directory_, Parties()));
+  if (reduction_) Fail(CheckReduceAtRest());
+}
+
+// Everything that happens at one instant: bytes, then messages, then decisions, then new rates.
+void World::Step(Time when) {
+  now_ = std::max(when, now_);
+  whole_.clear();
+  network_.Advance(now_, whole_);
+  for (const Network::Whole& whole : whole_) OnWhole(whole);
+  while (queue_.next_time() <= now_) {
+    ++events_;
+    queue_.Pop()();
+  }
+  if (plan_at_ <= now_) Plan();
+  network_.Settle(now_);
+  if (members_.size() <= kAlwaysCheckedNodes || ++checked_ % kSampleEvery == 0) Check();
+}
+
+void World::Check() {
+  Fail(network_.BrokenInvariant(now_));
+  if (directory_) Fail(witness_.CheckNow(*directory_, Parties()));
+}
+
+std::vector<Party> World::Parties() const {
+  std::vector<Party> parties;
+  parties.reserve(members_.size());
+  for (const Member& member : members_) {
+    parties.push_back({&member.node, member.alive, member.memory_free <= now_});
+  }
+  return parties;
+}
+
+void World::Plan() {
+  plan_at_ = kNever;
+  if (!directory_) return;
+  actions_.clear();
+  const Time again = directory_->Plan(now_, actions_);
+  if (again != kNever) plan_at_ = std::max(again, now_ + Duration{1});
+  if (reduction_) CheckReduce();
+  for (planner::Action& action : actions_) {
+    AddTo(digest_.Add(now_).Add(action.to), action.body);
+    Fail(witness_.Check(action));
+    Deliver(action.to, std::move(action.body));
+  }
+}
+
+void World::Fail(const std::string& what) {
+  if (violation_.empty() && !what.empty()) {
+    violation_ = fmt::format("{} (at {:.6f} s)", what, ToSeconds(now_ - Time{}));
+  }
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,200 @@
+// World: virtual nodes, the network between them and one directory shard, in virtual time.
+//
+// Decides: when messages and bytes arrive, and what the faults do. Is told: a script of moments
+// (Get, Put, Delete, Kill …). The shard is the real DirectoryState; the nodes are VirtualNodes.
+// Must never: help a node with knowledge that it could not have. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/digest.h"
+#include "planner/directory_state.h"
+#include "planner/reduce_planner.h"
+#include "sim/kit/event_queue.h"
+#include "sim/kit/random.h"
+#include "sim/planner_world/network.h"
+#include "sim/planner_world/options.h"
+#include "sim/planner_world/reduce_witness.h"
+#include "sim/planner_world/virtual_node.h"
+#include "sim/planner_world/virtual_slot.h"
+#include "sim/planner_world/witness.h"
+
+namespace hoplite::sim {
+
+// Time for the nodes to join and for a finished Put, before the clock of a history starts.
+constexpr std::int64_t kWarmUpLatencies = 10;
+
+struct Member {
+  explicit Member(VirtualNode node_in) : node(std::move(node_in)) {}
+
+  VirtualNode node;
+  bool alive = true;
+  Time memory_free{};            // before that a copy can't be reserved
+  std::uint64_t connection = 0;  // counts its sessions; messages of an older one are lost
+  std::optional<Time> asked;
+  std::optional<Time> returned;
+  std::uint32_t depth = 0;  // of the tree, as it pulled
+  bool reporting = false;
+  Time flowing;  // bytes came last
+
+  std::map<std::uint32_t, VirtualSlot> slots;  // positions of the reduction that it executes
+  std::map<ObjectId, Version> sources;         // of the reduction, put here
+  std::set<ObjectId> putting;                  // not accepted yet
+};
+
+// The reduction whose target the world's object is, as its coordinator sees it.
+struct Reduction {
+  Reduction(const ReduceOptions& options, NodeIndex node, planner::Twin twin);
+
+  static constexpr std::uint64_t kRequest = 1;
+  ReduceOptions options;
+  NodeIndex coordinator;
+  planner::ReducePlanner planner;
+  ReduceWitness witness;
+  std::set<std::pair<ObjectId, NodeId>> holders;  // that it was told of
+  bool asked = false;
+  bool ended = false;
+  std::optional<Time> committed_at;
+  Time drive_at = kNever;
+};
+
+class World {
+ public:
+  explicit World(const Options& options);
+
+  // --- the script, from inside At() or before Run()
+  void At(Time when, std::function<void()> what) { queue_.Push(when, std::move(what)); }
+  NodeIndex AddNode();
+  void Get(NodeIndex index);
+  void Put(NodeIndex index, Content content);
+  void Delete(NodeIndex index);
+  // A source of the reduction appears on this node.
+  void PutSource(NodeIndex index, const ObjectId& source);
+  void Reduce(const ReduceOptions& request, NodeIndex coordinator);
+  void Cancel(NodeIndex index);
+  void Evict(NodeIndex index);
+  void Subscribe(NodeIndex index);
+  void Kill(NodeIndex index);
+  void BreakSession(NodeIndex index, Duration duration);
+  void RestartDirectory();
+  void SetMemoryFree(NodeIndex index, Time when) { members_[index].memory_free = when; }
+
+  // Until nothing moves any more, or a property is broken.
+  void Run();
+
+  Time now() const { return now_; }
+  Random& random() { return random_; }
+  const Options& options() const { return options_; }
+  const std::vector<Member>& members() const { return members_; }
+  const Network& network() const { return network_; }
+  std::uint64_t events() const { return events_ + network_.events(); }
+  // Of all that the directory was told and answered, with its time.
+  std::uint64_t digest() const { return digest_.value(); }
+  const std::string& violation() const { return violation_; }
+  const std::optional<Reduction>& reduction() const { return reduction_; }
+  const ObjectId& object() const { return object_; }
+
+ private:
+  using Handler = void (VirtualNode::*)(GrantId, Effects&);
+  using Call = void (VirtualNode::*)(Effects&);
+
+  void CallOf(NodeIndex index, Call call);
+  void After(Duration delay, std::function<void()> what) { At(now_ + delay, std::move(what)); }
+  void Step(Time when);
+  void Plan();
+  void Check();
+  void Fail(const std::string& what);  // the first one counts; empty: nothing is broken
+  std::vector<Party> Parties() const;
+  void StartDirectory(Duration recovery_window);
+
+  // Sessions (world_sessions.cpp).
+  void Connect(NodeIndex index);
+  void Tell(planner::EventBody body);  // the directory, one latency from now
+  void Deliver(NodeId to, planner::NodeAction action);
+  void LoseAfterGrace(NodeIndex index);
+  void StopFetches(NodeIndex index);
+
+  // Bytes (world_bytes.cpp).
+  void Do(NodeIndex index, const Effects& effects);
+  void Reserve(NodeIndex index);
+  void Fill(NodeIndex index);
+  void SyncMarks(NodeIndex index);
+  void SetMarks(NodeIndex index, bool full, Content content);
+  void FetchArrives(NodeIndex receiver, const Fetch& fetch);
+  void Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source);
+  void FailStream(NodeIndex receiver, GrantId grant, planner::Failure why);
+  void EndStream(NodeIndex receiver, GrantId grant);
+  void EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)> tell);
+  void OnWhole(const Network::Whole& whole);
+  void Report(NodeIndex index);
+  void StartReporting(NodeIndex index);
+  bool PullsFrom(NodeIndex source, NodeIndex receiver, std::uint32_t stripe) const;
+
+  // The coordinator (world_coordinator.cpp).
+  void Drive();
+  void GiveUp();
+  void EndReduce(ErrorCode code);
+  bool HearCoordinator(NodeIndex index, const planner::NodeAction& action);
+  void HearLocation(const planner::Location& location);
+  void AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& events);
+  void CheckReduce();
+  std::string CheckReduceAtRest() const;
+
+  // Participants (world_slots.cpp).
+  bool HearReduce(NodeIndex index, const planner::NodeAction& action);
+  void StartSlot(NodeIndex index, const planner::SlotAssigned& order);
+  void FeedSlot(NodeIndex index, const planner::SlotFeed& feed);
+  void DropSlot(NodeIndex index, std::uint32_t slot);
+  void KillSlots(NodeIndex index);
+  void StopStreams(const VirtualSlot& slot, bool dead);
+  void FetchSlot(NodeIndex copy);
+  void SlotStreamEnded(NodeIndex copy, bool dead);
+  bool OnSlotWhole(const Network::Whole& whole);
+  void SlotFinal(NodeIndex index, VirtualSlot& slot);
+  void TargetCommitted(NodeIndex index, const Version& version);
+  void Say(NodeIndex index, planner::NodeEvent event);
+  struct SlotRef {
+    NodeIndex node = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t input = 0;  // 0: its output
+  };
+  NodeIndex AddSlotCopy(const SlotRef& ref);
+  // Null if that copy belongs to an attempt that is over.
+  VirtualSlot* SlotAt(NodeIndex copy);
+  VirtualSlot::Child* ChildAt(NodeIndex copy);
+
+  static NodeIndex IndexOf(NodeId id) { return static_cast<NodeIndex>(Raw(id) - 1); }
+
+  Options options_;
+  Layout layout_;
+  ObjectId object_;
+  Random random_;
+  Time now_{};
+  EventQueue<std::function<void()>> queue_;
+  Network network_;
+  std::vector<Network::Whole> whole_;  // scratch
+  std::vector<Member> members_;
+  std::vector<GrantId> grants_;  // of each flow
+
+  std::optional<planner::DirectoryState> directory_;  // none while it is down
+  std::uint64_t directory_life_ = 0;
+  Time plan_at_ = kNever;
+  std::vector<planner::Action> actions_;  // scratch
+
+  Witness witness_;
+  std::optional<Reduction> reduction_;
+  std::map<NodeIndex, SlotRef> slot_refs_;  // by copy
+  Digest digest_;
+  std::uint64_t events_ = 0;
+  std::uint64_t checked_ = 0;
+  std::string violation_;
+};
+
+}  // namespace hoplite::sim

@@ -1,0 +1,214 @@
+// World: copies, streams and bytes.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/planner_world/world.h"
+
+namespace hoplite::sim {
+namespace {
+
+constexpr Duration kReportEvery = std::chrono::milliseconds(30);
+// Who starves for so long, because nobody has the object whole any more, has said so: a real node
+// says it for ever, but then a history would never be at rest.
+constexpr Duration kReportedLongEnough = std::chrono::seconds(10);
+
+}  // namespace
+
+void World::Do(NodeIndex index, const Effects& effects) {
+  for (const GrantId& grant : effects.end) EndStream(index, grant);
+  if (effects.copy_gone != Effects::Gone::kNo) {
+    const Handler handler = effects.copy_gone == Effects::Gone::kDeleted
+                                ? &VirtualNode::StreamDeleted
+                                : &VirtualNode::StreamRecalled;
+    const bool moved = effects.copy_gone == Effects::Gone::kMoved;
+    EndOutgoing(index, [this, handler, moved](NodeIndex receiver, GrantId grant) {
+      if (moved) return FailStream(receiver, grant, planner::Failure::kNone);
+      SyncMarks(receiver);
+      Effects more;
+      (members_[receiver].node.*handler)(grant, more);
+      Do(receiver, more);
+    });
+    SetMarks(index, false, 0);
+  }
+  for (const planner::NodeEvent& event : effects.say) {
+    Tell(planner::NodeSaid{members_[index].node.id(), event});
+  }
+  for (const Fetch& fetch : effects.open) {
+    After(options_.latency, [this, index, fetch] { FetchArrives(index, fetch); });
+    StartReporting(index);
+  }
+  if (effects.fill) Fill(index);
+  if (effects.reserve) Reserve(index);
+  Member& member = members_[index];
+  Fail(witness_.Check(member.node));
+  if (member.node.got() == 0 || member.returned) return;
+  member.returned = now_;
+  if (reduction_ && !reduction_->witness.was_committed(member.node.got_version())) {
+    Fail(fmt::format("P7: n{} returned a version that was not committed", index));
+  }
+}
+
+void World::Reserve(NodeIndex index) {
+  const Time free = members_[index].memory_free;
+  if (free > now_) {
+    At(free, [this, index] { Reserve(index); });
+    return;
+  }
+  if (!members_[index].alive) return;
+  Effects effects;
+  members_[index].node.MemoryReserved(effects);
+  Do(index, effects);
+}
+
+void World::Fill(NodeIndex index) {
+  if (options_.put_time.count() > 0) {
+    SetMarks(index, false, members_[index].node.copy()->content[0]);
+    const double seconds = ToSeconds(options_.put_time);
+    network_.Produce(now_, index, static_cast<double>(layout_.size_bytes) / seconds);
+    return;
+  }
+  SetMarks(index, true, members_[index].node.copy()->content[0]);
+  SyncMarks(index);
+  Effects effects;
+  members_[index].node.Produced(effects);
+  Do(index, effects);
+}
+
+void World::SetMarks(NodeIndex index, bool full, Content content) {
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    network_.SetMark(now_, index, s, full ? layout_.stripe_block_count(s) : 0, content);
+  }
+}
+
+// Tells the node how far its copy is.
+void World::SyncMarks(NodeIndex index) {
+  VirtualNode& node = members_[index].node;
+  if (!node.copy() || node.copy()->complete) return;
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    const FlowId flow = network_.Feeding(index, s);
+    if (flow == kNoFlow && !node.copy()->producing) continue;
+    const Content content = flow == kNoFlow ? node.copy()->content[s] : network_.TagOf(flow);
+    if (content == 0) continue;  // nothing has come yet
+    const std::string_view broken = node.Received(s, network_.Blocks(now_, index, s), content);
+    if (!broken.empty()) Fail(fmt::format("{} (n{})", broken, index));
+  }
+}
+
+void World::FetchArrives(NodeIndex receiver, const Fetch& fetch) {
+  const NodeIndex source = IndexOf(fetch.source);
+  const Member& asker = members_[receiver];
+  if (!asker.alive || !asker.node.streams().contains(fetch.grant)) return;
+  planner::Failure answer = planner::Failure::kUnreachable;
+  if (members_[source].alive) {
+    SyncMarks(source);
+    answer = members_[source].node.Answer(fetch);
+  }
+  if (answer == planner::Failure::kNone) return Accept(receiver, fetch, source);
+  After(options_.latency,
+        [this, receiver, grant = fetch.grant, answer] { FailStream(receiver, grant, answer); });
+}
+
+void World::Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source) {
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    if ((fetch.stripes >> s & 1) == 0) continue;
+    if (PullsFrom(source, receiver, s)) {
+      Fail(fmt::format("P2: n{} pulls from n{}, which pulls from it", receiver, source));
+    }
+    const FlowId flow = network_.Open(now_, source, receiver, s);
+    grants_.resize(flow + 1);
+    grants_[flow] = fetch.grant;
+  }
+  members_[receiver].depth = members_[source].depth + 1;
+  members_[receiver].flowing = now_;
+}
+
+// Whether `source` depends on `receiver`, directly or not.
+bool World::PullsFrom(NodeIndex source, NodeIndex receiver, std::uint32_t stripe) const {
+  NodeIndex node = source;
+  while (node != receiver) {
+    const FlowId flow = network_.Feeding(node, stripe);
+    if (flow == kNoFlow) return false;
+    node = network_.SourceOf(flow);
+  }
+  return true;
+}
+
+void World::FailStream(NodeIndex receiver, GrantId grant, planner::Failure why) {
+  if (!members_[receiver].alive) return;
+  SyncMarks(receiver);
+  Effects effects;
+  members_[receiver].node.StreamFailed(grant, why, effects);
+  Do(receiver, effects);
+}
+
+void World::EndStream(NodeIndex receiver, GrantId grant) {
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    const FlowId flow = network_.Feeding(receiver, s);
+    if (flow != kNoFlow && grants_[flow] == grant) network_.Close(now_, flow);
+  }
+}
+
+// All streams that this node serves stop; one latency later their receivers hear of it.
+void World::EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)> tell) {
+  std::set<std::pair<NodeIndex, GrantId>> streams;
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    for (const FlowId flow : network_.Outgoing(source, s)) {
+      network_.Break(now_, flow);
+      streams.emplace(network_.ReceiverOf(flow), grants_[flow]);
+    }
+  }
+  for (const auto& [receiver, grant] : streams) {
+    After(options_.latency, [this, tell, receiver, grant] {
+      if (members_[receiver].alive) tell(receiver, grant);
+    });
+  }
+}
+
+void World::OnWhole(const Network::Whole& whole) {
+  if (OnSlotWhole(whole)) return;
+  Member& member = members_[whole.node];
+  if (!member.alive || !member.node.copy()) return;
+  const bool own = whole.flow == kNoFlow;
+  const Content content =
+      own ? member.node.copy()->content[whole.stripe] : network_.TagOf(whole.flow);
+  const std::string_view broken =
+      member.node.Received(whole.stripe, layout_.stripe_block_count(whole.stripe), content);
+  if (!broken.empty()) Fail(fmt::format("{} (n{})", broken, whole.node));
+  Effects effects;
+  if (!own) {
+    member.node.StripeWhole(grants_[whole.flow], whole.stripe, effects);
+  } else if (whole.stripe + 1 == layout_.stripe_count) {
+    member.node.Produced(effects);
+  }
+  Do(whole.node, effects);
+}
+
+void World::StartReporting(NodeIndex index) {
+  if (members_[index].reporting) return;
+  members_[index].reporting = true;
+  members_[index].flowing = now_;
+  After(kReportEvery, [this, index] { Report(index); });
+}
+
+void World::Report(NodeIndex index) {
+  Member& member = members_[index];
+  member.reporting = false;
+  if (!member.alive || member.node.streams().empty()) return;
+  SyncMarks(index);
+  const double rate = network_.RateInto(index);
+  if (rate > 0) member.flowing = now_;
+  if (member.node.connected()) {
+    planner::Progress report = member.node.ProgressReport(static_cast<std::uint64_t>(rate));
+    report.starved_for = now_ - member.flowing;
+    Tell(planner::NodeSaid{member.node.id(), report});
+  }
+  const Time flowing = member.flowing;
+  if (now_ - flowing > kReportedLongEnough) return;
+  StartReporting(index);
+  member.flowing = flowing;
+}
+
+}  // namespace hoplite::sim

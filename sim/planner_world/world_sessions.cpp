@@ -1,0 +1,119 @@
+// World: what nodes and the directory say to each other, and how sessions begin and end.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/kit/message_digest.h"
+#include "sim/planner_world/world.h"
+
+namespace hoplite::sim {
+namespace {
+
+constexpr Duration kDirectoryDown = std::chrono::milliseconds(50);
+constexpr Duration kReconnectWithin = std::chrono::milliseconds(100);
+
+}  // namespace
+
+void World::Tell(planner::EventBody body) {
+  After(options_.latency, [this, life = directory_life_, body = std::move(body)] {
+    if (!directory_ || life != directory_life_) return;
+    AddTo(digest_.Add(now_), body);
+    witness_.Told(body);
+    if (const auto* said = std::get_if<planner::NodeSaid>(&body); said && reduction_) {
+      const auto* order = std::get_if<planner::SlotAssign>(&said->event);
+      if (order != nullptr && witness_.open(said->node)) reduction_->witness.Told(*order);
+    }
+    directory_->Apply({now_, body});
+    plan_at_ = now_;
+  });
+}
+
+void World::Deliver(NodeId to, planner::NodeAction action) {
+  const NodeIndex index = IndexOf(to);
+  if (index >= members_.size()) return Fail("an action is addressed to a node that never joined");
+  const std::uint64_t connection = members_[index].connection;
+  After(options_.latency, [this, index, connection, action = std::move(action)] {
+    Member& member = members_[index];
+    if (!member.alive || !member.node.connected() || member.connection != connection) return;
+    SyncMarks(index);
+    if (HearReduce(index, action)) return;
+    Effects effects;
+    member.node.Hear(action, now_, effects);
+    Do(index, effects);
+  });
+}
+
+void World::Connect(NodeIndex index) {
+  Member& member = members_[index];
+  if (!member.alive || !directory_ || (member.connection > 0 && member.node.connected())) return;
+  ++member.connection;
+  SyncMarks(index);
+  const planner::NodeInfo info{.id = member.node.id(),
+                               .name = fmt::format("n{}", index),
+                               .address = fmt::format("n{}:1", index)};
+  Tell(planner::NodeJoined{info, member.node.highest_incarnation()});
+  Effects effects;
+  member.node.Connected(now_, effects);
+  AddInventory(index, effects.say);
+  Do(index, effects);
+}
+
+void World::LoseAfterGrace(NodeIndex index) {
+  const NodeId id = members_[index].node.id();
+  Tell(planner::NodeSuspended{id});
+  const std::uint64_t connection = members_[index].connection;
+  After(options_.grace, [this, index, id, connection, life = directory_life_] {
+    const bool back = members_[index].connection != connection;
+    if (life == directory_life_ && !back) Tell(planner::NodeLost{id});
+  });
+}
+
+void World::Kill(NodeIndex index) {
+  Member& member = members_[index];
+  if (!member.alive) return;
+  SyncMarks(index);
+  member.alive = false;
+  EndOutgoing(index, [this](NodeIndex receiver, GrantId grant) {
+    FailStream(receiver, grant, planner::Failure::kBroken);
+  });
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    if (const FlowId flow = network_.Feeding(index, s); flow != kNoFlow) network_.Close(now_, flow);
+  }
+  KillSlots(index);
+  if (member.node.connected()) LoseAfterGrace(index);
+}
+
+void World::BreakSession(NodeIndex index, Duration duration) {
+  Member& member = members_[index];
+  if (!member.alive || !member.node.connected()) return;
+  member.node.Disconnected();
+  LoseAfterGrace(index);
+  if (duration >= options_.grace) {
+    After(options_.grace, [this, index] { StopFetches(index); });
+  }
+  After(duration, [this, index] { Connect(index); });
+}
+
+void World::StopFetches(NodeIndex index) {
+  Member& member = members_[index];
+  if (!member.alive || member.node.connected()) return;
+  SyncMarks(index);
+  Effects effects;
+  member.node.GraceExpired(effects);
+  Do(index, effects);
+}
+
+void World::RestartDirectory() {
+  directory_.reset();
+  ++directory_life_;
+  plan_at_ = kNever;
+  for (Member& member : members_) member.node.Disconnected();
+  After(kDirectoryDown, [this] {
+    StartDirectory(options_.recovery_window);
+    for (NodeIndex index = 0; index < members_.size(); ++index) {
+      After(random_.Within(kReconnectWithin), [this, index] { Connect(index); });
+    }
+  });
+}
+
+}  // namespace hoplite::sim

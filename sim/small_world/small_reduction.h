@@ -1,0 +1,40 @@
+// SmallReduction: what the small world keeps of the reduction that makes its object: the planner of
+// the coordinator, and how far parents have folded their children's outputs. A value type.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/digest.h"
+#include "planner/reduce_planner.h"
+#include "sim/planner_world/reduce_witness.h"
+
+namespace hoplite::sim {
+
+// A position pulls the output of a child, until it is drained or reported as lost.
+struct FoldStream {
+  std::uint32_t node = 0;  // where that position is executed
+  planner::SlotFeed feed;
+  std::uint32_t blocks = 0;  // folded
+};
+
+struct SmallReduction {
+  static constexpr std::uint64_t kRequest = 1;
+
+  ReduceOptions options;
+  std::uint32_t coordinator = 0;
+  planner::ReducePlanner planner;
+  Digest history;  // of all that the planner was told, and when: it has no fingerprint of its own
+  ReduceWitness witness;
+  std::set<std::pair<ObjectId, NodeId>> holders;  // that the planner was told of
+  std::vector<FoldStream> streams;
+  Time drive_at = kNever;
+  bool ended = false;
+  bool committed = false;
+
+  void AddTo(Digest& digest) const;
+};
+
+}  // namespace hoplite::sim

@@ -1,0 +1,253 @@
+#include "sim/small_world/small_world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+
+namespace hoplite::sim {
+namespace {
+
+constexpr Content kOtherContent = 2000;
+constexpr std::uint32_t kMostWaits = 50;
+
+Layout SmallLayout(const SmallOptions& options) {
+  constexpr std::uint32_t kBlock = 4_KiB;
+  return {.size_bytes = std::uint64_t{options.blocks} * kBlock,
+          .block_bytes = kBlock,
+          .run_bytes = kBlock,
+          .stripe_count = options.stripes};
+}
+
+}  // namespace
+
+SmallWorld::SmallWorld(const SmallOptions& options)
+    : options_(options),
+      object_(ObjectId::FromName("small")),
+      layout_(SmallLayout(options)),
+      directory_(DirectoryOptionsOf(1), Time{}),
+      deaths_left_(options.deaths),
+      restarts_left_(options.restarts),
+      put_again_left_(options.put_again),
+      delete_left_(options.deletes),
+      witness_(object_, options.ask_planner) {
+  const std::uint32_t count = options.nodes + (PutsOnOneMore() ? 1 : 0);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    members_.push_back({VirtualNode(NodeId{i + 1}, object_)});
+    members_[i].has_memory = !(options.waits_for_memory && i == 1);
+    Reconnect(i);
+    while (!members_[i].to_directory.empty()) ToDirectory(i);
+  }
+  if (options.sources > 0) {
+    StartReduction();
+    GetAt(0);
+    return;
+  }
+  Effects put;
+  members_[0].node.Put(layout_, kFirstContent, false, put);
+  Effect(0, put);
+  for (std::uint32_t i = 1; i < options.nodes; ++i) GetAt(i);
+}
+
+void SmallWorld::GetAt(std::uint32_t index) {
+  Effects get;
+  members_[index].node.Get(get);
+  Effect(index, get);
+}
+
+planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnation) const {
+  planner::DirectoryOptions options;
+  options.incarnation = incarnation;
+  options.inline_limit_bytes = 0;
+  if (incarnation == 1) options.recovery_window = Duration{0};
+  options.twin = options_.twin;
+  return options;
+}
+
+void SmallWorld::Do(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::kToDirectory:
+      ToDirectory(step.node);
+      break;
+    case Step::Kind::kToNode:
+      ToNode(step.node);
+      break;
+    case Step::Kind::kAnswer:
+      Answer(step.index);
+      break;
+    case Step::Kind::kBlock:
+      Block(step.index);
+      break;
+    case Step::Kind::kEnd:
+      End(step.index);
+      break;
+    case Step::Kind::kBreak:
+      Break(step.index);
+      break;
+    case Step::Kind::kFill:
+      Fill(step.node);
+      break;
+    case Step::Kind::kMemory:
+      members_[step.node].has_memory = true;
+      if (std::exchange(members_[step.node].wants_memory, false)) Reserve(step.node);
+      break;
+    case Step::Kind::kPutAgain: {
+      put_again_left_ = false;
+      if (reduction_) {
+        PutSource(step.node, *LostSource());
+        break;
+      }
+      Effects effects;
+      members_[step.node].node.Put(layout_, kOtherContent, false, effects);
+      Effect(step.node, effects);
+      break;
+    }
+    case Step::Kind::kDelete: {
+      delete_left_ = false;
+      Effects effects;
+      members_[step.node].node.Delete(effects);
+      Effect(step.node, effects);
+      break;
+    }
+    case Step::Kind::kReconnect:
+      Reconnect(step.node);
+      break;
+    case Step::Kind::kTime:
+      now_ = NextTime();
+      if (++waits_ > kMostWaits) Fail("P9: the planner wants to be asked again and again");
+      Plan();
+      if (reduction_) Drive();
+      break;
+    case Step::Kind::kDie:
+      Die(step.node);
+      break;
+    case Step::Kind::kRestart:
+      Restart();
+      break;
+    case Step::Kind::kFoldBlock:
+      FoldBlock(step.index);
+      break;
+    case Step::Kind::kFoldEnd:
+      FoldEnd(step.index);
+      break;
+    case Step::Kind::kFoldLost:
+      FoldLost(step.index);
+      break;
+    case Step::Kind::kGiveUp:
+      GiveUp();
+      break;
+  }
+  Check();
+}
+
+void SmallWorld::ToDirectory(std::uint32_t index) {
+  const std::vector<planner::EventBody> batch = std::move(members_[index].to_directory.front());
+  members_[index].to_directory.pop_front();
+  for (const planner::EventBody& event : batch) {
+    witness_.Told(event);
+    const auto* said = std::get_if<planner::NodeSaid>(&event);
+    const auto* order = said != nullptr ? std::get_if<planner::SlotAssign>(&said->event) : nullptr;
+    if (order != nullptr && witness_.open(said->node)) reduction_->witness.Told(*order);
+    directory_.Apply({now_, event});
+  }
+  Plan();
+}
+
+void SmallWorld::Plan() {
+  std::vector<planner::Action> actions;
+  plan_at_ = directory_.Plan(now_, actions);
+  if (plan_at_ != kNever) plan_at_ = std::max(plan_at_, now_ + Duration{1});
+  if (reduction_) CheckReduce(actions);
+  for (planner::Action& action : actions) {
+    if (ObjectOf(action.body) == object_) Fail(witness_.Check(action));
+    const std::uint32_t to = IndexOf(action.to);
+    if (to >= members_.size()) return Fail("an action is addressed to nobody");
+    Member& member = members_[to];
+    if (member.alive && member.node.connected()) member.to_node.push_back(std::move(action.body));
+  }
+}
+
+void SmallWorld::ToNode(std::uint32_t index) {
+  const planner::NodeAction action = std::move(members_[index].to_node.front());
+  members_[index].to_node.pop_front();
+  if (options_.sources > 0 && HearReduce(index, action)) return;
+  Effects effects;
+  members_[index].node.Hear(action, now_, effects);
+  Effect(index, effects);
+}
+
+void SmallWorld::Effect(std::uint32_t index, const Effects& effects) {
+  for (const GrantId& grant : effects.end) {
+    std::erase_if(streams_,
+                  [&](const Stream& s) { return s.receiver == index && s.fetch.grant == grant; });
+  }
+  if (effects.copy_gone != Effects::Gone::kNo) {
+    const bool deleted = effects.copy_gone == Effects::Gone::kDeleted;
+    for (Stream& stream : streams_) {
+      if (IndexOf(stream.fetch.source) != index || stream.open == 0) continue;
+      if (stream.fate != Stream::Fate::kFlows) continue;
+      stream.fate = deleted ? Stream::Fate::kDeleted : Stream::Fate::kRecalled;
+    }
+  }
+  for (const planner::NodeEvent& event : effects.say) {
+    Tell(index, planner::NodeSaid{members_[index].node.id(), event});
+  }
+  for (const Fetch& fetch : effects.open) streams_.push_back({.receiver = index, .fetch = fetch});
+  if (effects.fill && !options_.growing) {
+    while (members_[index].node.copy()->producing) Fill(index);
+  }
+  if (effects.reserve) Reserve(index);
+  Fail(witness_.Check(members_[index].node));
+  if (reduction_) CheckReader(members_[index].node);
+}
+
+void SmallWorld::Reserve(std::uint32_t index) {
+  if (!members_[index].has_memory) {
+    members_[index].wants_memory = true;
+    return;
+  }
+  Effects effects;
+  members_[index].node.MemoryReserved(effects);
+  Effect(index, effects);
+}
+
+void SmallWorld::Fill(std::uint32_t index) {
+  VirtualNode& node = members_[index].node;
+  const StripeMarks& marks = node.copy()->marks;
+  std::uint64_t block = layout_.block_count();
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    if (marks[s] < layout_.stripe_block_count(s)) {
+      block = std::min(block, layout_.block_at(s, marks[s]));
+    }
+  }
+  const std::uint32_t stripe = layout_.stripe_of(block);
+  Fail(std::string(node.Received(stripe, marks[stripe] + 1, node.copy()->content[stripe])));
+  if (!layout_.complete(node.copy()->marks)) return;
+  Effects effects;
+  node.Produced(effects);
+  Effect(index, effects);
+}
+
+void SmallWorld::Fail(const std::string& what) {
+  if (violation_.empty()) violation_ = what;
+}
+
+void SmallWorld::Check() {
+  Fail(witness_.CheckNow(directory_, Parties()));
+  if (!violation_.empty() || !AtRest()) return;
+  Fail(witness_.CheckAtRest(directory_, Parties()));
+  if (reduction_) Fail(CheckReduceAtRest());
+}
+
+std::vector<Party> SmallWorld::Parties() const {
+  std::vector<Party> parties;
+  parties.reserve(members_.size());
+  for (const Member& member : members_) {
+    parties.push_back({&member.node, member.alive, member.has_memory});
+  }
+  return parties;
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,192 @@
+// SmallWorld: the same nodes and the same planner, without time and rates: every order in which
+// messages, blocks and faults can happen is a sequence of steps.
+//
+// Decides nothing: Steps() says what may happen next, Do() lets one of it happen. Messages wait in
+// a FIFO queue per session and direction; a block passes in one step; a source answers a fetch in
+// one. Time passes only when nothing else moves, or to end the collection of a restarted directory.
+// A value type: the search copies it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/directory_state.h"
+#include "sim/planner_world/virtual_node.h"
+#include "sim/planner_world/virtual_slot.h"
+#include "sim/planner_world/witness.h"
+#include "sim/small_world/small_reduction.h"
+
+namespace hoplite::sim {
+
+struct SmallOptions {
+  std::uint32_t nodes = 3;  // node 0 puts the object, the others ask for it
+  std::uint32_t blocks = 2;
+  std::uint32_t stripes = 1;
+  std::uint32_t deaths = 0;       // of any node, at any moment
+  std::uint32_t restarts = 0;     // of the directory
+  bool growing = false;           // the producer fills its copy block by block
+  bool waits_for_memory = false;  // node 1 gets memory at any moment
+  bool put_again = false;         // one more node puts other bytes, once the first producer is dead
+  bool deletes = false;           // the last node deletes the object, at any moment
+  // Of a reduction that makes the object, if any: node i has source i, the last node asks for it,
+  // node 0 reads it. What died is put again by the last node.
+  std::uint32_t sources = 0;
+  std::uint32_t wanted = 0;  // of the sources; 0: all
+  planner::Twin twin = planner::Twin::kNone;
+  bool ask_planner = true;  // false: only what the world finds out by itself counts
+};
+
+struct Step {
+  enum class Kind : std::uint8_t {
+    kToDirectory,  // the oldest message of `node` arrives
+    kToNode,
+    kAnswer,  // the source of stream `index` hears its fetch
+    kBlock,   // one block passes on it
+    kEnd,     // it is through, and its source says so
+    kBreak,   // its receiver hears that the source died or dropped its copy
+    kFill,    // the producer has one more block
+    kMemory,
+    kPutAgain,
+    kDelete,
+    kReconnect,
+    kTime,  // until the planner wants to be asked again
+    kDie,
+    kRestart,
+    kFoldBlock,  // a position folds one block of a child's output; `index` is their stream
+    kFoldEnd,    // and has all of it
+    kFoldLost,   // and reports that it can't get it
+    kGiveUp,     // the reduction's deadline
+  };
+  Kind kind;
+  std::uint32_t node = 0;
+  std::uint32_t index = 0;
+};
+std::string ToString(const Step& step);
+
+class SmallWorld {
+ public:
+  explicit SmallWorld(const SmallOptions& options);
+
+  std::vector<Step> Steps() const;
+  bool AtRest() const;  // nothing but a fault can happen
+  void Do(const Step& step);
+
+  const std::string& violation() const { return violation_; }
+  std::uint64_t Fingerprint() const;
+
+ private:
+  struct Member {
+    VirtualNode node;
+    bool alive = true;
+    bool has_memory = true;
+    bool wants_memory = false;
+    std::deque<std::vector<planner::EventBody>> to_directory;  // batches: an inventory is one
+    std::deque<planner::NodeAction> to_node;
+    std::map<std::uint32_t, VirtualSlot> slots;  // positions of the reduction that it executes
+    std::map<ObjectId, Version> sources;         // of the reduction, put here
+  };
+  struct Stream {
+    std::uint32_t receiver = 0;
+    Fetch fetch;
+    StripeMask open = 0;  // stripes that still flow; 0: the source has not answered
+    enum class Fate : std::uint8_t { kFlows, kBroken, kRecalled, kDeleted } fate = Fate::kFlows;
+  };
+
+  void AddOrdinary(std::vector<Step>& steps) const;
+  void AddStreamSteps(std::vector<Step>& steps) const;
+  void AddNodeSteps(std::vector<Step>& steps) const;
+  void AddFaults(std::vector<Step>& steps) const;
+  bool MayPutAgain() const;
+
+  bool PutsOnOneMore() const { return options_.put_again && options_.sources == 0; }
+  void GetAt(std::uint32_t index);
+  void Effect(std::uint32_t index, const Effects& effects);
+  void Reserve(std::uint32_t index);
+  void Tell(std::uint32_t index, planner::EventBody event) {
+    members_[index].to_directory.push_back({std::move(event)});
+  }
+  void ToDirectory(std::uint32_t index);
+  void ToNode(std::uint32_t index);
+  void Plan();
+  void Answer(std::size_t index);
+  void Block(std::size_t index);
+  void End(std::size_t index);
+  void Break(std::size_t index);
+  void Fill(std::uint32_t index);
+  void Die(std::uint32_t index);
+  void Restart();
+  void Reconnect(std::uint32_t index);
+  void Fail(const std::string& what);
+  void Check();
+
+  static std::uint32_t IndexOf(NodeId id) { return static_cast<std::uint32_t>(Raw(id) - 1); }
+  const std::optional<VirtualNode::Copy>& SourceCopy(const Stream& stream) const {
+    return members_[IndexOf(stream.fetch.source)].node.copy();
+  }
+  // The lowest stripe of the stream whose next block its source has, or none.
+  std::optional<std::uint32_t> NextStripe(const Stream& stream) const;
+  bool MayEnd(const Stream& stream) const;
+  bool PullsFrom(std::uint32_t source, std::uint32_t receiver, std::uint32_t stripe) const;
+  void FailStream(const Stream& stream, planner::Failure why);
+  std::vector<Party> Parties() const;
+
+  // The reduction (small_world_reduce.cpp).
+  void StartReduction();
+  void PutSource(std::uint32_t index, std::uint32_t source);
+  void Say(std::uint32_t index, planner::NodeEvent event);
+  void AddFoldSteps(std::vector<Step>& steps) const;
+  void AddLastSteps(std::vector<Step>& steps) const;
+  const VirtualSlot* ChildOf(const FoldStream& stream) const;
+  std::uint32_t OutputOf(std::uint32_t index, const VirtualSlot& slot) const;
+  void FoldBlock(std::size_t index);
+  void FoldEnd(std::size_t index);
+  void FoldLost(std::size_t index);
+  FoldStream TakeFold(std::size_t index);
+  bool HearReduce(std::uint32_t index, const planner::NodeAction& action);
+  void StartSlot(std::uint32_t index, const planner::SlotAssigned& order);
+  void FeedSlot(std::uint32_t index, const planner::SlotFeed& feed);
+  void DropSlot(std::uint32_t index, std::uint32_t number);
+  void SlotFinal(std::uint32_t index, VirtualSlot& slot);
+  void TargetCommitted(std::uint32_t index, const Version& version);
+  bool HearCoordinator(std::uint32_t index, const planner::NodeAction& action);
+  void HearLocation(const planner::Location& location);
+  void Drive();
+  void EndReduce(ErrorCode code);
+  void GiveUp();
+  std::size_t AvailableSources() const;
+  std::size_t WantedSources() const;
+  std::optional<std::uint32_t> LostSource() const;
+  void KillSlots(std::uint32_t index);
+  void AddInventory(std::uint32_t index, std::vector<planner::NodeEvent>& events);
+  void CheckReduce(const std::vector<planner::Action>& actions);
+  void CheckReader(const VirtualNode& node);
+  std::string CheckReduceAtRest() const;
+
+  Time NextTime() const { return reduction_ ? std::min(plan_at_, reduction_->drive_at) : plan_at_; }
+  planner::DirectoryOptions DirectoryOptionsOf(std::uint64_t incarnation) const;
+
+  SmallOptions options_;
+  ObjectId object_;
+  Layout layout_;
+  planner::DirectoryState directory_;
+  std::uint64_t incarnation_ = 1;
+  Time now_{};
+  Time plan_at_ = kNever;
+  std::vector<Member> members_;
+  std::vector<Stream> streams_;
+  std::uint32_t deaths_left_;
+  std::uint32_t restarts_left_;
+  bool put_again_left_;
+  bool delete_left_;
+  std::uint32_t waits_ = 0;  // how often time has passed
+  Witness witness_;
+  std::optional<SmallReduction> reduction_;
+  std::string violation_;
+};
+
+}  // namespace hoplite::sim

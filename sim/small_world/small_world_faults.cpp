@@ -1,0 +1,84 @@
+// SmallWorld: what a death and a restart do, and the fingerprint of it all.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/kit/message_digest.h"
+#include "sim/small_world/small_world.h"
+
+namespace hoplite::sim {
+
+void SmallWorld::Die(std::uint32_t index) {
+  --deaths_left_;
+  Member& member = members_[index];
+  member.alive = false;
+  member.to_node.clear();
+  if (member.node.connected()) {
+    Tell(index, planner::NodeSuspended{member.node.id()});
+    Tell(index, planner::NodeLost{member.node.id()});
+  }
+  std::erase_if(streams_, [&](const Stream& stream) { return stream.receiver == index; });
+  for (Stream& stream : streams_) {
+    const bool from_it = IndexOf(stream.fetch.source) == index && stream.open != 0;
+    if (from_it) stream.fate = Stream::Fate::kBroken;
+  }
+  if (reduction_) KillSlots(index);
+}
+
+void SmallWorld::Restart() {
+  --restarts_left_;
+  directory_ = planner::DirectoryState(DirectoryOptionsOf(++incarnation_), now_);
+  witness_.DirectoryRestarted();
+  if (reduction_) reduction_->witness.DirectoryRestarted();
+  for (Member& member : members_) {
+    member.to_directory.clear();
+    member.to_node.clear();
+    member.node.Disconnected();
+  }
+  Plan();
+}
+
+void SmallWorld::Reconnect(std::uint32_t index) {
+  VirtualNode& node = members_[index].node;
+  const std::string name = fmt::format("n{}", index);
+  std::vector<planner::EventBody> batch{planner::NodeJoined{
+      {.id = node.id(), .name = name, .address = name + ":1"}, node.highest_incarnation()}};
+  Effects inventory;
+  node.Connected(now_, inventory);
+  if (reduction_) AddInventory(index, inventory.say);
+  for (planner::NodeEvent& event : inventory.say) {
+    batch.push_back(planner::NodeSaid{node.id(), std::move(event)});
+  }
+  members_[index].to_directory.push_back(std::move(batch));
+}
+
+std::uint64_t SmallWorld::Fingerprint() const {
+  Digest digest;
+  digest.Add(directory_.Fingerprint()).Add(now_).Add(plan_at_).Add(incarnation_);
+  digest.Add(deaths_left_).Add(restarts_left_).Add(put_again_left_).Add(delete_left_);
+  for (const Member& member : members_) {
+    member.node.AddTo(digest);
+    digest.Add(member.alive).Add(member.has_memory).Add(member.wants_memory);
+    for (const auto& batch : member.to_directory) {
+      for (const planner::EventBody& event : batch) AddTo(digest, event);
+      digest.Add(batch.size());
+    }
+    digest.Add(member.to_directory.size());
+    for (const planner::NodeAction& action : member.to_node) AddTo(digest, action);
+    digest.Add(member.to_node.size());
+    for (const auto& [source, version] : member.sources) digest.Add(source).Add(version);
+    for (const auto& [number, slot] : member.slots) slot.AddTo(digest);
+    digest.Add(member.slots.size());
+  }
+  for (const Stream& stream : streams_) {
+    digest.Add(stream.receiver).Add(stream.fetch.grant).Add(stream.fetch.source);
+    digest.Add(stream.fetch.stripes).Add(stream.fetch.equality_ok).Add(stream.open);
+    for (const std::uint32_t mark : stream.fetch.marks) digest.Add(mark);
+    digest.Add(stream.fate);
+  }
+  witness_.AddTo(digest);
+  if (reduction_) reduction_->AddTo(digest);
+  return digest.value();
+}
+
+}  // namespace hoplite::sim

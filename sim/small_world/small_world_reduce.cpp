@@ -1,0 +1,425 @@
+// SmallWorld: a reduction that makes the object: its coordinator, positions and sources.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/kit/message_digest.h"
+#include "sim/small_world/small_world.h"
+
+namespace hoplite::sim {
+namespace {
+
+ObjectId SourceName(std::uint32_t i) { return ObjectId::FromName(fmt::format("source {}", i)); }
+
+}  // namespace
+
+void SmallReduction::AddTo(Digest& digest) const {
+  digest.Add(history.value()).Add(drive_at).Add(ended).Add(committed);
+  for (const auto& [source, node] : holders) digest.Add(source).Add(node);
+  for (const FoldStream& stream : streams) {
+    digest.Add(stream.node).Add(stream.feed.slot).Add(stream.feed.version).Add(stream.feed.input);
+    digest.Add(stream.feed.input_version).Add(stream.blocks);
+  }
+  witness.AddTo(digest);
+}
+
+// The sources are there when the history begins, and the coordinator has not asked yet.
+void SmallWorld::StartReduction() {
+  ReduceOptions request;
+  request.target = object_;
+  request.dtype = DType::kUint64;
+  for (std::uint32_t i = 0; i < options_.sources; ++i) {
+    request.sources.push_back(SourceName(i));
+    PutSource(i, i);
+  }
+  if (options_.wanted != 0) request.num_objects = options_.wanted;
+  const std::uint32_t coordinator = options_.nodes - 1;
+  reduction_ =
+      SmallReduction{.options = request,
+                     .coordinator = coordinator,
+                     .planner = planner::ReducePlanner(request, members_[coordinator].node.id(),
+                                                       SmallReduction::kRequest, options_.twin),
+                     .history = {},
+                     .witness = ReduceWitness(request.num_objects.value_or(request.sources.size())),
+                     .holders = {},
+                     .streams = {}};
+  for (const ObjectId& source : request.sources) Say(coordinator, planner::Subscribe{source});
+  Say(coordinator, planner::ReduceOpen{object_, SmallReduction::kRequest});
+}
+
+void SmallWorld::PutSource(std::uint32_t index, std::uint32_t source) {
+  Say(index, planner::Create{.object = SourceName(source), .layout = layout_});
+  if (reduction_) return;
+  while (!members_[index].to_directory.empty()) ToDirectory(index);
+  while (!members_[index].to_node.empty()) ToNode(index);
+  while (!members_[index].to_directory.empty()) ToDirectory(index);
+}
+
+void SmallWorld::Say(std::uint32_t index, planner::NodeEvent event) {
+  const VirtualNode& node = members_[index].node;
+  if (node.connected()) Tell(index, planner::NodeSaid{node.id(), std::move(event)});
+}
+
+// --- what may happen next
+
+void SmallWorld::AddFoldSteps(std::vector<Step>& steps) const {
+  for (std::uint32_t i = 0; i < reduction_->streams.size(); ++i) {
+    const FoldStream& stream = reduction_->streams[i];
+    const auto add = [&](Step::Kind kind) { steps.push_back({kind, stream.node, i}); };
+    const VirtualSlot* child = ChildOf(stream);
+    if (child == nullptr) {
+      if (!members_[IndexOf(stream.feed.source.id)].alive) add(Step::Kind::kFoldLost);
+    } else if (OutputOf(IndexOf(stream.feed.source.id), *child) > stream.blocks) {
+      add(Step::Kind::kFoldBlock);
+    } else if (child->final) {
+      add(Step::Kind::kFoldEnd);
+    }
+  }
+}
+
+// A parent waits for a child that does not know its position yet, or not any more; the coordinator
+// waits for sources: both for longer than anything else takes.
+void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
+  for (std::uint32_t i = 0; i < reduction_->streams.size(); ++i) {
+    const FoldStream& stream = reduction_->streams[i];
+    if (ChildOf(stream) == nullptr) steps.push_back({Step::Kind::kFoldLost, stream.node, i});
+  }
+  const bool waits = members_[reduction_->coordinator].alive && !reduction_->ended;
+  if (steps.empty() && waits) steps.push_back({Step::Kind::kGiveUp, reduction_->coordinator});
+}
+
+// The position of the stream's child, as it has to be to serve it.
+const VirtualSlot* SmallWorld::ChildOf(const FoldStream& stream) const {
+  const auto& slots = members_[IndexOf(stream.feed.source.id)].slots;
+  const auto slot = slots.find(stream.feed.input);
+  const bool there = slot != slots.end() && slot->second.version() == stream.feed.input_version;
+  return there ? &slot->second : nullptr;
+}
+
+// Blocks of its output: as many as all its inputs have.
+std::uint32_t SmallWorld::OutputOf(std::uint32_t index, const VirtualSlot& slot) const {
+  if (slot.failed || slot.children.size() < slot.order.order.children) return 0;
+  std::uint32_t blocks = layout_.stripe_block_count(0);
+  for (const auto& [input, child] : slot.children) {
+    const auto stream = std::ranges::find_if(reduction_->streams, [&](const FoldStream& one) {
+      return one.node == index && one.feed.slot == slot.order.order.slot && one.feed.input == input;
+    });
+    if (stream != reduction_->streams.end()) {
+      blocks = std::min(blocks, stream->blocks);
+    } else if (!child.drained) {
+      blocks = 0;  // reported as lost
+    }
+  }
+  return blocks;
+}
+
+// --- positions
+
+void SmallWorld::FoldBlock(std::size_t index) {
+  FoldStream& stream = reduction_->streams[index];
+  ++stream.blocks;
+  const VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
+  VirtualNode& node = members_[stream.node].node;
+  const std::uint32_t blocks = OutputOf(stream.node, slot);
+  // The target may be recalled already, the order that drops its root still on its way.
+  const bool makes = slot.root() && node.copy() && node.copy()->version == slot.version();
+  if (!makes || blocks <= node.copy()->marks[0]) return;
+  Fail(std::string(node.Received(0, blocks, node.copy()->content[0])));
+}
+
+void SmallWorld::FoldEnd(std::size_t index) {
+  const FoldStream stream = TakeFold(index);
+  VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
+  slot.children.at(stream.feed.input).drained = true;
+  slot.sum += reduction_->witness.SumOf(stream.feed.input_version);
+  Say(stream.node, planner::SlotDrained{object_, stream.feed.slot, slot.version(),
+                                        stream.feed.input, stream.feed.input_version});
+  const bool all =
+      slot.children.size() == slot.order.order.children &&
+      std::ranges::all_of(slot.children, [](const auto& child) { return child.second.drained; });
+  if (all && !slot.failed) SlotFinal(stream.node, slot);
+}
+
+void SmallWorld::FoldLost(std::size_t index) {
+  const FoldStream stream = TakeFold(index);
+  VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
+  slot.children.at(stream.feed.input).reported = true;
+  Say(stream.node,
+      planner::SlotFailed{object_, stream.feed.slot, slot.version(), stream.feed.input,
+                          stream.feed.input_version, ErrorCode::kPeerLost, "its stream ended"});
+}
+
+FoldStream SmallWorld::TakeFold(std::size_t index) {
+  auto& streams = reduction_->streams;
+  FoldStream stream = streams[index];
+  streams.erase(streams.begin() + static_cast<std::ptrdiff_t>(index));
+  return stream;
+}
+
+// True: it concerned the reduction, and not the node's copy of the target.
+bool SmallWorld::HearReduce(std::uint32_t index, const planner::NodeAction& action) {
+  const ObjectId& object = ObjectOf(action);
+  if (const auto* accepted = std::get_if<planner::CreateAccepted>(&action)) {
+    members_[index].sources[object] = accepted->version;
+    Say(index, planner::CopyComplete{object, accepted->version});
+    return true;
+  }
+  if (!reduction_) return object != object_;
+  if (const auto* assigned = std::get_if<planner::SlotAssigned>(&action)) {
+    StartSlot(index, *assigned);
+  } else if (const auto* feed = std::get_if<planner::SlotFeed>(&action)) {
+    FeedSlot(index, *feed);
+  } else if (const auto* dropped = std::get_if<planner::SlotDropped>(&action)) {
+    const auto& slots = members_[index].slots;
+    const auto slot = slots.find(dropped->slot);
+    if (slot != slots.end() && slot->second.version() <= dropped->version) {
+      DropSlot(index, dropped->slot);
+    }
+  } else {
+    return HearCoordinator(index, action) || object != object_;
+  }
+  return true;
+}
+
+void SmallWorld::StartSlot(std::uint32_t index, const planner::SlotAssigned& order) {
+  Member& member = members_[index];
+  const std::uint32_t number = order.order.slot;
+  VirtualSlot fresh{.order = order, .children = {}, .contains = {}};
+  if (const auto known = member.slots.find(number); known != member.slots.end()) {
+    if (known->second.version() >= order.version) return;
+    if (options_.twin == planner::Twin::kKeepsBytesOfOldSlots) {
+      fresh.sum = known->second.sum;
+      for (const FoldStream& stream : reduction_->streams) {
+        const bool some = stream.node == index && stream.feed.slot == number && stream.blocks > 0;
+        if (some) fresh.contains.insert(stream.feed.input_version);
+      }
+    }
+    DropSlot(index, number);
+  }
+  for (const planner::SlotInput& input : order.order.inputs) {
+    const auto source = member.sources.find(input.object);
+    fresh.failed |= source == member.sources.end() || source->second != input.version;
+    fresh.sum += PayloadOf(input.object);
+  }
+  if (fresh.root()) {
+    Effects effects;
+    member.node.MakeTarget(order.version, layout_, ContentOf(order.version), effects);
+    Effect(index, effects);
+  }
+  VirtualSlot& slot = member.slots[number] = std::move(fresh);
+  if (slot.failed) {
+    Say(index, planner::SlotFailed{.object = object_,
+                                   .slot = number,
+                                   .version = order.version,
+                                   .code = ErrorCode::kNotFound,
+                                   .message = "its source is not here"});
+  } else if (order.order.children == 0) {
+    SlotFinal(index, slot);
+  }
+}
+
+void SmallWorld::FeedSlot(std::uint32_t index, const planner::SlotFeed& feed) {
+  auto& slots = members_[index].slots;
+  const auto slot = slots.find(feed.slot);
+  if (slot == slots.end() || slot->second.version() != feed.version) return;
+  if (slot->second.children.contains(feed.input)) return;  // repeated
+  slot->second.children[feed.input] = {.feed = feed};
+  slot->second.contains.insert(feed.input_version);
+  reduction_->streams.push_back({.node = index, .feed = feed});
+}
+
+void SmallWorld::DropSlot(std::uint32_t index, std::uint32_t number) {
+  Member& member = members_[index];
+  const VirtualSlot slot = std::move(member.slots.extract(number).mapped());
+  std::erase_if(reduction_->streams, [&](const FoldStream& stream) {
+    return stream.node == index && stream.feed.slot == number;
+  });
+  if (!slot.root()) return;
+  Effects effects;
+  member.node.DropTarget(slot.version(), effects);
+  Effect(index, effects);
+}
+
+void SmallWorld::SlotFinal(std::uint32_t index, VirtualSlot& slot) {
+  slot.final = true;
+  Fail(slot.BrokenContents());
+  reduction_->witness.Final(slot.version(), slot.sum);
+  if (slot.root()) Say(index, planner::ReduceCommit{object_, slot.version()});
+}
+
+void SmallWorld::TargetCommitted(std::uint32_t index, const Version& version) {
+  Member& member = members_[index];
+  const bool root = std::erase_if(member.slots, [&](const auto& slot) {
+                      return slot.second.root() && slot.second.version() == version;
+                    }) > 0;
+  if (!root) return;
+  Effects effects;
+  member.node.TargetCommitted(effects);
+  Effect(index, effects);
+}
+
+// --- the coordinator
+
+// True: it was said to the coordinator of the reduction, or to a root.
+bool SmallWorld::HearCoordinator(std::uint32_t index, const planner::NodeAction& action) {
+  SmallReduction& reduction = *reduction_;
+  if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
+    TargetCommitted(index, committed->version);
+    if (committed->request != SmallReduction::kRequest || reduction.ended) return true;
+    if (index != reduction.coordinator) return true;
+    reduction.committed = true;
+    EndReduce(ErrorCode::kCancelled);
+    return true;
+  }
+  if (const auto* opened = std::get_if<planner::ReduceOpened>(&action)) {
+    reduction.planner.OnOpened(opened->link);
+    for (planner::NodeEvent& order : reduction.planner.Orders()) Say(index, std::move(order));
+  } else if (const auto* lost = std::get_if<planner::SlotLost>(&action)) {
+    reduction.planner.OnSlotLost(*lost, now_);
+  } else if (const auto* location = std::get_if<planner::Location>(&action)) {
+    HearLocation(*location);
+  } else if (std::holds_alternative<planner::ReduceRefused>(action)) {
+    reduction.ended = true;
+  } else {
+    return false;
+  }
+  AddTo(reduction.history.Add(now_), action);
+  Drive();
+  return true;
+}
+
+void SmallWorld::HearLocation(const planner::Location& location) {
+  SmallReduction& reduction = *reduction_;
+  if (location.kind == planner::LocationKind::kGone) {
+    reduction.holders.erase({location.object, location.node});
+    reduction.planner.OnHolderGone(location.object, location.node);
+  } else if (location.kind == planner::LocationKind::kComplete || location.producing) {
+    reduction.holders.emplace(location.object, location.node);
+    reduction.planner.OnHolder(location.object, location.node, location.version, location.layout,
+                               location.metadata, now_);
+  }
+}
+
+void SmallWorld::Drive() {
+  SmallReduction& reduction = *reduction_;
+  reduction.drive_at = kNever;
+  if (!members_[reduction.coordinator].alive || reduction.ended) return;
+  std::vector<planner::NodeEvent> orders;
+  reduction.drive_at = reduction.planner.Plan(now_, orders);
+  reduction.history.Add(now_);
+  for (planner::NodeEvent& order : orders) Say(reduction.coordinator, std::move(order));
+  if (reduction.planner.failure()) EndReduce(reduction.planner.failure()->code);
+}
+
+void SmallWorld::EndReduce(ErrorCode code) {
+  reduction_->ended = true;
+  reduction_->drive_at = kNever;
+  Say(reduction_->coordinator,
+      planner::ReduceClose{object_, SmallReduction::kRequest, code, "simulated"});
+  for (const ObjectId& source : reduction_->options.sources) {
+    Say(reduction_->coordinator, planner::Unsubscribe{source});
+  }
+}
+
+// The deadline of the reduction, and of those who wait for its target.
+void SmallWorld::GiveUp() {
+  if (AvailableSources() >= WantedSources()) {
+    Fail("P9: the reduction waited in vain although its sources are there");
+  }
+  EndReduce(ErrorCode::kTimeout);
+}
+
+std::size_t SmallWorld::AvailableSources() const {
+  std::set<ObjectId> there;
+  for (const Member& member : members_) {
+    for (const auto& [source, version] : member.sources) there.insert(source);
+  }
+  return there.size();
+}
+
+std::size_t SmallWorld::WantedSources() const {
+  return reduction_->options.num_objects.value_or(reduction_->options.sources.size());
+}
+
+// --- faults
+
+// The first source that is nowhere, if any.
+std::optional<std::uint32_t> SmallWorld::LostSource() const {
+  for (std::uint32_t i = 0; i < options_.sources; ++i) {
+    const bool there = std::ranges::any_of(
+        members_, [&](const Member& member) { return member.sources.contains(SourceName(i)); });
+    if (!there) return i;
+  }
+  return std::nullopt;
+}
+
+void SmallWorld::KillSlots(std::uint32_t index) {
+  members_[index].slots.clear();
+  members_[index].sources.clear();
+  std::erase_if(reduction_->streams,
+                [&](const FoldStream& stream) { return stream.node == index; });
+  if (index == reduction_->coordinator) reduction_->drive_at = kNever;
+}
+
+// What belongs to the reduction, before the end of the inventory.
+void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEvent>& events) {
+  const Member& member = members_[index];
+  std::vector<planner::NodeEvent> more;
+  for (const auto& [source, version] : member.sources) {
+    more.emplace_back(planner::Held{.object = source,
+                                    .version = version,
+                                    .layout = layout_,
+                                    .metadata = "",
+                                    .marks = layout_.full_marks(),
+                                    .complete = true,
+                                    .primary = true});
+  }
+  for (const auto& [number, slot] : member.slots) {
+    std::ranges::move(slot.Inventory(), std::back_inserter(more));
+  }
+  if (index == reduction_->coordinator && !reduction_->ended) {
+    // What went while it was away is not told again.
+    for (const auto& [source, node] : std::exchange(reduction_->holders, {})) {
+      reduction_->planner.OnHolderGone(source, node);
+      reduction_->history.Add(source).Add(node);
+    }
+    for (const ObjectId& source : reduction_->options.sources) {
+      more.emplace_back(planner::Subscribe{source});
+    }
+    more.emplace_back(planner::ReduceOpen{object_, SmallReduction::kRequest});
+  }
+  events.insert(events.end() - 1, more.begin(), more.end());
+}
+
+// --- properties
+
+void SmallWorld::CheckReduce(const std::vector<planner::Action>& actions) {
+  ReduceWitness& witness = reduction_->witness;
+  if (witness.committed()) {
+    const auto view = directory_.Find(object_);
+    const bool there = view && std::ranges::any_of(view->holders, &planner::HolderView::complete);
+    if (!there) witness.TargetLost();
+  }
+  Fail(witness.Check(actions));
+}
+
+void SmallWorld::CheckReader(const VirtualNode& node) {
+  if (node.got() == 0 || reduction_->witness.was_committed(node.got_version())) return;
+  Fail(fmt::format("P7: n{} returned a version that was not committed", Raw(node.id()) - 1));
+}
+
+std::string SmallWorld::CheckReduceAtRest() const {
+  const bool alive = members_[reduction_->coordinator].alive;
+  if (alive && !reduction_->ended) return "P9: the reduction has no end";
+  for (const Member& member : members_) {
+    if (!member.alive || member.slots.empty()) continue;
+    return fmt::format("P10: n{} still executes position {}", Raw(member.node.id()) - 1,
+                       member.slots.begin()->first);
+  }
+  const auto view = directory_.Find(object_);
+  if (view && !view->slots.empty()) return "P10: the directory keeps positions of what has ended";
+  return {};
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,192 @@
+// SmallWorld: what may happen next, and streams.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sim/small_world/small_world.h"
+
+namespace hoplite::sim {
+
+std::string ToString(const Step& step) {
+  static constexpr std::array<std::string_view, 18> kNames{"a message of n{0} arrives",
+                                                           "n{0} hears the directory",
+                                                           "the source answers stream {1} of n{0}",
+                                                           "a block passes to n{0}",
+                                                           "a stream of n{0} ends",
+                                                           "n{0} sees its stream break",
+                                                           "n{0} produces a block",
+                                                           "n{0} gets memory",
+                                                           "n{0} puts other bytes",
+                                                           "n{0} deletes",
+                                                           "n{0} reconnects",
+                                                           "time passes",
+                                                           "n{0} dies",
+                                                           "the directory restarts",
+                                                           "n{0} folds a block of input {1}",
+                                                           "n{0} has all of input {1}",
+                                                           "n{0} reports input {1} as lost",
+                                                           "n{0} gives the reduction up"};
+  return fmt::format(fmt::runtime(kNames[static_cast<std::size_t>(step.kind)]), step.node,
+                     step.index);
+}
+
+std::vector<Step> SmallWorld::Steps() const {
+  std::vector<Step> steps;
+  if (!violation_.empty()) return steps;
+  AddOrdinary(steps);
+  AddFaults(steps);
+  return steps;
+}
+
+bool SmallWorld::AtRest() const {
+  std::vector<Step> steps;
+  AddOrdinary(steps);
+  return steps.empty();
+}
+
+void SmallWorld::AddOrdinary(std::vector<Step>& steps) const {
+  AddNodeSteps(steps);
+  AddStreamSteps(steps);
+  if (reduction_) AddFoldSteps(steps);
+  const bool quiet = steps.empty();
+  if (NextTime() != kNever && (quiet || directory_.collecting())) {
+    steps.push_back({Step::Kind::kTime});
+  }
+  if (reduction_ && quiet) AddLastSteps(steps);
+}
+
+void SmallWorld::AddNodeSteps(std::vector<Step>& steps) const {
+  for (std::uint32_t i = 0; i < members_.size(); ++i) {
+    const Member& member = members_[i];
+    if (!member.to_directory.empty()) steps.push_back({Step::Kind::kToDirectory, i});
+    if (!member.alive) continue;
+    if (!member.to_node.empty()) steps.push_back({Step::Kind::kToNode, i});
+    if (!member.node.connected()) steps.push_back({Step::Kind::kReconnect, i});
+    if (!member.has_memory) steps.push_back({Step::Kind::kMemory, i});
+    if (member.node.copy() && member.node.copy()->producing && !member.node.copy()->folded) {
+      steps.push_back({Step::Kind::kFill, i});
+    }
+  }
+}
+
+void SmallWorld::AddStreamSteps(std::vector<Step>& steps) const {
+  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
+    const Stream& stream = streams_[i];
+    const auto add = [&](Step::Kind kind) { steps.push_back({kind, stream.receiver, i}); };
+    if (stream.fate != Stream::Fate::kFlows) {
+      add(Step::Kind::kBreak);
+    } else if (stream.open == 0) {
+      add(Step::Kind::kAnswer);
+    } else if (NextStripe(stream)) {
+      add(Step::Kind::kBlock);
+    } else if (MayEnd(stream)) {
+      add(Step::Kind::kEnd);
+    }
+  }
+}
+
+void SmallWorld::AddFaults(std::vector<Step>& steps) const {
+  const std::uint32_t last = options_.nodes - 1;
+  if (delete_left_ && members_[last].alive) steps.push_back({Step::Kind::kDelete, last});
+  if (MayPutAgain()) {
+    steps.push_back({Step::Kind::kPutAgain, PutsOnOneMore() ? last + 1 : last});
+  }
+  for (std::uint32_t i = 0; deaths_left_ > 0 && i <= last; ++i) {
+    if (members_[i].alive) steps.push_back({Step::Kind::kDie, i});
+  }
+  if (restarts_left_ > 0) steps.push_back({Step::Kind::kRestart});
+}
+
+bool SmallWorld::MayPutAgain() const {
+  if (!put_again_left_) return false;
+  if (!reduction_) return !members_[0].alive;
+  return members_[reduction_->coordinator].alive && !reduction_->ended && LostSource();
+}
+
+std::optional<std::uint32_t> SmallWorld::NextStripe(const Stream& stream) const {
+  const auto& source = SourceCopy(stream);
+  const auto& copy = members_[stream.receiver].node.copy();
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    if ((stream.open >> s & 1) != 0 && source->marks[s] > copy->marks[s]) return s;
+  }
+  return std::nullopt;
+}
+
+bool SmallWorld::MayEnd(const Stream& stream) const { return SourceCopy(stream)->complete; }
+
+bool SmallWorld::PullsFrom(std::uint32_t source, std::uint32_t receiver,
+                           std::uint32_t stripe) const {
+  std::uint32_t at = source;
+  while (at != receiver) {
+    const auto feed = std::ranges::find_if(streams_, [&](const Stream& stream) {
+      return stream.receiver == at && (stream.open >> stripe & 1) != 0;
+    });
+    if (feed == streams_.end()) return false;
+    at = IndexOf(feed->fetch.source);
+  }
+  return true;
+}
+
+void SmallWorld::Answer(std::size_t index) {
+  Stream& stream = streams_[index];
+  const std::uint32_t source = IndexOf(stream.fetch.source);
+  if (source >= members_.size() || !members_[source].alive) {
+    return FailStream(stream, planner::Failure::kUnreachable);
+  }
+  const planner::Failure answer = members_[source].node.Answer(stream.fetch);
+  if (answer != planner::Failure::kNone) return FailStream(stream, answer);
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    if ((stream.fetch.stripes >> s & 1) == 0 || !PullsFrom(source, stream.receiver, s)) continue;
+    Fail(fmt::format("P2: n{} pulls from n{}, which pulls from it", stream.receiver, source));
+  }
+  stream.open = stream.fetch.stripes;
+}
+
+void SmallWorld::Block(std::size_t index) {
+  const Stream& stream = streams_[index];
+  const std::uint32_t stripe = *NextStripe(stream);
+  VirtualNode& node = members_[stream.receiver].node;
+  const Content content = SourceCopy(stream)->content[stripe];
+  Fail(std::string(node.Received(stripe, node.copy()->marks[stripe] + 1, content)));
+}
+
+// The source has sealed its copy and sent all: every stripe of the stream is final.
+void SmallWorld::End(std::size_t index) {
+  const Stream stream = streams_[index];
+  streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(index));
+  Effects effects;
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    if ((stream.open >> s & 1) == 0) continue;
+    members_[stream.receiver].node.StripeWhole(stream.fetch.grant, s, effects);
+  }
+  Effect(stream.receiver, effects);
+}
+
+void SmallWorld::Break(std::size_t index) {
+  const Stream stream = streams_[index];
+  VirtualNode& node = members_[stream.receiver].node;
+  Effects effects;
+  switch (stream.fate) {
+    case Stream::Fate::kRecalled:
+      node.StreamRecalled(stream.fetch.grant, effects);
+      break;
+    case Stream::Fate::kDeleted:
+      node.StreamDeleted(stream.fetch.grant, effects);
+      break;
+    default:
+      node.StreamFailed(stream.fetch.grant, planner::Failure::kBroken, effects);
+      break;
+  }
+  Effect(stream.receiver, effects);
+}
+
+void SmallWorld::FailStream(const Stream& stream, planner::Failure why) {
+  const std::uint32_t receiver = stream.receiver;
+  Effects effects;
+  members_[receiver].node.StreamFailed(stream.fetch.grant, why, effects);
+  Effect(receiver, effects);
+}
+
+}  // namespace hoplite::sim
