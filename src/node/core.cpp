@@ -7,12 +7,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/try.h"
-#include "node/coordinator.h"
-#include "node/fetch.h"
-#include "node/publication.h"
-#include "node/slot.h"
-#include "node/subscription.h"
-#include "node/together.h"
+#include "node/local/together.h"
+#include "node/pull/fetch.h"
+#include "node/pull/subscription.h"
+#include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
+#include "node/reduce/slot.h"
 
 namespace hoplite::node {
 

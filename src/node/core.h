@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "node/data_plane.h"
 #include "node/operations.h"
 #include "node/services.h"
+#include "node/streams/data_plane.h"
 
 namespace hoplite::node {
 

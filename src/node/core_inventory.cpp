@@ -4,11 +4,11 @@
 #include <iterator>
 
 #include "directory/word_bytes.h"
-#include "node/coordinator.h"
 #include "node/core.h"
-#include "node/fetch.h"
-#include "node/publication.h"
-#include "node/slot.h"
+#include "node/pull/fetch.h"
+#include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
+#include "node/reduce/slot.h"
 
 namespace hoplite::node {
 namespace {

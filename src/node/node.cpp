@@ -11,7 +11,7 @@
 #include "base/exhaustion.h"
 #include "base/log.h"
 #include "base/try.h"
-#include "node/local_endpoint.h"
+#include "node/local/local_endpoint.h"
 #include "node/parts.h"
 #include "node/world.h"
 

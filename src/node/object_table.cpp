@@ -1,9 +1,9 @@
 #include "node/object_table.h"
 
-#include "node/coordinator.h"
-#include "node/fetch.h"
-#include "node/publication.h"
-#include "node/slot.h"
+#include "node/pull/fetch.h"
+#include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
+#include "node/reduce/slot.h"
 
 namespace hoplite::node {
 

@@ -11,10 +11,10 @@
 
 #include "net/signal.h"
 #include "node/core.h"
-#include "node/data_plane.h"
 #include "node/joining.h"
-#include "node/serve.h"
 #include "node/services.h"
+#include "node/streams/data_plane.h"
+#include "node/streams/serve.h"
 #include "node/world.h"
 
 namespace hoplite::node {

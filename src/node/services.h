@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "directory/directory_client.h"
-#include "node/memory.h"
+#include "node/memory/memory.h"
 #include "node/object_table.h"
 #include "node/runtime.h"
 #include "node/twin.h"

@@ -5,8 +5,8 @@
 #include "base/checksum.h"
 #include "fuzz/node_parts.h"
 #include "fuzz/targets.h"
-#include "node/accumulator.h"
-#include "node/receive_lane.h"
+#include "node/reduce/accumulator.h"
+#include "node/streams/receive_lane.h"
 
 namespace hoplite::fuzz {
 namespace {

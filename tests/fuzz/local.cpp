@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "fuzz/targets.h"
-#include "node/local_endpoint.h"
+#include "node/local/local_endpoint.h"
 #include "store/segment.h"
 #include "testing/fake_operations.h"
 #include "wire/local_frame.h"

@@ -6,8 +6,8 @@
 
 #include "base/units.h"
 #include "fuzz/script.h"
-#include "node/data_plane.h"
 #include "node/services.h"
+#include "node/streams/data_plane.h"
 #include "store/segment.h"
 #include "testing/no_directory.h"
 

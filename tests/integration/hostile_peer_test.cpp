@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "net/handshake.h"
-#include "node/data_plane.h"
+#include "node/streams/data_plane.h"
 #include "testing/cluster.h"
 #include "testing/raw_peer.h"
 

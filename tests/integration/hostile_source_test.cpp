@@ -9,7 +9,7 @@
 
 #include "base/checksum.h"
 #include "net/tcp_transport.h"
-#include "node/receive_lane.h"
+#include "node/streams/receive_lane.h"
 #include "testing/cluster.h"
 #include "testing/no_directory.h"
 #include "testing/raw_peer.h"

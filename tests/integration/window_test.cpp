@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "node/receive_sink.h"
+#include "node/streams/receive_sink.h"
 #include "testing/cluster.h"
 
 namespace hoplite {

@@ -20,7 +20,7 @@ PUBLIC_VALUES = {"object_id.h", "result.h", "config.h", "export.h", "reduce.h", 
 HOMES = {
     re.compile(r"grpc(pp)?/|.*\.grpc\.pb\.h"): ("src/directory/",),
     re.compile(r"google/protobuf/|.*\.pb\.h"): (
-        "src/directory/", "src/wire/", "src/node/local_", "src/client/"),
+        "src/directory/", "src/wire/", "src/node/local/", "src/client/"),
     re.compile(r"boost/interprocess/"): ("src/store/",),
     re.compile(r"hwy/"): ("src/reduce/",),
     re.compile(r"spdlog/"): ("src/base/",),

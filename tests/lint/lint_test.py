@@ -38,7 +38,7 @@ class Layers(unittest.TestCase):
         self.assertTrue(self.seen("src/net/a.cpp", '"hoplite/v1/directory.pb.h"'))
         self.assertTrue(self.seen("src/wire/a.cpp", '"hoplite/v1/directory.grpc.pb.h"'))
         self.assertFalse(self.seen("src/wire/a.cpp", '"hoplite/v1/directory.pb.h"'))
-        self.assertFalse(self.seen("src/node/local_channel.cpp", '"hoplite/v1/local.pb.h"'))
+        self.assertFalse(self.seen("src/node/local/local_channel.cpp", '"hoplite/v1/local.pb.h"'))
         self.assertFalse(self.seen("src/directory/a.cpp", "<grpcpp/grpcpp.h>"))
 
     def test_planners_are_pure(self):

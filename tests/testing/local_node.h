@@ -22,7 +22,7 @@
 
 #include "base/units.h"
 #include "client/client_access.h"
-#include "node/local_endpoint.h"
+#include "node/local/local_endpoint.h"
 #include "testing/fake_operations.h"
 
 namespace hoplite::test {

@@ -1,4 +1,4 @@
-#include "node/fetch_gate.h"
+#include "node/pull/fetch_gate.h"
 
 #include <deque>
 #include <memory>

@@ -1,5 +1,5 @@
 // The local endpoint against clients that don't behave, spoken to in raw bytes.
-#include "node/local_endpoint.h"
+#include "node/local/local_endpoint.h"
 
 #include <cstring>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "node/memory_line.h"
+#include "node/memory/memory_line.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "node/memory.h"
+#include "node/memory/memory.h"
 #include "store/object_store.h"
 #include "testing/no_directory.h"
 

@@ -1,4 +1,4 @@
-#include "node/round_trip.h"
+#include "node/streams/round_trip.h"
 
 #include <gtest/gtest.h>
 

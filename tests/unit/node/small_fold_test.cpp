@@ -1,4 +1,4 @@
-#include "node/small_fold.h"
+#include "node/reduce/small_fold.h"
 
 #include <cstdint>
 #include <cstring>

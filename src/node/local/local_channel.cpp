@@ -1,0 +1,168 @@
+#include "node/local/local_channel.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "base/try.h"
+#include "base/units.h"
+#include "net/tcp_syscalls.h"
+
+namespace hoplite::node {
+namespace {
+
+constexpr std::size_t kMaxUnsent = 2 * wire::kMaxLocalAnswer;
+constexpr std::size_t kMaxDescriptors = 2;  // the read-only and the writable one
+constexpr int kReadsPerTurn = 8;            // then the other work of the loop comes first
+
+Error SystemError(const char* what) {
+  return {ErrorCode::kUnavailable, fmt::format("local connection: {}: {}", what, strerror(errno))};
+}
+
+void AttachDescriptors(const std::vector<int>& descriptors, std::span<char> control, msghdr& head) {
+  const std::size_t bytes = descriptors.size() * sizeof(int);
+  head.msg_control = control.data();
+  head.msg_controllen = CMSG_SPACE(bytes);
+  cmsghdr* item = CMSG_FIRSTHDR(&head);
+  item->cmsg_level = SOL_SOCKET;
+  item->cmsg_type = SCM_RIGHTS;
+  item->cmsg_len = CMSG_LEN(bytes);
+  std::memcpy(CMSG_DATA(item), descriptors.data(), bytes);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LocalChannel>> LocalChannel::Adopt(asio::io_context& loop, int socket) {
+  asio::local::stream_protocol::socket adopted(loop);
+  asio::error_code error;
+  adopted.assign(asio::local::stream_protocol(), socket, error);
+  net::CloseOnExec(socket);
+  if (!error) adopted.native_non_blocking(true, error);
+  if (error) {
+    return std::unexpected(Error(ErrorCode::kUnavailable, "local connection: " + error.message()));
+  }
+  return std::make_shared<LocalChannel>(loop, std::move(adopted));
+}
+
+LocalChannel::LocalChannel(asio::io_context& loop, asio::local::stream_protocol::socket socket)
+    : loop_(loop), socket_(std::move(socket)) {}
+
+void LocalChannel::Start(Hooks hooks) {
+  hooks_ = std::move(hooks);
+  WaitToRead();
+}
+
+void LocalChannel::WaitToRead() {
+  socket_.async_wait(asio::socket_base::wait_read, [self = shared_from_this()](asio::error_code) {
+    for (int i = 0; i < kReadsPerTurn && !self->closed_; ++i) {
+      const Result<bool> more = self->ReadSome();
+      if (!more) return self->Fail(more.error());
+      if (!*more) break;
+    }
+    if (!self->closed_) self->WaitToRead();
+  });
+}
+
+Result<bool> LocalChannel::ReadSome() {
+  const auto space = frames_.Space();
+  const ssize_t got = ::recv(socket_.native_handle(), space.data(), space.size(), MSG_DONTWAIT);
+  if (got < 0) {
+    if (errno == EAGAIN || errno == EINTR) return false;
+    return std::unexpected(SystemError("receive"));
+  }
+  if (got == 0) return std::unexpected(Error(ErrorCode::kUnavailable, "closed by the client"));
+  frames_.Received(static_cast<std::size_t>(got));
+  TRY(HandleMessages());
+  return static_cast<std::size_t>(got) == space.size();
+}
+
+Result<void> LocalChannel::HandleMessages() {
+  while (!closed_) {
+    TRY_ASSIGN(const auto message, frames_.Next());
+    if (!message) return {};
+    local::Request request;
+    if (!request.ParseFromArray(message->data(), static_cast<int>(message->size()))) {
+      return std::unexpected(Error(ErrorCode::kProtocol, "a message is no Request"));
+    }
+    hooks_.on_request(std::move(request));
+  }
+  return {};
+}
+
+void LocalChannel::Send(const local::Answer& answer, int descriptor) {
+  if (closed_) return;
+  wire::AppendLocalFrame(answer, unsent_);
+  if (descriptor >= 0) {
+    std::erase(unsent_descriptors_, descriptor);  // once is enough: its answer is unsent, too
+    unsent_descriptors_.push_back(descriptor);
+  }
+  if (!waiting_to_write_) Flush();
+  if (unsent_.size() - sent_ > kMaxUnsent) {
+    FailSoon(Error(ErrorCode::kResourceExhausted, "the client does not read its answers"));
+  }
+}
+
+void LocalChannel::Flush() {
+  const Result<bool> all = WriteSome();
+  if (!all) return FailSoon(all.error());
+  if (!*all) WaitToWrite();
+}
+
+void LocalChannel::FailSoon(Error why) {
+  asio::post(loop_, [self = shared_from_this(), why = std::move(why)] { self->Fail(why); });
+}
+
+void LocalChannel::WaitToWrite() {
+  waiting_to_write_ = true;
+  socket_.async_wait(asio::socket_base::wait_write, [self = shared_from_this()](asio::error_code) {
+    self->waiting_to_write_ = false;
+    if (!self->closed_) self->Flush();
+  });
+}
+
+Result<bool> LocalChannel::WriteSome() {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
+  while (sent_ < unsent_.size()) {
+    iovec piece{.iov_base = unsent_.data() + sent_, .iov_len = unsent_.size() - sent_};
+    msghdr head{};
+    head.msg_iov = &piece;
+    head.msg_iovlen = 1;
+    if (!unsent_descriptors_.empty()) AttachDescriptors(unsent_descriptors_, control, head);
+    const ssize_t sent = ::sendmsg(socket_.native_handle(), &head, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return false;
+    if (sent < 0) return std::unexpected(SystemError("send"));
+    unsent_descriptors_.clear();
+    sent_ += static_cast<std::size_t>(sent);
+  }
+  unsent_.clear();
+  sent_ = 0;
+  return true;
+}
+
+void LocalChannel::Fail(Error why) {
+  if (closed_) return;
+  if (why.code == ErrorCode::kProtocol) {
+    local::Answer last;
+    last.mutable_error()->set_code(static_cast<std::uint32_t>(why.code));
+    last.mutable_error()->set_message(why.message);
+    Send(last);
+  }
+  Close();
+  hooks_.on_end(why);
+}
+
+void LocalChannel::Close() {
+  if (closed_) return;
+  closed_ = true;
+  asio::error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace hoplite::node

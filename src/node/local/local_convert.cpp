@@ -1,0 +1,141 @@
+#include "node/local/local_convert.h"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/ids.h"
+#include "base/try.h"
+
+namespace hoplite::node {
+namespace {
+
+std::unexpected<Error> Invalid(std::string what) {
+  return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(what)));
+}
+
+// The enumerator with this number; they are consecutive.
+template <typename Enum>
+Result<Enum> ReadEnum(std::uint32_t number, Enum last, const char* what) {
+  if (number >= 1 && number <= static_cast<std::uint32_t>(last)) return static_cast<Enum>(number);
+  return Invalid(fmt::format("{} is not the number of any {}", number, what));
+}
+
+std::string VersionText(const Version& version) { return version ? ToString(version) : ""; }
+
+}  // namespace
+
+void FillError(const Error& error, v1::local::Error& message) {
+  message.set_code(static_cast<std::uint32_t>(error.code));
+  message.set_message(error.message);
+}
+
+void FillObject(const planner::ObjectView& view, v1::local::ObjectInfo& message) {
+  message.set_object(std::string(view.object.view()));
+  message.set_size(view.size_bytes);
+  message.set_version(VersionText(view.version));
+  message.set_metadata(view.metadata);
+  message.set_in_directory(view.inlined);
+  for (const auto& holder : view.holders) {
+    auto& added = *message.add_holders();
+    added.set_node(holder.node_name);
+    added.set_complete(holder.complete);
+    added.set_valid_bytes(holder.valid_bytes);
+  }
+  for (const auto& transfer : view.transfers) {
+    auto& added = *message.add_transfers();
+    added.set_from(transfer.from_name);
+    added.set_to(transfer.to_name);
+    added.set_valid_bytes(transfer.valid_bytes);
+  }
+  for (const auto& waiter : view.waiters) {
+    auto& added = *message.add_waiters();
+    added.set_node(waiter.node_name);
+    added.set_why(waiter.why);
+  }
+  for (const auto& slot : view.slots) {
+    auto& added = *message.add_slots();
+    added.set_slot(slot.slot);
+    added.set_parent(slot.parent);
+    added.set_node(slot.node_name);
+    for (const ObjectId& input : slot.inputs) added.add_inputs(std::string(input.view()));
+    added.set_valid_bytes(slot.valid_bytes);
+  }
+}
+
+void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& message) {
+  message.set_name(view.node.name);
+  message.set_address(view.node.address);
+  message.set_alive(view.alive);
+  message.set_memory_bytes(view.usage.memory_bytes);
+  message.set_used_bytes(view.usage.used_bytes);
+  message.set_corrupt_blocks(view.usage.corrupt_blocks);
+  message.set_bytes_per_second(view.bytes_per_second);
+  message.set_round_trip_us(static_cast<std::uint64_t>(
+      std::chrono::ceil<std::chrono::microseconds>(view.round_trip).count()));
+}
+
+void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message) {
+  const ClientUse total = clients.total();
+  const ClientUse most = clients.most();
+  message.set_clients(clients.count());
+  message.set_requests(total.requests);
+  message.set_pins(total.pins);
+  message.set_most_requests(most.requests);
+  message.set_most_pins(most.pins);
+  message.set_requests_per_client(clients.limits().requests);
+  message.set_pins_per_client(clients.limits().pins);
+}
+
+void FillShard(const planner::ShardView& view, v1::local::ClusterStatus::Shard& message) {
+  message.set_objects(view.objects);
+  message.set_inline_bytes(view.inline_bytes);
+}
+
+Result<planner::PageRequest> ReadPage(const v1::local::Status& message) {
+  planner::PageRequest page;
+  if (!message.after().empty()) {
+    TRY_ASSIGN(page.after, ObjectId::FromBytes(message.after()));
+  }
+  if (message.limit() > 0) page.limit = message.limit();
+  return page;
+}
+
+void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message) {
+  for (const ObjectId& used : outcome.used) message.add_used(std::string(used.view()));
+  for (const ObjectId& unused : outcome.unused) message.add_unused(std::string(unused.view()));
+}
+
+void FillLocation(const planner::Location& location, v1::local::LocationChange& message) {
+  message.set_kind(static_cast<std::uint32_t>(location.kind));
+  message.set_node(location.node_name);
+  message.set_version(VersionText(location.version));
+}
+
+Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target) {
+  ReduceOptions options;
+  TRY_ASSIGN(options.op, ReadEnum(message.op(), Op::kXor, "op"));
+  TRY_ASSIGN(options.dtype, ReadEnum(message.dtype(), DType::kFloat64, "dtype"));
+  const auto count = static_cast<std::size_t>(message.sources_size());
+  if (count > kMaxReduceSources) {
+    return Invalid(fmt::format("{} sources; at most {} are allowed", count, kMaxReduceSources));
+  }
+  options.sources.reserve(count);
+  for (const std::string& bytes : message.sources()) {
+    const auto source = ObjectId::FromBytes(bytes);
+    if (!source || *source == ObjectId()) {
+      return Invalid(fmt::format("source {} of {} is no id: an id has 20 bytes, not all zero",
+                                 options.sources.size() + 1, count));
+    }
+    options.sources.push_back(*source);
+  }
+  if (message.has_num_objects()) options.num_objects = message.num_objects();
+  options.target = target;
+  options.metadata = message.metadata();
+  options.root_here = message.root_here();
+  options.fixed_order = message.fixed_order();
+  options.degree = message.degree();
+  return options;
+}
+
+}  // namespace hoplite::node

@@ -1,0 +1,157 @@
+#include "node/local/local_endpoint.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/try.h"
+#include "net/tcp_syscalls.h"
+
+namespace hoplite::node {
+namespace {
+
+using Protocol = asio::local::stream_protocol;
+
+// After a failed accept (no descriptors left): don't spin.
+constexpr std::chrono::milliseconds kAcceptRetry{100};
+
+// Workers that have not said Hello yet: far more than honest ones ever are at a time.
+constexpr std::size_t kMostStrangers = 256;
+
+Error Unavailable(const std::string& path, const std::string& what) {
+  return {ErrorCode::kUnavailable, fmt::format("local socket {}: {}", path, what)};
+}
+
+bool SomebodyListens(asio::io_context& loop, const std::string& path) {
+  Protocol::socket probe(loop);
+  asio::error_code error;
+  probe.connect(Protocol::endpoint(path), error);
+  return error != asio::error::connection_refused;
+}
+
+// Makes room for a socket at `path`.
+Result<void> ClearStale(asio::io_context& loop, const std::string& path) {
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) return {};
+  if (!S_ISSOCK(found.st_mode)) {
+    return std::unexpected(Unavailable(path, "something lies there that is no socket"));
+  }
+  if (SomebodyListens(loop, path)) {
+    return std::unexpected(Unavailable(path, "another node listens there"));
+  }
+  ::unlink(path.c_str());
+  return {};
+}
+
+}  // namespace
+
+LocalEndpoint::LocalEndpoint(Operations& operations, ClientLimits limits)
+    : operations_(operations),
+      clients_(std::make_shared<LocalClients>(limits)),
+      acceptor_(operations.loop()),
+      retry_(operations.loop()) {}
+
+LocalEndpoint::~LocalEndpoint() { Stop(); }
+
+Result<void> LocalEndpoint::Listen(const std::string& path) {
+  if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return std::unexpected(
+        Error(ErrorCode::kInvalidArgument, fmt::format("local socket {}: a path has 1 to {} bytes",
+                                                       path, sizeof(sockaddr_un::sun_path) - 1)));
+  }
+  TRY(ClearStale(operations_.loop(), path));
+  asio::error_code error;
+  acceptor_.open(Protocol(), error);
+  if (!error) net::CloseOnExec(acceptor_.native_handle());
+  if (!error) acceptor_.bind(Protocol::endpoint(path), error);
+  // Nobody can connect before listen, so the mode is right from the first connection on.
+  if (!error && ::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0) {
+    error.assign(errno, asio::error::get_system_category());
+  }
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error) {
+    asio::error_code ignored;
+    acceptor_.close(ignored);
+    return std::unexpected(Unavailable(path, error.message()));
+  }
+  path_ = path;
+  ::lstat(path.c_str(), &bound_);
+  listening_ = std::make_shared<int>();
+  Accept();
+  return {};
+}
+
+void LocalEndpoint::Accept() {
+  const std::weak_ptr<void> listening = listening_;
+  acceptor_.async_accept([this, listening](asio::error_code error, Protocol::socket socket) {
+    if (listening.expired()) return;
+    if (error) {
+      if (!std::exchange(failing_, true)) {
+        log::Warn("local socket {}: accept: {}", path_, error.message());
+      }
+      retry_.expires_after(kAcceptRetry);
+      retry_.async_wait([this, listening](asio::error_code) {
+        if (!listening.expired()) Accept();
+      });
+      return;
+    }
+    failing_ = false;
+    const Result<void> adopted = Adopt(socket.release(), LocalSession::Kind::kWorker);
+    if (!adopted) log::Warn("local socket {}: {}", path_, adopted.error().message);
+    Accept();
+  });
+}
+
+Result<void> LocalEndpoint::AddSession(int socket) {
+  return Adopt(socket, LocalSession::Kind::kInProcess);
+}
+
+Result<void> LocalEndpoint::Adopt(int socket, LocalSession::Kind kind) {
+  TRY_ASSIGN(const std::shared_ptr<LocalSession> session,
+             LocalSession::Adopt(operations_, clients_, socket, kind));
+  sessions_.insert(session);
+  const std::weak_ptr<LocalSession> weak = session;
+  session->Start([this, weak] { sessions_.erase(weak.lock()); });
+  if (kind == LocalSession::Kind::kWorker) LimitStrangers(session);
+  return {};
+}
+
+// Each holds two descriptors. Beyond a number of them, the one that has had most time to speak goes
+// for each that comes.
+void LocalEndpoint::LimitStrangers(const std::shared_ptr<LocalSession>& newest) {
+  strangers_.push_back(newest);
+  std::erase_if(strangers_, [](const std::weak_ptr<LocalSession>& known) {
+    const auto session = known.lock();
+    return !session || session->greeted();
+  });
+  if (strangers_.size() <= kMostStrangers) return;
+  const auto oldest = strangers_.front().lock();
+  strangers_.pop_front();
+  oldest->SendAway("too many came after it");
+}
+
+void LocalEndpoint::Stop() {
+  listening_.reset();
+  asio::error_code ignored;
+  acceptor_.close(ignored);
+  retry_.cancel();
+  const auto sessions = std::exchange(sessions_, {});
+  for (const auto& session : sessions) session->Stop();
+  RemoveSocket();
+}
+
+void LocalEndpoint::RemoveSocket() {
+  struct stat now{};
+  const std::string path = std::exchange(path_, {});
+  if (path.empty() || ::lstat(path.c_str(), &now) != 0) return;
+  // Somebody may have put another one in its place.
+  if (now.st_dev == bound_.st_dev && now.st_ino == bound_.st_ino) ::unlink(path.c_str());
+}
+
+}  // namespace hoplite::node

@@ -1,0 +1,63 @@
+// LocalEndpoint: where clients of this node come in: worker processes through a Unix socket, the
+// node's own process through socketpairs. Both speak the local protocol, so there is one code path
+// and one set of tests.
+//
+// Must never: take over the socket of a node that is alive. On the node's loop only.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include <asio/io_context.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/steady_timer.hpp>
+#include <sys/stat.h>
+
+#include <hoplite/result.h>
+
+#include "node/local/local_clients.h"
+#include "node/local/local_session.h"
+#include "node/operations.h"
+
+namespace hoplite::node {
+
+class LocalEndpoint {
+ public:
+  // The operations must outlive the loop's run.
+  explicit LocalEndpoint(Operations& operations, ClientLimits limits = {});
+  ~LocalEndpoint();  // stops
+  LocalEndpoint(const LocalEndpoint&) = delete;
+  LocalEndpoint& operator=(const LocalEndpoint&) = delete;
+
+  // For the node's user only (mode 0600). A socket left by a dead node is replaced.
+  //   invalid_argument  the path is longer than a socket's may be
+  //   unavailable       a living node listens there, or something else lies there
+  Result<void> Listen(const std::string& path);
+  // One end of a socketpair, whose other end belongs to a client in this process. Takes it.
+  Result<void> AddSession(int socket);
+  // Closes all connections, drops all pins, removes the socket. What the sessions had asked for is
+  // cancelled and ends on the loop soon after.
+  void Stop();
+
+ private:
+  void Accept();
+  void LimitStrangers(const std::shared_ptr<LocalSession>& newest);
+  Result<void> Adopt(int socket, LocalSession::Kind kind);
+  void RemoveSocket();
+
+  Operations& operations_;
+  const std::shared_ptr<LocalClients> clients_;
+  asio::local::stream_protocol::acceptor acceptor_;
+  asio::steady_timer retry_;
+  // Handlers may be queued when Stop runs; without this they do nothing.
+  std::shared_ptr<void> listening_;
+  std::string path_;
+  struct stat bound_{};  // what path_ was when it was made
+  std::unordered_set<std::shared_ptr<LocalSession>> sessions_;
+  std::deque<std::weak_ptr<LocalSession>> strangers_;  // without Hello; the oldest first
+  bool failing_ = false;                               // accepting fails, and the log says so
+};
+
+}  // namespace hoplite::node

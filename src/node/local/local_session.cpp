@@ -1,0 +1,189 @@
+#include "node/local/local_session.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/try.h"
+#include "net/timer.h"
+#include "node/local/local_convert.h"
+
+namespace hoplite::node {
+namespace {
+
+constexpr Duration kHelloWithin = std::chrono::seconds(5);
+
+}  // namespace
+
+Result<std::shared_ptr<LocalSession>> LocalSession::Adopt(Operations& operations,
+                                                          std::shared_ptr<LocalClients> clients,
+                                                          int socket, Kind kind) {
+  std::unique_ptr<LocalPeer> peer;
+  if (kind == Kind::kWorker) peer = std::make_unique<LocalPeer>(operations.loop(), socket);
+  // Its pins would end with its socket, although it may go on reading: so there must be none.
+  if (peer && peer->no_descriptor_left()) {
+    ::close(socket);
+    return std::unexpected(Error(ErrorCode::kResourceExhausted,
+                                 "no descriptor is left to watch a client's process with"));
+  }
+  auto channel = LocalChannel::Adopt(operations.loop(), socket);
+  if (!channel) {
+    ::close(socket);
+    return std::unexpected(channel.error());
+  }
+  return std::make_shared<LocalSession>(operations, std::move(clients), *std::move(channel),
+                                        std::move(peer));
+}
+
+LocalSession::LocalSession(Operations& operations, std::shared_ptr<LocalClients> clients,
+                           std::shared_ptr<LocalChannel> channel, std::unique_ptr<LocalPeer> peer)
+    : Member(std::move(clients)),
+      operations_(operations),
+      channel_(std::move(channel)),
+      peer_(std::move(peer)) {}
+
+void LocalSession::Start(std::function<void()> on_end) {
+  on_end_ = std::move(on_end);
+  const std::weak_ptr<LocalSession> weak = weak_from_this();
+  LocalChannel::Hooks hooks;
+  hooks.on_request = [weak](local::Request request) {
+    if (const Self self = weak.lock()) self->OnRequest(std::move(request));
+  };
+  hooks.on_end = [weak](const Error& why) {
+    if (const Self self = weak.lock()) self->OnConnectionEnd(why);
+  };
+  channel_->Start(std::move(hooks));
+  hello_due_.emplace(operations_.loop(), net::Now() + kHelloWithin, [weak] {
+    if (const Self self = weak.lock()) self->SendAway("no Hello came in time");
+  });
+  if (!peer_ || !peer_->watchable()) return;
+  peer_->OnExit([weak] {
+    const Self self = weak.lock();
+    if (!self) return;
+    // A forked child may still hold the socket; nobody holds the pins.
+    self->OnConnectionEnd(Error(ErrorCode::kUnavailable, "the process has exited"));
+    self->ReleaseAll();
+  });
+}
+
+void LocalSession::Stop() {
+  OnConnectionEnd(Error(ErrorCode::kCancelled, "the node stops"));
+  ReleaseAll();
+}
+
+void LocalSession::SendAway(const std::string& why) {
+  channel_->Fail(Error(ErrorCode::kProtocol, why));
+}
+
+void LocalSession::OnRequest(local::Request request) {
+  const Result<void> handled = Dispatch(std::move(request));
+  if (!handled) channel_->Fail(handled.error());
+}
+
+Result<void> LocalSession::Dispatch(local::Request request) {
+  if (request.has_hello() == greeted_) {
+    return std::unexpected(
+        Error(ErrorCode::kProtocol, greeted_ ? "a second Hello" : "the first message is no Hello"));
+  }
+  switch (request.body_case()) {
+    case local::Request::kHello:
+      return Hello(request);
+    case local::Request::kAdvance:
+      Advance(request.advance());
+      return {};
+    case local::Request::kCancel:
+      Cancel(request.cancel().request());
+      return {};
+    case local::Request::kRelease:
+      Release(request.release().made_by());
+      return {};
+    case local::Request::BODY_NOT_SET:
+      return std::unexpected(Error(ErrorCode::kProtocol, "a request of an unknown kind"));
+    default:
+      return StartRequest(std::move(request));
+  }
+}
+
+Result<void> LocalSession::Hello(const local::Request& request) {
+  const std::uint32_t version = request.hello().protocol_version();
+  if (version != wire::kLocalProtocolVersion) {
+    return std::unexpected(
+        Error(ErrorCode::kProtocol, fmt::format("the client speaks local protocol {}, this node {}",
+                                                version, wire::kLocalProtocolVersion)));
+  }
+  greeted_ = true;
+  hello_due_.reset();
+  shares_segment_ = !request.hello().in_process();
+  auto& segment = operations_.store().segment();
+  local::Answer answer;
+  answer.set_id(request.id());
+  answer.mutable_attached()->set_protocol_version(wire::kLocalProtocolVersion);
+  answer.mutable_attached()->set_node(operations_.name());
+  answer.mutable_attached()->set_segment_bytes(segment.bytes().size());
+  channel_->Send(answer, shares_segment_ ? segment.read_only_descriptor() : -1);
+  return {};
+}
+
+void LocalSession::Advance(const local::Advance& body) {
+  auto* entry = Find<DraftEntry>(body.draft());
+  if (entry == nullptr || entry->failed) return;
+  const std::span checksums(body.checksums().data(), body.checksums().size());
+  const Result<void> advanced = entry->draft->Advance(body.prefix(), checksums);
+  if (advanced) return;
+  entry->failed = true;
+  local::Answer news;
+  news.set_id(body.draft());
+  FillError(advanced.error(), *news.mutable_draft_failed());
+  channel_->Send(news);
+}
+
+void LocalSession::Cancel(Id request) {
+  if (const auto call = calls_.find(request); call != calls_.end()) call->second->Cancel();
+}
+
+void LocalSession::Release(Id made_by) {
+  const auto at = entries_.find(made_by);
+  if (at == entries_.end()) return;
+  {
+    const Entry entry = std::move(at->second);
+    entries_.erase(at);
+    if (const auto* reader = std::get_if<ReaderEntry>(&entry)) reader->fetch->Cancel();
+    if (const auto* draft = std::get_if<DraftEntry>(&entry)) draft->draft->Abort();
+  }
+  operations_.OnUnpin();
+}
+
+void LocalSession::OnConnectionEnd(const Error& why) {
+  if (ended_) return;
+  ended_ = true;
+  hello_due_.reset();
+  log::Debug("local client {}: {}", peer_ ? peer_->pid() : ::getpid(), why.message);
+  const Self keep = shared_from_this();
+  channel_->Close();
+  for (const auto& [id, call] : calls_) call->Cancel();
+  // Others must not wait for a draft or a fetch of a client that is gone, but its memory may still
+  // be mapped there.
+  for (auto& [id, entry] : entries_) {
+    if (auto* view = std::get_if<View>(&entry)) exit_pins_.push_back(std::move(view->copy));
+    if (auto* reader = std::get_if<ReaderEntry>(&entry)) {
+      exit_pins_.push_back(std::move(reader->copy));
+      reader->fetch->Cancel();
+    }
+    if (auto* draft = std::get_if<DraftEntry>(&entry)) {
+      exit_pins_.push_back(draft->draft->copy());
+      draft->draft->Abort();
+    }
+  }
+  entries_.clear();
+  if (exit_pins_.empty() || !peer_ || !peer_->watchable()) ReleaseAll();
+}
+
+void LocalSession::ReleaseAll() {
+  exit_pins_.clear();
+  operations_.OnUnpin();
+  if (auto on_end = std::exchange(on_end_, nullptr)) on_end();
+}
+
+}  // namespace hoplite::node

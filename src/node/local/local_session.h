@@ -1,0 +1,125 @@
+// LocalSession: one client of this node, in a worker process or in the node's own.
+//
+// Decides: when memory that the client could touch is free again. Is told: requests. Answers: each
+// once. Must never: give back a range that a living worker may still read (a view) or write (a
+// draft): such a pin ends by the client's Release, or when the worker's pidfd reports its exit; for
+// a client that has no process to watch, when its socket closes. On the node's loop only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "net/deadline.h"
+#include "node/local/local_channel.h"
+#include "node/local/local_clients.h"
+#include "node/local/local_peer.h"
+#include "node/operations.h"
+
+namespace hoplite::node {
+
+class LocalSession : public LocalClients::Member,
+                     public std::enable_shared_from_this<LocalSession> {
+ public:
+  // Whether the client is a process of its own (and so to be watched) or this one.
+  enum class Kind : std::uint8_t { kWorker, kInProcess };
+
+  // Takes the socket.
+  static Result<std::shared_ptr<LocalSession>> Adopt(Operations& operations,
+                                                     std::shared_ptr<LocalClients> clients,
+                                                     int socket, Kind kind);
+  LocalSession(Operations& operations, std::shared_ptr<LocalClients> clients,
+               std::shared_ptr<LocalChannel> channel, std::unique_ptr<LocalPeer> peer);
+
+  // on_end runs once, when the session holds no memory any more.
+  void Start(std::function<void()> on_end);
+  // Ends everything at once, pins included: the node is going away.
+  void Stop();
+  // Whether it said Hello. One that does not in time is sent away.
+  bool greeted() const { return greeted_; }
+  ClientUse use() const override { return {calls_.size(), entries_.size() + exit_pins_.size()}; }
+  void SendAway(const std::string& why);
+
+ private:
+  using Self = std::shared_ptr<LocalSession>;
+  using Id = std::uint64_t;
+
+  struct ReaderEntry {
+    store::CopyPtr copy;
+    CallPtr fetch;         // the fetch goes on while this is not cancelled
+    bool awaited = false;  // one Await at a time
+  };
+  struct DraftEntry {
+    std::shared_ptr<Draft> draft;
+    bool failed = false;  // and the client knows
+  };
+  struct SubscriptionEntry {
+    std::shared_ptr<void> token;
+  };
+  struct View {
+    store::CopyPtr copy;
+    std::shared_ptr<Together> together;  // knows of it for as long
+  };
+  using Entry = std::variant<View, ReaderEntry, DraftEntry, SubscriptionEntry>;
+
+  // local_session.cpp: life cycle, and what is not answered.
+  void OnRequest(local::Request request);
+  Result<void> Dispatch(local::Request request);
+  Result<void> Hello(const local::Request& request);
+  void Advance(const local::Advance& body);
+  void Cancel(Id request);
+  void Release(Id made_by);
+  void OnConnectionEnd(const Error& why);
+  void ReleaseAll();
+  template <typename T>
+  T* Find(Id made_by) {
+    const auto at = entries_.find(made_by);
+    return at == entries_.end() ? nullptr : std::get_if<T>(&at->second);
+  }
+
+  // local_session_requests.cpp: what is answered. Handlers fill the answer, or give the error.
+  using Handled = net::Task<Result<void>>;
+  Result<void> StartRequest(local::Request request);
+  net::Task<void> Run(Self self, local::Request request, Result<ObjectId> object, CallPtr call);
+  Handled Handle(const local::Request& request, ObjectId object, CallPtr call,
+                 local::Answer& answer);
+  Handled Put(const local::Put& body, ObjectId object, CallPtr call);
+  Handled Create(const local::Request& request, ObjectId object, CallPtr call,
+                 local::Answer& answer);
+  Handled Seal(const local::Seal& body, CallPtr call);
+  Handled Get(const local::Request& request, ObjectId object, CallPtr call, local::Answer& answer);
+  std::shared_ptr<Together> TogetherOf(Id number);
+  Handled Open(const local::Request& request, ObjectId object, CallPtr call, local::Answer& answer);
+  Handled Await(const local::Await& body, CallPtr call, local::Answer& answer);
+  Handled Info(ObjectId object, CallPtr call, local::Answer& answer);
+  Handled Status(const local::Status& body, CallPtr call, local::Answer& answer);
+  Handled Reduce(const local::Reduce& body, ObjectId target, CallPtr call, local::Answer& answer);
+  Handled Subscribe(Id id, ObjectId object);
+  Result<void> CheckLimits(const local::Request& request) const;
+  Result<void> Keep(Id made_by, Entry entry);
+  // For a worker that has no writable mapping yet: what it may write through.
+  int WritableDescriptor(const local::Request& request);
+
+  Operations& operations_;
+  const std::shared_ptr<LocalChannel> channel_;
+  const std::unique_ptr<LocalPeer> peer_;  // none: in this process
+  std::function<void()> on_end_;
+  bool greeted_ = false;
+  std::optional<net::Deadline> hello_due_;
+  bool shares_segment_ = true;
+  bool ended_ = false;  // the connection is gone; pins may be left
+  std::unordered_map<Id, CallPtr> calls_;
+  std::unordered_map<Id, Entry> entries_;                     // by the request that made them
+  std::unordered_map<Id, std::weak_ptr<Together>> together_;  // by the client's number
+  std::vector<store::CopyPtr> exit_pins_;                     // until the worker's exit
+};
+
+}  // namespace hoplite::node

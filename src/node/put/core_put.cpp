@@ -1,0 +1,84 @@
+// Core: a Put of a client, from its memory on.
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/try.h"
+#include "node/core.h"
+#include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
+#include "node/reduce/slot.h"
+
+namespace hoplite::node {
+namespace {
+
+// A Put that finds no room waits for evictions and pins so long at most, if the caller set no
+// deadline.
+constexpr Duration kPutPatience = std::chrono::seconds(5);
+
+Error Exists(const ObjectId& object) {
+  return {ErrorCode::kAlreadyExists, "object " + object.ToHex() + " exists already"};
+}
+
+}  // namespace
+
+net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uint64_t size_bytes,
+                                                       std::string metadata, CallPtr call) {
+  const EntryPtr entry = services_.table.At(object);
+  const Layout layout = Layout::For(size_bytes);
+  CO_TRY(Usable(*entry));
+  CO_TRY(layout.Validate());
+  if (metadata.size() > kMaxMetadataBytes) {
+    co_return std::unexpected(Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("metadata of {} bytes: the limit is {}", metadata.size(), kMaxMetadataBytes)));
+  }
+  const Time patience = services_.clock.Now() + kPutPatience;
+  const bool patient = call->deadline == kNever;
+  if (patient) call->deadline = patience;
+  Memory::Waiter space(services_.memory, call->changed);
+  WaitingCall waiting(entry, call);
+  for (;;) {
+    CO_TRY(Usable(*entry));
+    const store::CopyPtr present = services_.store.Find(object);
+    const bool complete = present && present->state() == store::CopyState::kFinal;
+    const bool reduced =
+        entry->target() || (entry->coordinator && !entry->coordinator->creates_target());
+    if (complete || reduced || entry->publication) {
+      co_return std::unexpected(Exists(object));
+    }
+    if (!entry->withdrawn) {
+      auto copy = space.Try(object, layout, metadata);
+      if (copy) {
+        auto publication =
+            std::make_shared<Publication>(services_, entry, std::move(*copy), ++publications_);
+        entry->publication = publication;
+        publication->AnnounceEarly();
+        if (patient) call->deadline = kNever;
+        // The client's handle: dropping it unsealed aborts the Put, which the entry keeps alive.
+        std::shared_ptr<Draft> draft(publication.get(),
+                                     [publication](Draft* dropped) { dropped->Abort(); });
+        co_return draft;
+      }
+      if (!services_.memory.fits_ever(size_bytes)) co_return std::unexpected(copy.error());
+    } else {
+      space.Leave();  // memory alone would not help it: nobody is to wait behind it
+    }
+    if (co_await waiting.Wait()) continue;
+    if (call->cancelled)
+      co_return std::unexpected(Error(ErrorCode::kCancelled, "the put was cancelled"));
+    if (entry->withdrawn) {
+      co_return std::unexpected(Error(ErrorCode::kTimeout,
+                                      "the directory has not confirmed within the deadline that an "
+                                      "earlier put of object " +
+                                          object.ToHex() + " was taken back"));
+    }
+    const store::StoreUsage usage = services_.store.usage();
+    co_return std::unexpected(
+        Error(ErrorCode::kResourceExhausted, "no room for " + std::to_string(size_bytes) +
+                                                 " bytes: " + std::to_string(usage.used_bytes) +
+                                                 " of " + std::to_string(usage.capacity_bytes) +
+                                                 " are in use and cannot be evicted"));
+  }
+}
+
+}  // namespace hoplite::node

@@ -1,0 +1,91 @@
+// Accumulator: the growing output of one position of a reduction.
+//
+// Decides: when a block of the output is complete (every input folded exactly once) and so may be
+// served. Is told: verified blocks of children, growth of the node's own sources. Must never: fold
+// an input's block twice, or advance the output over a block that lacks an input.
+//
+// Per stripe it keeps how many blocks of each input are folded; the output's mark is their minimum.
+// Inputs may come in any order and at any speed. A stripe is touched by one data loop only, which
+// is the caller's to keep; marks may be read anywhere.
+//
+//   child's stream --> scratch (stays in cache) --\
+//                                                  out = own + scratch     first of a block
+//   own source (in shared memory) ----------------/ out = out + scratch    every later one
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "node/streams/receive_sink.h"
+#include "planner/reduce_event.h"
+#include "store/object_store.h"
+
+namespace hoplite::node {
+
+class Accumulator {
+ public:
+  // `out` is empty; `own` have its layout, are valid up to their marks, and may still grow.
+  Accumulator(store::CopyPtr out, planner::Fold fold, std::vector<store::CopyPtr> own,
+              std::uint32_t children);
+
+  const Layout& layout() const { return out_->layout(); }
+  std::uint32_t mark(std::uint32_t stripe) const { return out_->mark(stripe); }
+  // Blocks of this child that are folded.
+  std::uint32_t child_mark(std::uint32_t child, std::uint32_t stripe) const;
+  // Folds the child's next block of the stripe.
+  void FoldChild(std::uint32_t child, std::uint32_t stripe, std::uint64_t block,
+                 std::span<const std::byte> bytes);
+  // Folds what own sources have beyond what was folded, `limit` blocks at most; true if more is due
+  // at once. Without children this makes the output; with children it follows them.
+  bool FoldOwn(std::uint32_t stripe, std::uint32_t limit);
+  // A planted fault: the child's blocks above the output's mark are folded once more.
+  void Rewind(std::uint32_t child);
+  // The output's mark, and checksums of what is new below it.
+  void Publish(std::uint32_t stripe);
+
+ private:
+  struct Input {
+    explicit Input(std::uint32_t stripes) : marks(stripes) {}
+    std::vector<std::atomic<std::uint32_t>> marks;
+  };
+
+  std::span<std::byte> Out(std::uint64_t block) const;
+  std::span<const std::byte> Own(std::size_t i, std::uint64_t block) const;
+  void FoldInto(std::uint64_t block, std::span<const std::byte> bytes) const;
+  bool Follow(std::size_t own, std::uint32_t stripe, std::uint32_t limit);
+  bool Make(std::uint32_t stripe, std::uint32_t limit);
+
+  const store::CopyPtr out_;
+  const planner::Fold fold_;
+  const std::vector<store::CopyPtr> own_;
+  std::vector<std::unique_ptr<Input>> children_;
+  std::vector<std::unique_ptr<Input>> own_marks_;
+  std::vector<std::uint32_t> begun_;  // per stripe: blocks of the output that hold any input
+};
+
+// One child's side of it: received blocks lie in a scratch buffer until they are folded.
+class FoldSink final : public ReceiveSink {
+ public:
+  FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child);
+
+  const Layout& layout() const override { return into_->layout(); }
+  StripeMarks marks() const override;
+  std::uint32_t mark(std::uint32_t stripe) const override {
+    return into_->child_mark(child_, stripe);
+  }
+  std::span<std::byte> Room(std::uint64_t begin, std::uint64_t end) override;
+  std::span<const std::byte> Received(ByteRange block) const override;
+  void Take(std::uint32_t stripe, std::uint64_t block, std::uint64_t checksum) override;
+  void Flush(std::uint32_t stripe) override { into_->Publish(stripe); }
+
+ private:
+  const std::shared_ptr<Accumulator> into_;
+  const std::uint32_t child_;
+  std::vector<std::byte> scratch_;
+  std::uint64_t scratch_begin_ = 0;  // the object's byte that lies first in it
+  std::uint64_t taken_end_ = 0;      // bytes of the present piece before this are folded
+};
+
+}  // namespace hoplite::node

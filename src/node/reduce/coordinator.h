@@ -1,0 +1,75 @@
+// Coordinator: one reduction that a client of this node asked for.
+//
+// Decides: nothing about trees (planner::ReducePlanner does); whether the sources are small enough
+// to be folded right here; when to give up. Is told: where sources are, what the target's shard
+// says. Must never: report an outcome that the shard did not commit. Main loop only.
+//
+//   large: watch sources -> planner -> orders to the shard ... -> committed
+//   small: watch sources -> get each as it appears, fold -> create the target
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "node/operations.h"
+#include "node/reduce/small_fold.h"
+#include "node/services.h"
+#include "planner/reduce_planner.h"
+
+namespace hoplite::node {
+
+class Core;
+
+class Coordinator : public std::enable_shared_from_this<Coordinator> {
+ public:
+  // `options` passed CheckReduceOptions and name a target.
+  Coordinator(Services& services, Core& core, EntryPtr target, ReduceOptions options, CallPtr call,
+              std::uint64_t request);
+  net::Task<Result<ReduceOutcome>> Run();
+
+  // What the shard says.
+  void On(const planner::ReduceOpened& opened);
+  void On(const planner::ReduceRefused& refused);
+  void On(const planner::SlotLost& lost);
+  void On(const planner::ReduceCommitted& committed);
+
+  // Its own Create of the target is under way.
+  bool creates_target() const { return creating_; }
+  // Repeated in every inventory; its orders follow the answer.
+  planner::ReduceOpen Request() const;
+
+ private:
+  void Watch();
+  void OnLocation(const planner::Location& location);
+  net::Task<Result<ReduceOutcome>> Drive();
+  std::optional<Result<ReduceOutcome>> Ended() const;
+  Error GaveUp() const;
+  bool small() const;
+  // The small way.
+  net::Task<Result<ReduceOutcome>> FoldHere();
+  void AskForSources();
+  net::Task<void> GetSource(ObjectId source);
+  net::Task<Result<ReduceOutcome>> CreateTarget();
+  ReduceOutcome OutcomeOf(const std::vector<ObjectId>& used) const;
+
+  Services& services_;
+  Core& core_;
+  const EntryPtr target_;
+  const ReduceOptions options_;
+  const CallPtr call_;
+  const std::uint64_t request_;
+  planner::ReducePlanner planner_;
+  std::vector<std::shared_ptr<void>> watches_;
+
+  bool opened_ = false;
+  bool creating_ = false;
+  std::optional<Error> refused_;
+  std::optional<planner::ReduceCommitted> committed_;
+
+  SmallFold small_fold_;
+  std::vector<CallPtr> gets_;        // under way
+  std::optional<Error> never_fits_;  // a source
+};
+
+}  // namespace hoplite::node

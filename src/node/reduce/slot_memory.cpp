@@ -1,0 +1,115 @@
+// Slot: memory for its output, and what it can do without (R45).
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "node/reduce/slot.h"
+
+namespace hoplite::node {
+namespace {
+
+// Then its sources are served as they are, and another folds them.
+constexpr Duration kMemoryPatience = std::chrono::seconds(2);
+// Before another position of the same reduction may take memory that cannot be used yet.
+constexpr Duration kHeldAtLeast = std::chrono::milliseconds(100);
+
+}  // namespace
+
+net::Task<bool> Slot::ReserveMemory() {
+  if (!root() && order_.order.children == 0 && sources_.size() == 1) {
+    output_ = sources_.front();
+    co_return true;
+  }
+  const Time deadline = services_.clock.Now() + kMemoryPatience;
+  Memory::Waiter waiter(services_.memory, changed_, entry_->object);
+  const std::uint64_t size = order_.layout.size_bytes;
+  while (!dropped_) {
+    auto copy = waiter.Try(entry_->object, order_.layout, order_.metadata);
+    if (copy) {
+      output_ = std::move(*copy);
+      reserved_at_ = services_.clock.Now();
+      if (!root()) loan_.emplace(services_.memory, static_cast<Memory::Lender&>(*this));
+      output_->set_version(order_.version);
+      co_return !root() || ListTarget();
+    }
+    const bool hopeless = !services_.memory.fits_ever(size) || services_.clock.Now() >= deadline;
+    if (hopeless && !failure_) {
+      Fail(ErrorCode::kResourceExhausted,
+           fmt::format("{} has no memory for a partial result of {} bytes", services_.settings.name,
+                       size));
+    }
+    co_await changed_.Wait(failure_ ? kNever
+                                    : std::min(deadline, services_.clock.Now() + kHeldAtLeast));
+  }
+  co_return false;
+}
+
+// --- memory that it can do without
+// --------------------------------------------------------------------------------
+
+// Whoever holds some for a while, and cannot use it yet, may hold up what it waits for itself: the
+// turn goes round, and stays with the first that has all its inputs.
+bool Slot::Spares(const std::optional<ObjectId>& operation) const {
+  if (!accumulator_ || gives_back_ || dropped_) return false;
+  if (drained()) return true;
+  const bool same = operation == entry_->object;
+  const bool held = services_.clock.Now() >= reserved_at_ + kHeldAtLeast;
+  return same && held && !HasProduced() && LacksAnInput();
+}
+
+void Slot::GiveBack() {
+  if (services_.settings.planted(Twin::kHoardsMemory)) return;
+  log::Debug("{}: gives its memory back, {}", Name(), drained() ? "drained" : "lacks an input");
+  gives_back_ = true;
+  changed_.Notify();
+}
+
+bool Slot::HasProduced() const {
+  return std::ranges::any_of(output_->marks(), [](std::uint32_t mark) { return mark > 0; });
+}
+
+bool Slot::LacksAnInput() const {
+  return children_.size() < order_.order.children ||
+         std::ranges::any_of(
+             children_, [this](const auto& child) { return FoldedOf(child.second) == 0; });
+}
+
+// Whatever was folded is folded once more, in the same version: nobody has a byte of it, and others
+// come first for a while; or its parent has all, and it waits until it is asked once more.
+net::Task<void> Slot::LetGo() {
+  const bool drained_before = drained();
+  output_->Void(store::VoidReason::kGivenBack);
+  co_await StopStreams();
+  loan_.reset();
+  accumulator_.reset();
+  output_.reset();
+  for (auto& [slot, child] : children_) {
+    child.final_stripes = 0;
+    child.failing_since = kNever;
+    child.folded_when_failing = 0;
+    child.next_try = Time::min();
+  }
+  stopping_ = final_ = false;
+  services_.memory.OnSpace();
+  const Time others_until = drained_before ? kNever : services_.clock.Now() + kHeldAtLeast;
+  while (!dropped_ && drained() == drained_before && services_.clock.Now() < others_until) {
+    ReportProgress();
+    co_await changed_.Wait(std::min(others_until, reported_at_ + ReportEvery()));
+  }
+  gives_back_ = false;
+}
+
+void Slot::OnAsked(StripeMask stripes) {
+  drained_ &= ~stripes;
+  if (gives_back_) changed_.Notify();
+}
+
+void Slot::OnDrained(StripeMask stripes) {
+  if (gives_back_ || !output_ || output_->state() != store::CopyState::kFinal) return;
+  drained_ |= stripes;
+  if (drained()) services_.memory.OnSpace();  // whoever waits may ask for it
+}
+
+}  // namespace hoplite::node

@@ -1,0 +1,52 @@
+#include "node/streams/data_plane.h"
+
+#include <asio/post.hpp>
+
+#include "base/check.h"
+
+namespace hoplite::node {
+
+DataPlane::DataPlane(Services& services, std::unique_ptr<net::Transport> transport)
+    : identity_{services.settings.cluster_id, services.settings.self},
+      transport_(std::move(transport)),
+      gate_(services.settings.max_fetches) {
+  // A peer that doesn't answer a connect or a handshake is as silent as one that stalls later.
+  net::PoolOptions options;
+  options.connect_timeout = services.settings.stall;
+  options.handshake_timeout = services.settings.stall;
+  for (asio::io_context* loop : services.runtime.data_loops()) {
+    loops_.push_back(std::make_unique<DataLoop>(*loop, *transport_, identity_, options));
+  }
+}
+
+Result<void> DataPlane::Listen(const std::string& address,
+                               std::function<void(DataLoop&, net::StreamPtr)> on_accept) {
+  auto listener =
+      transport_->Listen(address, [this, on_accept = std::move(on_accept)](net::StreamPtr stream) {
+        on_accept(LoopOf(stream), stream);
+      });
+  if (!listener) return std::unexpected(listener.error());
+  listener_ = std::move(*listener);
+  return {};
+}
+
+DataLoop& DataPlane::LoopOf(const net::StreamPtr& stream) {
+  for (const auto& data_loop : loops_) {
+    if (&data_loop->loop == &stream->loop()) return *data_loop;
+  }
+  HOPLITE_CHECK(false, "a stream belongs to one of the node's data loops");
+  std::abort();
+}
+
+void DataPlane::Stop() {
+  if (listener_) listener_->Stop();
+  for (const auto& data_loop : loops_) {
+    asio::post(data_loop->loop, [&data = *data_loop] {
+      data.stopping = true;
+      data.pool.Stop();
+      for (const auto& [number, stream] : data.streams) stream->Close();
+    });
+  }
+}
+
+}  // namespace hoplite::node

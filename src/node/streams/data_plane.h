@@ -1,0 +1,113 @@
+// DataPlane: what the data loops share: the transport, a connection pool for each loop, and every
+// open stream, so that Stop can end them all.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hoplite/result.h>
+
+#include "net/connection_pool.h"
+#include "net/handshake.h"
+#include "net/stream.h"
+#include "node/pull/fetch_gate.h"
+#include "node/services.h"
+#include "node/streams/inbound_credit.h"
+#include "node/streams/round_trip.h"
+
+namespace hoplite::node {
+
+// One loop's part; touched only on that loop.
+struct DataLoop {
+  DataLoop(asio::io_context& loop_in, net::Transport& transport, net::Identity self,
+           net::PoolOptions options)
+      : loop(loop_in), pool(loop_in, transport, self, options) {}
+
+  asio::io_context& loop;
+  net::ConnectionPool pool;
+  std::map<std::uint64_t, net::Stream*> streams;  // in the order of their opening
+  std::uint64_t opened = 0;                       // numbers them
+  std::list<net::StreamPtr> strangers;            // accepted, not greeted yet; the oldest first
+  bool stopping = false;
+};
+
+// A stream that Stop closes; lives as long as its conversation, on the data loop.
+class OpenStream {
+ public:
+  OpenStream(DataLoop& data_loop, net::StreamPtr stream)
+      : data_loop_(data_loop), stream_(std::move(stream)), number_(data_loop.opened++) {
+    data_loop_.streams.emplace(number_, stream_.get());
+    if (data_loop_.stopping) stream_->Close();
+  }
+  ~OpenStream() { data_loop_.streams.erase(number_); }
+  OpenStream(const OpenStream&) = delete;
+  OpenStream& operator=(const OpenStream&) = delete;
+
+ private:
+  DataLoop& data_loop_;
+  net::StreamPtr stream_;
+  const std::uint64_t number_;
+};
+
+// A peer that has not said who it is. Descriptors are few: beyond a number of such peers, the one
+// that has had most time to speak is sent away for each that comes.
+class Stranger {
+ public:
+  static constexpr std::size_t kMost = 256;  // of one loop; far above what honest peers make
+
+  Stranger(DataLoop& data_loop, net::StreamPtr stream)
+      : strangers_(data_loop.strangers), stream_(std::move(stream)) {
+    strangers_.push_back(stream_);
+    if (strangers_.size() <= kMost) return;
+    strangers_.front()->Close();
+    strangers_.pop_front();
+  }
+  ~Stranger() { strangers_.remove(stream_); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+ private:
+  std::list<net::StreamPtr>& strangers_;
+  const net::StreamPtr stream_;
+};
+
+class DataPlane {
+ public:
+  DataPlane(Services& services, std::unique_ptr<net::Transport> transport);
+
+  // Peers may fetch from now on.
+  Result<void> Listen(const std::string& address,
+                      std::function<void(DataLoop&, net::StreamPtr)> on_accept);
+  std::string address() const { return listener_->address(); }
+
+  // Loops are taken in turn, so that the lanes of one object and of several spread.
+  DataLoop& NextLoop() { return *loops_[next_loop_++ % loops_.size()]; }
+  DataLoop& LoopAt(std::size_t i) { return *loops_[i % loops_.size()]; }
+  std::size_t loop_count() const { return loops_.size(); }
+  InboundCredit& credit() { return credit_; }
+  RoundTrip& round_trip() { return round_trip_; }
+  FetchGate& gate() { return gate_; }  // main loop only
+  net::Identity identity() const { return identity_; }
+
+  // Closes the listener and every stream; conversations end soon after. From the main loop.
+  void Stop();
+
+ private:
+  DataLoop& LoopOf(const net::StreamPtr& stream);
+
+  const net::Identity identity_;
+  std::unique_ptr<net::Transport> transport_;
+  std::vector<std::unique_ptr<DataLoop>> loops_;
+  std::unique_ptr<net::Listener> listener_;
+  InboundCredit credit_;
+  RoundTrip round_trip_;
+  FetchGate gate_;
+  std::size_t next_loop_ = 0;  // main loop only
+};
+
+}  // namespace hoplite::node

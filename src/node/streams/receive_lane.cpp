@@ -1,0 +1,255 @@
+#include "node/streams/receive_lane.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <asio/post.hpp>
+
+#include "base/checksum.h"
+#include "base/log.h"
+
+namespace hoplite::node {
+
+using planner::Failure;
+using planner::Outcome;
+
+ReceiveLane::ReceiveLane(Services& services, DataPlane& data_plane, DataLoop& data_loop,
+                         std::shared_ptr<ReceiveSink> sink, planner::Grant grant,
+                         StripeMask stripes, std::uint32_t slot,
+                         std::function<void(LaneEnd)> on_end)
+    : services_(services),
+      data_plane_(data_plane),
+      data_loop_(data_loop),
+      sink_(std::move(sink)),
+      grant_(std::move(grant)),
+      stripes_(stripes),
+      slot_(slot),
+      on_end_(std::move(on_end)),
+      share_(std::in_place, data_plane.credit()),
+      room_(data_loop_.loop),
+      upkeep_(data_loop_.loop),
+      upkeep_ended_(data_loop_.loop) {}
+
+void ReceiveLane::Start() { services_.runtime.Spawn(data_loop_.loop, "receive lane", Run()); }
+
+void ReceiveLane::Stop() {
+  stopped_ = true;
+  asio::post(data_loop_.loop, [self = shared_from_this()] {
+    if (self->connection_) self->connection_->stream->Close();
+    self->room_.Notify();
+  });
+}
+
+net::Task<void> ReceiveLane::Run() {
+  const auto self = shared_from_this();
+  sink_->WakeOnRoom(&room_);
+  LaneEnd end = co_await Converse();
+  sink_->WakeOnRoom(nullptr);
+  if (connection_) {
+    if (end.outcome == Outcome::kDone) {
+      data_loop_.pool.Return(connection_);
+    } else {
+      connection_->stream->Close();
+    }
+    connection_.reset();
+  }
+  share_.reset();
+  asio::post(services_.runtime.main(), [self, end = std::move(end)] { self->on_end_(end); });
+}
+
+net::Task<LaneEnd> ReceiveLane::Converse() {
+  auto connected = co_await data_loop_.pool.Take(grant_.source.address, grant_.source.id);
+  if (!connected) co_return Failed(Failure::kUnreachable, connected.error().message);
+  connection_ = *connected;
+  const OpenStream open(data_loop_, connection_->stream);
+  if (stopped_) co_return Failed(Failure::kNone, "stopped");
+  const auto asked = co_await SendFetch();
+  if (!asked) co_return Failed(Failure::kBroken, asked.error().message);
+  data_plane_.round_trip().Note(connection_->stream->round_trip());
+  services_.runtime.Spawn(data_loop_.loop, "upkeep of a receive lane", Upkeep());
+  LaneEnd end = co_await ReceiveFrames();
+  if (end.outcome != Outcome::kDone) connection_->stream->Close();
+  co_await StopUpkeep(end.outcome == Outcome::kDone);
+  co_return end;
+}
+
+net::Task<Result<void>> ReceiveLane::SendFetch() {
+  wire::Fetch fetch;
+  fetch.object = grant_.object;
+  fetch.version = grant_.version;
+  fetch.grant = grant_.grant;
+  fetch.slot = slot_;
+  fetch.stripes = stripes_;
+  fetch.next = sink_->marks();
+  fetch.equality_ok = grant_.equality_ok;
+  credit_limit_ = Window();
+  fetch.credit_bytes = credit_limit_;
+  sampled_at_ = moved_at_ = services_.clock.Now();
+  ++services_.counters.fetches_started;
+  if (sink_->layout().valid_bytes(fetch.next) > 0) ++services_.counters.fetches_resumed;
+  wire::Frame frame(std::move(fetch));
+  co_return co_await connection_->Send(std::move(frame));
+}
+
+net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
+  for (;;) {
+    auto frame = co_await connection_->reader.Next();
+    if (!frame) {
+      if (stalled_) co_return Failed(Failure::kStalled, "sent nothing for too long");
+      co_return Failed(Failure::kBroken, frame.error().message);
+    }
+    if (const auto* data = std::get_if<wire::Data>(&*frame)) {
+      starved_ms_ = 0;
+      wire::Data copy = *data;
+      auto failed = co_await OnData(std::move(copy));
+      if (failed) co_return std::move(*failed);
+    } else if (const auto* alive = std::get_if<wire::KeepAlive>(&*frame)) {
+      starved_ms_ = alive->starved_ms;
+      if (alive->starved_ms > 0) moved_at_ = services_.clock.Now();
+    } else if (const auto* end = std::get_if<wire::End>(&*frame)) {
+      co_return OnEnd(end->reason);
+    } else {
+      co_return Failed(Failure::kBroken, "sent an unexpected frame");
+    }
+  }
+}
+
+// Bytes land where they belong; a block counts when it is whole and its checksum is right.
+net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
+  const Layout& layout = sink_->layout();
+  const bool ours = data.stripe < layout.stripe_count && (stripes_ >> data.stripe & 1) != 0;
+  if (!ours || data.first_block != sink_->mark(data.stripe) ||
+      data.block_count > layout.stripe_block_count(data.stripe) - data.first_block) {
+    co_return Failed(Failure::kBroken, "sent blocks that were not asked for");
+  }
+  const ByteRange piece = layout.piece(data.stripe, data.first_block, data.block_count);
+  if (piece.size() != data.payload_bytes ||
+      piece.size() <= std::uint64_t{data.block_count - 1} * layout.block_bytes ||
+      received_ + piece.size() > credit_limit_) {
+    co_return Failed(Failure::kBroken, "sent a piece of the wrong size or beyond its credit");
+  }
+  const std::uint64_t first = layout.block_at(data.stripe, data.first_block);
+  std::uint64_t filled = piece.begin;
+  std::uint32_t verified = 0;
+  while (filled < piece.end) {
+    const std::span<std::byte> room = co_await AwaitRoom(filled, piece.end);
+    if (room.empty()) co_return Failed(Failure::kNone, "stopped");
+    const auto got = co_await connection_->reader.ReceivePayloadSome(room);
+    if (!got) {
+      co_return Failed(stalled_ ? Failure::kStalled : Failure::kBroken, got.error().message);
+    }
+    filled += *got;
+    received_ += *got;
+    services_.counters.bytes_received += *got;
+    moved_at_ = services_.clock.Now();
+    while (verified < data.block_count) {
+      const ByteRange block = layout.block_range(first + verified);
+      if (block.end > filled) break;
+      if (BlockChecksum(sink_->Received(block)) != data.checksums[verified]) {
+        ++services_.counters.corrupt_blocks;
+        log::Warn("object {} version {}: block {} from {} failed its checksum",
+                  grant_.object.ToShortString(), ToString(grant_.version), first + verified,
+                  grant_.source.name);
+        co_return Failed(Failure::kCorrupt, "a block failed its checksum");
+      }
+      sink_->Take(data.stripe, first + verified, data.checksums[verified]);
+      ++verified;
+    }
+    sink_->Flush(data.stripe);
+    if (credit_limit_ - received_ < Window() / 2) upkeep_.Notify();
+  }
+  co_return std::nullopt;
+}
+
+// The source is not to blame while there is none. Empty: the lane was stopped.
+net::Task<std::span<std::byte>> ReceiveLane::AwaitRoom(std::uint64_t begin, std::uint64_t end) {
+  std::span<std::byte> room = sink_->Room(begin, end);
+  while (room.empty() && !stopped_) {
+    moved_at_ = services_.clock.Now();
+    co_await room_.Wait(moved_at_ + services_.settings.keepalive);
+    room = sink_->Room(begin, end);
+  }
+  co_return room;
+}
+
+LaneEnd ReceiveLane::OnEnd(wire::EndReason reason) const {
+  if (reason == wire::EndReason::kNotAhead) return Failed(Failure::kNotAhead, "is not ahead");
+  if (reason == wire::EndReason::kUnknown) return Failed(Failure::kUnknown, "does not have it");
+  if (reason != wire::EndReason::kFinal) return Failed(Failure::kNone, std::string(Name(reason)));
+  for (std::uint32_t s = 0; s < sink_->layout().stripe_count; ++s) {
+    if ((stripes_ >> s & 1) != 0 && sink_->mark(s) != sink_->layout().stripe_block_count(s)) {
+      return Failed(Failure::kBroken, "called an incomplete fetch final");
+    }
+  }
+  return LaneEnd();
+}
+
+// The only sender after FETCH: credit when it is due, keep-alives otherwise, DONE at the end. It
+// also gives up a source that owes bytes (there always is credit) or says that it has none, and
+// does neither for too long.
+net::Task<void> ReceiveLane::Upkeep() {
+  const auto self = shared_from_this();
+  const net::ConnectionPtr connection = connection_;
+  const Settings& settings = services_.settings;
+  while (!finishing_) {
+    const Time now = services_.clock.Now();
+    co_await upkeep_.Wait(now + settings.keepalive);
+    if (finishing_) break;
+    if (services_.clock.Now() - moved_at_ > settings.stall) {
+      stalled_ = true;
+      connection->stream->Close();
+      break;
+    }
+    Sample(services_.clock.Now());
+    const std::uint64_t limit = received_ + Window();
+    wire::Frame frame{wire::KeepAlive{}};
+    if (limit > credit_limit_) {
+      credit_limit_ = limit;
+      frame = wire::Credit{limit};
+    }
+    const auto sent = co_await connection->Send(std::move(frame));
+    if (!sent) break;
+  }
+  if (say_done_) {
+    wire::Frame done{wire::Done{}};
+    const auto sent = co_await connection->Send(std::move(done));
+    if (!sent) connection->stream->Close();
+  }
+  upkeep_ended_.Notify();
+}
+
+net::Task<void> ReceiveLane::StopUpkeep(bool say_done) {
+  finishing_ = true;
+  say_done_ = say_done;
+  upkeep_.Notify();
+  co_await upkeep_ended_.Wait();
+}
+
+std::uint64_t ReceiveLane::Window() const {
+  return share_->Window(static_cast<double>(rate_.load()),
+                        2 * std::uint64_t{sink_->layout().block_bytes});
+}
+
+// A sample counts only while the source had bytes to send.
+void ReceiveLane::Sample(Time now) {
+  constexpr Duration kShortest = std::chrono::milliseconds(10);
+  const Duration elapsed = now - sampled_at_;
+  if (elapsed < kShortest) return;
+  const std::uint64_t received = received_;
+  if (starved_ms_ == 0 && received > sampled_bytes_) {
+    const double sample = static_cast<double>(received - sampled_bytes_) / ToSeconds(elapsed);
+    const double before = static_cast<double>(rate_.load());
+    rate_ = static_cast<std::uint64_t>(before == 0 ? sample : 0.7 * before + 0.3 * sample);
+    share_->SetRate(rate_);
+  }
+  sampled_at_ = now;
+  sampled_bytes_ = received;
+}
+
+LaneEnd ReceiveLane::Failed(Failure failure, std::string why) const {
+  if (stopped_) return {Outcome::kAbandoned, Failure::kNone, "stopped"};
+  return {Outcome::kFailed, failure, grant_.source.name + ": " + why};
+}
+
+}  // namespace hoplite::node

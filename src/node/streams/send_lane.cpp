@@ -1,0 +1,223 @@
+#include "node/streams/send_lane.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace hoplite::node {
+namespace {
+
+wire::EndReason EndReasonOf(const store::Copy& copy) {
+  if (copy.state() == store::CopyState::kFinal) return wire::EndReason::kFinal;
+  switch (copy.void_reason()) {
+    case store::VoidReason::kRecalled:
+      return wire::EndReason::kRecalled;
+    case store::VoidReason::kDeleted:
+      return wire::EndReason::kDeleted;
+    case store::VoidReason::kGivenBack:
+      return wire::EndReason::kNotAhead;
+    case store::VoidReason::kAborted:
+    case store::VoidReason::kLost:
+    case store::VoidReason::kNone:
+      return wire::EndReason::kMoved;
+  }
+  return wire::EndReason::kInternal;
+}
+
+}  // namespace
+
+SendLane::SendLane(Services& services, net::ConnectionPtr connection, store::CopyPtr copy,
+                   wire::Fetch fetch)
+    : services_(services),
+      connection_(std::move(connection)),
+      copy_(std::move(copy)),
+      fetch_(std::move(fetch)),
+      changed_(connection_->stream->loop()),
+      guard_(connection_->stream->loop()),
+      helper_ended_(connection_->stream->loop()),
+      credit_bytes_(fetch_.credit_bytes),
+      moved_at_(services_.clock.Now()),
+      spoke_at_(moved_at_) {
+  copy_->AddListener(this);
+  const bool resumed = copy_->layout().valid_bytes(fetch_.next) > 0;
+  skips_ = resumed && services_.settings.planted(Twin::kSkipsABlockOnResume);
+}
+
+SendLane::~SendLane() { copy_->RemoveListener(this); }
+
+net::Task<bool> SendLane::Run() {
+  const auto self = shared_from_this();
+  helpers_ = 2;
+  services_.runtime.Spawn(connection_->stream->loop(), "reader of a send lane", Read());
+  services_.runtime.Spawn(connection_->stream->loop(), "guard of a send lane", Guard());
+  const bool sent = co_await SendAll();
+  // The pin is held until the receiver says DONE or hangs up: the kernel may still be reading these
+  // pages.
+  while (sent && !done_ && !broken_) co_await changed_.Wait();
+  over_ = true;
+  guard_.Notify();
+  if (!done_) connection_->stream->Abort();
+  while (helpers_ > 0) co_await helper_ended_.Wait();
+  co_return done_;
+}
+
+net::Task<bool> SendLane::SendAll() {
+  while (!broken_) {
+    if (copy_->state() == store::CopyState::kVoid) co_return co_await SendEnd();
+    if (const auto piece = NextPiece()) {
+      if (!co_await SendPiece(*piece)) co_return false;
+    } else if (!NextStripe() && copy_->state() == store::CopyState::kFinal) {
+      co_return co_await SendEnd();
+    } else if (!co_await WaitOrKeepAlive()) {
+      co_return false;
+    }
+  }
+  co_return false;
+}
+
+// The lowest unsent block, if it is valid here, and as many behind it as are contiguous and within
+// credit. Never a later one first: a receiver with little room waits for the lowest (R19).
+std::optional<SendLane::Piece> SendLane::NextPiece() const {
+  const std::optional<std::uint32_t> s = NextStripe();
+  if (!s) return std::nullopt;
+  const Layout& layout = copy_->layout();
+  const std::uint64_t credit_blocks = (credit_bytes_ - sent_bytes_) / layout.block_bytes;
+  const std::uint64_t last_bytes = layout.size_bytes % layout.block_bytes;
+  const bool last_may_be_short = last_bytes != 0 && credit_bytes_ - sent_bytes_ >= last_bytes;
+  const std::uint32_t next = fetch_.next[*s];
+  const std::uint32_t available = copy_->mark(*s) - std::min(next, copy_->mark(*s));
+  const bool short_one = layout.block_at(*s, next) + 1 == layout.block_count() && last_may_be_short;
+  const std::uint64_t blocks =
+      std::min<std::uint64_t>({available, std::max<std::uint64_t>(credit_blocks, short_one ? 1 : 0),
+                               wire::kMaxPayloadBlocks});
+  if (blocks == 0) return std::nullopt;
+  return Piece{*s, next, static_cast<std::uint32_t>(blocks)};
+}
+
+// That of the lowest unsent block; none: all are sent.
+std::optional<std::uint32_t> SendLane::NextStripe() const {
+  const Layout& layout = copy_->layout();
+  std::optional<std::uint32_t> lowest;
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    const bool asked = (fetch_.stripes >> s & 1) != 0;
+    if (!asked || fetch_.next[s] >= layout.stripe_block_count(s)) continue;
+    const bool lower = !lowest || layout.block_at(s, fetch_.next[s]) <
+                                      layout.block_at(*lowest, fetch_.next[*lowest]);
+    if (lower) lowest = s;
+  }
+  return lowest;
+}
+
+bool SendLane::Sendable() const {
+  const std::optional<std::uint32_t> s = NextStripe();
+  return s && fetch_.next[*s] < copy_->mark(*s);
+}
+
+net::Task<bool> SendLane::SendPiece(Piece piece) {
+  const Layout& layout = copy_->layout();
+  ByteRange range = layout.piece(piece.stripe, piece.first, piece.blocks);
+  wire::Data data;
+  data.stripe = piece.stripe;
+  data.first_block = piece.first;
+  data.payload_bytes = static_cast<std::uint32_t>(range.size());
+  data.block_count =
+      static_cast<std::uint32_t>((range.size() + layout.block_bytes - 1) / layout.block_bytes);
+  std::uint64_t first = layout.block_at(piece.stripe, piece.first);
+  const bool next_too = piece.first + data.block_count < copy_->mark(piece.stripe) &&
+                        range.end + layout.block_bytes <= layout.size_bytes;
+  if (skips_ && next_too) {
+    ++first;
+    range = {range.begin + layout.block_bytes, range.end + layout.block_bytes};
+  }
+  for (std::uint32_t i = 0; i < data.block_count; ++i)
+    data.checksums[i] = copy_->checksum(first + i);
+  fetch_.next[piece.stripe] += data.block_count;
+  sent_bytes_ += range.size();
+  starved_since_ = kNever;
+  net::Payload payload;
+  payload.bytes = copy_->bytes().subspan(range.begin, range.size());
+  payload.descriptor = services_.store.segment().descriptor();
+  payload.descriptor_offset = copy_->segment_offset() + range.begin;
+  std::vector<std::byte> head = wire::Encode(wire::Frame(data));
+  const bool sent = co_await Send(std::move(head), payload);
+  if (sent) services_.counters.bytes_sent += range.size();
+  moved_at_ = services_.clock.Now();
+  co_return sent;
+}
+
+net::Task<bool> SendLane::Send(std::vector<std::byte> head, net::Payload payload) {
+  sending_ = true;
+  const auto sent = co_await connection_->stream->Send(head, payload);
+  sending_ = false;
+  spoke_at_ = services_.clock.Now();
+  co_return sent.has_value();
+}
+
+net::Task<bool> SendLane::SendEnd() {
+  std::vector<std::byte> end = wire::Encode(wire::Frame(wire::End{EndReasonOf(*copy_)}));
+  end_sent_ = true;
+  moved_at_ = services_.clock.Now();
+  co_return co_await Send(std::move(end), net::Payload());
+}
+
+// Nothing to send: bytes, credit or the end will wake us; so does whatever the receiver says, which
+// must not put off what we owe it. False when the receiver is gone.
+net::Task<bool> SendLane::WaitOrKeepAlive() {
+  if (starved_since_ == kNever) starved_since_ = services_.clock.Now();
+  const Time due = spoke_at_ + services_.settings.keepalive;
+  if (co_await changed_.Wait(due) && services_.clock.Now() < due) co_return !broken_;
+  if (broken_) co_return false;
+  const auto starved =
+      std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.Now() - starved_since_);
+  const auto starved_ms = Sendable() ? 0 : static_cast<std::uint32_t>(starved.count());
+  std::vector<std::byte> alive = wire::Encode(wire::Frame(wire::KeepAlive{starved_ms}));
+  co_return co_await Send(std::move(alive), net::Payload());
+}
+
+// Owed are bytes that a socket takes, credit for those that lie here, and DONE after the end.
+Time SendLane::LastMove() const {
+  if (sending_) return std::max(moved_at_, connection_->stream->last_sent());
+  return end_sent_ || Sendable() ? moved_at_ : services_.clock.Now();
+}
+
+net::Task<void> SendLane::Read() {
+  const auto self = shared_from_this();
+  while (!done_ && !broken_) {
+    auto frame = co_await connection_->reader.Next();
+    if (!frame) {
+      broken_ = true;
+    } else if (const auto* credit = std::get_if<wire::Credit>(&*frame)) {
+      if (credit->limit_bytes > credit_bytes_) moved_at_ = services_.clock.Now();
+      credit_bytes_ = std::max(credit_bytes_, credit->limit_bytes);
+    } else if (std::holds_alternative<wire::Done>(*frame) && end_sent_) {
+      done_ = true;
+    } else if (!std::holds_alternative<wire::KeepAlive>(*frame)) {
+      broken_ = true;
+    }
+    changed_.Notify();
+  }
+  if (broken_) connection_->stream->Abort();
+  --helpers_;
+  helper_ended_.Notify();
+}
+
+net::Task<void> SendLane::Guard() {
+  const auto self = shared_from_this();
+  while (!over_) {
+    co_await guard_.Wait(services_.clock.Now() + services_.settings.keepalive);
+    const Time now = services_.clock.Now();
+    moved_at_ = LastMove();
+    const bool silent = now - connection_->stream->last_received() > services_.settings.stall;
+    const bool stuck = now - moved_at_ > services_.settings.patience();
+    if (!over_ && (silent || stuck)) {
+      broken_ = true;
+      connection_->stream->Abort();
+      changed_.Notify();
+      break;
+    }
+  }
+  --helpers_;
+  helper_ended_.Notify();
+}
+
+}  // namespace hoplite::node

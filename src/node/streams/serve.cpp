@@ -1,0 +1,174 @@
+#include "node/streams/serve.h"
+
+#include <asio/post.hpp>
+
+#include "base/log.h"
+#include "net/connection_pool.h"
+#include "net/deadline.h"
+#include "net/handshake.h"
+#include "net/timer.h"
+#include "node/pull/fetch.h"
+#include "node/reduce/slot.h"
+#include "node/streams/send_lane.h"
+
+namespace hoplite::node {
+namespace {
+
+struct Lookup {
+  store::CopyPtr copy;
+  wire::EndReason refusal = wire::EndReason::kUnknown;
+};
+
+// A position of a reduction: only its parent asks for its output, and it is pulled by nobody that
+// it pulls from.
+std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
+  if (!entry) return nullptr;
+  const auto slot = entry->slots.find(fetch.slot);
+  if (slot == entry->slots.end() || slot->second->version() != fetch.version) return nullptr;
+  return slot->second;
+}
+
+// The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
+// believes. Strictly ahead in every asked stripe, or the end of it: complete, or the producer.
+Lookup LookUp(Services& services, const wire::Fetch& fetch) {
+  Lookup result;
+  const EntryPtr entry = services.table.Find(fetch.object);
+  if (entry && entry->deleted(services.clock.Now())) {
+    result.refusal = wire::EndReason::kDeleted;
+    return result;
+  }
+  store::CopyPtr copy;
+  if (fetch.slot == 0) {
+    copy = services.store.Find(fetch.object);
+  } else if (const auto slot = SlotOf(entry, fetch)) {
+    copy = slot->output();
+    slot->OnAsked(fetch.stripes);
+    if (!copy) result.refusal = wire::EndReason::kNotAhead;  // it has no memory yet
+  }
+  if (!copy || (fetch.slot == 0 && copy->version() != fetch.version)) return result;
+  const Layout& layout = copy->layout();
+  if (!layout.valid(fetch.next) || (fetch.stripes & ~layout.all_stripes()) != 0) return result;
+  const bool source_of_all = fetch.slot != 0 || copy->state() == store::CopyState::kFinal ||
+                             services.store.KindOf(fetch.object) == store::CopyKind::kPrimary;
+  for (std::uint32_t s = 0; s < layout.stripe_count && !source_of_all; ++s) {
+    if ((fetch.stripes >> s & 1) == 0) continue;
+    const bool ahead = copy->mark(s) > fetch.next[s];
+    const bool equal = copy->mark(s) == fetch.next[s];
+    if (!ahead && !(equal && fetch.equality_ok)) {
+      result.refusal = wire::EndReason::kNotAhead;
+      return result;
+    }
+  }
+  const bool unpinned = services.settings.planted(Twin::kReusesMemoryBeingSent) &&
+                        copy->state() == store::CopyState::kFinal;
+  result.copy = unpinned ? Unpinned(*copy) : copy;
+  return result;
+}
+
+// Looks the copy up on the main loop; while the answer lives, the entry counts one outgoing stream.
+struct Pending {
+  explicit Pending(asio::io_context& loop) : ready(loop) {}
+  Lookup lookup;
+  net::Signal ready;
+};
+
+// The parent has all of these stripes.
+void NoteDrained(Services& services, const wire::Fetch& fetch) {
+  if (const auto slot = SlotOf(services.table.Find(fetch.object), fetch)) {
+    slot->OnDrained(fetch.stripes);
+  }
+}
+
+void CountOutgoing(Services& services, const ObjectId& object, int change) {
+  const EntryPtr entry = services.table.At(object);
+  entry->outgoing += change;
+  if (entry->fetch) entry->fetch->OutgoingChanged();
+  if (change < 0) services.memory.OnSpace();  // a pin less
+}
+
+// A peer that asks for nothing more is let go.
+net::Task<Result<wire::Frame>> NextFetch(net::ConnectionPtr connection) {
+  const net::Deadline idle(connection->stream->loop(), net::Now() + net::kAcceptedIdleLimit,
+                           [connection] { connection->stream->Close(); });
+  co_return co_await connection->reader.Next();
+}
+
+}  // namespace
+
+void Server::Accept(DataLoop& data_loop, net::StreamPtr stream) {
+  services_.runtime.Spawn(data_loop.loop, "conversation with a peer",
+                          Converse(data_loop, std::move(stream)));
+}
+
+net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
+  const OpenStream open(data_loop, stream);
+  auto greeted = co_await Welcome(data_loop, stream);
+  if (!greeted) {
+    log::Debug("{}: {}", stream->peer_address(), greeted.error().message);
+    co_return;
+  }
+  const net::ConnectionPtr connection = *greeted;
+  for (;;) {
+    auto frame = co_await NextFetch(connection);
+    if (!frame) break;
+    auto* fetch = std::get_if<wire::Fetch>(&*frame);
+    if (!fetch) break;
+    wire::Fetch wanted = std::move(*fetch);
+    if (!co_await ServeOne(data_loop, connection, std::move(wanted))) break;
+  }
+  connection->stream->Close();
+}
+
+net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::StreamPtr stream) {
+  const Stranger stranger(data_loop, stream);
+  co_return co_await net::Answer(stream, data_plane_.identity());
+}
+
+net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connection,
+                                 wire::Fetch fetch) {
+  const auto pending = std::make_shared<Pending>(data_loop.loop);
+  asio::post(services_.runtime.main(), [this, pending, fetch] {
+    Begin([this, pending, fetch] {
+      pending->lookup = LookUp(services_, fetch);
+      if (pending->lookup.copy) CountOutgoing(services_, fetch.object, +1);
+      pending->ready.Notify();
+    });
+  });
+  co_await pending->ready.Wait();
+  if (!pending->lookup.copy) {
+    asio::post(services_.runtime.main(), [this] { End(); });
+    wire::Frame refusal{wire::End{pending->lookup.refusal}};
+    const auto sent = co_await connection->Send(std::move(refusal));
+    co_return false;
+  }
+  auto lane =
+      std::make_shared<SendLane>(services_, connection, std::move(pending->lookup.copy), fetch);
+  const bool complete = co_await lane->Run();
+  lane.reset();
+  asio::post(services_.runtime.main(), [this, complete, fetch = std::move(fetch)] {
+    if (complete && fetch.slot != 0) NoteDrained(services_, fetch);
+    CountOutgoing(services_, fetch.object, -1);
+    End();
+  });
+  co_return complete;
+}
+
+// At once, but for a planted fault: then it waits until no other stream is served.
+void Server::Begin(std::function<void()> step) {
+  const bool waits = services_.settings.planted(Twin::kHoldsItsTurn);
+  if (waits && std::exchange(turn_taken_, true)) {
+    waiting_.push_back(std::move(step));
+  } else {
+    step();
+  }
+}
+
+void Server::End() {
+  turn_taken_ = !waiting_.empty();
+  if (waiting_.empty()) return;
+  const auto next = std::move(waiting_.front());
+  waiting_.pop_front();
+  next();
+}
+
+}  // namespace hoplite::node

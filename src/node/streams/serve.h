@@ -1,0 +1,44 @@
+// Serve: the answering side of the data plane. One conversation per connection: handshake, then one
+// fetch after the other.
+//
+// Decides: whether a FETCH may be served (the watermark-order rule) and which block goes next. Is
+// told: frames of the peer, growth of the copy. Must never: send a byte above a mark, say
+// END(final) before the copy is final, hold the loop while there is nothing to send, or trust a
+// number from the wire. Conversations run on data loops; copies are looked up on the main loop.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "net/connection.h"
+#include "node/services.h"
+#include "node/streams/data_plane.h"
+#include "wire/frame.h"
+
+namespace hoplite::node {
+
+class Server {
+ public:
+  Server(Services& services, DataPlane& data_plane)
+      : services_(services), data_plane_(data_plane) {}
+
+  // A peer connected, on the data loop.
+  void Accept(DataLoop& data_loop, net::StreamPtr stream);
+
+ private:
+  net::Task<void> Converse(DataLoop& data_loop, net::StreamPtr stream);
+  net::Task<Result<net::ConnectionPtr>> Welcome(DataLoop& data_loop, net::StreamPtr stream);
+  net::Task<bool> ServeOne(DataLoop& data_loop, net::ConnectionPtr connection, wire::Fetch fetch);
+  void Begin(std::function<void()> step);
+  void End();
+
+  Services& services_;
+  DataPlane& data_plane_;
+  // A planted fault; main loop only.
+  std::deque<std::function<void()>> waiting_;
+  bool turn_taken_ = false;
+};
+
+}  // namespace hoplite::node
