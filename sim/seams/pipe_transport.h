@@ -1,5 +1,4 @@
-// PipeTransport: streams within the process, all on one loop, for tests and simulations. Addresses
-// are any text; "…:0" picks a free number. Keeps the contract of Stream to the letter, bounded
+// PipeTransport: streams within the process, all on one loop, for tests. Addresses are any text; "…:0" picks a free number. Keeps the contract of Stream to the letter, bounded
 // buffers included.
 #pragma once
 

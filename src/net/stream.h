@@ -1,5 +1,5 @@
-// Stream and Transport: the seam between the protocol and whatever moves the bytes. TCP is one
-// implementation, the simulator's pipe another.
+// Stream and Transport: the seam between the protocol and whatever moves the bytes. Here that is TCP;
+// tests put other things in its place.
 //
 // A stream belongs to one loop. One Send and one Receive may be under way at a time, never two of a
 // kind: so no implementation needs a queue. After any error the stream is dead: close it, never

@@ -35,7 +35,7 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   // Large objects: others may pull while the client still writes.
   void AnnounceEarly();
 
-  // The shard's answer. Accept makes the copy visible; OnRefused tells the client why.
+  // The shard's answer. Accept makes the copy visible; Refuse tells the client why.
   void Accept(Version version);
   void Refuse(Error error);
   // The object was deleted, or a newer version was accepted elsewhere.

@@ -13,8 +13,6 @@
 #include "node/reduce/slot.h"
 
 namespace hoplite::node {
-namespace {}  // namespace
-
 net::Task<Result<ReduceOutcome>> Core::Reduce(ReduceOptions options, CallPtr call) {
   if (options.target == ObjectId()) options.target = ObjectId::Random();
   CO_TRY(planner::CheckReduceOptions(options));
