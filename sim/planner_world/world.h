@@ -16,7 +16,7 @@
 
 #include "base/digest.h"
 #include "planner/directory_state.h"
-#include "planner/reduce_planner.h"
+#include "planner/reduce_coordinator.h"
 #include "sim/kit/event_queue.h"
 #include "sim/kit/random.h"
 #include "sim/planner_world/network.h"
@@ -49,16 +49,15 @@ struct Member {
   std::set<ObjectId> putting;                  // not accepted yet
 };
 
-// The reduction whose target the world's object is, as its coordinator sees it.
+// The reduction whose target the world's object is.
 struct Reduction {
   Reduction(const ReduceOptions& options, NodeIndex node, planner::Twin twin);
 
   static constexpr std::uint64_t kRequest = 1;
   ReduceOptions options;
-  NodeIndex coordinator;
-  planner::ReducePlanner planner;
+  NodeIndex node;  // whose client asked for it
+  planner::ReduceCoordinator coordinator;
   ReduceWitness witness;
-  std::set<std::pair<ObjectId, NodeId>> holders;  // that it was told of
   bool asked = false;
   bool ended = false;
   std::optional<Time> committed_at;
@@ -140,9 +139,8 @@ class World {
   // The coordinator (world_coordinator.cpp).
   void Drive();
   void GiveUp();
-  void EndReduce(ErrorCode code);
+  void EndReduce(const Error* why);
   bool HearCoordinator(NodeIndex index, const planner::NodeAction& action);
-  void HearLocation(const planner::Location& location);
   void AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& events);
   void CheckReduce();
   std::string CheckReduceAtRest() const;

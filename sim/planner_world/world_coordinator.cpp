@@ -21,10 +21,10 @@ Duration DeadlineOf(const Options& options, std::size_t sources) {
 
 }  // namespace
 
-Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node, planner::Twin twin)
+Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in, planner::Twin twin)
     : options(options_in),
-      coordinator(node),
-      planner(options_in, NodeId{node + 1}, kRequest, twin),
+      node(node_in),
+      coordinator(options_in, NodeId{node_in + 1}, kRequest, twin),
       witness(options_in.num_objects.value_or(options_in.sources.size())) {}
 
 void World::PutSource(NodeIndex index, const ObjectId& source) {
@@ -39,14 +39,15 @@ void World::Reduce(const ReduceOptions& request, NodeIndex coordinator) {
   if (!members_[coordinator].alive) return;
   reduction_->asked = true;
   for (const ObjectId& source : request.sources) Say(coordinator, planner::Subscribe{source});
-  Say(coordinator, planner::ReduceOpen{object_, Reduction::kRequest});
+  Say(coordinator, reduction_->coordinator.Request());
   After(DeadlineOf(options_, request.sources.size()), [this] { GiveUp(); });
 }
 
 // The deadline of the reduction and of those who wait for its target.
 void World::GiveUp() {
-  const bool reduces = members_[reduction_->coordinator].alive && !reduction_->ended;
-  if (reduces) EndReduce(ErrorCode::kTimeout);
+  const bool reduces = members_[reduction_->node].alive && !reduction_->ended;
+  const Error late(ErrorCode::kTimeout, "simulated");
+  if (reduces) EndReduce(&late);
   const bool there = std::ranges::any_of(members_, [](const Member& member) {
     return member.alive && member.node.copy() && member.node.copy()->complete;
   });
@@ -59,61 +60,49 @@ void World::GiveUp() {
 
 void World::Drive() {
   Reduction& reduction = *reduction_;
-  if (!members_[reduction.coordinator].alive || reduction.ended) return;
+  if (!members_[reduction.node].alive || reduction.ended) return;
   std::vector<planner::NodeEvent> orders;
-  const Time next = reduction.planner.Plan(now_, orders);
-  for (planner::NodeEvent& order : orders) Say(reduction.coordinator, std::move(order));
-  if (reduction.planner.failure()) return EndReduce(reduction.planner.failure()->code);
+  const Time next = reduction.coordinator.Plan(now_, orders);
+  for (planner::NodeEvent& order : orders) Say(reduction.node, std::move(order));
+  if (const auto outcome = reduction.coordinator.Outcome()) {
+    return EndReduce(*outcome ? nullptr : &outcome->error());
+  }
   if (next == kNever || reduction.drive_at == next) return;
   reduction.drive_at = next;
   At(next, [this] { Drive(); });
 }
 
-void World::EndReduce(ErrorCode code) {
+void World::EndReduce(const Error* why) {
   reduction_->ended = true;
-  Say(reduction_->coordinator,
-      planner::ReduceClose{object_, Reduction::kRequest, code, "simulated"});
+  if (reduction_->coordinator.committed()) reduction_->committed_at = now_;
+  if (auto close = reduction_->coordinator.Close(why)) Say(reduction_->node, std::move(*close));
   for (const ObjectId& source : reduction_->options.sources) {
-    Say(reduction_->coordinator, planner::Unsubscribe{source});
+    Say(reduction_->node, planner::Unsubscribe{source});
   }
 }
 
 // True: it was said to the coordinator of the reduction.
 bool World::HearCoordinator(NodeIndex index, const planner::NodeAction& action) {
-  Reduction& reduction = *reduction_;
+  planner::ReduceCoordinator& coordinator = reduction_->coordinator;
   if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
     TargetCommitted(index, committed->version);
-    if (index != reduction.coordinator || committed->request != Reduction::kRequest) return true;
-    if (!reduction.ended) reduction.committed_at = now_;
-    if (!reduction.ended) EndReduce(ErrorCode::kCancelled);
-    return true;
-  }
-  if (const auto* opened = std::get_if<planner::ReduceOpened>(&action)) {
-    reduction.planner.OnOpened(opened->link);
-    for (planner::NodeEvent& order : reduction.planner.Orders()) Say(index, std::move(order));
+    if (index != reduction_->node || reduction_->ended) return true;
+    coordinator.On(*committed);
+  } else if (const auto* opened = std::get_if<planner::ReduceOpened>(&action)) {
+    std::vector<planner::NodeEvent> orders;
+    coordinator.On(*opened, orders);
+    for (planner::NodeEvent& order : orders) Say(index, std::move(order));
   } else if (const auto* lost = std::get_if<planner::SlotLost>(&action)) {
-    reduction.planner.OnSlotLost(*lost, now_);
+    coordinator.On(*lost, now_);
   } else if (const auto* location = std::get_if<planner::Location>(&action)) {
-    HearLocation(*location);
-  } else if (std::holds_alternative<planner::ReduceRefused>(action)) {
-    reduction.ended = true;
+    coordinator.On(*location, now_);
+  } else if (const auto* refused = std::get_if<planner::ReduceRefused>(&action)) {
+    coordinator.On(*refused);
   } else {
     return false;
   }
   Drive();
   return true;
-}
-
-void World::HearLocation(const planner::Location& location) {
-  Reduction& reduction = *reduction_;
-  if (location.kind == planner::LocationKind::kGone) {
-    reduction.holders.erase({location.object, location.node});
-    reduction.planner.OnHolderGone(location.object, location.node);
-  } else if (location.kind == planner::LocationKind::kComplete || location.producing) {
-    reduction.holders.emplace(location.object, location.node);
-    reduction.planner.OnHolder(location.object, location.node, location.version, location.layout,
-                               location.metadata, now_);
-  }
 }
 
 // What belongs to the reduction, before the end of the inventory.
@@ -134,16 +123,13 @@ void World::AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& event
   for (const auto& [slot, known] : member.slots) {
     std::ranges::move(known.Inventory(), std::back_inserter(more));
   }
-  const bool coordinates = reduction_ && reduction_->coordinator == index && !reduction_->ended;
+  const bool coordinates = reduction_ && reduction_->node == index && !reduction_->ended;
   if (coordinates && reduction_->asked) {
-    // What went while it was away is not told again.
-    for (const auto& [source, node] : std::exchange(reduction_->holders, {})) {
-      reduction_->planner.OnHolderGone(source, node);
-    }
+    reduction_->coordinator.ForgetHolders();
     for (const ObjectId& source : reduction_->options.sources) {
       more.emplace_back(planner::Subscribe{source});
     }
-    more.emplace_back(planner::ReduceOpen{object_, Reduction::kRequest});
+    more.emplace_back(reduction_->coordinator.Request());
   }
   events.insert(events.end() - 1, more.begin(), more.end());
 }
@@ -168,7 +154,7 @@ std::string World::CheckReduceAtRest() const {
   }
   const std::size_t wanted =
       reduction.options.num_objects.value_or(reduction.options.sources.size());
-  const bool alive = members_[reduction.coordinator].alive;
+  const bool alive = members_[reduction.node].alive;
   const bool open = alive && !reduction.ended;
   if (open) return "P9: the reduction has no end";
   // Once the directory forgot a commit that the coordinator did not hear of, it looks like a

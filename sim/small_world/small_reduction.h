@@ -1,14 +1,12 @@
-// SmallReduction: what the small world keeps of the reduction that makes its object: the planner of
-// the coordinator, and how far parents have folded their children's outputs. A value type.
+// SmallReduction: what the small world keeps of the reduction that makes its object: the
+// coordinator, and how far parents have folded their children's outputs. A value type.
 #pragma once
 
 #include <cstdint>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "base/digest.h"
-#include "planner/reduce_planner.h"
+#include "planner/reduce_coordinator.h"
 #include "sim/planner_world/reduce_witness.h"
 
 namespace hoplite::sim {
@@ -24,15 +22,13 @@ struct SmallReduction {
   static constexpr std::uint64_t kRequest = 1;
 
   ReduceOptions options;
-  std::uint32_t coordinator = 0;
-  planner::ReducePlanner planner;
-  Digest history;  // of all that the planner was told, and when: it has no fingerprint of its own
+  std::uint32_t node = 0;  // whose client asked for it
+  planner::ReduceCoordinator coordinator;
+  Digest history;  // of all that it was told, and when: it has no fingerprint of its own
   ReduceWitness witness;
-  std::set<std::pair<ObjectId, NodeId>> holders;  // that the planner was told of
   std::vector<FoldStream> streams;
   Time drive_at = kNever;
   bool ended = false;
-  bool committed = false;
 
   void AddTo(Digest& digest) const;
 };

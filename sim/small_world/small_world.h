@@ -154,9 +154,8 @@ class SmallWorld {
   void SlotFinal(std::uint32_t index, VirtualSlot& slot);
   void TargetCommitted(std::uint32_t index, const Version& version);
   bool HearCoordinator(std::uint32_t index, const planner::NodeAction& action);
-  void HearLocation(const planner::Location& location);
   void Drive();
-  void EndReduce(ErrorCode code);
+  void EndReduce(const Error* why);
   void GiveUp();
   std::size_t AvailableSources() const;
   std::size_t WantedSources() const;

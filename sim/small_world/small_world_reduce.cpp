@@ -15,8 +15,7 @@ ObjectId SourceName(std::uint32_t i) { return ObjectId::FromName(fmt::format("so
 }  // namespace
 
 void SmallReduction::AddTo(Digest& digest) const {
-  digest.Add(history.value()).Add(drive_at).Add(ended).Add(committed);
-  for (const auto& [source, node] : holders) digest.Add(source).Add(node);
+  digest.Add(history.value()).Add(drive_at).Add(ended).Add(coordinator.committed());
   for (const FoldStream& stream : streams) {
     digest.Add(stream.node).Add(stream.feed.slot).Add(stream.feed.version).Add(stream.feed.input);
     digest.Add(stream.feed.input_version).Add(stream.blocks);
@@ -35,17 +34,16 @@ void SmallWorld::StartReduction() {
   }
   if (options_.wanted != 0) request.num_objects = options_.wanted;
   const std::uint32_t coordinator = options_.nodes - 1;
-  reduction_ =
-      SmallReduction{.options = request,
-                     .coordinator = coordinator,
-                     .planner = planner::ReducePlanner(request, members_[coordinator].node.id(),
-                                                       SmallReduction::kRequest, options_.twin),
-                     .history = {},
-                     .witness = ReduceWitness(request.num_objects.value_or(request.sources.size())),
-                     .holders = {},
-                     .streams = {}};
+  reduction_ = SmallReduction{
+      .options = request,
+      .node = coordinator,
+      .coordinator = planner::ReduceCoordinator(request, members_[coordinator].node.id(),
+                                                SmallReduction::kRequest, options_.twin),
+      .history = {},
+      .witness = ReduceWitness(request.num_objects.value_or(request.sources.size())),
+      .streams = {}};
   for (const ObjectId& source : request.sources) Say(coordinator, planner::Subscribe{source});
-  Say(coordinator, planner::ReduceOpen{object_, SmallReduction::kRequest});
+  Say(coordinator, reduction_->coordinator.Request());
 }
 
 void SmallWorld::PutSource(std::uint32_t index, std::uint32_t source) {
@@ -85,8 +83,8 @@ void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
     const FoldStream& stream = reduction_->streams[i];
     if (ChildOf(stream) == nullptr) steps.push_back({Step::Kind::kFoldLost, stream.node, i});
   }
-  const bool waits = members_[reduction_->coordinator].alive && !reduction_->ended;
-  if (steps.empty() && waits) steps.push_back({Step::Kind::kGiveUp, reduction_->coordinator});
+  const bool waits = members_[reduction_->node].alive && !reduction_->ended;
+  if (steps.empty() && waits) steps.push_back({Step::Kind::kGiveUp, reduction_->node});
 }
 
 // The position of the stream's child, as it has to be to serve it.
@@ -263,62 +261,48 @@ void SmallWorld::TargetCommitted(std::uint32_t index, const Version& version) {
 
 // True: it was said to the coordinator of the reduction, or to a root.
 bool SmallWorld::HearCoordinator(std::uint32_t index, const planner::NodeAction& action) {
-  SmallReduction& reduction = *reduction_;
+  planner::ReduceCoordinator& coordinator = reduction_->coordinator;
   if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
     TargetCommitted(index, committed->version);
-    if (committed->request != SmallReduction::kRequest || reduction.ended) return true;
-    if (index != reduction.coordinator) return true;
-    reduction.committed = true;
-    EndReduce(ErrorCode::kCancelled);
-    return true;
-  }
-  if (const auto* opened = std::get_if<planner::ReduceOpened>(&action)) {
-    reduction.planner.OnOpened(opened->link);
-    for (planner::NodeEvent& order : reduction.planner.Orders()) Say(index, std::move(order));
+    if (index != reduction_->node || reduction_->ended) return true;
+    coordinator.On(*committed);
+  } else if (const auto* opened = std::get_if<planner::ReduceOpened>(&action)) {
+    std::vector<planner::NodeEvent> orders;
+    coordinator.On(*opened, orders);
+    for (planner::NodeEvent& order : orders) Say(index, std::move(order));
   } else if (const auto* lost = std::get_if<planner::SlotLost>(&action)) {
-    reduction.planner.OnSlotLost(*lost, now_);
+    coordinator.On(*lost, now_);
   } else if (const auto* location = std::get_if<planner::Location>(&action)) {
-    HearLocation(*location);
-  } else if (std::holds_alternative<planner::ReduceRefused>(action)) {
-    reduction.ended = true;
+    coordinator.On(*location, now_);
+  } else if (const auto* refused = std::get_if<planner::ReduceRefused>(&action)) {
+    coordinator.On(*refused);
   } else {
     return false;
   }
-  AddTo(reduction.history.Add(now_), action);
+  AddTo(reduction_->history.Add(now_), action);
   Drive();
   return true;
-}
-
-void SmallWorld::HearLocation(const planner::Location& location) {
-  SmallReduction& reduction = *reduction_;
-  if (location.kind == planner::LocationKind::kGone) {
-    reduction.holders.erase({location.object, location.node});
-    reduction.planner.OnHolderGone(location.object, location.node);
-  } else if (location.kind == planner::LocationKind::kComplete || location.producing) {
-    reduction.holders.emplace(location.object, location.node);
-    reduction.planner.OnHolder(location.object, location.node, location.version, location.layout,
-                               location.metadata, now_);
-  }
 }
 
 void SmallWorld::Drive() {
   SmallReduction& reduction = *reduction_;
   reduction.drive_at = kNever;
-  if (!members_[reduction.coordinator].alive || reduction.ended) return;
+  if (!members_[reduction.node].alive || reduction.ended) return;
   std::vector<planner::NodeEvent> orders;
-  reduction.drive_at = reduction.planner.Plan(now_, orders);
+  reduction.drive_at = reduction.coordinator.Plan(now_, orders);
   reduction.history.Add(now_);
-  for (planner::NodeEvent& order : orders) Say(reduction.coordinator, std::move(order));
-  if (reduction.planner.failure()) EndReduce(reduction.planner.failure()->code);
+  for (planner::NodeEvent& order : orders) Say(reduction.node, std::move(order));
+  if (const auto outcome = reduction.coordinator.Outcome()) {
+    EndReduce(*outcome ? nullptr : &outcome->error());
+  }
 }
 
-void SmallWorld::EndReduce(ErrorCode code) {
+void SmallWorld::EndReduce(const Error* why) {
   reduction_->ended = true;
   reduction_->drive_at = kNever;
-  Say(reduction_->coordinator,
-      planner::ReduceClose{object_, SmallReduction::kRequest, code, "simulated"});
+  if (auto close = reduction_->coordinator.Close(why)) Say(reduction_->node, std::move(*close));
   for (const ObjectId& source : reduction_->options.sources) {
-    Say(reduction_->coordinator, planner::Unsubscribe{source});
+    Say(reduction_->node, planner::Unsubscribe{source});
   }
 }
 
@@ -327,7 +311,8 @@ void SmallWorld::GiveUp() {
   if (AvailableSources() >= WantedSources()) {
     Fail("P9: the reduction waited in vain although its sources are there");
   }
-  EndReduce(ErrorCode::kTimeout);
+  const Error late(ErrorCode::kTimeout, "simulated");
+  EndReduce(&late);
 }
 
 std::size_t SmallWorld::AvailableSources() const {
@@ -359,7 +344,7 @@ void SmallWorld::KillSlots(std::uint32_t index) {
   members_[index].sources.clear();
   std::erase_if(reduction_->streams,
                 [&](const FoldStream& stream) { return stream.node == index; });
-  if (index == reduction_->coordinator) reduction_->drive_at = kNever;
+  if (index == reduction_->node) reduction_->drive_at = kNever;
 }
 
 // What belongs to the reduction, before the end of the inventory.
@@ -378,16 +363,13 @@ void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEven
   for (const auto& [number, slot] : member.slots) {
     std::ranges::move(slot.Inventory(), std::back_inserter(more));
   }
-  if (index == reduction_->coordinator && !reduction_->ended) {
-    // What went while it was away is not told again.
-    for (const auto& [source, node] : std::exchange(reduction_->holders, {})) {
-      reduction_->planner.OnHolderGone(source, node);
-      reduction_->history.Add(source).Add(node);
-    }
+  if (index == reduction_->node && !reduction_->ended) {
+    reduction_->coordinator.ForgetHolders();
+    reduction_->history.Add(index);
     for (const ObjectId& source : reduction_->options.sources) {
       more.emplace_back(planner::Subscribe{source});
     }
-    more.emplace_back(planner::ReduceOpen{object_, SmallReduction::kRequest});
+    more.emplace_back(reduction_->coordinator.Request());
   }
   events.insert(events.end() - 1, more.begin(), more.end());
 }
@@ -410,7 +392,7 @@ void SmallWorld::CheckReader(const VirtualNode& node) {
 }
 
 std::string SmallWorld::CheckReduceAtRest() const {
-  const bool alive = members_[reduction_->coordinator].alive;
+  const bool alive = members_[reduction_->node].alive;
   if (alive && !reduction_->ended) return "P9: the reduction has no end";
   for (const Member& member : members_) {
     if (!member.alive || member.slots.empty()) continue;

@@ -102,7 +102,7 @@ void SmallWorld::AddFaults(std::vector<Step>& steps) const {
 bool SmallWorld::MayPutAgain() const {
   if (!put_again_left_) return false;
   if (!reduction_) return !members_[0].alive;
-  return members_[reduction_->coordinator].alive && !reduction_->ended && LostSource();
+  return members_[reduction_->node].alive && !reduction_->ended && LostSource();
 }
 
 std::optional<std::uint32_t> SmallWorld::NextStripe(const Stream& stream) const {

@@ -18,8 +18,7 @@ Coordinator::Coordinator(Services& services, Core& core, EntryPtr target, Reduce
       target_(std::move(target)),
       options_(std::move(options)),
       call_(std::move(call)),
-      request_(request),
-      planner_(options_, services.settings.self, request),
+      reduction_(options_, services.settings.self, request),
       small_fold_(options_) {}
 
 net::Task<Result<ReduceOutcome>> Coordinator::Run() {
@@ -29,15 +28,8 @@ net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   Result<ReduceOutcome> outcome = co_await Drive();
   for (const CallPtr& get : gets_) get->Cancel();
   watches_.clear();
-  // Gives up, or confirms that the outcome is known.
-  if (!refused_) {
-    planner::ReduceClose close{.object = target_->object, .request = request_};
-    if (!outcome) {
-      close.code = outcome.error().code;
-      close.message = outcome.error().message;
-    }
-    services_.directory.Send(std::move(close));
-  }
+  const Error* why = outcome ? nullptr : &outcome.error();
+  if (auto close = reduction_.Close(why)) services_.directory.Send(std::move(*close));
   target_->coordinator.reset();
   target_->Changed();
   co_return outcome;
@@ -48,47 +40,44 @@ void Coordinator::Watch() {
     watches_.push_back(core_.Watch(
         source,
         [weak = weak_from_this()](const planner::Location& location) {
-          if (const auto self = weak.lock()) self->OnLocation(location);
+          const auto self = weak.lock();
+          if (!self) return;
+          self->reduction_.On(location, self->services_.clock.Now());
+          self->call_->changed.Notify();
         },
         [weak = weak_from_this(), source] {
           const auto self = weak.lock();
           if (!self) return;
-          self->planner_.OnDeleted(source);
+          self->reduction_.OnDeleted(source);
           self->call_->changed.Notify();
         },
         [weak = weak_from_this(), source](NodeId node) {
-          if (const auto self = weak.lock()) self->planner_.OnHolderGone(source, node);
+          if (const auto self = weak.lock()) self->reduction_.OnHolderGone(source, node);
         }));
   }
 }
 
-void Coordinator::OnLocation(const planner::Location& location) {
-  const bool final = location.kind == planner::LocationKind::kComplete || location.producing;
-  if (location.kind == planner::LocationKind::kGone) {
-    planner_.OnHolderGone(location.object, location.node);
-  } else if (final || location.kind == planner::LocationKind::kInline) {
-    planner_.OnHolder(location.object, location.node, location.version, location.layout,
-                      location.metadata, services_.clock.Now());
-  }
-  call_->changed.Notify();
+void Coordinator::Say(std::vector<planner::NodeEvent> events) {
+  for (planner::NodeEvent& event : events) services_.directory.Send(std::move(event));
 }
 
 net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
   for (;;) {
     if (auto ended = Ended()) co_return std::move(*ended);
-    if (opened_ && small()) co_return co_await FoldHere();
+    if (reduction_.opened() && small()) co_return co_await FoldHere();
     std::vector<planner::NodeEvent> orders;
-    const Time next = small() ? kNever : planner_.Plan(services_.clock.Now(), orders);
-    for (planner::NodeEvent& order : orders) services_.directory.Send(std::move(order));
-    if (planner_.failure()) continue;
+    const Time next = small() ? kNever : reduction_.Plan(services_.clock.Now(), orders);
+    Say(std::move(orders));
+    if (reduction_.Outcome()) continue;
     co_await call_->changed.Wait(std::min(next, call_->deadline));
   }
 }
 
 std::optional<Result<ReduceOutcome>> Coordinator::Ended() const {
-  if (committed_) return OutcomeOf(committed_->used);
-  if (refused_) return std::unexpected(*refused_);
-  if (planner_.failure()) return std::unexpected(*planner_.failure());
+  if (const auto outcome = reduction_.Outcome()) {
+    if (!*outcome) return std::unexpected(outcome->error());
+    return OutcomeOf(**outcome);
+  }
   if (core_.stopped()) return std::unexpected(*core_.stopped());
   if (call_->cancelled || services_.clock.Now() >= call_->deadline) {
     return std::unexpected(GaveUp());
@@ -99,13 +88,13 @@ std::optional<Result<ReduceOutcome>> Coordinator::Ended() const {
 Error Coordinator::GaveUp() const {
   const std::string name = "the reduction into " + target_->object.ToHex();
   if (call_->cancelled) return {ErrorCode::kCancelled, name + " was cancelled"};
-  std::string why = planner_.Missing();
+  std::string why = reduction_.planner().Missing();
   if (why.empty()) why = "all sources are there, their bytes are still being folded";
   if (small() && !gets_.empty()) {
     why += fmt::format("; {} of them are, {} are being fetched", small_fold_.folded().size(),
                        gets_.size());
   }
-  if (!opened_) why = "the directory did not answer";
+  if (!reduction_.opened()) why = "the directory did not answer";
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
 }
 
@@ -118,46 +107,37 @@ ReduceOutcome Coordinator::OutcomeOf(const std::vector<ObjectId>& used) const {
   return outcome;
 }
 
-planner::ReduceOpen Coordinator::Request() const { return {target_->object, request_}; }
-
 // --- what the shard says
-// ------------------------------------------------------------------------------
 
-// Once more after each interrupted session. Only now does a shard that forgot take orders.
 void Coordinator::On(const planner::ReduceOpened& opened) {
-  if (opened.request != request_) return;
-  opened_ = true;
-  planner_.OnOpened(opened.link);
-  for (planner::NodeEvent& order : planner_.Orders()) services_.directory.Send(std::move(order));
+  std::vector<planner::NodeEvent> orders;
+  reduction_.On(opened, orders);
+  Say(std::move(orders));
   call_->changed.Notify();
 }
 
 void Coordinator::On(const planner::ReduceRefused& refused) {
-  if (refused.request != request_) return;
-  refused_ = Error(refused.code, refused.message);
+  reduction_.On(refused);
   call_->changed.Notify();
 }
 
 void Coordinator::On(const planner::SlotLost& lost) {
-  if (lost.request != request_) return;
   log::Debug("reduction into {}: position {} is lost: {}", target_->object.ToShortString(),
              lost.slot, lost.message);
-  planner_.OnSlotLost(lost, services_.clock.Now());
+  reduction_.On(lost, services_.clock.Now());
   call_->changed.Notify();
 }
 
 void Coordinator::On(const planner::ReduceCommitted& committed) {
-  if (committed.request != request_) return;
-  committed_ = committed;
+  reduction_.On(committed);
   call_->changed.Notify();
 }
 
 // --- small objects: no tree
-// -------------------------------------------------------------------------
 
 bool Coordinator::small() const {
-  return planner_.layout() &&
-         planner_.layout()->size_bytes <= services_.settings.inline_limit_bytes;
+  const auto& layout = reduction_.planner().layout();
+  return layout && layout->size_bytes <= services_.settings.inline_limit_bytes;
 }
 
 net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {
@@ -171,7 +151,8 @@ net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {
 }
 
 void Coordinator::AskForSources() {
-  for (const ObjectId& source : small_fold_.Due(planner_.Available(), services_.clock.Now())) {
+  for (const ObjectId& source :
+       small_fold_.Due(reduction_.planner().Available(), services_.clock.Now())) {
     services_.runtime.Spawn(services_.runtime.main(), "source of a small reduction",
                             GetSource(source));
   }
@@ -202,8 +183,9 @@ net::Task<Result<ReduceOutcome>> Coordinator::CreateTarget() {
   creating_ = true;
   for (const CallPtr& get : gets_) get->Cancel();
   const std::vector<std::byte>& sum = small_fold_.sum();
-  CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
-                co_await core_.Create(target_->object, sum.size(), planner_.metadata(), call_));
+  CO_TRY_ASSIGN(
+      const std::shared_ptr<Draft> draft,
+      co_await core_.Create(target_->object, sum.size(), reduction_.planner().metadata(), call_));
   std::ranges::copy(sum, draft->copy()->bytes().begin());
   CO_TRY(draft->Advance(sum.size(), {}));
   CO_TRY(co_await draft->Seal(call_));

@@ -1,8 +1,7 @@
 // Coordinator: one reduction that a client of this node asked for.
 //
-// Decides: nothing about trees (planner::ReducePlanner does); whether the sources are small enough
-// to be folded right here; when to give up. Is told: where sources are, what the target's shard
-// says. Must never: report an outcome that the shard did not commit. Main loop only.
+// Decides: whether the sources are small enough to be folded right here; when to give up. What the
+// shard is told, and how a reduction ends, is planner::ReduceCoordinator's. Main loop only.
 //
 //   large: watch sources -> planner -> orders to the shard ... -> committed
 //   small: watch sources -> get each as it appears, fold -> create the target
@@ -15,7 +14,7 @@
 #include "node/operations.h"
 #include "node/reduce/small_fold.h"
 #include "node/services.h"
-#include "planner/reduce_planner.h"
+#include "planner/reduce_coordinator.h"
 
 namespace hoplite::node {
 
@@ -37,11 +36,11 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }
   // Repeated in every inventory; its orders follow the answer.
-  planner::ReduceOpen Request() const;
+  planner::ReduceOpen Request() const { return reduction_.Request(); }
 
  private:
   void Watch();
-  void OnLocation(const planner::Location& location);
+  void Say(std::vector<planner::NodeEvent> events);
   net::Task<Result<ReduceOutcome>> Drive();
   std::optional<Result<ReduceOutcome>> Ended() const;
   Error GaveUp() const;
@@ -58,15 +57,10 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   const EntryPtr target_;
   const ReduceOptions options_;
   const CallPtr call_;
-  const std::uint64_t request_;
-  planner::ReducePlanner planner_;
+  planner::ReduceCoordinator reduction_;
   std::vector<std::shared_ptr<void>> watches_;
 
-  bool opened_ = false;
   bool creating_ = false;
-  std::optional<Error> refused_;
-  std::optional<planner::ReduceCommitted> committed_;
-
   SmallFold small_fold_;
   std::vector<CallPtr> gets_;        // under way
   std::optional<Error> never_fits_;  // a source

@@ -1,0 +1,68 @@
+#include "planner/reduce_coordinator.h"
+
+#include <iterator>
+
+namespace hoplite::planner {
+
+void ReduceCoordinator::On(const Location& location, Time now) {
+  const bool final = location.kind == LocationKind::kComplete || location.producing;
+  if (location.kind == LocationKind::kGone) {
+    OnHolderGone(location.object, location.node);
+  } else if (final || location.kind == LocationKind::kInline) {
+    holders_.emplace(location.object, location.node);
+    planner_.OnHolder(location.object, location.node, location.version, location.layout,
+                      location.metadata, now);
+  }
+}
+
+void ReduceCoordinator::OnHolderGone(const ObjectId& source, NodeId node) {
+  holders_.erase({source, node});
+  planner_.OnHolderGone(source, node);
+}
+
+void ReduceCoordinator::ForgetHolders() {
+  for (const auto& [source, node] : std::exchange(holders_, {})) {
+    planner_.OnHolderGone(source, node);
+  }
+}
+
+// Once more after each interrupted session. Only now does a shard that forgot take orders.
+void ReduceCoordinator::On(const ReduceOpened& opened, Events& say) {
+  if (opened.request != request_) return;
+  opened_ = true;
+  planner_.OnOpened(opened.link);
+  std::vector<NodeEvent> orders = planner_.Orders();
+  say.insert(say.end(), std::make_move_iterator(orders.begin()),
+             std::make_move_iterator(orders.end()));
+}
+
+void ReduceCoordinator::On(const ReduceRefused& refused) {
+  if (refused.request == request_) refused_ = Error(refused.code, refused.message);
+}
+
+void ReduceCoordinator::On(const SlotLost& lost, Time now) {
+  if (lost.request == request_) planner_.OnSlotLost(lost, now);
+}
+
+void ReduceCoordinator::On(const ReduceCommitted& committed) {
+  if (committed.request == request_) committed_ = committed;
+}
+
+std::optional<Result<std::vector<ObjectId>>> ReduceCoordinator::Outcome() const {
+  if (committed_) return committed_->used;
+  if (refused_) return std::unexpected(*refused_);
+  if (planner_.failure()) return std::unexpected(*planner_.failure());
+  return std::nullopt;
+}
+
+std::optional<ReduceClose> ReduceCoordinator::Close(const Error* why) const {
+  if (refused_) return std::nullopt;
+  ReduceClose close{.object = target_, .request = request_};
+  if (why != nullptr) {
+    close.code = why->code;
+    close.message = why->message;
+  }
+  return close;
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,144 @@
+// What the coordinator of a reduction says to the target's shard, and how the reduction ends.
+#include "planner/reduce_coordinator.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hoplite::planner {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class Coordinating : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kRequest = 7;
+  static ObjectId Source(int i) { return ObjectId::FromName("source " + std::to_string(i)); }
+  static ReduceOptions Options() {
+    ReduceOptions options;
+    options.target = ObjectId::FromName("target");
+    options.sources = {Source(1), Source(2)};
+    return options;
+  }
+
+  void Open() { coordinator_.On({options_.target, kRequest, link_}, said_); }
+  void Appears(int source, LocationKind kind = LocationKind::kComplete) {
+    Location location;
+    location.object = Source(source);
+    location.node = NodeId(source);
+    location.version = Version{{1, 1}};
+    location.layout = Layout::For(1 << 20, 1);
+    location.kind = kind;
+    coordinator_.On(location, now_);
+  }
+  // What it says from here on, in words; the time of its first look at what came is over.
+  std::vector<std::string> Says() {
+    now_ += std::chrono::seconds(1);
+    coordinator_.Plan(now_, said_);
+    std::vector<std::string> words;
+    for (const NodeEvent& event : std::exchange(said_, {})) {
+      if (std::holds_alternative<ReduceShape>(event)) words.emplace_back("shape");
+      if (const auto* assign = std::get_if<SlotAssign>(&event)) {
+        words.push_back("assign " + std::to_string(assign->order.slot));
+      }
+    }
+    return words;
+  }
+  ReduceCommitted Commit(std::uint64_t request = kRequest) const {
+    return {options_.target, Version{{1, 5}}, request, options_.sources};
+  }
+
+  const ReduceOptions options_ = Options();
+  const LinkModel link_{
+      .latency = std::chrono::microseconds(100), .overhead = Duration{0}, .bytes_per_second = 1e9};
+  ReduceCoordinator coordinator_{options_, NodeId(1000), kRequest};
+  ReduceCoordinator::Events said_;
+  Time now_ = Time(std::chrono::hours(1));
+};
+
+TEST_F(Coordinating, OrdersFollowTheShardsAnswerAndTheSources) {
+  EXPECT_EQ(coordinator_.Request().request, kRequest);
+  Appears(1);
+  Appears(2);
+  EXPECT_THAT(Says(), IsEmpty());  // nobody takes orders yet
+  Open();
+  EXPECT_THAT(Says(), ElementsAre("shape", "assign 1", "assign 2"));
+  EXPECT_FALSE(coordinator_.Outcome());
+}
+
+TEST_F(Coordinating, RepeatsItsOrdersToAShardThatOpensItAgain) {
+  Open();
+  Appears(1);
+  Appears(2);
+  Says();
+  Open();
+  EXPECT_THAT(Says(), ElementsAre("shape", "assign 1", "assign 2"));
+}
+
+TEST_F(Coordinating, WordsAboutAnotherRequestChangeNothing) {
+  coordinator_.On(ReduceOpened{options_.target, kRequest + 1, link_}, said_);
+  EXPECT_FALSE(coordinator_.opened());
+  coordinator_.On(ReduceRefused{options_.target, kRequest + 1, ErrorCode::kDeleted, "deleted"});
+  coordinator_.On(Commit(kRequest + 1));
+  EXPECT_FALSE(coordinator_.Outcome());
+}
+
+TEST_F(Coordinating, ACommitIsTheOutcomeAndNothingIsOrderedAfterIt) {
+  Open();
+  Appears(1);
+  Appears(2);
+  coordinator_.On(Commit());
+  EXPECT_THAT(Says(), IsEmpty());
+  ASSERT_TRUE(coordinator_.Outcome());
+  EXPECT_EQ(coordinator_.Outcome()->value(), options_.sources);
+  ASSERT_TRUE(coordinator_.Close(nullptr));
+  EXPECT_EQ(coordinator_.Close(nullptr)->request, kRequest);
+}
+
+TEST_F(Coordinating, ARefusalIsTheOutcomeAndNeedsNoLastWord) {
+  coordinator_.On(ReduceRefused{options_.target, kRequest, ErrorCode::kAlreadyExists, "it exists"});
+  ASSERT_TRUE(coordinator_.Outcome());
+  EXPECT_EQ(coordinator_.Outcome()->error().code, ErrorCode::kAlreadyExists);
+  EXPECT_FALSE(coordinator_.Close(&coordinator_.Outcome()->error()));
+}
+
+TEST_F(Coordinating, GivingUpTellsTheReason) {
+  Open();
+  const Error late(ErrorCode::kTimeout, "source 2 is missing");
+  const auto close = coordinator_.Close(&late);
+  ASSERT_TRUE(close);
+  EXPECT_EQ(close->code, ErrorCode::kTimeout);
+  EXPECT_EQ(close->message, "source 2 is missing");
+}
+
+TEST_F(Coordinating, TooManyDeletedSourcesAreItsEnd) {
+  Open();
+  coordinator_.OnDeleted(Source(2));
+  ASSERT_TRUE(coordinator_.Outcome());
+  EXPECT_FALSE(coordinator_.Outcome()->has_value());
+}
+
+TEST_F(Coordinating, HoldersOfAnEndedSessionCountOnlyWhenToldAgain) {
+  Open();
+  Appears(1);
+  Appears(2);
+  coordinator_.ForgetHolders();
+  EXPECT_THAT(Says(), IsEmpty());
+  Appears(1);
+  Appears(2);
+  EXPECT_THAT(Says(), ElementsAre("shape", "assign 1", "assign 2"));
+}
+
+TEST_F(Coordinating, ACopyThatOnlyGrowsIsNoSource) {
+  Open();
+  Appears(1, LocationKind::kPartial);
+  Appears(2);
+  EXPECT_THAT(Says(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hoplite::planner
