@@ -13,7 +13,7 @@
 
 #include <hoplite/reduce_options.h>
 
-#include "net/virtual_time.h"
+#include "base/virtual_time.h"
 #include "node/operations.h"
 #include "sim/node_world/member.h"
 #include "sim/node_world/model.h"
@@ -60,7 +60,7 @@ class Calls {
     std::function<void(const std::string&)> broken;
     std::function<void(const CallRecord&)> answered;
   };
-  Calls(net::VirtualTime& time, Model& model, Hooks hooks)
+  Calls(VirtualTime& time, Model& model, Hooks hooks)
       : time_(time), model_(model), hooks_(std::move(hooks)) {}
 
   CallRecordPtr Put(Member& member, const ObjectId& object, std::uint64_t size_bytes, Time deadline,
@@ -93,7 +93,7 @@ class Calls {
   net::Task<void> RunReduce(CallRecordPtr record);
   net::Task<void> RunDelete(CallRecordPtr record);
 
-  net::VirtualTime& time_;
+  VirtualTime& time_;
   Model& model_;
   const Hooks hooks_;
   std::vector<CallRecordPtr> records_;

@@ -32,7 +32,6 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
 
   node::World world;
   // Neither is deleted here: both outlive every node.
-  world.clock = std::shared_ptr<const Clock>(std::shared_ptr<void>(), &around.time);
   world.directory = [this, &around](asio::io_context& loop) {
     return around.directory.MakeClient(loop, host_, access_);
   };

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "net/virtual_time.h"
+#include "base/virtual_time.h"
 #include "node/parts.h"
 #include "sim/node_world/network.h"
 #include "sim/node_world/options.h"
@@ -22,7 +22,7 @@ class Member {
  public:
   // What it is made of, and shares with others.
   struct Surroundings {
-    net::VirtualTime& time;
+    VirtualTime& time;
     Internet& internet;
     SimDirectory& directory;
     const Options& options;
@@ -55,7 +55,7 @@ class Member {
   SimDirectory::Access& access() { return *access_; }
 
  private:
-  net::VirtualTime& time_;
+  VirtualTime& time_;
   const std::uint32_t index_;
   const HostId host_;
   const std::shared_ptr<SimDirectory::Access> access_ = std::make_shared<SimDirectory::Access>();

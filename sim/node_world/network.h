@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "net/virtual_time.h"
+#include "base/virtual_time.h"
 #include "sim/kit/random.h"
 
 namespace hoplite::node_world {
@@ -30,11 +30,11 @@ struct LinkOptions {
 
 class Network {
  public:
-  Network(net::VirtualTime& time, const LinkOptions& options, std::uint64_t seed)
+  Network(VirtualTime& time, const LinkOptions& options, std::uint64_t seed)
       : time_(time), options_(options), random_(seed) {}
 
   HostId AddHost();
-  net::VirtualTime& time() { return time_; }
+  VirtualTime& time() { return time_; }
 
   // When so many bytes that leave now arrive, if nothing is in their way.
   Time Arrival(HostId from, HostId to, std::size_t bytes);
@@ -57,7 +57,7 @@ class Network {
   };
   Duration Transfer(const Host& host, std::size_t bytes) const;
 
-  net::VirtualTime& time_;
+  VirtualTime& time_;
   const LinkOptions options_;
   sim::Random random_;
   std::vector<Host> hosts_;

@@ -33,8 +33,8 @@ SimStream::SimStream(Internet& internet, asio::io_context& loop, HalfPtr in, Hal
       peer_address_(std::move(peer)),
       readable_(loop),
       writable_(loop),
-      last_sent_(net::Now()) {
-  in_->last_arrival = net::Now();
+      last_sent_(Now()) {
+  in_->last_arrival = Now();
   in_->readable = &readable_;
   out_->writable = &writable_;
 }
@@ -76,7 +76,7 @@ void SimStream::Push(std::span<const std::byte> bytes, bool own) {
   }
   piece.checksum = BlockChecksum(bytes);
   out_->held += bytes.size();
-  last_sent_ = net::Now();
+  last_sent_ = Now();
   out_->wire->Send(bytes.size(), [half = out_, &internet = internet_] {
     const Half::Piece arrives = std::move(half->pieces.front());
     half->pieces.pop_front();
@@ -84,7 +84,7 @@ void SimStream::Push(std::span<const std::byte> bytes, bool own) {
       internet.broken("P3: bytes changed in their sender's memory while they were under way");
     }
     half->arrived.insert(half->arrived.end(), arrives.bytes.begin(), arrives.bytes.end());
-    half->last_arrival = net::Now();
+    half->last_arrival = Now();
     if (half->readable != nullptr) half->readable->Notify();
   });
 }

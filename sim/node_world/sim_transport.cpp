@@ -104,10 +104,10 @@ net::Task<Result<net::StreamPtr>> SimTransport::State::Connect(std::shared_ptr<S
   asio::io_context& loop = (co_await asio::this_coro::executor).context();
   Internet& internet = self->internet;
   const auto found = internet.listeners.find(address);
-  const Time deadline = net::Now() + timeout;
+  const Time deadline = Now() + timeout;
   const bool silent = self->dead || found == internet.listeners.end();
   const HostId peer = silent ? self->host : found->second.host;
-  Time answered = net::Now() + 2 * internet.network.latency();
+  Time answered = Now() + 2 * internet.network.latency();
   if (!silent) {
     answered = std::max({answered, internet.network.blocked_until(self->host, peer),
                          internet.network.blocked_until(peer, self->host)});

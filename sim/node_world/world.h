@@ -155,7 +155,7 @@ class World {
   Report report_;
   Digest digest_;
 
-  net::VirtualTime time_;
+  VirtualTime time_;
   const Time start_;
   Network network_;
   Internet internet_;

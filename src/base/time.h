@@ -16,16 +16,4 @@ inline Duration FromSeconds(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
-// The seam that lets a simulation own time.
-class Clock {
- public:
-  virtual ~Clock() = default;
-  virtual Time Now() const = 0;
-};
-
-class SteadyClock final : public Clock {
- public:
-  Time Now() const override { return std::chrono::steady_clock::now(); }
-};
-
 }  // namespace hoplite

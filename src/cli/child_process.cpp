@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/try.h"
 
 namespace hoplite::cli {
@@ -92,7 +93,7 @@ bool ChildProcess::running() const { return ending_.empty() && !Readable(exit_fd
 
 Result<void> ChildProcess::WaitForOutput(Time deadline, const StopSignal& stop) const {
   pollfd wanted[]{{output_fd_, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock().Now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Now());
   const auto patience = std::max(left, std::chrono::milliseconds(0));
   if (::poll(wanted, 2, static_cast<int>(patience.count())) <= 0) {
     return std::unexpected(Error(ErrorCode::kTimeout, "a child process said nothing in time"));
@@ -102,7 +103,7 @@ Result<void> ChildProcess::WaitForOutput(Time deadline, const StopSignal& stop) 
 }
 
 Result<std::string> ChildProcess::ReadLine(Duration timeout, const StopSignal& stop) {
-  const Time deadline = SteadyClock().Now() + timeout;
+  const Time deadline = Now() + timeout;
   for (;;) {
     if (const auto end = unread_.find('\n'); end != std::string::npos) {
       std::string line = unread_.substr(0, end);

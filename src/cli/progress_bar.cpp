@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace hoplite::cli {
@@ -23,7 +24,7 @@ ProgressBar::ProgressBar(std::string label, std::uint64_t total_bytes)
     : label_(std::move(label)),
       total_bytes_(total_bytes),
       visible_(::isatty(STDERR_FILENO) == 1),
-      next_draw_(SteadyClock().Now()) {}
+      next_draw_(Now()) {}
 
 ProgressBar::~ProgressBar() {
   if (visible_) fmt::print(stderr, "\r\x1b[K");
@@ -31,7 +32,7 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::Update(std::uint64_t done_bytes) {
   if (!visible_) return;
-  const Time now = SteadyClock().Now();
+  const Time now = Now();
   if (now < next_draw_) return;
   next_draw_ = now + std::chrono::milliseconds(100);
   fmt::print(stderr, "\r\x1b[K{} {} {} of {}", label_, Bar(done_bytes, total_bytes_, 40),

@@ -7,6 +7,7 @@
 
 #include <hoplite/client.h>
 
+#include "base/clock.h"
 #include "base/time.h"
 
 namespace hoplite::cli {
@@ -27,13 +28,13 @@ class Deadline {
 
   std::chrono::milliseconds left() const {
     if (at_ == kNever) return kForever;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - SteadyClock().Now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Now());
     return std::max(left, std::chrono::milliseconds(0));
   }
 
  private:
   static Time After(Duration from_now) {
-    const Time now = SteadyClock().Now();
+    const Time now = Now();
     return from_now >= kNever - now ? kNever : now + from_now;
   }
 

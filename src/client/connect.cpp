@@ -12,6 +12,7 @@
 
 #include <hoplite/client.h>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/no_descriptor.h"
@@ -67,7 +68,7 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
         Error(ErrorCode::kTimeout, "no connection to the node at " + path + " in time"));
   }
   if (path.empty() || closed || !connection->lost()) return connection;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock().Now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - hoplite::Now());
   auto made = Attach(path, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
   if (!made) return client::Connection::Ended(made.error());
   return connection = *std::move(made);

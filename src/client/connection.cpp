@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/exhaustion.h"
 #include "base/try.h"
 #include "client/no_descriptor.h"
@@ -27,8 +28,7 @@ Error Lost(const std::string& why) {
 
 std::uint64_t MicrosecondsUntil(Time deadline) {
   if (deadline == kNever) return 0;
-  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
-      deadline - std::chrono::steady_clock::now());
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - Now());
   return static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 1));
 }
 

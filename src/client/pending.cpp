@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace hoplite::client {
 
 // One waiting thread.
@@ -73,7 +75,7 @@ bool WaitFor(Pending& pending, Time deadline) {
 }
 
 Time DeadlineAfter(std::chrono::milliseconds timeout) {
-  const Time now = std::chrono::steady_clock::now();
+  const Time now = Now();
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(kNever - now);
   if (timeout >= left) return kNever;
   return now + std::max(timeout, std::chrono::milliseconds(0));

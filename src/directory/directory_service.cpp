@@ -8,6 +8,7 @@
 #include <asio/post.hpp>
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace hoplite::directory {
@@ -35,7 +36,7 @@ DirectoryService::DirectoryService(asio::io_context& loop, const ServiceOptions&
       options_(options),
       admission_(std::move(admission)),
       leases_(options.lease, options.grace),
-      state_(options.planner, net::Now()),
+      state_(options.planner, Now()),
       timer_(loop) {}
 
 void DirectoryService::Receive(SessionPtr session, wire::NodeMessage message) {
@@ -110,7 +111,7 @@ void DirectoryService::Shutdown(const Error& why) {
 }
 
 void DirectoryService::Turn() {
-  now_ = net::Now();
+  now_ = Now();
   Collect();
   TakeSome(kEventsPerTurn);
   if (stopped_) return;

@@ -6,13 +6,13 @@
 #include <asio/post.hpp>
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace hoplite::directory {
 
 namespace {
 
-using net::Now;
 
 // The incarnation of the version that a message speaks of; 0 if of none.
 template <typename Variant>

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "base/units.h"
@@ -40,7 +41,7 @@ TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions&
       out_(loop, options.send_limit, asio::socket_base::wait_write),
       in_(loop, options.receive_limit, asio::socket_base::wait_read),
       sendfile_(options.sendfile),
-      last_received_(std::chrono::steady_clock::now()),
+      last_received_(Now()),
       last_sent_(last_received_) {
   asio::error_code ec;
   socket_.native_non_blocking(true, ec);
@@ -57,7 +58,7 @@ Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payl
     const ssize_t sent = SendOnce(socket_.native_handle(), head, payload, done, most);
     if (sent > 0) {
       Moved(out_, static_cast<std::size_t>(sent));
-      last_sent_ = std::chrono::steady_clock::now();
+      last_sent_ = Now();
       done += static_cast<std::size_t>(sent);
     } else if (sent == 0) {
       // Only a file gives nothing, when it ends before the payload does.
@@ -81,7 +82,7 @@ Task<Result<std::size_t>> TcpStream::ReceiveSome(std::span<std::byte> into) {
     const ssize_t received = ReceiveOnce(socket_.native_handle(), into.first(most));
     if (received > 0) {
       Moved(in_, static_cast<std::size_t>(received));
-      last_received_ = std::chrono::steady_clock::now();
+      last_received_ = Now();
       co_return static_cast<std::size_t>(received);
     }
     if (received == 0) {
@@ -106,7 +107,7 @@ Task<Result<std::size_t>> TcpStream::AwaitTurn(Direction& direction, std::size_t
   }
   if (direction.limit != nullptr && direction.allowance == 0) {
     const std::size_t piece = std::min(wanted, direction.limit->piece_bytes());
-    const Time now = std::chrono::steady_clock::now();
+    const Time now = Now();
     const Time when = direction.limit->Take(piece, now);
     direction.allowance = piece;
     if (when > now && !closed_) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/try.h"
 #include "net/deadline.h"
 #include "net/resolve.h"
@@ -66,7 +67,7 @@ Result<std::unique_ptr<Listener>> TcpTransport::Listen(const std::string& addres
 }
 
 Task<Result<StreamPtr>> TcpTransport::Connect(std::string address, Duration timeout) {
-  return ConnectToAny(std::move(address), std::chrono::steady_clock::now() + timeout, options_);
+  return ConnectToAny(std::move(address), Now() + timeout, options_);
 }
 
 }  // namespace hoplite::net

@@ -1,5 +1,5 @@
-// Timer and Now: what every wait of a coroutine goes by. The machine's clock, or the VirtualTime of
-// the thread that made the timer.
+// Timer: what every wait of a coroutine goes by. The machine's clock, or the VirtualTime of the
+// thread that made the timer.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,11 @@
 #include <asio/basic_waitable_timer.hpp>
 #include <asio/io_context.hpp>
 
+#include "base/clock.h"
 #include "base/time.h"
-#include "net/virtual_time.h"
+#include "base/virtual_time.h"
 
 namespace hoplite::net {
-
-inline Time Now() {
-  const VirtualTime* time = VirtualTime::OfThisThread();
-  return time != nullptr ? time->Now() : std::chrono::steady_clock::now();
-}
 
 // In the manner of Asio's timers, but for one wait at a time.
 class Timer {

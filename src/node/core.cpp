@@ -18,7 +18,7 @@ namespace hoplite::node {
 
 Result<void> Core::Usable(const ObjectEntry& entry) const {
   if (stopped_) return std::unexpected(*stopped_);
-  const Time now = services_.clock.Now();
+  const Time now = Now();
   if (!entry.deleted(now)) return {};
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(entry.deleted_until - now);
   return std::unexpected(Error(ErrorCode::kDeleted, "object " + entry.object.ToHex() +
@@ -77,7 +77,7 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
     if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
     const store::CopyPtr copy = services_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal) {
-      services_.store.Touch(object, services_.clock.Now());
+      services_.store.Touch(object, Now());
       if (services_.settings.planted(Twin::kForgetsPins)) co_return Unpinned(*copy);
       co_return copy;
     }
@@ -117,7 +117,7 @@ net::Task<Result<store::CopyPtr>> Core::Follow(ObjectId object, CallPtr call, bo
     const bool leaves = entry->fetch && entry->fetch->copy() == copy && entry->fetch->leaves();
     if (copy && !leaves) {
       if (!flight && entry->fetch) call->interest = std::make_shared<Fetch::Interest>(entry->fetch);
-      services_.store.Touch(object, services_.clock.Now());
+      services_.store.Touch(object, Now());
       co_return copy;
     }
     if (flight && flight->done()) {
@@ -218,7 +218,7 @@ Duration Patience(const Call& call, Time now) {
 
 net::Task<Result<planner::ObjectView>> Core::Info(ObjectId object, CallPtr call) {
   Reply<planner::ObjectView> reply(call);
-  services_.directory.Find(object, Patience(*call, services_.clock.Now()), reply.Callback());
+  services_.directory.Find(object, Patience(*call, Now()), reply.Callback());
   co_return co_await reply.Wait();
 }
 
@@ -233,7 +233,7 @@ net::Task<Result<planner::StatusPage>> Core::Status(std::size_t shard, planner::
     co_return std::unexpected(Error(ErrorCode::kUnavailable, WhyAway(shard)));
   }
   Reply<planner::StatusPage> reply(call);
-  services_.directory.Status(shard, page, Patience(*call, services_.clock.Now()), reply.Callback());
+  services_.directory.Status(shard, page, Patience(*call, Now()), reply.Callback());
   co_return co_await reply.Wait();
 }
 
@@ -307,7 +307,7 @@ void Core::On(const planner::Recall& recall) {
 
 void Core::On(const planner::Deleted& deleted) {
   const EntryPtr entry = services_.table.At(deleted.object);
-  entry->deleted_until = services_.clock.Now() + deleted.remaining;
+  entry->deleted_until = Now() + deleted.remaining;
   entry->deletion = deleted.version;
   ++entry->deletions;
   if (services_.settings.planted(Twin::kKeepsDeletedCopies)) return entry->Changed();
@@ -407,7 +407,7 @@ std::size_t Core::ShardOf(const ObjectId& object) const {
 }
 
 void Core::Sweep() {
-  services_.table.Sweep(services_.clock.Now());
+  services_.table.Sweep(Now());
   services_.memory.Tick();
   services_.directory.Send(Usage());
 }

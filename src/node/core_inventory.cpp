@@ -105,7 +105,7 @@ void Core::TellCopy(const store::Copy& copy, const EntryPtr& entry,
 // Tombstones and open requests of one object.
 void Core::AppendInventory(const ObjectEntry& entry,
                            std::vector<planner::NodeEvent>& events) const {
-  const Time now = services_.clock.Now();
+  const Time now = Now();
   if (entry.deleted(now))
     events.emplace_back(
         planner::Tombstone{entry.object, entry.deleted_until - now, entry.deletion});

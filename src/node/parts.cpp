@@ -38,13 +38,12 @@ Parts::Parts(const NodeConfig& config_in, Settings settings_in, const World& wor
              std::shared_ptr<store::SharedSegment> segment_in)
     : config(config_in),
       settings(std::move(settings_in)),
-      clock(world.clock),
       runtime(config_in.data_threads),
       segment(std::move(segment_in)),
       store(segment, [this] { asio::post(runtime.main(), [this] { memory.OnSpace(); }); }),
       directory(world.directory(runtime.main())),
       memory(store, *directory),
-      services{settings, *clock, runtime, store, *directory, memory, table, counters},
+      services{settings, runtime, store, *directory, memory, table, counters},
       data_plane(services, world.transport(runtime.data_loops())),
       server(services, data_plane),
       core(services, data_plane),
@@ -91,7 +90,7 @@ void Parts::Stop(const Error& why) {
 
 net::Task<void> Parts::SweepNowAndThen() {
   while (!stopping) {
-    co_await ticked.Wait(clock->Now() + kSweepEvery);
+    co_await ticked.Wait(Now() + kSweepEvery);
     core.Sweep();
   }
 }

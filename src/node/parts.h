@@ -36,7 +36,6 @@ struct Parts {
 
   const NodeConfig config;
   const Settings settings;
-  const std::shared_ptr<const Clock> clock;
   Counters counters;
   Runtime runtime;
   const std::shared_ptr<store::SharedSegment> segment;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/limits.h"
 #include "base/time.h"
@@ -45,7 +46,6 @@ struct Counters {
 
 struct Services {
   const Settings& settings;
-  const Clock& clock;
   Runtime& runtime;
   store::ObjectStore& store;
   directory::DirectoryClient& directory;

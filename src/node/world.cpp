@@ -10,7 +10,6 @@
 namespace hoplite::node {
 
 World WithDefaults(const NodeConfig& config, World world) {
-  if (!world.clock) world.clock = std::make_shared<SteadyClock>();
   if (!world.directory) {
     world.directory = [config](asio::io_context& loop) {
       directory::GrpcDirectoryClientOptions options;

@@ -19,13 +19,12 @@
 namespace hoplite::node {
 
 struct World {
-  std::shared_ptr<const Clock> clock;
   std::function<std::unique_ptr<directory::DirectoryClient>(asio::io_context&)> directory;
   std::function<std::unique_ptr<net::Transport>(std::vector<asio::io_context*>)> transport;
   std::function<Result<std::unique_ptr<store::SharedSegment>>(std::uint64_t)> segment;
 };
 
-// Fills what is empty: the machine's clock, gRPC, TCP, a memfd.
+// Fills what is empty: gRPC, TCP, a memfd.
 World WithDefaults(const NodeConfig& config, World world);
 
 }  // namespace hoplite::node

@@ -41,14 +41,13 @@ struct NodeParts {
   }
 
   node::Settings settings;
-  const SteadyClock clock;
   node::Counters counters;
   node::Runtime runtime{1};
   store::ObjectStore store{store::CreateHeapSegment(1_MiB), nullptr};
   testing::NoDirectory directory;
   node::Memory memory{store, directory};
   node::ObjectTable table;
-  node::Services services{settings, clock, runtime, store, directory, memory, table, counters};
+  node::Services services{settings, runtime, store, directory, memory, table, counters};
   net::StreamPtr next_stream;  // the next connection is this
   node::DataPlane data_plane{services, std::make_unique<OneStream>(next_stream)};
 };

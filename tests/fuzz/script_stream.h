@@ -12,6 +12,7 @@
 
 #include <asio/post.hpp>
 
+#include "base/clock.h"
 #include "net/await.h"
 #include "net/stream.h"
 
@@ -64,7 +65,7 @@ class ScriptStream final : public net::Stream, public std::enable_shared_from_th
   const std::size_t piece_;
   const OnSent on_sent_;
   const std::string name_ = "the script";
-  const Time born_ = SteadyClock().Now();
+  const Time born_ = Now();
   std::size_t at_ = 0;
   std::size_t pieces_ = 0;
   bool closed_ = false;

@@ -115,14 +115,13 @@ class HostileSource : public ::testing::Test {
   const Layout layout_ = Layout::For(kSize);
   RawListener listener_;
   const Settings settings_ = Impatient();
-  const SteadyClock clock_;
   Counters counters_;
   Runtime runtime_{1};
   store::ObjectStore store_{store::CreateHeapSegment(1_MiB), nullptr};
   NoDirectory directory_;
   Memory memory_{store_, directory_};
   ObjectTable table_;
-  Services services_{settings_, clock_, runtime_, store_, directory_, memory_, table_, counters_};
+  Services services_{settings_, runtime_, store_, directory_, memory_, table_, counters_};
   DataPlane data_plane_{services_, std::make_unique<net::TcpTransport>(runtime_.data_loops())};
   store::CopyPtr copy_;
   std::promise<LaneEnd> ended_;

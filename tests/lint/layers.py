@@ -41,9 +41,13 @@ PURE_ROOMS = ("kit", "planner_world", "small_world")
 
 # Planners and their simulation know no socket, clock, thread or log; planners iterate in one order
 # only.
-IMPURE = re.compile(r"thread|mutex|random|iostream|sys/.*|asio.*|base/log\.h")
+IMPURE = re.compile(r"thread|mutex|random|iostream|sys/.*|asio.*|base/(log|clock)\.h")
 PURE = "planners and their simulation are pure"
 UNORDERED = re.compile(r"unordered_(map|set)")
+
+# Everybody asks Now(), so that a simulation owns all of time.
+RAW_CLOCK = re.compile(r"\bsteady_clock::now\b")
+CLOCK_HOMES = ("src/base/virtual_time.cpp",)
 
 MOST_LINES = 500
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -117,6 +121,8 @@ def check(path, text):
         findings.append(f"{path}: {len(lines)} lines, at most {MOST_LINES}: divide it by subject")
     if path.endswith((".h", ".cpp")):
         for number, line in enumerate(lines, 1):
+            if RAW_CLOCK.search(line) and path.startswith(("src/", "sim/")) and path not in CLOCK_HOMES:
+                findings.append(f"{path}:{number}: ask Now() of base/clock.h")
             if match := INCLUDE.match(line):
                 if why := complaint(path, *match.groups()):
                     findings.append(f"{path}:{number}: {match.group(2)}: {why}")

@@ -57,6 +57,14 @@ class Layers(unittest.TestCase):
         self.assertFalse(self.seen("sim/small_world/a.h", '"sim/small_world/search.h"'))
         self.assertFalse(self.seen("sim/node_world/a.cpp", '"node/core.h"'))
 
+    def test_one_clock(self):
+        line = "const Time now = std::chrono::steady_clock::now();\n"
+        self.assertTrue(layers.check("src/node/a.cpp", line))
+        self.assertTrue(layers.check("sim/node_world/a.cpp", line))
+        self.assertFalse(layers.check("src/base/virtual_time.cpp", line))
+        self.assertFalse(layers.check("src/node/a.cpp", "const Time now = Now();\n"))
+        self.assertTrue(self.seen("src/planner/a.cpp", '"base/clock.h"'))
+
     def test_length(self):
         self.assertTrue(layers.check("src/base/a.cpp", "\n" * 501))
         self.assertFalse(layers.check("src/base/a.cpp", "\n" * 500))

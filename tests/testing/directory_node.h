@@ -20,6 +20,7 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 
+#include "base/clock.h"
 #include "directory/directory_client.h"
 
 namespace hoplite::test {
@@ -137,9 +138,9 @@ class DirectoryNode {
 
   template <typename Condition>
   bool WaitFor(Condition condition) {
-    const Time deadline = SteadyClock().Now() + kPatience;
+    const Time deadline = Now() + kPatience;
     while (!condition()) {
-      if (SteadyClock().Now() > deadline) return false;
+      if (Now() > deadline) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     return true;

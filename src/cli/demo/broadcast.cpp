@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/progress_bar.h"
@@ -29,7 +30,7 @@ Broadcast::Broadcast(ProcessCluster& cluster, const Subject& subject, const Obje
       producer_(cluster.nodes().front().name) {}
 
 Result<void> Broadcast::Run(const StopSignal& stop) {
-  start_ = next_line_ = SteadyClock().Now();
+  start_ = next_line_ = Now();
   deadline_ = start_ + FromSeconds(10 * subject_.bound_seconds() + 30);
   for (const ProcessCluster::Node& node : cluster_.nodes()) {
     if (node.name != producer_) TRY(StartReceiver(node));
@@ -38,7 +39,7 @@ Result<void> Broadcast::Run(const StopSignal& stop) {
     if (stop.WaitFor(kLook)) {
       return std::unexpected(Error(ErrorCode::kCancelled, "stopped before the end"));
     }
-    if (SteadyClock().Now() > deadline_) {
+    if (Now() > deadline_) {
       return std::unexpected(Error(ErrorCode::kTimeout, "the broadcast did not come to an end"));
     }
     TRY(LookAndAct());
@@ -87,7 +88,7 @@ void Broadcast::Show(const Picture& picture) {
     screen_.Show(lines);
     return;
   }
-  const Time time = SteadyClock().Now();
+  const Time time = Now();
   if (time < next_line_) return;
   next_line_ = time + std::chrono::seconds(1);
   std::vector<std::string> parts;

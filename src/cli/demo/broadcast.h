@@ -12,6 +12,7 @@
 
 #include <hoplite/client.h>
 
+#include "base/clock.h"
 #include "cli/demo/picture.h"
 #include "cli/demo/receiver.h"
 #include "cli/demo/screen.h"
@@ -57,7 +58,7 @@ class Broadcast {
   int Suitability(const std::string& node, const Picture& picture) const;
   double ShareOf(const std::string& node, const Picture& picture) const;
   bool finished() const;
-  double now() const { return seconds_at(SteadyClock().Now()); }
+  double now() const { return seconds_at(Now()); }
 
   ProcessCluster& cluster_;
   const Subject& subject_;

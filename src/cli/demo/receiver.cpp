@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "base/try.h"
 
 namespace hoplite::cli::demo {
@@ -13,7 +14,7 @@ namespace {
 
 Result<Receiver::Received> Receive(Client client, ObjectId object, Time started) {
   TRY_ASSIGN(const Buffer view, client.Get(object));
-  const double seconds = ToSeconds(SteadyClock().Now() - started);
+  const double seconds = ToSeconds(Now() - started);
   return Receiver::Received{seconds, HashOf(view.bytes())};
 }
 
@@ -32,7 +33,7 @@ Result<Receiver> Receiver::Start(const std::string& node, const std::string& soc
 
 Receiver::Receiver(std::string node, Client client, const ObjectId& object)
     : node_(std::move(node)),
-      started_(SteadyClock().Now()),
+      started_(Now()),
       client_(client),
       result_(std::async(std::launch::async, Receive, std::move(client), object, started_)) {}
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/try.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr Duration kLateness = std::chrono::milliseconds(500);
 
-double SecondsSince(Time start) { return ToSeconds(SteadyClock().Now() - start); }
+double SecondsSince(Time start) { return ToSeconds(Now() - start); }
 
 }  // namespace
 
@@ -41,7 +42,7 @@ Result<void> Reductions::Run(std::size_t wanted, std::size_t late, const StopSig
                           late == 0 ? "all" : fmt::format("the first {} of", wanted),
                           nodes_.size()));
   TRY_ASSIGN(Client client, Client::Connect(nodes_.front()->socket));
-  const Time start = SteadyClock().Now();
+  const Time start = Now();
   TRY_ASSIGN(const Reduction reduction,
              client.Reduce({.sources = ids, .num_objects = wanted, .timeout = kAnswerTimeout}));
   Reduced reduced;
@@ -73,14 +74,14 @@ Result<void> Reductions::Put(std::size_t node, const ObjectId& id) const {
 Result<std::vector<SlotInfo>> Reductions::Follow(Client& client, const Reduction& reduction,
                                                  const std::vector<ObjectId>& ids, std::size_t late,
                                                  const StopSignal& stop) const {
-  const Time start = SteadyClock().Now();
+  const Time start = Now();
   std::vector<SlotInfo> tree;
   std::size_t put = ids.size() - late;
   while (!reduction.ready()) {
     if (stop.WaitFor(kLook)) {
       return std::unexpected(Error(ErrorCode::kCancelled, "stopped before the end"));
     }
-    if (put < ids.size() && SteadyClock().Now() - start > kLateness) {
+    if (put < ids.size() && Now() - start > kLateness) {
       screen_.Say(fmt::format("{:5.1f} s  {} come with theirs, too late", SecondsSince(start),
                               NamesFrom(put)));
       for (; put < ids.size(); ++put) TRY(Put(put, ids[put]));

@@ -55,7 +55,7 @@ void LocalSession::Start(std::function<void()> on_end) {
     if (const Self self = weak.lock()) self->OnConnectionEnd(why);
   };
   channel_->Start(std::move(hooks));
-  hello_due_.emplace(operations_.loop(), net::Now() + kHelloWithin, [weak] {
+  hello_due_.emplace(operations_.loop(), Now() + kHelloWithin, [weak] {
     if (const Self self = weak.lock()) self->SendAway("no Hello came in time");
   });
   if (!peer_ || !peer_->watchable()) return;

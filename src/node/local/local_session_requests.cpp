@@ -147,7 +147,7 @@ Result<void> LocalSession::StartRequest(local::Request request) {
   }
   const auto call = std::make_shared<Call>(operations_.loop());
   if (const std::uint64_t us = request.timeout_us(); us != 0 && us < kLongestTimeoutUs) {
-    call->deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+    call->deadline = Now() + std::chrono::microseconds(us);
   }
   const Result<ObjectId> object = ParseObject(request);
   calls_.emplace(id, call);

@@ -92,7 +92,7 @@ net::Task<void> Fetch::ReceiveAll() {
   services_.directory.Send(Wanting());
   entry_->Changed();  // whoever follows the growing copy may start
   read_ = received_ = 0;
-  read_at_ = received_at_ = services_.clock.Now();
+  read_at_ = received_at_ = Now();
   while (!interrupted()) {
     CloseEndedRuns();
     if (IsWhole()) {
@@ -108,7 +108,7 @@ net::Task<void> Fetch::ReceiveAll() {
     ReportProgress();
     KeepOrLendPlace();
     const bool idle = runs_.empty() && !copy_->windowed();
-    const Time now = services_.clock.Now();
+    const Time now = Now();
     const Time look = received_at_ + kPlaceKept > now ? received_at_ + kPlaceKept : kNever;
     co_await changed_.Wait(idle ? look : now + kProgressEvery);
   }
@@ -142,7 +142,7 @@ bool Fetch::ReaderStalls() {
   if (!copy_->windowed() || services_.settings.planted(Twin::kKeepsStoppedReaders)) return false;
   const std::uint64_t read = copy_->taken();
   const bool ready = copy_->layout().contiguous_prefix(copy_->marks()) > read;
-  const Time now = services_.clock.Now();
+  const Time now = Now();
   if (read != std::exchange(read_, read) || !ready) read_at_ = now;
   return now - read_at_ > services_.settings.patience();
 }
@@ -234,7 +234,7 @@ net::Task<void> Fetch::StopRuns() {
 
 void Fetch::ReportProgress() {
   if (runs_.empty()) return;
-  const Time now = services_.clock.Now();
+  const Time now = Now();
   if (now - reported_at_ < kProgressEvery) return;
   StripeMarks marks = copy_->marks();
   Duration starved{0};
@@ -263,7 +263,7 @@ void Fetch::Complete() {
     return;
   }
   TellProgress(copy_->marks(), Duration{0});  // also what a short transfer measured
-  services_.store.Touch(entry_->object, services_.clock.Now());
+  services_.store.Touch(entry_->object, Now());
   services_.directory.Send(planner::CopyComplete{entry_->object, copy_->version()});
   result_ = copy_;
 }

@@ -109,7 +109,7 @@ net::Task<void> Fetch::AwaitPlace() {
 // Who gets nothing for a while perhaps waits for one that waits for its place (R46).
 void Fetch::KeepOrLendPlace() {
   const std::uint64_t received = copy_->layout().valid_bytes(copy_->marks());
-  const Time now = services_.clock.Now();
+  const Time now = Now();
   if (received != std::exchange(received_, received)) received_at_ = now;
   const bool keeps = services_.settings.planted(Twin::kKeepsItsPlace) ||
                      services_.settings.planted(Twin::kQueuesInputs);

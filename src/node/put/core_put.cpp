@@ -32,7 +32,7 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
         ErrorCode::kInvalidArgument,
         fmt::format("metadata of {} bytes: the limit is {}", metadata.size(), kMaxMetadataBytes)));
   }
-  const Time patience = services_.clock.Now() + kPutPatience;
+  const Time patience = Now() + kPutPatience;
   const bool patient = call->deadline == kNever;
   if (patient) call->deadline = patience;
   Memory::Waiter space(services_.memory, call->changed);

@@ -207,7 +207,7 @@ void Publication::MaybeFinish() {
   if (!copy_->layout().complete(copy_->marks())) return;
   finished_ = true;
   copy_->Seal();
-  services_.store.Touch(copy_->object(), services_.clock.Now());
+  services_.store.Touch(copy_->object(), Now());
   services_.directory.Send(planner::CopyComplete{copy_->object(), copy_->version()});
   Leave();
 }

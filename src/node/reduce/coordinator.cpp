@@ -42,7 +42,7 @@ void Coordinator::Watch() {
         [weak = weak_from_this()](const planner::Location& location) {
           const auto self = weak.lock();
           if (!self) return;
-          self->reduction_.On(location, self->services_.clock.Now());
+          self->reduction_.On(location, Now());
           self->call_->changed.Notify();
         },
         [weak = weak_from_this(), source] {
@@ -66,7 +66,7 @@ net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
     if (auto ended = Ended()) co_return std::move(*ended);
     if (reduction_.opened() && small()) co_return co_await FoldHere();
     std::vector<planner::NodeEvent> orders;
-    const Time next = small() ? kNever : reduction_.Plan(services_.clock.Now(), orders);
+    const Time next = small() ? kNever : reduction_.Plan(Now(), orders);
     Say(std::move(orders));
     if (reduction_.Outcome()) continue;
     co_await call_->changed.Wait(std::min(next, call_->deadline));
@@ -79,7 +79,7 @@ std::optional<Result<ReduceOutcome>> Coordinator::Ended() const {
     return OutcomeOf(**outcome);
   }
   if (core_.stopped()) return std::unexpected(*core_.stopped());
-  if (call_->cancelled || services_.clock.Now() >= call_->deadline) {
+  if (call_->cancelled || Now() >= call_->deadline) {
     return std::unexpected(GaveUp());
   }
   return std::nullopt;
@@ -124,7 +124,7 @@ void Coordinator::On(const planner::ReduceRefused& refused) {
 void Coordinator::On(const planner::SlotLost& lost) {
   log::Debug("reduction into {}: position {} is lost: {}", target_->object.ToShortString(),
              lost.slot, lost.message);
-  reduction_.On(lost, services_.clock.Now());
+  reduction_.On(lost, Now());
   call_->changed.Notify();
 }
 
@@ -151,8 +151,7 @@ net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {
 }
 
 void Coordinator::AskForSources() {
-  for (const ObjectId& source :
-       small_fold_.Due(reduction_.planner().Available(), services_.clock.Now())) {
+  for (const ObjectId& source : small_fold_.Due(reduction_.planner().Available(), Now())) {
     services_.runtime.Spawn(services_.runtime.main(), "source of a small reduction",
                             GetSource(source));
   }
@@ -174,7 +173,7 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   } else if (got.error().code == ErrorCode::kResourceExhausted) {
     never_fits_ = got.error();
   } else {
-    small_fold_.OnFailed(source, services_.clock.Now());  // lost, or deleted meanwhile
+    small_fold_.OnFailed(source, Now());  // lost, or deleted meanwhile
   }
   call_->changed.Notify();
 }

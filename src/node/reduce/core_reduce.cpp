@@ -37,7 +37,7 @@ std::shared_ptr<void> Core::Watch(ObjectId object,
   const EntryPtr entry = services_.table.At(object);
   const auto known = entry->locations;
   for (const auto& [node, location] : known) on_location(location);
-  if (entry->deleted(services_.clock.Now())) on_deleted();
+  if (entry->deleted(Now())) on_deleted();
   return std::make_shared<Subscription>(
       services_.directory, entry,
       Subscriber{std::move(on_location), std::move(on_deleted), std::move(on_forgotten)});

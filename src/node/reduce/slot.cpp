@@ -34,7 +34,7 @@ Slot::Slot(Services& services, DataPlane& data_plane, EntryPtr entry, planner::S
       entry_(std::move(entry)),
       order_(std::move(order)),
       changed_(services.runtime.main()),
-      reported_at_(services.clock.Now()) {
+      reported_at_(Now()) {
   for (std::size_t i = 0; i < data_plane_.loop_count(); ++i) {
     grown_.push_back(std::make_unique<net::Signal>(data_plane_.LoopAt(i).loop));
   }
@@ -84,7 +84,7 @@ net::Task<void> Slot::Run() {
 
 // The copies of its own sources, in the versions that were picked.
 net::Task<bool> Slot::FindSources() {
-  const Time deadline = services_.clock.Now() + kSourcePatience;
+  const Time deadline = Now() + kSourcePatience;
   for (const planner::SlotInput& input : order_.order.inputs) {
     for (;;) {
       if (dropped_) co_return false;
@@ -96,13 +96,13 @@ net::Task<bool> Slot::FindSources() {
         copy->AddListener(this);
         break;
       }
-      if (there || services_.clock.Now() >= deadline) {
+      if (there || Now() >= deadline) {
         Fail(there ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound,
              fmt::format("source {} {} at {}", input.object.ToHex(),
                          there ? "has another layout" : "is not", services_.settings.name));
         break;
       }
-      co_await changed_.Wait(std::min(deadline, services_.clock.Now() + kTryAgain));
+      co_await changed_.Wait(std::min(deadline, Now() + kTryAgain));
     }
     while (failure_ && !dropped_) co_await changed_.Wait();
     if (failure_) co_return false;
@@ -228,7 +228,7 @@ void Slot::Finish() {
 void Slot::OnCommitted() {
   if (!final_ || committed_ || !output_) return;
   committed_ = output_->Seal() || services_.settings.planted(Twin::kReturnsBeforeCommit);
-  services_.store.Touch(entry_->object, services_.clock.Now());
+  services_.store.Touch(entry_->object, Now());
   changed_.Notify();
   entry_->Changed();
 }
@@ -248,7 +248,7 @@ Duration Slot::ReportEvery() const {
 }
 
 void Slot::ReportProgress() {
-  const Time now = services_.clock.Now();
+  const Time now = Now();
   if (now - reported_at_ < ReportEvery()) return;
   reported_at_ = now;
   services_.directory.Send(Progress());
@@ -257,7 +257,7 @@ void Slot::ReportProgress() {
 Time Slot::NextTime() const {
   Time next = reported_at_ + ReportEvery();
   for (const auto& [slot, child] : children_) {
-    if (child.lanes.empty() && child.next_try > services_.clock.Now()) {
+    if (child.lanes.empty() && child.next_try > Now()) {
       next = std::min(next, child.next_try);
     }
   }

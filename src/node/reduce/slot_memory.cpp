@@ -22,26 +22,25 @@ net::Task<bool> Slot::ReserveMemory() {
     output_ = sources_.front();
     co_return true;
   }
-  const Time deadline = services_.clock.Now() + kMemoryPatience;
+  const Time deadline = Now() + kMemoryPatience;
   Memory::Waiter waiter(services_.memory, changed_, entry_->object);
   const std::uint64_t size = order_.layout.size_bytes;
   while (!dropped_) {
     auto copy = waiter.Try(entry_->object, order_.layout, order_.metadata);
     if (copy) {
       output_ = std::move(*copy);
-      reserved_at_ = services_.clock.Now();
+      reserved_at_ = Now();
       if (!root()) loan_.emplace(services_.memory, static_cast<Memory::Lender&>(*this));
       output_->set_version(order_.version);
       co_return !root() || ListTarget();
     }
-    const bool hopeless = !services_.memory.fits_ever(size) || services_.clock.Now() >= deadline;
+    const bool hopeless = !services_.memory.fits_ever(size) || Now() >= deadline;
     if (hopeless && !failure_) {
       Fail(ErrorCode::kResourceExhausted,
            fmt::format("{} has no memory for a partial result of {} bytes", services_.settings.name,
                        size));
     }
-    co_await changed_.Wait(failure_ ? kNever
-                                    : std::min(deadline, services_.clock.Now() + kHeldAtLeast));
+    co_await changed_.Wait(failure_ ? kNever : std::min(deadline, Now() + kHeldAtLeast));
   }
   co_return false;
 }
@@ -55,7 +54,7 @@ bool Slot::Spares(const std::optional<ObjectId>& operation) const {
   if (!accumulator_ || gives_back_ || dropped_) return false;
   if (drained()) return true;
   const bool same = operation == entry_->object;
-  const bool held = services_.clock.Now() >= reserved_at_ + kHeldAtLeast;
+  const bool held = Now() >= reserved_at_ + kHeldAtLeast;
   return same && held && !HasProduced() && LacksAnInput();
 }
 
@@ -93,8 +92,8 @@ net::Task<void> Slot::LetGo() {
   }
   stopping_ = final_ = false;
   services_.memory.OnSpace();
-  const Time others_until = drained_before ? kNever : services_.clock.Now() + kHeldAtLeast;
-  while (!dropped_ && drained() == drained_before && services_.clock.Now() < others_until) {
+  const Time others_until = drained_before ? kNever : Now() + kHeldAtLeast;
+  while (!dropped_ && drained() == drained_before && Now() < others_until) {
     ReportProgress();
     co_await changed_.Wait(std::min(others_until, reported_at_ + ReportEvery()));
   }

@@ -30,8 +30,7 @@ void Slot::StartDueStreams() {
   if (services_.settings.planted(Twin::kQueuesInputs) && data_plane_.gate().full()) return;
   for (auto& [slot, child] : children_) {
     const bool due = child.lanes.empty() && !child.reported &&
-                     child.final_stripes != order_.layout.all_stripes() &&
-                     services_.clock.Now() >= child.next_try;
+                     child.final_stripes != order_.layout.all_stripes() && Now() >= child.next_try;
     if (due) StartStreams(child);
   }
 }
@@ -93,7 +92,7 @@ void Slot::CloseEndedStreams() {
 // broke, or a block that was damaged on its way, it is asked once more for what is missing.
 // Anything else, or the same again before another block was folded, is a loss at once.
 void Slot::OnStreamsFailed(Child& child) {
-  const Time now = services_.clock.Now();
+  const Time now = Now();
   const auto failure = child.end.failure;
   if (failure == planner::Failure::kNotAhead) {
     child.next_try = now + kTryAgainLater;

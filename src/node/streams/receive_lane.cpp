@@ -85,7 +85,7 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   fetch.equality_ok = grant_.equality_ok;
   credit_limit_ = Window();
   fetch.credit_bytes = credit_limit_;
-  sampled_at_ = moved_at_ = services_.clock.Now();
+  sampled_at_ = moved_at_ = Now();
   ++services_.counters.fetches_started;
   if (sink_->layout().valid_bytes(fetch.next) > 0) ++services_.counters.fetches_resumed;
   wire::Frame frame(std::move(fetch));
@@ -106,7 +106,7 @@ net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
       if (failed) co_return std::move(*failed);
     } else if (const auto* alive = std::get_if<wire::KeepAlive>(&*frame)) {
       starved_ms_ = alive->starved_ms;
-      if (alive->starved_ms > 0) moved_at_ = services_.clock.Now();
+      if (alive->starved_ms > 0) moved_at_ = Now();
     } else if (const auto* end = std::get_if<wire::End>(&*frame)) {
       co_return OnEnd(end->reason);
     } else {
@@ -142,7 +142,7 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
     filled += *got;
     received_ += *got;
     services_.counters.bytes_received += *got;
-    moved_at_ = services_.clock.Now();
+    moved_at_ = Now();
     while (verified < data.block_count) {
       const ByteRange block = layout.block_range(first + verified);
       if (block.end > filled) break;
@@ -166,7 +166,7 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
 net::Task<std::span<std::byte>> ReceiveLane::AwaitRoom(std::uint64_t begin, std::uint64_t end) {
   std::span<std::byte> room = sink_->Room(begin, end);
   while (room.empty() && !stopped_) {
-    moved_at_ = services_.clock.Now();
+    moved_at_ = Now();
     co_await room_.Wait(moved_at_ + services_.settings.keepalive);
     room = sink_->Room(begin, end);
   }
@@ -193,15 +193,15 @@ net::Task<void> ReceiveLane::Upkeep() {
   const net::ConnectionPtr connection = connection_;
   const Settings& settings = services_.settings;
   while (!finishing_) {
-    const Time now = services_.clock.Now();
+    const Time now = Now();
     co_await upkeep_.Wait(now + settings.keepalive);
     if (finishing_) break;
-    if (services_.clock.Now() - moved_at_ > settings.stall) {
+    if (Now() - moved_at_ > settings.stall) {
       stalled_ = true;
       connection->stream->Close();
       break;
     }
-    Sample(services_.clock.Now());
+    Sample(Now());
     const std::uint64_t limit = received_ + Window();
     wire::Frame frame{wire::KeepAlive{}};
     if (limit > credit_limit_) {

@@ -36,7 +36,7 @@ SendLane::SendLane(Services& services, net::ConnectionPtr connection, store::Cop
       guard_(connection_->stream->loop()),
       helper_ended_(connection_->stream->loop()),
       credit_bytes_(fetch_.credit_bytes),
-      moved_at_(services_.clock.Now()),
+      moved_at_(Now()),
       spoke_at_(moved_at_) {
   copy_->AddListener(this);
   const bool resumed = copy_->layout().valid_bytes(fetch_.next) > 0;
@@ -141,7 +141,7 @@ net::Task<bool> SendLane::SendPiece(Piece piece) {
   std::vector<std::byte> head = wire::Encode(wire::Frame(data));
   const bool sent = co_await Send(std::move(head), payload);
   if (sent) services_.counters.bytes_sent += range.size();
-  moved_at_ = services_.clock.Now();
+  moved_at_ = Now();
   co_return sent;
 }
 
@@ -149,26 +149,26 @@ net::Task<bool> SendLane::Send(std::vector<std::byte> head, net::Payload payload
   sending_ = true;
   const auto sent = co_await connection_->stream->Send(head, payload);
   sending_ = false;
-  spoke_at_ = services_.clock.Now();
+  spoke_at_ = Now();
   co_return sent.has_value();
 }
 
 net::Task<bool> SendLane::SendEnd() {
   std::vector<std::byte> end = wire::Encode(wire::Frame(wire::End{EndReasonOf(*copy_)}));
   end_sent_ = true;
-  moved_at_ = services_.clock.Now();
+  moved_at_ = Now();
   co_return co_await Send(std::move(end), net::Payload());
 }
 
 // Nothing to send: bytes, credit or the end will wake us; so does whatever the receiver says, which
 // must not put off what we owe it. False when the receiver is gone.
 net::Task<bool> SendLane::WaitOrKeepAlive() {
-  if (starved_since_ == kNever) starved_since_ = services_.clock.Now();
+  if (starved_since_ == kNever) starved_since_ = Now();
   const Time due = spoke_at_ + services_.settings.keepalive;
-  if (co_await changed_.Wait(due) && services_.clock.Now() < due) co_return !broken_;
+  if (co_await changed_.Wait(due) && Now() < due) co_return !broken_;
   if (broken_) co_return false;
   const auto starved =
-      std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.Now() - starved_since_);
+      std::chrono::duration_cast<std::chrono::milliseconds>(Now() - starved_since_);
   const auto starved_ms = Sendable() ? 0 : static_cast<std::uint32_t>(starved.count());
   std::vector<std::byte> alive = wire::Encode(wire::Frame(wire::KeepAlive{starved_ms}));
   co_return co_await Send(std::move(alive), net::Payload());
@@ -177,7 +177,7 @@ net::Task<bool> SendLane::WaitOrKeepAlive() {
 // Owed are bytes that a socket takes, credit for those that lie here, and DONE after the end.
 Time SendLane::LastMove() const {
   if (sending_) return std::max(moved_at_, connection_->stream->last_sent());
-  return end_sent_ || Sendable() ? moved_at_ : services_.clock.Now();
+  return end_sent_ || Sendable() ? moved_at_ : Now();
 }
 
 net::Task<void> SendLane::Read() {
@@ -187,7 +187,7 @@ net::Task<void> SendLane::Read() {
     if (!frame) {
       broken_ = true;
     } else if (const auto* credit = std::get_if<wire::Credit>(&*frame)) {
-      if (credit->limit_bytes > credit_bytes_) moved_at_ = services_.clock.Now();
+      if (credit->limit_bytes > credit_bytes_) moved_at_ = Now();
       credit_bytes_ = std::max(credit_bytes_, credit->limit_bytes);
     } else if (std::holds_alternative<wire::Done>(*frame) && end_sent_) {
       done_ = true;
@@ -204,8 +204,8 @@ net::Task<void> SendLane::Read() {
 net::Task<void> SendLane::Guard() {
   const auto self = shared_from_this();
   while (!over_) {
-    co_await guard_.Wait(services_.clock.Now() + services_.settings.keepalive);
-    const Time now = services_.clock.Now();
+    co_await guard_.Wait(Now() + services_.settings.keepalive);
+    const Time now = Now();
     moved_at_ = LastMove();
     const bool silent = now - connection_->stream->last_received() > services_.settings.stall;
     const bool stuck = now - moved_at_ > services_.settings.patience();

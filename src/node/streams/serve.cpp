@@ -33,7 +33,7 @@ std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
 Lookup LookUp(Services& services, const wire::Fetch& fetch) {
   Lookup result;
   const EntryPtr entry = services.table.Find(fetch.object);
-  if (entry && entry->deleted(services.clock.Now())) {
+  if (entry && entry->deleted(Now())) {
     result.refusal = wire::EndReason::kDeleted;
     return result;
   }
@@ -88,7 +88,7 @@ void CountOutgoing(Services& services, const ObjectId& object, int change) {
 
 // A peer that asks for nothing more is let go.
 net::Task<Result<wire::Frame>> NextFetch(net::ConnectionPtr connection) {
-  const net::Deadline idle(connection->stream->loop(), net::Now() + net::kAcceptedIdleLimit,
+  const net::Deadline idle(connection->stream->loop(), Now() + net::kAcceptedIdleLimit,
                            [connection] { connection->stream->Close(); });
   co_return co_await connection->reader.Next();
 }

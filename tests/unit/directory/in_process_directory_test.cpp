@@ -6,6 +6,7 @@
 #include <asio/executor_work_guard.hpp>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "testing/directory_node.h"
 
 namespace hoplite::directory {
@@ -134,8 +135,8 @@ TEST(InProcessDirectory, ANodeThatOutlivedItsTombstonesIsToldBeforeItsInventoryI
                  .on_lost = [&](std::size_t) { told.emplace_back("lost"); },
                  .on_outlived = [&](std::size_t) { told.emplace_back("outlived"); }});
   const auto turn_until = [&](std::size_t count) {
-    const Time deadline = SteadyClock().Now() + test::kPatience;
-    while (told.size() < count && SteadyClock().Now() < deadline) loop.run_one_for(test::kPatience);
+    const Time deadline = Now() + test::kPatience;
+    while (told.size() < count && Now() < deadline) loop.run_one_for(test::kPatience);
   };
   turn_until(1);
   directory.Lose(NodeId{1});

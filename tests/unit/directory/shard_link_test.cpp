@@ -7,6 +7,8 @@
 #include <asio/post.hpp>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
+
 namespace hoplite::directory {
 namespace {
 
@@ -80,8 +82,8 @@ class ShardLinkTest : public testing::Test {
   ~ShardLinkTest() override { link_->Stop(); }
 
   bool RunUntil(const std::function<bool()>& condition) {
-    const Time deadline = SteadyClock().Now() + 20s;
-    while (!condition() && SteadyClock().Now() < deadline) loop_.run_one_for(1s);
+    const Time deadline = Now() + 20s;
+    while (!condition() && Now() < deadline) loop_.run_one_for(1s);
     return condition();
   }
 
@@ -100,9 +102,9 @@ TEST_F(ShardLinkTest, EndsASessionWhoseHeartbeatsAreNotAcknowledged) {
   ASSERT_TRUE(RunUntil([&] { return shard_.heartbeats >= 5; }));
   EXPECT_EQ(told_, "open settled ");
   shard_.acknowledges = false;
-  const Time silent = SteadyClock().Now();
+  const Time silent = Now();
   ASSERT_TRUE(RunUntil([&] { return shard_.opened == 2; }));
-  EXPECT_GE(SteadyClock().Now() - silent, PlayedShard::kLease - 50ms);
+  EXPECT_GE(Now() - silent, PlayedShard::kLease - 50ms);
   EXPECT_EQ(shard_.closed, 1);
   shard_.acknowledges = true;
   ASSERT_TRUE(RunUntil([&] { return link_->open(); }));

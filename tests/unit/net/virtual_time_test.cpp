@@ -1,4 +1,4 @@
-#include "net/virtual_time.h"
+#include "base/virtual_time.h"
 
 #include <chrono>
 #include <vector>

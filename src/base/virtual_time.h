@@ -1,7 +1,7 @@
 // VirtualTime: time that a simulation owns, for everything that one thread runs. While it lives,
-// Now() and every Timer made on this thread go by it: a history of hours takes no time, and the
-// same steps give the same history. Nothing happens by itself: whoever owns it runs the loops until
-// they are idle, then advances.
+// Now() (base/clock.h) and every net::Timer made on this thread go by it: a history of hours takes
+// no time, and the same steps give the same history. Nothing happens by itself: whoever owns it
+// runs the loops until they are idle, then advances.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 #include "base/time.h"
 
-namespace hoplite::net {
+namespace hoplite {
 
-class VirtualTime final : public Clock {
+class VirtualTime {
  public:
   explicit VirtualTime(Time start = Time(std::chrono::hours(1)));
-  ~VirtualTime() override;
+  ~VirtualTime();
   VirtualTime(const VirtualTime&) = delete;
   VirtualTime& operator=(const VirtualTime&) = delete;
 
   // Null where time is the machine's.
   static VirtualTime* OfThisThread() { return of_this_thread_; }
 
-  Time Now() const override { return now_; }
+  Time Now() const { return now_; }
 
   // Runs `step` at that time, or at once if it is over; steps of one time in the order of their
   // planning.
@@ -46,4 +46,4 @@ class VirtualTime final : public Clock {
   std::map<Ticket, std::function<void()>> steps_;
 };
 
-}  // namespace hoplite::net
+}  // namespace hoplite

@@ -1,10 +1,16 @@
-#include "net/virtual_time.h"
+#include "base/virtual_time.h"
 
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/clock.h"
 
-namespace hoplite::net {
+namespace hoplite {
+
+Time Now() {
+  const VirtualTime* time = VirtualTime::OfThisThread();
+  return time != nullptr ? time->Now() : std::chrono::steady_clock::now();
+}
 
 VirtualTime::VirtualTime(Time start) : now_(start) {
   HOPLITE_CHECK(of_this_thread_ == nullptr, "a thread has one time");
@@ -26,4 +32,4 @@ void VirtualTime::Step() {
   next.mapped()();
 }
 
-}  // namespace hoplite::net
+}  // namespace hoplite
