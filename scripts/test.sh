@@ -108,7 +108,7 @@ add_python
 for part in "${parts[@]}"; do
   case $part in
     release) run_part release all ;;
-    lint) run_part release all -L lint ;;
+    lint) run_part release lint_needs -L lint ;;
     python) run_part release all -L python ;;
     asan) run_part asan all_tests ;;
     tsan) run_part tsan tsan_tests ;;
