@@ -29,20 +29,28 @@ struct HOPLITE_EXPORT NodeConfig {
   std::string name = {};
   // Optional name of the cluster; members of others are refused.
   std::string cluster = {};
-  // Limit of bytes a second in each direction; 0: none. For demonstrations and shared links.
+  // Limit of bytes a second in each direction; 0: none. Lower leaves room for others on a shared
+  // link, and makes every transfer of this node, and of those behind it, as slow.
   std::uint64_t rate_bytes_per_second = 0;
   // A peer that owes bytes or keep-alives for so long is given up. Shorter finds silent failures
-  // sooner and mistakes a loaded machine for a dead one more often.
+  // sooner and mistakes a loaded machine for a dead one more often; longer keeps receivers waiting
+  // behind a source that is gone. The same on all nodes.
   std::chrono::milliseconds stall{700};
+  // How often an idle stream says that it lives; must be shorter than stall. Shorter costs a frame
+  // of 12 bytes and a wake-up for each waiting stream; longer leaves less of `stall` for delays.
   std::chrono::milliseconds keepalive{200};
-  // Threads that move bytes. Two reach the limit of one fast link.
+  // Threads that move bytes. Two reach the limit of one fast link; more cost a thread and a pool of
+  // connections each, and help when links are faster than two cores can copy.
   std::uint32_t data_threads = 2;
   // What one client may have under way, and hold of buffers, readers, drafts and subscriptions, at
-  // a time; one more is answered resource_exhausted. Above honest use, below what fills the memory.
+  // a time; one more is answered resource_exhausted. Lower bounds what a client that goes wrong
+  // costs this node (some hundred bytes each, and the memory that it pins); higher lets an honest
+  // one ask for more at once.
   std::uint32_t requests_per_client = 65536;
   std::uint32_t pins_per_client = 65536;
-  // Objects that come to this node at a time; further ones wait in order. It bounds connections,
-  // too: one for each, two for a large one.
+  // Objects that come to this node at a time; further ones wait in order. Lower needs fewer
+  // connections (one for each object, two for a large one) and leaves the link idle more often when
+  // objects are small; higher shares it so finely that streams look stalled.
   std::uint32_t max_fetches = 64;
 
   // invalid_argument: names the field and what it should be.
@@ -50,24 +58,45 @@ struct HOPLITE_EXPORT NodeConfig {
 };
 
 struct HOPLITE_EXPORT DirectoryConfig {
+  // Where nodes reach this shard. Port 0 picks a free one, which only a shard that is alone can
+  // use.
   std::string listen = "127.0.0.1:0";
-  // All shards in order; empty: this one alone.
+  // All shards in the same order everywhere, this one among them; empty: this one alone. More
+  // shards share the objects and the work; a node keeps a session with each, and each that is away
+  // makes its own objects wait.
   std::vector<std::string> shards = {};
+  // Optional name of the cluster; members of others are refused.
   std::string cluster = {};
+  // How often nodes give signs of life. Shorter costs a small message of each node each time;
+  // longer makes the lease longer.
   std::chrono::milliseconds heartbeat{200};
+  // The session of a node that gives none ends after it, and nobody is sent there any more. Shorter
+  // turns receivers away from a dead node sooner; longer forgives a stalled machine. Must be longer
+  // than heartbeat.
   std::chrono::milliseconds lease{1000};
+  // A node without a session is lost after it: its copies are forgotten, its positions in
+  // reductions given to others. Shorter lets reductions go on sooner; longer lets a node come back
+  // with what it has.
   std::chrono::milliseconds grace{1000};
   // How long a started shard only collects what the nodes hold; 0 for a cluster known to be new.
+  // Shorter answers sooner, perhaps before every node told what it holds: a Put may then be
+  // accepted although a copy of that id comes back.
   std::chrono::milliseconds recovery_window{1000};
   // It collects for longer while a node still tells what it holds, but never longer than this.
+  // Shorter answers sooner although a node with very much is not done.
   std::chrono::milliseconds recovery_limit{60000};
-  // How long a deleted id can't be used again; at least lease + grace.
+  // How long a deleted id can't be used again; at least lease + grace. Shorter frees the id and the
+  // mark's memory sooner; a node that was away for longer joins empty.
   std::chrono::milliseconds tombstone{60000};
-  // Objects up to this size live in the directory; at most 64 KiB.
+  // Objects up to this size live in the directory; at most 64 KiB. Smaller spares its memory and
+  // link; larger saves small objects a connection between nodes, and they outlive the node that put
+  // them.
   std::uint64_t inline_limit_bytes = 64 * 1024;
-  // All of them together; what comes when they have so many bytes is fetched from its holder.
+  // All of them together; what comes when they have so many bytes is fetched from its holder. More
+  // costs the shard as much memory, and its nodes as many bytes to repeat when it was restarted.
   std::uint64_t inline_total_bytes = std::uint64_t{256} * 1024 * 1024;
-  // Bytes of answers that may wait for one node; while there are more, what it says waits.
+  // Bytes of answers that may wait for one node; while there are more, what it says waits. Less
+  // bounds what a slow node costs the shard; more lets it ask for more at once.
   std::uint64_t session_queue_bytes = std::uint64_t{64} * 1024 * 1024;
 
   Result<void> Validate() const;

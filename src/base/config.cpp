@@ -47,6 +47,16 @@ bool IsWildcard(const std::string& listen) {
   return address && (address->host == "0.0.0.0" || address->host == "::");
 }
 
+// A host has many names, but a shard's port tells whether it can be one of the list.
+Result<void> CheckOwnPlace(const std::string& listen, const std::vector<std::string>& shards) {
+  const std::uint16_t port = ParseHostPort(listen)->port;
+  const bool listed = std::ranges::any_of(
+      shards, [port](const std::string& shard) { return ParseHostPort(shard)->port == port; });
+  if (shards.empty() || listed) return {};
+  return std::unexpected(
+      Bad("shards: none of them has the port of listen, " + std::to_string(port)));
+}
+
 }  // namespace
 
 Result<void> NodeConfig::Validate() const {
@@ -83,6 +93,7 @@ Result<void> NodeConfig::Validate() const {
 Result<void> DirectoryConfig::Validate() const {
   TRY(CheckAddress("listen", listen));
   for (const std::string& shard : shards) TRY(CheckAddress("shards", shard));
+  TRY(CheckOwnPlace(listen, shards));
   TRY(CheckName("cluster", cluster));
   TRY(CheckPositive("heartbeat", heartbeat));
   TRY(CheckPositive("lease", lease));

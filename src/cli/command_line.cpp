@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <new>
+#include <numeric>
+#include <optional>
 #include <ostream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +19,36 @@ namespace {
 
 // A connection to a node with its memory, and one file.
 constexpr std::size_t kDescriptors = 6;
+
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// What to say if the first argument is no command; null: it is one, or an option, or not there.
+std::optional<std::string> UnknownCommand(const CLI::App& app,
+                                          const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0].starts_with('-')) return std::nullopt;
+  std::string nearest;
+  std::size_t least = arguments[0].size();
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::size_t distance = EditDistance(arguments[0], command->get_name());
+    if (distance == 0) return std::nullopt;
+    if (distance < least) nearest = command->get_name();
+    least = std::min(least, distance);
+  }
+  const std::string hint = nearest.empty() ? "" : "; the nearest is '" + nearest + "'";
+  return "no such command: '" + arguments[0] + "'" + hint;
+}
 
 // Endless standard input, for example, ends with a sentence too, and so does what Asio throws when
 // the system refuses a descriptor or a thread.
@@ -44,6 +77,10 @@ ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostre
     add(app, chosen);
   }
   for (const AddCommand add : more) add(app, chosen);
+  if (const auto unknown = UnknownCommand(app, arguments)) {
+    err << *unknown << "\nRun with --help for a list.\n";
+    return ExitStatus::kUsage;
+  }
   std::ranges::reverse(arguments);  // CLI11 takes them last first
   try {
     app.parse(std::move(arguments));

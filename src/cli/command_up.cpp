@@ -26,16 +26,21 @@ struct UpArguments {
 
 Result<void> PrintReadyLines(ProcessCluster& cluster, bool json) {
   if (json) {
-    TRY(Print(ReadyEvent("directory", "", cluster.directory_address(), "")));
+    Json directory = ReadyEvent("directory", "", cluster.directory_address(), "");
+    directory["pid"] = cluster.directory().pid();
+    TRY(Print(directory));
     for (const auto& node : cluster.nodes()) {
-      TRY(Print(ReadyEvent("node", node.name, node.address, node.socket)));
+      Json ready = ReadyEvent("node", node.name, node.address, node.socket);
+      ready["pid"] = node.process.pid();
+      TRY(Print(ready));
     }
     return {};
   }
-  std::string text = fmt::format("directory is ready at {}\n", cluster.directory_address());
+  std::string text = fmt::format("directory (pid {}) is ready at {}\n", cluster.directory().pid(),
+                                 cluster.directory_address());
   for (const auto& node : cluster.nodes()) {
-    text += fmt::format("node {} is ready at {}, workers attach at {}\n", node.name, node.address,
-                        node.socket);
+    text += fmt::format("node {} (pid {}) is ready at {}, workers attach at {}\n", node.name,
+                        node.process.pid(), node.address, node.socket);
   }
   return Print(text + fmt::format("use one: export HOPLITE_SOCKET={}   end all: Ctrl-C\n",
                                   cluster.nodes().front().socket));

@@ -39,8 +39,11 @@ TEST_P(Usage, IsRefusedWithStatusTwoAndASentence) {
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, Usage,
     testing::Values(
-        BadUsage{{}, "command"}, BadUsage{{"fly"}, "fly"}, BadUsage{{"put"}, "file"},
-        BadUsage{{"put", "f", "--id", "12zz"}, "12zz"},
+        BadUsage{{}, "command"}, BadUsage{{"fly"}, "no such command: 'fly'"},
+        BadUsage{{"statsu"}, "no such command: 'statsu'; the nearest is 'status'"},
+        BadUsage{{"directory", "--listen", "h:1", "--shards", "h:2,h:3"},
+                 "shards: none of them has the port of listen, 1"},
+        BadUsage{{"put"}, "file"}, BadUsage{{"put", "f", "--id", "12zz"}, "12zz"},
         BadUsage{{"put", "f", "--color"}, "--color"}, BadUsage{{"put", "f", "--id"}, "--id"},
         BadUsage{{"get"}, "id"}, BadUsage{{"get", "nonsense"}, "nonsense"},
         BadUsage{{"get", kId, "--timeout", "soon"}, "soon"},
