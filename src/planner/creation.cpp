@@ -34,12 +34,10 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
   ObjectRecord& record = Touch(event.object, node);
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
-  if (own != nullptr && !own->live) {
+  if (own == nullptr || !own->live) {
     // Bytes that it gave and was never told of their acceptance are no other Put's.
-    const bool its_own = event.inline_bytes != nullptr && record.inline_bytes != nullptr &&
-                         *event.inline_bytes == *record.inline_bytes;
-    if (its_own) DropInline(record);
-    DropCopy(event.object, record, node);
+    if (record.putter == Putter{node, event.attempt}) DropInline(record);
+    if (own != nullptr) DropCopy(event.object, record, node);
   }
   std::erase_if(record.creates, [&](const PendingCreate& c) { return c.node == node; });
   record.creates.push_back({node, event});
