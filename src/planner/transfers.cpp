@@ -47,6 +47,11 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const CancelWant& event) {
+  if (const auto waiting = deferred.find(event.object); waiting != deferred.end()) {
+    std::erase_if(waiting->second, [&](const Deferred& one) {
+      return one.node == node && std::holds_alternative<Want>(one.event);
+    });
+  }
   ObjectRecord* record = Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   const Copy* copy = record->table.Find(node);
