@@ -109,5 +109,21 @@ TEST_F(ServiceTurns, AnothersLargeMessageIsAppliedInParts) {
   EXPECT_GE(turns_between, kObjects / 1000);
 }
 
+// What many say at once waits for its turn; what shows that a session lives does not (R43).
+TEST_F(ServiceTurns, HeartbeatsAndAcknowledgementsDoNotWaitBehindWhatOthersSaid) {
+  options_.pace.window = options_.pace.first_window = 1024;
+  Start();
+  const auto talker = Join(1);
+  const auto listener = Join(2);
+  service_->Receive(listener, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  RunUntilQuiet();
+  for (int i = 0; i < 10; ++i) service_->Receive(talker, OfAll(Copy));
+  loop_.poll_one();
+  service_->Receive(listener, {.heartbeat = 1});
+  for (int turn = 0; turn < 20; ++turn) loop_.poll_one();
+  EXPECT_TRUE(listener->heard_before_ack());
+  EXPECT_GT(listener->actions(), 60U);  // several windows: its acknowledgements were heard
+}
+
 }  // namespace
 }  // namespace hoplite::directory
