@@ -21,7 +21,7 @@ class ObjectStore::Pool {
         allocator_(segment_->bytes().size()) {}
 
   SharedSegment& segment() { return *segment_; }
-  std::uint64_t capacity() const { return segment_->bytes().size(); }
+  std::uint64_t capacity() const { return allocator_.capacity(); }
 
   std::optional<Extent> Allocate(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);

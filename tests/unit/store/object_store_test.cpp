@@ -55,6 +55,14 @@ TEST_F(ObjectStoreTest, CreateListsACopyInsideTheSegment) {
   EXPECT_EQ((*copy)->bytes().data(), store_->segment().bytes().data() + (*copy)->segment_offset());
 }
 
+// Whoever counts with it would wait for memory that nobody is given.
+TEST_F(ObjectStoreTest, TheCapacityIsWhatObjectsCanTake) {
+  store_ = std::make_unique<ObjectStore>(CreateHeapSegment(kCapacity + 33), [] {});
+  EXPECT_EQ(store_->usage().capacity_bytes, kCapacity);
+  EXPECT_TRUE(store_->FitsEver(store_->usage().capacity_bytes));
+  EXPECT_FALSE(store_->FitsEver(store_->usage().capacity_bytes + 1));
+}
+
 TEST_F(ObjectStoreTest, AnIdIsListedOnce) {
   ASSERT_TRUE(Create("a", 100));
   const auto again = store_->Create(Id("a"), Layout::For(200), "", CopyKind::kRelayed);
