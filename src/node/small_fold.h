@@ -50,7 +50,7 @@ class SmallFold {
   const DType dtype_;
   const std::size_t wanted_;
   std::optional<std::size_t> size_;  // of each source
-  std::vector<ObjectId> order_;  // fixed_order: of the sources; else empty
+  std::vector<ObjectId> order_;      // fixed_order: of the sources; else empty
   std::set<ObjectId> asked_;
   std::map<ObjectId, Time> failed_;  // until when they are left alone
   std::map<ObjectId, std::vector<std::byte>> early_;
