@@ -46,8 +46,7 @@ Result<Hello> FromProto(const v1::Hello& message) {
   }
   hello.shard_index = message.shard_index();
   hello.shard_count = message.shard_count();
-  // Incarnations are times in microseconds; one at the end of the range would leave no next one.
-  if (message.highest_incarnation() >= std::uint64_t{1} << 63) {
+  if (message.highest_incarnation() >= kStampEnd) {
     return Bad("highest_incarnation", "is out of range");
   }
   hello.highest_incarnation = message.highest_incarnation();

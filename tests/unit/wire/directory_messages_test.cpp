@@ -199,6 +199,9 @@ TEST(HostileEvents, Held) {
        {"marks", [](auto& m) { m.mutable_held()->clear_marks(); }},
        {"marks", [](auto& m) { m.mutable_held()->set_marks(0, 0xffffffffu); }},
        {"complete", [](auto& m) { m.mutable_held()->set_marks(0, 0); }},
+       // One believed would leave no next incarnation, and no next version, for anybody.
+       {"version", [](auto& m) { m.mutable_version()->set_incarnation(1ull << 63); }},
+       {"version", [](auto& m) { m.mutable_version()->set_sequence(~0ull); }},
        {"version", [](auto& m) { m.clear_version(); }}});
   ExpectNamed<v1::NodeEvent>(
       ToProto(NodeEvent{HeldBytes{kObject, kVersion, Bytes("x")}}),
