@@ -220,7 +220,7 @@ class Storm {
 
 TEST(PlannerStorm, InvariantsHoldWhateverIsSaid) {
   std::size_t granted = 0;
-  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+  for (std::uint32_t seed = 0; seed < 250; ++seed) {
     Storm storm(seed);
     ASSERT_EQ(storm.Run(300), "") << "seed " << seed;
     ASSERT_EQ(storm.End(), "") << "seed " << seed;
