@@ -279,6 +279,7 @@ void World::AfterStep() {
   if (!leaving_.empty()) Bury();
   CheckDeadlines();
   CheckMemory();
+  CheckPlaces();
 }
 
 }  // namespace hoplite::node_world

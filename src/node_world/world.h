@@ -120,6 +120,7 @@ class World {
   void CheckDeadlines();
   void CheckTurns();
   void CheckMemory();
+  void CheckPlaces();
   void CheckCounters();
   void CheckAnswer(const CallRecord& record);
   void CheckCommitted(const CallRecord& record);

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "directory/directory_client.h"
+#include "node/fetch.h"
+#include "node/slot.h"
 #include "node_world/world.h"
 
 namespace hoplite::node_world {
@@ -78,6 +80,21 @@ void World::CheckMemory() {
     } else if (time_.Now() > host.hoards_since + kMostHoarding) {
       Broken(fmt::format("P14: {} holds memory for an operation that waits for memory",
                          host.member->name()));
+    }
+  }
+}
+
+// R46: what others depend on goes at once, however many fetches are under way.
+void World::CheckPlaces() {
+  for (const Host& host : hosts_) {
+    const bool runs = host.member && time_.Now() >= host.member->frozen_until();
+    if (!runs || !host.member->parts().data_plane.gate().full()) continue;
+    for (const auto& [object, entry] : host.member->parts().table.entries()) {
+      const bool input = std::ranges::any_of(
+          entry->slots, [](const auto& slot) { return slot.second->held_up(); });
+      if (!input && !(entry->fetch && entry->fetch->held_up())) continue;
+      Broken(fmt::format("P15: what others need of {} waits for a place at {}",
+                         object.ToShortString(), host.member->name()));
     }
   }
 }

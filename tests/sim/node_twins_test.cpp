@@ -127,7 +127,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"KeepsStoppedReaders", Twin::kKeepsStoppedReaders, "P10", ManyWindows},
                     Case{"TellsAllAtOnce", Twin::kTellsAllAtOnce, "P12", LongInventories},
                     Case{"KeepsItsPlace", Twin::kKeepsItsPlace, "P9", OneFetchAtATime},
-                    Case{"QueuesInputs", Twin::kQueuesInputs, "P9", OneFetchAtATime},
+                    Case{"QueuesInputs", Twin::kQueuesInputs, "P15", OneFetchAtATime},
+                    Case{"QueuesFeeders", Twin::kQueuesFeeders, "P15", OneFetchAtATime},
                     Case{"SpinsForMemory", Twin::kSpinsForMemory, "P13", LittleMemory},
                     Case{"HoardsMemory", Twin::kHoardsMemory, "P14", FullStores}),
     [](const auto& tested) { return tested.param.name; });
