@@ -28,6 +28,7 @@ enum class Twin : std::uint8_t {
   kQueuesFeeders,          // and so does what feeds others
   kSpinsForMemory,         // whoever waits for memory asks again at once
   kHoardsMemory,           // a position keeps memory that it can do without (R45)
+  kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
 };
 
 // The same bytes, complete, without the pin.

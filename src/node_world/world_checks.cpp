@@ -167,6 +167,30 @@ void World::CheckEnded(Time opened) {
                      ToSeconds(opened - start_)));
 }
 
+// Whoever is new has to wait, not who holds objects (R44).
+void World::CheckRefused(NodeId node, const Error& why) {
+  const auto host = std::ranges::find_if(hosts_, [&](const Host& one) {
+    return one.member && one.member->parts().settings.self == node;
+  });
+  const bool newcomer = host == hosts_.end() || host - hosts_.begin() >= options_.nodes;
+  if (options_.newcomers == 0 || newcomer) return;
+  Broken(fmt::format("P16: {}, with objects, is refused: {}", host->member->name(), why.message));
+}
+
+// What was put, and nobody was asked to delete, is there when all faults are over.
+void World::CheckKept() {
+  if (options_.newcomers == 0) return;
+  std::set<ObjectId> deleted;
+  for (const CallRecordPtr& record : calls_.all()) {
+    if (record->kind == CallKind::kDelete) deleted.insert(record->object);
+  }
+  for (const CallRecordPtr& record : calls_.all()) {
+    const bool stays = record->kind == CallKind::kPut && record->succeeded();
+    if (!stays || deleted.contains(record->object) || Available(record->object)) continue;
+    Broken(fmt::format("P16: what {} put is not there any more", ToString(*record)));
+  }
+}
+
 // The directory has it, or a living process that the directory may know of; and nobody takes a Put
 // of it back.
 bool World::Available(const ObjectId& object) const {
