@@ -64,11 +64,12 @@ void Coordinator::Watch() {
 
 void Coordinator::OnLocation(const planner::Location& location) {
   const bool final = location.kind == planner::LocationKind::kComplete || location.producing;
-  if (location.kind == planner::LocationKind::kGone) {
-    planner_.OnHolderGone(location.object, location.node);
-  } else if (final || location.kind == planner::LocationKind::kInline) {
+  if (final || location.kind == planner::LocationKind::kInline) {
     planner_.OnHolder(location.object, location.node, location.version, location.layout,
                       location.metadata, services_.clock.Now());
+  } else {
+    // Also what a node has in part: that it had all of another version may be the last we heard.
+    planner_.OnHolderGone(location.object, location.node);
   }
   call_->changed.Notify();
 }

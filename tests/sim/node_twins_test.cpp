@@ -62,6 +62,15 @@ void FullStores(Options& options) {
   options.sums = 3;
   options.calls = 10;
 }
+// Nodes that nobody knows come to a shard that starts again.
+void WithNewcomers(Options& options) {
+  const std::uint64_t seed = options.seed;
+  options = Options();
+  options.seed = seed;
+  options.calls = 20;
+  options.restarts = 1;
+  options.newcomers = 2;
+}
 void AsDrawn(Options& /*options*/) {}
 
 struct Case {
@@ -102,7 +111,8 @@ TEST(NodeTwins, WithoutThemLongInventoriesAreToldInOneSession) {
 
 // What was tuned for them is no fault by itself.
 TEST(NodeTwins, WithoutThemTheSameHistoriesKeepEveryProperty) {
-  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows, OneFetchAtATime, FullStores}) {
+  for (const auto tune :
+       {LittleMemory, ManyAtOnce, ManyWindows, OneFetchAtATime, FullStores, WithNewcomers}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -127,9 +137,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"KeepsStoppedReaders", Twin::kKeepsStoppedReaders, "P10", ManyWindows},
                     Case{"TellsAllAtOnce", Twin::kTellsAllAtOnce, "P12", LongInventories},
                     Case{"KeepsItsPlace", Twin::kKeepsItsPlace, "P9", OneFetchAtATime},
-                    Case{"QueuesInputs", Twin::kQueuesInputs, "P9", OneFetchAtATime},
+                    Case{"QueuesInputs", Twin::kQueuesInputs, "P15", OneFetchAtATime},
+                    Case{"QueuesFeeders", Twin::kQueuesFeeders, "P15", OneFetchAtATime},
                     Case{"SpinsForMemory", Twin::kSpinsForMemory, "P13", LittleMemory},
-                    Case{"HoardsMemory", Twin::kHoardsMemory, "P14", FullStores}),
+                    Case{"HoardsMemory", Twin::kHoardsMemory, "P14", FullStores},
+                    Case{"FirstDecides", Twin::kFirstDecides, "P16", WithNewcomers}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
