@@ -47,6 +47,7 @@ class Core final : public Operations {
   }
   const std::optional<Error>& stopped() const { return stopped_; }
   void OnUnpin() override { services_.memory.OnSpace(); }
+  void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
   Error GaveUp(const ObjectId& object, const Call& call) override {
     return WhyEnded(*services_.table.At(object), call);
   }
