@@ -85,9 +85,21 @@ void DirectoryService::Status(const planner::PageRequest& page,
                               std::function<void(planner::StatusPage)> done) {
   asio::post(loop_, [self = shared_from_this(), page, done = std::move(done)] {
     planner::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
+    status.shard.queues = self->Queues();
     if (!page.after) status.nodes = self->state_.Nodes();
     done(std::move(status));
   });
+}
+
+planner::SessionQueuesView DirectoryService::Queues() const {
+  planner::SessionQueuesView queues{.limit_bytes = options_.session_queue_bytes};
+  for (const SessionPtr& session : members_.Sessions()) {
+    const std::uint64_t waiting = session->outbox.waiting_bytes();
+    if (waiting <= queues.most_bytes) continue;
+    queues.most_bytes = waiting;
+    queues.most_node = members_.NameOf(members_.NodeOf(session));
+  }
+  return queues;
 }
 
 void DirectoryService::Expire(NodeId node) {

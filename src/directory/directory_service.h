@@ -92,6 +92,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Flush(const SessionPtr& session);
   void EndStalled();
   void Acknowledge();
+  planner::SessionQueuesView Queues() const;
   void Abort(const SessionPtr& session);
   void Apply(planner::EventBody body);
   void ArmTimer();

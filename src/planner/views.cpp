@@ -38,7 +38,9 @@ ObjectPage DirectoryState::Objects(const PageRequest& request) const {
 }
 
 ShardView DirectoryState::Shard() const {
-  return {.objects = state_->objects.size(), .inline_bytes = state_->inline_total};
+  return {.objects = state_->objects.size(),
+          .inline_bytes = state_->inline_total,
+          .inline_total_bytes = state_->options.inline_total_bytes};
 }
 
 std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {

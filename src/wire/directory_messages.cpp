@@ -149,6 +149,26 @@ Result<planner::NodeView> FromProto(const v1::NodeView& message) {
                            .round_trip = round_trip};
 }
 
+v1::ShardView ToProto(const planner::ShardView& view) {
+  v1::ShardView message;
+  message.set_objects(view.objects);
+  message.set_inline_bytes(view.inline_bytes);
+  message.set_inline_total_bytes(view.inline_total_bytes);
+  message.set_session_queue_bytes(view.queues.limit_bytes);
+  message.set_most_queued_bytes(view.queues.most_bytes);
+  message.set_most_queued_node(view.queues.most_node);
+  return message;
+}
+
+planner::ShardView FromProto(const v1::ShardView& message) {
+  return {.objects = message.objects(),
+          .inline_bytes = message.inline_bytes(),
+          .inline_total_bytes = message.inline_total_bytes(),
+          .queues = {.limit_bytes = message.session_queue_bytes(),
+                     .most_bytes = message.most_queued_bytes(),
+                     .most_node = message.most_queued_node()}};
+}
+
 v1::ObjectView ToProto(const planner::ObjectView& view) {
   v1::ObjectView message;
   message.set_object(std::string(view.object.view()));

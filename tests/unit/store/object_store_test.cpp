@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -149,6 +150,20 @@ TEST_F(ObjectStoreTest, TransientCopiesAreNeverListed) {
   EXPECT_TRUE(Create("a", 100));  // nor in the way of a listed one
   copy.reset();
   EXPECT_EQ(space_calls_, 1);
+}
+
+TEST_F(ObjectStoreTest, AWalkByIdSeesEachOnceHoweverManyAtATime) {
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Create(std::to_string(i), 100));
+  for (const std::size_t most : {1U, 3U, 10U, 11U}) {
+    std::vector<CopyPtr> walked;
+    std::optional<ObjectId> at;
+    for (auto next = store_->After(at, most); !next.empty(); next = store_->After(at, most)) {
+      EXPECT_LE(next.size(), most);
+      walked.insert(walked.end(), next.begin(), next.end());
+      at = walked.back()->object();
+    }
+    EXPECT_EQ(walked, store_->List()) << most;
+  }
 }
 
 TEST_F(ObjectStoreTest, ListIsOrderedById) {
