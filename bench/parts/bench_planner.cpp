@@ -157,6 +157,10 @@ BENCHMARK(PlanReduce)->Arg(10)->Arg(1000)->Arg(10000)->Unit(benchmark::kMillisec
 void OrderReduce(benchmark::State& state) {
   const auto count = static_cast<std::uint32_t>(state.range(0));
   const std::vector<TreePosition> tree = ReduceTree(count, 2);
+  std::vector<ObjectId> sources;
+  for (std::uint32_t slot = 1; slot <= count; ++slot) {
+    sources.push_back(ObjectId::FromName("source-" + std::to_string(slot)));
+  }
   for (auto _ : state) {
     state.PauseTiming();
     Cluster cluster(count);
@@ -174,9 +178,11 @@ void OrderReduce(benchmark::State& state) {
                                          .parent = place.parent,
                                          .children = place.children,
                                          .node = NodeId(slot),
-                                         .inputs = {{target, Version{{1, slot}}}}}});
+                                         .inputs = {{sources[slot - 1], Version{{1, slot}}}}}});
     }
-    benchmark::DoNotOptimize(cluster.Plan().data());
+    // Each is told its order, and each but the root is told to its parent.
+    if (cluster.Plan().size() != 2 * count - 1)
+      state.SkipWithError("not every order was passed on");
   }
   state.counters["orders_per_second"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(count),

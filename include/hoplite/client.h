@@ -90,7 +90,9 @@ class HOPLITE_EXPORT Client {
   // held until the last one is there: what has no room in the node's store beside those that are
   // there already is not waited for.
   //   resource_exhausted  (of one id) it can't lie in the store together with the others; which
-  //                       ones do is the order of their coming. Get those one after the other.
+  //                       ones do is the order of their coming. Get those one after the other. Or
+  //                       another GetMany that came first waits for memory, too, and each has
+  //                       what the other needs: drop the answers, and ask again for all.
   std::vector<Result<Buffer>> GetMany(std::span<const ObjectId> ids,
                                       const GetOptions& options = {});
   // Into the caller's memory, copied by the calling thread while the bytes arrive; also an object

@@ -81,6 +81,11 @@ inline constexpr std::uint64_t kAllObjects = std::numeric_limits<std::uint64_t>:
 struct ShardStatus {
   std::uint64_t objects = 0;       // that it knows
   std::uint64_t inline_bytes = 0;  // of small objects, which the shard itself holds
+  // What waits at the shard for the node that has most to take.
+  std::uint64_t most_queued_bytes = 0;
+  std::string most_queued_node;           // empty: nothing waits
+  std::uint64_t inline_total_bytes = 0;   // the limits: DirectoryConfig
+  std::uint64_t session_queue_bytes = 0;  // of each node
 };
 
 // A large cluster's picture is drawn in pages, one after the other: it is not of one moment.

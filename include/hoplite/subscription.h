@@ -1,4 +1,5 @@
-// Subscription: the changes of an object's locations, in order.
+// Subscription: the changes of an object's locations, in order. Where they are so many that the
+// node can't be told of all in time, a later change of one location replaces an earlier one.
 #pragma once
 
 #include <chrono>

@@ -17,7 +17,10 @@ constexpr std::uint64_t kMostAtOnce = 1000;
 
 Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std::uint64_t number,
                std::shared_ptr<store::SharedSegment> segment)
-    : time_(around.time), index_(index), host_(host) {
+    : time_(around.time),
+      index_(index),
+      host_(host),
+      access_(std::make_shared<SimDirectory::Access>(around.foreign)) {
   NodeConfig config;
   config.directory.assign(around.options.shards, "simulated");
   config.name = fmt::format("n{}", index + 1);

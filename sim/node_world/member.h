@@ -26,6 +26,7 @@ class Member {
     Internet& internet;
     SimDirectory& directory;
     const Options& options;
+    bool foreign = false;  // it knows the shards by the ids of another cluster
   };
 
   // `number` tells processes apart, of one host as well.
@@ -58,7 +59,7 @@ class Member {
   VirtualTime& time_;
   const std::uint32_t index_;
   const HostId host_;
-  const std::shared_ptr<SimDirectory::Access> access_ = std::make_shared<SimDirectory::Access>();
+  const std::shared_ptr<SimDirectory::Access> access_;
   SimTransport* transport_ = nullptr;  // the parts' own
   std::unique_ptr<node::Parts> parts_;
   std::vector<asio::io_context*> loops_;

@@ -44,6 +44,17 @@ void FillStores(Options& options, sim::Random& random) {
   options.sums += 1 + up_to(2);
 }
 
+// A shard that restarts, newcomers, and no other fault that an object could be lost by.
+void BringNewcomers(Options& options, sim::Random& random) {
+  options.newcomers = static_cast<std::uint32_t>(1 + random.Below(2));
+  options.restarts = 1;
+  for (std::uint32_t* fault :
+       {&options.partitions, &options.one_way_partitions, &options.clogs, &options.freezes,
+        &options.slow_nodes, &options.crashes, &options.returns}) {
+    *fault = 0;
+  }
+}
+
 }  // namespace
 
 Options Draw(std::uint64_t seed) {
@@ -90,6 +101,7 @@ Options Draw(std::uint64_t seed) {
   }
   if (up_to(1) == 1) options.max_fetches = 1 + up_to(2);
   if (up_to(3) == 0 && options.crowd == 0) FillStores(options, random);
+  if (up_to(15) == 0) BringNewcomers(options, random);
   return options;
 }
 

@@ -56,6 +56,9 @@ struct Options {
   std::uint32_t crashes = 0;             // for good
   std::uint32_t returns = 0;             // crashes of processes that start again
   std::uint32_t restarts = 0;            // of a shard
+  // At each restart so many nodes join that were never there, perhaps before those who hold
+  // objects (R44). With one shard some of them know it by the id of another cluster.
+  std::uint32_t newcomers = 0;
 
   node::Twin twin = node::Twin::kNone;  // a planted fault, in every node; tests only
 

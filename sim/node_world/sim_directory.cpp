@@ -22,26 +22,35 @@ std::size_t BytesOf(const std::vector<Word>& words) {
 
 using Receiver = std::function<void(wire::ShardMessage)>;
 
+// Of shards that it was not told of here.
+void ClaimOtherIds(wire::Claims& claims) {
+  constexpr std::uint64_t kElsewhere = 0x0e15e;
+  for (std::uint64_t& id : claims.shards) {
+    if (id == 0) id = kElsewhere;
+  }
+}
+
 Error Unreachable() { return {ErrorCode::kUnavailable, "the shard can't be reached"}; }
 
 }  // namespace
 
 struct SimShard {
-  SimShard(asio::io_context& loop_in, Network& network_in,
-           const directory::ServiceOptions& options_in, std::size_t count_in)
+  SimShard(asio::io_context& loop_in, Network& network_in, const SimDirectory::Settings& settings)
       : loop(loop_in),
         network(network_in),
         host(network_in.AddHost()),
-        options(options_in),
-        shards(count_in, "simulated") {
+        options(settings.service),
+        shards(settings.shards, "simulated"),
+        first_decides(settings.first_decides) {
     Start();
   }
   void Start() {
     ++lives;
     service = std::make_shared<directory::DirectoryService>(
         loop, options,
-        directory::Admission(
-            {.shards = shards, .drawn_id = std::uint64_t{host + 1} * 1000 + lives}));
+        directory::Admission({.shards = shards,
+                              .drawn_id = std::uint64_t{host + 1} * 1000 + lives,
+                              .first_decides = first_decides}));
   }
 
   asio::io_context& loop;
@@ -49,12 +58,14 @@ struct SimShard {
   const HostId host;
   directory::ServiceOptions options;
   const std::vector<std::string> shards;  // no addresses here; only how many counts
+  const bool first_decides;
   std::uint64_t lives = 0;
   std::shared_ptr<directory::DirectoryService> service;  // null while it is dead
   std::vector<std::weak_ptr<SimSession>> sessions;
   std::function<void(const wire::NodeMessage&)> said;
   std::function<void(const wire::ShardMessage&)> answered;
   std::function<void(Time)> ended;
+  std::function<void(NodeId, const Error&)> refused;
 };
 
 // Both ends of one attempt at a session.
@@ -71,6 +82,9 @@ class SimSession final : public directory::Session,
   // The node's side.
   void Say(wire::NodeMessage message) {
     if (shard_->said) shard_->said(message);
+    if (message.hello) node_ = message.hello->node.id;
+    if (message.hello) holds_ = message.hello->claims.holds;
+    if (message.claims) holds_ = message.claims->holds;
     const std::size_t bytes = BytesOf(message.events);
     there_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
       if (self->shard_->service && !self->ended_) self->shard_->service->Receive(self, message);
@@ -102,6 +116,8 @@ class SimSession final : public directory::Session,
   void End(wire::Ended why) override {
     if (std::exchange(ended_, true)) return;
     OnEnd();
+    const bool refused = holds_ && why.error.code == ErrorCode::kInvalidArgument;
+    if (refused && shard_->refused) shard_->refused(node_, why.error);
     Tell({.ended = std::move(why)});
   }
   void Abort() override { End({.error = {ErrorCode::kUnavailable, "the session was cut off"}}); }
@@ -137,6 +153,8 @@ class SimSession final : public directory::Session,
   const std::shared_ptr<Wire> there_;
   const std::shared_ptr<Wire> back_;
   Receiver receive_;
+  NodeId node_ = kNoNode;
+  bool holds_ = false;          // objects, as it said last
   std::optional<Time> opened_;  // it is to last from then on
   bool ended_ = false;
 };
@@ -166,6 +184,7 @@ class SimPort final : public directory::ShardPort {
     }
     if (access_->dead_) session->Die(Death::kPowerOff);
     if (!shard_->service) session->Abort();
+    if (access_->foreign_) ClaimOtherIds(hello.claims);
     connection->Send({.hello = std::move(hello)});
     return connection;
   }
@@ -186,12 +205,10 @@ class SimPort final : public directory::ShardPort {
   const std::shared_ptr<SimDirectory::Access> access_;
 };
 
-SimDirectory::SimDirectory(asio::io_context& loop, Network& network,
-                           const directory::ServiceOptions& options, std::size_t shards,
-                           const directory::Pace& pace)
-    : pace_(pace) {
-  for (std::size_t i = 0; i < shards; ++i) {
-    shards_.push_back(std::make_shared<SimShard>(loop, network, options, shards));
+SimDirectory::SimDirectory(asio::io_context& loop, Network& network, const Settings& settings)
+    : pace_(settings.pace) {
+  for (std::size_t i = 0; i < settings.shards; ++i) {
+    shards_.push_back(std::make_shared<SimShard>(loop, network, settings));
   }
 }
 
@@ -224,6 +241,11 @@ void SimDirectory::OnEnded(const std::function<void(Time)>& ended) {
   for (const auto& shard : shards_) shard->ended = ended;
 }
 
+void SimDirectory::OnRefused(const std::function<void(NodeId, const Error&)>& refused) {
+  for (const auto& shard : shards_) shard->refused = refused;
+}
+
+HostId SimDirectory::host(std::size_t shard) const { return shards_[shard]->host; }
 bool SimDirectory::up(std::size_t shard) const { return shards_[shard]->service != nullptr; }
 const planner::DirectoryState& SimDirectory::state(std::size_t shard) const {
   return shards_[shard]->service->state();
@@ -243,6 +265,8 @@ void SimDirectory::Return(std::size_t shard) {
   SimShard& back = *shards_[shard];
   if (back.service) return;
   ++back.options.planner.incarnation;
+  // Unlike in its first life, there are nodes that have something to tell.
+  back.options.planner.recovery_window = planner::DirectoryOptions().recovery_window;
   back.Start();
 }
 

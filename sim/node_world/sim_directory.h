@@ -23,20 +23,27 @@ class SimSession;
 
 class SimDirectory {
  public:
-  // `pace`: of what nodes say.
-  SimDirectory(asio::io_context& loop, Network& network, const directory::ServiceOptions& options,
-               std::size_t shards, const directory::Pace& pace = {});
+  struct Settings {
+    directory::ServiceOptions service;
+    std::size_t shards = 1;
+    directory::Pace pace;        // of what nodes say
+    bool first_decides = false;  // a planted fault of Admission
+  };
+  SimDirectory(asio::io_context& loop, Network& network, const Settings& settings);
   ~SimDirectory();
 
   // What one process says and hears of the shards.
   class Access {
    public:
+    // Foreign: it was in another cluster, and knows the shards by the ids of that until told.
+    explicit Access(bool foreign) : foreign_(foreign) {}
     // Nothing that the process still says is heard by anybody.
     void Die(Death death);
 
    private:
     friend class SimDirectory;
     friend class SimPort;
+    const bool foreign_;
     std::vector<std::weak_ptr<SimSession>> sessions_;
     bool dead_ = false;
   };
@@ -51,10 +58,13 @@ class SimDirectory {
   // `ended`: a session that was open since then, by the word of one of its ends: not by a fault
   // of this class's, and not because its process or shard is gone.
   void OnEnded(const std::function<void(Time opened)>& ended);
+  // `refused`: a node that holds objects, as one of none of the shard's cluster (R44).
+  void OnRefused(const std::function<void(NodeId, const Error&)>& refused);
   const planner::DirectoryState& state(std::size_t shard) const;
   bool up(std::size_t shard) const;
   void Kill(std::size_t shard);
   void Return(std::size_t shard);
+  HostId host(std::size_t shard) const;
   // A session of the process ends, for both sides.
   void BreakSession(Access& access, std::uint64_t which);
 

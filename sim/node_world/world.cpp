@@ -57,8 +57,12 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
                   }}) {
   internet_.broken = [this](const std::string& what) { Broken(what); };
   internet_.on_payload = [this] { OnPayload(); };
-  directory_ = std::make_unique<SimDirectory>(directory_loop_, network_, ServiceOptionsOf(options_),
-                                              options_.shards, PaceOfNodes(options_));
+  directory_ = std::make_unique<SimDirectory>(
+      directory_loop_, network_,
+      SimDirectory::Settings{.service = ServiceOptionsOf(options_),
+                             .shards = options_.shards,
+                             .pace = PaceOfNodes(options_),
+                             .first_decides = options_.twin == node::Twin::kFirstDecides});
   directory_->OnSaid([this](const wire::NodeMessage& message) {
     AddToDigest(message.events);
     CheckClosed(message);
@@ -66,6 +70,7 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
   directory_->OnAnswered(
       [this](const wire::ShardMessage& message) { AddToDigest(message.actions); });
   directory_->OnEnded([this](Time opened) { CheckEnded(opened); });
+  directory_->OnRefused([this](NodeId node, const Error& why) { CheckRefused(node, why); });
   for (std::uint32_t i = 0; i < options_.nodes; ++i) {
     hosts_.push_back({.id = network_.AddHost(), .member = nullptr});
   }
@@ -112,6 +117,7 @@ void World::Settle() {
   // Everybody hears of it; a word of a Delete that was held up until now counts for its whole time.
   RunUntil(time_.Now() + kTombstone + milliseconds(100));
   if (!RunUntil(time_.Now() + kQuiet, [this] { return Unsettled().empty(); })) Broken(Unsettled());
+  CheckKept();
   for (const CallRecordPtr& record : calls_.open()) record->call->Cancel();
   if (!RunUntil(time_.Now() + seconds(1), [this] { return calls_.open().empty(); })) {
     Broken(fmt::format("P9: {} is not answered, although it was cancelled",
@@ -243,13 +249,13 @@ void World::RunReady() {
   }
 }
 
-void World::Join(std::size_t host) {
+void World::Join(std::size_t host, bool foreign) {
   const auto index = static_cast<std::uint32_t>(host);
   auto segment = std::shared_ptr(store::CreateHeapSegment(options_.memory_of(index)));
   segments_.push_back(segment);
-  hosts_[host].member =
-      std::make_unique<Member>(Member::Surroundings{time_, internet_, *directory_, options_}, index,
-                               hosts_[host].id, ++processes_, std::move(segment));
+  hosts_[host].member = std::make_unique<Member>(
+      Member::Surroundings{time_, internet_, *directory_, options_, foreign}, index,
+      hosts_[host].id, ++processes_, std::move(segment));
   hosts_[host].turns_before = 0;
   hosts_[host].counted_since = time_.Now();
   hosts_[host].hoards_since = kNever;
@@ -284,6 +290,7 @@ void World::AfterStep() {
   if (!leaving_.empty()) Bury();
   CheckDeadlines();
   CheckMemory();
+  CheckPlaces();
 }
 
 }  // namespace hoplite::node_world

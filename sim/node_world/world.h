@@ -92,6 +92,8 @@ class World {
   void CrashOne();
   void CrashAndReturn();
   void RestartShard();
+  void BringNewcomers(std::size_t shard, Time back);
+  void BringNewcomer();
 
   // The phases.
   void Settle();
@@ -105,7 +107,7 @@ class World {
   // False at the end: it never was so.
   bool RunUntil(Time end, const std::function<bool()>& so);
   void RunReady();
-  void Join(std::size_t host);
+  void Join(std::size_t host, bool foreign = false);
   void Crash(std::size_t host);
   void Bury();
   void AfterStep();
@@ -125,12 +127,15 @@ class World {
   void CheckDeadlines();
   void CheckTurns();
   void CheckMemory();
+  void CheckPlaces();
   void CheckCounters();
   void CheckAnswer(const CallRecord& record);
   void CheckCommitted(const CallRecord& record);
   void CheckNotDeleted(const CallRecord& record);
   void CheckClosed(const wire::NodeMessage& message);
   void CheckEnded(Time opened);
+  void CheckRefused(NodeId node, const Error& why);
+  void CheckKept();
   bool Calm() const;
   std::string Overdue() const;
   std::string Unsettled() const;

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "directory/directory_client.h"
+#include "node/pull/fetch.h"
+#include "node/reduce/slot.h"
 #include "sim/node_world/world.h"
 
 namespace hoplite::node_world {
@@ -82,6 +84,21 @@ void World::CheckMemory() {
   }
 }
 
+// R46: what others depend on goes at once, however many fetches are under way.
+void World::CheckPlaces() {
+  for (const Host& host : hosts_) {
+    const bool runs = host.member && time_.Now() >= host.member->frozen_until();
+    if (!runs || !host.member->parts().data_plane.gate().full()) continue;
+    for (const auto& [object, entry] : host.member->parts().table.entries()) {
+      const bool input = std::ranges::any_of(
+          entry->slots, [](const auto& slot) { return slot.second->held_up(); });
+      if (!input && !(entry->fetch && entry->fetch->held_up())) continue;
+      Broken(fmt::format("P15: what others need of {} waits for a place at {}",
+                         object.ToShortString(), host.member->name()));
+    }
+  }
+}
+
 // What a reader was given, as far as the directory and earlier answers know better.
 void World::CheckAnswer(const CallRecord& record) {
   const bool reads = record.kind == CallKind::kGet || record.kind == CallKind::kGetInto ||
@@ -148,6 +165,30 @@ void World::CheckEnded(Time opened) {
   if (leaves_ || opened <= disturbed_until_) return;
   Broken(fmt::format("P12: a session that opened at {:.3f} ended without a fault",
                      ToSeconds(opened - start_)));
+}
+
+// Whoever is new has to wait, not who holds objects (R44).
+void World::CheckRefused(NodeId node, const Error& why) {
+  const auto host = std::ranges::find_if(hosts_, [&](const Host& one) {
+    return one.member && one.member->parts().settings.self == node;
+  });
+  const bool newcomer = host == hosts_.end() || host - hosts_.begin() >= options_.nodes;
+  if (options_.newcomers == 0 || newcomer) return;
+  Broken(fmt::format("P16: {}, with objects, is refused: {}", host->member->name(), why.message));
+}
+
+// What was put, and nobody was asked to delete, is there when all faults are over.
+void World::CheckKept() {
+  if (options_.newcomers == 0) return;
+  std::set<ObjectId> deleted;
+  for (const CallRecordPtr& record : calls_.all()) {
+    if (record->kind == CallKind::kDelete) deleted.insert(record->object);
+  }
+  for (const CallRecordPtr& record : calls_.all()) {
+    const bool stays = record->kind == CallKind::kPut && record->succeeded();
+    if (!stays || deleted.contains(record->object) || Available(record->object)) continue;
+    Broken(fmt::format("P16: what {} put is not there any more", ToString(*record)));
+  }
 }
 
 // The directory has it, or a living process that the directory may know of; and nobody takes a Put

@@ -190,7 +190,7 @@ void World::BeginSum(Member& member, Time deadline) {
 // At its own pace. One of them may stop for good, unless the window is taken away from it: then it
 // starts over.
 void World::ReadThroughWindow() {
-  Member* const member = hosts_.back().member.get();
+  Member* const member = hosts_[options_.nodes - 1].member.get();
   if (member == nullptr) return;
   const bool patient = random_.Below(2) == 0;
   const Time deadline =
@@ -323,6 +323,24 @@ void World::RestartShard() {
   // Who joins before those who know its old id may have to wait for them (R44).
   Disturb(time_.Now() + away + seconds(1));
   time_.After(away, [this, shard] { directory_->Return(shard); });
+  if (options_.newcomers > 0) BringNewcomers(shard, time_.Now() + away);
+}
+
+// Often those who hold objects hear of the shard's return later.
+void World::BringNewcomers(std::size_t shard, Time back) {
+  const Duration late = random_.Below(4) > 0 ? random_.Within(milliseconds(300)) : milliseconds(0);
+  for (const Host& host : hosts_) network_.Block(host.id, directory_->host(shard), back + late);
+  Disturb(back + late + seconds(1));
+  for (std::uint32_t i = 0; i < options_.newcomers; ++i) {
+    time_.At(back + random_.Within(milliseconds(200)), [this] { BringNewcomer(); });
+  }
+}
+
+void World::BringNewcomer() {
+  const bool foreign = options_.shards == 1 && random_.Below(2) == 0;
+  hosts_.push_back({.id = network_.AddHost(), .member = nullptr});
+  if (foreign) Tell("the next one knows the shard by the id of another cluster");
+  Join(hosts_.size() - 1, foreign);
 }
 
 }  // namespace hoplite::node_world

@@ -1,5 +1,7 @@
 #include <hoplite/config.h>
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/try.h"

@@ -13,9 +13,10 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include <hoplite/result.h>
+
+#include "base/stripe_marks.h"
 
 namespace hoplite {
 
@@ -29,10 +30,6 @@ struct ByteRange {
   constexpr std::uint64_t size() const { return end - begin; }
   friend constexpr bool operator==(const ByteRange&, const ByteRange&) = default;
 };
-
-// Per stripe the number of its blocks that are valid, counted from its first: the watermark. Index
-// = stripe. Only grows for a given copy.
-using StripeMarks = std::vector<std::uint32_t>;
 
 struct Layout {
   std::uint64_t size_bytes = 0;

@@ -1,21 +1,18 @@
-// OneOrSet: a std::set for sets that mostly have one element, which then lies in the set itself. A
-// value type.
+// OneOrSet: a look at a std::set, or at one element or none that stands for one. A value type; the
+// set must outlive it and its iterators, and so must it its own iterators.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <optional>
 #include <set>
-
-#include "base/boxed.h"
+#include <utility>
 
 namespace hoplite {
 
 template <typename T>
 class OneOrSet {
  public:
-  // Of the element itself, or in the set.
   class const_iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -50,46 +47,26 @@ class OneOrSet {
     typename std::set<T>::const_iterator at_;
   };
 
+  OneOrSet() = default;
+  explicit OneOrSet(T one) : one_(std::move(one)) {}
+  explicit OneOrSet(const std::set<T>& set) : set_(&set) {}
+
   const_iterator begin() const {
-    return more_ ? const_iterator(more_->begin()) : const_iterator(one_ ? &*one_ : nullptr);
+    return set_ != nullptr ? const_iterator(set_->begin())
+                           : const_iterator(one_ ? &*one_ : nullptr);
   }
-  const_iterator end() const { return more_ ? const_iterator(more_->end()) : const_iterator(); }
+  const_iterator end() const {
+    return set_ != nullptr ? const_iterator(set_->end()) : const_iterator();
+  }
   const_iterator lower_bound(const T& value) const {
-    if (more_) return const_iterator(more_->lower_bound(value));
+    if (set_ != nullptr) return const_iterator(set_->lower_bound(value));
     return one_ && !(*one_ < value) ? begin() : end();
   }
-  bool empty() const { return more_ ? more_->empty() : !one_; }
-
-  void insert(const T& value) {
-    if (!more_ && (!one_ || *one_ == value)) {
-      one_ = value;
-      return;
-    }
-    if (!more_) more_.Make().insert(*one_);
-    one_.reset();
-    more_->insert(value);
-  }
-  void erase(const T& value) {
-    if (more_) {
-      more_->erase(value);
-    } else if (one_ && *one_ == value) {
-      one_.reset();
-    }
-  }
-  // Gives back what it does not need.
-  void Shrink() {
-    if (!more_ || more_->size() > 1) return;
-    if (!more_->empty()) one_ = *more_->begin();
-    more_.reset();
-  }
-
-  friend bool operator==(const OneOrSet& a, const OneOrSet& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-  }
+  bool empty() const { return set_ != nullptr ? set_->empty() : !one_; }
 
  private:
-  std::optional<T> one_;  // only while there is no set
-  Boxed<std::set<T>> more_;
+  const std::set<T>* set_ = nullptr;
+  std::optional<T> one_;
 };
 
 }  // namespace hoplite

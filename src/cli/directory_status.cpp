@@ -36,6 +36,15 @@ ObjectInfo ToObjectInfo(const planner::ObjectView& view) {
   return object;
 }
 
+ShardStatus ToShardStatus(const planner::ShardView& view) {
+  return {.objects = view.objects,
+          .inline_bytes = view.inline_bytes,
+          .most_queued_bytes = view.queues.most_bytes,
+          .most_queued_node = view.queues.most_node,
+          .inline_total_bytes = view.inline_total_bytes,
+          .session_queue_bytes = view.queues.limit_bytes};
+}
+
 // Every node has a session with every shard.
 void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
   const auto known = std::ranges::find(nodes, view.node.name, &NodeStatus::name);
@@ -97,7 +106,7 @@ Result<void> AddObjects(ShardQuestions& questions, std::uint64_t max_objects,
     TRY_ASSIGN(const planner::StatusPage said, questions.Ask(request));
     if (!request.after) {
       for (const auto& node : said.nodes) AddNode(node, status.nodes);
-      status.shards.push_back({said.shard.objects, said.shard.inline_bytes});
+      status.shards.push_back(ToShardStatus(said.shard));
     }
     for (const auto& object : said.page.objects) {
       if (left == 0) break;

@@ -99,7 +99,27 @@ std::string TransfersText(const ObjectInfo& object) {
   return text;
 }
 
-// "1000000 objects: 500020 and 499980 on 2 shards, 16 MiB of them in the directory"
+Json ToJson(const ShardStatus& shard) {
+  return {{"objects", shard.objects},
+          {"inline_bytes", shard.inline_bytes},
+          {"inline_total_bytes", shard.inline_total_bytes},
+          {"most_queued_bytes", shard.most_queued_bytes},
+          {"most_queued_node", shard.most_queued_node},
+          {"session_queue_bytes", shard.session_queue_bytes}};
+}
+
+// "  shard 1: 64 B of 256.0 MiB for small objects; 2.0 MiB of 64.0 MiB wait for n3, which has most"
+std::string LimitsText(std::size_t index, const ShardStatus& shard) {
+  const std::string queue =
+      shard.most_queued_node.empty()
+          ? fmt::format("nothing of {} waits for a node", FormatSize(shard.session_queue_bytes))
+          : fmt::format("{} of {} wait for {}, which has most", FormatSize(shard.most_queued_bytes),
+                        FormatSize(shard.session_queue_bytes), shard.most_queued_node);
+  return fmt::format("  shard {}: {} of {} for small objects; {}\n", index,
+                     FormatSize(shard.inline_bytes), FormatSize(shard.inline_total_bytes), queue);
+}
+
+// "1000000 objects on 2 shards: 500020, 499980; 16 MiB in the directory", and each shard's limits
 std::string ObjectsText(const ClusterStatus& status) {
   std::string text = fmt::format("{} objects", status.object_count());
   std::uint64_t inline_bytes = 0;
@@ -110,7 +130,9 @@ std::string ObjectsText(const ClusterStatus& status) {
     text += fmt::format(" on {} shards: {}", counts.size(), fmt::join(counts, ", "));
   }
   if (inline_bytes > 0) text += fmt::format("; {} in the directory", FormatSize(inline_bytes));
-  return text + '\n';
+  text += '\n';
+  for (std::size_t i = 0; i < status.shards.size(); ++i) text += LimitsText(i, status.shards[i]);
+  return text;
 }
 
 }  // namespace
@@ -155,10 +177,7 @@ Json ToJson(const ClusterStatus& status) {
                    {"transfers", Json::array()},
                    {"reductions", Json::array()},
                    {"shards", Json::array()}};
-  for (const ShardStatus& shard : status.shards) {
-    document["shards"].push_back(
-        {{"objects", shard.objects}, {"inline_bytes", shard.inline_bytes}});
-  }
+  for (const ShardStatus& shard : status.shards) document["shards"].push_back(ToJson(shard));
   for (const NodeStatus& node : status.nodes) {
     document["nodes"].push_back({{"name", node.name},
                                  {"address", node.address},

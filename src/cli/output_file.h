@@ -13,7 +13,7 @@
 
 #include <hoplite/result.h>
 
-#include "cli/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace hoplite::cli {
 

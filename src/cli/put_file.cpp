@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/file_descriptor.h"
 #include "base/try.h"
 #include "base/units.h"
-#include "cli/file_descriptor.h"
 #include "cli/progress_bar.h"
 
 namespace hoplite::cli {

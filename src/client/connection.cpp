@@ -103,7 +103,8 @@ PendingPtr Connection::Begin(local::Request request, Time deadline) {
     }
     pending_.emplace(request.id(), pending);
   }
-  if (const Result<void> sent = Send(request); !sent)
+  // Of a connection that broke its reader tells, after the node's last words.
+  if (const Result<void> sent = Send(request); !sent && !lost())
     pending->Settle(std::unexpected(sent.error()));
   return pending;
 }

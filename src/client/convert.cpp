@@ -53,8 +53,13 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
 
 void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status) {
   const bool first = status.shards.empty();
-  status.shards.push_back(
-      {.objects = message.shard().objects(), .inline_bytes = message.shard().inline_bytes()});
+  const auto& shard = message.shard();
+  status.shards.push_back({.objects = shard.objects(),
+                           .inline_bytes = shard.inline_bytes(),
+                           .most_queued_bytes = shard.most_queued_bytes(),
+                           .most_queued_node = shard.most_queued_node(),
+                           .inline_total_bytes = shard.inline_total_bytes(),
+                           .session_queue_bytes = shard.session_queue_bytes()});
   if (!first) return;
   for (const auto& node : message.nodes()) {
     status.nodes.push_back({.name = node.name(),

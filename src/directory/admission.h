@@ -37,6 +37,7 @@ class Admission {
     std::uint64_t drawn_id = 0;  // not 0
     // Claims that don't fit together are told apart when the news of an id had this long to spread.
     Duration patience = std::chrono::seconds(1);
+    bool first_decides = false;  // a planted fault, for tests: whoever comes first is believed
   };
   explicit Admission(Settings settings);
 

@@ -61,8 +61,7 @@ void Fill(const planner::StatusPage& status, v1::StatusReply& reply) {
   for (const auto& node : status.nodes) *reply.add_nodes() = wire::ToProto(node);
   for (const auto& object : status.page.objects) *reply.add_objects() = wire::ToProto(object);
   reply.set_more(status.page.more);
-  reply.mutable_shard()->set_objects(status.shard.objects);
-  reply.mutable_shard()->set_inline_bytes(status.shard.inline_bytes);
+  *reply.mutable_shard() = wire::ToProto(status.shard);
 }
 
 // gRPC's calls, each answered on its own thread or by the service.

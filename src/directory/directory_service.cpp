@@ -86,9 +86,21 @@ void DirectoryService::Status(const planner::PageRequest& page,
                               std::function<void(planner::StatusPage)> done) {
   asio::post(loop_, [self = shared_from_this(), page, done = std::move(done)] {
     planner::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
+    status.shard.queues = self->Queues();
     if (!page.after) status.nodes = self->state_.Nodes();
     done(std::move(status));
   });
+}
+
+planner::SessionQueuesView DirectoryService::Queues() const {
+  planner::SessionQueuesView queues{.limit_bytes = options_.session_queue_bytes};
+  for (const SessionPtr& session : members_.Sessions()) {
+    const std::uint64_t waiting = session->outbox.waiting_bytes();
+    if (waiting <= queues.most_bytes) continue;
+    queues.most_bytes = waiting;
+    queues.most_node = members_.NameOf(members_.NodeOf(session));
+  }
+  return queues;
 }
 
 void DirectoryService::Expire(NodeId node) {
@@ -132,10 +144,22 @@ void DirectoryService::Collect() {
   for (Said& said : inbox) {
     // What waits for its turn here is no silence of the node's.
     const NodeId node = members_.NodeOf(said.session);
-    const bool spoke = std::holds_alternative<wire::NodeMessage>(said.what);
-    if (spoke && node != kNoNode) leases_.Heard(node, now_);
+    wire::NodeMessage* message = std::get_if<wire::NodeMessage>(&said.what);
+    if (message != nullptr && node != kNoNode) {
+      leases_.Heard(node, now_);
+      HearAtOnce(said.session, *message);
+    }
     waiting_.push_back(std::move(said));
   }
+}
+
+void DirectoryService::HearAtOnce(const SessionPtr& session, wire::NodeMessage& message) {
+  if (message.heartbeat) {
+    session->Send({.heartbeat_ack = std::exchange(message.heartbeat, std::nullopt)});
+  }
+  if (!message.taken) return;
+  session->outbox.Taken(*std::exchange(message.taken, std::nullopt), now_);
+  Flush(session);
 }
 
 void DirectoryService::TakeSome(std::size_t events) {
@@ -176,10 +200,7 @@ bool DirectoryService::Handle(Said& said, wire::NodeMessage& message, std::size_
   if (message.claims) {
     admission_.Claimed(node, *std::exchange(message.claims, std::nullopt), now_);
   }
-  if (message.taken) {
-    session->outbox.Taken(*std::exchange(message.taken, std::nullopt), now_);
-    Flush(session);
-  }
+  HearAtOnce(session, message);  // what came together with its Hello
   for (; said.applied < message.events.size(); ++said.applied) {
     if (events == 0) return false;
     --events;
@@ -190,7 +211,6 @@ bool DirectoryService::Handle(Said& said, wire::NodeMessage& message, std::size_
     session->owed = message.number;
     owing_.insert(session);
   }
-  if (message.heartbeat) session->Send({.heartbeat_ack = message.heartbeat});
   return true;
 }
 

@@ -74,6 +74,8 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Push(Said said);
   void Turn();
   void Collect();
+  // What shows that a session lives, and makes room in it, waits behind no other's words.
+  void HearAtOnce(const SessionPtr& session, wire::NodeMessage& message);
   // So many events at most: a large message must not hold up the heartbeats of others.
   void TakeSome(std::size_t events);
   // Both: false if there is more of it, since `events` are used up.
@@ -90,6 +92,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Flush(const SessionPtr& session);
   void EndStalled();
   void Acknowledge();
+  planner::SessionQueuesView Queues() const;
   void Abort(const SessionPtr& session);
   void Apply(planner::EventBody body);
   void ArmTimer();

@@ -58,7 +58,7 @@ Result<planner::StatusPage> Read(const v1::StatusReply& reply) {
     status.page.objects.push_back(std::move(one));
   }
   status.page.more = reply.more();
-  status.shard = {.objects = reply.shard().objects(), .inline_bytes = reply.shard().inline_bytes()};
+  status.shard = wire::FromProto(reply.shard());
   return status;
 }
 

@@ -2,6 +2,7 @@
 // links share it: each is told by its own shard, and tells its shard of all. On the node's loop.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,6 +15,10 @@ class KnownShards {
 
   void Told(std::size_t shard, std::uint64_t id) { ids_.at(shard) = id; }
   const std::vector<std::uint64_t>& ids() const { return ids_; }
+  // One of them has welcomed this node.
+  bool any() const {
+    return std::ranges::any_of(ids_, [](std::uint64_t id) { return id != 0; });
+  }
 
  private:
   std::vector<std::uint64_t> ids_;  // 0: not told yet

@@ -53,6 +53,11 @@ SessionPtr Members::SessionOf(NodeId node) const {
   return found == nodes_.end() ? nullptr : found->second.session;
 }
 
+std::string Members::NameOf(NodeId node) const {
+  const auto found = nodes_.find(node);
+  return found == nodes_.end() ? "" : found->second.info.name;
+}
+
 std::vector<SessionPtr> Members::Sessions() const {
   std::vector<SessionPtr> sessions;
   sessions.reserve(sessions_.size());

@@ -33,6 +33,7 @@ class Members {
 
   NodeId NodeOf(const SessionPtr& session) const;
   SessionPtr SessionOf(NodeId node) const;  // null: unknown or suspended
+  std::string NameOf(NodeId node) const;    // empty: unknown
   std::vector<SessionPtr> Sessions() const;
   bool Knows(NodeId node) const { return nodes_.contains(node); }
 

@@ -6,10 +6,13 @@
 // asked, every 32 KiB, to say when it took that in; at most a window of 256 KiB is under way that
 // it did not, and less where answers take long. So what is sent beside (heartbeats and their like)
 // stands behind a window at most, however much waits here, and who takes nothing is told from who
-// was sent too much.
+// was sent too much. While more than a window waits, a notice about a copy takes the place of the
+// last one about it: what waits for a slow subscriber does not grow with what happens, nor do
+// changes that don't end keep him from hearing of any; one who keeps up hears of each.
 //
 // Is told: words, and what the receiver acknowledges. Must never reorder what is said of one
-// object. The same class at both ends. Pure, not thread-safe; one per session.
+// object, but for notices among themselves. The same class at both ends. Pure, not thread-safe; one
+// per session.
 #pragma once
 
 #include <algorithm>
@@ -57,6 +60,11 @@ class SessionOutbox {
 
   void Push(Word word) {
     const std::size_t bytes = WordBytes(word);
+    if (Waiting* notice = WaitingNotice(word, bytes)) {
+      waiting_bytes_ += bytes - notice->bytes;
+      *notice = {std::move(word), bytes};
+      return;
+    }
     const ObjectId* object = SubjectOf(word);
     const bool follows = object != nullptr && among_bulk_.contains(*object);
     Put(bytes > kHurryBytes || follows ? bulk_ : hurried_, std::move(word), bytes);
@@ -110,6 +118,10 @@ class SessionOutbox {
     Word word;
     std::size_t bytes;
   };
+  struct Notice {
+    Waiting* waiting = nullptr;
+    bool bulk = false;  // it waits there
+  };
   struct Question {
     std::uint64_t number;
     std::uint64_t sent;
@@ -122,11 +134,37 @@ class SessionOutbox {
     if (took > pace_.late) window_ /= 2;
     window_ = std::clamp(window_, std::min(pace_.least_window, pace_.window), pace_.window);
   }
+  // Null, or the one whose place the word takes: no other word about the object came since, and
+  // what is large waits among the bulk.
+  Waiting* WaitingNotice(const Word& word, std::size_t bytes) {
+    const NodeId* holder = waiting_bytes_ > pace_.window ? HolderOf(word) : nullptr;
+    const auto about = holder == nullptr ? notices_.end() : notices_.find(*SubjectOf(word));
+    if (about == notices_.end()) return nullptr;
+    const auto earlier = about->second.find(*holder);
+    if (earlier == about->second.end()) return nullptr;
+    const Notice& notice = earlier->second;
+    return bytes > kHurryBytes && !notice.bulk ? nullptr : notice.waiting;
+  }
   void Put(Lane& lane, Word word, std::size_t bytes) {
     const ObjectId* object = SubjectOf(word);
     if (&lane == &bulk_ && object != nullptr) ++among_bulk_[*object];
     waiting_bytes_ += bytes;
     lane.push_back({std::move(word), bytes});
+    Waiting& last = lane.back();
+    if (const NodeId* holder = HolderOf(last.word)) {
+      notices_[*SubjectOf(last.word)][*holder] = {&last, &lane == &bulk_};
+    } else if (object != nullptr && !notices_.empty()) {
+      notices_.erase(*SubjectOf(last.word));
+    }
+  }
+  void ForgetNotice(const Waiting& leaving) {
+    const NodeId* holder = HolderOf(leaving.word);
+    const auto about = holder == nullptr ? notices_.end() : notices_.find(*SubjectOf(leaving.word));
+    if (about == notices_.end()) return;
+    const auto notice = about->second.find(*holder);
+    if (notice == about->second.end() || notice->second.waiting != &leaving) return;
+    about->second.erase(notice);
+    if (about->second.empty()) notices_.erase(about);
   }
   std::size_t TakeOne(std::vector<Word>& words) {
     Lane& lane = hurried_.empty() ? bulk_ : hurried_;
@@ -135,6 +173,7 @@ class SessionOutbox {
       const auto count = among_bulk_.find(*object);
       if (--count->second == 0) among_bulk_.erase(count);
     }
+    ForgetNotice(lane.front());
     const std::size_t bytes = lane.front().bytes;
     words.push_back(std::move(lane.front().word));
     lane.pop_front();
@@ -146,6 +185,8 @@ class SessionOutbox {
   Lane hurried_;
   Lane bulk_;
   std::map<ObjectId, std::size_t> among_bulk_;  // how many words of each object wait there
+  // By object and holder: those that wait, with no other word about the object behind them.
+  std::map<ObjectId, std::map<NodeId, Notice>> notices_;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t asked_ = 0;  // of what was sent, up to the last question

@@ -13,7 +13,6 @@ namespace hoplite::directory {
 
 namespace {
 
-
 // The incarnation of the version that a message speaks of; 0 if of none.
 template <typename Variant>
 std::uint64_t IncarnationIn(const Variant& message) {
@@ -100,7 +99,9 @@ bool ShardLink::TellMore() {
     outbox_.PushBulk(std::move(event));
   }
   if (bytes) teller_.BytesSent(outbox_.sent() + outbox_.waiting_bytes());
-  return true;
+  if (!part->empty()) return true;
+  PumpSoon();  // so many that there is nothing to say of: the loop has other work between
+  return false;
 }
 
 void ShardLink::Flush() {
@@ -199,13 +200,17 @@ void ShardLink::LogEnd(const Error& why) {
   if (news) away_ = why.code;
   log::Write(
       news ? log::Level::kWarn : log::Level::kDebug,
-      fmt::format(
-          "no session with directory shard {}: {}{}", hello_.shard_index, why.ToString(),
-          refusal_ && Claims().holds ? "; this node waits with its objects, and asks again" : ""));
+      fmt::format("no session with directory shard {}: {}{}", hello_.shard_index, why.ToString(),
+                  refusal_ && StaysWithCopies()
+                      ? "; this node waits with its objects, and asks again"
+                      : ""));
 }
 
+// Any shard's welcome counts: a node may never have met the one that refuses it.
+bool ShardLink::StaysWithCopies() const { return known_.any() && Claims().holds; }
+
 bool ShardLink::MayRetry(const wire::Ended& ended) {
-  if (!ended.retry) return welcome_ && Claims().holds;
+  if (!ended.retry) return StaysWithCopies();
   if (ended.error.code != ErrorCode::kAlreadyExists) return true;
   if (!name_refused_since_) name_refused_since_ = Now();
   return Now() - *name_refused_since_ < times_.name_in_use;

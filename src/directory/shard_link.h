@@ -67,6 +67,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void OnEnded(const wire::Ended& ended);
   wire::Claims Claims() const;
   void LogEnd(const Error& why);
+  bool StaysWithCopies() const;
   bool MayRetry(const wire::Ended& ended);
   void Settle();
   void Leave();  // the session, if any; tells on_session

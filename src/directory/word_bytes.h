@@ -1,10 +1,13 @@
-// How large what is said in a session is on the wire, about; and of which object it speaks.
+// How large what is said in a session is on the wire, about; of which object it speaks, and whether
+// it tells the newest state of something.
 #pragma once
 
 #include <cstddef>
+#include <variant>
 
 #include <hoplite/object_id.h>
 
+#include "base/ids.h"
 #include "planner/action.h"
 #include "planner/event.h"
 
@@ -19,6 +22,13 @@ inline const ObjectId* SubjectOf(const planner::NodeEvent& event) {
 }
 inline const ObjectId* SubjectOf(const planner::NodeAction& action) {
   return &planner::ObjectOf(action);
+}
+
+// Null, or whose copy of the object a notice tells the newest state of.
+inline const NodeId* HolderOf(const planner::NodeEvent& /*event*/) { return nullptr; }
+inline const NodeId* HolderOf(const planner::NodeAction& action) {
+  const auto* notice = std::get_if<planner::Location>(&action);
+  return notice == nullptr ? nullptr : &notice->node;
 }
 
 }  // namespace hoplite::directory

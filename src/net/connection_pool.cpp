@@ -105,9 +105,11 @@ void ConnectionPool::Return(ConnectionPtr connection) {
   state_->ArmTimer();
 }
 
+void ConnectionPool::CloseIdle() { state_->CloseOlderThan(kNever); }
+
 void ConnectionPool::Stop() {
   state_->stopped = true;
-  state_->CloseOlderThan(kNever);
+  CloseIdle();
   for (const StreamPtr& stream : state_->greeting) stream->Close();
   state_->timer.cancel();
 }

@@ -37,6 +37,7 @@ class ConnectionPool {
   Task<Result<ConnectionPtr>> Take(std::string address, NodeId peer);
   // Only after a complete conversation (End was read and Done was sent); others: Close the stream.
   void Return(ConnectionPtr connection);
+  void CloseIdle();
   // Closes the idle ones and ends handshakes; connections returned later are closed at once.
   void Stop();
   std::size_t idle_count() const;

@@ -1,5 +1,5 @@
-// Stream and Transport: the seam between the protocol and whatever moves the bytes. Here that is TCP;
-// tests put other things in its place.
+// Stream and Transport: the seam between the protocol and whatever moves the bytes. Here that is
+// TCP; tests put other things in its place.
 //
 // A stream belongs to one loop. One Send and one Receive may be under way at a time, never two of a
 // kind: so no implementation needs a queue. After any error the stream is dead: close it, never
@@ -81,6 +81,9 @@ class Transport {
                                                    std::function<void(StreamPtr)> on_accept) = 0;
   // A stream on the calling coroutine's loop. unavailable names the address.
   virtual Task<Result<StreamPtr>> Connect(std::string address, Duration timeout) = 0;
+  // Called, on any loop, when there is no descriptor for a stream: it should have some streams
+  // closed that rest; the transport tries again. Before Listen and Connect.
+  virtual void OnScarcity(std::function<void()> /*give_up*/) {}
 };
 
 }  // namespace hoplite::net

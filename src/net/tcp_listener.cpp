@@ -56,6 +56,7 @@ struct TcpListener::State {
         if (!std::exchange(failing, true)) {
           log::Warn("accepting connections at {}: {}", state->address, ec.message());
         }
+        if (NoDescriptorLeft(ec) && state->options->give_up) state->options->give_up();
         state->pause.expires_after(kPause);
         co_await state->pause.async_wait(Into(ec));
       }

@@ -88,6 +88,11 @@ ssize_t ReceiveOnce(int socket, std::span<std::byte> into) {
   return ::recv(socket, into.data(), into.size(), MSG_DONTWAIT);
 }
 
+// By number: of Asio's errors none equals the standard condition.
+bool NoDescriptorLeft(const std::error_code& error) {
+  return error.value() == EMFILE || error.value() == ENFILE;
+}
+
 void CloseOnExec(int socket) { ::fcntl(socket, F_SETFD, FD_CLOEXEC); }
 
 void TuneSocket(int socket) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <system_error>
 
 #include <sys/types.h>
 
@@ -20,5 +21,7 @@ void TuneSocket(int socket);
 // A program that this process starts must not keep a port or a connection of ours open. For every
 // socket that Asio makes, as soon as it has made it.
 void CloseOnExec(int socket);
+// Whether a call failed because this process, or the machine, has none left.
+bool NoDescriptorLeft(const std::error_code& error);
 
 }  // namespace hoplite::net

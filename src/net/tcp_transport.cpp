@@ -13,11 +13,31 @@
 #include "net/tcp_listener.h"
 #include "net/tcp_stream.h"
 #include "net/tcp_syscalls.h"
+#include "net/timer.h"
 
 namespace hoplite::net {
 namespace {
 
-Task<Result<TcpSocket>> ConnectTo(asio::ip::tcp::endpoint endpoint, Time deadline) {
+// Between two attempts to get a descriptor: those that are given up are closed by other loops, too.
+constexpr auto kPause = std::chrono::milliseconds(20);
+
+// Waits for a descriptor until the deadline, if somebody can give one up.
+Task<void> Open(TcpSocket& socket, asio::ip::tcp protocol, const TcpOptions& options, Time deadline,
+                asio::error_code& ec) {
+  const auto executor = co_await asio::this_coro::executor;
+  Timer pause(executor.context());
+  for (;;) {
+    socket.open(protocol, ec);
+    if (!NoDescriptorLeft(ec) || !options.give_up || Now() + kPause > deadline) co_return;
+    options.give_up();
+    pause.expires_after(kPause);
+    asio::error_code ignored;
+    co_await pause.async_wait(Into(ignored));
+  }
+}
+
+Task<Result<TcpSocket>> ConnectTo(asio::ip::tcp::endpoint endpoint, Time deadline,
+                                  const TcpOptions& options) {
   const auto executor = co_await asio::this_coro::executor;
   const auto socket = std::make_shared<TcpSocket>(executor.context());
   const auto give_up = [socket] {
@@ -26,7 +46,7 @@ Task<Result<TcpSocket>> ConnectTo(asio::ip::tcp::endpoint endpoint, Time deadlin
   };
   const Deadline limit(executor.context(), deadline, give_up);
   asio::error_code ec;
-  socket->open(endpoint.protocol(), ec);
+  co_await Open(*socket, endpoint.protocol(), options, deadline, ec);
   if (!ec) CloseOnExec(socket->native_handle());
   if (!ec) co_await socket->async_connect(endpoint, Into(ec));
   if (limit.expired()) ec = asio::error::timed_out;
@@ -43,7 +63,7 @@ Task<Result<StreamPtr>> ConnectToAny(std::string address, Time deadline,
   CO_TRY_ASSIGN(const Endpoints endpoints, co_await Resolve(std::move(target), deadline));
   Error last(ErrorCode::kUnavailable, "no address behind " + address);
   for (const auto& endpoint : endpoints) {
-    auto socket = co_await ConnectTo(endpoint, deadline);
+    auto socket = co_await ConnectTo(endpoint, deadline, *options);
     if (socket) {
       co_return std::make_shared<TcpStream>(*std::move(socket), executor.context(), *options);
     }
@@ -55,7 +75,7 @@ Task<Result<StreamPtr>> ConnectToAny(std::string address, Time deadline,
 }  // namespace
 
 TcpTransport::TcpTransport(std::vector<asio::io_context*> loops, TcpOptions options)
-    : loops_(std::move(loops)), options_(std::make_shared<const TcpOptions>(std::move(options))) {
+    : loops_(std::move(loops)), options_(std::make_shared<TcpOptions>(std::move(options))) {
   HOPLITE_CHECK(!loops_.empty(), "a transport has a loop");
 }
 
@@ -64,6 +84,10 @@ Result<std::unique_ptr<Listener>> TcpTransport::Listen(const std::string& addres
   TRY_ASSIGN(const HostPort target, ParseHostPort(address));
   TRY_ASSIGN(const Endpoints endpoints, ResolveNow(target));
   return TcpListener::Open(endpoints.front(), loops_, options_, std::move(on_accept));
+}
+
+void TcpTransport::OnScarcity(std::function<void()> give_up) {
+  options_->give_up = std::move(give_up);
 }
 
 Task<Result<StreamPtr>> TcpTransport::Connect(std::string address, Duration timeout) {

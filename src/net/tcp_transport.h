@@ -4,6 +4,7 @@
 // not without their loops.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct TcpOptions {
   // Let the kernel read large payloads from their descriptor. Spares the sender a copy, which pays
   // on a fast network card; two streams between processes of one host are 1.7 times faster without.
   bool sendfile = false;
+  std::function<void()> give_up;  // Transport::OnScarcity's; null: nothing can be
 };
 
 class TcpTransport final : public Transport {
@@ -30,10 +32,11 @@ class TcpTransport final : public Transport {
   Result<std::unique_ptr<Listener>> Listen(const std::string& address,
                                            std::function<void(StreamPtr)> on_accept) override;
   Task<Result<StreamPtr>> Connect(std::string address, Duration timeout) override;
+  void OnScarcity(std::function<void()> give_up) override;
 
  private:
   const std::vector<asio::io_context*> loops_;
-  const std::shared_ptr<const TcpOptions> options_;
+  const std::shared_ptr<TcpOptions> options_;
 };
 
 }  // namespace hoplite::net

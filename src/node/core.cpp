@@ -84,6 +84,7 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
     if (flight && flight->done()) {
       if (flight->result()) co_return *flight->result();
       interest.reset();
+      beside_others.reset();
       flight.reset();
     }
     if (entry->fetch && entry->fetch->is_leaf()) {
@@ -95,11 +96,15 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
       interest = std::make_shared<Fetch::Interest>(flight);
       flight->Start();
     }
-    const bool crowded = flight && flight->awaited_memory() && call->together;
-    if (crowded && !call->together->leaves(*flight->awaited_memory())) {
-      co_return std::unexpected(call->together->NoRoom(object, *flight->awaited_memory()));
+    if (call->together && flight && flight->awaited_memory()) {
+      const std::uint64_t bytes = *flight->awaited_memory();
+      if (!call->together->leaves(bytes)) {
+        co_return std::unexpected(call->together->NoRoom(object, bytes));
+      }
+      if (!beside_others || beside_others->bytes() != bytes) {
+        beside_others.emplace(call->together, flight->awaited_memory(), call->changed);
+      }
     }
-    if (crowded) beside_others.emplace(call->together, *flight->awaited_memory(), call->changed);
     if (!co_await waiting.Wait()) co_return std::unexpected(WhyEnded(*entry, *call));
   }
 }

@@ -47,6 +47,7 @@ class Core final : public Operations {
   }
   const std::optional<Error>& stopped() const { return stopped_; }
   void OnUnpin() override { services_.memory.OnSpace(); }
+  void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
   Error GaveUp(const ObjectId& object, const Call& call) override {
     return WhyEnded(*services_.table.At(object), call);
   }
@@ -114,7 +115,8 @@ class Core final : public Operations {
   Result<void> Usable(const ObjectEntry& entry) const;
   std::string WhyAway(std::size_t shard) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
-  std::optional<ObjectId> ObjectAfter(const std::optional<ObjectId>& object) const;
+  bool KeptByShard(const store::Copy& copy, std::size_t shard) const;
+  std::vector<ObjectId> ObjectsAfter(const std::optional<ObjectId>& object) const;
   void Tell(const ObjectId& object, std::vector<planner::NodeEvent>& events);
   void TellCopy(const store::Copy& copy, const EntryPtr& entry,
                 std::vector<planner::NodeEvent>& events) const;

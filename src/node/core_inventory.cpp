@@ -15,9 +15,17 @@ namespace {
 
 // Objects that one part looks at: those of other shards cost time, too.
 constexpr std::size_t kMostLooks = 4096;
+constexpr std::size_t kAtOnce = 256;  // taken from the store and the table
 
 using directory::DirectoryClient;
 using directory::WordBytes;
+
+planner::HeldBytes HeldBytesOf(const store::Copy& copy) {
+  const auto bytes = copy.bytes();
+  return {copy.object(), copy.version(),
+          std::make_shared<const std::string>(reinterpret_cast<const char*>(bytes.data()),
+                                              bytes.size())};
+}
 
 }  // namespace
 
@@ -25,16 +33,21 @@ DirectoryClient::Part Core::Inventory(std::size_t shard, const std::optional<Obj
                                       std::size_t bytes) {
   DirectoryClient::Part part;
   if (!after) part.events.emplace_back(Usage());
-  std::optional<ObjectId> at = after;
+  part.reached = after;
   std::size_t counted = 0;
   std::size_t said = 0;
-  for (std::size_t looks = 0; looks < kMostLooks && said < bytes; ++looks) {
-    at = ObjectAfter(at);
-    if (!at) return part;
-    if (ShardOf(*at) == shard) Tell(*at, part.events);
-    while (counted < part.events.size()) said += WordBytes(part.events[counted++]);
+  for (std::size_t looks = 0; looks < kMostLooks && said < bytes;) {
+    const std::vector<ObjectId> next = ObjectsAfter(part.reached);
+    if (next.empty()) {
+      part.reached.reset();
+      return part;
+    }
+    for (auto object = next.begin(); object != next.end() && said < bytes; ++object, ++looks) {
+      part.reached = *object;
+      if (ShardOf(*object) == shard) Tell(*object, part.events);
+      while (counted < part.events.size()) said += WordBytes(part.events[counted++]);
+    }
   }
-  part.reached = at;
   return part;
 }
 
@@ -47,35 +60,45 @@ std::vector<planner::NodeEvent> Core::InventoryOf(const ObjectId& object) {
 DirectoryClient::Part Core::InlineBytes(std::size_t shard, const std::optional<ObjectId>& after,
                                         std::size_t bytes) {
   DirectoryClient::Part part;
-  std::optional<ObjectId> at = after;
+  part.reached = after;
   std::size_t said = 0;
-  for (std::size_t looks = 0; looks < kMostLooks && said < bytes; ++looks) {
-    const store::CopyPtr copy = services_.store.After(at);
-    if (!copy) return part;
-    at = copy->object();
-    const bool kept = ShardOf(*at) == shard && copy->state() == store::CopyState::kFinal &&
-                      copy->layout().size_bytes <= services_.settings.inline_limit_bytes &&
-                      services_.store.KindOf(*at) == store::CopyKind::kPrimary;
-    if (!kept) continue;
-    part.events.emplace_back(planner::HeldBytes{
-        *at, copy->version(),
-        std::make_shared<const std::string>(reinterpret_cast<const char*>(copy->bytes().data()),
-                                            copy->bytes().size())});
-    said += WordBytes(part.events.back());
+  for (std::size_t looks = 0; looks < kMostLooks && said < bytes;) {
+    const std::vector<store::CopyPtr> next = services_.store.After(part.reached, kAtOnce);
+    if (next.empty()) {
+      part.reached.reset();
+      return part;
+    }
+    for (auto copy = next.begin(); copy != next.end() && said < bytes; ++copy, ++looks) {
+      part.reached = (*copy)->object();
+      if (!KeptByShard(**copy, shard)) continue;
+      part.events.emplace_back(HeldBytesOf(**copy));
+      said += WordBytes(part.events.back());
+    }
   }
-  part.reached = at;
   return part;
 }
 
-// The next object, by id, that there may be something to say of.
-std::optional<ObjectId> Core::ObjectAfter(const std::optional<ObjectId>& object) const {
+// Whether its bytes are to lie in that shard, too.
+bool Core::KeptByShard(const store::Copy& copy, std::size_t shard) const {
+  return ShardOf(copy.object()) == shard && copy.state() == store::CopyState::kFinal &&
+         copy.layout().size_bytes <= services_.settings.inline_limit_bytes &&
+         services_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
+}
+
+// The next objects, by id, that there may be something to say of. Looking up each behind the one
+// before would be most of what a large inventory costs.
+std::vector<ObjectId> Core::ObjectsAfter(const std::optional<ObjectId>& object) const {
+  std::vector<ObjectId> held;
+  for (const auto& copy : services_.store.After(object, kAtOnce)) held.push_back(copy->object());
   const auto& entries = services_.table.entries();
-  const auto entry = object ? entries.upper_bound(*object) : entries.begin();
-  const store::CopyPtr copy = services_.store.After(object);
-  if (!copy && entry == entries.end()) return std::nullopt;
-  if (!copy) return entry->first;
-  if (entry == entries.end()) return copy->object();
-  return std::min(entry->first, copy->object());
+  auto entry = object ? entries.upper_bound(*object) : entries.begin();
+  std::vector<ObjectId> known;
+  for (; entry != entries.end() && known.size() < kAtOnce; ++entry) known.push_back(entry->first);
+  std::vector<ObjectId> all;
+  std::ranges::set_union(held, known, std::back_inserter(all));
+  // Beyond so many one of the two may lack some.
+  if (all.size() > kAtOnce) all.resize(kAtOnce);
+  return all;
 }
 
 void Core::Tell(const ObjectId& object, std::vector<planner::NodeEvent>& events) {

@@ -101,6 +101,8 @@ class Operations {
   virtual void Spawn(const char* what, net::Task<void> task) = 0;
   // A client let go of a copy: what waits for memory may look again.
   virtual void OnUnpin() = 0;
+  // Descriptors have run out: connections to peers that rest are closed soon.
+  virtual void GiveUpIdle() = 0;
 
   virtual store::ObjectStore& store() = 0;
   virtual asio::io_context& loop() = 0;

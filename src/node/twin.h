@@ -24,9 +24,11 @@ enum class Twin : std::uint8_t {
   kKeepsStoppedReaders,    // of a window (R38)
   kTellsAllAtOnce,         // an inventory, its bytes included, heartbeats behind it (R42)
   kKeepsItsPlace,          // a fetch that gets nothing holds up those in line behind it (R46)
-  kQueuesInputs,           // the same, and streams of a position wait for room, too (R46)
+  kQueuesInputs,           // what a reduction depends on waits for a place like the rest (R46)
+  kQueuesFeeders,          // and so does what feeds others
   kSpinsForMemory,         // whoever waits for memory asks again at once
   kHoardsMemory,           // a position keeps memory that it can do without (R45)
+  kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
 };
 
 // The same bytes, complete, without the pin.

@@ -74,7 +74,8 @@ struct EvictAnswer {
   bool drop = false;  // false: it is the last complete copy and is now primary
 };
 
-// For subscribers: every later change, in order.
+// For subscribers: the newest state of one node's copy, after each change; who is slow is not
+// told of all (R43).
 enum class LocationKind : std::uint8_t { kPartial = 1, kComplete = 2, kGone = 3, kInline = 4 };
 struct Location {
   ObjectId object;

@@ -12,7 +12,7 @@ namespace {
 // the other; until then doubt is cheaper than long walks.
 constexpr int kFarthestSight = 64;
 
-std::uint32_t& CountOf(Copy& source, const OpenGrant& grant) {
+std::uint32_t& CountOf(Flow& source, const OpenGrant& grant) {
   return grant.leaf ? source.leaves : source.used;
 }
 
@@ -31,12 +31,23 @@ std::uint64_t Copy::progress() const {
 }
 
 Time Copy::lag() const {
+  const std::vector<Feed>& feeds = flow().feeds;
   return feeds.empty() ? Time{} : std::ranges::max(feeds, {}, &Feed::lag).lag;
 }
 
 const Feed& Copy::feed(std::size_t stripe) const {
   static const Feed none;
+  const std::vector<Feed>& feeds = flow().feeds;
   return feeds.empty() ? none : feeds[stripe];
+}
+
+void Copy::ForgetSuperseded() {
+  if (flows) flows->superseded = {};
+}
+
+void Copy::Rest() {
+  if (!flows || !final()) return;
+  if (flows->fed == 0 && flows->serving.empty() && !flows->superseded) flows.reset();
 }
 
 const Copy* CopyTable::Find(NodeId node) const {
@@ -49,34 +60,34 @@ const Copy& CopyTable::Add(NodeId node) {
   if (!fresh) return entry->second;
   Copy& copy = entry->second;
   copy.marks = layout_.empty_marks();
-  if (unrooted_) FindSourceOf(node, copy);
-  copy.limit = copy.used;
+  if (!knows_all_upstreams()) FindSourceOf(node, copy);
+  if (copies_.size() > 1 && !sources_) IndexSources();
   Index(node, copy);
   return copy;
 }
 
 // Grants that were adopted before their source was known find it now.
 void CopyTable::FindSourceOf(NodeId node, Copy& copy) {
-  for (auto waiting = unrooted_->lower_bound({node, GrantId{}});
-       waiting != unrooted_->end() && waiting->first == node; waiting = unrooted_->erase(waiting)) {
-    copy.serving.insert(waiting->second);
-    copy.used += static_cast<std::uint32_t>(std::popcount(grants_->at(waiting->second).stripes));
+  auto& unrooted = streams_->unrooted;
+  for (auto waiting = unrooted.lower_bound({node, GrantId{}});
+       waiting != unrooted.end() && waiting->first == node; waiting = unrooted.erase(waiting)) {
+    Flow& flow = copy.flows.Make();
+    flow.serving.insert(waiting->second);
+    flow.used +=
+        static_cast<std::uint32_t>(std::popcount(streams_->grants.at(waiting->second).stripes));
+    flow.limit = flow.used;
   }
 }
 
 void CopyTable::Rest() {
-  grants_.DropIfEmpty();
-  unrooted_.DropIfEmpty();
-  sources_.Shrink();
-  parked_.DropIfEmpty();
-  feeding_.DropIfEmpty();
-  starved_.DropIfEmpty();
+  streams_.DropIfEmpty();
+  if (copies_.size() < 2) sources_.reset();
 }
 
 void CopyTable::Remove(NodeId node) {
   const Copy copy = copies_.at(node);
-  for (const GrantId grant : copy.serving) Orphan(grant);
-  for (const Feed& feed : copy.feeds) {
+  for (const GrantId grant : copy.flow().serving) Orphan(grant);
+  for (const Feed& feed : copy.flow().feeds) {
     if (feed.grant) Close(feed.grant);
   }
   Unindex(node, copies_.at(node));
@@ -84,7 +95,7 @@ void CopyTable::Remove(NodeId node) {
 }
 
 void CopyTable::Orphan(GrantId grant) {
-  const OpenGrant lost = grants_->at(grant);
+  const OpenGrant lost = streams_->grants.at(grant);
   const Copy& source = copies_.at(lost.source);
   const auto stripe = static_cast<std::uint32_t>(std::countr_zero(lost.stripes));
   const NodeId fallback = UpstreamOf(source, stripe);
@@ -92,62 +103,67 @@ void CopyTable::Orphan(GrantId grant) {
   Edit(lost.receiver, [&](Copy& receiver) {
     if (receiver.parked() == 0) return;
     receiver.orphan = true;
-    receiver.superseded = grant;
-    receiver.lost_source = lost.source;
-    receiver.fallback = fallback;
+    Flow& flow = receiver.flows.Make();
+    flow.superseded = grant;
+    flow.lost_source = lost.source;
+    flow.fallback = fallback;
   });
 }
 
 NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
   const NodeId source = copy.feed(stripe).source;
-  if (source != kNoNode || !copy.superseded) return source;
-  return copies_.contains(copy.lost_source) ? copy.lost_source : copy.fallback;
+  const Flow& flow = copy.flow();
+  if (source != kNoNode || !flow.superseded) return source;
+  return copies_.contains(flow.lost_source) ? flow.lost_source : flow.fallback;
 }
 
 void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit) {
-  grants_.Make().emplace(grant, what);
+  streams_.Make().grants.emplace(grant, what);
   if (copies_.contains(what.source)) {
     Edit(what.source, [&](Copy& source) {
+      Flow& flow = source.flows.Make();
       // Who serves already keeps the limit under which it took that on.
-      source.limit = source.serving.empty() ? limit : std::max(limit, source.limit);
-      source.serving.insert(grant);
-      CountOf(source, what) += static_cast<std::uint32_t>(std::popcount(what.stripes));
+      flow.limit = flow.serving.empty() ? limit : std::max(limit, flow.limit);
+      flow.serving.insert(grant);
+      CountOf(flow, what) += static_cast<std::uint32_t>(std::popcount(what.stripes));
     });
   } else {
-    unrooted_.Make().insert({what.source, grant});
+    streams_->unrooted.insert({what.source, grant});
   }
   Edit(what.receiver, [&](Copy& receiver) {
-    receiver.feeds.resize(layout_.stripe_count);
+    Flow& flow = receiver.flows.Make();
+    flow.feeds.resize(layout_.stripe_count);
     for (const std::uint32_t stripe : StripesOf(what.stripes)) {
-      Feed& feed = receiver.feeds[stripe];
+      Feed& feed = flow.feeds[stripe];
       feed = {grant, what.source, std::max(lag, feed.lag)};
     }
-    receiver.fed |= what.stripes;
+    flow.fed |= what.stripes;
     receiver.listed = !receiver.leaf;
     if (receiver.parked() == 0) {
       receiver.orphan = false;
-      receiver.superseded = {};
+      flow.superseded = {};
     }
   });
 }
 
 void CopyTable::Close(GrantId grant) {
-  if (!grants_) return;
-  const auto entry = grants_->find(grant);
-  if (entry == grants_->end()) return;
+  if (!streams_) return;
+  const auto entry = streams_->grants.find(grant);
+  if (entry == streams_->grants.end()) return;
   const OpenGrant closed = entry->second;
-  grants_->erase(entry);
+  streams_->grants.erase(entry);
   Edit(closed.receiver, [&](Copy& receiver) {
+    Flow& flow = *receiver.flows;
     for (const std::uint32_t stripe : StripesOf(closed.stripes)) {
-      receiver.feeds[stripe].grant = {};
-      receiver.feeds[stripe].source = kNoNode;
+      flow.feeds[stripe].grant = {};
+      flow.feeds[stripe].source = kNoNode;
     }
-    receiver.fed &= ~closed.stripes;
+    flow.fed &= ~closed.stripes;
   });
-  if (unrooted_ && unrooted_->erase({closed.source, grant}) > 0) return;
+  if (streams_->unrooted.erase({closed.source, grant}) > 0) return;
   Edit(closed.source, [&](Copy& source) {
-    source.serving.erase(grant);
-    CountOf(source, closed) -= static_cast<std::uint32_t>(std::popcount(closed.stripes));
+    source.flows->serving.erase(grant);
+    CountOf(*source.flows, closed) -= static_cast<std::uint32_t>(std::popcount(closed.stripes));
   });
 }
 
@@ -187,8 +203,8 @@ void CopyTable::RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask str
 }
 
 GrantId CopyTable::AdoptedBy(NodeId receiver) const {
-  for (const Feed& feed : copies_.at(receiver).feeds) {
-    if (feed.grant && grants_->at(feed.grant).adopted) return feed.grant;
+  for (const Feed& feed : copies_.at(receiver).flow().feeds) {
+    if (feed.grant && streams_->grants.at(feed.grant).adopted) return feed.grant;
   }
   return {};
 }
@@ -230,8 +246,8 @@ StripeMask CopyTable::Missing(const StripeMarks& marks, StripeMask among) const 
 }
 
 SourceKey CopyTable::KeyOfSource(NodeId node, const Copy& copy) {
-  if (copy.final()) return {false, copy.used, Time{}, 0, node};
-  return {true, copy.used, copy.lag(), copy.order, node};
+  if (copy.final()) return {false, copy.flow().used, Time{}, 0, node};
+  return {true, copy.flow().used, copy.lag(), copy.order, node};
 }
 
 ParkedKey CopyTable::KeyOfParked(NodeId node, const Copy& copy) {
@@ -243,23 +259,42 @@ ProgressKey CopyTable::KeyOfProgress(NodeId node, const Copy& copy) {
   return {copy.progress(), std::numeric_limits<std::uint32_t>::max() - copy.position, node};
 }
 
+bool CopyTable::IsSource(const Copy& copy) { return copy.live && copy.listed && !copy.evicting; }
+
+OneOrSet<SourceKey> CopyTable::sources() const {
+  if (sources_) return OneOrSet<SourceKey>(*sources_);
+  const auto only = copies_.begin();
+  if (only == copies_.end() || !IsSource(only->second)) return {};
+  return OneOrSet<SourceKey>(KeyOfSource(only->first, only->second));
+}
+
+// The first copy is not the only one any more.
+void CopyTable::IndexSources() {
+  std::set<SourceKey>& sources = sources_.Make();
+  for (const auto& [node, copy] : copies_) {
+    if (IsSource(copy)) sources.insert(KeyOfSource(node, copy));
+  }
+}
+
 void CopyTable::Index(NodeId node, const Copy& copy) {
-  if (copy.live && copy.listed && !copy.evicting) sources_.insert(KeyOfSource(node, copy));
-  if (copy.live && copy.parked() != 0) parked_.Make().insert(KeyOfParked(node, copy));
-  const bool fed = copy.live && copy.fed != 0 && !copy.final();
-  if (fed && !copy.leaf) feeding_.Make().insert(KeyOfProgress(node, copy));
-  if (fed && copy.starved) starved_.Make().insert(node);
-  if (copy.superseded) ++superseded_count_;
+  if (sources_ && IsSource(copy)) sources_->insert(KeyOfSource(node, copy));
+  if (copy.live && copy.parked() != 0) streams_.Make().parked.insert(KeyOfParked(node, copy));
+  const bool fed = copy.live && copy.fed() != 0 && !copy.final();
+  if (fed && !copy.leaf) streams_.Make().feeding.insert(KeyOfProgress(node, copy));
+  if (fed && copy.starved) streams_.Make().starved.insert(node);
+  if (copy.flow().superseded) ++streams_.Make().superseded;
   if (copy.final()) ++final_count_;
   if (copy.final() && copy.live) ++live_final_count_;
 }
 
 void CopyTable::Unindex(NodeId node, const Copy& copy) {
-  sources_.erase(KeyOfSource(node, copy));
-  if (parked_) parked_->erase(KeyOfParked(node, copy));
-  if (feeding_) feeding_->erase(KeyOfProgress(node, copy));
-  if (starved_) starved_->erase(node);
-  if (copy.superseded) --superseded_count_;
+  if (sources_) sources_->erase(KeyOfSource(node, copy));
+  if (streams_) {
+    streams_->parked.erase(KeyOfParked(node, copy));
+    streams_->feeding.erase(KeyOfProgress(node, copy));
+    streams_->starved.erase(node);
+    if (copy.flow().superseded) --streams_->superseded;
+  }
   if (copy.final()) --final_count_;
   if (copy.final() && copy.live) --live_final_count_;
 }

@@ -30,6 +30,21 @@ struct Feed {
   Time lag{};  // when the first byte could arrive; kept after the feed ended, for a resume
 };
 
+// What flows to a copy, and from it to others.
+struct Flow {
+  StripeMask fed = 0;       // stripes with an open grant
+  std::vector<Feed> feeds;  // by stripe; none while none ever was, see Copy::feed
+  SmallSet<GrantId> serving;
+  std::uint32_t used = 0;    // units: stripes served through open grants, those to leaves excepted
+  std::uint32_t leaves = 0;  // stripes served to leaves
+  std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
+  // A stream that may still run although its source left the books: until the receiver says that it
+  // ended, or is granted another, the receiver may depend on that source.
+  GrantId superseded;
+  NodeId lost_source = kNoNode;
+  NodeId fallback = kNoNode;  // the source of the lost source
+};
+
 struct Copy {
   bool live = true;     // its node has a session and vouched for this copy in it
   bool listed = false;  // a holder: others may be sent here. Partial: from its first grant on (R9)
@@ -40,30 +55,26 @@ struct Copy {
   bool leaf = false;      // keeps nothing: never listed (R38)
   bool orphan = false;    // lost its source: served before others, may exceed units by one receiver
   bool starved = false;   // its source proves life but makes no progress
+  // Its node's position in the reduction that makes this object, counted towards the root; 0: none.
+  std::uint32_t position = 0;
   StripeMarks marks;      // at least so many blocks are valid
   StripeMask wanted = 0;  // asked for with Want
   StripeMask done = 0;
-  StripeMask fed = 0;       // stripes with an open grant
-  std::vector<Feed> feeds;  // by stripe; none while none ever was, see feed
-  SmallSet<GrantId> serving;
-  std::uint32_t used = 0;    // units: stripes served through open grants, those to leaves excepted
-  std::uint32_t leaves = 0;  // stripes served to leaves
-  std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
-  std::uint64_t order = 0;   // of its request; 0: never wanted, put or held
-  // Its node's position in the reduction that makes this object, counted towards the root; 0: none.
-  std::uint32_t position = 0;
-  // A stream that may still run although its source left the books: until the receiver says that it
-  // ended, or is granted another, the receiver may depend on that source.
-  GrantId superseded;
-  NodeId lost_source = kNoNode;
-  NodeId fallback = kNoNode;  // the source of the lost source
+  std::uint64_t order = 0;  // of its request; 0: never wanted, put or held
+  Boxed<Flow> flows;  // not there before anything flows, nor once it has all and serves nobody
 
   // Has, or will have without any source, every byte: may serve at any offset.
   bool final() const { return complete || producing; }
-  StripeMask parked() const { return final() ? 0 : wanted & ~done & ~fed; }
+  const Flow& flow() const { return flows.OrEmpty(); }
+  StripeMask fed() const { return flow().fed; }
+  StripeMask parked() const { return final() ? 0 : wanted & ~done & ~fed(); }
   std::uint64_t progress() const;
   Time lag() const;
   const Feed& feed(std::size_t stripe) const;
+  // No stream that isn't in the books feeds it.
+  void ForgetSuperseded();
+  // Nothing flows, and what flowed does not matter any more: that is not kept.
+  void Rest();
 };
 
 struct OpenGrant {
@@ -107,16 +118,17 @@ class CopyTable {
   const Layout& layout() const { return layout_; }
   const std::map<NodeId, Copy>& copies() const { return copies_; }
   const Copy* Find(NodeId node) const;
-  const std::map<GrantId, OpenGrant>& grants() const { return grants_.OrEmpty(); }
+  const std::map<GrantId, OpenGrant>& grants() const { return streams_.OrEmpty().grants; }
 
   const Copy& Add(NodeId node);
-  // Every change of a copy goes through here; `change` may set anything but feeds, fed, serving and
-  // used, which belong to Open and Close.
+  // Every change of a copy goes through here; `change` may set anything but what Open and Close
+  // account for: fed, feeds, serving, used and leaves.
   template <typename Change>
   void Edit(NodeId node, Change change) {
     auto entry = copies_.find(node);
     Unindex(entry->first, entry->second);
     change(entry->second);
+    entry->second.Rest();
     Index(entry->first, entry->second);
   }
   // Its receivers become orphans; its own feeds end.
@@ -145,26 +157,42 @@ class CopyTable {
   // only the end of the stream is missing).
   StripeMask Missing(const StripeMarks& marks, StripeMask among) const;
 
-  const OneOrSet<SourceKey>& sources() const { return sources_; }
-  const std::set<ParkedKey>& parked() const { return parked_.OrEmpty(); }
-  const std::set<ProgressKey>& feeding() const { return feeding_.OrEmpty(); }
-  const std::set<NodeId>& starved() const { return starved_.OrEmpty(); }
+  OneOrSet<SourceKey> sources() const;
+  const std::set<ParkedKey>& parked() const { return streams_.OrEmpty().parked; }
+  const std::set<ProgressKey>& feeding() const { return streams_.OrEmpty().feeding; }
+  const std::set<NodeId>& starved() const { return streams_.OrEmpty().starved; }
   static ParkedKey KeyOfParked(NodeId node, const Copy& copy);
   static ProgressKey KeyOfProgress(NodeId node, const Copy& copy);
 
   std::size_t final_count() const { return final_count_; }
   std::size_t live_final_count() const { return live_final_count_; }
   // Every stream in the books comes from a copy of this table.
-  bool knows_all_upstreams() const { return !unrooted_ || unrooted_->empty(); }
+  bool knows_all_upstreams() const { return streams_.OrEmpty().unrooted.empty(); }
   // No stream runs that isn't in the books.
-  bool knows_all_streams() const { return superseded_count_ == 0; }
+  bool knows_all_streams() const { return streams_.OrEmpty().superseded == 0; }
 
   std::string BrokenInvariant() const;
   void AddTo(Digest& digest) const;
 
  private:
+  struct Streams {
+    std::map<GrantId, OpenGrant> grants;
+    std::set<std::pair<NodeId, GrantId>> unrooted;  // adopted, whose source isn't known
+    std::set<ParkedKey> parked;
+    std::set<ProgressKey> feeding;
+    std::set<NodeId> starved;
+    std::size_t superseded = 0;  // copies that have such a stream
+
+    bool empty() const {
+      return grants.empty() && unrooted.empty() && parked.empty() && feeding.empty() &&
+             starved.empty() && superseded == 0;
+    }
+  };
+
+  void IndexSources();
   void Index(NodeId node, const Copy& copy);
   void Unindex(NodeId node, const Copy& copy);
+  static bool IsSource(const Copy& copy);
   static SourceKey KeyOfSource(NodeId node, const Copy& copy);
   void FindSourceOf(NodeId node, Copy& copy);
   void Orphan(GrantId grant);
@@ -176,16 +204,11 @@ class CopyTable {
 
   Layout layout_;
   std::map<NodeId, Copy> copies_;
-  // Most objects are at rest: nobody pulls from anybody, and these are not there.
-  Boxed<std::map<GrantId, OpenGrant>> grants_;
-  Boxed<std::set<std::pair<NodeId, GrantId>>> unrooted_;  // adopted, whose source isn't known
-  OneOrSet<SourceKey> sources_;
-  Boxed<std::set<ParkedKey>> parked_;
-  Boxed<std::set<ProgressKey>> feeding_;
-  Boxed<std::set<NodeId>> starved_;
+  // Most objects are at rest, with one copy: then neither of these is there.
+  Boxed<Streams> streams_;
+  Boxed<std::set<SourceKey>> sources_;  // of two copies or more
   std::uint32_t final_count_ = 0;
   std::uint32_t live_final_count_ = 0;
-  std::uint32_t superseded_count_ = 0;
 };
 
 // The stripes of a set, for range-for.

@@ -1,5 +1,6 @@
 // The structural invariants of a CopyTable (numbered in README.md), and its part of the
 // fingerprint.
+#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -24,7 +25,8 @@ std::string CopyTable::BrokenCopies() const {
     const std::string name = ToString(node);
     std::uint32_t used = 0;
     std::uint32_t leaves = 0;
-    for (const GrantId grant : copy.serving) {
+    const Flow& flow = copy.flow();
+    for (const GrantId grant : flow.serving) {
       const auto open = grants().find(grant);
       if (open == grants().end() || open->second.source != node) {
         return fmt::format("S2: {} serves grant {} that isn't its own", name, ToString(grant));
@@ -32,18 +34,18 @@ std::string CopyTable::BrokenCopies() const {
       (open->second.leaf ? leaves : used) +=
           static_cast<std::uint32_t>(std::popcount(open->second.stripes));
     }
-    if (used != copy.used || leaves != copy.leaves) {
+    if (used != flow.used || leaves != flow.leaves) {
       return fmt::format("S2: {} has {} units in use and {} by leaves, its grants need {} and {}",
-                         name, copy.used, copy.leaves, used, leaves);
+                         name, flow.used, flow.leaves, used, leaves);
     }
     if (leaves > layout_.stripe_count) return fmt::format("P1: {} serves two leaves", name);
     if (copy.leaf && copy.listed) return fmt::format("S5: {} is a leaf and listed", name);
-    if (copy.used > copy.limit + layout_.stripe_count) {
+    if (flow.used > flow.limit + layout_.stripe_count) {
       return fmt::format("P1: {} uses {} units, {} and one receiver more are its limit", name,
-                         copy.used, copy.limit);
+                         flow.used, flow.limit);
     }
     if (!layout_.valid(copy.marks)) return fmt::format("P3: {} has marks beyond the end", name);
-    if ((copy.done & copy.parked()) != 0 || (copy.fed & copy.parked()) != 0) {
+    if ((copy.done & copy.parked()) != 0 || (flow.fed & copy.parked()) != 0) {
       return fmt::format("S1: {} has a stripe parked that is done or granted", name);
     }
     if (copy.listed && copy.order == 0) {
@@ -61,8 +63,8 @@ std::string CopyTable::BrokenGrants() const {
     if (receiver == nullptr || (!receiver->listed && !receiver->leaf) || open.stripes == 0) {
       return fmt::format("S3: grant {} has no listed receiver and no leaf", ToString(grant));
     }
-    const bool known = source != nullptr ? source->serving.contains(grant)
-                                         : unrooted_.OrEmpty().contains({open.source, grant});
+    const bool known = source != nullptr ? source->flow().serving.contains(grant)
+                                         : streams_->unrooted.contains({open.source, grant});
     if (!known) return fmt::format("S3: grant {} has no source", ToString(grant));
     if ((fed[open.receiver] & open.stripes) != 0) {
       return fmt::format("S1: {} has a stripe granted twice", ToString(open.receiver));
@@ -77,7 +79,7 @@ std::string CopyTable::BrokenGrants() const {
     }
   }
   for (const auto& [node, copy] : copies_) {
-    if (copy.fed != fed[node]) {
+    if (copy.fed() != fed[node]) {
       return fmt::format("S1: {} counts stripes as granted that are not", ToString(node));
     }
   }
@@ -86,11 +88,13 @@ std::string CopyTable::BrokenGrants() const {
 
 std::string CopyTable::BrokenIndexes() const {
   CopyTable fresh(layout_);
+  fresh.sources_.Make();
   for (const auto& [node, copy] : copies_) fresh.Index(node, copy);
-  const bool same =
-      fresh.sources() == sources() && fresh.parked() == parked() && fresh.feeding() == feeding() &&
-      fresh.starved() == starved() && fresh.final_count_ == final_count_ &&
-      fresh.live_final_count_ == live_final_count_ && fresh.superseded_count_ == superseded_count_;
+  const bool same = std::ranges::equal(fresh.sources(), sources()) && fresh.parked() == parked() &&
+                    fresh.feeding() == feeding() && fresh.starved() == starved() &&
+                    fresh.final_count_ == final_count_ &&
+                    fresh.live_final_count_ == live_final_count_ &&
+                    fresh.streams_.OrEmpty().superseded == streams_.OrEmpty().superseded;
   return same ? std::string() : "S4: an index disagrees with the copies";
 }
 
@@ -119,11 +123,12 @@ void CopyTable::AddTo(Digest& digest) const {
     digest.Add(copy.primary).Add(copy.evicting).Add(copy.orphan).Add(copy.starved);
     digest.Add(copy.leaf).Add(copy.position);
     for (const std::uint32_t mark : copy.marks) digest.Add(mark);
-    digest.Add(copy.wanted).Add(copy.done).Add(copy.limit).Add(copy.order);
-    for (const Feed& feed : copy.feeds) {
+    const Flow& flow = copy.flow();
+    digest.Add(copy.wanted).Add(copy.done).Add(flow.limit).Add(copy.order);
+    for (const Feed& feed : flow.feeds) {
       digest.Add(feed.grant).Add(Raw(feed.source)).Add(feed.lag);
     }
-    digest.Add(Raw(copy.fallback)).Add(Raw(copy.lost_source)).Add(copy.superseded);
+    digest.Add(Raw(flow.fallback)).Add(Raw(flow.lost_source)).Add(flow.superseded);
   }
   for (const auto& [grant, open] : grants()) {
     digest.Add(grant).Add(Raw(open.receiver)).Add(Raw(open.source)).Add(open.stripes);

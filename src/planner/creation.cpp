@@ -34,21 +34,20 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
   ObjectRecord& record = Touch(event.object, node);
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
-  if (own != nullptr && !own->live) {
+  if (own == nullptr || !own->live) {
     // Bytes that it gave and was never told of their acceptance are no other Put's.
-    const bool its_own = event.inline_bytes != nullptr && record.inline_bytes != nullptr &&
-                         *event.inline_bytes == *record.inline_bytes;
-    if (its_own) DropInline(record);
-    DropCopy(event.object, record, node);
+    if (record.putter == Putter{node, event.attempt}) DropInline(record);
+    if (own != nullptr) DropCopy(event.object, record, node);
   }
-  std::erase_if(record.creates, [&](const PendingCreate& c) { return c.node == node; });
-  record.creates.push_back({node, event});
+  std::vector<PendingCreate>& creates = record.waits.Make().creates;
+  std::erase_if(creates, [&](const PendingCreate& c) { return c.node == node; });
+  creates.push_back({node, event});
 }
 
 void DirectoryState::State::On(NodeId node, const Withdraw& event) {
   if (collecting) return Later(node, event);
   if (ObjectRecord* record = Find(event.object)) {
-    std::erase_if(record->creates, [&](const PendingCreate& c) {
+    std::erase_if(record->waits.Make().creates, [&](const PendingCreate& c) {
       return c.node == node && c.request.attempt == event.attempt;
     });
     dirty.insert(event.object);
@@ -66,8 +65,10 @@ void DirectoryState::State::On(NodeId node, const Withdraw& event) {
 }
 
 void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
-  while (!record.creates.empty()) {
-    const NodeId node = record.creates.front().node;
+  if (!record.waits) return;
+  std::vector<PendingCreate>& creates = record.waits->creates;
+  while (!creates.empty()) {
+    const NodeId node = creates.front().node;
     if (const auto until = tombstones.Until(id, now)) {
       Refuse(id, node, ErrorCode::kDeleted,
              fmt::format("object {} was deleted; its id is blocked for another {:.1f} s",
@@ -82,10 +83,10 @@ void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& rec
     } else if (record.table.final_count() > 0) {
       return;  // a suspended node may come back with it: wait for the end of its grace
     } else {
-      const PendingCreate create = record.creates.front();
+      const PendingCreate create = creates.front();
       Accept(id, record, create);
     }
-    record.creates.erase(record.creates.begin());
+    creates.erase(creates.begin());
   }
 }
 
@@ -116,9 +117,12 @@ void DirectoryState::State::StartVersion(const ObjectId& id, ObjectRecord& recor
                                          const Layout& layout, const std::string& metadata) {
   record.version = version;
   record.putter = {};
-  record.metadata = metadata;
-  record.lost_holder.clear();
-  record.evictions.clear();
+  record.metadata.reset();
+  if (!metadata.empty()) record.metadata = metadata;
+  if (record.waits) {
+    record.waits->lost_holder.clear();
+    record.waits->evictions.clear();
+  }
   DropInline(record);
   const bool mixes = options.twin == Twin::kMixesVersionsOnResume;
   if (mixes && record.table.layout() == layout) return;
@@ -153,24 +157,26 @@ void DirectoryState::State::DropInline(ObjectRecord& record) {
 void DirectoryState::State::On(NodeId node, const Locate& event) {
   if (AnswerDeleted(event.object, node)) return;
   ObjectRecord& record = Touch(event.object, node);
-  record.locates.insert(node);
-  if (!record.exists() && !record.lost_holder.empty()) {
-    Send(node, HolderLost{event.object, record.lost_holder});
+  Waiting& waiting = record.waits.Make();
+  waiting.locates.insert(node);
+  if (!record.exists() && !waiting.lost_holder.empty()) {
+    Send(node, HolderLost{event.object, waiting.lost_holder});
   }
 }
 
 void DirectoryState::State::On(NodeId node, const CancelLocate& event) {
-  if (ObjectRecord* record = Find(event.object)) record->locates.erase(node);
+  if (ObjectRecord* record = Find(event.object)) record->waits.Make().locates.erase(node);
 }
 
 void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
-  if (!record.exists()) return;
-  for (const NodeId node : std::exchange(record.locates, {})) {
+  if (!record.waits || !record.exists()) return;
+  for (const NodeId node : std::exchange(record.waits->locates, {})) {
+    const std::string& metadata = record.metadata.OrEmpty();
     if (record.inline_bytes != nullptr) {
-      Send(node, InlineObject{id, record.version, record.metadata, record.inline_bytes});
+      Send(node, InlineObject{id, record.version, metadata, record.inline_bytes});
       continue;
     }
-    Send(node, Located{id, record.version, record.table.layout(), record.metadata});
+    Send(node, Located{id, record.version, record.table.layout(), metadata});
     if (options.twin != Twin::kListsWaitersForMemory) continue;
     if (record.table.Find(node) != nullptr) continue;
     record.table.Add(node);
@@ -181,7 +187,7 @@ void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& rec
 void DirectoryState::State::On(NodeId node, const Subscribe& event) {
   AnswerDeleted(event.object, node);
   ObjectRecord& record = Touch(event.object, node);
-  record.subscribers.insert(node);
+  record.waits.Make().subscribers.insert(node);
   const auto tell = [&](NodeId holder, LocationKind kind) {
     Send(node, LocationOf(event.object, record, holder, kind));
   };
@@ -192,7 +198,7 @@ void DirectoryState::State::On(NodeId node, const Subscribe& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const Unsubscribe& event) {
-  if (ObjectRecord* record = Find(event.object)) record->subscribers.erase(node);
+  if (ObjectRecord* record = Find(event.object)) record->waits.Make().subscribers.erase(node);
 }
 
 }  // namespace hoplite::planner

@@ -150,8 +150,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   ResolveLocates(id, *record);
   ResolveEvictions(id, *record);
   RunPass(id, *record);
-  if (record->table.grants().empty()) record->slow_relays.reset();
-  if (!record->idle()) return record->table.Rest();
+  if (!record->idle()) return record->Rest();
   DropInline(*record);
   for (const NodeId node : record->touched) {
     if (NodeRecord* member = nodes.Find(node)) member->objects.erase(id);
@@ -179,9 +178,9 @@ void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
 
 void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
   // A session that ended says nothing more; its next one starts with an inventory.
-  if (!nodes.alive(node)) return;
-  NodeRecord& member = *nodes.Find(node);
-  if (member.inventory_open) member.telling = now;
+  NodeRecord* member = nodes.Find(node);
+  if (member == nullptr || !member->alive) return;
+  if (member->inventory_open) member->telling = now;
   if (const ObjectId* id = ObjectOf(event)) {
     CatchUp(*id);
     dirty.insert(*id);
@@ -207,7 +206,7 @@ void DirectoryState::State::Send(NodeId to, NodeAction body) {
 
 void DirectoryState::State::Notify(const ObjectId& id, const ObjectRecord& record, NodeId node,
                                    LocationKind kind) {
-  for (const NodeId subscriber : record.subscribers) {
+  for (const NodeId subscriber : record.waiting().subscribers) {
     Send(subscriber, LocationOf(id, record, node, kind));
   }
 }
@@ -220,14 +219,15 @@ Location DirectoryState::State::LocationOf(const ObjectId& id, const ObjectRecor
   const Copy* copy = record.table.Find(node);
   location.producing = copy != nullptr && copy->producing;
   location.layout = record.table.layout();
-  location.metadata = record.metadata;
+  location.metadata = record.metadata.OrEmpty();
   return location;
 }
 
 void DirectoryState::State::TellLost(const ObjectId& id, const ObjectRecord& record) {
-  for (const NodeId node : record.locates) Send(node, HolderLost{id, record.lost_holder});
+  const std::string& lost = record.waiting().lost_holder;
+  for (const NodeId node : record.waiting().locates) Send(node, HolderLost{id, lost});
   for (const auto& [node, copy] : record.table.copies()) {
-    if (copy.wanted != 0) Send(node, HolderLost{id, record.lost_holder});
+    if (copy.wanted != 0) Send(node, HolderLost{id, lost});
   }
 }
 
@@ -237,11 +237,11 @@ void DirectoryState::State::DropCopy(const ObjectId& id, ObjectRecord& record, N
   const bool was_listed = copy->listed;
   const bool was_final = copy->final();
   record.table.Remove(node);
-  record.evictions.erase(node);
+  if (record.waits) record.waits->evictions.erase(node);
   dirty.insert(id);
   if (was_listed) Notify(id, record, node, LocationKind::kGone);
   if (!was_final || record.exists()) return;
-  record.lost_holder = nodes.NameOf(node);
+  record.waits.Make().lost_holder = nodes.NameOf(node);
   TellLost(id, record);
 }
 

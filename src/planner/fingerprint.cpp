@@ -54,24 +54,25 @@ void AddReduction(Digest& digest, const ReductionRecord& reduction) {
 }
 
 void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
-  digest.Add(id).Add(record.version).Add(record.metadata);
+  digest.Add(id).Add(record.version).Add(record.metadata.OrEmpty());
   digest.Add(Raw(record.putter.node)).Add(record.putter.attempt);
   digest.Add(record.inline_bytes != nullptr);
   if (record.inline_bytes != nullptr) digest.Add(*record.inline_bytes);
   record.table.AddTo(digest);
-  for (const PendingCreate& create : record.creates) {
+  const Waiting& waiting = record.waiting();
+  for (const PendingCreate& create : waiting.creates) {
     digest.Add(Raw(create.node));
     AddRequest(digest, create.request);
   }
-  for (const PendingOpen& open : record.opens) {
+  for (const PendingOpen& open : waiting.opens) {
     digest.Add(Raw(open.node)).Add(open.request).Add(open.then.size());
   }
   if (record.reduction) AddReduction(digest, *record.reduction);
-  AddNodes(digest, record.locates);
-  AddNodes(digest, record.evictions);
-  AddNodes(digest, record.subscribers);
+  AddNodes(digest, waiting.locates);
+  AddNodes(digest, waiting.evictions);
+  AddNodes(digest, waiting.subscribers);
   AddNodes(digest, record.touched);
-  digest.Add(record.lost_holder);
+  digest.Add(waiting.lost_holder);
 }
 
 }  // namespace

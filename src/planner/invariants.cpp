@@ -45,12 +45,13 @@ std::string DirectoryState::State::BrokenObject(const ObjectId& id,
   if (marked && (record.exists() || !record.table.copies().empty())) {
     return "P5: it was deleted and is still there";
   }
-  for (const auto* waiting : {&record.locates, &record.subscribers}) {
+  for (const auto* waiting : {&record.waiting().locates, &record.waiting().subscribers}) {
     for (const NodeId node : *waiting) {
       if (!nodes.alive(node)) return fmt::format("P8: {} waits without session", ToString(node));
     }
   }
-  if (record.creates.size() > nodes.nodes().size()) return "P8: more creates wait than nodes are";
+  if (record.waiting().creates.size() > nodes.nodes().size())
+    return "P8: more creates wait than nodes are";
   if (record.version.incarnation > stamps.incarnation()) {
     return fmt::format("S6: version {} is of the future", ToString(record.version));
   }

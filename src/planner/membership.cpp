@@ -42,11 +42,13 @@ void DirectoryState::State::Pay(const Visit& visit, const ObjectId& id) {
 void DirectoryState::State::ForgetRequests(ObjectRecord& record, NodeId node) {
   auto& reduction = record.reduction;
   if (reduction && reduction->coordinator == node) reduction->vouched = false;
-  record.locates.erase(node);
-  record.subscribers.erase(node);
-  record.evictions.erase(node);
-  std::erase_if(record.creates, [&](const PendingCreate& c) { return c.node == node; });
-  std::erase_if(record.opens, [&](const PendingOpen& open) { return open.node == node; });
+  if (!record.waits) return;
+  Waiting& waiting = *record.waits;
+  waiting.locates.erase(node);
+  waiting.subscribers.erase(node);
+  waiting.evictions.erase(node);
+  std::erase_if(waiting.creates, [&](const PendingCreate& c) { return c.node == node; });
+  std::erase_if(waiting.opens, [&](const PendingOpen& open) { return open.node == node; });
 }
 
 void DirectoryState::State::SuspendIn(const ObjectId& id, ObjectRecord& record, NodeId node) {
@@ -56,7 +58,7 @@ void DirectoryState::State::SuspendIn(const ObjectId& id, ObjectRecord& record, 
   record.table.Edit(node, [&](Copy& copy) {
     copy.live = options.twin == Twin::kHandsOutDeadNodes && copy.listed;
     copy.evicting = false;
-    copy.wanted &= copy.fed;
+    copy.wanted &= copy.fed();
     copy.orphan = copy.starved = false;
   });
   if (!known->listed) DropCopy(id, record, node);

@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
+#include "base/paged_set.h"
 #include "planner/event.h"
 
 namespace hoplite::planner {
@@ -25,7 +25,7 @@ struct NodeRecord {
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   double carried = 0;  // bytes per second that came to it from sources that had more; 0: not yet
-  std::set<ObjectId> objects;
+  PagedSet<ObjectId> objects;
 };
 
 // A value type. Decides nothing.

@@ -29,29 +29,45 @@ struct Putter {
   friend bool operator==(const Putter&, const Putter&) = default;
 };
 
-struct ObjectRecord {
-  Version version;  // none: not created yet, or forgotten
-  Putter putter;
-  std::string metadata;
-  InlineBytes inline_bytes;  // null: not in the directory
-  CopyTable table;
-  Boxed<SlowRelays> slow_relays;
-
+// What nodes wait for, and what they are told meanwhile.
+struct Waiting {
   std::vector<PendingCreate> creates;  // in order of arrival; the first that may, wins (R3)
   std::vector<PendingOpen> opens;      // reductions that want to make it
-  Boxed<ReductionRecord> reduction;
   SmallSet<NodeId> locates;
   SmallSet<NodeId> evictions;
   SmallSet<NodeId> subscribers;
-  SmallSet<NodeId>
-      touched;              // every node that spoke of this object: whom to look at when one leaves
   std::string lost_holder;  // the last complete or producing one, while there is none
 
+  bool empty() const {
+    return creates.empty() && opens.empty() && locates.empty() && evictions.empty() &&
+           subscribers.empty() && lost_holder.empty();
+  }
+};
+
+struct ObjectRecord {
+  Version version;  // none: not created yet, or forgotten
+  Putter putter;
+  Boxed<std::string> metadata;
+  InlineBytes inline_bytes;  // null: not in the directory
+  CopyTable table;
+  Boxed<SlowRelays> slow_relays;
+  Boxed<ReductionRecord> reduction;
+  Boxed<Waiting> waits;      // see waiting; made for who comes
+  SmallSet<NodeId> touched;  // every node that spoke of it: whom to look at when one leaves
+
+  const Waiting& waiting() const { return waits.OrEmpty(); }
   bool exists() const { return inline_bytes != nullptr || table.final_count() > 0; }
   bool open_reduction() const { return reduction && !reduction->committed; }
   bool idle() const {
-    return inline_bytes == nullptr && table.copies().empty() && creates.empty() && opens.empty() &&
-           !open_reduction() && locates.empty() && subscribers.empty();
+    return inline_bytes == nullptr && table.copies().empty() && waiting().creates.empty() &&
+           waiting().opens.empty() && !open_reduction() && waiting().locates.empty() &&
+           waiting().subscribers.empty();
+  }
+  // Nothing changes for now: gives back what only changes need.
+  void Rest() {
+    table.Rest();
+    waits.DropIfEmpty();
+    if (table.grants().empty()) slow_relays.reset();
   }
 };
 

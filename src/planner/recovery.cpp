@@ -11,7 +11,7 @@ namespace {
 
 void CloseFeeds(CopyTable& table, NodeId node) {
   const Copy copy = *table.Find(node);
-  for (const Feed& feed : copy.feeds) {
+  for (const Feed& feed : copy.flow().feeds) {
     if (!feed.grant) continue;
     table.Close(feed.grant);
     table.Edit(node, [](Copy& receiver) { receiver.wanted = 0; });
@@ -55,9 +55,9 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
   const bool was_listed = table.Find(node)->listed;
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
-    copy.wanted &= copy.fed;  // its Want, if any, is repeated after this
+    copy.wanted &= copy.fed();  // its Want, if any, is repeated after this
     copy.orphan = false;
-    copy.superseded = {};
+    copy.ForgetSuperseded();
     copy.complete = event.complete;
     copy.producing = event.producing && !event.complete;
     copy.primary = copy.primary || event.primary;
@@ -73,7 +73,7 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
   if (was_final && !table.Find(node)->final()) CloseFeeds(table, node);
   AdoptUpstream(record, node, event.upstream);
   const Copy& copy = *table.Find(node);
-  if (copy.final()) record.lost_holder.clear();
+  if (copy.final() && record.waits) record.waits->lost_holder.clear();
   if (copy.listed && (!was_listed || was_final != copy.final())) {
     Notify(event.object, record, node,
            copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
@@ -95,18 +95,18 @@ void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, Nod
   CopyTable& table = record.table;
   const Copy copy = *table.Find(node);
   bool feeds_us = false;
-  for (const Feed& feed : copy.feeds) feeds_us |= feed.grant && feed.source == upstream;
+  for (const Feed& feed : copy.flow().feeds) feeds_us |= feed.grant && feed.source == upstream;
   if (feeds_us && !copy.final()) return;
   // The node knows nothing of these grants, or has ended them: the messages were lost.
   CloseFeeds(table, node);
   if (copy.final() || upstream == kNoNode || upstream == node) return;
   const StripeMask stripes = table.Missing(copy.marks, table.layout().all_stripes());
   // What two nodes say contradicts each other: this one's Want brings it another source.
-  if (!copy.serving.empty() && table.DependsOn(upstream, node, stripes)) return;
+  if (!copy.flow().serving.empty() && table.DependsOn(upstream, node, stripes)) return;
   table.Edit(node, [&](Copy& receiver) { receiver.wanted |= stripes; });
   const Copy* source = table.Find(upstream);
-  const std::uint32_t limit =
-      static_cast<std::uint32_t>(std::popcount(stripes)) + (source != nullptr ? source->used : 0);
+  const std::uint32_t limit = static_cast<std::uint32_t>(std::popcount(stripes)) +
+                              (source != nullptr ? source->flow().used : 0);
   table.Open(stamps.NextGrant(), {node, upstream, stripes, true}, now, limit);
 }
 

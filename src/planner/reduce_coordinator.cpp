@@ -6,12 +6,13 @@ namespace hoplite::planner {
 
 void ReduceCoordinator::On(const Location& location, Time now) {
   const bool final = location.kind == LocationKind::kComplete || location.producing;
-  if (location.kind == LocationKind::kGone) {
-    OnHolderGone(location.object, location.node);
-  } else if (final || location.kind == LocationKind::kInline) {
+  if (final || location.kind == LocationKind::kInline) {
     holders_.emplace(location.object, location.node);
     planner_.OnHolder(location.object, location.node, location.version, location.layout,
                       location.metadata, now);
+  } else {
+    // Also what a node has in part: that it had all of another version may be the last we heard.
+    OnHolderGone(location.object, location.node);
   }
 }
 

@@ -93,7 +93,8 @@ ReductionRecord* DirectoryState::State::OpenReduction(NodeId node, const ObjectI
 void DirectoryState::State::On(NodeId node, const ReduceOpen& event) {
   if (collecting) return Later(node, event);
   ObjectRecord& record = Touch(event.object, node);
-  std::erase_if(record.opens, [&](const PendingOpen& open) {
+  std::vector<PendingOpen>& opens = record.waits.Make().opens;
+  std::erase_if(opens, [&](const PendingOpen& open) {
     return open.node == node && open.request == event.request;
   });
   auto& known = record.reduction;
@@ -101,7 +102,7 @@ void DirectoryState::State::On(NodeId node, const ReduceOpen& event) {
     known->vouched = true;
     return RepeatToCoordinator(event.object, *known);
   }
-  record.opens.push_back({node, event.request});
+  opens.push_back({node, event.request});
 }
 
 // Its session was interrupted: what it was told meanwhile is lost.
@@ -121,8 +122,10 @@ void DirectoryState::State::RepeatToCoordinator(const ObjectId& id,
 }
 
 void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
-  while (!record.opens.empty()) {
-    const PendingOpen open = record.opens.front();
+  if (!record.waits) return;
+  std::vector<PendingOpen>& opens = record.waits->opens;
+  while (!opens.empty()) {
+    const PendingOpen open = opens.front();
     const auto refuse = [&](ErrorCode code, std::string why) {
       Send(open.node, ReduceRefused{id, open.request, code, std::move(why)});
     };
@@ -142,7 +145,7 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
       record.reduction = ReductionRecord{.coordinator = open.node, .request = open.request};
       Send(open.node, ReduceOpened{id, open.request, link});
     }
-    record.opens.erase(record.opens.begin());
+    opens.erase(opens.begin());
     for (const auto& order : open.then) {
       std::visit([&](const auto& said) { On(open.node, said); }, order);
     }
@@ -152,11 +155,12 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
 PendingOpen* DirectoryState::State::Pending(NodeId node, const ObjectId& id,
                                             std::uint64_t request) {
   ObjectRecord* record = Find(id);
-  if (record == nullptr) return nullptr;
-  const auto open = std::ranges::find_if(record->opens, [&](const PendingOpen& pending) {
+  if (record == nullptr || !record->waits) return nullptr;
+  std::vector<PendingOpen>& opens = record->waits->opens;
+  const auto open = std::ranges::find_if(opens, [&](const PendingOpen& pending) {
     return pending.node == node && pending.request == request;
   });
-  return open == record->opens.end() ? nullptr : &*open;
+  return open == opens.end() ? nullptr : &*open;
 }
 
 void DirectoryState::State::On(NodeId node, const ReduceShape& event) {
@@ -230,7 +234,7 @@ void DirectoryState::State::NewAttempt(const ObjectId& id, ObjectRecord& record,
   const bool vacant = known.order.node == kNoNode;
   const bool root = known.order.parent == 0;
   known.drained = false;
-  known.marks.clear();
+  known.marks = {};
   known.version = vacant ? Version() : stamps.NextVersion();
   if (root)
     StartVersion(id, record, vacant ? stamps.NextVersion() : known.version, reduction.layout,
@@ -298,7 +302,7 @@ void DirectoryState::State::On(NodeId node, const ReduceClose& event) {
   if (collecting) return Later(node, event);
   ObjectRecord* record = Find(event.object);
   if (record == nullptr) return;
-  std::erase_if(record->opens, [&](const PendingOpen& open) {
+  std::erase_if(record->waits.Make().opens, [&](const PendingOpen& open) {
     return open.node == node && open.request == event.request;
   });
   const auto& known = record->reduction;
@@ -320,12 +324,14 @@ void DirectoryState::State::EndReduction(const ObjectId& id, ObjectRecord& recor
   if (tell_coordinator != kNoNode) {
     Send(tell_coordinator, ReduceRefused{id, ended.request, error.code, error.message});
   }
-  record.locates.clear();
+  if (record.waits) {
+    record.waits->locates.clear();
+    record.waits->evictions.clear();
+  }
   for (const auto& [node, copy] : record.table.copies()) {
     if (copy.listed) Notify(id, record, node, LocationKind::kGone);
   }
   record.table = CopyTable(record.table.layout());
-  record.evictions.clear();
   for (const NodeId node : record.touched) {
     Send(node, TargetAborted{id, error.code, error.message});
   }
@@ -432,7 +438,9 @@ void DirectoryState::State::On(NodeId node, const ReduceCommit& event) {
 
 void DirectoryState::State::LoseFromReduction(const ObjectId& id, ObjectRecord& record,
                                               NodeId node) {
-  std::erase_if(record.opens, [&](const PendingOpen& open) { return open.node == node; });
+  if (record.waits) {
+    std::erase_if(record.waits->opens, [&](const PendingOpen& o) { return o.node == node; });
+  }
   if (!record.reduction) return;
   ReductionRecord& reduction = *record.reduction;
   if (reduction.committed) return;  // it may come back and ask

@@ -42,13 +42,16 @@ void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
           Error(ErrorCode::kDeleted, "object " + id.ToShortString() + ", the target, was deleted"),
           record->reduction->coordinator);
     }
-    told.insert(record->subscribers.begin(), record->subscribers.end());
-    told.insert(record->locates.begin(), record->locates.end());
+    const Waiting& waiting = record->waiting();
+    told.insert(waiting.subscribers.begin(), waiting.subscribers.end());
+    told.insert(waiting.locates.begin(), waiting.locates.end());
     for (const auto& [node, copy] : record->table.copies()) told.insert(node);
     // Creates that wait are refused by the next Plan, which sees the mark.
-    record->locates.clear();
-    record->evictions.clear();
-    record->lost_holder.clear();
+    if (record->waits) {
+      record->waits->locates.clear();
+      record->waits->evictions.clear();
+      record->waits->lost_holder.clear();
+    }
     DropInline(*record);
     record->table = CopyTable(record->table.layout());
   }
@@ -67,19 +70,19 @@ void DirectoryState::State::On(NodeId node, const EvictAsk& event) {
     return Send(node, EvictAnswer{event.object, event.version, is_void});
   }
   record->table.Edit(node, [](Copy& evicted) { evicted.evicting = true; });
-  record->evictions.insert(node);
+  record->waits.Make().evictions.insert(node);
 }
 
 void DirectoryState::State::ResolveEvictions(const ObjectId& id, ObjectRecord& record) {
-  const SmallSet<NodeId> asked = record.evictions;
+  const SmallSet<NodeId> asked = record.waiting().evictions;
   for (const NodeId node : asked) {
     const auto& sources = record.table.sources();
     // Complete copies sort first, and those that ask to go are not among them.
     const bool another = record.inline_bytes != nullptr ||
                          (!sources.empty() && !sources.begin()->partial) ||
                          options.twin == Twin::kDropsTheLastCopy;
-    if (another && !record.table.Find(node)->serving.empty()) continue;
-    record.evictions.erase(node);
+    if (another && !record.table.Find(node)->flow().serving.empty()) continue;
+    record.waits->evictions.erase(node);
     if (another) {
       DropCopy(id, record, node);
     } else {

@@ -25,8 +25,8 @@ constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
 
 // Whoever feeds the first of its stripes; none if nobody does.
 const Feed* FeedOf(const Copy* copy) {
-  if (copy == nullptr || copy->final() || copy->fed == 0) return nullptr;
-  return &copy->feed(static_cast<std::size_t>(std::countr_zero(copy->fed)));
+  if (copy == nullptr || copy->final() || copy->fed() == 0) return nullptr;
+  return &copy->feed(static_cast<std::size_t>(std::countr_zero(copy->fed())));
 }
 
 std::uint64_t ReadyBlocks(const Copy* source, const Copy& receiver) {
@@ -41,7 +41,7 @@ double Bytes(std::uint64_t blocks, const CopyTable& table) {
 
 // One that it feeds; leaves hold nobody up and are not moved.
 NodeId FirstBehind(NodeId source, const CopyTable& table) {
-  for (const GrantId grant : table.Find(source)->serving) {
+  for (const GrantId grant : table.Find(source)->flow().serving) {
     const OpenGrant& open = table.grants().at(grant);
     if (!open.leaf) return open.receiver;
   }
@@ -87,7 +87,8 @@ void SlowRelays::Note(NodeId receiver, const CopyTable& table, NodeTable& nodes,
 void SlowRelays::Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
                        const NodeTable& nodes) {
   const Copy& copy = *table.Find(receiver);
-  if (passing_ || suspect_ != kNoNode || copy.serving.empty() || cleared_.contains(receiver)) {
+  if (passing_ || suspect_ != kNoNode || copy.flow().serving.empty() ||
+      cleared_.contains(receiver)) {
     return;
   }
   const std::uint64_t all = table.layout().block_count();

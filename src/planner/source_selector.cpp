@@ -47,7 +47,7 @@ void SourceSelector::Run() {
 SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
   const Copy& copy = *table_.Find(receiver);
   const StripeMask need = copy.parked();
-  const GrantId replaces = copy.superseded;
+  const GrantId replaces = copy.flow().superseded;
   if (copy.leaf) {
     const auto source = FindForLeaf(receiver, need);
     if (source) Grant(receiver, *source, replaces);
@@ -122,11 +122,11 @@ std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receive
 std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiver,
                                                                    StripeMask need) {
   const auto stripe = static_cast<std::size_t>(std::countr_zero(need));
-  NodeId at = table_.Find(receiver)->fallback;
+  NodeId at = table_.Find(receiver)->flow().fallback;
   for (std::size_t step = 0; step < table_.copies().size(); ++step) {
     const Copy* copy = table_.Find(at);
     if (copy == nullptr) break;
-    const bool room = copy->used + Count(need) <= one_more_receiver();
+    const bool room = copy->flow().used + Count(need) <= one_more_receiver();
     if (room && Eligible(receiver, at, need) == need) return Choice{at, need};
     at = copy->feed(stripe).source;
   }
@@ -149,12 +149,12 @@ bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behin
   const OpenGrant taken = table_.grants().at(feed.grant);
   const GrantId old = feed.grant;
   if ((need & ~taken.stripes) != 0 || taken.adopted || taken.leaf) return false;
-  const bool room = table_.Find(receiver)->used + Count(taken.stripes) <= units_;
+  const bool room = table_.Find(receiver)->flow().used + Count(taken.stripes) <= units_;
   if (!room || Eligible(receiver, taken.source, need) != need ||
       Eligible(behind, receiver, taken.stripes) != taken.stripes) {
     return false;
   }
-  const GrantId superseded = table_.Find(receiver)->superseded;
+  const GrantId superseded = table_.Find(receiver)->flow().superseded;
   table_.Close(old);
   Grant(receiver, {taken.source, need}, superseded);
   Grant(behind, {receiver, taken.stripes}, old);
@@ -172,7 +172,7 @@ bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
   const OpenGrant* open = FirstGrant(receiver);
   const Copy* to = table_.Find(source);
   if (open == nullptr || to == nullptr) return false;
-  const bool room = to->used + Count(open->stripes) <= one_more_receiver();
+  const bool room = to->flow().used + Count(open->stripes) <= one_more_receiver();
   if (!room || Eligible(receiver, source, open->stripes) != open->stripes) return false;
   return Replace(receiver, Choice{source, open->stripes});
 }
@@ -184,13 +184,13 @@ bool SourceSelector::MoveBehindOthers(NodeId receiver) {
 
 const OpenGrant* SourceSelector::FirstGrant(NodeId receiver) const {
   const Copy& copy = *table_.Find(receiver);
-  const OpenGrant& open = table_.grants().at(copy.feed(std::countr_zero(copy.fed)).grant);
+  const OpenGrant& open = table_.grants().at(copy.feed(std::countr_zero(copy.fed())).grant);
   return open.adopted ? nullptr : &open;
 }
 
 bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better) {
   const Copy& copy = *table_.Find(receiver);
-  const GrantId old = copy.feed(std::countr_zero(copy.fed)).grant;
+  const GrantId old = copy.feed(std::countr_zero(copy.fed())).grant;
   const OpenGrant open = table_.grants().at(old);
   if (!better || better->source == open.source || better->stripes != open.stripes) return false;
   table_.Close(old);
@@ -203,7 +203,7 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
   const Copy& copy = *table_.Find(receiver);
   if (source == nullptr || source_id == receiver || !source->live || source->evicting) return 0;
   if (rules_.apart.Contains({receiver, source_id}, rules_.now)) return 0;
-  if (copy.leaf && source->leaves > 0) return 0;
+  if (copy.leaf && source->flow().leaves > 0) return 0;
   StripeMask eligible = 0;
   for (const std::uint32_t stripe : StripesOf(need)) {
     const std::uint32_t has = source->marks[stripe];
@@ -213,7 +213,7 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
         has > lacks_from || (has == lacks_from && EqualityOk(receiver, source_id, bit));
     if (!source->final() && !ahead) continue;
     // A node that serves nobody has no descendants.
-    const bool check = !copy.serving.empty() && rules_.twin != Twin::kForgetsDescendants;
+    const bool check = !copy.flow().serving.empty() && rules_.twin != Twin::kForgetsDescendants;
     if (!check || !table_.DependsOn(source_id, receiver, bit)) eligible |= bit;
   }
   return eligible;

@@ -13,15 +13,14 @@ void Sweeps::Add(NodeId node, Change change, Objects objects) {
 std::vector<Visit> Sweeps::Take(const ObjectId& object) {
   std::vector<Visit> visits;
   for (auto sweep = sweeps_.begin(); sweep != sweeps_.end(); ++sweep) {
-    auto handle = sweep->objects.extract(object);
-    if (handle.empty()) continue;
+    if (sweep->objects.erase(object) == 0) continue;
     visits.push_back({sweep->node, sweep->change, false});
     if (sweep->change == Change::kLost) continue;
     // A later change of the same node concerns what is still to be visited for this one, too.
     const auto later = std::find_if(sweep + 1, sweeps_.end(),
                                     [&](const Sweep& one) { return one.node == sweep->node; });
     if (later != sweeps_.end()) {
-      later->objects.insert(std::move(handle));
+      later->objects.insert(object);
     } else {
       visits.back().last = true;
     }
@@ -42,7 +41,7 @@ bool Sweeps::Has(const ObjectId& object) const {
 void Sweeps::AddTo(Digest& digest) const {
   for (const Sweep& sweep : sweeps_) {
     digest.Add(Raw(sweep.node)).Add(sweep.change).Add(sweep.objects.size());
-    for (const ObjectId& object : sweep.objects) digest.Add(object);
+    sweep.objects.ForEach([&](const ObjectId& object) { digest.Add(object); });
   }
 }
 

@@ -11,13 +11,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <set>
 #include <vector>
 
 #include <hoplite/object_id.h>
 
 #include "base/digest.h"
 #include "base/ids.h"
+#include "base/paged_set.h"
 
 namespace hoplite::planner {
 
@@ -31,12 +31,12 @@ struct Visit {
 
 class Sweeps {
  public:
-  using Objects = std::set<ObjectId>;
+  using Objects = PagedSet<ObjectId>;
 
   bool empty() const { return sweeps_.empty(); }
   void Add(NodeId node, Change change, Objects objects);
   // The next object to visit; there is one while this is not empty.
-  const ObjectId& next() const { return *sweeps_.front().objects.begin(); }
+  const ObjectId& next() const { return sweeps_.front().objects.front(); }
   // The object's visits, in order; it has none afterwards.
   std::vector<Visit> Take(const ObjectId& object);
   bool Has(const ObjectId& object) const;

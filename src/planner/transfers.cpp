@@ -36,17 +36,21 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
     copy.live = true;
     if (!known_copy) copy.leaf = event.leaf;
     if (!known_copy && record.reduction) copy.position = record.reduction->PositionOf(node);
-    if (layout.valid(event.marks) && copy.fed == 0) copy.marks = event.marks;
+    if (layout.valid(event.marks) && copy.fed() == 0) copy.marks = event.marks;
     if (copy.wanted == 0) copy.order = ++requests;
-    copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed;
+    copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed();
     copy.done = layout.all_stripes() & ~copy.wanted;
   });
-  if (!record.exists() && !record.lost_holder.empty()) {
-    Send(node, HolderLost{event.object, record.lost_holder});
-  }
+  const std::string& lost = record.waiting().lost_holder;
+  if (!record.exists() && !lost.empty()) Send(node, HolderLost{event.object, lost});
 }
 
 void DirectoryState::State::On(NodeId node, const CancelWant& event) {
+  if (const auto waiting = deferred.find(event.object); waiting != deferred.end()) {
+    std::erase_if(waiting->second, [&](const Deferred& one) {
+      return one.node == node && std::holds_alternative<Want>(one.event);
+    });
+  }
   ObjectRecord* record = Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   const Copy* copy = record->table.Find(node);
@@ -70,8 +74,9 @@ void DirectoryState::State::On(NodeId node, const GrantClosed& event) {
     // A grant that was taken back before: its stripes are parked or granted again already. A
     // predecessor's grant goes by another id here.
     table.Edit(node, [&](Copy& receiver) {
-      const bool adopted = receiver.superseded.incarnation != event.grant.incarnation;
-      if (adopted || receiver.superseded == event.grant) receiver.superseded = {};
+      const GrantId superseded = receiver.flow().superseded;
+      const bool adopted = superseded.incarnation != event.grant.incarnation;
+      if (adopted || superseded == event.grant) receiver.ForgetSuperseded();
     });
     return;
   }
@@ -96,7 +101,7 @@ void DirectoryState::State::GrantFailed(ObjectRecord& record, NodeId node, const
     if (receiver.final()) return;
     receiver.wanted |= missing;
     receiver.orphan = true;
-    receiver.fallback = fallback;
+    receiver.flows.Make().fallback = fallback;
   });
   if (event.failure == Failure::kNotAhead) {
     table.LowerMarks(grant.source, event.marks, grant);
@@ -122,13 +127,13 @@ void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
   table.Edit(node, [&](Copy& copy) {
     copy.complete = copy.listed = true;
     copy.producing = copy.orphan = copy.starved = copy.leaf = false;
-    copy.superseded = {};
+    copy.ForgetSuperseded();
     copy.marks = table.layout().full_marks();
     copy.done = table.layout().all_stripes();
     copy.wanted = 0;
     if (copy.order == 0) copy.order = ++requests;
   });
-  record->lost_holder.clear();
+  if (record->waits) record->waits->lost_holder.clear();
   Notify(event.object, *record, node, LocationKind::kComplete);
 }
 

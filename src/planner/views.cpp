@@ -38,7 +38,9 @@ ObjectPage DirectoryState::Objects(const PageRequest& request) const {
 }
 
 ShardView DirectoryState::Shard() const {
-  return {.objects = state_->objects.size(), .inline_bytes = state_->inline_total};
+  return {.objects = state_->objects.size(),
+          .inline_bytes = state_->inline_total,
+          .inline_total_bytes = state_->options.inline_total_bytes};
 }
 
 std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
@@ -53,12 +55,13 @@ ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& r
   view.version = record.version;
   const Layout& layout = record.table.layout();
   view.size_bytes = layout.size_bytes;
-  view.metadata = record.metadata;
+  view.metadata = record.metadata.OrEmpty();
   view.inlined = record.inline_bytes != nullptr;
-  const std::string absent = record.lost_holder.empty()
+  const Waiting& waiting = record.waiting();
+  const std::string absent = waiting.lost_holder.empty()
                                  ? "the object does not exist yet"
-                                 : "its last copy was lost, on " + record.lost_holder;
-  for (const NodeId node : record.locates) {
+                                 : "its last copy was lost, on " + waiting.lost_holder;
+  for (const NodeId node : waiting.locates) {
     view.waiters.push_back({node, nodes.NameOf(node), absent});
   }
   const bool behind = sweeps.Has(id);  // a loss has still to come here

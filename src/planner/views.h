@@ -64,9 +64,17 @@ struct NodeView {
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
 };
+// What waits at the shard for its nodes to take it.
+struct SessionQueuesView {
+  std::uint64_t limit_bytes = 0;  // of each node's
+  std::uint64_t most_bytes = 0;   // the largest of them
+  std::string most_node;          // whose it is; nobody's if nothing waits
+};
 struct ShardView {
   std::uint64_t objects = 0;  // that it has a record of
   std::uint64_t inline_bytes = 0;
+  std::uint64_t inline_total_bytes = 0;  // the limit of those
+  SessionQueuesView queues;              // the service adds them: the planner knows no session
 };
 
 // A page is drawn in one go, so it is bounded: a shard that answers has sessions to serve, too.

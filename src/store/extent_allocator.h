@@ -44,6 +44,8 @@ class ExtentAllocator {
   Extent HoleAfterFree(Extent extent) const;
   bool FitsEver(std::uint64_t bytes) const;
   std::uint64_t largest_hole() const;
+  // Whole granules: what is left beyond the last one is given to nobody.
+  std::uint64_t capacity() const { return capacity_; }
   std::uint64_t used_bytes() const { return used_bytes_; }
   std::uint64_t free_bytes() const { return capacity_ - used_bytes_; }
 

@@ -21,7 +21,7 @@ class ObjectStore::Pool {
         allocator_(segment_->bytes().size()) {}
 
   SharedSegment& segment() { return *segment_; }
-  std::uint64_t capacity() const { return segment_->bytes().size(); }
+  std::uint64_t capacity() const { return allocator_.capacity(); }
 
   std::optional<Extent> Allocate(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -165,9 +165,12 @@ std::vector<CopyPtr> ObjectStore::List() const {
   return copies;
 }
 
-CopyPtr ObjectStore::After(const std::optional<ObjectId>& object) const {
-  const auto next = object ? listed_.upper_bound(*object) : listed_.begin();
-  return next == listed_.end() ? nullptr : next->second.copy;
+std::vector<CopyPtr> ObjectStore::After(const std::optional<ObjectId>& object,
+                                        std::size_t most) const {
+  std::vector<CopyPtr> copies;
+  auto next = object ? listed_.upper_bound(*object) : listed_.begin();
+  for (; next != listed_.end() && copies.size() < most; ++next) copies.push_back(next->second.copy);
+  return copies;
 }
 
 std::vector<ObjectId> ObjectStore::Victims(std::uint64_t bytes) const {

@@ -71,8 +71,9 @@ class ObjectStore {
   void Touch(const ObjectId& object, Time now);  // used now: the last to be evicted
   // Unlists; the memory returns when the last pin goes.
   void Remove(const ObjectId& object);
-  std::vector<CopyPtr> List() const;                           // ordered by id
-  CopyPtr After(const std::optional<ObjectId>& object) const;  // the next by id; null: none
+  std::vector<CopyPtr> List() const;  // ordered by id
+  // The next ones by id, at most so many.
+  std::vector<CopyPtr> After(const std::optional<ObjectId>& object, std::size_t most) const;
   bool empty() const { return listed_.empty(); }
 
   // Least recently used first: complete, relayed, unpinned copies whose removal would make room for

@@ -2,6 +2,7 @@
 // is of code `protocol` and names the field.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -29,10 +30,16 @@ void WriteUsage(const planner::StoreUsage& usage, v1::StoreUsage& to);
 std::uint64_t Microseconds(Duration duration);  // rounded up: a time that remains is not cut to 0
 
 Result<ObjectId> ReadObject(const std::string& bytes);
+// Incarnations are times in microseconds, sequences are counted: one at the end of the range would
+// leave no next one.
+inline constexpr std::uint64_t kStampEnd = std::uint64_t{1} << 63;
 // A version or grant that the message must have.
 template <std::derived_from<Stamp> T>
 Result<T> ReadStamp(const v1::Stamp& stamp, std::string_view field) {
   if (stamp.incarnation() == 0) return Bad(field, "is missing");
+  if (std::max(stamp.incarnation(), stamp.sequence()) >= kStampEnd) {
+    return Bad(field, "is out of range");
+  }
   return T{{stamp.incarnation(), stamp.sequence()}};
 }
 Result<Layout> ReadLayout(const v1::Layout& layout);

@@ -46,8 +46,7 @@ Result<Hello> FromProto(const v1::Hello& message) {
   }
   hello.shard_index = message.shard_index();
   hello.shard_count = message.shard_count();
-  // Incarnations are times in microseconds; one at the end of the range would leave no next one.
-  if (message.highest_incarnation() >= std::uint64_t{1} << 63) {
+  if (message.highest_incarnation() >= kStampEnd) {
     return Bad("highest_incarnation", "is out of range");
   }
   hello.highest_incarnation = message.highest_incarnation();
@@ -148,6 +147,26 @@ Result<planner::NodeView> FromProto(const v1::NodeView& message) {
                            .usage = ReadUsage(message.usage()),
                            .bytes_per_second = message.bytes_per_second(),
                            .round_trip = round_trip};
+}
+
+v1::ShardView ToProto(const planner::ShardView& view) {
+  v1::ShardView message;
+  message.set_objects(view.objects);
+  message.set_inline_bytes(view.inline_bytes);
+  message.set_inline_total_bytes(view.inline_total_bytes);
+  message.set_session_queue_bytes(view.queues.limit_bytes);
+  message.set_most_queued_bytes(view.queues.most_bytes);
+  message.set_most_queued_node(view.queues.most_node);
+  return message;
+}
+
+planner::ShardView FromProto(const v1::ShardView& message) {
+  return {.objects = message.objects(),
+          .inline_bytes = message.inline_bytes(),
+          .inline_total_bytes = message.inline_total_bytes(),
+          .queues = {.limit_bytes = message.session_queue_bytes(),
+                     .most_bytes = message.most_queued_bytes(),
+                     .most_node = message.most_queued_node()}};
 }
 
 v1::ObjectView ToProto(const planner::ObjectView& view) {

@@ -28,6 +28,7 @@ v1::Ended ToProto(const Ended& ended);
 v1::NodeEvent ToProto(const planner::NodeEvent& event);
 v1::NodeAction ToProto(const planner::NodeAction& action);
 v1::NodeView ToProto(const planner::NodeView& view);
+v1::ShardView ToProto(const planner::ShardView& view);
 v1::ObjectView ToProto(const planner::ObjectView& view);
 v1::StatusRequest ToProto(const planner::PageRequest& page);
 
@@ -41,6 +42,7 @@ Result<planner::NodeAction> FromProto(v1::NodeAction& message);
 Result<NodeMessage> FromProto(v1::NodeMessage& message);
 Result<ShardMessage> FromProto(v1::ShardMessage& message);
 Result<planner::NodeView> FromProto(const v1::NodeView& message);
+planner::ShardView FromProto(const v1::ShardView& message);  // any is sound
 Result<planner::ObjectView> FromProto(const v1::ObjectView& message);
 Result<planner::PageRequest> FromProto(const v1::StatusRequest& message);
 

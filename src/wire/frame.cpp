@@ -151,7 +151,7 @@ Result<Frame> GetFetch(Reader& in, const Header& header) {
   f.slot = in.Get<std::uint32_t>();
   f.stripes = in.Get<StripeMask>();
   f.credit_bytes = in.Get<std::uint64_t>();
-  f.next.resize((header.body_bytes - kFetchFixedBytes) / sizeof(std::uint32_t));
+  f.next = StripeMarks((header.body_bytes - kFetchFixedBytes) / sizeof(std::uint32_t));
   for (std::uint32_t& next : f.next) next = in.Get<std::uint32_t>();
   f.equality_ok = (header.flags & kEqualityOk) != 0;
   if (f.stripes == 0 || static_cast<std::size_t>(std::bit_width(f.stripes)) > f.next.size()) {

@@ -35,8 +35,8 @@ wire::Frame FetchOf(FuzzedDataProvider& data) {
   fetch.object = Object(data.ConsumeIntegralInRange<std::size_t>(0, kObjects));
   fetch.version = Version{{1, Mostly<std::uint64_t>(data, 1)}};
   fetch.slot = Mostly<std::uint32_t>(data, 0);
-  fetch.next.resize(data.ConsumeIntegralInRange<std::size_t>(1, 3));
-  if (Mostly<std::uint8_t>(data, 0) == 1) fetch.next.resize(kMaxStripes);
+  fetch.next = StripeMarks(data.ConsumeIntegralInRange<std::size_t>(1, 3));
+  if (Mostly<std::uint8_t>(data, 0) == 1) fetch.next = StripeMarks(kMaxStripes);
   for (std::uint32_t& next : fetch.next) next = Mostly(data, data.ConsumeIntegral<std::uint8_t>());
   const StripeMask known = (StripeMask{1} << (fetch.next.size() % kMaxStripes)) - 1;
   fetch.stripes = Mostly<StripeMask>(data, known);

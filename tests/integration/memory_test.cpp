@@ -1,4 +1,5 @@
 // Memory under pressure: more is asked for than a node holds, and nobody waits for ever.
+#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -98,6 +99,42 @@ TEST(Memory, AskedForTogetherWhatOthersStandInTheWayOfIsWaitedFor) {
   pinned = Buffer();
   getter.join();
   for (std::size_t i = 0; i < ids.size(); ++i) ExpectBytes(answers[i], Pattern(1_MiB, i));
+}
+
+// Each has one half of the store and waits for the other's: neither would ever give anything back
+// (R45). Who came last is told so, and lets the other go on.
+TEST(Memory, OfTwoWhoHoldWhatTheOtherNeedsTheLastOneGivesWay) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
+  const auto usage = [&] { return cluster.node(small).usage().used_bytes; };
+  const auto id = [](std::size_t caller, std::size_t which) {
+    return ObjectId::FromName(std::to_string(caller) + " " + std::to_string(which));
+  };
+  const auto put = [&](std::size_t caller, std::size_t which) {
+    const std::string bytes = Pattern(2_MiB, 2 * caller + which);
+    ASSERT_TRUE(cluster.client(0).Put(bytes, {.id = id(caller, which), .timeout = 30s}));
+  };
+  std::vector<std::optional<Error>> ends[2];
+  std::vector<std::jthread> callers;
+  for (std::size_t caller = 0; caller < 2; ++caller) {
+    callers.emplace_back([&, caller] {
+      const ObjectId ids[] = {id(caller, 0), id(caller, 1)};
+      for (const auto& answer : cluster.client(small).GetMany(ids)) {
+        ends[caller].push_back(answer ? std::nullopt : std::optional(answer.error()));
+      }
+    });
+    put(caller, 0);
+    ASSERT_TRUE(testing::Eventually([&] { return usage() == (caller + 1) * 2_MiB; }));
+  }
+  put(0, 1);
+  put(1, 1);
+  callers.clear();
+  EXPECT_THAT(ends[0], ::testing::Each(std::nullopt));
+  ASSERT_EQ(ends[1].size(), 2u);
+  EXPECT_FALSE(ends[1][0]);
+  ASSERT_TRUE(ends[1][1]);
+  EXPECT_EQ(ends[1][1]->code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(ends[1][1]->message, ::testing::HasSubstr("came first"));
 }
 
 TEST(Memory, BuffersOfOneSmallObjectShareItsBytes) {

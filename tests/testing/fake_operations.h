@@ -42,6 +42,7 @@ class FakeOperations final : public node::Operations {
       ObjectId object, std::function<void(const planner::Location&)> on_location) override;
   void Spawn(const char* what, net::Task<void> task) override;
   void OnUnpin() override {}
+  void GiveUpIdle() override {}
   Error GaveUp(const ObjectId& object, const node::Call& call) override;
   store::ObjectStore& store() override { return *store_; }
   asio::io_context& loop() override { return loop_; }

@@ -13,11 +13,11 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "base/file_descriptor.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "base/units.h"
 #include "cli/demo/receiver.h"
-#include "cli/file_descriptor.h"
 #include "store/available_memory.h"
 
 namespace hoplite::cli::demo {

@@ -25,6 +25,14 @@ Error SystemError(const char* what) {
   return {ErrorCode::kUnavailable, fmt::format("local connection: {}: {}", what, strerror(errno))};
 }
 
+// An answer to no request: the connection ends.
+local::Answer LastWords(const Error& why) {
+  local::Answer last;
+  last.mutable_error()->set_code(static_cast<std::uint32_t>(why.code));
+  last.mutable_error()->set_message(why.message);
+  return last;
+}
+
 void AttachDescriptors(const std::vector<int>& descriptors, std::span<char> control, msghdr& head) {
   const std::size_t bytes = descriptors.size() * sizeof(int);
   head.msg_control = control.data();
@@ -45,9 +53,18 @@ Result<std::shared_ptr<LocalChannel>> LocalChannel::Adopt(asio::io_context& loop
   net::CloseOnExec(socket);
   if (!error) adopted.native_non_blocking(true, error);
   if (error) {
+    asio::error_code ignored;
+    if (adopted.is_open()) adopted.release(ignored);
     return std::unexpected(Error(ErrorCode::kUnavailable, "local connection: " + error.message()));
   }
   return std::make_shared<LocalChannel>(loop, std::move(adopted));
+}
+
+void LocalChannel::Refuse(int socket, const Error& why) {
+  std::string frame;
+  wire::AppendLocalFrame(LastWords(why), frame);
+  // A new socket has room.
+  (void)::send(socket, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 LocalChannel::LocalChannel(asio::io_context& loop, asio::local::stream_protocol::socket socket)
@@ -148,12 +165,7 @@ Result<bool> LocalChannel::WriteSome() {
 
 void LocalChannel::Fail(Error why) {
   if (closed_) return;
-  if (why.code == ErrorCode::kProtocol) {
-    local::Answer last;
-    last.mutable_error()->set_code(static_cast<std::uint32_t>(why.code));
-    last.mutable_error()->set_message(why.message);
-    Send(last);
-  }
+  if (why.code == ErrorCode::kProtocol) Send(LastWords(why));
   Close();
   hooks_.on_end(why);
 }

@@ -30,8 +30,10 @@ class LocalChannel : public std::enable_shared_from_this<LocalChannel> {
     std::function<void(const Error&)> on_end;
   };
 
-  // Takes the descriptor of a connected Unix stream socket.
+  // Takes the descriptor of a connected Unix stream socket, if it succeeds.
   static Result<std::shared_ptr<LocalChannel>> Adopt(asio::io_context& loop, int socket);
+  // Tells a client that gets no channel why.
+  static void Refuse(int socket, const Error& why);
   LocalChannel(asio::io_context& loop, asio::local::stream_protocol::socket socket);
 
   void Start(Hooks hooks);

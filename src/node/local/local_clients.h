@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "node/local/together.h"
+
 namespace hoplite::node {
 
 struct ClientLimits {
@@ -38,6 +40,7 @@ class LocalClients {
 
    protected:
     const LocalClients& clients() const { return *clients_; }
+    const std::shared_ptr<Togethers>& togethers() const { return clients_->togethers_; }
 
    private:
     const std::shared_ptr<LocalClients> clients_;
@@ -65,6 +68,7 @@ class LocalClients {
 
  private:
   const ClientLimits limits_;
+  const std::shared_ptr<Togethers> togethers_ = std::make_shared<Togethers>();
   std::unordered_set<const Member*> members_;
 };
 

@@ -90,6 +90,10 @@ void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients&
 void FillShard(const planner::ShardView& view, v1::local::ClusterStatus::Shard& message) {
   message.set_objects(view.objects);
   message.set_inline_bytes(view.inline_bytes);
+  message.set_inline_total_bytes(view.inline_total_bytes);
+  message.set_session_queue_bytes(view.queues.limit_bytes);
+  message.set_most_queued_bytes(view.queues.most_bytes);
+  message.set_most_queued_node(view.queues.most_node);
 }
 
 Result<planner::PageRequest> ReadPage(const v1::local::Status& message) {

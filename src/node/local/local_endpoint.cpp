@@ -5,7 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -83,6 +85,7 @@ Result<void> LocalEndpoint::Listen(const std::string& path) {
   path_ = path;
   ::lstat(path.c_str(), &bound_);
   listening_ = std::make_shared<int>();
+  KeepSpare();
   Accept();
   return {};
 }
@@ -91,30 +94,69 @@ void LocalEndpoint::Accept() {
   const std::weak_ptr<void> listening = listening_;
   acceptor_.async_accept([this, listening](asio::error_code error, Protocol::socket socket) {
     if (listening.expired()) return;
-    if (error) {
-      if (!std::exchange(failing_, true)) {
-        log::Warn("local socket {}: accept: {}", path_, error.message());
-      }
-      retry_.expires_after(kAcceptRetry);
-      retry_.async_wait([this, listening](asio::error_code) {
-        if (!listening.expired()) Accept();
-      });
-      return;
-    }
+    if (error) return OnAcceptFailed(error);
     failing_ = false;
-    const Result<void> adopted = Adopt(socket.release(), LocalSession::Kind::kWorker);
-    if (!adopted) log::Warn("local socket {}: {}", path_, adopted.error().message);
+    Admit(FileDescriptor(socket.release()), false);
     Accept();
   });
 }
 
-Result<void> LocalEndpoint::AddSession(int socket) {
-  return Adopt(socket, LocalSession::Kind::kInProcess);
+// At first descriptors may come free: those of connections that rest, or others.
+void LocalEndpoint::OnAcceptFailed(const asio::error_code& error) {
+  const bool again = std::exchange(failing_, true);
+  if (!again) log::Warn("local socket {}: accept: {}", path_, error.message());
+  if (net::NoDescriptorLeft(error)) {
+    operations_.GiveUpIdle();
+    if (again) TurnAwayAll();
+  }
+  retry_.expires_after(kAcceptRetry);
+  retry_.async_wait([this, listening = std::weak_ptr(listening_)](asio::error_code) {
+    if (!listening.expired()) Accept();
+  });
 }
 
-Result<void> LocalEndpoint::Adopt(int socket, LocalSession::Kind kind) {
+void LocalEndpoint::Admit(FileDescriptor socket, bool again) {
+  const Result<void> adopted = Adopt(socket, LocalSession::Kind::kWorker);
+  if (adopted) return KeepSpare();
+  if (again || adopted.error().code != ErrorCode::kResourceExhausted) {
+    log::Warn("local socket {}: {}", path_, adopted.error().message);
+    return LocalChannel::Refuse(socket.get(), adopted.error());
+  }
+  operations_.GiveUpIdle();
+  const auto soon = std::make_shared<asio::steady_timer>(operations_.loop(), kAcceptRetry);
+  soon->async_wait([this, soon, listening = std::weak_ptr(listening_),
+                    socket = std::move(socket)](asio::error_code) mutable {
+    if (!listening.expired()) Admit(std::move(socket), true);
+  });
+}
+
+// Those that wait to be accepted.
+void LocalEndpoint::TurnAwayAll() {
+  for (std::size_t i = 0; i < kMostStrangers; ++i) {
+    spare_.Reset();
+    const FileDescriptor socket(
+        ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (socket.get() < 0) break;
+    LocalChannel::Refuse(socket.get(), LocalSession::NoDescriptorLeft());
+  }
+  KeepSpare();
+}
+
+void LocalEndpoint::KeepSpare() {
+  if (spare_.get() >= 0) return;
+  spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (spare_.get() < 0) operations_.GiveUpIdle();
+}
+
+Result<void> LocalEndpoint::AddSession(int socket) {
+  FileDescriptor taken(socket);
+  return Adopt(taken, LocalSession::Kind::kInProcess);
+}
+
+Result<void> LocalEndpoint::Adopt(FileDescriptor& socket, LocalSession::Kind kind) {
   TRY_ASSIGN(const std::shared_ptr<LocalSession> session,
-             LocalSession::Adopt(operations_, clients_, socket, kind));
+             LocalSession::Adopt(operations_, clients_, socket.get(), kind));
+  socket.Release();
   sessions_.insert(session);
   const std::weak_ptr<LocalSession> weak = session;
   session->Start([this, weak] { sessions_.erase(weak.lock()); });
@@ -141,6 +183,7 @@ void LocalEndpoint::Stop() {
   asio::error_code ignored;
   acceptor_.close(ignored);
   retry_.cancel();
+  spare_.Reset();
   const auto sessions = std::exchange(sessions_, {});
   for (const auto& session : sessions) session->Stop();
   RemoveSocket();

@@ -2,6 +2,9 @@
 // node's own process through socketpairs. Both speak the local protocol, so there is one code path
 // and one set of tests.
 //
+// A client for which there is no descriptor is told so, with one that is kept for that; connections
+// to peers that rest are given up for it before.
+//
 // Must never: take over the socket of a node that is alive. On the node's loop only.
 #pragma once
 
@@ -17,6 +20,7 @@
 
 #include <hoplite/result.h>
 
+#include "base/file_descriptor.h"
 #include "node/local/local_clients.h"
 #include "node/local/local_session.h"
 #include "node/operations.h"
@@ -43,8 +47,13 @@ class LocalEndpoint {
 
  private:
   void Accept();
+  void OnAcceptFailed(const asio::error_code& error);
+  void Admit(FileDescriptor socket, bool again);
+  void TurnAwayAll();
+  void KeepSpare();
   void LimitStrangers(const std::shared_ptr<LocalSession>& newest);
-  Result<void> Adopt(int socket, LocalSession::Kind kind);
+  // Takes the socket, if it succeeds.
+  Result<void> Adopt(FileDescriptor& socket, LocalSession::Kind kind);
   void RemoveSocket();
 
   Operations& operations_;
@@ -58,6 +67,7 @@ class LocalEndpoint {
   std::unordered_set<std::shared_ptr<LocalSession>> sessions_;
   std::deque<std::weak_ptr<LocalSession>> strangers_;  // without Hello; the oldest first
   bool failing_ = false;                               // accepting fails, and the log says so
+  FileDescriptor spare_;                               // given up to turn a client away in words
 };
 
 }  // namespace hoplite::node

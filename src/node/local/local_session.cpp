@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/try.h"
@@ -17,23 +16,19 @@ constexpr Duration kHelloWithin = std::chrono::seconds(5);
 
 }  // namespace
 
+Error LocalSession::NoDescriptorLeft() {
+  return {ErrorCode::kResourceExhausted, "no descriptor is left at the node for another client"};
+}
+
 Result<std::shared_ptr<LocalSession>> LocalSession::Adopt(Operations& operations,
                                                           std::shared_ptr<LocalClients> clients,
                                                           int socket, Kind kind) {
   std::unique_ptr<LocalPeer> peer;
   if (kind == Kind::kWorker) peer = std::make_unique<LocalPeer>(operations.loop(), socket);
   // Its pins would end with its socket, although it may go on reading: so there must be none.
-  if (peer && peer->no_descriptor_left()) {
-    ::close(socket);
-    return std::unexpected(Error(ErrorCode::kResourceExhausted,
-                                 "no descriptor is left to watch a client's process with"));
-  }
-  auto channel = LocalChannel::Adopt(operations.loop(), socket);
-  if (!channel) {
-    ::close(socket);
-    return std::unexpected(channel.error());
-  }
-  return std::make_shared<LocalSession>(operations, std::move(clients), *std::move(channel),
+  if (peer && peer->no_descriptor_left()) return std::unexpected(NoDescriptorLeft());
+  TRY_ASSIGN(std::shared_ptr<LocalChannel> channel, LocalChannel::Adopt(operations.loop(), socket));
+  return std::make_shared<LocalSession>(operations, std::move(clients), std::move(channel),
                                         std::move(peer));
 }
 

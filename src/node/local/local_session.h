@@ -32,12 +32,15 @@ class LocalSession : public LocalClients::Member,
   // Whether the client is a process of its own (and so to be watched) or this one.
   enum class Kind : std::uint8_t { kWorker, kInProcess };
 
-  // Takes the socket.
+  // Takes the socket, if it succeeds.
   static Result<std::shared_ptr<LocalSession>> Adopt(Operations& operations,
                                                      std::shared_ptr<LocalClients> clients,
                                                      int socket, Kind kind);
   LocalSession(Operations& operations, std::shared_ptr<LocalClients> clients,
                std::shared_ptr<LocalChannel> channel, std::unique_ptr<LocalPeer> peer);
+
+  // Why there is no session for a client then.
+  static Error NoDescriptorLeft();
 
   // on_end runs once, when the session holds no memory any more.
   void Start(std::function<void()> on_end);

@@ -258,7 +258,7 @@ std::shared_ptr<Together> LocalSession::TogetherOf(Id number) {
   std::weak_ptr<Together>& known = together_[number];
   std::shared_ptr<Together> together = known.lock();
   if (!together) {
-    together = std::make_shared<Together>(operations_.store().usage().capacity_bytes);
+    together = std::make_shared<Together>(operations_.store().usage().capacity_bytes, togethers());
     known = together;
     std::erase_if(together_, [](const auto& item) { return item.second.expired(); });
   }

@@ -1,41 +1,95 @@
 #include "node/local/together.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace hoplite::node {
 
+namespace {
+
+using Extents = std::map<std::uint64_t, std::uint64_t>;
+
+std::uint64_t LargestGap(const Extents& pinned, std::uint64_t capacity) {
+  std::uint64_t gap = 0;
+  std::uint64_t free_from = 0;
+  for (const auto& [from, to] : pinned) {
+    gap = std::max(gap, from - free_from);
+    free_from = to;
+  }
+  return std::max(gap, capacity - free_from);
+}
+
+}  // namespace
+
+void Togethers::Look() {
+  for (;;) {
+    Together* last = nullptr;
+    std::size_t count = 0;
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    Extents pinned;
+    for (const auto& [number, together] : waiting_) {
+      const auto wanted = together->LeastWanted();
+      if (!wanted) continue;
+      ++count;
+      last = together;
+      least = std::min(least, *wanted);
+      pinned.insert(together->pinned_.begin(), together->pinned_.end());
+    }
+    if (count < 2 || least <= LargestGap(pinned, last->capacity_)) return;
+    last->GiveWay();
+  }
+}
+
 void Together::Add(const store::Copy& copy) {
   const store::Extent taken =
       store::ExtentAllocator::Taken(copy.segment_offset(), copy.bytes().size());
   if (taken.size == 0) return;
   pinned_[taken.offset] = taken.end();
-  std::uint64_t gap = 0;
-  std::uint64_t free_from = 0;
-  for (const auto& [from, to] : pinned_) {
-    gap = std::max(gap, from - free_from);
-    free_from = to;
-  }
-  largest_gap_ = std::max(gap, capacity_ - free_from);
+  largest_gap_ = LargestGap(pinned_, capacity_);
   for (auto next = waiting_.upper_bound(largest_gap_); next != waiting_.end(); ++next) {
-    next->second->Notify();
+    next->second.signal.Notify();
   }
+  if (!waiting_.empty()) all_->Look();
+}
+
+// None if it gives way: then it waits for nothing more.
+Together::Awaited Together::LeastWanted() const {
+  const auto waits = std::ranges::find_if(
+      waiting_, [](const auto& place) { return place.second.awaited.has_value(); });
+  if (gives_way_ || waits == waiting_.end()) return std::nullopt;
+  return waits->first;
+}
+
+void Together::GiveWay() {
+  gives_way_ = true;
+  for (const auto& [bytes, waiting] : waiting_) waiting.signal.Notify();
 }
 
 Error Together::NoRoom(const ObjectId& object, std::uint64_t bytes) const {
   return {
       ErrorCode::kResourceExhausted,
       fmt::format("object {} has {} bytes: the store of {} has no room for it beside the others "
-                  "that were asked for together and are held",
-                  object.ToHex(), bytes, capacity_)};
+                  "that were asked for together and are held{}",
+                  object.ToHex(), bytes, capacity_,
+                  gives_way_ ? ", here and by others who came first and wait as well" : "")};
 }
 
-Together::Waiter::Waiter(std::shared_ptr<Together> together, std::uint64_t bytes,
+Together::Waiter::Waiter(std::shared_ptr<Together> together, const Awaited& awaited,
                          net::Signal& signal)
-    : together_(std::move(together)), place_(together_->waiting_.emplace(bytes, &signal)) {}
+    : together_(std::move(together)),
+      place_(together_->waiting_.emplace(*awaited, Waiting{awaited, signal})) {
+  together_->all_->waiting_.emplace(together_->number_, together_.get());
+  together_->all_->Look();
+}
 
-Together::Waiter::~Waiter() { together_->waiting_.erase(place_); }
+Together::Waiter::~Waiter() {
+  together_->waiting_.erase(place_);
+  if (!together_->waiting_.empty()) return;
+  together_->all_->waiting_.erase(together_->number_);
+  together_->gives_way_ = false;
+}
 
 }  // namespace hoplite::node

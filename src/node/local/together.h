@@ -1,12 +1,15 @@
 // Together: what several Gets of one caller have got, who holds all of it until the last is
-// answered (R45).
+// answered (R45). Togethers: all of a node's that wait for memory.
 //
-// Decides: whether an object could lie beside that, whatever else went. On the node's loop only.
+// Decides: whether an object could lie beside that, whatever else went; and which caller gives way
+// when several wait for what only they could give back. On the node's loop only.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
@@ -16,35 +19,65 @@
 
 namespace hoplite::node {
 
-class Together {
+class Together;
+
+class Togethers {
  public:
-  explicit Together(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
+  // If nothing that they want fits beside what all of them hold, whatever others give back, the one
+  // that came last gets what it has and no more.
+  void Look();
+
+ private:
+  friend class Together;
+  std::map<std::uint64_t, Together*> waiting_;  // in the order of their coming
+  std::uint64_t begun_ = 0;
+};
+
+class Together {
+  friend class Togethers;
+  using Awaited = std::optional<std::uint64_t>;  // bytes; none: it has its memory
+  struct Waiting {
+    const Awaited& awaited;
+    net::Signal& signal;
+  };
+  using Places = std::multimap<std::uint64_t, Waiting>;  // by how much they need
+
+ public:
+  Together(std::uint64_t capacity_bytes, std::shared_ptr<Togethers> all)
+      : capacity_(capacity_bytes), all_(std::move(all)), number_(all_->begun_++) {}
 
   // It is pinned by the caller from now on.
   void Add(const store::Copy& copy);
   // Room for so many bytes in one piece, if all that others have went.
-  bool leaves(std::uint64_t bytes) const { return bytes <= largest_gap_; }
+  bool leaves(std::uint64_t bytes) const { return !gives_way_ && bytes <= largest_gap_; }
 
   Error NoRoom(const ObjectId& object, std::uint64_t bytes) const;
 
-  // While it lives, the signal is notified when no room is left for so many bytes.
+  // While it lives, and something is awaited, the signal is notified when no room is left for it.
   class Waiter {
    public:
-    Waiter(std::shared_ptr<Together> together, std::uint64_t bytes, net::Signal& signal);
+    Waiter(std::shared_ptr<Together> together, const Awaited& awaited, net::Signal& signal);
     ~Waiter();
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
+    std::uint64_t bytes() const { return place_->first; }
 
    private:
     const std::shared_ptr<Together> together_;
-    const std::multimap<std::uint64_t, net::Signal*>::iterator place_;
+    const Places::iterator place_;
   };
 
  private:
+  Awaited LeastWanted() const;
+  void GiveWay();
+
   const std::uint64_t capacity_;
+  const std::shared_ptr<Togethers> all_;
+  const std::uint64_t number_;
   std::uint64_t largest_gap_ = capacity_;
-  std::map<std::uint64_t, std::uint64_t> pinned_;       // begin and end of extents
-  std::multimap<std::uint64_t, net::Signal*> waiting_;  // by how much they need
+  std::map<std::uint64_t, std::uint64_t> pinned_;  // begin and end of extents
+  Places waiting_;
+  bool gives_way_ = false;  // until nobody of it waits
 };
 
 }  // namespace hoplite::node

@@ -92,6 +92,10 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool locating() const { return stage_ == Stage::kLocating; }
   std::optional<planner::Want> OpenWant() const;
   NodeId upstream() const;
+  // It waits for a place, although others depend on it (R46): for tests, never so between turns.
+  bool held_up() const {
+    return stage_ == Stage::kQueued && place_ && place_->waits() && depended_on() && !interrupted();
+  }
 
  private:
   // A fetch that gets nothing for so long lets another one go (R46).
@@ -114,6 +118,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   net::Task<void> AwaitPlace();
   net::Task<Result<store::CopyPtr>> TakeInline();
   net::Task<void> ReceiveAll();
+  bool GoesAtOnce() const;
   void KeepOrLendPlace();
   net::Task<void> StopRuns();
   bool IsWhole() const;
@@ -130,6 +135,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void Complete();
   void DropCopy(store::VoidReason reason);
   void Finish(std::optional<Result<store::CopyPtr>> result);
+  bool depended_on() const { return hurries_ || entry_->outgoing > 0; }
   bool wanted() const { return interest_ > 0 || (entry_->outgoing > 0 && !too_large_); }
   bool interrupted() const { return over_ || recalled_ || !wanted(); }
 

@@ -97,7 +97,7 @@ net::Task<void> Fetch::AwaitPlace() {
   std::optional<Subscription> watch;
   while (place_->waits() && !interrupted()) {
     stage_ = Stage::kQueued;
-    if (hurries_ || entry_->outgoing > 0) {
+    if (GoesAtOnce()) {
       place_->GoAtOnce();
     } else {
       if (!watch) watch.emplace(services_.directory, entry_, Subscriber());
@@ -106,13 +106,18 @@ net::Task<void> Fetch::AwaitPlace() {
   }
 }
 
+bool Fetch::GoesAtOnce() const {
+  if (services_.settings.planted(Twin::kQueuesInputs) && hurries_) return false;
+  if (services_.settings.planted(Twin::kQueuesFeeders) && entry_->outgoing > 0) return false;
+  return depended_on();
+}
+
 // Who gets nothing for a while perhaps waits for one that waits for its place (R46).
 void Fetch::KeepOrLendPlace() {
   const std::uint64_t received = copy_->layout().valid_bytes(copy_->marks());
   const Time now = Now();
   if (received != std::exchange(received_, received)) received_at_ = now;
-  const bool keeps = services_.settings.planted(Twin::kKeepsItsPlace) ||
-                     services_.settings.planted(Twin::kQueuesInputs);
+  const bool keeps = services_.settings.planted(Twin::kKeepsItsPlace);
   place_->SetIdle(now - received_at_ >= kPlaceKept && !keeps);
 }
 

@@ -166,14 +166,15 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   gets_.push_back(get);
   Result<store::CopyPtr> got = co_await core_.Get(source, get);
   std::erase(gets_, get);
+  const bool counts = got && small_fold_.OnBytes(source, (*got)->bytes());
   if (got) {
-    small_fold_.OnBytes(source, (*got)->bytes());
     got->reset();
     services_.memory.OnSpace();
-  } else if (got.error().code == ErrorCode::kResourceExhausted) {
+  }
+  if (!got && got.error().code == ErrorCode::kResourceExhausted) {
     never_fits_ = got.error();
-  } else {
-    small_fold_.OnFailed(source, Now());  // lost, or deleted meanwhile
+  } else if (!counts) {
+    small_fold_.OnFailed(source, Now());  // lost, deleted or put anew meanwhile
   }
   call_->changed.Notify();
 }

@@ -53,6 +53,8 @@ class Slot : public std::enable_shared_from_this<Slot>,
   const store::CopyPtr& output() const { return output_; }
   // What the shard may have missed.
   void AppendInventory(std::vector<planner::NodeEvent>& events) const;
+  // An input's stream is due and was not begun (R46): for tests, never so between turns.
+  bool held_up() const;
 
  private:
   // One child, and the streams that pull its output.
@@ -83,6 +85,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
   bool LacksAnInput() const;
   net::Task<void> FoldAll();
   net::Task<void> FoldOwnOn(std::size_t loop);
+  bool Due(const Child& child) const;
   void StartDueStreams();
   void StartStreams(Child& child);
   void OnLaneEnd(std::uint32_t child, std::size_t lane, const LaneEnd& end);

@@ -25,13 +25,22 @@ void Slot::OnFeed(const planner::SlotFeed& feed) {
   changed_.Notify();
 }
 
+bool Slot::Due(const Child& child) const {
+  return child.lanes.empty() && !child.reported &&
+         child.final_stripes != order_.layout.all_stripes() && Now() >= child.next_try;
+}
+
+bool Slot::held_up() const {
+  const bool goes_on = accumulator_ && !dropped_ && !gives_back_;
+  return goes_on &&
+         std::ranges::any_of(children_, [this](const auto& child) { return Due(child.second); });
+}
+
 void Slot::StartDueStreams() {
   if (!accumulator_) return;
   if (services_.settings.planted(Twin::kQueuesInputs) && data_plane_.gate().full()) return;
   for (auto& [slot, child] : children_) {
-    const bool due = child.lanes.empty() && !child.reported &&
-                     child.final_stripes != order_.layout.all_stripes() && Now() >= child.next_try;
-    if (due) StartStreams(child);
+    if (Due(child)) StartStreams(child);
   }
 }
 

@@ -42,19 +42,22 @@ void SmallFold::OnFailed(const ObjectId& source, Time now) {
   failed_[source] = now + kTryAgain;
 }
 
-void SmallFold::OnBytes(const ObjectId& source, std::span<const std::byte> bytes) {
-  if (whole()) return;
+bool SmallFold::OnBytes(const ObjectId& source, std::span<const std::byte> bytes) {
+  if (whole()) return true;
+  if (!size_) size_ = bytes.size();
+  if (bytes.size() != *size_) return false;
   const bool early = !order_.empty() && order_[folded_.size()] != source;
   if (early) {
     early_[source].assign(bytes.begin(), bytes.end());
-    return;
+    return true;
   }
   Fold(source, bytes);
   while (!order_.empty() && !whole()) {
     const auto next = early_.extract(order_[folded_.size()]);
-    if (!next) return;
+    if (!next) break;
     Fold(next.key(), next.mapped());
   }
+  return true;
 }
 
 void SmallFold::Fold(const ObjectId& source, std::span<const std::byte> bytes) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -32,7 +33,9 @@ class SmallFold {
   std::vector<ObjectId> Due(const std::vector<ObjectId>& available, Time now);
   // When one that failed may be due again; kNever: none failed.
   Time next_try() const;
-  void OnBytes(const ObjectId& source, std::span<const std::byte> bytes);
+  // False: they are not as many as those of the others, and none of them counts. Its source was put
+  // anew, of which the planner hears by itself, but not always before the bytes come.
+  bool OnBytes(const ObjectId& source, std::span<const std::byte> bytes);
   void OnFailed(const ObjectId& source, Time now);
 
   bool whole() const { return folded_.size() >= wanted_; }
@@ -46,7 +49,8 @@ class SmallFold {
   const Op op_;
   const DType dtype_;
   const std::size_t wanted_;
-  std::vector<ObjectId> order_;  // fixed_order: of the sources; else empty
+  std::optional<std::size_t> size_;  // of each source
+  std::vector<ObjectId> order_;      // fixed_order: of the sources; else empty
   std::set<ObjectId> asked_;
   std::map<ObjectId, Time> failed_;  // until when they are left alone
   std::map<ObjectId, std::vector<std::byte>> early_;

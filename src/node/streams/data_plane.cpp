@@ -5,6 +5,22 @@
 #include "base/check.h"
 
 namespace hoplite::node {
+namespace {
+
+// The peer's pool may be about to use one that came to rest just now: it would meet the closing.
+constexpr Duration kRestsAtLeast = std::chrono::seconds(1);
+
+}  // namespace
+
+void DataLoop::GiveUpIdle() {
+  pool.CloseIdle();
+  const Time limit = Now() - kRestsAtLeast;
+  std::vector<net::StreamPtr> given_up;
+  for (const auto& [stream, since] : resting) {
+    if (since <= limit) given_up.push_back(stream);
+  }
+  for (const net::StreamPtr& stream : given_up) stream->Close();
+}
 
 DataPlane::DataPlane(Services& services, std::unique_ptr<net::Transport> transport)
     : identity_{services.settings.cluster_id, services.settings.self},
@@ -16,6 +32,13 @@ DataPlane::DataPlane(Services& services, std::unique_ptr<net::Transport> transpo
   options.handshake_timeout = services.settings.stall;
   for (asio::io_context* loop : services.runtime.data_loops()) {
     loops_.push_back(std::make_unique<DataLoop>(*loop, *transport_, identity_, options));
+  }
+  transport_->OnScarcity([this] { GiveUpIdle(); });
+}
+
+void DataPlane::GiveUpIdle() {
+  for (const auto& data_loop : loops_) {
+    asio::post(data_loop->loop, [&data = *data_loop] { data.GiveUpIdle(); });
   }
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hoplite/result.h>
@@ -15,6 +16,7 @@
 #include "net/connection_pool.h"
 #include "net/handshake.h"
 #include "net/stream.h"
+#include "net/timer.h"
 #include "node/pull/fetch_gate.h"
 #include "node/services.h"
 #include "node/streams/inbound_credit.h"
@@ -28,11 +30,15 @@ struct DataLoop {
            net::PoolOptions options)
       : loop(loop_in), pool(loop_in, transport, self, options) {}
 
+  // Descriptors have run out: closes connections that rest.
+  void GiveUpIdle();
+
   asio::io_context& loop;
   net::ConnectionPool pool;
   std::map<std::uint64_t, net::Stream*> streams;  // in the order of their opening
   std::uint64_t opened = 0;                       // numbers them
   std::list<net::StreamPtr> strangers;            // accepted, not greeted yet; the oldest first
+  std::map<net::StreamPtr, Time> resting;         // accepted, asked for nothing since then
   bool stopping = false;
 };
 
@@ -76,6 +82,22 @@ class Stranger {
   const net::StreamPtr stream_;
 };
 
+// An accepted connection that waits for its next fetch.
+class Resting {
+ public:
+  Resting(DataLoop& data_loop, net::StreamPtr stream)
+      : resting_(data_loop.resting), stream_(std::move(stream)) {
+    resting_.emplace(stream_, Now());
+  }
+  ~Resting() { resting_.erase(stream_); }
+  Resting(const Resting&) = delete;
+  Resting& operator=(const Resting&) = delete;
+
+ private:
+  std::map<net::StreamPtr, Time>& resting_;
+  const net::StreamPtr stream_;
+};
+
 class DataPlane {
  public:
   DataPlane(Services& services, std::unique_ptr<net::Transport> transport);
@@ -94,6 +116,8 @@ class DataPlane {
   FetchGate& gate() { return gate_; }  // main loop only
   net::Identity identity() const { return identity_; }
 
+  // Descriptors have run out: connections that rest are closed soon. Any thread.
+  void GiveUpIdle();
   // Closes the listener and every stream; conversations end soon after. From the main loop.
   void Stop();
 

@@ -87,7 +87,8 @@ void CountOutgoing(Services& services, const ObjectId& object, int change) {
 }
 
 // A peer that asks for nothing more is let go.
-net::Task<Result<wire::Frame>> NextFetch(net::ConnectionPtr connection) {
+net::Task<Result<wire::Frame>> NextFetch(DataLoop& data_loop, net::ConnectionPtr connection) {
+  const Resting resting(data_loop, connection->stream);
   const net::Deadline idle(connection->stream->loop(), Now() + net::kAcceptedIdleLimit,
                            [connection] { connection->stream->Close(); });
   co_return co_await connection->reader.Next();
@@ -109,7 +110,7 @@ net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
   }
   const net::ConnectionPtr connection = *greeted;
   for (;;) {
-    auto frame = co_await NextFetch(connection);
+    auto frame = co_await NextFetch(data_loop, connection);
     if (!frame) break;
     auto* fetch = std::get_if<wire::Fetch>(&*frame);
     if (!fetch) break;

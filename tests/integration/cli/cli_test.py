@@ -122,6 +122,17 @@ class ThreeNodes(CommandTest):
         self.assertIn(object_id, {one["id"] for one in status["objects"]})
         self.assertIn(b"n2", self.succeed("status", "--directory", address))
 
+    def test_status_shows_the_limits_of_a_shard(self):
+        small, _ = self.put(1_000)
+        self.at(2, "get", small, "--output", "/dev/null")
+        for where in ("--socket", self.cluster.socket(1)), ("--directory", self.cluster.directory.ready["address"]):
+            shard = json.loads(self.succeed("status", *where, "--json"))["shards"][0]
+            self.assertGreaterEqual(shard["inline_bytes"], 1_000)
+            self.assertEqual(shard["inline_total_bytes"], 256 << 20)
+            self.assertEqual(shard["session_queue_bytes"], 64 << 20)
+            self.assertEqual((shard["most_queued_bytes"], shard["most_queued_node"]), (0, ""))
+            self.assertIn(b"of 256.0 MiB for small objects; nothing of 64.0 MiB waits", self.succeed("status", *where))
+
     def test_watch_ends_on_ctrl_c(self):
         watch = subprocess.Popen(
             [HOPLITE, "status", "--watch", "--json", "--socket", self.cluster.socket(1)],

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/commands/sim_commands.h"
+
 namespace hoplite::cli {
 namespace {
 
@@ -15,7 +17,7 @@ struct Answer {
 
 Answer Ask(std::vector<std::string> arguments) {
   std::ostringstream out, err;
-  const ExitStatus status = Run(std::move(arguments), out, err);
+  const ExitStatus status = Run(std::move(arguments), out, err, {AddSim});
   return {status, out.str(), err.str()};
 }
 

@@ -19,7 +19,13 @@ ClusterStatus TwoNodes() {
   return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10, 12'500'000},
                     {.name = "n2", .address = "127.0.0.1:2", .corrupt_blocks = 3}},
           .objects = {object},
-          .shards = {{1, 0}, {2, 64}}};
+          .shards = {{.objects = 1, .inline_total_bytes = 4096, .session_queue_bytes = 8192},
+                     {.objects = 2,
+                      .inline_bytes = 64,
+                      .most_queued_bytes = 1024,
+                      .most_queued_node = "n2",
+                      .inline_total_bytes = 4096,
+                      .session_queue_bytes = 8192}}};
 }
 
 TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
@@ -36,7 +42,11 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
     "reductions": [{"target":"ID","slots":[
       {"slot":1,"parent":0,"node":"n1","inputs":["ID"],"watermark":250},
       {"slot":2,"parent":1,"node":"n2","inputs":[],"watermark":1000}]}],
-    "shards": [{"objects":1,"inline_bytes":0},{"objects":2,"inline_bytes":64}]})");
+    "shards": [
+      {"objects":1,"inline_bytes":0,"inline_total_bytes":4096,"most_queued_bytes":0,
+       "most_queued_node":"","session_queue_bytes":8192},
+      {"objects":2,"inline_bytes":64,"inline_total_bytes":4096,"most_queued_bytes":1024,
+       "most_queued_node":"n2","session_queue_bytes":8192}]})");
   const std::string id = kObject.ToHex();
   std::string text = ToJson(TwoNodes()).dump();
   for (auto at = text.find(id); at != std::string::npos; at = text.find(id)) {
@@ -65,6 +75,12 @@ TEST(Output, TextNamesHoldersWithTheirShare) {
   EXPECT_NE(text.find("link 100 Mbit/s"), std::string::npos) << text;
   EXPECT_NE(text.find("3 corrupt blocks came in"), std::string::npos) << text;
   EXPECT_NE(text.find("3 objects on 2 shards: 1, 2; 64 B in the directory"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("shard 0: 0 B of 4.0 KiB for small objects; nothing of 8.0 KiB waits"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("shard 1: 64 B of 4.0 KiB for small objects; 1.0 KiB of 8.0 KiB wait for n2"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("… and 2 more"), std::string::npos) << text;
   EXPECT_NE(text.find("1 n1  1 source, 25 %\n    └─ 2 n2"), std::string::npos) << text;

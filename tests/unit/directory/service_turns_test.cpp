@@ -49,6 +49,14 @@ class ServiceTurns : public ::testing::Test {
     auto session = std::make_shared<CountingSession>(
         [this, self](std::uint64_t number) { service_->Receive(self->lock(), {.taken = number}); });
     *self = session;
+    return Greet(session, node);
+  }
+  // What it is told lies there unread.
+  std::shared_ptr<CountingSession> JoinDeaf(std::uint64_t node) {
+    return Greet(std::make_shared<CountingSession>([](std::uint64_t) {}), node);
+  }
+  std::shared_ptr<CountingSession> Greet(std::shared_ptr<CountingSession> session,
+                                         std::uint64_t node) {
     wire::Hello hello;
     hello.node = {NodeId(node), "n" + std::to_string(node), "x:1"};
     service_->Receive(session, {.hello = hello, .events = {planner::InventoryEnd{}}});
@@ -96,6 +104,26 @@ TEST_F(ServiceTurns, HeartbeatsAreAnsweredBetweenTheSlicesOfALoss) {
   EXPECT_LT(*watcher->heard_before_ack(), kObjects + kObjects / 2);
 }
 
+TEST_F(ServiceTurns, StatusNamesTheNodeForWhichMostWaits) {
+  Start();
+  const auto talker = Join(1);
+  const auto deaf = JoinDeaf(2);
+  const auto shown = [this] {
+    planner::SessionQueuesView queues;
+    service_->Status({}, [&](const planner::StatusPage& page) { queues = page.shard.queues; });
+    RunUntilQuiet();
+    return queues;
+  };
+  EXPECT_EQ(shown().most_bytes, 0U);
+  EXPECT_EQ(shown().most_node, "");
+  EXPECT_EQ(shown().limit_bytes, options_.session_queue_bytes);
+  service_->Receive(deaf, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  service_->Receive(talker, OfAll(Copy));
+  RunUntilQuiet();
+  EXPECT_GT(shown().most_bytes, kObjects);
+  EXPECT_EQ(shown().most_node, "n2");
+}
+
 TEST_F(ServiceTurns, AnothersLargeMessageIsAppliedInParts) {
   Start();
   const auto talker = Join(1);
@@ -107,6 +135,22 @@ TEST_F(ServiceTurns, AnothersLargeMessageIsAppliedInParts) {
   while (listener->actions() < kObjects && loop_.poll_one() > 0) ++turns_between;
   EXPECT_EQ(listener->actions(), kObjects);
   EXPECT_GE(turns_between, kObjects / 1000);
+}
+
+// What many say at once waits for its turn; what shows that a session lives does not (R43).
+TEST_F(ServiceTurns, HeartbeatsAndAcknowledgementsDoNotWaitBehindWhatOthersSaid) {
+  options_.pace.window = options_.pace.first_window = 1024;
+  Start();
+  const auto talker = Join(1);
+  const auto listener = Join(2);
+  service_->Receive(listener, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  RunUntilQuiet();
+  for (int i = 0; i < 10; ++i) service_->Receive(talker, OfAll(Copy));
+  loop_.poll_one();
+  service_->Receive(listener, {.heartbeat = 1});
+  for (int turn = 0; turn < 20; ++turn) loop_.poll_one();
+  EXPECT_TRUE(listener->heard_before_ack());
+  EXPECT_GT(listener->actions(), 60U);  // several windows: its acknowledgements were heard
 }
 
 }  // namespace

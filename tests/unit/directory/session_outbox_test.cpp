@@ -12,6 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using planner::InlineObject;
+using planner::Location;
+using planner::LocationKind;
 using planner::NodeAction;
 using planner::Recall;
 
@@ -20,6 +22,15 @@ constexpr Time kNow{};
 ObjectId Object(int number) { return ObjectId::FromName(std::to_string(number)); }
 NodeAction Bulk(int number, std::size_t bytes = 64 * 1024) {
   return InlineObject{Object(number), {}, "", std::make_shared<const std::string>(bytes, 'x')};
+}
+constexpr NodeId kFirstHolder{1};
+constexpr NodeId kSecondHolder{2};
+NodeAction Notice(int number, NodeId node, planner::LocationKind kind) {
+  planner::Location notice;
+  notice.object = Object(number);
+  notice.node = node;
+  notice.kind = kind;
+  return notice;
 }
 NodeAction Word(int number) { return Recall{Object(number), {}}; }
 
@@ -73,6 +84,65 @@ TEST_F(SessionOutboxTest, PartsOfAnInventoryAreBulkHoweverSmall) {
   outbox_.Push(Word(3));
   outbox_.Push(Word(2));
   EXPECT_EQ(Leave(), "3122");
+}
+
+TEST_F(SessionOutboxTest, WhoKeepsUpIsToldEveryChange) {
+  outbox_.Push(Notice(1, kFirstHolder, LocationKind::kPartial));
+  outbox_.Push(Notice(1, kFirstHolder, LocationKind::kComplete));
+  outbox_.Push(Notice(1, kFirstHolder, LocationKind::kGone));
+  EXPECT_EQ(Leave(), "111");
+}
+
+// It tells the newest state of a copy, so who is slow needs no earlier one.
+TEST_F(SessionOutboxTest, WhatWaitsForASlowSubscriberDoesNotGrowWithTheChanges) {
+  for (int i = 0; i < 10; ++i) outbox_.Push(Bulk(i));
+  Leave();  // a window of it
+  for (int i = 0; i < 10'000; ++i) {
+    outbox_.Push(Notice(11, kSecondHolder, LocationKind::kGone));
+    outbox_.Push(Notice(11, kFirstHolder, LocationKind::kGone));
+    outbox_.Push(Notice(11, kSecondHolder, LocationKind::kComplete));
+    outbox_.Push(Notice(11, kFirstHolder, LocationKind::kComplete));
+  }
+  EXPECT_LT(outbox_.waiting_bytes(), 6 * 64 * 1024u + 1000u);
+  outbox_.Taken(asked_, kNow);
+  const auto left = outbox_.Next(kNow);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(std::get<Location>(left->words[0]).node, kSecondHolder);
+  EXPECT_EQ(std::get<Location>(left->words[0]).kind, LocationKind::kComplete);
+  EXPECT_EQ(std::get<Location>(left->words[1]).node, kFirstHolder);
+  EXPECT_EQ(std::get<Location>(left->words[1]).kind, LocationKind::kComplete);
+  EXPECT_TRUE(std::holds_alternative<InlineObject>(left->words[2]));
+  outbox_.Push(Notice(11, kFirstHolder, LocationKind::kGone));  // nothing of it waits any more
+  EXPECT_GT(outbox_.waiting_bytes(), 5 * 64 * 1024u);
+}
+
+TEST_F(SessionOutboxTest, ANoticePassesNoOtherWordOfItsObject) {
+  for (int i = 2; i < 10; ++i) outbox_.Push(Bulk(i));
+  outbox_.Push(Notice(1, kFirstHolder, LocationKind::kComplete));
+  outbox_.Push(Word(1));
+  outbox_.Push(Notice(1, kFirstHolder, LocationKind::kGone));
+  outbox_.Push(Notice(1, kFirstHolder, LocationKind::kComplete));
+  outbox_.Push(Word(0));
+  EXPECT_EQ(Leave().substr(0, 4), "1110");
+}
+
+// What is large waits among the bulk, also where a small one waits in a hurry.
+TEST_F(SessionOutboxTest, ALargeNoticeTakesNoPlaceOfASmallOne) {
+  NodeAction large = Notice(1, kFirstHolder, LocationKind::kComplete);
+  std::get<Location>(large).metadata.assign(2 * kHurryBytes, 'x');
+  for (int i = 2; i < 10; ++i) outbox_.Push(Bulk(i));
+  outbox_.Push(Notice(1, kFirstHolder, LocationKind::kGone));
+  for (int i = 0; i < 100; ++i) {
+    outbox_.Push(large);
+    outbox_.Push(Notice(1, kFirstHolder, LocationKind::kGone));
+  }
+  outbox_.Push(large);
+  outbox_.Push(Word(0));
+  EXPECT_EQ(Leave(), "102B3B4B5B");
+  outbox_.Taken(asked_, kNow);
+  EXPECT_EQ(Leave(), "6B7B8B9B");
+  outbox_.Taken(asked_, kNow);
+  EXPECT_EQ(Leave(), "1");
 }
 
 TEST_F(SessionOutboxTest, AWindowIsUnderWayAtMost) {

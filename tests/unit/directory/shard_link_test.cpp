@@ -24,7 +24,7 @@ class PlayedShard final : public ShardPort {
     ++opened;
     receive_ = std::move(receive);
     if (refusal) {
-      Say({.ended = wire::Ended{*refusal}});
+      Say({.ended = wire::Ended{.error = *refusal, .retry = retry}});
     } else {
       Say({.welcome = wire::Welcome{
                .incarnation = 1, .heartbeat = 10ms, .lease = kLease, .tombstone = 60s}});
@@ -39,6 +39,7 @@ class PlayedShard final : public ShardPort {
   static constexpr Duration kLease = 400ms;
   bool acknowledges = true;
   std::optional<Error> refusal;
+  bool retry = true;
   int opened = 0;
   int closed = 0;
   int heartbeats = 0;
@@ -89,7 +90,7 @@ class ShardLinkTest : public testing::Test {
 
   asio::io_context loop_{1};
   PlayedShard shard_{loop_};
-  KnownShards known_{1};
+  KnownShards known_{2};
   DirectoryClient::Hooks hooks_;
   const LinkTimes times_{.first_pause = 1ms, .longest_pause = 10ms, .name_in_use = 100ms};
   std::shared_ptr<ShardLink> link_;
@@ -130,6 +131,50 @@ TEST_F(ShardLinkTest, AsksAgainForANameInUseAndThenGivesUp) {
   EXPECT_EQ(told_, "");
   ASSERT_TRUE(RunUntil([&] { return !told_.empty(); }));
   EXPECT_EQ(told_, "already_exists ");
+}
+
+// It knows its cluster from another shard, and has copies that it would take along.
+TEST_F(ShardLinkTest, ANodeThatWasWelcomeAnywhereWaitsWithItsObjects) {
+  known_.Told(1, 7);
+  hooks_.holds = [] { return true; };
+  shard_.refusal = Error(ErrorCode::kInvalidArgument, "another cluster");
+  shard_.retry = false;
+  link_->Start();
+  ASSERT_TRUE(RunUntil([&] { return shard_.opened >= 3 || told_ != ""; }));
+  EXPECT_EQ(told_, "settled ");
+  EXPECT_TRUE(link_->refusal());
+}
+
+TEST_F(ShardLinkTest, ANodeThatWasNeverWelcomeLeaves) {
+  hooks_.holds = [] { return true; };
+  shard_.refusal = Error(ErrorCode::kInvalidArgument, "another cluster");
+  shard_.retry = false;
+  link_->Start();
+  ASSERT_TRUE(RunUntil([&] { return told_ != ""; }));
+  EXPECT_EQ(told_, "invalid_argument ");
+}
+
+// A part may cover thousands of objects and have nothing to say of them; the loop has other work.
+TEST_F(ShardLinkTest, PartsThatSayNothingAreNotAskedForInOneGo) {
+  constexpr int kParts = 100;
+  int asked = 0;
+  int most_at_once = 0;
+  int at_once = 0;
+  const auto nothing = [&](std::size_t, const std::optional<ObjectId>&, std::size_t) {
+    most_at_once = std::max(most_at_once, ++at_once);
+    if (++asked % kParts == 0) return DirectoryClient::Part();
+    return DirectoryClient::Part{.events = {}, .reached = ObjectId::FromName("x")};
+  };
+  hooks_.inventory = nothing;
+  hooks_.inline_bytes = nothing;
+  link_->Start();
+  const Time deadline = Now() + 20s;
+  while (asked < 2 * kParts && Now() < deadline) {
+    at_once = 0;
+    loop_.run_one_for(1s);
+  }
+  EXPECT_EQ(asked, 2 * kParts);
+  EXPECT_LE(most_at_once, 2);
 }
 
 }  // namespace

@@ -57,6 +57,18 @@ TEST_F(ConnectionPoolTest, ReturnedConnectionIsUsedAgain) {
   EXPECT_EQ(served.size(), 1u);
 }
 
+TEST_F(ConnectionPoolTest, IdleOnesAreGivenUpAndThoseInUseAreNot) {
+  ConnectionPool pool(loop, transport, kClient);
+  auto idle = Take(pool);
+  const auto used = Take(pool);
+  const StreamPtr stream = idle->stream;
+  pool.Return(std::move(idle));
+  pool.CloseIdle();
+  EXPECT_EQ(pool.idle_count(), 0u);
+  EXPECT_TRUE(stream->closed());
+  EXPECT_TRUE(used->stream->quiet());
+}
+
 TEST_F(ConnectionPoolTest, EachTakeInUseHasItsOwn) {
   ConnectionPool pool(loop, transport, kClient);
   EXPECT_NE(Take(pool), Take(pool));

@@ -169,6 +169,34 @@ TEST(TcpTransport, ListenerSurvivesRunningOutOfDescriptors) {
   log::SetLevel(log::Level::kWarn);
 }
 
+// Neither end of a connection finds a descriptor until something that rests is given up.
+TEST(TcpTransport, WhatRestsIsGivenUpForANewConnection) {
+  log::SetLevel(log::Level::kError);
+  asio::io_context loop(1);
+  TcpTransport transport({&loop});
+  std::vector<int> resting;
+  transport.OnScarcity([&resting] {
+    if (resting.empty()) return;
+    ::close(resting.back());
+    resting.pop_back();
+  });
+  int accepted = 0;
+  const auto listener =
+      *transport.Listen("127.0.0.1:0", [&accepted](const StreamPtr&) { ++accepted; });
+  for (int i = 0; i < 2; ++i) resting.push_back(::dup(0));
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const int free = ::dup(0);
+  ::close(free);
+  const rlimit tight{static_cast<rlim_t>(free), limit.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &tight);
+  EXPECT_TRUE(RunTask(loop, transport.Connect(listener->address(), 10s)));
+  EXPECT_TRUE(RunUntil(loop, [&] { return accepted == 1; }));
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  log::SetLevel(log::Level::kWarn);
+  EXPECT_TRUE(resting.empty());
+}
+
 struct RateTest : ::testing::TestWithParam<bool> {};
 
 // Not faster than the limit; how much slower is the machine's business.

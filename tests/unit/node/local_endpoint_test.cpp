@@ -209,7 +209,10 @@ TEST(LocalEndpointTest, AClientThatCannotBeWatchedForWantOfDescriptorsIsRefused)
   few.rlim_cur = static_cast<rlim_t>(ends[1]) + 1;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
   RawClient refused(node.path());
-  EXPECT_FALSE(refused.Receive());
+  const auto answer = refused.Receive();
+  ASSERT_TRUE(answer) << "it is told why";
+  EXPECT_EQ(answer->error().code(), static_cast<std::uint32_t>(ErrorCode::kResourceExhausted));
+  EXPECT_THAT(answer->error().message(), testing::HasSubstr("no descriptor is left"));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   RawClient welcome(node.path());
   welcome.Hello();

@@ -66,6 +66,22 @@ TEST(SmallFold, AFixedOrderFetchesAWindowAndFoldsInOrder) {
   EXPECT_EQ(SumOf(fold), 100);
 }
 
+// A source whose holder was lost may be put anew with another size before anybody hears of that.
+TEST(SmallFold, BytesOfAnotherSizeAreNotFolded) {
+  for (const bool fixed_order : {false, true}) {
+    SmallFold fold(Options(3, fixed_order));
+    Bring(fold, 1, 10);
+    const std::vector<std::byte> longer(24);
+    EXPECT_FALSE(fold.OnBytes(IdOf(0), longer));
+    EXPECT_FALSE(fold.OnBytes(IdOf(2), longer));
+    EXPECT_LE(fold.folded().size(), 1U);
+    Bring(fold, 0, 1);
+    Bring(fold, 2, 100);
+    ASSERT_TRUE(fold.whole());
+    EXPECT_EQ(SumOf(fold), 111);
+  }
+}
+
 TEST(SmallFold, AFailedSourceIsLeftAloneForAWhile) {
   const ReduceOptions options = Options(2, false);
   SmallFold fold(options);

@@ -163,6 +163,15 @@ TEST_F(Recovery, AnUnknownVersionWaitsForItsInventory) {
   Expect("R1 <- S");
 }
 
+// What it asked for while the shard collected, and gave up again, is no request any more.
+TEST_F(Recovery, AWantThatWasTakenBackIsNotRemembered) {
+  Join("S").Join("R1").Put("S").Locate("R1").Ignore();
+  Restart(Recovering()).Join("R1").Want("R1").CancelWant("R1");
+  Connect("S").HeldComplete("S").EndInventory("S").After(seconds(1));
+  Expect();
+  EXPECT_EQ(state_->Find(object_)->holders.size(), 1U);
+}
+
 TEST_F(Recovery, AnOldCopyIsRecalledInAnyOrder) {
   Join("S").Join("T").Put("S").Lose("S").Put("T").Ignore();
   Restart(Recovering()).Connect("S").HeldComplete("S").EndInventory("S");

@@ -12,9 +12,9 @@
 namespace hoplite::planner {
 namespace {
 
-TEST(PlannerMemory, ASmallObjectWithOneHolderCostsAboutAKibibyte) {
+TEST(PlannerMemory, ASmallObjectWithOneHolderCostsHalfAKibibyte) {
   constexpr std::size_t kObjects = 20'000;
-  constexpr std::size_t kBound = 1100;
+  constexpr std::size_t kBound = 520;
   DirectoryOptions options;
   options.recovery_window = Duration{0};
   DirectoryState state(options, Time{});

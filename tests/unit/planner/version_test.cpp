@@ -129,6 +129,24 @@ TEST_F(Versions, APutOfSmallBytesWhoseAnswerWasLostIsAcceptedWhenItIsRepeated) {
   Expect("R1: inline v2");
 }
 
+// The bytes outlive the loss of their node, which comes back and asks for what it was never told.
+TEST_F(Versions, AndAlsoIfItsNodeWasDeclaredLostMeanwhile) {
+  Join("S").Join("R1").PutInline("S", 100).Lose("S").Ignore();
+  Connect("S").PutInline("S", 100).EndInventory("S");
+  Expect("S: accepted v2");
+  Locate("R1");
+  Expect("R1: inline v2");
+}
+
+// Another attempt with the same bytes is another Put.
+TEST_F(Versions, ButNotANewPutOfTheSameBytes) {
+  Join("S").PutInline("S", 100).Lose("S").Ignore();
+  planner::Create create{object_, Layout::For(100), metadata_,
+                         std::make_shared<const std::string>(100, 'x'), 1};
+  Connect("S").Say("S", create).EndInventory("S");
+  Expect("S: refused already_exists");
+}
+
 TEST_F(Versions, InlineBytesOutliveTheirPutterUntilDelete) {
   Join("S").Join("R1").PutInline("S", 100).Lose("S").Locate("R1").Create("R1");
   Expect("S: accepted v1", "R1: inline v1", "R1: refused already_exists");

@@ -100,6 +100,7 @@ TEST_F(PlannerViews, TheShardCountsWhatItKeeps) {
   Put(30);
   EXPECT_EQ(state_.Shard().objects, 30U);
   EXPECT_EQ(state_.Shard().inline_bytes, 480U);
+  EXPECT_EQ(state_.Shard().inline_total_bytes, DirectoryOptions{}.inline_total_bytes);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,6 +54,14 @@ TEST_F(ObjectStoreTest, CreateListsACopyInsideTheSegment) {
   EXPECT_EQ((*copy)->metadata(), "meta");
   EXPECT_EQ((*copy)->bytes().size(), 100u);
   EXPECT_EQ((*copy)->bytes().data(), store_->segment().bytes().data() + (*copy)->segment_offset());
+}
+
+// Whoever counts with it would wait for memory that nobody is given.
+TEST_F(ObjectStoreTest, TheCapacityIsWhatObjectsCanTake) {
+  store_ = std::make_unique<ObjectStore>(CreateHeapSegment(kCapacity + 33), [] {});
+  EXPECT_EQ(store_->usage().capacity_bytes, kCapacity);
+  EXPECT_TRUE(store_->FitsEver(store_->usage().capacity_bytes));
+  EXPECT_FALSE(store_->FitsEver(store_->usage().capacity_bytes + 1));
 }
 
 TEST_F(ObjectStoreTest, AnIdIsListedOnce) {
@@ -141,6 +150,20 @@ TEST_F(ObjectStoreTest, TransientCopiesAreNeverListed) {
   EXPECT_TRUE(Create("a", 100));  // nor in the way of a listed one
   copy.reset();
   EXPECT_EQ(space_calls_, 1);
+}
+
+TEST_F(ObjectStoreTest, AWalkByIdSeesEachOnceHoweverManyAtATime) {
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Create(std::to_string(i), 100));
+  for (const std::size_t most : {1U, 3U, 10U, 11U}) {
+    std::vector<CopyPtr> walked;
+    std::optional<ObjectId> at;
+    for (auto next = store_->After(at, most); !next.empty(); next = store_->After(at, most)) {
+      EXPECT_LE(next.size(), most);
+      walked.insert(walked.end(), next.begin(), next.end());
+      at = walked.back()->object();
+    }
+    EXPECT_EQ(walked, store_->List()) << most;
+  }
 }
 
 TEST_F(ObjectStoreTest, ListIsOrderedById) {

@@ -138,6 +138,9 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                           .alive = true,
                           .usage = {1 << 30, 1 << 20},
                           .bytes_per_second = 12'500'000});
+  const v1::ShardView shard = ToProto(planner::ShardView{
+      .objects = 1, .inline_bytes = 2, .inline_total_bytes = 3, .queues = {4, 5, "n1"}});
+  EXPECT_EQ(ToProto(FromProto(shard)).SerializeAsString(), shard.SerializeAsString());
   ExpectSurvives(
       ObjectView{.object = kObject,
                  .version = kVersion,
@@ -199,6 +202,9 @@ TEST(HostileEvents, Held) {
        {"marks", [](auto& m) { m.mutable_held()->clear_marks(); }},
        {"marks", [](auto& m) { m.mutable_held()->set_marks(0, 0xffffffffu); }},
        {"complete", [](auto& m) { m.mutable_held()->set_marks(0, 0); }},
+       // One believed would leave no next incarnation, and no next version, for anybody.
+       {"version", [](auto& m) { m.mutable_version()->set_incarnation(1ull << 63); }},
+       {"version", [](auto& m) { m.mutable_version()->set_sequence(~0ull); }},
        {"version", [](auto& m) { m.clear_version(); }}});
   ExpectNamed<v1::NodeEvent>(
       ToProto(NodeEvent{HeldBytes{kObject, kVersion, Bytes("x")}}),

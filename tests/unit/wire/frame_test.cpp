@@ -190,7 +190,7 @@ TEST(Frame, FetchMustNameStripesThatExist) {
   fetch.stripes = 0b1000;
   EXPECT_FALSE(Decode(Encode(fetch)));
   fetch.stripes = ~std::uint64_t{0};
-  fetch.next.assign(64, 1);
+  fetch.next = StripeMarks(64, 1);
   EXPECT_TRUE(Decode(Encode(fetch)));
 }
 

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-namespace hoplite::cli {
+namespace hoplite {
 
 class FileDescriptor {
  public:
@@ -18,6 +18,7 @@ class FileDescriptor {
   }
 
   int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
   void Reset() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }
@@ -26,4 +27,4 @@ class FileDescriptor {
   int fd_;
 };
 
-}  // namespace hoplite::cli
+}  // namespace hoplite
