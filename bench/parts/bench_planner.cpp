@@ -127,7 +127,7 @@ void CreateAndLocate(benchmark::State& state) {
 }
 BENCHMARK(CreateAndLocate)->Arg(100)->Arg(10000);
 
-// A coordinator that hears of so many sources, one on each node, and orders their positions.
+// A coordinator that hears of so many sources, one on each node, and orders their slots.
 void PlanReduce(benchmark::State& state) {
   const auto count = static_cast<std::uint64_t>(state.range(0));
   ReduceOptions options;
@@ -156,7 +156,7 @@ BENCHMARK(PlanReduce)->Arg(10)->Arg(1000)->Arg(10000)->Unit(benchmark::kMillisec
 // The shard's part: each order is numbered and passed on to its participant and its parent.
 void OrderReduce(benchmark::State& state) {
   const auto count = static_cast<std::uint32_t>(state.range(0));
-  const std::vector<TreePosition> tree = ReduceTree(count, 2);
+  const std::vector<TreeSlot> tree = ReduceTree(count, 2);
   std::vector<ObjectId> sources;
   for (std::uint32_t slot = 1; slot <= count; ++slot) {
     sources.push_back(ObjectId::FromName("source-" + std::to_string(slot)));
@@ -170,7 +170,7 @@ void OrderReduce(benchmark::State& state) {
     cluster.Say(NodeId(1), ReduceShape{target, 1, Layout::For(16_MiB), Fold(), ""});
     state.ResumeTiming();
     for (std::uint32_t slot = 1; slot <= count; ++slot) {
-      const TreePosition& place = tree[slot - 1];
+      const TreeSlot& place = tree[slot - 1];
       cluster.Say(NodeId(1), SlotAssign{target,
                                         1,
                                         slot,

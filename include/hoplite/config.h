@@ -74,7 +74,7 @@ struct HOPLITE_EXPORT DirectoryConfig {
   // turns receivers away from a dead node sooner; longer forgives a stalled machine. Must be longer
   // than heartbeat.
   std::chrono::milliseconds lease{1000};
-  // A node without a session is lost after it: its copies are forgotten, its positions in
+  // A node without a session is lost after it: its copies are forgotten, its slots in
   // reductions given to others. Shorter lets reductions go on sooner; longer lets a node come back
   // with what it has.
   std::chrono::milliseconds grace{1000};

@@ -31,7 +31,7 @@ struct ReduceOptions {
   // Fold in the order of `sources`, so that sums of floats have the same bits each time; needs all
   // sources, and folds along a line.
   bool fixed_order = false;
-  // The most children of a position in the tree: 1 is a line, 2 a binary tree. 0: the one with the
+  // The most children of a slot in the tree: 1 is a line, 2 a binary tree. 0: the one with the
   // least predicted time.
   std::uint32_t degree = 0;
   // Of the whole reduction, not of one Wait: after it nobody will see the target.

@@ -29,7 +29,7 @@ struct WaiterInfo {
   std::string why;  // "the object does not exist yet", "its last copy was lost, on n2"
 };
 
-// A position in the tree of the reduction that makes an object.
+// A slot in the tree of the reduction that makes an object.
 struct SlotInfo {
   std::uint32_t slot = 0;         // its number, from 1
   std::uint32_t parent = 0;       // whom it feeds; 0: it is the root, its output is the object

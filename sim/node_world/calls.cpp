@@ -66,7 +66,7 @@ CallRecordPtr Calls::Begin(CallKind kind, Member& member, const ObjectId& object
   record->member = &member;
   record->object = object;
   record->begun = time_.Now();
-  record->call = std::make_shared<node::Call>(member.parts().runtime.main());
+  record->call = std::make_shared<node::Call>(member.assembly().runtime.main());
   record->call->deadline = deadline;
   records_.push_back(record);
   open_.push_back(record);
@@ -98,20 +98,20 @@ void Calls::Check(const CallRecord& record, std::span<const std::byte> bytes,
 }
 
 CallRecordPtr Calls::Put(Member& member, const ObjectId& object, std::uint64_t size_bytes,
-                         Time deadline, Manners manners) {
+                         Time deadline, CallStyle style) {
   const auto record = Begin(CallKind::kPut, member, object, deadline);
   record->size_bytes = size_bytes;
-  member.parts().core.Spawn("put", RunPut(record, manners));
+  member.assembly().core.Spawn("put", RunPut(record, style));
   return record;
 }
 
-net::Task<void> Calls::RunPut(CallRecordPtr record, Manners manners) {
-  node::Core& core = record->member->parts().core;
+net::Task<void> Calls::RunPut(CallRecordPtr record, CallStyle style) {
+  node::Core& core = record->member->assembly().core;
   auto draft = co_await core.Create(record->object, record->size_bytes, "", record->call);
   if (!draft) co_return Answer(record, draft.error());
-  auto failed = co_await Fill(record, *draft, manners);
+  auto failed = co_await Fill(record, *draft, style);
   if (failed) co_return Answer(record, std::move(failed));
-  if (manners.aborts) {
+  if (style.aborts) {
     (*draft)->Abort();
     co_return Answer(record, Error(ErrorCode::kCancelled, "aborted by its client"));
   }
@@ -120,7 +120,7 @@ net::Task<void> Calls::RunPut(CallRecordPtr record, Manners manners) {
 }
 
 net::Task<std::optional<Error>> Calls::Fill(CallRecordPtr record,
-                                            std::shared_ptr<node::Draft> draft, Manners manners) {
+                                            std::shared_ptr<node::Draft> draft, CallStyle style) {
   constexpr std::uint64_t kSteps = 4;
   const Model::Bytes& bytes = model_.Begin(record->object, record->size_bytes);
   const std::uint64_t size = record->size_bytes;
@@ -136,22 +136,22 @@ net::Task<std::optional<Error>> Calls::Fill(CallRecordPtr record,
     if (with_checksums) checksums = ChecksumsBetween(layout, bytes, from, to);
     auto advanced = draft->Advance(to, checksums);
     if (!advanced) co_return advanced.error();
-    if (manners.aborts && step == kSteps / 2) break;
-    if (manners.fill_time > Duration{0}) {
-      co_await Sleep(record->member->parts().runtime.main(), manners.fill_time / kSteps);
+    if (style.aborts && step == kSteps / 2) break;
+    if (style.fill_time > Duration{0}) {
+      co_await Sleep(record->member->assembly().runtime.main(), style.fill_time / kSteps);
     }
   }
   co_return std::nullopt;
 }
 
-CallRecordPtr Calls::Get(Member& member, const ObjectId& object, Time deadline, Manners manners) {
+CallRecordPtr Calls::Get(Member& member, const ObjectId& object, Time deadline, CallStyle style) {
   const auto record = Begin(CallKind::kGet, member, object, deadline);
-  member.parts().core.Spawn("get", RunGet(record, manners));
+  member.assembly().core.Spawn("get", RunGet(record, style));
   return record;
 }
 
-net::Task<void> Calls::RunGet(CallRecordPtr record, Manners manners) {
-  node::Core& core = record->member->parts().core;
+net::Task<void> Calls::RunGet(CallRecordPtr record, CallStyle style) {
+  node::Core& core = record->member->assembly().core;
   auto got = co_await core.Get(record->object, record->call);
   if (!got) co_return Answer(record, got.error());
   store::CopyPtr copy = *std::move(got);
@@ -161,8 +161,8 @@ net::Task<void> Calls::RunGet(CallRecordPtr record, Manners manners) {
     hooks_.broken(fmt::format("P3: {} was given bytes that are not final", ToString(*record)));
   }
   Check(*record, copy->bytes(), copy->bytes().size());
-  if (manners.hold > Duration{0}) {
-    co_await Sleep(core.loop(), manners.hold);
+  if (style.hold > Duration{0}) {
+    co_await Sleep(core.loop(), style.hold);
     Check(*record, copy->bytes(), copy->bytes().size());
   }
   copy.reset();
@@ -170,22 +170,22 @@ net::Task<void> Calls::RunGet(CallRecordPtr record, Manners manners) {
 }
 
 CallRecordPtr Calls::GetInto(Member& member, const ObjectId& object, Time deadline,
-                             Manners manners) {
+                             CallStyle style) {
   const auto record = Begin(CallKind::kGetInto, member, object, deadline);
-  member.parts().core.Spawn("get into", RunGetInto(record, manners));
+  member.assembly().core.Spawn("get into", RunGetInto(record, style));
   return record;
 }
 
 // As the client library does: what is recalled is read once more.
-net::Task<void> Calls::RunGetInto(CallRecordPtr record, Manners manners) {
-  node::Core& core = record->member->parts().core;
+net::Task<void> Calls::RunGetInto(CallRecordPtr record, CallStyle style) {
+  node::Core& core = record->member->assembly().core;
   const node::CallPtr call = record->call;
   std::optional<Error> failed;
   do {
     auto opened = co_await core.OpenWindow(record->object, call);
     if (!opened) co_return Answer(record, opened.error());
-    failed = co_await CopyInto(record, *std::move(opened), manners);
-    manners.stops = false;
+    failed = co_await CopyInto(record, *std::move(opened), style);
+    style.stops = false;
     call->interest.reset();
     core.OnUnpin();
   } while (failed && failed->code == ErrorCode::kRecalled);
@@ -194,8 +194,8 @@ net::Task<void> Calls::RunGetInto(CallRecordPtr record, Manners manners) {
 
 // What is taken makes room for what follows, so it must have been right then.
 net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::CopyPtr copy,
-                                                Manners manners) {
-  node::Core& core = record->member->parts().core;
+                                                CallStyle style) {
+  node::Core& core = record->member->assembly().core;
   const node::CallPtr call = record->call;
   const std::span<const std::byte> window = copy->bytes();
   const std::uint64_t size = copy->layout().size_bytes;
@@ -210,7 +210,7 @@ net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::Cop
       const bool deleted = copy->void_reason() == store::VoidReason::kDeleted;
       co_return Error(deleted ? ErrorCode::kDeleted : ErrorCode::kRecalled, "it is void");
     }
-    const bool stops = manners.stops && looks++ >= manners.stops_after && copy->windowed() &&
+    const bool stops = style.stops && looks++ >= style.stops_after && copy->windowed() &&
                        state == store::CopyState::kOpen;
     const std::uint64_t prefix = copy->layout().contiguous_prefix(copy->marks());
     while (!stops && into.size() < prefix) {
@@ -223,7 +223,7 @@ net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::Cop
     // All bytes of what is not final may still be recalled.
     if (!whole || state == store::CopyState::kFinal) Check(*record, into, size);
     if (whole && state == store::CopyState::kFinal) break;
-    co_await Sleep(core.loop(), kLookAtReader + manners.pace);
+    co_await Sleep(core.loop(), kLookAtReader + style.pace);
   }
   record->fingerprint = Model::Fingerprint(into);
   record->windowed = copy->windowed();
@@ -232,13 +232,13 @@ net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::Cop
 
 CallRecordPtr Calls::Open(Member& member, const ObjectId& object, Time deadline) {
   const auto record = Begin(CallKind::kOpen, member, object, deadline);
-  member.parts().core.Spawn("open", RunOpen(record));
+  member.assembly().core.Spawn("open", RunOpen(record));
   return record;
 }
 
 // Reads along while the bytes grow.
 net::Task<void> Calls::RunOpen(CallRecordPtr record) {
-  node::Core& core = record->member->parts().core;
+  node::Core& core = record->member->assembly().core;
   const node::CallPtr call = record->call;
   auto opened = co_await core.Open(record->object, call);
   if (!opened) co_return Answer(record, opened.error());
@@ -263,12 +263,12 @@ CallRecordPtr Calls::Reduce(Member& member, ReduceOptions options, Time deadline
   record->sum = std::move(options);
   model_.BeginSum(record->object, record->sum.sources,
                   record->sum.num_objects.value_or(record->sum.sources.size()));
-  member.parts().core.Spawn("reduce", RunReduce(record));
+  member.assembly().core.Spawn("reduce", RunReduce(record));
   return record;
 }
 
 net::Task<void> Calls::RunReduce(CallRecordPtr record) {
-  node::Core& core = record->member->parts().core;
+  node::Core& core = record->member->assembly().core;
   ReduceOptions options = record->sum;
   auto outcome = co_await core.Reduce(std::move(options), record->call);
   if (outcome && !record->abandoned) model_.EndSum(*outcome);
@@ -277,12 +277,12 @@ net::Task<void> Calls::RunReduce(CallRecordPtr record) {
 
 CallRecordPtr Calls::Delete(Member& member, const ObjectId& object, Time deadline) {
   const auto record = Begin(CallKind::kDelete, member, object, deadline);
-  member.parts().core.Spawn("delete", RunDelete(record));
+  member.assembly().core.Spawn("delete", RunDelete(record));
   return record;
 }
 
 net::Task<void> Calls::RunDelete(CallRecordPtr record) {
-  node::Core& core = record->member->parts().core;
+  node::Core& core = record->member->assembly().core;
   auto deleted = co_await core.Delete(record->object, record->call);
   Answer(record, deleted ? std::nullopt : std::optional(deleted.error()));
 }

@@ -42,8 +42,8 @@ struct CallRecord {
 using CallRecordPtr = std::shared_ptr<CallRecord>;
 std::string ToString(const CallRecord& record);
 
-// How a client behaves beyond what it asks for.
-struct Manners {
+// How a call goes on, beside what it asks for.
+struct CallStyle {
   Duration fill_time{0};  // of a Put, in steps
   bool aborts = false;    // a Put, before its end
   Duration hold{0};       // the result
@@ -64,10 +64,10 @@ class Calls {
       : time_(time), model_(model), hooks_(std::move(hooks)) {}
 
   CallRecordPtr Put(Member& member, const ObjectId& object, std::uint64_t size_bytes, Time deadline,
-                    Manners manners);
-  CallRecordPtr Get(Member& member, const ObjectId& object, Time deadline, Manners manners);
+                    CallStyle style);
+  CallRecordPtr Get(Member& member, const ObjectId& object, Time deadline, CallStyle style);
   // Into memory of the caller's own, if need be through a window.
-  CallRecordPtr GetInto(Member& member, const ObjectId& object, Time deadline, Manners manners);
+  CallRecordPtr GetInto(Member& member, const ObjectId& object, Time deadline, CallStyle style);
   CallRecordPtr Open(Member& member, const ObjectId& object, Time deadline);
   CallRecordPtr Reduce(Member& member, ReduceOptions options, Time deadline);
   CallRecordPtr Delete(Member& member, const ObjectId& object, Time deadline);
@@ -82,13 +82,13 @@ class Calls {
   CallRecordPtr Begin(CallKind kind, Member& member, const ObjectId& object, Time deadline);
   void Answer(const CallRecordPtr& record, std::optional<Error> error);
   void Check(const CallRecord& record, std::span<const std::byte> bytes, std::uint64_t size_bytes);
-  net::Task<void> RunPut(CallRecordPtr record, Manners manners);
+  net::Task<void> RunPut(CallRecordPtr record, CallStyle style);
   net::Task<std::optional<Error>> Fill(CallRecordPtr record, std::shared_ptr<node::Draft> draft,
-                                       Manners manners);
-  net::Task<void> RunGet(CallRecordPtr record, Manners manners);
-  net::Task<void> RunGetInto(CallRecordPtr record, Manners manners);
+                                       CallStyle style);
+  net::Task<void> RunGet(CallRecordPtr record, CallStyle style);
+  net::Task<void> RunGetInto(CallRecordPtr record, CallStyle style);
   net::Task<std::optional<Error>> CopyInto(CallRecordPtr record, store::CopyPtr copy,
-                                           Manners manners);
+                                           CallStyle style);
   net::Task<void> RunOpen(CallRecordPtr record);
   net::Task<void> RunReduce(CallRecordPtr record);
   net::Task<void> RunDelete(CallRecordPtr record);

@@ -31,9 +31,9 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
   node::Settings settings = node::MakeSettings(config);
   settings.self = NodeId{number};
   settings.inline_limit_bytes = kInlineLimitBytes;
-  settings.twin = around.options.twin;
+  settings.fault = around.options.fault;
 
-  node::World world;
+  node::Environment world;
   // Neither is deleted here: both outlive every node.
   world.directory = [this, &around](asio::io_context& loop) {
     return around.directory.MakeClient(loop, host_, access_);
@@ -43,13 +43,14 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
     transport_ = transport.get();
     return transport;
   };
-  parts_ = std::make_unique<node::Parts>(config, std::move(settings), world, std::move(segment));
-  loops_ = parts_->runtime.all_loops();
+  assembly_ =
+      std::make_unique<node::Assembly>(config, std::move(settings), world, std::move(segment));
+  loops_ = assembly_->runtime.all_loops();
 }
 
 Result<void> Member::Start() {
-  TRY(parts_->Listen());
-  parts_->Join();
+  TRY(assembly_->Listen());
+  assembly_->Join();
   return {};
 }
 
@@ -81,8 +82,8 @@ void Member::Die(Death death) {
 
 void Member::Stop() {
   if (std::exchange(leaving_, true)) return;
-  asio::post(parts_->runtime.main(),
-             [this] { parts_->Stop(Error(ErrorCode::kUnavailable, "the node is stopping")); });
+  asio::post(assembly_->runtime.main(),
+             [this] { assembly_->Stop(Error(ErrorCode::kUnavailable, "the node is stopping")); });
 }
 
 }  // namespace hoplite::node_world

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/virtual_time.h"
-#include "node/parts.h"
+#include "node/assembly.h"
 #include "sim/node_world/network.h"
 #include "sim/node_world/options.h"
 #include "sim/node_world/sim_directory.h"
@@ -45,14 +45,14 @@ class Member {
   // Leaves in order, as Node::Stop does.
   void Stop();
   // No task is left: it may be destroyed.
-  bool over() const { return leaving_ && parts_->runtime.tasks() == 0; }
+  bool over() const { return leaving_ && assembly_->runtime.tasks() == 0; }
 
   bool up() const { return !leaving_; }
   Time frozen_until() const { return frozen_until_; }
   std::uint32_t index() const { return index_; }
   HostId host() const { return host_; }
-  const std::string& name() const { return parts_->settings.name; }
-  node::Parts& parts() { return *parts_; }
+  const std::string& name() const { return assembly_->settings.name; }
+  node::Assembly& assembly() { return *assembly_; }
   SimDirectory::Access& access() { return *access_; }
 
  private:
@@ -61,7 +61,7 @@ class Member {
   const HostId host_;
   const std::shared_ptr<SimDirectory::Access> access_;
   SimTransport* transport_ = nullptr;  // the parts' own
-  std::unique_ptr<node::Parts> parts_;
+  std::unique_ptr<node::Assembly> assembly_;
   std::vector<asio::io_context*> loops_;
   Time frozen_until_{};
   std::uint64_t turns_ = 0;

@@ -80,7 +80,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   }
 
  private:
-  struct Thing {
+  struct Message {
     Time arrival;
     std::function<void()> arrive;
   };
@@ -89,7 +89,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   Network& network_;
   const HostId from_;
   const HostId to_;
-  std::deque<Thing> under_way_;
+  std::deque<Message> under_way_;
   Time last_arrival_{};
   bool armed_ = false;
   bool sealed_ = false;

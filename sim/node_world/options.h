@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "directory/session_outbox.h"
-#include "node/twin.h"
+#include "node/planted_fault.h"
 #include "sim/node_world/network.h"
 
 namespace hoplite::node_world {
@@ -60,7 +60,8 @@ struct Options {
   // objects (R44). With one shard some of them know it by the id of another cluster.
   std::uint32_t newcomers = 0;
 
-  node::Twin twin = node::Twin::kNone;  // a planted fault, in every node; tests only
+  node::PlantedFault fault =
+      node::PlantedFault::kNone;  // a planted fault, in every node; tests only
 
   bool is_small(std::uint32_t node) const { return windows > 0 && node + 1 == nodes; }
   std::uint64_t memory_of(std::uint32_t node) const;

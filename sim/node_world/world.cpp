@@ -33,7 +33,7 @@ directory::ServiceOptions ServiceOptionsOf(const Options& history) {
 
 directory::Pace PaceOfNodes(const Options& history) {
   constexpr std::size_t kAll = 1_GiB;
-  const bool at_once = history.twin == node::Twin::kTellsAllAtOnce;
+  const bool at_once = history.fault == node::PlantedFault::kTellsAllAtOnce;
   return at_once ? directory::Pace{kAll, kAll, kAll} : history.pace;
 }
 
@@ -62,7 +62,7 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
       SimDirectory::Settings{.service = ServiceOptionsOf(options_),
                              .shards = options_.shards,
                              .pace = PaceOfNodes(options_),
-                             .first_decides = options_.twin == node::Twin::kFirstDecides});
+                             .first_decides = options_.fault == node::PlantedFault::kFirstDecides});
   directory_->OnSaid([this](const wire::NodeMessage& message) {
     AddToDigest(message.events);
     CheckClosed(message);
@@ -157,9 +157,9 @@ void World::ServeEverybody() {
     for (const Host& host : hosts_) {
       if (!host.member) continue;
       if (Fits(*host.member, object)) {
-        calls_.Get(*host.member, object, until, Manners());
+        calls_.Get(*host.member, object, until, CallStyle());
       } else if (FitsWindow(*host.member, object)) {
-        calls_.GetInto(*host.member, object, until, Manners());
+        calls_.GetInto(*host.member, object, until, CallStyle());
       }
     }
   }
@@ -198,7 +198,7 @@ void World::LeaveInOrder() {
   leaves_ = true;
   for (Host& host : hosts_) {
     if (!host.member) continue;
-    report_.resumed += host.member->parts().counters.fetches_resumed;
+    report_.resumed += host.member->assembly().counters.fetches_resumed;
     host.member->Stop();
     leaving_.push_back(std::move(host.member));
   }
@@ -267,27 +267,27 @@ void World::Crash(std::size_t host) {
   Member& member = *hosts_[host].member;
   const Death death = random_.Below(2) == 0 ? Death::kKilled : Death::kPowerOff;
   Tell("{} {}", member.name(), death == Death::kKilled ? "is killed" : "loses its power");
-  report_.resumed += member.parts().counters.fetches_resumed;
+  report_.resumed += member.assembly().counters.fetches_resumed;
   calls_.Abandon(member);
   member.Die(death);
   Disturb(time_.Now() + kLook);  // its last words are still under way
   leaving_.push_back(std::move(hosts_[host].member));
 }
 
-void World::Bury() {
+void World::DestroyLeft() {
   std::erase_if(leaving_, [this](const std::unique_ptr<Member>& member) {
     if (!member->over()) return false;
     for (const CallRecordPtr& record : calls_.all()) {
       if (record->member == member.get()) record->member = nullptr;
     }
-    member->parts().directory->Stop();
+    member->assembly().directory->Stop();
     return true;
   });
 }
 
 void World::AfterStep() {
   ++report_.steps;
-  if (!leaving_.empty()) Bury();
+  if (!leaving_.empty()) DestroyLeft();
   CheckDeadlines();
   CheckMemory();
   CheckPlaces();

@@ -109,7 +109,7 @@ class World {
   void RunReady();
   void Join(std::size_t host, bool foreign = false);
   void Crash(std::size_t host);
-  void Bury();
+  void DestroyLeft();
   void AfterStep();
   void Broken(const std::string& what);
   bool broken() const { return !report_.violation.empty(); }

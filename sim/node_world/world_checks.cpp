@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "directory/directory_client.h"
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 #include "node/reduce/slot.h"
 #include "sim/node_world/world.h"
 
@@ -71,7 +71,7 @@ void World::CheckMemory() {
   for (Host& host : hosts_) {
     if (!host.member) continue;
     const bool frozen = time_.Now() < host.member->frozen_until();
-    const node::Memory& memory = host.member->parts().memory;
+    const node::MemoryBroker& memory = host.member->assembly().memory;
     report_.waits += memory.waited_for() ? 1 : 0;
     if (frozen || !memory.hoarded()) {
       host.hoards_since = kNever;
@@ -88,11 +88,11 @@ void World::CheckMemory() {
 void World::CheckPlaces() {
   for (const Host& host : hosts_) {
     const bool runs = host.member && time_.Now() >= host.member->frozen_until();
-    if (!runs || !host.member->parts().data_plane.gate().full()) continue;
-    for (const auto& [object, entry] : host.member->parts().table.entries()) {
+    if (!runs || !host.member->assembly().data_plane.gate().full()) continue;
+    for (const auto& [object, entry] : host.member->assembly().table.entries()) {
       const bool input = std::ranges::any_of(
           entry->slots, [](const auto& slot) { return slot.second->held_up(); });
-      if (!input && !(entry->fetch && entry->fetch->held_up())) continue;
+      if (!input && !(entry->flight && entry->flight->held_up())) continue;
       Broken(fmt::format("P15: what others need of {} waits for a place at {}",
                          object.ToShortString(), host.member->name()));
     }
@@ -108,7 +108,7 @@ void World::CheckAnswer(const CallRecord& record) {
   CheckNotDeleted(record);
 }
 
-// A shard that has lost its state may see the positions of a sum that was committed.
+// A shard that has lost its state may see the slots of a sum that was committed.
 void World::CheckCommitted(const CallRecord& record) {
   const std::size_t shard = ShardOf(record.object);
   if (options_.restarts > 0 || !directory_->up(shard)) return;
@@ -170,7 +170,7 @@ void World::CheckEnded(Time opened) {
 // Whoever is new has to wait, not who holds objects (R44).
 void World::CheckRefused(NodeId node, const Error& why) {
   const auto host = std::ranges::find_if(hosts_, [&](const Host& one) {
-    return one.member && one.member->parts().settings.self == node;
+    return one.member && one.member->assembly().settings.self == node;
   });
   const bool newcomer = host == hosts_.end() || host - hosts_.begin() >= options_.nodes;
   if (options_.newcomers == 0 || newcomer) return;
@@ -195,14 +195,14 @@ void World::CheckKept() {
 // of it back.
 bool World::Available(const ObjectId& object) const {
   const bool withdrawn = std::ranges::any_of(hosts_, [&](const Host& host) {
-    const auto entry = host.member ? host.member->parts().table.Find(object) : nullptr;
+    const auto entry = host.member ? host.member->assembly().table.Find(object) : nullptr;
     return entry && entry->withdrawn;
   });
   if (withdrawn) return false;
   const auto known = directory_->state(ShardOf(object)).Find(object);
   if (known && known->inlined) return true;
   return std::ranges::any_of(hosts_, [&](const Host& host) {
-    const auto copy = host.member ? host.member->parts().store.Find(object) : nullptr;
+    const auto copy = host.member ? host.member->assembly().store.Find(object) : nullptr;
     return copy && copy->state() == store::CopyState::kFinal;
   });
 }
@@ -210,7 +210,7 @@ bool World::Available(const ObjectId& object) const {
 bool World::Fits(Member& member, const ObjectId& object) const {
   const auto known = directory_->state(ShardOf(object)).Find(object);
   if (!known) return true;
-  const store::ObjectStore& store = member.parts().store;
+  const store::ObjectStore& store = member.assembly().store;
   if (store.Find(object)) return true;
   const store::StoreUsage usage = store.usage();
   return usage.used_bytes + known->size_bytes <= usage.capacity_bytes / 2;
@@ -218,7 +218,7 @@ bool World::Fits(Member& member, const ObjectId& object) const {
 
 // Whatever others lack, the coordinator has room for every partial result.
 bool World::FitsSum(const CallRecord& record) const {
-  const store::StoreUsage usage = record.member->parts().store.usage();
+  const store::StoreUsage usage = record.member->assembly().store.usage();
   return usage.used_bytes + (record.sum.sources.size() + 2) * sum_bytes_ <= usage.capacity_bytes;
 }
 
@@ -226,10 +226,10 @@ bool World::FitsSum(const CallRecord& record) const {
 bool World::FitsWindow(Member& member, const ObjectId& object) const {
   const auto known = directory_->state(ShardOf(object)).Find(object);
   if (!known || !options_.is_small(member.index())) return false;
-  const node::Parts& parts = member.parts();
-  if (parts.store.FitsEver(known->size_bytes)) return false;
-  const store::StoreUsage usage = parts.store.usage();
-  const std::uint64_t window = parts.memory.WindowBytes(Layout::For(known->size_bytes));
+  const node::Assembly& assembly = member.assembly();
+  if (assembly.store.FitsEver(known->size_bytes)) return false;
+  const store::StoreUsage usage = assembly.store.usage();
+  const std::uint64_t window = assembly.memory.WindowBytes(Layout::For(known->size_bytes));
   return usage.used_bytes + window <= usage.capacity_bytes;
 }
 
@@ -262,7 +262,7 @@ std::string World::Unsettled() const {
     const auto nodes = directory_->state(shard).Nodes();
     for (const Host& host : hosts_) {
       const auto is_it = [&host](const planner::NodeView& node) {
-        return host.member && node.node.id == host.member->parts().settings.self;
+        return host.member && node.node.id == host.member->assembly().settings.self;
       };
       const auto known = std::ranges::find_if(nodes, is_it);
       const bool alive = known != nodes.end() && known->alive;
@@ -294,15 +294,15 @@ std::string World::Left() const {
   }
   for (const Host& host : hosts_) {
     if (!host.member) continue;
-    node::Parts& parts = host.member->parts();
-    const store::StoreUsage usage = parts.store.usage();
+    node::Assembly& assembly = host.member->assembly();
+    const store::StoreUsage usage = assembly.store.usage();
     if (usage.used_bytes > 0) {
       return fmt::format("{} bytes of {} copies are left at {}", usage.used_bytes, usage.copies,
                          host.member->name());
     }
-    if (!parts.table.entries().empty()) {
+    if (!assembly.table.entries().empty()) {
       return fmt::format("{} still does something about {}", host.member->name(),
-                         parts.table.entries().begin()->first.ToShortString());
+                         assembly.table.entries().begin()->first.ToShortString());
     }
   }
   return "";
@@ -310,7 +310,7 @@ std::string World::Left() const {
 
 void World::CheckCounters() {
   for (const Host& host : hosts_) {
-    if (host.member && host.member->parts().counters.corrupt_blocks > 0) {
+    if (host.member && host.member->assembly().counters.corrupt_blocks > 0) {
       Broken(fmt::format("P3: {} received a block that fails its checksum", host.member->name()));
     }
   }

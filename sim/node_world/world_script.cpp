@@ -107,10 +107,10 @@ void World::MakeCall() {
   const bool patient = random_.Below(3) == 0;
   const Time deadline =
       time_.Now() + (patient ? seconds(60) : milliseconds(30) + random_.Within(seconds(3)));
-  Manners manners;
-  if (random_.Below(2) == 0) manners.fill_time = random_.Within(milliseconds(100));
-  manners.aborts = random_.Below(12) == 0;
-  if (random_.Below(2) == 0) manners.hold = random_.Within(milliseconds(300));
+  CallStyle style;
+  if (random_.Below(2) == 0) style.fill_time = random_.Within(milliseconds(100));
+  style.aborts = random_.Below(12) == 0;
+  if (random_.Below(2) == 0) style.hold = random_.Within(milliseconds(300));
   const bool of_sums = random_.Below(2) == 0;
   const ObjectId object = of_sums
                               ? Source(static_cast<std::uint32_t>(random_.Below(options_.sources)))
@@ -122,7 +122,7 @@ void World::MakeCall() {
         1 + random_.Below((small ? kInlineLimitBytes : options_.most_blocks * 16_KiB) / 8);
     const std::uint64_t size = of_sums ? sum_bytes_ : 8 * words;
     Tell("{} puts {} of {} bytes", member->name(), object.ToShortString(), size);
-    calls_.Put(*member, object, size, deadline, manners);
+    calls_.Put(*member, object, size, deadline, style);
   } else if (kind < 11) {
     Tell("{} opens {}", member->name(), object.ToShortString());
     calls_.Open(*member, object, deadline);
@@ -131,7 +131,7 @@ void World::MakeCall() {
                                 ? ObjectId::FromName(fmt::format("sum {}", random_.Below(targets_)))
                                 : object;
     Tell("{} gets {}", member->name(), wanted.ToShortString());
-    calls_.Get(*member, wanted, deadline, manners);
+    calls_.Get(*member, wanted, deadline, style);
   }
 }
 
@@ -139,15 +139,15 @@ void World::PutSource(std::uint32_t i) {
   Member* const member = RandomMemberWithRoom();
   if (member == nullptr) return;
   Tell("{} puts {} of {} bytes", member->name(), Source(i).ToShortString(), sum_bytes_);
-  Manners manners;
-  if (random_.Below(2) == 0) manners.fill_time = random_.Within(milliseconds(100));
-  calls_.Put(*member, Source(i), sum_bytes_, time_.Now() + seconds(60), manners);
+  CallStyle style;
+  if (random_.Below(2) == 0) style.fill_time = random_.Within(milliseconds(100));
+  calls_.Put(*member, Source(i), sum_bytes_, time_.Now() + seconds(60), style);
 }
 
 void World::PutOneOfTheCrowd(std::uint32_t i) {
   Member* const member = RandomMemberWithRoom();
   if (member == nullptr) return;
-  calls_.Put(*member, OneOfTheCrowd(i), kInlineLimitBytes, time_.Now() + seconds(60), Manners());
+  calls_.Put(*member, OneOfTheCrowd(i), kInlineLimitBytes, time_.Now() + seconds(60), CallStyle());
 }
 
 // And some who want it.
@@ -162,7 +162,7 @@ void World::MakeSum() {
       Member* const reader = RandomMemberWithRoom();
       if (reader == nullptr) return;
       Tell("{} gets {}", reader->name(), target.ToShortString());
-      calls_.Get(*reader, target, time_.Now() + seconds(60), Manners());
+      calls_.Get(*reader, target, time_.Now() + seconds(60), CallStyle());
     });
   }
 }
@@ -195,17 +195,17 @@ void World::ReadThroughWindow() {
   const bool patient = random_.Below(2) == 0;
   const Time deadline =
       time_.Now() + (patient ? seconds(60) : milliseconds(30) + random_.Within(seconds(3)));
-  Manners manners;
-  manners.pace = random_.Within(milliseconds(random_.Below(2) == 0 ? 0 : 40));
-  manners.stops_after = static_cast<int>(random_.Below(6));
-  manners.stops = !reader_stopped_ && random_.Below(3) == 0;
-  reader_stopped_ |= manners.stops;
+  CallStyle style;
+  style.pace = random_.Within(milliseconds(random_.Below(2) == 0 ? 0 : 40));
+  style.stops_after = static_cast<int>(random_.Below(6));
+  style.stops = !reader_stopped_ && random_.Below(3) == 0;
+  reader_stopped_ |= style.stops;
   const bool of_sums = targets_ > 0 && random_.Below(2) == 0;
   const ObjectId object = of_sums
                               ? ObjectId::FromName(fmt::format("sum {}", random_.Below(targets_)))
                               : Object(static_cast<std::uint32_t>(random_.Below(options_.objects)));
   Tell("{} gets {} into memory", member->name(), object.ToShortString());
-  calls_.GetInto(*member, object, deadline, manners);
+  calls_.GetInto(*member, object, deadline, style);
 }
 
 void World::DeleteSomething() {

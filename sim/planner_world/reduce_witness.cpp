@@ -61,11 +61,11 @@ std::string ReduceWitness::CheckAssigned(const planner::SlotAssigned& assigned) 
   const std::uint32_t slot = assigned.order.slot;
   Version& last = versions_[slot];
   if (assigned.version == last) return {};  // repeated to a node that was away
-  if (committed_) return fmt::format("P7: position {} starts after the commit", slot);
-  if (assigned.version < last) return fmt::format("P7: position {} got an older version", slot);
+  if (committed_) return fmt::format("P7: slot {} starts after the commit", slot);
+  if (assigned.version < last) return fmt::format("P7: slot {} got an older version", slot);
   last = assigned.version;
   if (may_start_.contains(slot)) return {};
-  return fmt::format("P7: position {} starts again although nothing of it, or below it, was lost",
+  return fmt::format("P7: slot {} starts again although nothing of it, or below it, was lost",
                      slot);
 }
 

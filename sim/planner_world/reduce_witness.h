@@ -23,7 +23,7 @@ class ReduceWitness {
 
   void Told(const planner::SlotAssign& order);
   void DirectoryRestarted();
-  // A position is final, and this is what it contains.
+  // A slot is final, and this is what it contains.
   void Final(const Version& version, Payload sum) { sums_[version] = sum; }
   Payload SumOf(const Version& version) const;
 

@@ -11,9 +11,8 @@ std::string VirtualSlot::BrokenContents() const {
     const bool fed = std::ranges::any_of(
         children, [&](const auto& child) { return child.second.feed.input_version == version; });
     if (fed) continue;
-    return fmt::format(
-        "P3: position {} version {} contains bytes of version {}, which was replaced",
-        order.order.slot, ToString(order.version), ToString(version));
+    return fmt::format("P3: slot {} version {} contains bytes of version {}, which was replaced",
+                       order.order.slot, ToString(order.version), ToString(version));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// VirtualSlot: one position of a reduction as a participant executes it, and what it is made of.
+// VirtualSlot: one slot of a reduction as a participant executes it, and what it is made of.
 //
 // Decides: when it is final, whether what it contains may be so. Is told: its order, its children's
 // ends. Must never: move bytes or know the time (the world does). A value type.

@@ -31,7 +31,7 @@ void World::StartDirectory(Duration recovery_window) {
   options.incarnation = ++directory_life_;
   options.inline_limit_bytes = options_.inline_limit_bytes;
   options.recovery_window = recovery_window;
-  options.twin = options_.twin;
+  options.fault = options_.fault;
   options.link = {.latency = options_.latency,
                   .overhead = Duration{0},
                   .bytes_per_second = static_cast<double>(options_.bytes_per_second)};

@@ -44,14 +44,14 @@ struct Member {
   bool reporting = false;
   Time flowing;  // bytes came last
 
-  std::map<std::uint32_t, VirtualSlot> slots;  // positions of the reduction that it executes
+  std::map<std::uint32_t, VirtualSlot> slots;  // slots of the reduction that it executes
   std::map<ObjectId, Version> sources;         // of the reduction, put here
   std::set<ObjectId> putting;                  // not accepted yet
 };
 
 // The reduction whose target the world's object is.
 struct Reduction {
-  Reduction(const ReduceOptions& options, NodeIndex node, planner::Twin twin);
+  Reduction(const ReduceOptions& options, NodeIndex node, planner::PlantedFault fault);
 
   static constexpr std::uint64_t kRequest = 1;
   ReduceOptions options;

@@ -21,10 +21,11 @@ Duration DeadlineOf(const Options& options, std::size_t sources) {
 
 }  // namespace
 
-Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in, planner::Twin twin)
+Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in,
+                     planner::PlantedFault fault)
     : options(options_in),
       node(node_in),
-      coordinator(options_in, NodeId{node_in + 1}, kRequest, twin),
+      coordinator(options_in, NodeId{node_in + 1}, kRequest, fault),
       witness(options_in.num_objects.value_or(options_in.sources.size())) {}
 
 void World::PutSource(NodeIndex index, const ObjectId& source) {
@@ -35,7 +36,7 @@ void World::PutSource(NodeIndex index, const ObjectId& source) {
 }
 
 void World::Reduce(const ReduceOptions& request, NodeIndex coordinator) {
-  reduction_.emplace(request, coordinator, options_.twin);
+  reduction_.emplace(request, coordinator, options_.fault);
   if (!members_[coordinator].alive) return;
   reduction_->asked = true;
   for (const ObjectId& source : request.sources) Say(coordinator, planner::Subscribe{source});
@@ -165,11 +166,11 @@ std::string World::CheckReduceAtRest() const {
   }
   for (const Member& member : members_) {
     if (!member.alive || member.slots.empty()) continue;
-    return fmt::format("P10: n{} still executes position {}", Raw(member.node.id()) - 1,
+    return fmt::format("P10: n{} still executes slot {}", Raw(member.node.id()) - 1,
                        member.slots.begin()->first);
   }
   const auto view = directory_ ? directory_->Find(object_) : std::nullopt;
-  if (view && !view->slots.empty()) return "P10: the directory keeps positions of what has ended";
+  if (view && !view->slots.empty()) return "P10: the directory keeps slots of what has ended";
   return {};
 }
 

@@ -1,4 +1,4 @@
-// World: positions of a reduction, their streams and bytes.
+// World: slots of a reduction, their streams and bytes.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace hoplite::sim {
 namespace {
 
-// A child may hear of its position later than its parent does.
+// A child may hear of its slot later than its parent does.
 constexpr Duration kChildPatience = std::chrono::seconds(2);
 constexpr Duration kTryAgain = std::chrono::milliseconds(5);
 constexpr Tag kOutputOfSlot = 1;
@@ -80,7 +80,7 @@ void World::StartSlot(NodeIndex index, const planner::SlotAssigned& order) {
   VirtualSlot fresh{.order = order};
   if (const auto known = member.slots.find(number); known != member.slots.end()) {
     if (known->second.version() >= order.version) return;
-    if (options_.twin == planner::Twin::kKeepsBytesOfOldSlots) {
+    if (options_.fault == planner::PlantedFault::kKeepsBytesOfOldSlots) {
       fresh.sum = known->second.sum;
       for (const auto& [input, child] : known->second.children) {
         const bool some = network_.Blocks(now_, child.copy, 0) > 0;
@@ -201,7 +201,7 @@ void World::KillSlots(NodeIndex index) {
   member.putting.clear();
 }
 
-// True: a child's output arrived, or a position's inputs are folded.
+// True: a child's output arrived, or a slot's inputs are folded.
 bool World::OnSlotWhole(const Network::Whole& whole) {
   const bool own_copy = whole.node < members_.size();
   if (own_copy && whole.flow != kNoFlow) return false;

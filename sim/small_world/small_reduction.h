@@ -11,9 +11,9 @@
 
 namespace hoplite::sim {
 
-// A position pulls the output of a child, until it is drained or reported as lost.
+// A slot pulls the output of a child, until it is drained or reported as lost.
 struct FoldStream {
-  std::uint32_t node = 0;  // where that position is executed
+  std::uint32_t node = 0;  // where that slot is executed
   planner::SlotFeed feed;
   std::uint32_t blocks = 0;  // folded
 };

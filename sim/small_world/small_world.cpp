@@ -62,7 +62,7 @@ planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnati
   options.incarnation = incarnation;
   options.inline_limit_bytes = 0;
   if (incarnation == 1) options.recovery_window = Duration{0};
-  options.twin = options_.twin;
+  options.fault = options_.fault;
   return options;
 }
 

@@ -37,7 +37,7 @@ struct SmallOptions {
   // node 0 reads it. What died is put again by the last node.
   std::uint32_t sources = 0;
   std::uint32_t wanted = 0;  // of the sources; 0: all
-  planner::Twin twin = planner::Twin::kNone;
+  planner::PlantedFault fault = planner::PlantedFault::kNone;
   bool ask_planner = true;  // false: only what the world finds out by itself counts
 };
 
@@ -57,7 +57,7 @@ struct Step {
     kTime,  // until the planner wants to be asked again
     kDie,
     kRestart,
-    kFoldBlock,  // a position folds one block of a child's output; `index` is their stream
+    kFoldBlock,  // a slot folds one block of a child's output; `index` is their stream
     kFoldEnd,    // and has all of it
     kFoldLost,   // and reports that it can't get it
     kGiveUp,     // the reduction's deadline
@@ -87,7 +87,7 @@ class SmallWorld {
     bool wants_memory = false;
     std::deque<std::vector<planner::EventBody>> to_directory;  // batches: an inventory is one
     std::deque<planner::NodeAction> to_node;
-    std::map<std::uint32_t, VirtualSlot> slots;  // positions of the reduction that it executes
+    std::map<std::uint32_t, VirtualSlot> slots;  // slots of the reduction that it executes
     std::map<ObjectId, Version> sources;         // of the reduction, put here
   };
   struct Stream {

@@ -1,4 +1,4 @@
-// SmallWorld: a reduction that makes the object: its coordinator, positions and sources.
+// SmallWorld: a reduction that makes the object: its coordinator, slots and sources.
 #include <algorithm>
 #include <utility>
 
@@ -38,7 +38,7 @@ void SmallWorld::StartReduction() {
       .options = request,
       .node = coordinator,
       .coordinator = planner::ReduceCoordinator(request, members_[coordinator].node.id(),
-                                                SmallReduction::kRequest, options_.twin),
+                                                SmallReduction::kRequest, options_.fault),
       .history = {},
       .witness = ReduceWitness(request.num_objects.value_or(request.sources.size())),
       .streams = {}};
@@ -76,7 +76,7 @@ void SmallWorld::AddFoldSteps(std::vector<Step>& steps) const {
   }
 }
 
-// A parent waits for a child that does not know its position yet, or not any more; the coordinator
+// A parent waits for a child that does not know its slot yet, or not any more; the coordinator
 // waits for sources: both for longer than anything else takes.
 void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
   for (std::uint32_t i = 0; i < reduction_->streams.size(); ++i) {
@@ -87,7 +87,7 @@ void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
   if (steps.empty() && waits) steps.push_back({Step::Kind::kGiveUp, reduction_->node});
 }
 
-// The position of the stream's child, as it has to be to serve it.
+// The slot of the stream's child, as it has to be to serve it.
 const VirtualSlot* SmallWorld::ChildOf(const FoldStream& stream) const {
   const auto& slots = members_[IndexOf(stream.feed.source.id)].slots;
   const auto slot = slots.find(stream.feed.input);
@@ -112,7 +112,7 @@ std::uint32_t SmallWorld::OutputOf(std::uint32_t index, const VirtualSlot& slot)
   return blocks;
 }
 
-// --- positions
+// --- slots
 
 void SmallWorld::FoldBlock(std::size_t index) {
   FoldStream& stream = reduction_->streams[index];
@@ -186,7 +186,7 @@ void SmallWorld::StartSlot(std::uint32_t index, const planner::SlotAssigned& ord
   VirtualSlot fresh{.order = order, .children = {}, .contains = {}};
   if (const auto known = member.slots.find(number); known != member.slots.end()) {
     if (known->second.version() >= order.version) return;
-    if (options_.twin == planner::Twin::kKeepsBytesOfOldSlots) {
+    if (options_.fault == planner::PlantedFault::kKeepsBytesOfOldSlots) {
       fresh.sum = known->second.sum;
       for (const FoldStream& stream : reduction_->streams) {
         const bool some = stream.node == index && stream.feed.slot == number && stream.blocks > 0;
@@ -396,11 +396,11 @@ std::string SmallWorld::CheckReduceAtRest() const {
   if (alive && !reduction_->ended) return "P9: the reduction has no end";
   for (const Member& member : members_) {
     if (!member.alive || member.slots.empty()) continue;
-    return fmt::format("P10: n{} still executes position {}", Raw(member.node.id()) - 1,
+    return fmt::format("P10: n{} still executes slot {}", Raw(member.node.id()) - 1,
                        member.slots.begin()->first);
   }
   const auto view = directory_.Find(object_);
-  if (view && !view->slots.empty()) return "P10: the directory keeps positions of what has ended";
+  if (view && !view->slots.empty()) return "P10: the directory keeps slots of what has ended";
   return {};
 }
 

@@ -1,6 +1,6 @@
-#include <hoplite/config.h>
-
 #include <algorithm>
+
+#include <hoplite/config.h>
 
 #include "base/limits.h"
 #include "base/text.h"

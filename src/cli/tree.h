@@ -19,7 +19,7 @@ std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_
                                   const std::vector<std::string>& roots,
                                   const std::map<std::string, std::string>& notes);
 
-// The tree of a reduction into an object of this size, the root first; each position with its
+// The tree of a reduction into an object of this size, the root first; each slot with its
 // number, who executes it, how many sources it folds itself, and how much of its output is there
 // (a share; bytes while the size is 0, not known).
 //   4 n4  1 source, 12 %

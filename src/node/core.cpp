@@ -7,8 +7,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/try.h"
-#include "node/local/together.h"
-#include "node/pull/fetch.h"
+#include "node/local/joint_gets.h"
+#include "node/pull/flight.h"
 #include "node/pull/subscription.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
@@ -31,9 +31,9 @@ Result<void> Core::Usable(const ObjectEntry& entry) const {
 Error Core::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
-  std::string why = entry.fetch ? entry.fetch->Waiting() : "it is not sealed";
+  std::string why = entry.flight ? entry.flight->Waiting() : "it is not sealed";
   const std::size_t shard = ShardOf(entry.object);
-  if (!services_.directory.connected(shard)) {
+  if (!context_.directory.connected(shard)) {
     why += "; " + WhyAway(shard);
   }
   if (!entry.lost_holder.empty()) {
@@ -43,7 +43,7 @@ Error Core::WhyEnded(const ObjectEntry& entry, const Call& call) const {
 }
 
 std::string Core::WhyAway(std::size_t shard) const {
-  const std::optional<Error> refusal = services_.directory.refusal(shard);
+  const std::optional<Error> refusal = context_.directory.refusal(shard);
   if (!refusal) return fmt::format("directory shard {} is away", shard);
   return fmt::format("this node waits for directory shard {}, which refuses it: {}", shard,
                      refusal->message);
@@ -58,27 +58,27 @@ bool Core::MadeHere(const ObjectEntry& entry) const {
 }
 
 // The one flight of this object: the present one, or a new one.
-std::shared_ptr<Fetch> Core::Join(const EntryPtr& entry) {
-  if (!entry->fetch) {
-    entry->fetch = std::make_shared<Fetch>(services_, data_plane_, entry);
+std::shared_ptr<Flight> Core::Join(const EntryPtr& entry) {
+  if (!entry->flight) {
+    entry->flight = std::make_shared<Flight>(context_, data_plane_, entry);
   }
-  return entry->fetch;
+  return entry->flight;
 }
 
 net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
-  const EntryPtr entry = services_.table.At(object);
+  const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
-  std::shared_ptr<Fetch> flight;
-  std::shared_ptr<Fetch::Interest> interest;
-  std::optional<Together::Waiter> beside_others;
+  std::shared_ptr<Flight> flight;
+  std::shared_ptr<Flight::Interest> interest;
+  std::optional<JointGets::Waiter> beside_others;
   const std::uint64_t aborts = entry->aborts;
   for (;;) {
     CO_TRY(Usable(*entry));
     if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
-    const store::CopyPtr copy = services_.store.Find(object);
+    const store::CopyPtr copy = context_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal) {
-      services_.store.Touch(object, Now());
-      if (services_.settings.planted(Twin::kForgetsPins)) co_return Unpinned(*copy);
+      context_.store.Touch(object, Now());
+      if (context_.settings.planted(PlantedFault::kForgetsPins)) co_return Unpinned(*copy);
       co_return copy;
     }
     if (flight && flight->done()) {
@@ -87,13 +87,13 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
       beside_others.reset();
       flight.reset();
     }
-    if (entry->fetch && entry->fetch->is_leaf()) {
-      co_return std::unexpected(entry->fetch->too_large());
+    if (entry->flight && entry->flight->is_leaf()) {
+      co_return std::unexpected(entry->flight->too_large());
     }
     if (!flight && !MadeHere(*entry)) {
       flight = Join(entry);
       if (call->hurries) flight->Hurry();
-      interest = std::make_shared<Fetch::Interest>(flight);
+      interest = std::make_shared<Flight::Interest>(flight);
       flight->Start();
     }
     if (call->together && flight && flight->awaited_memory()) {
@@ -110,30 +110,31 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
 }
 
 net::Task<Result<store::CopyPtr>> Core::Follow(ObjectId object, CallPtr call, bool through_window) {
-  const EntryPtr entry = services_.table.At(object);
+  const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
-  std::shared_ptr<Fetch> flight;
+  std::shared_ptr<Flight> flight;
   const std::uint64_t aborts = entry->aborts;
   for (;;) {
     CO_TRY(Usable(*entry));
     if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
-    const store::CopyPtr copy = services_.store.Find(object);
+    const store::CopyPtr copy = context_.store.Find(object);
     // A copy that its flight is about to drop is waited out.
-    const bool leaves = entry->fetch && entry->fetch->copy() == copy && entry->fetch->leaves();
+    const bool leaves = entry->flight && entry->flight->copy() == copy && entry->flight->leaves();
     if (copy && !leaves) {
-      if (!flight && entry->fetch) call->interest = std::make_shared<Fetch::Interest>(entry->fetch);
-      services_.store.Touch(object, Now());
+      if (!flight && entry->flight)
+        call->interest = std::make_shared<Flight::Interest>(entry->flight);
+      context_.store.Touch(object, Now());
       co_return copy;
     }
     if (flight && flight->done()) {
       if (flight->result()) co_return *flight->result();
       flight.reset();
     }
-    if (entry->fetch && entry->fetch->is_leaf()) {
-      const std::shared_ptr<Fetch> leaf = entry->fetch;
+    if (entry->flight && entry->flight->is_leaf()) {
+      const std::shared_ptr<Flight> leaf = entry->flight;
       if (!through_window) co_return std::unexpected(leaf->too_large());
       if (const store::CopyPtr window = leaf->TakeWindow()) {
-        call->interest = std::make_shared<Fetch::Interest>(leaf);
+        call->interest = std::make_shared<Flight::Interest>(leaf);
         co_return window;
       }
       if (leaf->window_given()) {  // the next one is ours
@@ -143,7 +144,7 @@ net::Task<Result<store::CopyPtr>> Core::Follow(ObjectId object, CallPtr call, bo
     } else if (!flight && !MadeHere(*entry)) {
       flight = Join(entry);
       if (through_window) flight->AskForWindow();
-      call->interest = std::make_shared<Fetch::Interest>(flight);
+      call->interest = std::make_shared<Flight::Interest>(flight);
       flight->Start();
     }
     if (!co_await waiting.Wait()) {
@@ -169,11 +170,11 @@ struct OpenDelete {
 }  // namespace
 
 net::Task<Result<void>> Core::Delete(ObjectId object, CallPtr call) {
-  const EntryPtr entry = services_.table.At(object);
+  const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
   const OpenDelete open(entry);
   const std::uint64_t before = entry->deletions;
-  services_.directory.Send(planner::Delete{object});
+  context_.directory.Send(planner::Delete{object});
   while (entry->deletions == before) {
     if (stopped_) co_return std::unexpected(*stopped_);
     if (co_await waiting.Wait()) continue;
@@ -223,7 +224,7 @@ Duration Patience(const Call& call, Time now) {
 
 net::Task<Result<planner::ObjectView>> Core::Info(ObjectId object, CallPtr call) {
   Reply<planner::ObjectView> reply(call);
-  services_.directory.Find(object, Patience(*call, Now()), reply.Callback());
+  context_.directory.Find(object, Patience(*call, Now()), reply.Callback());
   co_return co_await reply.Wait();
 }
 
@@ -234,17 +235,17 @@ net::Task<Result<planner::StatusPage>> Core::Status(std::size_t shard, planner::
         Error(ErrorCode::kInvalidArgument,
               fmt::format("there is no shard {}, the directory has {}", shard, shard_count())));
   }
-  if (services_.directory.refusal(shard)) {
+  if (context_.directory.refusal(shard)) {
     co_return std::unexpected(Error(ErrorCode::kUnavailable, WhyAway(shard)));
   }
   Reply<planner::StatusPage> reply(call);
-  services_.directory.Status(shard, page, Patience(*call, Now()), reply.Callback());
+  context_.directory.Status(shard, page, Patience(*call, Now()), reply.Callback());
   co_return co_await reply.Wait();
 }
 
 std::shared_ptr<void> Core::Subscribe(ObjectId object,
                                       std::function<void(const planner::Location&)> on_location) {
-  return std::make_shared<Subscription>(services_.directory, services_.table.At(object),
+  return std::make_shared<Subscription>(context_.directory, context_.table.At(object),
                                         Subscriber{std::move(on_location), nullptr, nullptr});
 }
 
@@ -256,19 +257,19 @@ void Core::OnAction(const planner::NodeAction& action) {
 }
 
 void Core::On(const planner::CreateAccepted& accepted) {
-  const EntryPtr entry = services_.table.Find(accepted.object);
+  const EntryPtr entry = context_.table.Find(accepted.object);
   const auto publication = entry ? entry->publication : nullptr;
   if (entry && entry->withdrawn) return;  // the shard takes it back
   if (publication) {
     publication->Accept(accepted.version);
   } else {
-    services_.directory.Send(
+    context_.directory.Send(
         planner::CopyGone{accepted.object, accepted.version, planner::GoneReason::kAborted});
   }
 }
 
 void Core::On(const planner::CreateRefused& refused) {
-  const EntryPtr entry = services_.table.Find(refused.object);
+  const EntryPtr entry = context_.table.Find(refused.object);
   if (entry && entry->withdrawn) {
     if (refused.code != ErrorCode::kCancelled) return;  // of the Create itself
     entry->withdrawn.reset();
@@ -279,46 +280,46 @@ void Core::On(const planner::CreateRefused& refused) {
 }
 
 void Core::On(const planner::Located& located) {
-  const EntryPtr entry = services_.table.Find(located.object);
+  const EntryPtr entry = context_.table.Find(located.object);
   if (!entry) return;
   entry->lost_holder.clear();
-  if (entry->fetch) entry->fetch->OnLocated(located);
+  if (entry->flight) entry->flight->OnLocated(located);
 }
 
 void Core::On(const planner::InlineObject& object) {
-  const EntryPtr entry = services_.table.Find(object.object);
-  if (entry && entry->fetch) entry->fetch->OnInline(object);
+  const EntryPtr entry = context_.table.Find(object.object);
+  if (entry && entry->flight) entry->flight->OnInline(object);
 }
 
 void Core::On(const planner::Grant& grant) {
-  const EntryPtr entry = services_.table.Find(grant.object);
-  if (entry && entry->fetch) {
-    entry->fetch->OnGrant(grant);
+  const EntryPtr entry = context_.table.Find(grant.object);
+  if (entry && entry->flight) {
+    entry->flight->OnGrant(grant);
   } else {
-    services_.directory.Send(planner::GrantClosed{grant.object, grant.version, grant.grant,
-                                                  planner::Outcome::kAbandoned,
-                                                  planner::Failure::kNone, StripeMarks()});
+    context_.directory.Send(planner::GrantClosed{grant.object, grant.version, grant.grant,
+                                                 planner::Outcome::kAbandoned,
+                                                 planner::Failure::kNone, StripeMarks()});
   }
 }
 
 void Core::On(const planner::Recall& recall) {
-  if (services_.settings.planted(Twin::kSkipsRecalls)) return;
-  const EntryPtr entry = services_.table.At(recall.object);
+  if (context_.settings.planted(PlantedFault::kSkipsRecalls)) return;
+  const EntryPtr entry = context_.table.At(recall.object);
   DropCopies(
       *entry, recall.version, store::VoidReason::kRecalled,
       Error(ErrorCode::kRecalled, "object " + recall.object.ToHex() + " was put anew elsewhere"));
-  if (entry->fetch) entry->fetch->OnRecall(recall.version);
+  if (entry->flight) entry->flight->OnRecall(recall.version);
 }
 
 void Core::On(const planner::Deleted& deleted) {
-  const EntryPtr entry = services_.table.At(deleted.object);
+  const EntryPtr entry = context_.table.At(deleted.object);
   entry->deleted_until = Now() + deleted.remaining;
   entry->deletion = deleted.version;
   ++entry->deletions;
-  if (services_.settings.planted(Twin::kKeepsDeletedCopies)) return entry->Changed();
+  if (context_.settings.planted(PlantedFault::kKeepsDeletedCopies)) return entry->Changed();
   DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
              Error(ErrorCode::kDeleted, "object " + deleted.object.ToHex() + " was deleted"));
-  if (entry->fetch) entry->fetch->OnDeleted();
+  if (entry->flight) entry->flight->OnDeleted();
   entry->locations.clear();
   const auto subscribers = entry->subscribers;
   for (const auto& weak : subscribers) {
@@ -338,17 +339,17 @@ void Core::DropCopies(ObjectEntry& entry, Version below, store::VoidReason reaso
       publication->Revoke(error, reason);
     }
   }
-  const store::CopyPtr copy = services_.store.Find(entry.object);
-  if (copy && copy->version() < below && !(entry.fetch && entry.fetch->copy() == copy)) {
-    services_.store.Remove(entry.object);
+  const store::CopyPtr copy = context_.store.Find(entry.object);
+  if (copy && copy->version() < below && !(entry.flight && entry.flight->copy() == copy)) {
+    context_.store.Remove(entry.object);
     copy->Void(reason);
   }
 }
 
-void Core::On(const planner::EvictAnswer& answer) { services_.memory.OnEvictAnswer(answer); }
+void Core::On(const planner::EvictAnswer& answer) { context_.memory.OnEvictAnswer(answer); }
 
 void Core::On(const planner::Location& location) {
-  const EntryPtr entry = services_.table.Find(location.object);
+  const EntryPtr entry = context_.table.Find(location.object);
   if (!entry) return;
   if (location.kind == planner::LocationKind::kGone) {
     entry->locations.erase(location.node);
@@ -363,18 +364,18 @@ void Core::On(const planner::Location& location) {
 }
 
 void Core::On(const planner::HolderLost& lost) {
-  if (const EntryPtr entry = services_.table.Find(lost.object)) entry->lost_holder = lost.node_name;
+  if (const EntryPtr entry = context_.table.Find(lost.object)) entry->lost_holder = lost.node_name;
 }
 
 // Its session has stopped to offer more by now.
 void Core::On(const planner::InlineFull& /*full*/) {}
 
 void Core::OnSession(std::size_t shard, bool open) {
-  log::Info("{}: directory shard {} {}", services_.settings.name, shard, open ? "joined" : "away");
+  log::Info("{}: directory shard {} {}", context_.settings.name, shard, open ? "joined" : "away");
   // What was asked of the lost session, or while there was none, will not be answered.
-  services_.memory.ForgetQuestions();
-  services_.memory.OnSpace();
-  for (const auto& [object, entry] : services_.table.entries()) {
+  context_.memory.ForgetQuestions();
+  context_.memory.OnSpace();
+  for (const auto& [object, entry] : context_.table.entries()) {
     if (!open && ShardOf(object) == shard) ForgetLocations(*entry);
   }
 }
@@ -391,41 +392,41 @@ void Core::ForgetLocations(ObjectEntry& entry) {
 }
 
 void Core::OnOutlived(std::size_t shard) {
-  for (const store::CopyPtr& copy : services_.store.List()) {
+  for (const store::CopyPtr& copy : context_.store.List()) {
     if (ShardOf(copy->object()) != shard) continue;
-    const EntryPtr entry = services_.table.At(copy->object());
+    const EntryPtr entry = context_.table.At(copy->object());
     DropCopies(*entry, kAllVersions, store::VoidReason::kLost,
                Error(ErrorCode::kPeerLost, "the directory had lost this node for too long"));
-    if (entry->fetch) entry->fetch->OnRecall(kAllVersions);
-    services_.store.Remove(copy->object());  // now: the inventory is asked next
+    if (entry->flight) entry->flight->OnRecall(kAllVersions);
+    context_.store.Remove(copy->object());  // now: the inventory is asked next
   }
 }
 
 void Core::OnLost(std::size_t shard) {
-  for (const auto& [object, entry] : services_.table.entries()) {
-    if (entry->fetch && ShardOf(object) == shard) entry->fetch->OnLost();
+  for (const auto& [object, entry] : context_.table.entries()) {
+    if (entry->flight && ShardOf(object) == shard) entry->flight->OnLost();
   }
 }
 
 std::size_t Core::ShardOf(const ObjectId& object) const {
-  return directory::ShardOf(object, services_.directory.shard_count());
+  return directory::ShardOf(object, context_.directory.shard_count());
 }
 
 void Core::Sweep() {
-  services_.table.Sweep(Now());
-  services_.memory.Tick();
-  services_.directory.Send(Usage());
+  context_.table.Sweep(Now());
+  context_.memory.Tick();
+  context_.directory.Send(Usage());
 }
 
 planner::StoreUsage Core::Usage() const {
-  const store::StoreUsage usage = services_.store.usage();
-  return {usage.capacity_bytes, usage.used_bytes, services_.counters.corrupt_blocks};
+  const store::StoreUsage usage = context_.store.usage();
+  return {usage.capacity_bytes, usage.used_bytes, context_.counters.corrupt_blocks};
 }
 
 void Core::Stop(const Error& why) {
   if (!stopped_) stopped_ = why;
-  for (const auto& [object, entry] : services_.table.entries()) {
-    if (entry->fetch) entry->fetch->Stop(why);
+  for (const auto& [object, entry] : context_.table.entries()) {
+    if (entry->flight) entry->flight->Stop(why);
     for (const auto& [number, slot] : entry->slots) slot->Drop(store::VoidReason::kLost);
     const auto publication = entry->publication;
     if (publication && !publication->accepted()) publication->Refuse(why);

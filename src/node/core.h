@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "node/context.h"
 #include "node/operations.h"
-#include "node/services.h"
 #include "node/streams/data_plane.h"
 
 namespace hoplite::node {
 
 class Core final : public Operations {
  public:
-  Core(Services& services, DataPlane& data_plane) : services_(services), data_plane_(data_plane) {}
+  Core(Context& context, DataPlane& data_plane) : context_(context), data_plane_(data_plane) {}
 
   // --- Operations ---
   net::Task<Result<std::shared_ptr<Draft>>> Create(ObjectId object, std::uint64_t size_bytes,
@@ -36,20 +36,20 @@ class Core final : public Operations {
   net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) override;
   net::Task<Result<planner::StatusPage>> Status(std::size_t shard, planner::PageRequest page,
                                                 CallPtr call) override;
-  std::size_t shard_count() const override { return services_.directory.shard_count(); }
+  std::size_t shard_count() const override { return context_.directory.shard_count(); }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) override;
-  store::ObjectStore& store() override { return services_.store; }
-  asio::io_context& loop() override { return services_.runtime.main(); }
-  const std::string& name() const override { return services_.settings.name; }
+  store::ObjectStore& store() override { return context_.store; }
+  asio::io_context& loop() override { return context_.runtime.main(); }
+  const std::string& name() const override { return context_.settings.name; }
   void Spawn(const char* what, net::Task<void> task) override {
-    services_.runtime.Spawn(loop(), what, std::move(task));
+    context_.runtime.Spawn(loop(), what, std::move(task));
   }
   const std::optional<Error>& stopped() const { return stopped_; }
-  void OnUnpin() override { services_.memory.OnSpace(); }
+  void OnUnpin() override { context_.memory.OnSpace(); }
   void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
   Error GaveUp(const ObjectId& object, const Call& call) override {
-    return WhyEnded(*services_.table.At(object), call);
+    return WhyEnded(*context_.table.At(object), call);
   }
 
   // The same, told at once what is known already, and of the object's deletion, past or to come;
@@ -103,12 +103,12 @@ class Core final : public Operations {
   void On(const planner::SlotDropped& dropped);
   void On(const planner::TargetAborted& aborted);
 
-  template <typename Said>
-  void ToCoordinator(const Said& said);
+  template <typename Word>
+  void ToCoordinator(const Word& word);
   void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);
   static void ForgetLocations(ObjectEntry& entry);
   std::size_t ShardOf(const ObjectId& object) const;
-  std::shared_ptr<Fetch> Join(const EntryPtr& entry);
+  std::shared_ptr<Flight> Join(const EntryPtr& entry);
   net::Task<Result<store::CopyPtr>> Follow(ObjectId object, CallPtr call, bool through_window);
   bool MadeHere(const ObjectEntry& entry) const;
   planner::StoreUsage Usage() const;
@@ -122,7 +122,7 @@ class Core final : public Operations {
                 std::vector<planner::NodeEvent>& events) const;
   void AppendInventory(const ObjectEntry& entry, std::vector<planner::NodeEvent>& events) const;
 
-  Services& services_;
+  Context& context_;
   DataPlane& data_plane_;
   std::optional<Error> stopped_;
   std::uint64_t reductions_ = 0;    // numbers them

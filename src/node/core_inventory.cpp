@@ -5,7 +5,7 @@
 
 #include "directory/word_bytes.h"
 #include "node/core.h"
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
@@ -63,7 +63,7 @@ DirectoryClient::Part Core::InlineBytes(std::size_t shard, const std::optional<O
   part.reached = after;
   std::size_t said = 0;
   for (std::size_t looks = 0; looks < kMostLooks && said < bytes;) {
-    const std::vector<store::CopyPtr> next = services_.store.After(part.reached, kAtOnce);
+    const std::vector<store::CopyPtr> next = context_.store.After(part.reached, kAtOnce);
     if (next.empty()) {
       part.reached.reset();
       return part;
@@ -81,16 +81,16 @@ DirectoryClient::Part Core::InlineBytes(std::size_t shard, const std::optional<O
 // Whether its bytes are to lie in that shard, too.
 bool Core::KeptByShard(const store::Copy& copy, std::size_t shard) const {
   return ShardOf(copy.object()) == shard && copy.state() == store::CopyState::kFinal &&
-         copy.layout().size_bytes <= services_.settings.inline_limit_bytes &&
-         services_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
+         copy.layout().size_bytes <= context_.settings.inline_limit_bytes &&
+         context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
 }
 
 // The next objects, by id, that there may be something to say of. Looking up each behind the one
 // before would be most of what a large inventory costs.
 std::vector<ObjectId> Core::ObjectsAfter(const std::optional<ObjectId>& object) const {
   std::vector<ObjectId> held;
-  for (const auto& copy : services_.store.After(object, kAtOnce)) held.push_back(copy->object());
-  const auto& entries = services_.table.entries();
+  for (const auto& copy : context_.store.After(object, kAtOnce)) held.push_back(copy->object());
+  const auto& entries = context_.table.entries();
   auto entry = object ? entries.upper_bound(*object) : entries.begin();
   std::vector<ObjectId> known;
   for (; entry != entries.end() && known.size() < kAtOnce; ++entry) known.push_back(entry->first);
@@ -102,8 +102,8 @@ std::vector<ObjectId> Core::ObjectsAfter(const std::optional<ObjectId>& object) 
 }
 
 void Core::Tell(const ObjectId& object, std::vector<planner::NodeEvent>& events) {
-  const EntryPtr entry = services_.table.Find(object);
-  if (const store::CopyPtr copy = services_.store.Find(object)) TellCopy(*copy, entry, events);
+  const EntryPtr entry = context_.table.Find(object);
+  if (const store::CopyPtr copy = context_.store.Find(object)) TellCopy(*copy, entry, events);
   if (entry) AppendInventory(*entry, events);
 }
 
@@ -111,7 +111,7 @@ void Core::TellCopy(const store::Copy& copy, const EntryPtr& entry,
                     std::vector<planner::NodeEvent>& events) const {
   const bool sealed = copy.state() == store::CopyState::kFinal;
   if (entry && entry->target() && !sealed) return;  // not committed: its slot speaks of it
-  const bool fetching = entry && entry->fetch && entry->fetch->copy().get() == &copy;
+  const bool fetching = entry && entry->flight && entry->flight->copy().get() == &copy;
   planner::Held held;
   held.object = copy.object();
   held.version = copy.version();
@@ -120,8 +120,8 @@ void Core::TellCopy(const store::Copy& copy, const EntryPtr& entry,
   held.marks = copy.marks();
   held.complete = sealed;
   held.producing = entry && entry->publication && entry->publication->copy().get() == &copy;
-  held.primary = services_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
-  held.upstream = fetching ? entry->fetch->upstream() : kNoNode;
+  held.primary = context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
+  held.upstream = fetching ? entry->flight->upstream() : kNoNode;
   events.emplace_back(std::move(held));
 }
 
@@ -136,10 +136,10 @@ void Core::AppendInventory(const ObjectEntry& entry,
     if (auto create = entry.publication->OpenCreate()) events.emplace_back(std::move(*create));
   }
   if (entry.withdrawn) events.emplace_back(planner::Withdraw{entry.object, *entry.withdrawn});
-  const bool forgets = services_.settings.planted(Twin::kLosesParkedRequests);
-  if (entry.fetch && !forgets) {
-    if (entry.fetch->locating()) events.emplace_back(planner::Locate{entry.object});
-    if (auto want = entry.fetch->OpenWant()) events.emplace_back(std::move(*want));
+  const bool forgets = context_.settings.planted(PlantedFault::kLosesParkedRequests);
+  if (entry.flight && !forgets) {
+    if (entry.flight->locating()) events.emplace_back(planner::Locate{entry.object});
+    if (auto want = entry.flight->OpenWant()) events.emplace_back(std::move(*want));
   }
   if (entry.coordinator) events.emplace_back(entry.coordinator->Request());
   for (const auto& [number, slot] : entry.slots) slot->AppendInventory(events);

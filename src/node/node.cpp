@@ -11,9 +11,9 @@
 #include "base/exhaustion.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "node/assembly.h"
+#include "node/environment.h"
 #include "node/local/local_endpoint.h"
-#include "node/parts.h"
-#include "node/world.h"
 
 namespace hoplite::node {
 namespace {
@@ -27,54 +27,55 @@ std::size_t DescriptorsFor(const NodeConfig& config) {
 
 }  // namespace
 
-Node::Node(std::unique_ptr<Parts> parts)
-    : parts_(std::move(parts)),
+Node::Node(std::unique_ptr<Assembly> parts)
+    : assembly_(std::move(parts)),
       endpoint_(std::make_unique<LocalEndpoint>(
-          parts_->core, ClientLimits{.requests = parts_->config.requests_per_client,
-                                     .pins = parts_->config.pins_per_client})) {}
+          assembly_->core, ClientLimits{.requests = assembly_->config.requests_per_client,
+                                        .pins = assembly_->config.pins_per_client})) {}
 
 Node::~Node() { Stop(); }
 
 Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config) {
-  return Start(config, World());
+  return Start(config, Environment());
 }
 
-Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, World world) {
+Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment environment) {
   TRY(config.Validate());
   TRY(RequireDescriptors(DescriptorsFor(config), "a node"));
-  world = WithDefaults(config, std::move(world));
-  TRY_ASSIGN(std::shared_ptr<store::SharedSegment> segment, world.segment(config.memory_bytes));
+  environment = WithDefaults(config, std::move(environment));
+  TRY_ASSIGN(std::shared_ptr<store::SharedSegment> segment,
+             environment.segment(config.memory_bytes));
   TRY_ASSIGN(std::unique_ptr<Node> node, OrExhausted("a node's parts", [&] {
-               return Result<std::unique_ptr<Node>>(new Node(std::make_unique<Parts>(
-                   config, MakeSettings(config), world, std::move(segment))));
+               return Result<std::unique_ptr<Node>>(new Node(std::make_unique<Assembly>(
+                   config, MakeSettings(config), environment, std::move(segment))));
              }));
-  Parts& parts = *node->parts_;
-  TRY(parts.runtime.Start(parts.settings.name));
-  TRY(parts.Listen());
+  Assembly& assembly = *node->assembly_;
+  TRY(assembly.runtime.Start(assembly.settings.name));
+  TRY(assembly.Listen());
   Result<void> listening;
-  parts.runtime.OnMain([&] {
+  assembly.runtime.OnMain([&] {
     if (!config.socket.empty()) listening = node->endpoint_->Listen(config.socket);
-    if (listening) parts.Join();
+    if (listening) assembly.Join();
   });
   TRY(listening);
-  TRY(parts.joining.Wait(parts.directory->shard_count()));
-  log::Info("{}: serves at {}", parts.settings.name, parts.address);
+  TRY(assembly.admittance.Wait(assembly.directory->shard_count()));
+  log::Info("{}: serves at {}", assembly.settings.name, assembly.address);
   return node;
 }
 
-const std::string& Node::name() const { return parts_->settings.name; }
-const std::string& Node::address() const { return parts_->address; }
-const std::string& Node::socket() const { return parts_->config.socket; }
-const Counters& Node::counters() const { return parts_->counters; }
-std::optional<Error> Node::refusal() const { return parts_->joining.refusal(); }
+const std::string& Node::name() const { return assembly_->settings.name; }
+const std::string& Node::address() const { return assembly_->address; }
+const std::string& Node::socket() const { return assembly_->config.socket; }
+const Counters& Node::counters() const { return assembly_->counters; }
+std::optional<Error> Node::refusal() const { return assembly_->admittance.refusal(); }
 store::StoreUsage Node::usage() const {
   store::StoreUsage usage;
   const std::shared_lock lock(loops_);
-  parts_->runtime.OnMain([&] { usage = parts_->store.usage(); });
+  assembly_->runtime.OnMain([&] { usage = assembly_->store.usage(); });
   return usage;
 }
 
-std::shared_ptr<store::SharedSegment> Node::segment() { return parts_->segment; }
+std::shared_ptr<store::SharedSegment> Node::segment() { return assembly_->segment; }
 
 Result<int> Node::AttachLocal() {
   int ends[2];
@@ -84,7 +85,7 @@ Result<int> Node::AttachLocal() {
         Error(ErrorCode::kUnavailable, stopped_ ? "the node has stopped" : std::strerror(errno)));
   }
   Result<void> added;
-  parts_->runtime.OnMain([&] {
+  assembly_->runtime.OnMain([&] {
     if (stopped_) {  // meanwhile: the endpoint takes nobody any more
       ::close(ends[0]);
       added = std::unexpected(Error(ErrorCode::kUnavailable, "the node has stopped"));
@@ -99,21 +100,21 @@ Result<int> Node::AttachLocal() {
 
 void Node::Stop() {
   if (stopped_.exchange(true)) return;
-  Parts& parts = *parts_;
-  parts.runtime.OnMain([this, &parts] {
+  Assembly& assembly = *assembly_;
+  assembly.runtime.OnMain([this, &assembly] {
     endpoint_->Stop();
-    parts.Stop(Error(ErrorCode::kUnavailable, "the node is stopping"));
+    assembly.Stop(Error(ErrorCode::kUnavailable, "the node is stopping"));
   });
-  const bool quiet = parts.runtime.WaitForTasks(kStopBound);
-  parts.runtime.JoinPool();
-  parts.runtime.OnMain([&parts] { parts.directory->Stop(); });
+  const bool quiet = assembly.runtime.WaitForTasks(kStopBound);
+  assembly.runtime.JoinPool();
+  assembly.runtime.OnMain([&assembly] { assembly.directory->Stop(); });
   const std::unique_lock lock(loops_);
-  parts.runtime.StopLoops();
+  assembly.runtime.StopLoops();
   if (!quiet) {
     // A task that hangs is a bug; its frame refers to all of it, which is kept for good.
-    log::ErrorLine("{}: a task did not end at the node's stop", parts.settings.name);
+    log::ErrorLine("{}: a task did not end at the node's stop", assembly.settings.name);
     static_cast<void>(endpoint_.release());
-    static_cast<void>(parts_.release());
+    static_cast<void>(assembly_.release());
   }
 }
 

@@ -11,19 +11,19 @@
 #include <hoplite/config.h>
 #include <hoplite/result.h>
 
-#include "node/services.h"
-#include "node/world.h"
+#include "node/context.h"
+#include "node/environment.h"
 #include "store/segment.h"
 
 namespace hoplite::node {
 
 class LocalEndpoint;
-struct Parts;
+struct Assembly;
 
 class Node {
  public:
   static Result<std::unique_ptr<Node>> Start(const NodeConfig& config);
-  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config, World world);
+  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config, Environment environment);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -44,8 +44,8 @@ class Node {
   void Stop();
 
  private:
-  explicit Node(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  explicit Node(std::unique_ptr<Assembly> parts);
+  std::unique_ptr<Assembly> assembly_;
   std::unique_ptr<LocalEndpoint> endpoint_;
   std::atomic<bool> stopped_{false};
   mutable std::shared_mutex loops_;  // shared by who speaks to the loops; alone ends them

@@ -1,6 +1,6 @@
 #include "node/object_table.h"
 
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
@@ -11,7 +11,7 @@ namespace hoplite::node {
 ObjectTable::~ObjectTable() {
   for (const auto& [object, entry] : entries_) {
     entry->publication.reset();
-    entry->fetch.reset();
+    entry->flight.reset();
     entry->coordinator.reset();
     entry->slots.clear();
   }
@@ -39,7 +39,7 @@ void ObjectTable::Sweep(Time now) {
   std::erase_if(entries_, [now](const auto& item) {
     ObjectEntry& entry = *item.second;
     std::erase_if(entry.subscribers, [](const auto& weak) { return weak.expired(); });
-    return !entry.publication && !entry.withdrawn && !entry.fetch && !entry.coordinator &&
+    return !entry.publication && !entry.withdrawn && !entry.flight && !entry.coordinator &&
            entry.slots.empty() && entry.waiters.empty() && entry.subscribers.empty() &&
            !entry.deleted(now) && entry.open_deletes == 0 && entry.outgoing == 0 &&
            entry.inlined.expired();

@@ -19,7 +19,7 @@
 namespace hoplite::node {
 
 class Coordinator;
-class Fetch;
+class Flight;
 class Publication;
 class Slot;
 
@@ -37,9 +37,9 @@ struct ObjectEntry {
   // The number of one that was given up while the shard had not answered, until it confirms that
   // it took that back (R47): nothing it says about a Create is believed, and no other begins.
   std::optional<std::uint64_t> withdrawn;
-  std::shared_ptr<Fetch> fetch;                          // one flight, however many wait for it
+  std::shared_ptr<Flight> flight;                        // one flight, however many wait for it
   std::shared_ptr<Coordinator> coordinator;              // a reduction of a local client makes it
-  std::map<std::uint32_t, std::shared_ptr<Slot>> slots;  // positions executed here, by number
+  std::map<std::uint32_t, std::shared_ptr<Slot>> slots;  // slots executed here, by number
   // The bytes that came with the directory's answer, while somebody pins them: who is told of the
   // same version shares them.
   std::weak_ptr<store::Copy> inlined;

@@ -23,7 +23,7 @@
 
 namespace hoplite::node {
 
-class Together;
+class JointGets;
 
 // One request of one client. The endpoint owns it, may cancel it, and awaits the operation's end
 // (an operation always ends: at the latest soon after `cancelled` or `deadline`).
@@ -36,7 +36,7 @@ struct Call {
   std::shared_ptr<void> interest;  // the node's: keeps what Open started going
   // One of several Gets whose answers the caller holds all: none waits for memory that only these
   // could give back (R45).
-  std::shared_ptr<Together> together;
+  std::shared_ptr<JointGets> together;
 
   void Cancel() {
     cancelled = true;

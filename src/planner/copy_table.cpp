@@ -252,11 +252,11 @@ SourceKey CopyTable::KeyOfSource(NodeId node, const Copy& copy) {
 
 ParkedKey CopyTable::KeyOfParked(NodeId node, const Copy& copy) {
   return {!copy.orphan && !copy.leaf, std::numeric_limits<std::uint64_t>::max() - copy.progress(),
-          copy.position, copy.order, node};
+          copy.slot, copy.order, node};
 }
 
 ProgressKey CopyTable::KeyOfProgress(NodeId node, const Copy& copy) {
-  return {copy.progress(), std::numeric_limits<std::uint32_t>::max() - copy.position, node};
+  return {copy.progress(), std::numeric_limits<std::uint32_t>::max() - copy.slot, node};
 }
 
 bool CopyTable::IsSource(const Copy& copy) { return copy.live && copy.listed && !copy.evicting; }

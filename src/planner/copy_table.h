@@ -55,8 +55,8 @@ struct Copy {
   bool leaf = false;      // keeps nothing: never listed (R38)
   bool orphan = false;    // lost its source: served before others, may exceed units by one receiver
   bool starved = false;   // its source proves life but makes no progress
-  // Its node's position in the reduction that makes this object, counted towards the root; 0: none.
-  std::uint32_t position = 0;
+  // Its node's slot in the reduction that makes this object, counted towards the root; 0: none.
+  std::uint32_t slot = 0;
   StripeMarks marks;      // at least so many blocks are valid
   StripeMask wanted = 0;  // asked for with Want
   StripeMask done = 0;
@@ -98,7 +98,7 @@ struct SourceKey {
 struct ParkedKey {
   bool waits = false;        // orphans first, and leaves, which take nobody's place
   std::uint64_t behind = 0;  // then whoever has most: the others can be granted behind it
-  std::uint32_t position = 0;
+  std::uint32_t slot = 0;
   std::uint64_t order = 0;
   NodeId node = kNoNode;
   friend auto operator<=>(const ParkedKey&, const ParkedKey&) = default;
@@ -106,7 +106,7 @@ struct ParkedKey {
 // Before others in this order are those that may pull from them.
 struct ProgressKey {
   std::uint64_t progress = 0;
-  std::uint32_t earlier = 0;  // than positions nearer to the root
+  std::uint32_t earlier = 0;  // than slots nearer to the root
   NodeId node = kNoNode;
   friend auto operator<=>(const ProgressKey&, const ProgressKey&) = default;
 };

@@ -121,7 +121,7 @@ void CopyTable::AddTo(Digest& digest) const {
   for (const auto& [node, copy] : copies_) {
     digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.producing);
     digest.Add(copy.primary).Add(copy.evicting).Add(copy.orphan).Add(copy.starved);
-    digest.Add(copy.leaf).Add(copy.position);
+    digest.Add(copy.leaf).Add(copy.slot);
     for (const std::uint32_t mark : copy.marks) digest.Add(mark);
     const Flow& flow = copy.flow();
     digest.Add(copy.wanted).Add(copy.done).Add(flow.limit).Add(copy.order);

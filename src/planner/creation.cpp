@@ -124,7 +124,7 @@ void DirectoryState::State::StartVersion(const ObjectId& id, ObjectRecord& recor
     record.waits->evictions.clear();
   }
   DropInline(record);
-  const bool mixes = options.twin == Twin::kMixesVersionsOnResume;
+  const bool mixes = options.fault == PlantedFault::kMixesVersionsOnResume;
   if (mixes && record.table.layout() == layout) return;
   for (const auto& [node, copy] : record.table.copies()) {
     if (copy.listed) Notify(id, record, node, LocationKind::kGone);
@@ -177,7 +177,7 @@ void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& rec
       continue;
     }
     Send(node, Located{id, record.version, record.table.layout(), metadata});
-    if (options.twin != Twin::kListsWaitersForMemory) continue;
+    if (options.fault != PlantedFault::kListsWaitersForMemory) continue;
     if (record.table.Find(node) != nullptr) continue;
     record.table.Add(node);
     record.table.Edit(node, [](Copy& copy) { copy.listed = true; });

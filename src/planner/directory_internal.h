@@ -116,7 +116,7 @@ struct DirectoryState::State {
   PendingOpen* Pending(NodeId node, const ObjectId& id, std::uint64_t request);
   // Null, or the node's reduction that is still open.
   ReductionRecord* OpenReduction(NodeId node, const ObjectId& id, std::uint64_t request);
-  // Null, or the position whose present attempt the node executes.
+  // Null, or the slot whose present attempt the node executes.
   SlotRecord* Executes(NodeId node, const ObjectId& id, std::uint32_t slot, Version version);
   SlotRecord* InputOf(NodeId node, const ObjectId& id, std::uint32_t slot, Version version,
                       std::uint32_t input, Version input_version);
@@ -124,7 +124,7 @@ struct DirectoryState::State {
   void ResumeReduction(const ObjectId& id, ObjectRecord& record, NodeId node);
   void RepeatOrders(const ObjectId& id, ObjectRecord& record, NodeId node);
   bool Committed(const ObjectRecord& record, Version version) const;
-  static void NotePosition(ObjectRecord& record, NodeId node, std::uint32_t slot);
+  static void NoteSlot(ObjectRecord& record, NodeId node, std::uint32_t slot);
   void NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot);
   void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
   void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);

@@ -161,7 +161,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
 void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
   const bool flows = record.table.parked().empty() && record.table.starved().empty();
   if (flows && !record.slow_relays.OrEmpty().busy()) return;
-  const PassRules rules{now, link, apart, knows_members(), options.twin};
+  const PassRules rules{now, link, apart, knows_members(), options.fault};
   SourceSelector selector(record.table, stamps, rules);
   selector.Run();
   if (record.slow_relays) record.slow_relays->Act(record.table, selector, now);

@@ -64,7 +64,7 @@ std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
   if (!record.reduction) return {};
   const ReductionRecord& reduction = *record.reduction;
   if (reduction.committed) {
-    return reduction.slots.empty() ? "" : "P7: a committed target still has positions";
+    return reduction.slots.empty() ? "" : "P7: a committed target still has slots";
   }
   const NodeRecord* coordinator = nodes.Find(reduction.coordinator);
   if (coordinator == nullptr) return "P10: a reduction outlives its coordinator";
@@ -74,16 +74,15 @@ std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
   for (const auto& [slot, known] : reduction.slots) {
     const bool executed = known.order.node != kNoNode;
     if (executed != static_cast<bool>(known.version)) {
-      return fmt::format("S7: position {} has a version, or a node, but not both", slot);
+      return fmt::format("S7: slot {} has a version, or a node, but not both", slot);
     }
     if (!reduction.children.contains(known.order.parent) ||
         !reduction.children.at(known.order.parent).contains(slot)) {
-      return fmt::format("S4: position {} is not among the children of {}", slot,
-                         known.order.parent);
+      return fmt::format("S4: slot {} is not among the children of {}", slot, known.order.parent);
     }
     if (!executed) continue;
     if (!versions.insert(known.version).second) {
-      return fmt::format("S7: two positions have version {}", ToString(known.version));
+      return fmt::format("S7: two slots have version {}", ToString(known.version));
     }
     if (known.order.parent == 0 && known.version != record.version) {
       return fmt::format("S7: the target is version {}, its root makes {}",
@@ -92,7 +91,7 @@ std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
     if (known.lost) continue;  // about to be given to another
     for (const SlotInput& input : known.order.inputs) {
       if (used.insert(input.object).second) continue;
-      return fmt::format("P6: source {} has two positions", input.object.ToShortString());
+      return fmt::format("P6: source {} has two slots", input.object.ToShortString());
     }
   }
   return {};

@@ -56,7 +56,7 @@ void DirectoryState::State::SuspendIn(const ObjectId& id, ObjectRecord& record, 
   const Copy* known = record.table.Find(node);
   if (known == nullptr) return;
   record.table.Edit(node, [&](Copy& copy) {
-    copy.live = options.twin == Twin::kHandsOutDeadNodes && copy.listed;
+    copy.live = options.fault == PlantedFault::kHandsOutDeadNodes && copy.listed;
     copy.evicting = false;
     copy.wanted &= copy.fed();
     copy.orphan = copy.starved = false;
@@ -67,7 +67,7 @@ void DirectoryState::State::SuspendIn(const ObjectId& id, ObjectRecord& record, 
 void DirectoryState::State::LoseFrom(const ObjectId& id, ObjectRecord& record, NodeId node) {
   record.touched.erase(node);
   LoseFromReduction(id, record, node);
-  if (options.twin != Twin::kHandsOutDeadNodes) DropCopy(id, record, node);
+  if (options.fault != PlantedFault::kHandsOutDeadNodes) DropCopy(id, record, node);
 }
 
 void DirectoryState::State::On(NodeId node, const StoreUsage& event) {

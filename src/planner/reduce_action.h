@@ -25,7 +25,7 @@ struct ReduceRefused {
   ErrorCode code = ErrorCode::kAlreadyExists;
   std::string message;
 };
-// The position has to be assigned again (or vacated): its node or its source is lost.
+// The slot has to be assigned again (or vacated): its node or its source is lost.
 struct SlotLost {
   ObjectId object;
   std::uint64_t request = 0;
@@ -47,7 +47,7 @@ struct ReduceCommitted {
 
 // --- to participants ----------------------------------------------------------------------------
 
-// Execute this; an older version of the position is void.
+// Execute this; an older version of the slot is void.
 struct SlotAssigned {
   ObjectId object;
   Version version;
@@ -65,7 +65,7 @@ struct SlotFeed {
   Version input_version;
   NodeInfo source;
 };
-// Let go of this position up to this version: it is not needed any more. A committed root stays.
+// Let go of this slot up to this version: it is not needed any more. A committed root stays.
 struct SlotDropped {
   ObjectId object;
   std::uint32_t slot = 0;

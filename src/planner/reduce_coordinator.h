@@ -5,7 +5,7 @@
 //   close
 //
 // Decides: what the target's shard is told, and how the reduction ended; which source takes which
-// position is ReducePlanner's. Is told: where sources are, what the shard says; its caller decides
+// slot is ReducePlanner's. Is told: where sources are, what the shard says; its caller decides
 // when to give up. Must never: call an outcome its own that the shard did not commit, or take a
 // word about another request for its own. A value type; knows no clock, socket or random source.
 #pragma once
@@ -26,8 +26,8 @@ class ReduceCoordinator {
 
   // As ReducePlanner's.
   ReduceCoordinator(const ReduceOptions& options, NodeId self, std::uint64_t request,
-                    Twin twin = Twin::kNone)
-      : target_(options.target), request_(request), planner_(options, self, request, twin) {}
+                    PlantedFault fault = PlantedFault::kNone)
+      : target_(options.target), request_(request), planner_(options, self, request, fault) {}
 
   // --- told; `say` takes what is to be said at once
   void On(const Location& location, Time now);

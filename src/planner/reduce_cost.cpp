@@ -9,7 +9,7 @@
 namespace hoplite::planner {
 namespace {
 
-// A reduce tree is a broadcast tree in reverse: its root is one of the positions.
+// A reduce tree is a broadcast tree in reverse: its root is one of the slots.
 std::uint64_t BelowTheRoot(std::uint32_t count) { return count == 0 ? 0 : count - 1; }
 
 }  // namespace

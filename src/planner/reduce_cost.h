@@ -10,7 +10,7 @@ namespace hoplite::planner {
 
 // When the root's last byte is folded, if all sources are there:
 //   height × hop(degree) + degree × (size − block) / bandwidth
-// since every position receives from `degree` children over one link.
+// since every slot receives from `degree` children over one link.
 double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& layout,
                      const LinkModel& link);
 

@@ -3,10 +3,10 @@
 // plans; the shard numbers every attempt, passes orders on, and decides what comes first: so every
 // participant sees one order. Rules R29-R36 of docs/protocol.md.
 //
-//   position   a place in the tree, numbered from 1; executed by a node, fed by its children and by
+//   slot   a place in the tree, numbered from 1; executed by a node, fed by its children and by
 //              sources of its own; the root's output is the target, a child's output is pulled by
 //              its parent with the ordinary fetch of the data plane
-//   version    an attempt to execute a position; the root's is the version of the target
+//   version    an attempt to execute a slot; the root's is the version of the target
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace hoplite::planner {
 
-// Bound on positions, so that a bad number from a wire can't ask for much.
+// Bound on slots, so that a bad number from a wire can't ask for much.
 inline constexpr std::uint32_t kMaxSlots = 1 << 16;
 
 struct Fold {
@@ -38,12 +38,12 @@ struct SlotInput {
   friend bool operator==(const SlotInput&, const SlotInput&) = default;
 };
 
-// What a position is, and who executes it.
+// What a slot is, and who executes it.
 struct SlotOrder {
   std::uint32_t slot = 0;
   std::uint32_t parent = 0;       // 0: it is the root
-  std::uint32_t children = 0;     // how many positions feed it; it is final when all of them are
-  NodeId node = kNoNode;          // nobody: the position is vacant
+  std::uint32_t children = 0;     // how many slots feed it; it is final when all of them are
+  NodeId node = kNoNode;          // nobody: the slot is vacant
   std::vector<SlotInput> inputs;  // its own sources, held by that node
   friend bool operator==(const SlotOrder&, const SlotOrder&) = default;
 };
@@ -63,7 +63,7 @@ struct ReduceShape {
   Fold fold;
   std::string metadata;
 };
-// Executes, or vacates, a position. For one that was executed before, this resets it and all its
+// Executes, or vacates, a slot. For one that was executed before, this resets it and all its
 // ancestors: each gets a new version. An attempt that is not newer than the known one changes
 // nothing, so all of them are repeated after each ReduceOpened.
 struct SlotAssign {
@@ -82,7 +82,7 @@ struct ReduceClose {
 
 // --- said by a participant ------------------------------------------------------------------
 
-// `input`: the child whose stream is lost, with the version that was pulled; 0: this position
+// `input`: the child whose stream is lost, with the version that was pulled; 0: this slot
 // itself can't go on (its own source is gone, no memory).
 struct SlotFailed {
   ObjectId object;

@@ -1,4 +1,4 @@
-// ReducePlanner: who executes which position. See docs/protocol.md, R29, R30 and R45.
+// ReducePlanner: who executes which slot. See docs/protocol.md, R29, R30 and R45.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -9,16 +9,16 @@
 namespace hoplite::planner {
 
 void ReducePlanner::Shape(std::vector<NodeEvent>& orders) {
-  std::vector<Group> groups;  // a fixed order folds each source at a position of its own
+  std::vector<Group> groups;  // a fixed order folds each source at a slot of its own
   if (!options_.fixed_order) groups = GroupByNode(FirstReady(wanted_));
   std::size_t count = wanted_;
   for (const Group& group : groups) count -= group.picks.size() - 1;
   BuildTree(static_cast<std::uint32_t>(count));
   if (options_.root_here) PinRoot(groups);
   for (const Group& group : groups) {
-    const bool here = pinned_ != 0 && group.node == self_ && positions_.vacant().contains(pinned_);
+    const bool here = pinned_ != 0 && group.node == self_ && slots_.vacant().contains(pinned_);
     const std::uint32_t slot = here ? pinned_ : NextVacant();
-    positions_.at(slot).share = group.picks.size();
+    slots_.at(slot).share = group.picks.size();
     Place(slot, group);
   }
   target_metadata_ = metadata();
@@ -29,7 +29,7 @@ void ReducePlanner::Shape(std::vector<NodeEvent>& orders) {
 void ReducePlanner::BuildTree(std::uint32_t count) {
   std::uint32_t degree = options_.fixed_order ? 1 : options_.degree;
   if (degree == 0) degree = BestReduceDegree(count, *layout_, *link_);
-  root_ = positions_.Build(count, degree);
+  root_ = slots_.Build(count, degree);
   if (!options_.fixed_order) return;
   for (std::uint32_t slot = 1; slot <= count; ++slot) slot_of_.push_back(slot);
 }
@@ -43,15 +43,15 @@ void ReducePlanner::PinRoot(const std::vector<Group>& groups) {
     pinned_ = root_;
     return;
   }
-  root_ = pinned_ = positions_.AddRoot(root_);
-  positions_.at(pinned_).share = 0;
+  root_ = pinned_ = slots_.AddRoot(root_);
+  slots_.at(pinned_).share = 0;
   Place(pinned_, {self_, {}});
 }
 
 void ReducePlanner::Fill() {
-  const auto& vacant = positions_.vacant();
+  const auto& vacant = slots_.vacant();
   if (pinned_ != 0 && vacant.contains(pinned_)) {
-    Place(pinned_, PicksHere(positions_.at(pinned_).share));
+    Place(pinned_, PicksHere(slots_.at(pinned_).share));
   }
   if (some_only_fold_) FillFolders();
   if (options_.fixed_order) {
@@ -65,40 +65,40 @@ void ReducePlanner::Fill() {
   }
 }
 
-// Where positions only pass on what others fold, since their sources' nodes have no memory.
+// Where slots only pass on what others fold, since their sources' nodes have no memory.
 void ReducePlanner::FillFolders() {
-  const std::vector<std::uint32_t> vacant(positions_.vacant().begin(), positions_.vacant().end());
+  const std::vector<std::uint32_t> vacant(slots_.vacant().begin(), slots_.vacant().end());
   for (const std::uint32_t slot : vacant) {
-    if (slot != pinned_ && positions_.at(slot).share == 0) Place(slot, {NodeWithMemory(), {}});
+    if (slot != pinned_ && slots_.at(slot).share == 0) Place(slot, {NodeWithMemory(), {}});
   }
 }
 
 void ReducePlanner::FillFixed(SourceIndex source) {
   const NodeId node = NodeFor(source);
   std::uint32_t slot = slot_of_[source];
-  if (poor_.contains(node) && !positions_.NeedsNoMemory(slot)) {
+  if (poor_.contains(node) && !slots_.NeedsNoMemory(slot)) {
     Place(slot, {NodeWithMemory(), {}});
-    slot = slot_of_[source] = positions_.at(slot).feeders.back();
+    slot = slot_of_[source] = slots_.at(slot).feeders.back();
   }
   Place(slot, {node, {source}});
 }
 
-// A late source joins a position of its node that has others already, instead of taking one more,
+// A late source joins a slot of its node that has others already, instead of taking one more,
 // if that loses nothing. So the order of the calls does not decide how much memory is needed. Best
 // is one that waits for what it is fed by: it has not folded anything yet.
 bool ReducePlanner::Join(SourceIndex source) {
-  return JoinOneThat(source, true) || (!positions_.HighestWaiting() && JoinOneThat(source, false));
+  return JoinOneThat(source, true) || (!slots_.HighestWaiting() && JoinOneThat(source, false));
 }
 
 bool ReducePlanner::JoinOneThat(SourceIndex source, bool is_fed) {
   for (const SourceHolder& holder : sources_.holders(source)) {
     if (!sources_.Usable(holder) || poor_.contains(holder.node)) continue;
-    for (const std::uint32_t slot : positions_.At(holder.node)) {
-      if (positions_.at(slot).feeders.empty() == is_fed || !MayJoin(slot)) continue;
-      if (!positions_.RemoveOneFor(slot)) continue;
-      ++positions_.at(slot).share;
+    for (const std::uint32_t slot : slots_.At(holder.node)) {
+      if (slots_.at(slot).feeders.empty() == is_fed || !MayJoin(slot)) continue;
+      if (!slots_.RemoveOneFor(slot)) continue;
+      ++slots_.at(slot).share;
       TakePick(slot, source);
-      positions_.SayAgain(slot);
+      slots_.SayAgain(slot);
       return true;
     }
   }
@@ -107,19 +107,19 @@ bool ReducePlanner::JoinOneThat(SourceIndex source, bool is_fed) {
 
 // One that starts again needs all its sources once more.
 bool ReducePlanner::MayJoin(std::uint32_t slot) const {
-  const ReducePosition& position = positions_.at(slot);
-  if (!positions_.RestartsForFree(slot)) return false;
-  for (std::size_t i = 0; i < position.picks.size(); ++i) {
-    const auto* holder = sources_.HolderAt(position.picks[i], position.order.node);
-    if (holder == nullptr || holder->version != position.order.inputs[i].version) return false;
+  const PlannedSlot& planned = slots_.at(slot);
+  if (!slots_.RestartsForFree(slot)) return false;
+  for (std::size_t i = 0; i < planned.picks.size(); ++i) {
+    const auto* holder = sources_.HolderAt(planned.picks[i], planned.order.node);
+    if (holder == nullptr || holder->version != planned.order.inputs[i].version) return false;
   }
   return true;
 }
 
 void ReducePlanner::FillOne(SourceIndex first) {
   const std::uint32_t slot = VacantFor(NodeFor(first));
-  const Group group = GroupByNode(FirstReady(positions_.at(slot).share)).front();
-  const bool as_it_is = positions_.NeedsNoMemory(slot);
+  const Group group = GroupByNode(FirstReady(slots_.at(slot).share)).front();
+  const bool as_it_is = slots_.NeedsNoMemory(slot);
   if (poor_.contains(group.node) && !as_it_is) {
     Place(slot, {NodeWithMemory(), {}});  // its picks come below it, one by one
   } else {
@@ -131,37 +131,37 @@ void ReducePlanner::FillOne(SourceIndex first) {
 // later ones can join it; else where it is served as it is.
 std::uint32_t ReducePlanner::VacantFor(NodeId node) const {
   const std::uint32_t next = NextVacant();
-  if (positions_.at(next).said() || positions_.at(next).share > 1) return next;  // a lost one
-  if (poor_.contains(node)) return positions_.LowestLeaf().value_or(next);
-  if (positions_.At(node).empty()) return next;
-  if (const auto waiting = positions_.HighestWaiting()) return *waiting;
-  return positions_.LowestLeaf().value_or(next);
+  if (slots_.at(next).said() || slots_.at(next).share > 1) return next;  // a lost one
+  if (poor_.contains(node)) return slots_.LowestLeaf().value_or(next);
+  if (slots_.At(node).empty()) return next;
+  if (const auto waiting = slots_.HighestWaiting()) return *waiting;
+  return slots_.LowestLeaf().value_or(next);
 }
 
-// Picks that the position stood for and that its new node can't give become its children.
+// Picks that the slot stood for and that its new node can't give become its children.
 void ReducePlanner::Place(std::uint32_t slot, const Group& group) {
-  const std::size_t others = positions_.at(slot).share - group.picks.size();
-  positions_.at(slot).share = group.picks.size();
+  const std::size_t others = slots_.at(slot).share - group.picks.size();
+  slots_.at(slot).share = group.picks.size();
   some_only_fold_ |= group.picks.empty();
-  positions_.Assign(slot, group.node);
+  slots_.Assign(slot, group.node);
   for (const SourceIndex pick : group.picks) TakePick(slot, pick);
   for (std::size_t i = 0; i < others; ++i) {
-    const std::uint32_t child = positions_.AddBelow(slot);
+    const std::uint32_t child = slots_.AddBelow(slot);
     if (options_.fixed_order && slot == pinned_) slot_of_[wanted_ - 1] = child;
   }
 }
 
 void ReducePlanner::TakePick(std::uint32_t slot, SourceIndex pick) {
-  ReducePosition& position = positions_.at(slot);
-  position.picks.push_back(pick);
-  position.order.inputs.push_back(
-      {sources_.id(pick), sources_.HolderAt(pick, position.order.node)->version});
+  PlannedSlot& planned = slots_.at(slot);
+  planned.picks.push_back(pick);
+  planned.order.inputs.push_back(
+      {sources_.id(pick), sources_.HolderAt(pick, planned.order.node)->version});
   sources_.Take(pick);
 }
 
 // A pinned root takes nothing but what lies on its node.
 std::uint32_t ReducePlanner::NextVacant() const {
-  const auto first = positions_.vacant().begin();
+  const auto first = slots_.vacant().begin();
   return *first == pinned_ ? *std::next(first) : *first;
 }
 

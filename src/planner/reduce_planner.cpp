@@ -12,7 +12,7 @@
 namespace hoplite::planner {
 namespace {
 
-// A position that failed tells nothing certain about its sources; they are left alone for so long.
+// A slot that failed tells nothing certain about its sources; they are left alone for so long.
 constexpr Duration kSuspicion = std::chrono::seconds(1);
 // When no node has memory for a partial result, all are asked again for so long.
 constexpr Duration kMemoryPatience = std::chrono::seconds(5);
@@ -68,12 +68,12 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
 }
 
 ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
-                             Twin twin)
+                             PlantedFault fault)
     : options_(options),
       self_(self),
       request_(request),
       wanted_(options.num_objects.value_or(options.sources.size())),
-      twin_(twin),
+      fault_(fault),
       sources_(options.sources) {}
 
 // --- told
@@ -105,7 +105,7 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
     return;
   }
   if (sources_.ready().empty()) batch_since_ = now_;
-  if (twin_ == Twin::kFoldsTwice) sources_.GiveBack(*index);
+  if (fault_ == PlantedFault::kFoldsTwice) sources_.GiveBack(*index);
   sources_.AddHolder(*index, node, version, metadata, now_);
 }
 
@@ -129,44 +129,44 @@ void ReducePlanner::FailIfTooFew(SourceIndex deleted) {
                                sources_.size(), wanted_));
 }
 
-// What the position was made of is not used any more; it is filled, or vacated, by the next Plan.
+// What the slot was made of is not used any more; it is filled, or vacated, by the next Plan.
 void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
   now_ = std::max(now_, now);
-  if (lost.slot == 0 || lost.slot > positions_.size() || failure_) return;
-  const ReducePosition& position = positions_.at(lost.slot);
-  if (position.attempt != lost.attempt || position.vacant()) return;
+  if (lost.slot == 0 || lost.slot > slots_.size() || failure_) return;
+  const PlannedSlot& planned = slots_.at(lost.slot);
+  if (planned.attempt != lost.attempt || planned.vacant()) return;
   if (lost.code == ErrorCode::kInvalidArgument) {
     failure_ = Error(lost.code, lost.message);
     return;
   }
   const bool no_memory = lost.code == ErrorCode::kResourceExhausted;
   // One that only folds for others goes elsewhere, whatever was wrong.
-  const bool only_folds = position.picks.empty() && lost.slot != pinned_;
+  const bool only_folds = planned.picks.empty() && lost.slot != pinned_;
   if (no_memory || only_folds) OnPoor(lost.slot, lost);
   // Which of several is at fault isn't said; the one that is gone is told so by its own shard.
-  const bool known = MeansGone(lost.code) && position.picks.size() == 1;
-  for (std::size_t i = 0; i < position.picks.size(); ++i) {
-    const SourceIndex pick = position.picks[i];
-    const Version version = position.order.inputs[i].version;
+  const bool known = MeansGone(lost.code) && planned.picks.size() == 1;
+  for (std::size_t i = 0; i < planned.picks.size(); ++i) {
+    const SourceIndex pick = planned.picks[i];
+    const Version version = planned.order.inputs[i].version;
     if (known) {
-      sources_.RemoveVersion(pick, position.order.node, version);
+      sources_.RemoveVersion(pick, planned.order.node, version);
     } else if (!no_memory) {
-      sources_.Suspect(pick, position.order.node, version, now_ + kSuspicion);
+      sources_.Suspect(pick, planned.order.node, version, now_ + kSuspicion);
     }
     sources_.GiveBack(pick);
     FailIfTooFew(pick);
   }
-  positions_.Vacate(lost.slot);
+  slots_.Vacate(lost.slot);
 }
 
 // Its sources are served as they are from now on, and another folds them. If there is no other, all
 // are asked once more after a while; but what never fits was answered at once.
 void ReducePlanner::OnPoor(std::uint32_t slot, const SlotLost& lost) {
-  const ReducePosition& position = positions_.at(slot);
-  poor_.insert(position.order.node);
+  const PlannedSlot& planned = slots_.at(slot);
+  poor_.insert(planned.order.node);
   if (!poor_since_) poor_since_ = now_;
   if (slot != pinned_ && !poor_.contains(NodeWithMemory())) return;
-  const bool never = now_ < position.said_at + kRest || now_ > *poor_since_ + kMemoryPatience;
+  const bool never = now_ < planned.said_at + kRest || now_ > *poor_since_ + kMemoryPatience;
   if (never && lost.code == ErrorCode::kResourceExhausted) {
     failure_ = Error(lost.code, lost.message);
     return;
@@ -188,7 +188,7 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
   if (now_ < rests_until_) return rests_until_;
   Fill();
   Say(orders);
-  return positions_.vacant().empty() ? kNever : sources_.next_expiry();
+  return slots_.vacant().empty() ? kNever : sources_.next_expiry();
 }
 
 // Sources that are there at the start are told one by one: one hop brings them all together.
@@ -199,10 +199,10 @@ Time ReducePlanner::WhenToShape() const {
 }
 
 void ReducePlanner::Say(std::vector<NodeEvent>& orders) {
-  for (const std::uint32_t slot : positions_.TakeUnsaid()) {
-    positions_.at(slot).attempt = ++attempts_;
-    positions_.at(slot).said_at = now_;
-    orders.emplace_back(AssignOrder(positions_.at(slot)));
+  for (const std::uint32_t slot : slots_.TakeUnsaid()) {
+    slots_.at(slot).attempt = ++attempts_;
+    slots_.at(slot).said_at = now_;
+    orders.emplace_back(AssignOrder(slots_.at(slot)));
   }
 }
 
@@ -210,15 +210,15 @@ ReduceShape ReducePlanner::ShapeOrder() const {
   return {options_.target, request_, *layout_, {options_.op, options_.dtype}, target_metadata_};
 }
 
-SlotAssign ReducePlanner::AssignOrder(const ReducePosition& position) const {
-  return {options_.target, request_, position.attempt, position.order};
+SlotAssign ReducePlanner::AssignOrder(const PlannedSlot& planned) const {
+  return {options_.target, request_, planned.attempt, planned.order};
 }
 
 std::vector<NodeEvent> ReducePlanner::Orders() const {
   if (!shaped_) return {};
   std::vector<NodeEvent> said{ShapeOrder()};
-  for (const ReducePosition& position : positions_.all()) {
-    if (position.said()) said.emplace_back(AssignOrder(position));
+  for (const PlannedSlot& planned : slots_.all()) {
+    if (planned.said()) said.emplace_back(AssignOrder(planned));
   }
   return said;
 }

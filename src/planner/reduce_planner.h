@@ -1,11 +1,11 @@
-// ReducePlanner: which source takes which position of one reduction, and which degree its tree has.
+// ReducePlanner: which source takes which slot of one reduction, and which degree its tree has.
 // Runs at the coordinator; the target's shard numbers and passes on what it orders.
 //
 // Decides: the degree, once the size is known; which sources count (the first k that become
-// available, each exactly once); who executes which position; what replaces a lost one; what folds
-// the sources of a node that has no memory for it. Is told: where sources are, which positions are
+// available, each exactly once); who executes which slot; what replaces a lost one; what folds
+// the sources of a node that has no memory for it. Is told: where sources are, which slots are
 // lost, what links are like. Must never: use a source twice, use more than k, or reset more than a
-// lost position (the shard resets its ancestors), unless that loses nothing.
+// lost slot (the shard resets its ancestors), unless that loses nothing.
 // A value type; knows no clock, socket or random source. Ties break by the order of the sources.
 #pragma once
 
@@ -22,9 +22,9 @@
 #include "planner/action.h"
 #include "planner/event.h"
 #include "planner/link_model.h"
-#include "planner/reduce_positions.h"
+#include "planner/planned_slots.h"
+#include "planner/planted_fault.h"
 #include "planner/reduce_sources.h"
-#include "planner/twin.h"
 
 namespace hoplite::planner {
 
@@ -37,7 +37,7 @@ class ReducePlanner {
  public:
   // `options` passed CheckReduceOptions, target set; `self` is the coordinator's node.
   ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
-                Twin twin = Twin::kNone);
+                PlantedFault fault = PlantedFault::kNone);
 
   // --- told
   void OnOpened(const LinkModel& link);
@@ -99,13 +99,13 @@ class ReducePlanner {
   NodeId NodeWithMemory() const;
   void FailIfTooFew(SourceIndex deleted);
   ReduceShape ShapeOrder() const;
-  SlotAssign AssignOrder(const ReducePosition& position) const;
+  SlotAssign AssignOrder(const PlannedSlot& planned) const;
 
   ReduceOptions options_;
   NodeId self_;
   std::uint64_t request_;
   std::size_t wanted_;  // k
-  Twin twin_;
+  PlantedFault fault_;
   ReduceSources sources_;
   std::optional<LinkModel> link_;
   std::optional<Layout> layout_;
@@ -116,7 +116,7 @@ class ReducePlanner {
 
   bool shaped_ = false;
   std::string target_metadata_;
-  ReducePositions positions_;
+  PlannedSlots slots_;
   std::uint32_t root_ = 0;
   std::uint32_t pinned_ = 0;            // the root, if it has to be here (root_here)
   std::vector<std::uint32_t> slot_of_;  // fixed_order: where each source has to go

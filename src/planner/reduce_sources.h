@@ -2,8 +2,8 @@
 //
 // A source is *ready* while it is not taken and some member holds it that isn't suspect; the ready
 // ones are ordered by when they became available, which is what "the first k" means. A holder whose
-// position was lost is suspect for a while.
-// A value type; decides nothing about positions.
+// slot was lost is suspect for a while.
+// A value type; decides nothing about slots.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ namespace hoplite::planner {
 using SourceIndex = std::size_t;
 
 struct SourceHolder {
-  NodeId node = kNoNode;  // nobody: its bytes are in the directory, no position can use them
+  NodeId node = kNoNode;  // nobody: its bytes are in the directory, no slot can use them
   Version version;
   Time suspect_until{};
 };
@@ -43,7 +43,7 @@ class ReduceSources {
   void AddHolder(SourceIndex source, NodeId node, Version version, const std::string& metadata,
                  Time now);
   void RemoveHolder(SourceIndex source, NodeId node);
-  // A position that used this version there failed; a newer one is not concerned.
+  // A slot that used this version there failed; a newer one is not concerned.
   void Suspect(SourceIndex source, NodeId node, Version version, Time until);
   void RemoveVersion(SourceIndex source, NodeId node, Version version);
   // It is out, unless it is taken; put again it counts again.

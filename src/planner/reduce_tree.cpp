@@ -6,7 +6,7 @@ namespace hoplite::planner {
 
 // Level by level the children of place h are h × degree + 1 … h × degree + degree; a place's number
 // follows from where its subtree's numbers begin and from the size of its first child's subtree.
-std::vector<TreePosition> ReduceTree(std::uint32_t count, std::uint32_t degree) {
+std::vector<TreeSlot> ReduceTree(std::uint32_t count, std::uint32_t degree) {
   const auto first_child = [&](std::uint64_t place) { return place * degree + 1; };
   const auto end_of_children = [&](std::uint64_t place) {
     return std::min<std::uint64_t>(first_child(place) + degree, count);
@@ -16,22 +16,22 @@ std::vector<TreePosition> ReduceTree(std::uint32_t count, std::uint32_t degree) 
 
   std::vector<std::uint32_t> begin(count, 1);
   std::vector<std::uint32_t> parent(count, 0);
-  std::vector<TreePosition> positions(count);
+  std::vector<TreeSlot> slots(count);
   for (std::uint32_t place = 0; place < count; ++place) {
     const bool leaf = first_child(place) >= count;
     const std::uint32_t number = begin[place] + (leaf ? 0 : subtree[first_child(place)]);
-    TreePosition& position = positions[number - 1];
-    position.parent = parent[place];
+    TreeSlot& slot = slots[number - 1];
+    slot.parent = parent[place];
     std::uint32_t next = begin[place];
     for (std::uint64_t child = first_child(place); child < end_of_children(place); ++child) {
-      ++position.children;
+      ++slot.children;
       parent[child] = number;
       begin[child] = next;
       next += subtree[child];
       if (next == number) ++next;  // the place itself follows its first child's subtree
     }
   }
-  return positions;
+  return slots;
 }
 
 }  // namespace hoplite::planner

@@ -1,8 +1,8 @@
 // ReduceTree: the shape of a reduce tree and the order in which arriving sources fill it.
 //
-// Positions 1..n are numbered in the order of arrival that they are meant for: generalised
+// Slots 1..n are numbered in the order of arrival that they are meant for: generalised
 // in-order, i.e. the first child's subtree, the node, the other children's subtrees. So an inner
-// position is filled when its first child's part is under way and the rest is still to come. The
+// slot is filled when its first child's part is under way and the rest is still to come. The
 // shape is the complete tree of that degree, filled level by level.
 //
 //   n = 6, degree 2        4              degree 1: 6 pulls from 5 pulls from … 1
@@ -18,12 +18,12 @@
 
 namespace hoplite::planner {
 
-struct TreePosition {
+struct TreeSlot {
   std::uint32_t parent = 0;  // 0: the root
   std::uint32_t children = 0;
 };
 
-// Entry i is position i + 1. O(n), degree >= 1.
-std::vector<TreePosition> ReduceTree(std::uint32_t count, std::uint32_t degree);
+// Entry i is slot i + 1. O(n), degree >= 1.
+std::vector<TreeSlot> ReduceTree(std::uint32_t count, std::uint32_t degree);
 
 }  // namespace hoplite::planner

@@ -39,15 +39,15 @@ struct ReductionRecord {
   std::string metadata;
   std::map<std::uint32_t, SlotRecord> slots;
   std::map<std::uint32_t, std::set<std::uint32_t>> children;  // of `slots`, by parent
-  std::map<ObjectId, std::uint32_t> folded_at;  // the position that last was to fold this source
-  std::map<NodeId, std::uint32_t> positions;    // the last that each node was to execute
+  std::map<ObjectId, std::uint32_t> folded_at;  // the slot that last was to fold this source
+  std::map<NodeId, std::uint32_t> slot_of;      // the last that each node was to execute
   Version committed;  // none: still open; else the record stays until the coordinator knows, or
                       // nothing of the target is left
   std::vector<ObjectId> used;
 
-  std::uint32_t PositionOf(NodeId node) const {
-    const auto entry = positions.find(node);
-    return entry == positions.end() ? 0 : entry->second;
+  std::uint32_t SlotOf(NodeId node) const {
+    const auto entry = slot_of.find(node);
+    return entry == slot_of.end() ? 0 : entry->second;
   }
 };
 

@@ -1,5 +1,5 @@
 // Reductions of this shard's targets: attempts are numbered, orders passed on, and whichever comes
-// first, a reset or the commit, counts for everybody (R29-R36). Which source takes which position
+// first, a reset or the commit, counts for everybody (R29-R36). Which source takes which slot
 // is the coordinator's decision (reduce_planner).
 #include <algorithm>
 #include <string_view>
@@ -12,7 +12,7 @@
 namespace hoplite::planner {
 namespace {
 
-// From a position up to the root, or up to one that is still vacant.
+// From a slot up to the root, or up to one that is still vacant.
 std::vector<std::uint32_t> Ancestors(const ReductionRecord& reduction, std::uint32_t slot) {
   std::vector<std::uint32_t> path;
   for (auto at = reduction.slots.find(slot); at != reduction.slots.end();) {
@@ -22,7 +22,7 @@ std::vector<std::uint32_t> Ancestors(const ReductionRecord& reduction, std::uint
   return path;
 }
 
-// The planted fault: the position first, then all that are executed.
+// The planted fault: the slot first, then all that are executed.
 std::vector<std::uint32_t> EveryOther(const ReductionRecord& reduction, std::uint32_t slot) {
   std::vector<std::uint32_t> all{slot};
   for (const auto& [other, record] : reduction.slots) {
@@ -31,10 +31,10 @@ std::vector<std::uint32_t> EveryOther(const ReductionRecord& reduction, std::uin
   return all;
 }
 
-// Empty, or why no tree can have such a position: what walks up must come to an end at one root.
+// Empty, or why no tree can have such a slot: what walks up must come to an end at one root.
 std::string WrongWith(const ReductionRecord& reduction, const SlotOrder& order) {
   const auto wrong = [&](std::string_view why) {
-    return fmt::format("position {}, fed to {}, {}", order.slot, order.parent, why);
+    return fmt::format("slot {}, fed to {}, {}", order.slot, order.parent, why);
   };
   if (order.slot == 0 || order.slot > kMaxSlots) return wrong("has a number out of range");
   if (const auto known = reduction.slots.find(order.slot); known != reduction.slots.end()) {
@@ -63,8 +63,8 @@ std::string TwiceIn(const ReductionRecord& reduction, const SlotOrder& order) {
     const bool elsewhere = at != reduction.folded_at.end() && at->second != order.slot &&
                            Folds(reduction.slots.at(at->second), input.object);
     if (here.insert(input.object).second && !elsewhere) continue;
-    return fmt::format("source {} of position {} has a position already",
-                       input.object.ToShortString(), order.slot);
+    return fmt::format("source {} of slot {} has a slot already", input.object.ToShortString(),
+                       order.slot);
   }
   return {};
 }
@@ -195,7 +195,7 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
   const auto entry = reduction->slots.find(slot);
   if (event.attempt <= (entry == reduction->slots.end() ? 0 : entry->second.attempt)) return;
   const std::string twice = TwiceIn(*reduction, event.order);
-  if (!twice.empty() && options.twin != Twin::kFoldsTwice) {
+  if (!twice.empty() && options.fault != PlantedFault::kFoldsTwice) {
     return EndReduction(event.object, record, Error(ErrorCode::kProtocol, twice), node);
   }
   SlotRecord& known = reduction->slots[slot];
@@ -204,7 +204,7 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
     Send(known.order.node, SlotDropped{event.object, slot, known.version});
     std::ranges::copy(Ancestors(*reduction, slot), std::back_inserter(renewed));
   }
-  if (options.twin == Twin::kResetsSiblings && known.version)
+  if (options.fault == PlantedFault::kResetsSiblings && known.version)
     renewed = EveryOther(*reduction, slot);
   reduction->children[event.order.parent].insert(slot);
   for (const SlotInput& input : event.order.inputs) reduction->folded_at[input.object] = slot;
@@ -213,18 +213,18 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
   for (const std::uint32_t each : renewed) TellOrder(event.object, *reduction, each);
   for (const std::uint32_t each : renewed) TellFeeds(event.object, *reduction, each);
   if (renewed.size() == 1) TellFeed(event.object, *reduction, slot);
-  NotePosition(record, event.order.node, slot);
+  NoteSlot(record, event.order.node, slot);
 }
 
-// Those who fold parts of the target may read it, too: in the order of their positions.
-void DirectoryState::State::NotePosition(ObjectRecord& record, NodeId node, std::uint32_t slot) {
+// Those who fold parts of the target may read it, too: in the order of their slots.
+void DirectoryState::State::NoteSlot(ObjectRecord& record, NodeId node, std::uint32_t slot) {
   if (node == kNoNode) return;
-  record.reduction->positions[node] = slot;
+  record.reduction->slot_of[node] = slot;
   if (record.table.Find(node) == nullptr) return;
-  record.table.Edit(node, [&](Copy& copy) { copy.position = slot; });
+  record.table.Edit(node, [&](Copy& copy) { copy.slot = slot; });
 }
 
-// The position starts again, or for the first time; a root's version is the target's.
+// The slot starts again, or for the first time; a root's version is the target's.
 void DirectoryState::State::NewAttempt(const ObjectId& id, ObjectRecord& record,
                                        std::uint32_t slot) {
   ReductionRecord& reduction = *record.reduction;
@@ -264,7 +264,7 @@ void DirectoryState::State::TellOrder(const ObjectId& id, const ReductionRecord&
                                       reduction.fold, reduction.metadata});
 }
 
-// What the position is fed by. A child that died after it was drained is needed again now.
+// What the slot is fed by. A child that died after it was drained is needed again now.
 void DirectoryState::State::TellFeeds(const ObjectId& id, ReductionRecord& reduction,
                                       std::uint32_t slot) {
   const auto children = reduction.children.find(slot);

@@ -80,7 +80,7 @@ void DirectoryState::State::ResolveEvictions(const ObjectId& id, ObjectRecord& r
     // Complete copies sort first, and those that ask to go are not among them.
     const bool another = record.inline_bytes != nullptr ||
                          (!sources.empty() && !sources.begin()->partial) ||
-                         options.twin == Twin::kDropsTheLastCopy;
+                         options.fault == PlantedFault::kDropsTheLastCopy;
     if (another && !record.table.Find(node)->flow().serving.empty()) continue;
     record.waits->evictions.erase(node);
     if (another) {

@@ -16,8 +16,8 @@
 #include "planner/copy_table.h"
 #include "planner/expiring.h"
 #include "planner/link_model.h"
+#include "planner/planted_fault.h"
 #include "planner/stamps.h"
-#include "planner/twin.h"
 
 namespace hoplite::planner {
 
@@ -29,7 +29,7 @@ struct PassRules {
   const LinkModel& link;
   const KeepApart& apart;
   bool knows_members = false;  // not collecting, no inventory under way
-  Twin twin = Twin::kNone;
+  PlantedFault fault = PlantedFault::kNone;
 };
 
 struct Decision {

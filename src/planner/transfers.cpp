@@ -35,7 +35,7 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
     if (!known_copy) copy.leaf = event.leaf;
-    if (!known_copy && record.reduction) copy.position = record.reduction->PositionOf(node);
+    if (!known_copy && record.reduction) copy.slot = record.reduction->SlotOf(node);
     if (layout.valid(event.marks) && copy.fed() == 0) copy.marks = event.marks;
     if (copy.wanted == 0) copy.order = ++requests;
     copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed();
@@ -120,7 +120,7 @@ void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
   const Copy* known = table.Find(node);
   if (known != nullptr && known->complete) return;
   const bool old_grant = known != nullptr && known->parked() != 0;
-  if (old_grant && options.twin == Twin::kDropsOldGrantCompletions) return;
+  if (old_grant && options.fault == PlantedFault::kDropsOldGrantCompletions) return;
   // A fact about the copy, whatever became of the grant that fed it (R11).
   Touch(event.object, node);
   table.Add(node);
@@ -169,7 +169,7 @@ void DirectoryState::State::On(NodeId node, const Progress& event) {
       node, [&](Copy& copy) { copy.starved = event.starved_for >= options.starved_after; });
   // A leaf is as fast as its reader, and holds nobody up. The links of who folds carry both.
   const Copy& copy = *record->table.Find(node);
-  if (copy.leaf || copy.position != 0) return;
+  if (copy.leaf || copy.slot != 0) return;
   record->slow_relays.Make().Note(node, record->table, nodes, now);
 }
 

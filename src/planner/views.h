@@ -36,7 +36,7 @@ struct WaiterView {
   std::string why;  // "the object does not exist yet", "every holder is busy", "its last copy was
                     // lost, on n2"
 };
-// A position of the reduction that makes the object.
+// A slot of the reduction that makes the object.
 struct SlotView {
   std::uint32_t slot = 0;
   std::uint32_t parent = 0;  // 0: the root
@@ -79,7 +79,7 @@ struct ShardView {
 
 // A page is drawn in one go, so it is bounded: a shard that answers has sessions to serve, too.
 inline constexpr std::uint32_t kMaxPageObjects = 1000;
-// Holders, transfers, waiters and positions together; an object that has more comes alone.
+// Holders, transfers, waiters and slots together; an object that has more comes alone.
 inline constexpr std::size_t kMaxPageParts = 4000;
 
 struct PageRequest {

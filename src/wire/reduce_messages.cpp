@@ -55,9 +55,9 @@ Result<std::uint32_t> ReadSlot(std::uint32_t slot, std::string_view field, std::
   return Bad(field, fmt::format("is {}, beyond {} to {}", slot, least, planner::kMaxSlots));
 }
 
-// The child that feeds a position, or is lost to it.
+// The child that feeds a slot, or is lost to it.
 Result<std::uint32_t> ReadInput(std::uint32_t input, std::uint32_t slot, std::uint32_t least) {
-  if (input == slot) return Bad("input", "is the position itself");
+  if (input == slot) return Bad("input", "is the slot itself");
   return ReadSlot(input, "input", least);
 }
 
@@ -65,7 +65,7 @@ Result<planner::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
   planner::SlotOrder order;
   TRY_ASSIGN(order.slot, ReadSlot(message.slot(), "slot", 1));
   TRY_ASSIGN(order.parent, ReadSlot(message.parent(), "parent", 0));
-  if (order.parent == order.slot) return Bad("parent", "is the position itself");
+  if (order.parent == order.slot) return Bad("parent", "is the slot itself");
   TRY_ASSIGN(order.children, ReadSlot(message.children(), "children", 0));
   order.node = NodeId{message.node()};
   if (message.inputs_size() > static_cast<int>(kMaxReduceSources)) {

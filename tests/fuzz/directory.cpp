@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostEvents = 300;  // of one input
 
 // Makes events of bytes. Whatever the wire lets pass may come: numbers of all sizes, versions,
-// grants and positions that the shard gave to others, long ago or never.
+// grants and slots that the shard gave to others, long ago or never.
 class Members {
  public:
   Members(FuzzedDataProvider& data) : data_(data) {

@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "fuzz/script.h"
-#include "node/services.h"
+#include "node/context.h"
 #include "node/streams/data_plane.h"
 #include "store/segment.h"
 #include "testing/no_directory.h"
@@ -45,9 +45,9 @@ struct NodeParts {
   node::Runtime runtime{1};
   store::ObjectStore store{store::CreateHeapSegment(1_MiB), nullptr};
   testing::NoDirectory directory;
-  node::Memory memory{store, directory};
+  node::MemoryBroker memory{store, directory};
   node::ObjectTable table;
-  node::Services services{settings, runtime, store, directory, memory, table, counters};
+  node::Context services{settings, runtime, store, directory, memory, table, counters};
   net::StreamPtr next_stream;  // the next connection is this
   node::DataPlane data_plane{services, std::make_unique<OneStream>(next_stream)};
 };

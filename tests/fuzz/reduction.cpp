@@ -105,7 +105,7 @@ class Tree {
     if (assign != nullptr) inputs_[assign->order.slot] = assign->order.inputs;
   }
   // A source counts once, and no more than are wanted, in all that was ordered last. Not after each
-  // order: a source may go from one position that was lost to another.
+  // order: a source may go from one slot that was lost to another.
   void CheckOrders() const {
     std::vector<ObjectId> used;
     for (const auto& [slot, inputs] : inputs_) {
@@ -173,7 +173,7 @@ class Tree {
     Apply(NodeLost{node});
     for (const ObjectId& source : options_.sources) planner_.OnHolderGone(source, node);
   }
-  // What one who was given a position says of it, true or not.
+  // What one who was given a slot says of it, true or not.
   void Participate() {
     if (assigned_.empty()) return;
     const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(assigned_.size(), 8) - 1);

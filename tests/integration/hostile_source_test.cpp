@@ -49,7 +49,7 @@ class HostileSource : public ::testing::Test {
     grant.version.incarnation = 1;
     grant.source = {kSource, "villain", listener_.address()};
     grant.stripes = 1;
-    lane_ = std::make_shared<ReceiveLane>(services_, data_plane_, data_plane_.NextLoop(),
+    lane_ = std::make_shared<ReceiveLane>(context_, data_plane_, data_plane_.NextLoop(),
                                           std::make_shared<CopySink>(copy_), grant, StripeMask{1},
                                           0, [this](LaneEnd end) { ended_.set_value(end); });
     lane_->Start();
@@ -119,10 +119,10 @@ class HostileSource : public ::testing::Test {
   Runtime runtime_{1};
   store::ObjectStore store_{store::CreateHeapSegment(1_MiB), nullptr};
   NoDirectory directory_;
-  Memory memory_{store_, directory_};
+  MemoryBroker memory_{store_, directory_};
   ObjectTable table_;
-  Services services_{settings_, runtime_, store_, directory_, memory_, table_, counters_};
-  DataPlane data_plane_{services_, std::make_unique<net::TcpTransport>(runtime_.data_loops())};
+  Context context_{settings_, runtime_, store_, directory_, memory_, table_, counters_};
+  DataPlane data_plane_{context_, std::make_unique<net::TcpTransport>(runtime_.data_loops())};
   store::CopyPtr copy_;
   std::promise<LaneEnd> ended_;
   std::shared_ptr<ReceiveLane> lane_;

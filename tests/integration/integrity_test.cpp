@@ -137,7 +137,7 @@ TEST(Integrity, ADamagedBlockOfAReductionIsFetchedAgain) {
   const Version version = RootOf(cluster, sum->target());
   const auto outcome = sum->Wait();
   ASSERT_TRUE(outcome) << outcome.error().ToString();
-  EXPECT_EQ(cluster.Find(sum->target())->version, version) << "a position was reset";
+  EXPECT_EQ(cluster.Find(sum->target())->version, version) << "a slot was reset";
   EXPECT_EQ(WrongSum(client.Get(sum->target(), kSoon), outcome->used, kElements), "");
   std::uint64_t corrupt = 0;
   for (std::size_t i = 0; i < 3; ++i) corrupt += cluster.node(i).counters().corrupt_blocks;

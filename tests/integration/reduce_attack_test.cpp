@@ -38,7 +38,7 @@ bool UnderWay(Cluster& cluster, const ObjectId& target) {
   });
 }
 
-// A shard that forgot everything starts the positions again; readers of the old attempt are
+// A shard that forgot everything starts the slots again; readers of the old attempt are
 // recalled.
 TEST(ReduceAttack, AShardThatRestartsInTheMiddleStartsAgain) {
   constexpr std::size_t kElements = 500'000;
@@ -80,9 +80,9 @@ TEST(ReduceAttack, AReductionCancelledWithoutASessionLeavesNothing) {
   EXPECT_FALSE(waiting.Wait());
 }
 
-// An inner position without memory says so; its parent's patience with it is not shorter. Its
+// An inner slot without memory says so; its parent's patience with it is not shorter. Its
 // sources are folded elsewhere then.
-TEST(ReduceAttack, AnInnerPositionWithoutMemoryIsReplacedByAnotherNode) {
+TEST(ReduceAttack, AnInnerSlotWithoutMemoryIsReplacedByAnotherNode) {
   constexpr std::size_t kElements = 500'000;
   Cluster cluster({.nodes = 3, .memory_bytes = 32_MiB});
   const std::size_t full = cluster.Add({.memory_bytes = 12_MiB});
@@ -106,7 +106,7 @@ TEST(ReduceAttack, AnInnerPositionWithoutMemoryIsReplacedByAnotherNode) {
 // All bytes of a Put that is aborted were folded: it never was an object.
 TEST(ReduceAttack, AnAbortedPutIsNoSource) {
   constexpr std::size_t kElements = 40'000;
-  for (const std::size_t more : {0, 1}) {  // alone, or with another at the same position
+  for (const std::size_t more : {0, 1}) {  // alone, or with another at the same slot
     Cluster cluster({.nodes = 2, .memory_bytes = 32_MiB});
     if (more == 1) PutSource(cluster.client(0), 2, kElements);
     auto client = cluster.client(1);

@@ -272,7 +272,7 @@ TEST(Reduce, LinksAreMeasuredAndShown) {
     EXPECT_LT(node.bytes_per_second, kRate * 2);
     EXPECT_GT(node.round_trip.count(), 0);
   }
-  EXPECT_EQ(measured, 2u);  // two positions pull in a line of three
+  EXPECT_EQ(measured, 2u);  // two slots pull in a line of three
 }
 
 TEST(Reduce, HundredsAtOnce) {

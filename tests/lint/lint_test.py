@@ -5,6 +5,7 @@ import unittest
 import coroutines
 import layers
 import machine_text
+import words
 
 
 class Layers(unittest.TestCase):
@@ -68,6 +69,16 @@ class Layers(unittest.TestCase):
     def test_length(self):
         self.assertTrue(layers.check("src/base/a.cpp", "\n" * 501))
         self.assertFalse(layers.check("src/base/a.cpp", "\n" * 500))
+
+
+class Words(unittest.TestCase):
+    def test_one_word_per_thing(self):
+        self.assertTrue(words.check("src/node/a.h", "// It keeps its position.\n"))
+        self.assertTrue(words.check("tests/sim/a.cpp", "TEST(NodeTwins, AreCaught) {}\n"))
+        self.assertTrue(words.check("src/node/a.h", "class Fetch {\n"))
+        self.assertTrue(words.check("sim/node_world/a.h", "node::Parts parts_;\n"))
+        self.assertFalse(words.check("src/cli/a.cpp", "const off_t position = 0;\n"))
+        self.assertFalse(words.check("src/node/a.cpp", "co_await Send(wire::Fetch(object));\n"))
 
 
 class Coroutines(unittest.TestCase):

@@ -1,4 +1,4 @@
-// Random histories of reductions, with deaths of leaves, inner positions, roots and coordinators,
+// Random histories of reductions, with deaths of leaves, inner slots, roots and coordinators,
 // lost sessions and restarts of the directory: no property may break. A failure prints the command
 // that runs its history again. Planted faults must be caught, and named by the property they break.
 #include <set>
@@ -13,7 +13,7 @@
 namespace hoplite::sim {
 namespace {
 
-using planner::Twin;
+using planner::PlantedFault;
 using std::chrono::milliseconds;
 
 Options DrawReduction(std::uint64_t seed) {

@@ -12,7 +12,7 @@
 namespace hoplite::sim {
 namespace {
 
-using planner::Twin;
+using planner::PlantedFault;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
@@ -163,8 +163,8 @@ TEST(SimReduce, BadOptionsAreNamed) {
 
 // --- planted faults
 
-std::string Caught(Options options, Twin twin) {
-  options.twin = twin;
+std::string Caught(Options options, PlantedFault fault) {
+  options.fault = fault;
   const Result<Report> report = RunReduce(options);
   EXPECT_TRUE(report);
   return report ? report->violation : "";
@@ -175,8 +175,8 @@ TEST(SimReduce, ASourceThatIsFoldedTwiceIsCaught) {
   options.reduce->staggered = true;  // each is told twice: as it is put, and whole
   options.spread = milliseconds(20);
   EXPECT_EQ(Simulated(options).violation, "");
-  EXPECT_TRUE(Caught(options, Twin::kFoldsTwice).starts_with("P6"))
-      << Caught(options, Twin::kFoldsTwice);
+  EXPECT_TRUE(Caught(options, PlantedFault::kFoldsTwice).starts_with("P6"))
+      << Caught(options, PlantedFault::kFoldsTwice);
 }
 
 TEST(SimReduce, BytesOfAnOldAttemptAreCaught) {
@@ -185,8 +185,8 @@ TEST(SimReduce, BytesOfAnOldAttemptAreCaught) {
   options.reduce->num_objects = 6;
   options.kill_at = {{1, milliseconds(8)}};
   EXPECT_EQ(Simulated(options).violation, "");
-  EXPECT_TRUE(Caught(options, Twin::kKeepsBytesOfOldSlots).starts_with("P3"))
-      << Caught(options, Twin::kKeepsBytesOfOldSlots);
+  EXPECT_TRUE(Caught(options, PlantedFault::kKeepsBytesOfOldSlots).starts_with("P3"))
+      << Caught(options, PlantedFault::kKeepsBytesOfOldSlots);
 }
 
 TEST(SimReduce, SiblingsThatStartAgainAreCaught) {
@@ -194,8 +194,8 @@ TEST(SimReduce, SiblingsThatStartAgainAreCaught) {
   options.reduce->degree = 2;
   options.reduce->num_objects = 6;
   options.kill_at = {{1, milliseconds(8)}};
-  EXPECT_TRUE(Caught(options, Twin::kResetsSiblings).starts_with("P7"))
-      << Caught(options, Twin::kResetsSiblings);
+  EXPECT_TRUE(Caught(options, PlantedFault::kResetsSiblings).starts_with("P7"))
+      << Caught(options, PlantedFault::kResetsSiblings);
 }
 
 }  // namespace

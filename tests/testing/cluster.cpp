@@ -36,7 +36,7 @@ std::size_t Cluster::Add(const ClusterOptions& options) {
   config.rate_bytes_per_second = options.rate_bytes_per_second;
   config.stall = options.stall;
   config.keepalive = options.keepalive;
-  node::World world;
+  node::Environment world;
   world.directory = [this](asio::io_context& loop) { return directory_->MakeClient(loop); };
   if (options.between) {
     world = node::WithDefaults(config, std::move(world));

@@ -114,7 +114,7 @@ std::string Reductions::NamesFrom(std::size_t first) const {
 }
 
 void Reductions::Say(const Reduced& reduced) const {
-  screen_.Say("The tree, each position with the node that folds there, and what it had last:");
+  screen_.Say("The tree, each slot with the node that folds there, and what it had last:");
   for (const std::string& line : DrawReduction(reduced.tree, arrays_.size_bytes())) {
     screen_.Say("  " + line);
   }

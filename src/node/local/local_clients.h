@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "node/local/together.h"
+#include "node/local/joint_gets.h"
 
 namespace hoplite::node {
 

@@ -69,7 +69,7 @@ class LocalSession : public LocalClients::Member,
   };
   struct View {
     store::CopyPtr copy;
-    std::shared_ptr<Together> together;  // knows of it for as long
+    std::shared_ptr<JointGets> together;  // knows of it for as long
   };
   using Entry = std::variant<View, ReaderEntry, DraftEntry, SubscriptionEntry>;
 
@@ -99,7 +99,7 @@ class LocalSession : public LocalClients::Member,
                  local::Answer& answer);
   Handled Seal(const local::Seal& body, CallPtr call);
   Handled Get(const local::Request& request, ObjectId object, CallPtr call, local::Answer& answer);
-  std::shared_ptr<Together> TogetherOf(Id number);
+  std::shared_ptr<JointGets> TogetherOf(Id number);
   Handled Open(const local::Request& request, ObjectId object, CallPtr call, local::Answer& answer);
   Handled Await(const local::Await& body, CallPtr call, local::Answer& answer);
   Handled Info(ObjectId object, CallPtr call, local::Answer& answer);
@@ -120,9 +120,9 @@ class LocalSession : public LocalClients::Member,
   bool shares_segment_ = true;
   bool ended_ = false;  // the connection is gone; pins may be left
   std::unordered_map<Id, CallPtr> calls_;
-  std::unordered_map<Id, Entry> entries_;                     // by the request that made them
-  std::unordered_map<Id, std::weak_ptr<Together>> together_;  // by the client's number
-  std::vector<store::CopyPtr> exit_pins_;                     // until the worker's exit
+  std::unordered_map<Id, Entry> entries_;                        // by the request that made them
+  std::unordered_map<Id, std::weak_ptr<JointGets>> joint_gets_;  // by the client's number
+  std::vector<store::CopyPtr> exit_pins_;                        // until the worker's exit
 };
 
 }  // namespace hoplite::node

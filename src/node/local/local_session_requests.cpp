@@ -6,9 +6,9 @@
 
 #include "base/limits.h"
 #include "base/try.h"
+#include "node/local/joint_gets.h"
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
-#include "node/local/together.h"
 
 namespace hoplite::node {
 namespace {
@@ -253,14 +253,14 @@ LocalSession::Handled LocalSession::Get(const local::Request& request, ObjectId 
 }
 
 // Those of one number, while one of them is under way or its view is held.
-std::shared_ptr<Together> LocalSession::TogetherOf(Id number) {
+std::shared_ptr<JointGets> LocalSession::TogetherOf(Id number) {
   if (number == 0) return nullptr;
-  std::weak_ptr<Together>& known = together_[number];
-  std::shared_ptr<Together> together = known.lock();
+  std::weak_ptr<JointGets>& known = joint_gets_[number];
+  std::shared_ptr<JointGets> together = known.lock();
   if (!together) {
-    together = std::make_shared<Together>(operations_.store().usage().capacity_bytes, togethers());
+    together = std::make_shared<JointGets>(operations_.store().usage().capacity_bytes, togethers());
     known = together;
-    std::erase_if(together_, [](const auto& item) { return item.second.expired(); });
+    std::erase_if(joint_gets_, [](const auto& item) { return item.second.expired(); });
   }
   return together;
 }

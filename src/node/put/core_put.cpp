@@ -23,7 +23,7 @@ Error Exists(const ObjectId& object) {
 
 net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uint64_t size_bytes,
                                                        std::string metadata, CallPtr call) {
-  const EntryPtr entry = services_.table.At(object);
+  const EntryPtr entry = context_.table.At(object);
   const Layout layout = Layout::For(size_bytes);
   CO_TRY(Usable(*entry));
   CO_TRY(layout.Validate());
@@ -35,11 +35,11 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
   const Time patience = Now() + kPutPatience;
   const bool patient = call->deadline == kNever;
   if (patient) call->deadline = patience;
-  Memory::Waiter space(services_.memory, call->changed);
+  MemoryBroker::Waiter space(context_.memory, call->changed);
   WaitingCall waiting(entry, call);
   for (;;) {
     CO_TRY(Usable(*entry));
-    const store::CopyPtr present = services_.store.Find(object);
+    const store::CopyPtr present = context_.store.Find(object);
     const bool complete = present && present->state() == store::CopyState::kFinal;
     const bool reduced =
         entry->target() || (entry->coordinator && !entry->coordinator->creates_target());
@@ -50,7 +50,7 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
       auto copy = space.Try(object, layout, metadata);
       if (copy) {
         auto publication =
-            std::make_shared<Publication>(services_, entry, std::move(*copy), ++publications_);
+            std::make_shared<Publication>(context_, entry, std::move(*copy), ++publications_);
         entry->publication = publication;
         publication->AnnounceEarly();
         if (patient) call->deadline = kNever;
@@ -59,7 +59,7 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
                                      [publication](Draft* dropped) { dropped->Abort(); });
         co_return draft;
       }
-      if (!services_.memory.fits_ever(size_bytes)) co_return std::unexpected(copy.error());
+      if (!context_.memory.fits_ever(size_bytes)) co_return std::unexpected(copy.error());
     } else {
       space.Leave();  // memory alone would not help it: nobody is to wait behind it
     }
@@ -72,7 +72,7 @@ net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uin
                                       "earlier put of object " +
                                           object.ToHex() + " was taken back"));
     }
-    const store::StoreUsage usage = services_.store.usage();
+    const store::StoreUsage usage = context_.store.usage();
     co_return std::unexpected(
         Error(ErrorCode::kResourceExhausted, "no room for " + std::to_string(size_bytes) +
                                                  " bytes: " + std::to_string(usage.used_bytes) +

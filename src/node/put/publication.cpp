@@ -7,7 +7,7 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "base/try.h"
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 
 namespace hoplite::node {
 namespace {
@@ -31,9 +31,9 @@ std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64
 
 }  // namespace
 
-Publication::Publication(Services& services, EntryPtr entry, store::CopyPtr copy,
+Publication::Publication(Context& context, EntryPtr entry, store::CopyPtr copy,
                          std::uint64_t attempt)
-    : services_(services), entry_(std::move(entry)), copy_(std::move(copy)), attempt_(attempt) {}
+    : context_(context), entry_(std::move(entry)), copy_(std::move(copy)), attempt_(attempt) {}
 
 Publication::~Publication() = default;
 
@@ -43,9 +43,9 @@ void Publication::AnnounceEarly() {
 
 void Publication::Announce() {
   announced_ = true;
-  told_ = services_.directory.connected(
-      directory::ShardOf(copy_->object(), services_.directory.shard_count()));
-  services_.directory.Send(MakeCreate());
+  told_ = context_.directory.connected(
+      directory::ShardOf(copy_->object(), context_.directory.shard_count()));
+  context_.directory.Send(MakeCreate());
 }
 
 planner::Create Publication::MakeCreate() const {
@@ -111,10 +111,10 @@ bool Publication::TakeChecksums(std::uint64_t prefix_bytes,
 void Publication::PumpChecksums() {
   if (pumping_) return;
   pumping_ = true;
-  services_.runtime.RunOnPool([self = shared_from_this()] {
+  context_.runtime.RunOnPool([self = shared_from_this()] {
     self->summed_blocks_ = ChecksumBlocks(*self->copy_, self->summed_blocks_,
                                           self->written_.load(std::memory_order_acquire));
-    asio::post(self->services_.runtime.main(), [self] { self->OnPumped(); });
+    asio::post(self->context_.runtime.main(), [self] { self->OnPumped(); });
   });
 }
 
@@ -166,12 +166,12 @@ net::Task<Result<void>> Publication::Seal(CallPtr call) {
 void Publication::Accept(Version version) {
   if (accepted()) return;
   copy_->set_version(version);
-  if (entry_->fetch) entry_->fetch->Supersede();
-  if (const store::CopyPtr older = services_.store.Find(copy_->object())) {
+  if (entry_->flight) entry_->flight->Supersede();
+  if (const store::CopyPtr older = context_.store.Find(copy_->object())) {
     older->Void(store::VoidReason::kRecalled);
-    services_.store.Remove(copy_->object());
+    context_.store.Remove(copy_->object());
   }
-  const auto listed = services_.store.List(copy_, store::CopyKind::kPrimary);
+  const auto listed = context_.store.List(copy_, store::CopyKind::kPrimary);
   if (!listed) log::ErrorLine("{}: {}", copy_->object().ToShortString(), listed.error().message);
   MaybeFinish();
   entry_->Changed();
@@ -182,8 +182,8 @@ void Publication::Refuse(Error error) { Revoke(std::move(error), store::VoidReas
 void Publication::Revoke(Error error, store::VoidReason reason) {
   if (finished_ || failure_) return;
   failure_ = std::move(error);
-  const bool listed = services_.store.Find(copy_->object()) == copy_;
-  if (listed) services_.store.Remove(copy_->object());
+  const bool listed = context_.store.Find(copy_->object()) == copy_;
+  if (listed) context_.store.Remove(copy_->object());
   copy_->Void(reason);
   Leave();
 }
@@ -193,11 +193,11 @@ void Publication::Abort() {
   if (accepted() && seal_asked_) return;  // accepted and fully written: it only waits for checksums
   const ObjectId object = copy_->object();
   if (accepted()) {
-    services_.directory.Send(
+    context_.directory.Send(
         planner::CopyGone{object, copy_->version(), planner::GoneReason::kAborted});
   } else if (told_) {
     entry_->withdrawn = attempt_;
-    services_.directory.Send(planner::Withdraw{object, attempt_});
+    context_.directory.Send(planner::Withdraw{object, attempt_});
   }
   Revoke(Error(ErrorCode::kCancelled, "the put was aborted"), store::VoidReason::kAborted);
 }
@@ -207,8 +207,8 @@ void Publication::MaybeFinish() {
   if (!copy_->layout().complete(copy_->marks())) return;
   finished_ = true;
   copy_->Seal();
-  services_.store.Touch(copy_->object(), Now());
-  services_.directory.Send(planner::CopyComplete{copy_->object(), copy_->version()});
+  context_.store.Touch(copy_->object(), Now());
+  context_.directory.Send(planner::CopyComplete{copy_->object(), copy_->version()});
   Leave();
 }
 

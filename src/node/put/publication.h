@@ -15,15 +15,15 @@
 #include <optional>
 #include <span>
 
+#include "node/context.h"
 #include "node/operations.h"
-#include "node/services.h"
 
 namespace hoplite::node {
 
 class Publication final : public Draft, public std::enable_shared_from_this<Publication> {
  public:
   // attempt: never used twice by this node.
-  Publication(Services& services, EntryPtr entry, store::CopyPtr copy, std::uint64_t attempt);
+  Publication(Context& context, EntryPtr entry, store::CopyPtr copy, std::uint64_t attempt);
   ~Publication() override;
 
   const store::CopyPtr& copy() const override { return copy_; }
@@ -46,7 +46,7 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   std::optional<planner::Create> OpenCreate();
 
  private:
-  bool small() const { return copy_->layout().size_bytes <= services_.settings.inline_limit_bytes; }
+  bool small() const { return copy_->layout().size_bytes <= context_.settings.inline_limit_bytes; }
   void Announce();
   planner::Create MakeCreate() const;
   Result<void> CheckAdvance(std::uint64_t prefix_bytes, std::size_t checksum_count) const;
@@ -56,7 +56,7 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   void MaybeFinish();
   void Leave();  // the entry forgets this Put
 
-  Services& services_;
+  Context& context_;
   const EntryPtr entry_;
   const store::CopyPtr copy_;
   const std::uint64_t attempt_;

@@ -1,4 +1,4 @@
-// Accumulator: the growing output of one position of a reduction.
+// Accumulator: the growing output of one slot of a reduction.
 //
 // Decides: when a block of the output is complete (every input folded exactly once) and so may be
 // served. Is told: verified blocks of children, growth of the node's own sources. Must never: fold

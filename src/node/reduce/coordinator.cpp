@@ -11,25 +11,25 @@
 
 namespace hoplite::node {
 
-Coordinator::Coordinator(Services& services, Core& core, EntryPtr target, ReduceOptions options,
+Coordinator::Coordinator(Context& context, Core& core, EntryPtr target, ReduceOptions options,
                          CallPtr call, std::uint64_t request)
-    : services_(services),
+    : context_(context),
       core_(core),
       target_(std::move(target)),
       options_(std::move(options)),
       call_(std::move(call)),
-      reduction_(options_, services.settings.self, request),
+      reduction_(options_, context.settings.self, request),
       small_fold_(options_) {}
 
 net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   const auto self = shared_from_this();
   Watch();
-  services_.directory.Send(Request());
+  context_.directory.Send(Request());
   Result<ReduceOutcome> outcome = co_await Drive();
   for (const CallPtr& get : gets_) get->Cancel();
   watches_.clear();
   const Error* why = outcome ? nullptr : &outcome.error();
-  if (auto close = reduction_.Close(why)) services_.directory.Send(std::move(*close));
+  if (auto close = reduction_.Close(why)) context_.directory.Send(std::move(*close));
   target_->coordinator.reset();
   target_->Changed();
   co_return outcome;
@@ -58,7 +58,7 @@ void Coordinator::Watch() {
 }
 
 void Coordinator::Say(std::vector<planner::NodeEvent> events) {
-  for (planner::NodeEvent& event : events) services_.directory.Send(std::move(event));
+  for (planner::NodeEvent& event : events) context_.directory.Send(std::move(event));
 }
 
 net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
@@ -122,8 +122,8 @@ void Coordinator::On(const planner::ReduceRefused& refused) {
 }
 
 void Coordinator::On(const planner::SlotLost& lost) {
-  log::Debug("reduction into {}: position {} is lost: {}", target_->object.ToShortString(),
-             lost.slot, lost.message);
+  log::Debug("reduction into {}: slot {} is lost: {}", target_->object.ToShortString(), lost.slot,
+             lost.message);
   reduction_.On(lost, Now());
   call_->changed.Notify();
 }
@@ -137,7 +137,7 @@ void Coordinator::On(const planner::ReduceCommitted& committed) {
 
 bool Coordinator::small() const {
   const auto& layout = reduction_.planner().layout();
-  return layout && layout->size_bytes <= services_.settings.inline_limit_bytes;
+  return layout && layout->size_bytes <= context_.settings.inline_limit_bytes;
 }
 
 net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {
@@ -152,15 +152,15 @@ net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {
 
 void Coordinator::AskForSources() {
   for (const ObjectId& source : small_fold_.Due(reduction_.planner().Available(), Now())) {
-    services_.runtime.Spawn(services_.runtime.main(), "source of a small reduction",
-                            GetSource(source));
+    context_.runtime.Spawn(context_.runtime.main(), "source of a small reduction",
+                           GetSource(source));
   }
 }
 
 // Its memory is given back before the next one is waited for (R45).
 net::Task<void> Coordinator::GetSource(ObjectId source) {
   const auto self = shared_from_this();
-  const auto get = std::make_shared<Call>(services_.runtime.main());
+  const auto get = std::make_shared<Call>(context_.runtime.main());
   get->deadline = call_->deadline;
   get->hurries = true;
   gets_.push_back(get);
@@ -169,7 +169,7 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   const bool counts = got && small_fold_.OnBytes(source, (*got)->bytes());
   if (got) {
     got->reset();
-    services_.memory.OnSpace();
+    context_.memory.OnSpace();
   }
   if (!got && got.error().code == ErrorCode::kResourceExhausted) {
     never_fits_ = got.error();

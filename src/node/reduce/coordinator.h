@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
+#include "node/context.h"
 #include "node/operations.h"
 #include "node/reduce/small_fold.h"
-#include "node/services.h"
 #include "planner/reduce_coordinator.h"
 
 namespace hoplite::node {
@@ -23,7 +23,7 @@ class Core;
 class Coordinator : public std::enable_shared_from_this<Coordinator> {
  public:
   // `options` passed CheckReduceOptions and name a target.
-  Coordinator(Services& services, Core& core, EntryPtr target, ReduceOptions options, CallPtr call,
+  Coordinator(Context& context, Core& core, EntryPtr target, ReduceOptions options, CallPtr call,
               std::uint64_t request);
   net::Task<Result<ReduceOutcome>> Run();
 
@@ -52,7 +52,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   net::Task<Result<ReduceOutcome>> CreateTarget();
   ReduceOutcome OutcomeOf(const std::vector<ObjectId>& used) const;
 
-  Services& services_;
+  Context& context_;
   Core& core_;
   const EntryPtr target_;
   const ReduceOptions options_;

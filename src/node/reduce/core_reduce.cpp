@@ -1,4 +1,4 @@
-// Core: reductions. Which coordinator or position a word of the shard belongs to, and how a local
+// Core: reductions. Which coordinator or slot a word of the shard belongs to, and how a local
 // client's Reduce starts.
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "node/core.h"
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 #include "node/pull/subscription.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
@@ -16,14 +16,14 @@ namespace hoplite::node {
 net::Task<Result<ReduceOutcome>> Core::Reduce(ReduceOptions options, CallPtr call) {
   if (options.target == ObjectId()) options.target = ObjectId::Random();
   CO_TRY(planner::CheckReduceOptions(options));
-  const EntryPtr entry = services_.table.At(options.target);
+  const EntryPtr entry = context_.table.At(options.target);
   CO_TRY(Usable(*entry));
   if (entry->coordinator || entry->publication) {
     co_return std::unexpected(
         Error(ErrorCode::kAlreadyExists,
               "object " + options.target.ToHex() + " is being made by another call already"));
   }
-  entry->coordinator = std::make_shared<Coordinator>(services_, *this, entry, std::move(options),
+  entry->coordinator = std::make_shared<Coordinator>(context_, *this, entry, std::move(options),
                                                      call, ++reductions_);
   const auto coordinator = entry->coordinator;
   const WaitingCall waiting(entry, call);
@@ -34,19 +34,19 @@ std::shared_ptr<void> Core::Watch(ObjectId object,
                                   std::function<void(const planner::Location&)> on_location,
                                   std::function<void()> on_deleted,
                                   std::function<void(NodeId)> on_forgotten) {
-  const EntryPtr entry = services_.table.At(object);
+  const EntryPtr entry = context_.table.At(object);
   const auto known = entry->locations;
   for (const auto& [node, location] : known) on_location(location);
   if (entry->deleted(Now())) on_deleted();
   return std::make_shared<Subscription>(
-      services_.directory, entry,
+      context_.directory, entry,
       Subscriber{std::move(on_location), std::move(on_deleted), std::move(on_forgotten)});
 }
 
-template <typename Said>
-void Core::ToCoordinator(const Said& said) {
-  const EntryPtr entry = services_.table.Find(said.object);
-  if (entry && entry->coordinator) entry->coordinator->On(said);
+template <typename Word>
+void Core::ToCoordinator(const Word& word) {
+  const EntryPtr entry = context_.table.Find(word.object);
+  if (entry && entry->coordinator) entry->coordinator->On(word);
 }
 template void Core::ToCoordinator(const planner::ReduceOpened&);
 template void Core::ToCoordinator(const planner::ReduceRefused&);
@@ -54,26 +54,26 @@ template void Core::ToCoordinator(const planner::SlotLost&);
 
 void Core::On(const planner::ReduceCommitted& committed) {
   ToCoordinator(committed);
-  const EntryPtr entry = services_.table.Find(committed.object);
+  const EntryPtr entry = context_.table.Find(committed.object);
   const auto root = entry ? entry->target() : nullptr;
   if (root && root->version() == committed.version) root->OnCommitted();
 }
 
 void Core::On(const planner::SlotAssigned& assigned) {
   if (stopped_) return;
-  const EntryPtr entry = services_.table.At(assigned.object);
+  const EntryPtr entry = context_.table.At(assigned.object);
   std::shared_ptr<Slot>& slot = entry->slots[assigned.order.slot];
   if (slot && slot->version() >= assigned.version) return;  // repeated
   if (slot) slot->Drop(store::VoidReason::kRecalled);
-  log::Debug("reduction into {}: position {} version {}, {} children, {} own sources",
+  log::Debug("reduction into {}: slot {} version {}, {} children, {} own sources",
              assigned.object.ToShortString(), assigned.order.slot, ToString(assigned.version),
              assigned.order.children, assigned.order.inputs.size());
-  slot = std::make_shared<Slot>(services_, data_plane_, entry, assigned);
+  slot = std::make_shared<Slot>(context_, data_plane_, entry, assigned);
   slot->Start();
 }
 
 void Core::On(const planner::SlotFeed& feed) {
-  const EntryPtr entry = services_.table.Find(feed.object);
+  const EntryPtr entry = context_.table.Find(feed.object);
   if (!entry) return;
   const auto slot = entry->slots.find(feed.slot);
   if (slot != entry->slots.end() && slot->second->version() == feed.version) {
@@ -82,7 +82,7 @@ void Core::On(const planner::SlotFeed& feed) {
 }
 
 void Core::On(const planner::SlotDropped& dropped) {
-  const EntryPtr entry = services_.table.Find(dropped.object);
+  const EntryPtr entry = context_.table.Find(dropped.object);
   if (!entry) return;
   const auto slot = entry->slots.find(dropped.slot);
   if (slot != entry->slots.end() && slot->second->version() <= dropped.version) {
@@ -92,13 +92,13 @@ void Core::On(const planner::SlotDropped& dropped) {
 
 // Local waiters, and those of the flight, get the error; what was made so far goes.
 void Core::On(const planner::TargetAborted& aborted) {
-  const EntryPtr entry = services_.table.Find(aborted.object);
+  const EntryPtr entry = context_.table.Find(aborted.object);
   if (!entry) return;
   const Error error(aborted.code, aborted.message);
   ++entry->aborts;
   entry->abort = error;
   DropCopies(*entry, kAllVersions, store::VoidReason::kAborted, error);
-  if (entry->fetch) entry->fetch->OnAborted(error);
+  if (entry->flight) entry->flight->OnAborted(error);
   entry->Changed();
 }
 

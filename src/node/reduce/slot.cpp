@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "net/await.h"
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 
 namespace hoplite::node {
 namespace {
@@ -19,7 +19,7 @@ using planner::Outcome;
 constexpr Duration kSourcePatience = std::chrono::seconds(1);
 constexpr Duration kTryAgain = std::chrono::milliseconds(5);
 constexpr Duration kProgressEvery = std::chrono::milliseconds(100);
-// While nothing moves: the shard answers if it knows nothing of this position any more.
+// While nothing moves: the shard answers if it knows nothing of this slot any more.
 constexpr Duration kAliveEvery = std::chrono::seconds(1);
 // Own sources are folded in turns, so that streams of the same loop go on.
 constexpr std::uint32_t kBlocksPerTurn = 16;
@@ -28,12 +28,12 @@ bool Complete(const store::Copy& copy) { return copy.layout().complete(copy.mark
 
 }  // namespace
 
-Slot::Slot(Services& services, DataPlane& data_plane, EntryPtr entry, planner::SlotAssigned order)
-    : services_(services),
+Slot::Slot(Context& context, DataPlane& data_plane, EntryPtr entry, planner::SlotAssigned order)
+    : context_(context),
       data_plane_(data_plane),
       entry_(std::move(entry)),
       order_(std::move(order)),
-      changed_(services.runtime.main()),
+      changed_(context.runtime.main()),
       reported_at_(Now()) {
   for (std::size_t i = 0; i < data_plane_.loop_count(); ++i) {
     grown_.push_back(std::make_unique<net::Signal>(data_plane_.LoopAt(i).loop));
@@ -44,8 +44,8 @@ Slot::~Slot() = default;
 
 void Slot::Start() {
   // From now on the object is made here; a flight would take the memory that it needs.
-  if (root() && entry_->fetch) entry_->fetch->Supersede();
-  services_.runtime.Spawn(services_.runtime.main(), "slot of a reduction", Run());
+  if (root() && entry_->flight) entry_->flight->Supersede();
+  context_.runtime.Spawn(context_.runtime.main(), "slot of a reduction", Run());
 }
 
 void Slot::OnCopyChanged() noexcept {
@@ -66,8 +66,8 @@ net::Task<void> Slot::Run() {
   for (const store::CopyPtr& source : sources_) source->RemoveListener(this);
   const bool ours = output_ && (accumulator_ != nullptr || root());
   if (ours && !committed_) {
-    if (root() && services_.store.Find(entry_->object) == output_) {
-      services_.store.Remove(entry_->object);
+    if (root() && context_.store.Find(entry_->object) == output_) {
+      context_.store.Remove(entry_->object);
     }
     output_->Void(store::VoidReason::kRecalled);
   }
@@ -78,7 +78,7 @@ net::Task<void> Slot::Run() {
   accumulator_.reset();
   const auto present = entry_->slots.find(order_.order.slot);
   if (present != entry_->slots.end() && present->second == self) entry_->slots.erase(present);
-  services_.memory.OnSpace();
+  context_.memory.OnSpace();
   entry_->Changed();
 }
 
@@ -88,7 +88,7 @@ net::Task<bool> Slot::FindSources() {
   for (const planner::SlotInput& input : order_.order.inputs) {
     for (;;) {
       if (dropped_) co_return false;
-      const store::CopyPtr copy = services_.store.Find(input.object);
+      const store::CopyPtr copy = context_.store.Find(input.object);
       const bool there =
           copy && copy->version() == input.version && copy->state() != store::CopyState::kVoid;
       if (there && copy->layout() == order_.layout) {
@@ -99,7 +99,7 @@ net::Task<bool> Slot::FindSources() {
       if (there || Now() >= deadline) {
         Fail(there ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound,
              fmt::format("source {} {} at {}", input.object.ToHex(),
-                         there ? "has another layout" : "is not", services_.settings.name));
+                         there ? "has another layout" : "is not", context_.settings.name));
         break;
       }
       co_await changed_.Wait(std::min(deadline, Now() + kTryAgain));
@@ -112,11 +112,11 @@ net::Task<bool> Slot::FindSources() {
 
 // A root's output is the target itself: others may pull it from now on.
 bool Slot::ListTarget() {
-  if (const store::CopyPtr older = services_.store.Find(entry_->object)) {
+  if (const store::CopyPtr older = context_.store.Find(entry_->object)) {
     older->Void(store::VoidReason::kRecalled);
-    services_.store.Remove(entry_->object);
+    context_.store.Remove(entry_->object);
   }
-  const auto listed = services_.store.List(output_, store::CopyKind::kPrimary);
+  const auto listed = context_.store.List(output_, store::CopyKind::kPrimary);
   if (!listed) Fail(listed.error().code, listed.error().message);
   entry_->Changed();
   return listed.has_value();
@@ -130,8 +130,7 @@ net::Task<void> Slot::FoldAll() {
     for (std::size_t loop = 0; loop < data_plane_.loop_count(); ++loop) {
       if (StripesOn(loop) == 0) continue;
       ++folders_;
-      services_.runtime.Spawn(data_plane_.LoopAt(loop).loop, "fold of own sources",
-                              FoldOwnOn(loop));
+      context_.runtime.Spawn(data_plane_.LoopAt(loop).loop, "fold of own sources", FoldOwnOn(loop));
     }
   }
   entry_->Changed();
@@ -168,7 +167,7 @@ net::Task<void> Slot::FoldOwnOn(std::size_t loop) {
       co_await grown_[loop]->Wait();
     }
   }
-  asio::post(services_.runtime.main(), [self] {
+  asio::post(context_.runtime.main(), [self] {
     --self->folders_;
     self->changed_.Notify();
   });
@@ -216,10 +215,10 @@ void Slot::CheckSources() {
 
 void Slot::Finish() {
   final_ = true;
-  services_.directory.Send(Progress());
+  context_.directory.Send(Progress());
   if (root()) {
-    if (services_.settings.planted(Twin::kReturnsBeforeCommit)) output_->Seal();
-    services_.directory.Send(planner::ReduceCommit{entry_->object, order_.version});
+    if (context_.settings.planted(PlantedFault::kReturnsBeforeCommit)) output_->Seal();
+    context_.directory.Send(planner::ReduceCommit{entry_->object, order_.version});
   } else if (accumulator_) {
     output_->Seal();
   }
@@ -227,8 +226,8 @@ void Slot::Finish() {
 
 void Slot::OnCommitted() {
   if (!final_ || committed_ || !output_) return;
-  committed_ = output_->Seal() || services_.settings.planted(Twin::kReturnsBeforeCommit);
-  services_.store.Touch(entry_->object, Now());
+  committed_ = output_->Seal() || context_.settings.planted(PlantedFault::kReturnsBeforeCommit);
+  context_.store.Touch(entry_->object, Now());
   changed_.Notify();
   entry_->Changed();
 }
@@ -251,7 +250,7 @@ void Slot::ReportProgress() {
   const Time now = Now();
   if (now - reported_at_ < ReportEvery()) return;
   reported_at_ = now;
-  services_.directory.Send(Progress());
+  context_.directory.Send(Progress());
 }
 
 Time Slot::NextTime() const {
@@ -267,7 +266,7 @@ Time Slot::NextTime() const {
 void Slot::Fail(ErrorCode code, std::string message) {
   log::Debug("{}: {}", Name(), message);
   failure_ = Failure(0, Version(), code, std::move(message));
-  services_.directory.Send(*failure_);
+  context_.directory.Send(*failure_);
 }
 
 planner::SlotFailed Slot::Failure(std::uint32_t input, Version input_version, ErrorCode code,
@@ -305,7 +304,7 @@ void Slot::AppendInventory(std::vector<planner::NodeEvent>& events) const {
 }
 
 std::string Slot::Name() const {
-  return fmt::format("reduction into {}, position {} version {}", entry_->object.ToShortString(),
+  return fmt::format("reduction into {}, slot {} version {}", entry_->object.ToShortString(),
                      order_.order.slot, ToString(order_.version));
 }
 

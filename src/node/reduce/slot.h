@@ -1,17 +1,17 @@
-// Slot: this node executes one position of a reduction, in one version.
+// Slot: this node executes one slot of a reduction, in one version.
 //
 //   reserve memory -> pull children, fold with own sources -> final -> (root: commit) -> dropped
 //     ^                                                       |
 //     '---- asked once more <---- memory given back <---------'
 //
 // It gives its memory back when somebody waits for some, if its parent has all of its output; or,
-// to another position of the same reduction, while it has produced nothing and lacks an input
+// to another slot of the same reduction, while it has produced nothing and lacks an input
 // (R45).
 //
 // Decides: when to open a child's stream, when to try again, when to say that an input is lost. Is
 // told: where its children's outputs are, the ends of its lanes, that it is not needed any more.
 // Must never: fold an input twice, call its output final before every input's END, or, as the root,
-// before the shard's commit. A position with one source of its own and no child serves that source
+// before the shard's commit. A slot with one source of its own and no child serves that source
 // itself: nothing is copied. Main loop only; bytes are folded on the data loops.
 #pragma once
 
@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "node/context.h"
 #include "node/reduce/accumulator.h"
-#include "node/services.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
 
@@ -32,9 +32,9 @@ namespace hoplite::node {
 
 class Slot : public std::enable_shared_from_this<Slot>,
              private store::CopyListener,
-             private Memory::Lender {
+             private MemoryBroker::Lender {
  public:
-  Slot(Services& services, DataPlane& data_plane, EntryPtr entry, planner::SlotAssigned order);
+  Slot(Context& context, DataPlane& data_plane, EntryPtr entry, planner::SlotAssigned order);
   ~Slot() override;
   void Start();  // once
 
@@ -49,7 +49,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
 
   Version version() const { return order_.version; }
   bool root() const { return order_.order.parent == 0; }
-  // What a fetch of this position is served from; null before there is memory for it.
+  // What a fetch of this slot is served from; null before there is memory for it.
   const store::CopyPtr& output() const { return output_; }
   // What the shard may have missed.
   void AppendInventory(std::vector<planner::NodeEvent>& events) const;
@@ -108,7 +108,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
   Duration ReportEvery() const;
   std::string Name() const;
 
-  Services& services_;
+  Context& context_;
   DataPlane& data_plane_;
   const EntryPtr entry_;
   const planner::SlotAssigned order_;
@@ -118,7 +118,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
   std::set<store::CopyPtr> sealed_;  // of them: seen final
   store::CopyPtr output_;
   std::shared_ptr<Accumulator> accumulator_;  // null: the source itself is served
-  std::optional<Memory::Loan> loan_;          // of the output's memory
+  std::optional<MemoryBroker::Loan> loan_;    // of the output's memory
   Time reserved_at_{};
   bool gives_back_ = false;
   StripeMask drained_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 // Then its sources are served as they are, and another folds them.
 constexpr Duration kMemoryPatience = std::chrono::seconds(2);
-// Before another position of the same reduction may take memory that cannot be used yet.
+// Before another slot of the same reduction may take memory that cannot be used yet.
 constexpr Duration kHeldAtLeast = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -23,21 +23,21 @@ net::Task<bool> Slot::ReserveMemory() {
     co_return true;
   }
   const Time deadline = Now() + kMemoryPatience;
-  Memory::Waiter waiter(services_.memory, changed_, entry_->object);
+  MemoryBroker::Waiter waiter(context_.memory, changed_, entry_->object);
   const std::uint64_t size = order_.layout.size_bytes;
   while (!dropped_) {
     auto copy = waiter.Try(entry_->object, order_.layout, order_.metadata);
     if (copy) {
       output_ = std::move(*copy);
       reserved_at_ = Now();
-      if (!root()) loan_.emplace(services_.memory, static_cast<Memory::Lender&>(*this));
+      if (!root()) loan_.emplace(context_.memory, static_cast<MemoryBroker::Lender&>(*this));
       output_->set_version(order_.version);
       co_return !root() || ListTarget();
     }
-    const bool hopeless = !services_.memory.fits_ever(size) || Now() >= deadline;
+    const bool hopeless = !context_.memory.fits_ever(size) || Now() >= deadline;
     if (hopeless && !failure_) {
       Fail(ErrorCode::kResourceExhausted,
-           fmt::format("{} has no memory for a partial result of {} bytes", services_.settings.name,
+           fmt::format("{} has no memory for a partial result of {} bytes", context_.settings.name,
                        size));
     }
     co_await changed_.Wait(failure_ ? kNever : std::min(deadline, Now() + kHeldAtLeast));
@@ -59,7 +59,7 @@ bool Slot::Spares(const std::optional<ObjectId>& operation) const {
 }
 
 void Slot::GiveBack() {
-  if (services_.settings.planted(Twin::kHoardsMemory)) return;
+  if (context_.settings.planted(PlantedFault::kHoardsMemory)) return;
   log::Debug("{}: gives its memory back, {}", Name(), drained() ? "drained" : "lacks an input");
   gives_back_ = true;
   changed_.Notify();
@@ -91,7 +91,7 @@ net::Task<void> Slot::LetGo() {
     child.next_try = Time::min();
   }
   stopping_ = final_ = false;
-  services_.memory.OnSpace();
+  context_.memory.OnSpace();
   const Time others_until = drained_before ? kNever : Now() + kHeldAtLeast;
   while (!dropped_ && drained() == drained_before && Now() < others_until) {
     ReportProgress();
@@ -108,7 +108,7 @@ void Slot::OnAsked(StripeMask stripes) {
 void Slot::OnDrained(StripeMask stripes) {
   if (gives_back_ || !output_ || output_->state() != store::CopyState::kFinal) return;
   drained_ |= stripes;
-  if (drained()) services_.memory.OnSpace();  // whoever waits may ask for it
+  if (drained()) context_.memory.OnSpace();  // whoever waits may ask for it
 }
 
 }  // namespace hoplite::node

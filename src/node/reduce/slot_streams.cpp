@@ -9,7 +9,7 @@ namespace {
 
 using planner::Outcome;
 
-// A child may be told of its position later than we are.
+// A child may be told of its slot later than we are.
 constexpr Duration kChildPatience = std::chrono::seconds(2);
 constexpr Duration kTryChildAgain = std::chrono::milliseconds(5);
 // A child that waits for memory.
@@ -38,7 +38,7 @@ bool Slot::held_up() const {
 
 void Slot::StartDueStreams() {
   if (!accumulator_) return;
-  if (services_.settings.planted(Twin::kQueuesInputs) && data_plane_.gate().full()) return;
+  if (context_.settings.planted(PlantedFault::kQueuesInputs) && data_plane_.gate().full()) return;
   for (auto& [slot, child] : children_) {
     if (Due(child)) StartStreams(child);
   }
@@ -51,7 +51,7 @@ void Slot::StartStreams(Child& child) {
   grant.version = child.feed.input_version;
   grant.grant = GrantId{child.feed.input_version};
   grant.source = child.feed.source;
-  if (services_.settings.planted(Twin::kFoldsTwice)) accumulator_->Rewind(child.index);
+  if (context_.settings.planted(PlantedFault::kFoldsTwice)) accumulator_->Rewind(child.index);
   child.ended = 0;
   child.end = LaneEnd();
   child.pending.clear();
@@ -61,7 +61,7 @@ void Slot::StartStreams(Child& child) {
     const std::size_t lane = child.lanes.size();
     child.pending.push_back(stripes);
     child.lanes.push_back(std::make_shared<ReceiveLane>(
-        services_, data_plane_, data_plane_.LoopAt(loop),
+        context_, data_plane_, data_plane_.LoopAt(loop),
         std::make_shared<FoldSink>(accumulator_, child.index), grant, stripes, child.feed.input,
         [weak = weak_from_this(), slot = child.feed.input, lane](const LaneEnd& end) {
           if (const auto self = weak.lock()) self->OnLaneEnd(slot, lane, end);
@@ -88,8 +88,8 @@ void Slot::CloseEndedStreams() {
     child.lanes.clear();
     if (dropped_ || gives_back_) continue;
     if (child.final_stripes == order_.layout.all_stripes()) {
-      services_.directory.Send(planner::SlotDrained{
-          entry_->object, order_.order.slot, order_.version, slot, child.feed.input_version});
+      context_.directory.Send(planner::SlotDrained{entry_->object, order_.order.slot,
+                                                   order_.version, slot, child.feed.input_version});
     } else {
       OnStreamsFailed(child);
     }
@@ -97,7 +97,7 @@ void Slot::CloseEndedStreams() {
 }
 
 // A child that has nothing to serve from yet says itself if it gives up. One that doesn't know its
-// position yet, or had its output recalled, will be known or replaced soon; after a connection that
+// slot yet, or had its output recalled, will be known or replaced soon; after a connection that
 // broke, or a block that was damaged on its way, it is asked once more for what is missing.
 // Anything else, or the same again before another block was folded, is a loss at once.
 void Slot::OnStreamsFailed(Child& child) {
@@ -122,7 +122,7 @@ void Slot::OnStreamsFailed(Child& child) {
     return;
   }
   child.reported = true;
-  services_.directory.Send(LossOf(child));
+  context_.directory.Send(LossOf(child));
 }
 
 // Blocks of all stripes.

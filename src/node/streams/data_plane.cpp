@@ -22,15 +22,15 @@ void DataLoop::GiveUpIdle() {
   for (const net::StreamPtr& stream : given_up) stream->Close();
 }
 
-DataPlane::DataPlane(Services& services, std::unique_ptr<net::Transport> transport)
-    : identity_{services.settings.cluster_id, services.settings.self},
+DataPlane::DataPlane(Context& context, std::unique_ptr<net::Transport> transport)
+    : identity_{context.settings.cluster_id, context.settings.self},
       transport_(std::move(transport)),
-      gate_(services.settings.max_fetches) {
+      gate_(context.settings.max_fetches) {
   // A peer that doesn't answer a connect or a handshake is as silent as one that stalls later.
   net::PoolOptions options;
-  options.connect_timeout = services.settings.stall;
-  options.handshake_timeout = services.settings.stall;
-  for (asio::io_context* loop : services.runtime.data_loops()) {
+  options.connect_timeout = context.settings.stall;
+  options.handshake_timeout = context.settings.stall;
+  for (asio::io_context* loop : context.runtime.data_loops()) {
     loops_.push_back(std::make_unique<DataLoop>(*loop, *transport_, identity_, options));
   }
   transport_->OnScarcity([this] { GiveUpIdle(); });

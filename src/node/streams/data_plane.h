@@ -17,12 +17,18 @@
 #include "net/handshake.h"
 #include "net/stream.h"
 #include "net/timer.h"
-#include "node/pull/fetch_gate.h"
-#include "node/services.h"
+#include "node/context.h"
+#include "node/pull/flight_gate.h"
 #include "node/streams/inbound_credit.h"
 #include "node/streams/round_trip.h"
 
 namespace hoplite::node {
+
+// Accepted, and asked for nothing since then.
+struct RestingStream {
+  net::StreamPtr stream;
+  Time since;
+};
 
 // One loop's part; touched only on that loop.
 struct DataLoop {
@@ -38,7 +44,7 @@ struct DataLoop {
   std::map<std::uint64_t, net::Stream*> streams;  // in the order of their opening
   std::uint64_t opened = 0;                       // numbers them
   std::list<net::StreamPtr> strangers;            // accepted, not greeted yet; the oldest first
-  std::map<net::StreamPtr, Time> resting;         // accepted, asked for nothing since then
+  std::list<RestingStream> resting;               // the longest first
   bool stopping = false;
 };
 
@@ -86,21 +92,20 @@ class Stranger {
 class Resting {
  public:
   Resting(DataLoop& data_loop, net::StreamPtr stream)
-      : resting_(data_loop.resting), stream_(std::move(stream)) {
-    resting_.emplace(stream_, Now());
-  }
-  ~Resting() { resting_.erase(stream_); }
+      : resting_(data_loop.resting),
+        place_(resting_.insert(resting_.end(), {std::move(stream), Now()})) {}
+  ~Resting() { resting_.erase(place_); }
   Resting(const Resting&) = delete;
   Resting& operator=(const Resting&) = delete;
 
  private:
-  std::map<net::StreamPtr, Time>& resting_;
-  const net::StreamPtr stream_;
+  std::list<RestingStream>& resting_;
+  const std::list<RestingStream>::iterator place_;
 };
 
 class DataPlane {
  public:
-  DataPlane(Services& services, std::unique_ptr<net::Transport> transport);
+  DataPlane(Context& context, std::unique_ptr<net::Transport> transport);
 
   // Peers may fetch from now on.
   Result<void> Listen(const std::string& address,
@@ -113,7 +118,7 @@ class DataPlane {
   std::size_t loop_count() const { return loops_.size(); }
   InboundCredit& credit() { return credit_; }
   RoundTrip& round_trip() { return round_trip_; }
-  FetchGate& gate() { return gate_; }  // main loop only
+  FlightGate& gate() { return gate_; }  // main loop only
   net::Identity identity() const { return identity_; }
 
   // Descriptors have run out: connections that rest are closed soon. Any thread.
@@ -130,7 +135,7 @@ class DataPlane {
   std::unique_ptr<net::Listener> listener_;
   InboundCredit credit_;
   RoundTrip round_trip_;
-  FetchGate gate_;
+  FlightGate gate_;
   std::size_t next_loop_ = 0;  // main loop only
 };
 

@@ -14,11 +14,11 @@ namespace hoplite::node {
 using planner::Failure;
 using planner::Outcome;
 
-ReceiveLane::ReceiveLane(Services& services, DataPlane& data_plane, DataLoop& data_loop,
+ReceiveLane::ReceiveLane(Context& context, DataPlane& data_plane, DataLoop& data_loop,
                          std::shared_ptr<ReceiveSink> sink, planner::Grant grant,
                          StripeMask stripes, std::uint32_t slot,
                          std::function<void(LaneEnd)> on_end)
-    : services_(services),
+    : context_(context),
       data_plane_(data_plane),
       data_loop_(data_loop),
       sink_(std::move(sink)),
@@ -31,7 +31,7 @@ ReceiveLane::ReceiveLane(Services& services, DataPlane& data_plane, DataLoop& da
       upkeep_(data_loop_.loop),
       upkeep_ended_(data_loop_.loop) {}
 
-void ReceiveLane::Start() { services_.runtime.Spawn(data_loop_.loop, "receive lane", Run()); }
+void ReceiveLane::Start() { context_.runtime.Spawn(data_loop_.loop, "receive lane", Run()); }
 
 void ReceiveLane::Stop() {
   stopped_ = true;
@@ -55,7 +55,7 @@ net::Task<void> ReceiveLane::Run() {
     connection_.reset();
   }
   share_.reset();
-  asio::post(services_.runtime.main(), [self, end = std::move(end)] { self->on_end_(end); });
+  asio::post(context_.runtime.main(), [self, end = std::move(end)] { self->on_end_(end); });
 }
 
 net::Task<LaneEnd> ReceiveLane::Converse() {
@@ -67,7 +67,7 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   const auto asked = co_await SendFetch();
   if (!asked) co_return Failed(Failure::kBroken, asked.error().message);
   data_plane_.round_trip().Note(connection_->stream->round_trip());
-  services_.runtime.Spawn(data_loop_.loop, "upkeep of a receive lane", Upkeep());
+  context_.runtime.Spawn(data_loop_.loop, "upkeep of a receive lane", Upkeep());
   LaneEnd end = co_await ReceiveFrames();
   if (end.outcome != Outcome::kDone) connection_->stream->Close();
   co_await StopUpkeep(end.outcome == Outcome::kDone);
@@ -86,8 +86,8 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   credit_limit_ = Window();
   fetch.credit_bytes = credit_limit_;
   sampled_at_ = moved_at_ = Now();
-  ++services_.counters.fetches_started;
-  if (sink_->layout().valid_bytes(fetch.next) > 0) ++services_.counters.fetches_resumed;
+  ++context_.counters.fetches_started;
+  if (sink_->layout().valid_bytes(fetch.next) > 0) ++context_.counters.fetches_resumed;
   wire::Frame frame(std::move(fetch));
   co_return co_await connection_->Send(std::move(frame));
 }
@@ -141,13 +141,13 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
     }
     filled += *got;
     received_ += *got;
-    services_.counters.bytes_received += *got;
+    context_.counters.bytes_received += *got;
     moved_at_ = Now();
     while (verified < data.block_count) {
       const ByteRange block = layout.block_range(first + verified);
       if (block.end > filled) break;
       if (BlockChecksum(sink_->Received(block)) != data.checksums[verified]) {
-        ++services_.counters.corrupt_blocks;
+        ++context_.counters.corrupt_blocks;
         log::Warn("object {} version {}: block {} from {} failed its checksum",
                   grant_.object.ToShortString(), ToString(grant_.version), first + verified,
                   grant_.source.name);
@@ -167,7 +167,7 @@ net::Task<std::span<std::byte>> ReceiveLane::AwaitRoom(std::uint64_t begin, std:
   std::span<std::byte> room = sink_->Room(begin, end);
   while (room.empty() && !stopped_) {
     moved_at_ = Now();
-    co_await room_.Wait(moved_at_ + services_.settings.keepalive);
+    co_await room_.Wait(moved_at_ + context_.settings.keepalive);
     room = sink_->Room(begin, end);
   }
   co_return room;
@@ -191,7 +191,7 @@ LaneEnd ReceiveLane::OnEnd(wire::EndReason reason) const {
 net::Task<void> ReceiveLane::Upkeep() {
   const auto self = shared_from_this();
   const net::ConnectionPtr connection = connection_;
-  const Settings& settings = services_.settings;
+  const Settings& settings = context_.settings;
   while (!finishing_) {
     const Time now = Now();
     co_await upkeep_.Wait(now + settings.keepalive);

@@ -15,7 +15,7 @@
 
 #include "net/connection.h"
 #include "net/signal.h"
-#include "node/services.h"
+#include "node/context.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_sink.h"
 #include "planner/action.h"
@@ -37,8 +37,8 @@ struct LaneEnd {
 class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
  public:
   // on_end is posted to the main loop, once, after the last byte was touched. `slot`: 0 for the
-  // object itself, else the position of a reduction whose output is pulled.
-  ReceiveLane(Services& services, DataPlane& data_plane, DataLoop& data_loop,
+  // object itself, else the slot of a reduction whose output is pulled.
+  ReceiveLane(Context& context, DataPlane& data_plane, DataLoop& data_loop,
               std::shared_ptr<ReceiveSink> sink, planner::Grant grant, StripeMask stripes,
               std::uint32_t slot, std::function<void(LaneEnd)> on_end);
 
@@ -66,7 +66,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   void Sample(Time now);
   LaneEnd Failed(planner::Failure failure, std::string why) const;
 
-  Services& services_;
+  Context& context_;
   DataPlane& data_plane_;
   DataLoop& data_loop_;
   const std::shared_ptr<ReceiveSink> sink_;

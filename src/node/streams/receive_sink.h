@@ -1,4 +1,4 @@
-// ReceiveSink: where a lane puts what it receives. A fetch writes into its copy; a position of a
+// ReceiveSink: where a lane puts what it receives. A fetch writes into its copy; a slot of a
 // reduction folds into its output. Used on the lane's data loop only.
 #pragma once
 

@@ -26,9 +26,9 @@ wire::EndReason EndReasonOf(const store::Copy& copy) {
 
 }  // namespace
 
-SendLane::SendLane(Services& services, net::ConnectionPtr connection, store::CopyPtr copy,
+SendLane::SendLane(Context& context, net::ConnectionPtr connection, store::CopyPtr copy,
                    wire::Fetch fetch)
-    : services_(services),
+    : context_(context),
       connection_(std::move(connection)),
       copy_(std::move(copy)),
       fetch_(std::move(fetch)),
@@ -40,7 +40,7 @@ SendLane::SendLane(Services& services, net::ConnectionPtr connection, store::Cop
       spoke_at_(moved_at_) {
   copy_->AddListener(this);
   const bool resumed = copy_->layout().valid_bytes(fetch_.next) > 0;
-  skips_ = resumed && services_.settings.planted(Twin::kSkipsABlockOnResume);
+  skips_ = resumed && context_.settings.planted(PlantedFault::kSkipsABlockOnResume);
 }
 
 SendLane::~SendLane() { copy_->RemoveListener(this); }
@@ -48,8 +48,8 @@ SendLane::~SendLane() { copy_->RemoveListener(this); }
 net::Task<bool> SendLane::Run() {
   const auto self = shared_from_this();
   helpers_ = 2;
-  services_.runtime.Spawn(connection_->stream->loop(), "reader of a send lane", Read());
-  services_.runtime.Spawn(connection_->stream->loop(), "guard of a send lane", Guard());
+  context_.runtime.Spawn(connection_->stream->loop(), "reader of a send lane", Read());
+  context_.runtime.Spawn(connection_->stream->loop(), "guard of a send lane", Guard());
   const bool sent = co_await SendAll();
   // The pin is held until the receiver says DONE or hangs up: the kernel may still be reading these
   // pages.
@@ -136,11 +136,11 @@ net::Task<bool> SendLane::SendPiece(Piece piece) {
   starved_since_ = kNever;
   net::Payload payload;
   payload.bytes = copy_->bytes().subspan(range.begin, range.size());
-  payload.descriptor = services_.store.segment().descriptor();
+  payload.descriptor = context_.store.segment().descriptor();
   payload.descriptor_offset = copy_->segment_offset() + range.begin;
   std::vector<std::byte> head = wire::Encode(wire::Frame(data));
   const bool sent = co_await Send(std::move(head), payload);
-  if (sent) services_.counters.bytes_sent += range.size();
+  if (sent) context_.counters.bytes_sent += range.size();
   moved_at_ = Now();
   co_return sent;
 }
@@ -164,7 +164,7 @@ net::Task<bool> SendLane::SendEnd() {
 // must not put off what we owe it. False when the receiver is gone.
 net::Task<bool> SendLane::WaitOrKeepAlive() {
   if (starved_since_ == kNever) starved_since_ = Now();
-  const Time due = spoke_at_ + services_.settings.keepalive;
+  const Time due = spoke_at_ + context_.settings.keepalive;
   if (co_await changed_.Wait(due) && Now() < due) co_return !broken_;
   if (broken_) co_return false;
   const auto starved =
@@ -204,11 +204,11 @@ net::Task<void> SendLane::Read() {
 net::Task<void> SendLane::Guard() {
   const auto self = shared_from_this();
   while (!over_) {
-    co_await guard_.Wait(Now() + services_.settings.keepalive);
+    co_await guard_.Wait(Now() + context_.settings.keepalive);
     const Time now = Now();
     moved_at_ = LastMove();
-    const bool silent = now - connection_->stream->last_received() > services_.settings.stall;
-    const bool stuck = now - moved_at_ > services_.settings.patience();
+    const bool silent = now - connection_->stream->last_received() > context_.settings.stall;
+    const bool stuck = now - moved_at_ > context_.settings.patience();
     if (!over_ && (silent || stuck)) {
       broken_ = true;
       connection_->stream->Abort();

@@ -13,7 +13,7 @@
 
 #include "net/connection.h"
 #include "net/signal.h"
-#include "node/services.h"
+#include "node/context.h"
 #include "store/copy.h"
 #include "wire/frame.h"
 
@@ -21,8 +21,7 @@ namespace hoplite::node {
 
 class SendLane : public std::enable_shared_from_this<SendLane>, private store::CopyListener {
  public:
-  SendLane(Services& services, net::ConnectionPtr connection, store::CopyPtr copy,
-           wire::Fetch fetch);
+  SendLane(Context& context, net::ConnectionPtr connection, store::CopyPtr copy, wire::Fetch fetch);
   ~SendLane() override;
 
   // True when the conversation is complete and the connection may carry another fetch.
@@ -48,7 +47,7 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   net::Task<void> Read();
   net::Task<void> Guard();
 
-  Services& services_;
+  Context& context_;
   const net::ConnectionPtr connection_;
   const store::CopyPtr copy_;
   wire::Fetch fetch_;  // next moves on as blocks are sent

@@ -7,7 +7,7 @@
 #include "net/deadline.h"
 #include "net/handshake.h"
 #include "net/timer.h"
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 #include "node/reduce/slot.h"
 #include "node/streams/send_lane.h"
 
@@ -19,7 +19,7 @@ struct Lookup {
   wire::EndReason refusal = wire::EndReason::kUnknown;
 };
 
-// A position of a reduction: only its parent asks for its output, and it is pulled by nobody that
+// A slot of a reduction: only its parent asks for its output, and it is pulled by nobody that
 // it pulls from.
 std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
   if (!entry) return nullptr;
@@ -30,16 +30,16 @@ std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
 
 // The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
 // believes. Strictly ahead in every asked stripe, or the end of it: complete, or the producer.
-Lookup LookUp(Services& services, const wire::Fetch& fetch) {
+Lookup LookUp(Context& context, const wire::Fetch& fetch) {
   Lookup result;
-  const EntryPtr entry = services.table.Find(fetch.object);
+  const EntryPtr entry = context.table.Find(fetch.object);
   if (entry && entry->deleted(Now())) {
     result.refusal = wire::EndReason::kDeleted;
     return result;
   }
   store::CopyPtr copy;
   if (fetch.slot == 0) {
-    copy = services.store.Find(fetch.object);
+    copy = context.store.Find(fetch.object);
   } else if (const auto slot = SlotOf(entry, fetch)) {
     copy = slot->output();
     slot->OnAsked(fetch.stripes);
@@ -49,7 +49,7 @@ Lookup LookUp(Services& services, const wire::Fetch& fetch) {
   const Layout& layout = copy->layout();
   if (!layout.valid(fetch.next) || (fetch.stripes & ~layout.all_stripes()) != 0) return result;
   const bool source_of_all = fetch.slot != 0 || copy->state() == store::CopyState::kFinal ||
-                             services.store.KindOf(fetch.object) == store::CopyKind::kPrimary;
+                             context.store.KindOf(fetch.object) == store::CopyKind::kPrimary;
   for (std::uint32_t s = 0; s < layout.stripe_count && !source_of_all; ++s) {
     if ((fetch.stripes >> s & 1) == 0) continue;
     const bool ahead = copy->mark(s) > fetch.next[s];
@@ -59,7 +59,7 @@ Lookup LookUp(Services& services, const wire::Fetch& fetch) {
       return result;
     }
   }
-  const bool unpinned = services.settings.planted(Twin::kReusesMemoryBeingSent) &&
+  const bool unpinned = context.settings.planted(PlantedFault::kReusesMemoryBeingSent) &&
                         copy->state() == store::CopyState::kFinal;
   result.copy = unpinned ? Unpinned(*copy) : copy;
   return result;
@@ -73,17 +73,17 @@ struct Pending {
 };
 
 // The parent has all of these stripes.
-void NoteDrained(Services& services, const wire::Fetch& fetch) {
-  if (const auto slot = SlotOf(services.table.Find(fetch.object), fetch)) {
+void NoteDrained(Context& context, const wire::Fetch& fetch) {
+  if (const auto slot = SlotOf(context.table.Find(fetch.object), fetch)) {
     slot->OnDrained(fetch.stripes);
   }
 }
 
-void CountOutgoing(Services& services, const ObjectId& object, int change) {
-  const EntryPtr entry = services.table.At(object);
+void CountOutgoing(Context& context, const ObjectId& object, int change) {
+  const EntryPtr entry = context.table.At(object);
   entry->outgoing += change;
-  if (entry->fetch) entry->fetch->OutgoingChanged();
-  if (change < 0) services.memory.OnSpace();  // a pin less
+  if (entry->flight) entry->flight->OutgoingChanged();
+  if (change < 0) context.memory.OnSpace();  // a pin less
 }
 
 // A peer that asks for nothing more is let go.
@@ -97,8 +97,8 @@ net::Task<Result<wire::Frame>> NextFetch(DataLoop& data_loop, net::ConnectionPtr
 }  // namespace
 
 void Server::Accept(DataLoop& data_loop, net::StreamPtr stream) {
-  services_.runtime.Spawn(data_loop.loop, "conversation with a peer",
-                          Converse(data_loop, std::move(stream)));
+  context_.runtime.Spawn(data_loop.loop, "conversation with a peer",
+                         Converse(data_loop, std::move(stream)));
 }
 
 net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
@@ -128,27 +128,27 @@ net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::
 net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connection,
                                  wire::Fetch fetch) {
   const auto pending = std::make_shared<Pending>(data_loop.loop);
-  asio::post(services_.runtime.main(), [this, pending, fetch] {
+  asio::post(context_.runtime.main(), [this, pending, fetch] {
     Begin([this, pending, fetch] {
-      pending->lookup = LookUp(services_, fetch);
-      if (pending->lookup.copy) CountOutgoing(services_, fetch.object, +1);
+      pending->lookup = LookUp(context_, fetch);
+      if (pending->lookup.copy) CountOutgoing(context_, fetch.object, +1);
       pending->ready.Notify();
     });
   });
   co_await pending->ready.Wait();
   if (!pending->lookup.copy) {
-    asio::post(services_.runtime.main(), [this] { End(); });
+    asio::post(context_.runtime.main(), [this] { End(); });
     wire::Frame refusal{wire::End{pending->lookup.refusal}};
     const auto sent = co_await connection->Send(std::move(refusal));
     co_return false;
   }
   auto lane =
-      std::make_shared<SendLane>(services_, connection, std::move(pending->lookup.copy), fetch);
+      std::make_shared<SendLane>(context_, connection, std::move(pending->lookup.copy), fetch);
   const bool complete = co_await lane->Run();
   lane.reset();
-  asio::post(services_.runtime.main(), [this, complete, fetch = std::move(fetch)] {
-    if (complete && fetch.slot != 0) NoteDrained(services_, fetch);
-    CountOutgoing(services_, fetch.object, -1);
+  asio::post(context_.runtime.main(), [this, complete, fetch = std::move(fetch)] {
+    if (complete && fetch.slot != 0) NoteDrained(context_, fetch);
+    CountOutgoing(context_, fetch.object, -1);
     End();
   });
   co_return complete;
@@ -156,7 +156,7 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
 
 // At once, but for a planted fault: then it waits until no other stream is served.
 void Server::Begin(std::function<void()> step) {
-  const bool waits = services_.settings.planted(Twin::kHoldsItsTurn);
+  const bool waits = context_.settings.planted(PlantedFault::kHoldsItsTurn);
   if (waits && std::exchange(turn_taken_, true)) {
     waiting_.push_back(std::move(step));
   } else {

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "net/connection.h"
-#include "node/services.h"
+#include "node/context.h"
 #include "node/streams/data_plane.h"
 #include "wire/frame.h"
 
@@ -21,8 +21,7 @@ namespace hoplite::node {
 
 class Server {
  public:
-  Server(Services& services, DataPlane& data_plane)
-      : services_(services), data_plane_(data_plane) {}
+  Server(Context& context, DataPlane& data_plane) : context_(context), data_plane_(data_plane) {}
 
   // A peer connected, on the data loop.
   void Accept(DataLoop& data_loop, net::StreamPtr stream);
@@ -34,7 +33,7 @@ class Server {
   void Begin(std::function<void()> step);
   void End();
 
-  Services& services_;
+  Context& context_;
   DataPlane& data_plane_;
   // A planted fault; main loop only.
   std::deque<std::function<void()>> waiting_;

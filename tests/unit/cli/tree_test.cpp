@@ -21,7 +21,7 @@ TEST(DrawTree, EndsOnACircle) {
   EXPECT_THAT(DrawTree({{"n2", "n3"}, {"n3", "n2"}}, {}, {}), ElementsAre("n2", "└─ n3"));
 }
 
-// Figure 5a: six sources in the order of their arrival, two children for each position.
+// Figure 5a: six sources in the order of their arrival, two children for each slot.
 TEST(DrawReduction, PutsFeedersBelowWhomTheyFeed) {
   const ObjectId source = ObjectId::FromName("source");
   const std::vector<SlotInfo> slots = {{1, 2, "n1", {source}, 1000},
@@ -36,7 +36,7 @@ TEST(DrawReduction, PutsFeedersBelowWhomTheyFeed) {
                   "│  └─ 3 n3  1 source, 100 %", "└─ 6 n6  2 sources, 25 %", "   └─ 5 vacant"));
 }
 
-TEST(DrawReduction, KeepsTheOrderOfPositionsBeyondNine) {
+TEST(DrawReduction, KeepsTheOrderOfSlotsBeyondNine) {
   std::vector<SlotInfo> slots = {{10, 0, "a", {}, 0}, {9, 10, "b", {}, 0}, {11, 10, "c", {}, 0}};
   EXPECT_THAT(
       DrawReduction(slots, 0),

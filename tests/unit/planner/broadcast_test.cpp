@@ -74,7 +74,7 @@ TEST_F(Broadcast, ManyReceiversOfASmallObjectFormABushyTree) {
   layout_ = Layout::For(16 * 1024);
   Join("S").Put("S");
   for (int i = 0; i < 40; ++i) Join("R" + std::to_string(i)).Locate("R" + std::to_string(i));
-  Together();
+  JointGets();
   for (int i = 0; i < 40; ++i) Want("R" + std::to_string(i));
   Now().Ignore();
   std::map<std::string, int> served;

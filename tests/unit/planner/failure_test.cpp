@@ -66,7 +66,7 @@ TEST_F(Failures, OrphansAreServedBeforeThoseThatCameEarlier) {
   for (const char* node : {"S", "T", "R1", "R2"}) Join(node);
   Put("S").Get("T").Done("T").Get("R1").Locate("R2");
   Ignore();
-  Together().Want("R2").Lose("S").Now();
+  JointGets().Want("R2").Lose("S").Now();
   Expect("R1 <- T moved", "R2 <- R1");
 }
 

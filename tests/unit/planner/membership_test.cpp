@@ -49,8 +49,8 @@ TEST_F(Membership, ARequestOfAnEndedSessionIsNotAnsweredTwice) {
 }
 
 TEST_F(Membership, AnswersQueuedForAnEndedSessionAreDropped) {
-  Join("S").Together().Create("S").Now().Ignore();
-  Join("R1").Together().Locate("R1").Suspend("R1").Now();
+  Join("S").JointGets().Create("S").Now().Ignore();
+  Join("R1").JointGets().Locate("R1").Suspend("R1").Now();
   Expect();
 }
 

@@ -137,7 +137,7 @@ TEST_F(Coordinating, ACopyThatOnlyGrowsIsNoSource) {
   Open();
   Appears(1, LocationKind::kPartial);
   Appears(2);
-  EXPECT_THAT(Says(), ElementsAre("shape", "assign 1"));  // the other one's position
+  EXPECT_THAT(Says(), ElementsAre("shape", "assign 1"));  // the other one's slot
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How much memory the positions of a reduction need: late sources join what their node has already,
+// How much memory the slots of a reduction need: late sources join what their node has already,
 // and who has no memory for a partial result serves its sources as they are.
 #include <algorithm>
 
@@ -22,7 +22,7 @@ class ReduceMemory : public ReducePlanning {
     Batch();
     Plan();
   }
-  // Positions with more than one input, which need memory of their own.
+  // Slots with more than one input, which need memory of their own.
   std::size_t Folding() const {
     return static_cast<std::size_t>(std::ranges::count_if(orders_, [](const auto& entry) {
       const SlotOrder& order = entry.second;
@@ -36,7 +36,7 @@ class ReduceMemory : public ReducePlanning {
   }
 };
 
-TEST_F(ReduceMemory, SourcesThatComeOneByOneToOneNodeShareAFewPositions) {
+TEST_F(ReduceMemory, SourcesThatComeOneByOneToOneNodeShareAFewSlots) {
   for (const std::uint32_t degree : {1u, 2u, 3u, 63u}) {
     SCOPED_TRACE(degree);
     Forget();
@@ -48,7 +48,7 @@ TEST_F(ReduceMemory, SourcesThatComeOneByOneToOneNodeShareAFewPositions) {
   }
 }
 
-TEST_F(ReduceMemory, SourcesThatComeOneByOneToFourNodesShareAFewPositionsOfEach) {
+TEST_F(ReduceMemory, SourcesThatComeOneByOneToFourNodesShareAFewSlotsOfEach) {
   options_.degree = 1;
   Start(64);
   for (int i = 1; i <= 64; ++i) TellAndPlan(i, i % 4 + 1);
@@ -73,7 +73,7 @@ TEST_F(ReduceMemory, ALateSourceJoinsAPositionThatHasProducedNothing) {
   EXPECT_THAT(Plan(), ElementsAre("3^5+1 @1 s5"));
 }
 
-// A position that is pulled from by somebody stays as it is.
+// A slot that is pulled from by somebody stays as it is.
 TEST_F(ReduceMemory, ALateSourceDoesNotJoinWhatOthersPull) {
   options_.degree = 3;
   Start(4);
@@ -86,7 +86,7 @@ TEST_F(ReduceMemory, ALateSourceDoesNotJoinWhatOthersPull) {
   EXPECT_THAT(Plan(), ElementsAre("3^2+0 @1 s3"));
 }
 
-TEST_F(ReduceMemory, AJoinIsNoneIfASourceOfThePositionIsGone) {
+TEST_F(ReduceMemory, AJoinIsNoneIfASourceOfTheSlotIsGone) {
   options_.degree = 1;
   Start(5);
   Arrive(1);

@@ -1,4 +1,4 @@
-// Which source takes which position of a reduce tree, and what replaces a lost one.
+// Which source takes which slot of a reduce tree, and what replaces a lost one.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -65,7 +65,7 @@ TEST_F(ReducePlanning, NothingIsSaidBeforeTheTargetIsOurs) {
   EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^0+0 @1 s1"));
 }
 
-TEST_F(ReducePlanning, LateSourcesTakeTheLowestVacantPosition) {
+TEST_F(ReducePlanning, LateSourcesTakeTheLowestVacantSlot) {
   options_.degree = 2;
   Start(6);
   Arrive(5);
@@ -105,7 +105,7 @@ TEST_F(ReducePlanning, OnlyTheFirstKOfNAreUsed) {
   EXPECT_EQ(planner_->Missing(), "");
 }
 
-TEST_F(ReducePlanning, FourSourcesOnEachOfFourNodesAreFourPositions) {
+TEST_F(ReducePlanning, FourSourcesOnEachOfFourNodesAreFourSlots) {
   options_.degree = 2;
   Start(16);
   for (int i = 1; i <= 16; ++i) Tell(i, (i - 1) % 4 + 1);
@@ -222,7 +222,7 @@ TEST_F(ReducePlanning, AFixedOrderGetsARootHereAboveItsLine) {
 
 // --- random histories
 
-// Whatever is told in whatever order: each source once, never more than k, a position's children
+// Whatever is told in whatever order: each source once, never more than k, a slot's children
 // are those that it counts, one root; and at the end, when enough sources are there, all k are
 // used.
 class RandomReduce : public ReducePlanning {
@@ -341,7 +341,7 @@ TEST_F(ReducePlanning, TheMetadataIsThatOfTheFirstListedSourceWhichWasKnown) {
   EXPECT_EQ(planner_->metadata(), "second");
 }
 
-TEST_F(ReducePlanning, BytesInTheDirectoryCountAsAvailableButTakeNoPosition) {
+TEST_F(ReducePlanning, BytesInTheDirectoryCountAsAvailableButTakeNoSlot) {
   Start(2);
   Tell(1, 0);
   Tell(2, 2);

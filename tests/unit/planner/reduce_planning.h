@@ -17,7 +17,7 @@ namespace hoplite::planner {
 inline constexpr NodeId kSelf{1000};
 
 // Nodes are numbers, sources too: "source i" unless said otherwise lies on node i. Orders in words:
-//   "3^4+2 @9 s1 s2"   position 3 feeds 4, is fed by two, runs on node 9, folds sources 1 and 2
+//   "3^4+2 @9 s1 s2"   slot 3 feeds 4, is fed by two, runs on node 9, folds sources 1 and 2
 class ReducePlanning : public ::testing::Test {
  public:
   ObjectId Source(int i) const { return ObjectId::FromName("source " + std::to_string(i)); }

@@ -1,4 +1,4 @@
-// What replaces a lost position of a reduce tree, and what ends a reduction.
+// What replaces a lost slot of a reduce tree, and what ends a reduction.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 // --- losses
 
-TEST_F(ReducePlanning, ALostPositionIsVacatedAtOnceAndFilledWhenSomethingComes) {
+TEST_F(ReducePlanning, ALostSlotIsVacatedAtOnceAndFilledWhenSomethingComes) {
   options_.degree = 2;
   Start(6);
   for (int i = 1; i <= 6; ++i) Arrive(i);
@@ -88,7 +88,7 @@ TEST_F(ReducePlanning, AHolderWithoutTheSourceIsGoneUntilItIsToldAnew) {
   EXPECT_THAT(Plan(), IsEmpty());
   Tell(1, 1, 2);
   EXPECT_THAT(Plan(), ElementsAre("1^0+0 @1 s1"));
-  planner_->OnHolderGone(Source(1), NodeId(1));  // its position goes on until it is lost
+  planner_->OnHolderGone(Source(1), NodeId(1));  // its slot goes on until it is lost
   EXPECT_THAT(Plan(), IsEmpty());
   Lose(1);
   EXPECT_THAT(Plan(), ElementsAre("1^0+0 vacant"));
@@ -176,7 +176,7 @@ TEST_F(ReducePlanning, DeletedSourcesAreOutUntilTooFewAreLeft) {
   Arrive(2);
   Batch();
   Plan();
-  planner_->OnDeleted(Source(2));  // it is pinned by its position
+  planner_->OnDeleted(Source(2));  // it is pinned by its slot
   planner_->OnDeleted(Source(3));
   EXPECT_FALSE(planner_->failure());
   planner_->OnDeleted(Source(4));
@@ -187,7 +187,7 @@ TEST_F(ReducePlanning, DeletedSourcesAreOutUntilTooFewAreLeft) {
                 ", a source, was deleted: 1 of 4 sources are left, 2 are needed");
 }
 
-TEST_F(ReducePlanning, ADeletedSourceIsMissedOnceItsPositionIsLost) {
+TEST_F(ReducePlanning, ADeletedSourceIsMissedOnceItsSlotIsLost) {
   Start(1);
   Arrive(1);
   Plan();
@@ -224,7 +224,7 @@ TEST_F(ReducePlanning, APositionWhoseBytesAreDamagedIsReplaced) {
   EXPECT_THAT(Plan(), ElementsAre("1^0+0 @2 s2"));
 }
 
-// The fault names no source: the others of the position stay candidates.
+// The fault names no source: the others of the slot stay candidates.
 TEST_F(ReducePlanning, ALostSourceDoesNotTakeItsNeighboursAlong) {
   Start(4, 3);
   for (int i = 1; i <= 3; ++i) Tell(i, 1);

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 std::vector<std::uint32_t> ParentsOf(std::uint32_t count, std::uint32_t degree) {
   std::vector<std::uint32_t> parents;
-  for (const TreePosition& position : ReduceTree(count, degree)) parents.push_back(position.parent);
+  for (const TreeSlot& slot : ReduceTree(count, degree)) parents.push_back(slot.parent);
   return parents;
 }
 
@@ -36,12 +36,12 @@ TEST(ReduceTree, AFullTreeOfDegreeThree) {
   EXPECT_EQ(ParentsOf(13, 3), (Parents{2, 5, 2, 2, 0, 7, 5, 7, 7, 11, 5, 11, 11}));
 }
 
-// Every position but the root has one parent that counts it; the subtrees are in order: one child's
-// subtree before the position, the others after it; no level is begun before the last is full.
+// Every slot but the root has one parent that counts it; the subtrees are in order: one child's
+// subtree before the slot, the others after it; no level is begun before the last is full.
 TEST(ReduceTree, AnyCountAndDegreeGivesACompleteTreeInOrder) {
   for (std::uint32_t degree = 1; degree <= 17; ++degree) {
     for (std::uint32_t count = 1; count <= 100; ++count) {
-      const std::vector<TreePosition> tree = ReduceTree(count, degree);
+      const std::vector<TreeSlot> tree = ReduceTree(count, degree);
       ASSERT_EQ(tree.size(), count);
       std::vector<std::uint32_t> children(count + 1);
       std::vector<std::uint32_t> before(count + 1);
@@ -70,13 +70,13 @@ TEST(ReduceTree, AnyCountAndDegreeGivesACompleteTreeInOrder) {
   }
 }
 
-TEST(ReduceTree, TensOfThousandsOfPositionsInALine) {
-  const std::vector<TreePosition> tree = ReduceTree(65000, 1);
+TEST(ReduceTree, TensOfThousandsOfSlotsInALine) {
+  const std::vector<TreeSlot> tree = ReduceTree(65000, 1);
   EXPECT_EQ(tree.back().parent, 0U);
   EXPECT_EQ(tree.front().parent, 2U);
 }
 
-TEST(ReduceCost, IsThatOfTheHeightAndOfWhatEachPositionReceives) {
+TEST(ReduceCost, IsThatOfTheHeightAndOfWhatEachSlotReceives) {
   const LinkModel link{microseconds(100), microseconds(20), 1.25e9};
   const Layout layout = Layout::For(1 << 20);
   const double rest = ((1 << 20) - 16384) / 1.25e9;

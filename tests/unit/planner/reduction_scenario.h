@@ -10,7 +10,7 @@ namespace hoplite::planner {
 
 inline constexpr std::uint64_t kRequest = 5;
 
-// The coordinator is C, who executes no position. Three positions in a tree: 1 and 3 feed 2.
+// The coordinator is C, who executes no slot. Three slots in a tree: 1 and 3 feed 2.
 class Reductions : public Scenario {
  public:
   using Self = Reductions&;
@@ -23,7 +23,7 @@ class Reductions : public Scenario {
     Say("C", ReduceShape{object_, kRequest, layout_, Fold{}, metadata_});
     return *this;
   }
-  // "" vacates. Each position has one source, named after it.
+  // "" vacates. Each slot has one source, named after it.
   Self Assign(std::uint32_t slot, const std::string& node, std::uint32_t parent,
               std::uint32_t children, std::uint64_t attempt = 0) {
     SlotOrder order{.slot = slot, .parent = parent, .children = children};

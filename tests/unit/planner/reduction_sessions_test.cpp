@@ -16,7 +16,7 @@ TEST_F(Reductions, ACoordinatorThatComesBackHearsWhatItMissed) {
   Expect();
   Connect("C");
   Open("C").Shape().Assign(1, "A", 2, 0, 1).Assign(2, "B", 0, 2, 2).Assign(3, "D", 2, 0, 3);
-  Expect("C: opened", "C: lost position 1");
+  Expect("C: opened", "C: lost slot 1");
 }
 
 TEST_F(Reductions, WhatACoordinatorGaveUpWhileItWasAwayEnds) {
@@ -39,7 +39,7 @@ TEST_F(Reductions, AParticipantThatComesBackIsToldItsOrdersAgain) {
   const Version before = SlotAt("D", 3);
   LeafOf2(3, "A").Ignore();
   Connect("B").Say("B", SlotProgress{object_, 2, {{1, 3}}, Marks(9)}).EndInventory("B");
-  Expect("B: drops 2 v3", "B: position 2 v5", "B: 2 pulls 1 from A v1", "B: 2 pulls 3 from A v4");
+  Expect("B: drops 2 v3", "B: slot 2 v5", "B: 2 pulls 1 from A v1", "B: 2 pulls 3 from A v4");
   Connect("D").Say("D", SlotProgress{object_, 3, before, Marks(0)}).EndInventory("D");
   Expect("D: drops 3 v3");
 }
@@ -47,7 +47,7 @@ TEST_F(Reductions, AParticipantThatComesBackIsToldItsOrdersAgain) {
 TEST_F(Reductions, ARootThatComesBackIsStillTheTargetsHolder) {
   Tree().Suspend("B").Ignore();
   Connect("B").MakesProgress("B", 2, 5).EndInventory("B");
-  Expect("B: position 2 v2", "B: 2 pulls 1 from A v1", "B: 2 pulls 3 from D v3");
+  Expect("B: slot 2 v2", "B: 2 pulls 1 from A v1", "B: 2 pulls 3 from D v3");
   Join("R").Get("R");
   Expect("R: located v2", "R <- B");
 }
@@ -76,8 +76,8 @@ TEST_F(Reductions, ARestartedShardIsToldEverythingAgain) {
   Connect("R").Locate("R").EndInventory("R");
   Expect();  // it only collects
   After(seconds(1));
-  Expect("A: drops 1 v1", "B: drops 2 v2", "C: opened", "A: position 1 v4", "B: position 2 v5",
-         "B: 2 pulls 1 from A v4", "D: position 3 v6", "B: 2 pulls 3 from D v6", "R: located v5");
+  Expect("A: drops 1 v1", "B: drops 2 v2", "C: opened", "A: slot 1 v4", "B: slot 2 v5",
+         "B: 2 pulls 1 from A v4", "D: slot 3 v6", "B: 2 pulls 3 from D v6", "R: located v5");
   Commit("B");
   ExpectAmong("C: committed v5 of 3");
 }
@@ -94,7 +94,7 @@ TEST_F(Reductions, OrdersThatComeWithAnOpenThatWaitsAreKept) {
   Open("C").Shape().Assign(1, "A", 0, 0);
   Expect();
   Lose("S");
-  Expect("C: opened", "A: position 1 v2");
+  Expect("C: opened", "A: slot 1 v2");
 }
 
 // --- garbage
@@ -105,7 +105,7 @@ TEST_F(Reductions, ACircleOfParentsEndsTheReductionInWords) {
   Assign(3, "A", 1, 1);
   Expect("A: drops 1 v1", "A: drops 2 v2", "C: reduction refused protocol", "C: aborted protocol",
          "A: aborted protocol");
-  EXPECT_EQ(last_message_, "position 3, fed to 1, would be fed by itself");
+  EXPECT_EQ(last_message_, "slot 3, fed to 1, would be fed by itself");
 }
 
 TEST_F(Reductions, OtherOrdersThatNoTreeHas) {
@@ -133,19 +133,19 @@ TEST_F(Reductions, ASourceThatWouldCountTwiceEndsTheReductionInWords) {
   };
   Open("C").Shape().Ignore();
   order(1, {source});
-  order(1, {source});  // the same position again
+  order(1, {source});  // the same slot again
   order(2, {});
   Ignore();
   order(2, {source});
   ExpectAmong("C: reduction refused protocol");
-  EXPECT_THAT(last_message_, ::testing::HasSubstr("has a position already"));
+  EXPECT_THAT(last_message_, ::testing::HasSubstr("has a slot already"));
   Open("C").Shape().Ignore();
   order(1, {source, source});
   ExpectAmong("C: reduction refused protocol");
 }
 
-// What a position gave up, or lost, may be used by another.
-TEST_F(Reductions, ASourceMovesToAnotherPosition) {
+// What a slot gave up, or lost, may be used by another.
+TEST_F(Reductions, ASourceMovesToAnotherSlot) {
   Join("C").Join("A").Join("B");
   const SlotInput source{ObjectId::FromName("source 1"), {{1, 1}}};
   Open("C").Shape().LeafOf2(1, "A").Ignore();
@@ -154,14 +154,14 @@ TEST_F(Reductions, ASourceMovesToAnotherPosition) {
                       kRequest,
                       ++attempts_,
                       {.slot = 3, .parent = 2, .node = Id("B"), .inputs = {source}}});
-  Expect("B: position 3 v2");
+  Expect("B: slot 3 v2");
   Lose("B");
   Ignore();
   Say("C", SlotAssign{object_,
                       kRequest,
                       ++attempts_,
                       {.slot = 1, .parent = 2, .node = Id("A"), .inputs = {source}}});
-  Expect("A: position 1 v3");
+  Expect("A: slot 1 v3");
 }
 
 TEST_F(Reductions, AShapeThatIsNoneIsIgnored) {

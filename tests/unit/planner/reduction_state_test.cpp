@@ -21,7 +21,7 @@ constexpr NodeId kRoot{2};
 constexpr NodeId kChild{3};
 constexpr NodeId kReader{4};
 
-// A tree of two: position 2, the root, pulls from position 1. Answers in words, versions left out:
+// A tree of two: slot 2, the root, pulls from slot 1. Answers in words, versions left out:
 //   "2: assigned 2"  "2: feed 1"  "2: dropped 2"  "2: committed"  "4: grant from 2"
 class ReductionState : public ::testing::Test {
  public:
@@ -167,7 +167,7 @@ TEST_F(ReductionState, APositionThatIsTooOldIsDroppedWhenTheShardHasCollected) {
 }
 
 // R33: its sources may go, nothing of it is needed.
-TEST_F(ReductionState, ADrainedPositionThatFailsResetsNothing) {
+TEST_F(ReductionState, ADrainedSlotThatFailsResetsNothing) {
   Start();
   Reduce();
   Plan();

@@ -25,7 +25,7 @@ TEST_F(Reductions, TheTargetIsReserved) {
 
 TEST_F(Reductions, OfTwoInOneBatchTheFirstWins) {
   Join("C").Join("S");
-  Together();
+  JointGets();
   Open("S").Open("C").Open("C", 6);
   Now();
   Expect("S: opened", "C: reduction refused already_exists", "C: reduction refused already_exists");
@@ -81,11 +81,11 @@ TEST_F(Reductions, OrdersAreNumberedAndPassedOn) {
   Open("C").Shape();
   Expect("C: opened");
   LeafOf2(1, "A");
-  Expect("A: position 1 v1");
+  Expect("A: slot 1 v1");
   Root("B");
-  Expect("B: position 2 v2", "B: 2 pulls 1 from A v1");
+  Expect("B: slot 2 v2", "B: 2 pulls 1 from A v1");
   LeafOf2(3, "D");
-  Expect("D: position 3 v3", "B: 2 pulls 3 from D v3");
+  Expect("D: slot 3 v3", "B: 2 pulls 3 from D v3");
   const ObjectView view = *state_->Find(object_);
   EXPECT_EQ(view.slots.size(), 3U);
   EXPECT_EQ(view.version, SlotAt("B", 2));
@@ -109,7 +109,7 @@ TEST_F(Reductions, TheTargetIsReadWhileItIsMade) {
   EXPECT_EQ(HolderAt("B").valid_bytes, 3 * layout_.block_bytes);
 }
 
-// An allreduce: positions 1 to 4 in a line, A, B, D and the root E.
+// An allreduce: slots 1 to 4 in a line, A, B, D and the root E.
 class Allreduce : public Reductions {
  protected:
   void Begin() {
@@ -120,9 +120,9 @@ class Allreduce : public Reductions {
   }
 };
 
-TEST_F(Allreduce, TheLineOfReadersFollowsTheLineOfPositions) {
+TEST_F(Allreduce, TheLineOfReadersFollowsTheLineOfSlots) {
   Begin();
-  Together();
+  JointGets();
   Want("D").Want("A").Want("B").Want("R");
   Now();
   Expect("R <- E", "A <- R", "B <- A", "D <- B");
@@ -155,24 +155,24 @@ TEST_F(Allreduce, APositionThatIsAssignedLaterCountsFromThenOn) {
   Expect("R <- E", "A <- R moved");
 }
 
-// P7: the lost position and those above it get new versions, no other.
-TEST_F(Reductions, AResetRenewsThePositionAndItsAncestorsOnly) {
+// P7: the lost slot and those above it get new versions, no other.
+TEST_F(Reductions, AResetRenewsTheSlotAndItsAncestorsOnly) {
   Join("C").Join("A").Join("B").Join("D").Join("E").Join("F").Join("R");
   Open("C").Shape();
   Assign(1, "A", 2, 0).Assign(2, "B", 4, 2).Assign(3, "D", 2, 0).Assign(4, "E", 0, 2);
   Assign(5, "F", 4, 0);
   Locate("R").Want("R").Ignore();
   Assign(3, "C", 2, 0);
-  Expect("D: drops 3 v3", "E: recall v6", "R: recall v6", "C: position 3 v7", "B: position 2 v8",
-         "E: position 4 v6", "B: 2 pulls 1 from A v1", "B: 2 pulls 3 from C v7",
+  Expect("D: drops 3 v3", "E: recall v6", "R: recall v6", "C: slot 3 v7", "B: slot 2 v8",
+         "E: slot 4 v6", "B: 2 pulls 1 from A v1", "B: 2 pulls 3 from C v7",
          "E: 4 pulls 2 from B v8", "E: 4 pulls 5 from F v5");
 }
 
-TEST_F(Reductions, AVacatedPositionResetsAtOnceAndFillsLater) {
+TEST_F(Reductions, AVacatedSlotResetsAtOnceAndFillsLater) {
   Tree().LeafOf2(3, "");
-  Expect("D: drops 3 v3", "B: recall v4", "B: position 2 v4", "B: 2 pulls 1 from A v1");
+  Expect("D: drops 3 v3", "B: recall v4", "B: slot 2 v4", "B: 2 pulls 1 from A v1");
   LeafOf2(3, "A");  // nothing of it was folded: nobody else starts again
-  Expect("A: position 3 v5", "B: 2 pulls 3 from A v5");
+  Expect("A: slot 3 v5", "B: 2 pulls 3 from A v5");
 }
 
 TEST_F(Reductions, AVacatedRootTakesTheTargetAway) {
@@ -183,7 +183,7 @@ TEST_F(Reductions, AVacatedRootTakesTheTargetAway) {
   Locate("R");
   Expect();
   Root("A");
-  Expect("A: position 2 v5", "A: 2 pulls 1 from A v1", "A: 2 pulls 3 from D v3", "R: located v5");
+  Expect("A: slot 2 v5", "A: 2 pulls 1 from A v1", "A: 2 pulls 3 from D v3", "R: located v5");
 }
 
 TEST_F(Reductions, OldAttemptsChangeNothing) {
@@ -194,17 +194,17 @@ TEST_F(Reductions, OldAttemptsChangeNothing) {
 
 TEST_F(Reductions, AnOrderForAStrangerIsLostAtOnce) {
   Tree().LeafOf2(3, "nobody");
-  ExpectAmong("C: lost position 3");
+  ExpectAmong("C: lost slot 3");
 }
 
 // --- losses
 
 TEST_F(Reductions, ALostStreamIsToldOnce) {
   Tree().StreamLost("B", 2, 3).StreamLost("B", 2, 3);
-  Expect("C: lost position 3");
+  Expect("C: lost slot 3");
   EXPECT_EQ(last_message_, "it broke");
   Failed("A", 1);
-  Expect("C: lost position 1");
+  Expect("C: lost slot 1");
 }
 
 TEST_F(Reductions, ComplaintsAboutOldAttemptsAreIgnored) {
@@ -214,21 +214,21 @@ TEST_F(Reductions, ComplaintsAboutOldAttemptsAreIgnored) {
   Say("B", SlotFailed{object_, 2, SlotAt("B", 2), 3, before});
   Say("B", SlotFailed{object_, 2, {{1, 1}}, 3, FeedAt("B", 2, 3)});
   Say("D", SlotFailed{object_, 3, before});
-  Say("A", SlotFailed{object_, 2, SlotAt("B", 2), 3, FeedAt("B", 2, 3)});  // not its position
+  Say("A", SlotFailed{object_, 2, SlotAt("B", 2), 3, FeedAt("B", 2, 3)});  // not its slot
   Say("B", SlotFailed{object_, 2, SlotAt("B", 2), 9, {{1, 1}}});
   LeafOf2(1, "").Ignore();
   Say("B", SlotFailed{object_, 2, SlotAt("B", 2), 1, {}});  // nobody executes it
   Expect();
 }
 
-TEST_F(Reductions, ALostNodeLosesItsPositions) {
+TEST_F(Reductions, ALostNodeLosesItsSlots) {
   Tree().Lose("D");
-  Expect("C: lost position 3");
+  Expect("C: lost slot 3");
   Lose("B");
-  Expect("C: lost position 2");
+  Expect("C: lost slot 2");
 }
 
-TEST_F(Reductions, ADrainedPositionIsNotMissed) {
+TEST_F(Reductions, ADrainedSlotIsNotMissed) {
   Tree().Drained("B", 2, 3).Lose("D");
   Expect();
   Commit("B");
@@ -237,10 +237,10 @@ TEST_F(Reductions, ADrainedPositionIsNotMissed) {
 
 TEST_F(Reductions, ButIsNeededAgainOnceItsParentStartsAgain) {
   Tree().Drained("B", 2, 3).Lose("D").Failed("B", 2);
-  Expect("C: lost position 2");
+  Expect("C: lost slot 2");
   Root("C");
-  Expect("B: drops 2 v2", "B: recall v4", "C: position 2 v4", "C: 2 pulls 1 from A v1",
-         "C: lost position 3");
+  Expect("B: drops 2 v2", "B: recall v4", "C: slot 2 v4", "C: 2 pulls 1 from A v1",
+         "C: lost slot 3");
   LeafOf2(3, "A");
   ExpectAmong("C: 2 pulls 3 from A v6");
 }
@@ -248,7 +248,7 @@ TEST_F(Reductions, ButIsNeededAgainOnceItsParentStartsAgain) {
 TEST_F(Reductions, AlsoIfItsParentWasVacantWhenItDied) {
   Tree().Drained("B", 2, 3).Root("").Lose("D").Ignore();
   Root("B");
-  ExpectAmong("C: lost position 3");
+  ExpectAmong("C: lost slot 3");
 }
 
 // --- commit

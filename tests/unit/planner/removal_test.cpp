@@ -94,7 +94,7 @@ TEST_F(Removal, ACopyOnASuspendedNodeDoesNotCount) {
 
 TEST_F(Removal, OfTwoThatAskAtOnceOneIsKept) {
   Join("S").Join("R1").Put("S").Get("R1").Done("R1").Ignore();
-  Together().Evict("S").Evict("R1").Now();
+  JointGets().Evict("S").Evict("R1").Now();
   Expect("S: keep", "R1: drop");
 }
 

@@ -42,7 +42,7 @@ void Scenario::Step(const EventBody& body) {
   if (!batching_) After(Duration{0});
 }
 
-Scenario& Scenario::Together() {
+Scenario& Scenario::JointGets() {
   batching_ = true;
   return *this;
 }
@@ -203,7 +203,7 @@ std::string Scenario::WordsOfReduction(const std::string& to, const NodeAction& 
   }
   if (const auto* lost = std::get_if<SlotLost>(&body)) {
     last_message_ = lost->message;
-    return fmt::format("{}: lost position {}", to, lost->slot);
+    return fmt::format("{}: lost slot {}", to, lost->slot);
   }
   if (const auto* committed = std::get_if<ReduceCommitted>(&body)) {
     return fmt::format("{}: committed {} of {}", to, Number(committed->version),
@@ -211,7 +211,7 @@ std::string Scenario::WordsOfReduction(const std::string& to, const NodeAction& 
   }
   if (const auto* assigned = std::get_if<SlotAssigned>(&body)) {
     slots_[{to, assigned->order.slot}] = assigned->version;
-    return fmt::format("{}: position {} {}", to, assigned->order.slot, Number(assigned->version));
+    return fmt::format("{}: slot {} {}", to, assigned->order.slot, Number(assigned->version));
   }
   if (const auto* feed = std::get_if<SlotFeed>(&body)) {
     feeds_[{to, feed->slot, feed->input}] = feed->input_version;

@@ -10,8 +10,8 @@
 //   "R <- S"           a grant; "R <- S {1}" only those stripes; "R <- S strict" without equality;
 //                      "R <- S moved" if it replaces an earlier grant of R
 // and of reductions:
-//   "C: opened"        "C: reduction refused CODE"         "C: lost position 2"
-//   "C: committed v4 of 3"    "N: position 2 v1"           "N: 2 pulls 1 from M v3"
+//   "C: opened"        "C: reduction refused CODE"         "C: lost slot 2"
+//   "C: committed v4 of 3"    "N: slot 2 v1"           "N: 2 pulls 1 from M v3"
 //   "N: drops 2 v1"    "N: aborted CODE"
 #pragma once
 
@@ -41,7 +41,7 @@ class Scenario : public ::testing::Test {
   DirectoryOptions Recovering() const;  // with a window of 1 s
   Self After(Duration passed);
   // Between these the shard is told, but not asked to plan.
-  Self Together();
+  Self JointGets();
   Self Now();
 
   Self Join(const std::string& node);     // and its empty inventory
@@ -94,7 +94,7 @@ class Scenario : public ::testing::Test {
   StripeMarks Marks(std::uint32_t blocks) const;
   Version VersionAt(const std::string& node) { return versions_[node]; }
   Version MarkAt(const std::string& node) { return marks_[node]; }  // of the last Deleted
-  // Of a position, as its node was told last; and of a child, as its parent's node was.
+  // Of a slot, as its node was told last; and of a child, as its parent's node was.
   Version SlotAt(const std::string& node, std::uint32_t slot) { return slots_[{node, slot}]; }
   Version FeedAt(const std::string& node, std::uint32_t slot, std::uint32_t input) {
     return feeds_[{node, slot, input}];

@@ -8,9 +8,9 @@ using std::chrono::seconds;
 
 class State : public Scenario {
  public:
-  Self RestartWith(Twin twin) {
+  Self RestartWith(PlantedFault fault) {
     DirectoryOptions options = New();
-    options.twin = twin;
+    options.fault = fault;
     return Restart(options);
   }
 };
@@ -60,30 +60,30 @@ TEST_F(State, APlanWithoutNewsSaysNothing) {
 }
 
 TEST_F(State, TwinForgetsDescendants) {
-  for (const Twin twin : {Twin::kNone, Twin::kForgetsDescendants}) {
-    RestartWith(twin);
+  for (const PlantedFault fault : {PlantedFault::kNone, PlantedFault::kForgetsDescendants}) {
+    RestartWith(fault);
     for (const char* node : {"S", "R1", "R2"}) Join(node);
     Put("S").Get("R1").Get("R2").Ignore();
     state_->Apply({now_, NodeLost{Id("S")}});
     std::vector<Action> actions;
     state_->Plan(now_, actions);
     const std::string broken = state_->BrokenInvariant();
-    EXPECT_EQ(broken.substr(0, 2), twin == Twin::kNone ? "" : "P2");
+    EXPECT_EQ(broken.substr(0, 2), fault == PlantedFault::kNone ? "" : "P2");
   }
-  RestartWith(Twin::kNone);
+  RestartWith(PlantedFault::kNone);
 }
 
 TEST_F(State, TwinHandsOutDeadNodes) {
-  RestartWith(Twin::kHandsOutDeadNodes).Join("S").Join("R1").Put("S").Ignore();
+  RestartWith(PlantedFault::kHandsOutDeadNodes).Join("S").Join("R1").Put("S").Ignore();
   state_->Apply({now_, NodeLost{Id("S")}});
   std::vector<Action> actions;
   state_->Plan(now_, actions);
   EXPECT_EQ(state_->BrokenInvariant().substr(0, 2), "P4");
-  RestartWith(Twin::kNone);
+  RestartWith(PlantedFault::kNone);
 }
 
 TEST_F(State, TwinMixesVersionsOnResume) {
-  RestartWith(Twin::kMixesVersionsOnResume);
+  RestartWith(PlantedFault::kMixesVersionsOnResume);
   for (const char* node : {"S", "T", "R1"}) Join(node);
   Put("S").Get("R1").Progress("R1", 20).Lose("S").Ignore();
   Create("T");
@@ -91,18 +91,18 @@ TEST_F(State, TwinMixesVersionsOnResume) {
 }
 
 TEST_F(State, TwinDropsCompletionsOfOldGrants) {
-  RestartWith(Twin::kDropsOldGrantCompletions);
+  RestartWith(PlantedFault::kDropsOldGrantCompletions);
   Join("S").Join("R1").Put("S").Get("R1").Lose("S").Complete("R1");
   EXPECT_FALSE(state_->Find(object_)->holders[0].complete);
 }
 
 TEST_F(State, TwinListsWaitersForMemory) {
-  RestartWith(Twin::kListsWaitersForMemory).Join("S").Join("R1").Put("S");
+  RestartWith(PlantedFault::kListsWaitersForMemory).Join("S").Join("R1").Put("S");
   state_->Apply({now_, NodeSaid{Id("R1"), planner::Locate{object_}}});
   std::vector<Action> actions;
   state_->Plan(now_, actions);
   EXPECT_EQ(state_->BrokenInvariant().substr(0, 2), "S5");
-  RestartWith(Twin::kNone);
+  RestartWith(PlantedFault::kNone);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(Versions, APutThatWaitsIsTakenBack) {
 }
 
 TEST_F(Versions, OfTwoPutsInOneBatchTheFirstWins) {
-  Join("S").Join("T").Together().Create("T").Create("S").Now();
+  Join("S").Join("T").JointGets().Create("T").Create("S").Now();
   Expect("T: accepted v1", "S: refused already_exists");
 }
 

@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 
 #include "net/await.h"
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 #include "node/pull/subscription.h"
 
 namespace hoplite::node {
 
 // Bytes came with the answer: one copy for all who are told of this version while anybody has it,
 // which the directory does not list.
-net::Task<Result<store::CopyPtr>> Fetch::TakeInline() {
+net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
   stage_ = Stage::kReserving;
   const store::CopyPtr shared = entry_->inlined.lock();
   if (shared && shared->version() == inline_->version) co_return shared;
@@ -35,12 +35,12 @@ net::Task<Result<store::CopyPtr>> Fetch::TakeInline() {
 
 // Nobody waits for memory while holding memory for the same object; nor is the node listed
 // meanwhile.
-net::Task<bool> Fetch::ReserveMemory() {
+net::Task<bool> Flight::ReserveMemory() {
   stage_ = Stage::kReserving;
   const planner::Located located = *located_;
-  const bool leaf = window_asked_ && !services_.memory.fits_ever(located.layout.size_bytes);
+  const bool leaf = window_asked_ && !context_.memory.fits_ever(located.layout.size_bytes);
   if (leaf) {
-    too_large_ = services_.memory.Try(entry_->object, located.layout, "").error();
+    too_large_ = context_.memory.Try(entry_->object, located.layout, "").error();
     entry_->Changed();
   }
   auto copy = co_await AwaitMemory(located.layout, located.metadata);
@@ -57,34 +57,34 @@ net::Task<bool> Fetch::ReserveMemory() {
   copy_ = std::move(*copy);
   copy_->set_version(located.version);
   if (leaf) co_return true;
-  const auto listed = services_.store.List(copy_, store::CopyKind::kRelayed);
+  const auto listed = context_.store.List(copy_, store::CopyKind::kRelayed);
   if (!listed) error_ = listed.error();
   co_return listed.has_value();
 }
 
 // Room for the object, or why there is none; an interrupted wait ends with the last answer. The
 // shard has answered the Locate and knows nothing of this wait: it tells subscribers of a Delete.
-net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string metadata) {
-  Memory::Waiter waiter(services_.memory, changed_);
+net::Task<Result<store::CopyPtr>> Flight::AwaitMemory(Layout layout, std::string metadata) {
+  MemoryBroker::Waiter waiter(context_.memory, changed_);
   std::optional<Subscription> watch;
   for (;;) {
     auto copy = too_large_ ? waiter.TryWindow(entry_->object, layout, metadata)
                            : waiter.Try(entry_->object, layout, metadata);
     const std::uint64_t bytes =
-        too_large_ ? services_.memory.WindowBytes(layout) : layout.size_bytes;
+        too_large_ ? context_.memory.WindowBytes(layout) : layout.size_bytes;
     const bool may_fit = !copy && copy.error().code == ErrorCode::kResourceExhausted &&
-                         services_.memory.fits_ever(bytes);
+                         context_.memory.fits_ever(bytes);
     if (!may_fit || interrupted()) {
       awaited_memory_.reset();
       co_return copy;
     }
-    if (!watch) watch.emplace(services_.directory, entry_, Subscriber());
+    if (!watch) watch.emplace(context_.directory, entry_, Subscriber());
     if (awaited_memory_ != bytes) {
       awaited_memory_ = bytes;
       entry_->Changed();  // whoever holds what stands in the way must not wait
     }
-    if (services_.settings.planted(Twin::kSpinsForMemory)) {
-      co_await asio::post(services_.runtime.main(), net::kAwait);
+    if (context_.settings.planted(PlantedFault::kSpinsForMemory)) {
+      co_await asio::post(context_.runtime.main(), net::kAwait);
       continue;
     }
     co_await changed_.Wait();
@@ -92,7 +92,7 @@ net::Task<Result<store::CopyPtr>> Fetch::AwaitMemory(Layout layout, std::string 
 }
 
 // It has memory, which the directory doesn't know of: nobody is sent here before it goes.
-net::Task<void> Fetch::AwaitPlace() {
+net::Task<void> Flight::AwaitPlace() {
   place_.emplace(data_plane_.gate(), [this] { changed_.Notify(); });
   std::optional<Subscription> watch;
   while (place_->waits() && !interrupted()) {
@@ -100,30 +100,30 @@ net::Task<void> Fetch::AwaitPlace() {
     if (GoesAtOnce()) {
       place_->GoAtOnce();
     } else {
-      if (!watch) watch.emplace(services_.directory, entry_, Subscriber());
+      if (!watch) watch.emplace(context_.directory, entry_, Subscriber());
       co_await changed_.Wait();
     }
   }
 }
 
-bool Fetch::GoesAtOnce() const {
-  if (services_.settings.planted(Twin::kQueuesInputs) && hurries_) return false;
-  if (services_.settings.planted(Twin::kQueuesFeeders) && entry_->outgoing > 0) return false;
+bool Flight::GoesAtOnce() const {
+  if (context_.settings.planted(PlantedFault::kQueuesInputs) && hurries_) return false;
+  if (context_.settings.planted(PlantedFault::kQueuesFeeders) && entry_->outgoing > 0) return false;
   return depended_on();
 }
 
 // Who gets nothing for a while perhaps waits for one that waits for its place (R46).
-void Fetch::KeepOrLendPlace() {
+void Flight::KeepOrLendPlace() {
   const std::uint64_t received = copy_->layout().valid_bytes(copy_->marks());
   const Time now = Now();
   if (received != std::exchange(received_, received)) received_at_ = now;
-  const bool keeps = services_.settings.planted(Twin::kKeepsItsPlace);
+  const bool keeps = context_.settings.planted(PlantedFault::kKeepsItsPlace);
   place_->SetIdle(now - received_at_ >= kPlaceKept && !keeps);
 }
 
-std::string Fetch::NoRoom() const {
+std::string Flight::NoRoom() const {
   const std::uint64_t bytes = inline_ ? inline_->bytes->size() : located_->layout.size_bytes;
-  const store::StoreUsage usage = services_.store.usage();
+  const store::StoreUsage usage = context_.store.usage();
   return fmt::format("no memory is free for its {} bytes: {} of {} are in use", bytes,
                      usage.used_bytes, usage.capacity_bytes);
 }

@@ -1,4 +1,4 @@
-// Parts: one member of the cluster, wired, but for the way its clients come in. Whoever owns it
+// Assembly: one member of the cluster, wired, but for the way its clients come in. Whoever owns it
 // starts and stops it, runs its loops, and destroys it only when no task is left: Node with
 // threads, a simulation by turns.
 #pragma once
@@ -10,12 +10,12 @@
 #include <hoplite/result.h>
 
 #include "net/signal.h"
+#include "node/admittance.h"
+#include "node/context.h"
 #include "node/core.h"
-#include "node/joining.h"
-#include "node/services.h"
+#include "node/environment.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/serve.h"
-#include "node/world.h"
 
 namespace hoplite::node {
 
@@ -23,9 +23,9 @@ namespace hoplite::node {
 Settings MakeSettings(const NodeConfig& config);
 
 // Members in the order of their dependencies: each uses only those above it.
-struct Parts {
-  Parts(const NodeConfig& config_in, Settings settings_in, const World& world,
-        std::shared_ptr<store::SharedSegment> segment_in);
+struct Assembly {
+  Assembly(const NodeConfig& config_in, Settings settings_in, const Environment& environment,
+           std::shared_ptr<store::SharedSegment> segment_in);
 
   // Peers may fetch.
   Result<void> Listen();
@@ -41,14 +41,14 @@ struct Parts {
   const std::shared_ptr<store::SharedSegment> segment;
   store::ObjectStore store;
   const std::unique_ptr<directory::DirectoryClient> directory;
-  Memory memory;
+  MemoryBroker memory;
   ObjectTable table;
-  Services services;
+  Context context;
   DataPlane data_plane;
   Server server;
   Core core;
   net::Signal ticked;
-  Joining joining;
+  Admittance admittance;
   bool stopping = false;  // main loop only
   std::string address;
 

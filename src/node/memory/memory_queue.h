@@ -1,4 +1,4 @@
-// MemoryLine: who may look for memory next, so that a release wakes those whom it may help and not
+// MemoryQueue: who may look for memory next, so that a release wakes those whom it may help and not
 // everybody who waits (a look of each of 2,000 cost more than the work itself).
 //
 // Decides: first come, first served. The first in the line looks at every release. Those behind it
@@ -17,7 +17,7 @@
 
 namespace hoplite::node {
 
-class MemoryLine {
+class MemoryQueue {
  public:
   using Place = std::uint64_t;
 
@@ -30,7 +30,7 @@ class MemoryLine {
   // It has its memory; then, or without it, it leaves: who is to look now?
   void Served(Place place);
   std::vector<Place> Leave(Place place, std::uint64_t free_bytes);
-  // Memory came back, or might: who is to look now?
+  // MemoryBroker came back, or might: who is to look now?
   std::vector<Place> Wake(std::uint64_t free_bytes);
   // A second has passed.
   std::vector<Place> Tick(std::uint64_t free_bytes);

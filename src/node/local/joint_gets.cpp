@@ -1,4 +1,4 @@
-#include "node/local/together.h"
+#include "node/local/joint_gets.h"
 
 #include <algorithm>
 #include <limits>
@@ -26,7 +26,7 @@ std::uint64_t LargestGap(const Extents& pinned, std::uint64_t capacity) {
 
 void Togethers::Look() {
   for (;;) {
-    Together* last = nullptr;
+    JointGets* last = nullptr;
     std::size_t count = 0;
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
     Extents pinned;
@@ -43,7 +43,7 @@ void Togethers::Look() {
   }
 }
 
-void Together::Add(const store::Copy& copy) {
+void JointGets::Add(const store::Copy& copy) {
   const store::Extent taken =
       store::ExtentAllocator::Taken(copy.segment_offset(), copy.bytes().size());
   if (taken.size == 0) return;
@@ -56,19 +56,19 @@ void Together::Add(const store::Copy& copy) {
 }
 
 // None if it gives way: then it waits for nothing more.
-Together::Awaited Together::LeastWanted() const {
+JointGets::Awaited JointGets::LeastWanted() const {
   const auto waits = std::ranges::find_if(
       waiting_, [](const auto& place) { return place.second.awaited.has_value(); });
   if (gives_way_ || waits == waiting_.end()) return std::nullopt;
   return waits->first;
 }
 
-void Together::GiveWay() {
+void JointGets::GiveWay() {
   gives_way_ = true;
   for (const auto& [bytes, waiting] : waiting_) waiting.signal.Notify();
 }
 
-Error Together::NoRoom(const ObjectId& object, std::uint64_t bytes) const {
+Error JointGets::NoRoom(const ObjectId& object, std::uint64_t bytes) const {
   return {
       ErrorCode::kResourceExhausted,
       fmt::format("object {} has {} bytes: the store of {} has no room for it beside the others "
@@ -77,19 +77,19 @@ Error Together::NoRoom(const ObjectId& object, std::uint64_t bytes) const {
                   gives_way_ ? ", here and by others who came first and wait as well" : "")};
 }
 
-Together::Waiter::Waiter(std::shared_ptr<Together> together, const Awaited& awaited,
-                         net::Signal& signal)
-    : together_(std::move(together)),
-      place_(together_->waiting_.emplace(*awaited, Waiting{awaited, signal})) {
-  together_->all_->waiting_.emplace(together_->number_, together_.get());
-  together_->all_->Look();
+JointGets::Waiter::Waiter(std::shared_ptr<JointGets> together, const Awaited& awaited,
+                          net::Signal& signal)
+    : joint_gets_(std::move(together)),
+      place_(joint_gets_->waiting_.emplace(*awaited, Waiting{awaited, signal})) {
+  joint_gets_->all_->waiting_.emplace(joint_gets_->number_, joint_gets_.get());
+  joint_gets_->all_->Look();
 }
 
-Together::Waiter::~Waiter() {
-  together_->waiting_.erase(place_);
-  if (!together_->waiting_.empty()) return;
-  together_->all_->waiting_.erase(together_->number_);
-  together_->gives_way_ = false;
+JointGets::Waiter::~Waiter() {
+  joint_gets_->waiting_.erase(place_);
+  if (!joint_gets_->waiting_.empty()) return;
+  joint_gets_->all_->waiting_.erase(joint_gets_->number_);
+  joint_gets_->gives_way_ = false;
 }
 
 }  // namespace hoplite::node

@@ -1,4 +1,4 @@
-#include "node/pull/fetch_gate.h"
+#include "node/pull/flight_gate.h"
 
 #include <deque>
 #include <memory>
@@ -15,15 +15,15 @@ struct Line {
 
   void Ask(int number) {
     places.push_back(
-        std::make_unique<FetchGate::Place>(gate, [this, number] { told.push_back(number); }));
+        std::make_unique<FlightGate::Place>(gate, [this, number] { told.push_back(number); }));
   }
 
-  FetchGate gate;
+  FlightGate gate;
   std::vector<int> told;
-  std::deque<std::unique_ptr<FetchGate::Place>> places;
+  std::deque<std::unique_ptr<FlightGate::Place>> places;
 };
 
-TEST(FetchGate, OthersGoInTheOrderOfTheirComing) {
+TEST(FlightGate, OthersGoInTheOrderOfTheirComing) {
   Line line(2);
   for (int i = 0; i < 6; ++i) line.Ask(i);
   EXPECT_FALSE(line.places[1]->waits());
@@ -41,7 +41,7 @@ TEST(FetchGate, OthersGoInTheOrderOfTheirComing) {
   EXPECT_EQ(line.gate.waiting(), 0u);
 }
 
-TEST(FetchGate, ThreeThousandAtOnceAreNeverMoreThanTheBound) {
+TEST(FlightGate, ThreeThousandAtOnceAreNeverMoreThanTheBound) {
   constexpr int kAll = 3000;
   Line line(64);
   for (int i = 0; i < kAll; ++i) line.Ask(i);
@@ -53,7 +53,7 @@ TEST(FetchGate, ThreeThousandAtOnceAreNeverMoreThanTheBound) {
   EXPECT_EQ(line.told.size(), kAll - 64u);
 }
 
-TEST(FetchGate, WhoGetsNothingHoldsNobodyUp) {
+TEST(FlightGate, WhoGetsNothingHoldsNobodyUp) {
   Line line(1);
   line.Ask(0);
   line.Ask(1);
@@ -70,7 +70,7 @@ TEST(FetchGate, WhoGetsNothingHoldsNobodyUp) {
   EXPECT_EQ(line.gate.under_way(), 1u);
 }
 
-TEST(FetchGate, WhomSomebodyDependsOnDoesNotWait) {
+TEST(FlightGate, WhomSomebodyDependsOnDoesNotWait) {
   Line line(1);
   for (int i = 0; i < 3; ++i) line.Ask(i);
   line.places[2]->GoAtOnce();

@@ -1,4 +1,4 @@
-#include "node/memory/memory.h"
+#include "node/memory/memory_broker.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,12 +14,12 @@ constexpr std::uint64_t kWindowPart = 4;
 
 }  // namespace
 
-Memory::Memory(store::ObjectStore& store, directory::DirectoryClient& directory)
+MemoryBroker::MemoryBroker(store::ObjectStore& store, directory::DirectoryClient& directory)
     : store_(store), directory_(directory) {}
 
-Result<store::CopyPtr> Memory::Try(const ObjectId& object, const Layout& layout,
-                                   const std::string& metadata,
-                                   const std::optional<ObjectId>& operation) {
+Result<store::CopyPtr> MemoryBroker::Try(const ObjectId& object, const Layout& layout,
+                                         const std::string& metadata,
+                                         const std::optional<ObjectId>& operation) {
   auto copy = store_.Create(object, layout, metadata, store::CopyKind::kTransient);
   const bool full = !copy && copy.error().code == ErrorCode::kResourceExhausted;
   if (full && fits_ever(layout.size_bytes)) {
@@ -30,13 +30,13 @@ Result<store::CopyPtr> Memory::Try(const ObjectId& object, const Layout& layout,
 }
 
 // One at a time: whoever waits tries again when its memory is back.
-void Memory::AskLenders(const std::optional<ObjectId>& operation) {
+void MemoryBroker::AskLenders(const std::optional<ObjectId>& operation) {
   for (const auto& [number, lender] : lenders_) {
     if (lender->Spares(operation)) return lender->GiveBack();
   }
 }
 
-bool Memory::hoarded() const {
+bool MemoryBroker::hoarded() const {
   return std::ranges::any_of(waiting_, [this](const auto& waiting) {
     const std::optional<ObjectId>& operation = waiting.second.operation;
     return operation && std::ranges::any_of(lenders_, [&](const auto& lender) {
@@ -45,19 +45,19 @@ bool Memory::hoarded() const {
   });
 }
 
-Result<store::CopyPtr> Memory::TryWindow(const ObjectId& object, const Layout& layout,
-                                         const std::string& metadata) {
+Result<store::CopyPtr> MemoryBroker::TryWindow(const ObjectId& object, const Layout& layout,
+                                               const std::string& metadata) {
   auto window = store_.CreateWindow(object, layout, metadata, WindowBytes(layout));
   if (!window) AskForEvictions(WindowBytes(layout));
   return window;
 }
 
-std::uint64_t Memory::WindowBytes(const Layout& layout) const {
+std::uint64_t MemoryBroker::WindowBytes(const Layout& layout) const {
   const std::uint64_t bytes = std::min(kWindowBytes, store_.usage().capacity_bytes / kWindowPart);
   return std::max<std::uint64_t>(bytes / layout.block_bytes, 1) * layout.block_bytes;
 }
 
-void Memory::AskForEvictions(std::uint64_t bytes) {
+void MemoryBroker::AskForEvictions(std::uint64_t bytes) {
   for (const ObjectId& victim : store_.Victims(bytes)) {
     const store::CopyPtr candidate = store_.Find(victim);
     if (!asked_.insert(victim).second) continue;
@@ -65,7 +65,7 @@ void Memory::AskForEvictions(std::uint64_t bytes) {
   }
 }
 
-void Memory::OnEvictAnswer(const planner::EvictAnswer& answer) {
+void MemoryBroker::OnEvictAnswer(const planner::EvictAnswer& answer) {
   asked_.erase(answer.object);
   const store::CopyPtr copy = store_.Find(answer.object);
   if (copy && copy->version() == answer.version) {
@@ -78,36 +78,36 @@ void Memory::OnEvictAnswer(const planner::EvictAnswer& answer) {
   OnSpace();
 }
 
-void Memory::Wake(const std::vector<MemoryLine::Place>& places) {
-  for (const MemoryLine::Place place : places) waiting_.at(place).signal->Notify();
+void MemoryBroker::Wake(const std::vector<MemoryQueue::Place>& places) {
+  for (const MemoryQueue::Place place : places) waiting_.at(place).signal->Notify();
 }
 
-std::uint64_t Memory::free_bytes() const {
+std::uint64_t MemoryBroker::free_bytes() const {
   const store::StoreUsage usage = store_.usage();
   return usage.capacity_bytes - usage.used_bytes;
 }
 
-Result<store::CopyPtr> Memory::Waiter::Try(const ObjectId& object, const Layout& layout,
-                                           const std::string& metadata) {
+Result<store::CopyPtr> MemoryBroker::Waiter::Try(const ObjectId& object, const Layout& layout,
+                                                 const std::string& metadata) {
   const bool may_fit = memory_.fits_ever(layout.size_bytes);
   if (may_fit && !HasTurn(layout.size_bytes)) return OutOfTurn();
   return Looked(memory_.Try(object, layout, metadata, operation_));
 }
 
-Result<store::CopyPtr> Memory::Waiter::TryWindow(const ObjectId& object, const Layout& layout,
-                                                 const std::string& metadata) {
+Result<store::CopyPtr> MemoryBroker::Waiter::TryWindow(const ObjectId& object, const Layout& layout,
+                                                       const std::string& metadata) {
   if (!HasTurn(memory_.WindowBytes(layout))) return OutOfTurn();
   return Looked(memory_.TryWindow(object, layout, metadata));
 }
 
 // Memory of its own operation may come back all the same.
-Result<store::CopyPtr> Memory::Waiter::OutOfTurn() {
+Result<store::CopyPtr> MemoryBroker::Waiter::OutOfTurn() {
   memory_.AskLenders(operation_);
   return std::unexpected(
       Error(ErrorCode::kResourceExhausted, "no room now: others have waited for memory longer"));
 }
 
-bool Memory::Waiter::HasTurn(std::uint64_t bytes) {
+bool MemoryBroker::Waiter::HasTurn(std::uint64_t bytes) {
   if (!place_) {
     place_ = memory_.line_.Enter(bytes, memory_.free_bytes());
     memory_.waiting_.emplace(*place_, Waiting{&signal_, operation_});
@@ -115,7 +115,7 @@ bool Memory::Waiter::HasTurn(std::uint64_t bytes) {
   return memory_.line_.MayLook(*place_);
 }
 
-Result<store::CopyPtr> Memory::Waiter::Looked(Result<store::CopyPtr> found) {
+Result<store::CopyPtr> MemoryBroker::Waiter::Looked(Result<store::CopyPtr> found) {
   if (place_ && found) {
     memory_.line_.Served(*place_);
     Leave();
@@ -125,10 +125,10 @@ Result<store::CopyPtr> Memory::Waiter::Looked(Result<store::CopyPtr> found) {
   return found;
 }
 
-void Memory::Waiter::Leave() {
+void MemoryBroker::Waiter::Leave() {
   if (!place_) return;
   memory_.waiting_.erase(*place_);
-  const MemoryLine::Place left = *std::exchange(place_, std::nullopt);
+  const MemoryQueue::Place left = *std::exchange(place_, std::nullopt);
   memory_.Wake(memory_.line_.Leave(left, memory_.free_bytes()));
 }
 

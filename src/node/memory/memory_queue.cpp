@@ -1,8 +1,8 @@
-#include "node/memory/memory_line.h"
+#include "node/memory/memory_queue.h"
 
 namespace hoplite::node {
 
-MemoryLine::Place MemoryLine::Enter(std::uint64_t bytes, std::uint64_t free_bytes) {
+MemoryQueue::Place MemoryQueue::Enter(std::uint64_t bytes, std::uint64_t free_bytes) {
   const bool first = waiting_.empty();
   const auto helps_first = [&] {
     const Wanted& wanted = waiting_.begin()->second;
@@ -14,7 +14,7 @@ MemoryLine::Place MemoryLine::Enter(std::uint64_t bytes, std::uint64_t free_byte
   return next_++;
 }
 
-std::vector<MemoryLine::Place> MemoryLine::Failed(Place place, std::uint64_t free_bytes) {
+std::vector<MemoryQueue::Place> MemoryQueue::Failed(Place place, std::uint64_t free_bytes) {
   Wanted& wanted = waiting_.at(place);
   wanted.may_look = false;
   wanted.failed_with = free_bytes;
@@ -23,11 +23,11 @@ std::vector<MemoryLine::Place> MemoryLine::Failed(Place place, std::uint64_t fre
   return WakeBehindFirst(free_bytes);
 }
 
-void MemoryLine::Served(Place place) {
+void MemoryQueue::Served(Place place) {
   if (place != waiting_.begin()->first) passed_ += waiting_.at(place).bytes;
 }
 
-std::vector<MemoryLine::Place> MemoryLine::Leave(Place place, std::uint64_t free_bytes) {
+std::vector<MemoryQueue::Place> MemoryQueue::Leave(Place place, std::uint64_t free_bytes) {
   const bool was_first = place == waiting_.begin()->first;
   const auto leaving = waiting_.find(place);
   const auto alike = wanted_.find(leaving->second.bytes);
@@ -39,7 +39,7 @@ std::vector<MemoryLine::Place> MemoryLine::Leave(Place place, std::uint64_t free
   return Wake(free_bytes);
 }
 
-std::vector<MemoryLine::Place> MemoryLine::Wake(std::uint64_t free_bytes) {
+std::vector<MemoryQueue::Place> MemoryQueue::Wake(std::uint64_t free_bytes) {
   if (waiting_.empty()) return {};
   const auto first = waiting_.begin();
   first->second.may_look = true;
@@ -50,7 +50,7 @@ std::vector<MemoryLine::Place> MemoryLine::Wake(std::uint64_t free_bytes) {
   return woken;
 }
 
-std::vector<MemoryLine::Place> MemoryLine::WakeBehindFirst(std::uint64_t free_bytes) {
+std::vector<MemoryQueue::Place> MemoryQueue::WakeBehindFirst(std::uint64_t free_bytes) {
   std::vector<Place> woken;
   const std::uint64_t least = wanted_.begin()->first;
   for (auto next = std::next(waiting_.begin()); next != waiting_.end() && free_bytes >= least;
@@ -64,7 +64,7 @@ std::vector<MemoryLine::Place> MemoryLine::WakeBehindFirst(std::uint64_t free_by
   return woken;
 }
 
-std::vector<MemoryLine::Place> MemoryLine::Tick(std::uint64_t free_bytes) {
+std::vector<MemoryQueue::Place> MemoryQueue::Tick(std::uint64_t free_bytes) {
   if (waiting_.empty()) return {};
   const bool now_closed = closed();
   if (now_closed && was_closed_) passed_ = 0;

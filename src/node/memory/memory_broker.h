@@ -1,6 +1,6 @@
 // Memory: finds room for objects, with the directory's permission to evict.
 //
-// Decides: which relayed copies to ask the directory about; who looks first, by MemoryLine. Is
+// Decides: which relayed copies to ask the directory about; who looks first, by MemoryQueue. Is
 // told: requests, answers, freed memory. Must never: drop a copy that the directory did not
 // release. On the node's main loop only.
 #pragma once
@@ -17,14 +17,14 @@
 
 #include "directory/directory_client.h"
 #include "net/signal.h"
-#include "node/memory/memory_line.h"
+#include "node/memory/memory_queue.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
 
-class Memory {
+class MemoryBroker {
  public:
-  Memory(store::ObjectStore& store, directory::DirectoryClient& directory);
+  MemoryBroker(store::ObjectStore& store, directory::DirectoryClient& directory);
 
   // Who holds memory for an operation and may come to do without it (R45).
   class Lender {
@@ -38,7 +38,7 @@ class Memory {
   };
   class Loan {
    public:
-    Loan(Memory& memory, Lender& lender) : memory_(memory), number_(memory.lent_++) {
+    Loan(MemoryBroker& memory, Lender& lender) : memory_(memory), number_(memory.lent_++) {
       memory_.lenders_.emplace(number_, &lender);
     }
     ~Loan() { memory_.lenders_.erase(number_); }
@@ -46,7 +46,7 @@ class Memory {
     Loan& operator=(const Loan&) = delete;
 
    private:
-    Memory& memory_;
+    MemoryBroker& memory_;
     const std::uint64_t number_;
   };
 
@@ -66,7 +66,7 @@ class Memory {
   // signal is notified when it is to try again; out of turn it is told that there is no room.
   class Waiter {
    public:
-    Waiter(Memory& memory, net::Signal& signal,
+    Waiter(MemoryBroker& memory, net::Signal& signal,
            const std::optional<ObjectId>& operation = std::nullopt)
         : memory_(memory), signal_(signal), operation_(operation) {}
     ~Waiter() { Leave(); }
@@ -84,10 +84,10 @@ class Memory {
     Result<store::CopyPtr> OutOfTurn();
     Result<store::CopyPtr> Looked(Result<store::CopyPtr> found);
 
-    Memory& memory_;
+    MemoryBroker& memory_;
     net::Signal& signal_;
     const std::optional<ObjectId> operation_;
-    std::optional<MemoryLine::Place> place_;
+    std::optional<MemoryQueue::Place> place_;
   };
 
   // The directory answered an EvictAsk.
@@ -104,18 +104,18 @@ class Memory {
  private:
   void AskForEvictions(std::uint64_t bytes);
   void AskLenders(const std::optional<ObjectId>& operation);
-  void Wake(const std::vector<MemoryLine::Place>& places);
+  void Wake(const std::vector<MemoryQueue::Place>& places);
   std::uint64_t free_bytes() const;
 
   store::ObjectStore& store_;
   directory::DirectoryClient& directory_;
   std::set<ObjectId> asked_;
-  MemoryLine line_;
+  MemoryQueue line_;
   struct Waiting {
     net::Signal* signal;
     std::optional<ObjectId> operation;
   };
-  std::map<MemoryLine::Place, Waiting> waiting_;
+  std::map<MemoryQueue::Place, Waiting> waiting_;
   std::map<std::uint64_t, Lender*> lenders_;  // in the order of their reservations
   std::uint64_t lent_ = 0;
 };

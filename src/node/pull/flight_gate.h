@@ -1,4 +1,4 @@
-// FetchGate: how many fetches of a node are under way at a time; the others wait in the order of
+// FlightGate: how many fetches of a node are under way at a time; the others wait in the order of
 // their coming (R46). 3,000 at once would open as many connections, share the link so finely that
 // their streams look stalled, and end later than a few after the other.
 //
@@ -15,15 +15,15 @@
 
 namespace hoplite::node {
 
-class FetchGate {
+class FlightGate {
  public:
-  explicit FetchGate(std::size_t most) : most_(most) {}
+  explicit FlightGate(std::size_t most) : most_(most) {}
 
   // One fetch, from when it asks until it has ended. At the end of the line, unless there is room.
   class Place {
    public:
     // `on_turn` is called once if it has to wait, when it may go.
-    Place(FetchGate& gate, std::function<void()> on_turn);
+    Place(FlightGate& gate, std::function<void()> on_turn);
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
@@ -35,10 +35,10 @@ class FetchGate {
     void SetIdle(bool idle);
 
    private:
-    friend class FetchGate;
+    friend class FlightGate;
     enum class State : std::uint8_t { kWaits, kGoes, kIdle };
 
-    FetchGate& gate_;
+    FlightGate& gate_;
     const std::uint64_t number_;
     const std::function<void()> on_turn_;
     State state_ = State::kWaits;

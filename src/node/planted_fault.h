@@ -8,7 +8,7 @@
 
 namespace hoplite::node {
 
-enum class Twin : std::uint8_t {
+enum class PlantedFault : std::uint8_t {
   kNone,
   kSkipsRecalls,           // a copy of an older version stays (R4)
   kLosesParkedRequests,    // open requests are not repeated in a new session (R15)
@@ -27,7 +27,7 @@ enum class Twin : std::uint8_t {
   kQueuesInputs,           // what a reduction depends on waits for a place like the rest (R46)
   kQueuesFeeders,          // and so does what feeds others
   kSpinsForMemory,         // whoever waits for memory asks again at once
-  kHoardsMemory,           // a position keeps memory that it can do without (R45)
+  kHoardsMemory,           // a slot keeps memory that it can do without (R45)
   kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
 };
 

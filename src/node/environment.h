@@ -1,4 +1,4 @@
-// World: what a node reaches the outside with. Tests replace what they like.
+// Environment: what a node reaches the outside with. Tests replace what they like.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace hoplite::node {
 
-struct World {
+struct Environment {
   std::function<std::unique_ptr<directory::DirectoryClient>(asio::io_context&)> directory;
   std::function<std::unique_ptr<net::Transport>(std::vector<asio::io_context*>)> transport;
   std::function<Result<std::unique_ptr<store::SharedSegment>>(std::uint64_t)> segment;
 };
 
 // Fills what is empty: gRPC, TCP, a memfd.
-World WithDefaults(const NodeConfig& config, World world);
+Environment WithDefaults(const NodeConfig& config, Environment environment);
 
 }  // namespace hoplite::node

@@ -1,4 +1,4 @@
-// Fetch: one flight of one object to this node, however many wait for it.
+// Flight: one object on its way to this node, however many wait for it.
 //
 //   locate ---> reserve memory, wait for a place ---> want ---> grants, lanes ---> final
 //     ^                                                |
@@ -19,31 +19,31 @@
 #include <string>
 #include <vector>
 
-#include "node/services.h"
+#include "node/context.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
 
 namespace hoplite::node {
 
-class Fetch : public std::enable_shared_from_this<Fetch> {
+class Flight : public std::enable_shared_from_this<Flight> {
  public:
   // The flight goes on while at least one Interest lives, or while it feeds others.
   class Interest {
    public:
-    explicit Interest(std::shared_ptr<Fetch> fetch) : fetch_(std::move(fetch)) {
-      ++fetch_->interest_;
+    explicit Interest(std::shared_ptr<Flight> flight) : flight_(std::move(flight)) {
+      ++flight_->interest_;
     }
     ~Interest() {
-      if (--fetch_->interest_ == 0) fetch_->changed_.Notify();
+      if (--flight_->interest_ == 0) flight_->changed_.Notify();
     }
     Interest(const Interest&) = delete;
     Interest& operator=(const Interest&) = delete;
 
    private:
-    std::shared_ptr<Fetch> fetch_;
+    std::shared_ptr<Flight> flight_;
   };
 
-  Fetch(Services& services, DataPlane& data_plane, EntryPtr entry);
+  Flight(Context& context, DataPlane& data_plane, EntryPtr entry);
   void Start();  // once; later calls join what is under way
   // Somebody among those who wait could read through a window.
   void AskForWindow() { window_asked_ = true; }
@@ -103,8 +103,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
   enum class Stage { kLocating, kReserving, kQueued, kReceiving, kOver };
 
-  // One grant: its lanes, and how they ended.
-  struct Run {
+  // The lanes of one grant, and how they ended.
+  struct GrantLanes {
     planner::Grant grant;
     std::vector<std::shared_ptr<ReceiveLane>> lanes;
     std::size_t ended = 0;
@@ -120,13 +120,13 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   net::Task<void> ReceiveAll();
   bool GoesAtOnce() const;
   void KeepOrLendPlace();
-  net::Task<void> StopRuns();
+  net::Task<void> StopLanes();
   bool IsWhole() const;
   void AskAgainIfDue();
   void StartDueGrants();
-  void StartRun(planner::Grant grant);
-  void OnLaneEnd(const std::shared_ptr<Run>& run, const LaneEnd& end);
-  void CloseEndedRuns();
+  void StartLanes(planner::Grant grant);
+  void OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end);
+  void CloseEndedGrants();
   void ReportProgress();
   void TellProgress(StripeMarks marks, Duration starved) const;
   planner::Want Wanting() const;
@@ -139,7 +139,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool wanted() const { return interest_ > 0 || (entry_->outgoing > 0 && !too_large_); }
   bool interrupted() const { return over_ || recalled_ || !wanted(); }
 
-  Services& services_;
+  Context& context_;
   DataPlane& data_plane_;
   const EntryPtr entry_;
   net::Signal changed_;
@@ -164,9 +164,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   std::optional<planner::Located> located_;
   std::optional<planner::InlineObject> inline_;
   store::CopyPtr copy_;
-  std::optional<FetchGate::Place> place_;
+  std::optional<FlightGate::Place> place_;
   std::deque<planner::Grant> grants_;  // told, not yet started
-  std::vector<std::shared_ptr<Run>> runs_;
+  std::vector<std::shared_ptr<GrantLanes>> granted_;
   bool end_seen_ = false;  // END(final), on any lane
   StripeMarks reported_marks_;
   Time reported_at_{};

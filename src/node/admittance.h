@@ -1,4 +1,4 @@
-// Joining: whether the directory takes this node.
+// Admittance: whether the directory takes this node.
 //
 // Is told: of each shard that it was heard, or can't be for now; that one refuses the node for
 // good. Answers: the start of the node, which waits for the first word of every shard, and whoever
@@ -14,7 +14,7 @@
 
 namespace hoplite::node {
 
-class Joining {
+class Admittance {
  public:
   void Settled(std::size_t shard);
   void Refused(Error why);  // the first reason stays

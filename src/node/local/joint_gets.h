@@ -1,4 +1,4 @@
-// Together: what several Gets of one caller have got, who holds all of it until the last is
+// JointGets: what several Gets of one caller have got, who holds all of it until the last is
 // answered (R45). Togethers: all of a node's that wait for memory.
 //
 // Decides: whether an object could lie beside that, whatever else went; and which caller gives way
@@ -19,7 +19,7 @@
 
 namespace hoplite::node {
 
-class Together;
+class JointGets;
 
 class Togethers {
  public:
@@ -28,12 +28,12 @@ class Togethers {
   void Look();
 
  private:
-  friend class Together;
-  std::map<std::uint64_t, Together*> waiting_;  // in the order of their coming
+  friend class JointGets;
+  std::map<std::uint64_t, JointGets*> waiting_;  // in the order of their coming
   std::uint64_t begun_ = 0;
 };
 
-class Together {
+class JointGets {
   friend class Togethers;
   using Awaited = std::optional<std::uint64_t>;  // bytes; none: it has its memory
   struct Waiting {
@@ -43,7 +43,7 @@ class Together {
   using Places = std::multimap<std::uint64_t, Waiting>;  // by how much they need
 
  public:
-  Together(std::uint64_t capacity_bytes, std::shared_ptr<Togethers> all)
+  JointGets(std::uint64_t capacity_bytes, std::shared_ptr<Togethers> all)
       : capacity_(capacity_bytes), all_(std::move(all)), number_(all_->begun_++) {}
 
   // It is pinned by the caller from now on.
@@ -56,14 +56,14 @@ class Together {
   // While it lives, and something is awaited, the signal is notified when no room is left for it.
   class Waiter {
    public:
-    Waiter(std::shared_ptr<Together> together, const Awaited& awaited, net::Signal& signal);
+    Waiter(std::shared_ptr<JointGets> together, const Awaited& awaited, net::Signal& signal);
     ~Waiter();
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
     std::uint64_t bytes() const { return place_->first; }
 
    private:
-    const std::shared_ptr<Together> together_;
+    const std::shared_ptr<JointGets> joint_gets_;
     const Places::iterator place_;
   };
 

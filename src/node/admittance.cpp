@@ -1,29 +1,29 @@
-#include "node/joining.h"
+#include "node/admittance.h"
 
 #include <utility>
 
 namespace hoplite::node {
 
-void Joining::Settled(std::size_t shard) {
+void Admittance::Settled(std::size_t shard) {
   const std::lock_guard lock(mutex_);
   settled_.insert(shard);
   changed_.notify_all();
 }
 
-void Joining::Refused(Error why) {
+void Admittance::Refused(Error why) {
   const std::lock_guard lock(mutex_);
   if (!refusal_) refusal_ = std::move(why);
   changed_.notify_all();
 }
 
-Result<void> Joining::Wait(std::size_t shards) {
+Result<void> Admittance::Wait(std::size_t shards) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return refusal_ || settled_.size() == shards; });
   if (refusal_) return std::unexpected(*refusal_);
   return {};
 }
 
-std::optional<Error> Joining::refusal() const {
+std::optional<Error> Admittance::refusal() const {
   const std::lock_guard lock(mutex_);
   return refusal_;
 }

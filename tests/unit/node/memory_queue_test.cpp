@@ -1,4 +1,4 @@
-#include "node/memory/memory_line.h"
+#include "node/memory/memory_queue.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,19 +10,19 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "node/memory/memory.h"
+#include "node/memory/memory_broker.h"
 #include "store/object_store.h"
 #include "testing/no_directory.h"
 
 namespace hoplite::node {
 namespace {
 
-using Place = MemoryLine::Place;
+using Place = MemoryQueue::Place;
 using Places = std::vector<Place>;
 
 // Waits until it has its memory, and counts its tries.
 struct Caller {
-  Caller(asio::io_context& loop, Memory& memory) : changed(loop), waiter(memory, changed) {}
+  Caller(asio::io_context& loop, MemoryBroker& memory) : changed(loop), waiter(memory, changed) {}
 
   net::Task<void> Wait(ObjectId id, std::uint64_t bytes, std::size_t& looks) {
     while (!copy) {
@@ -37,19 +37,19 @@ struct Caller {
   }
 
   net::Signal changed;
-  Memory::Waiter waiter;
+  MemoryBroker::Waiter waiter;
   store::CopyPtr copy;
 };
 
 // Each release is looked at by the one whom it helps and by the one who is first after it, however
 // many wait.
-TEST(MemoryLine, AReleaseCostsALookOrTwoHoweverManyWait) {
+TEST(MemoryQueue, AReleaseCostsALookOrTwoHoweverManyWait) {
   constexpr std::size_t kCallers = 2000;
   constexpr std::uint64_t kSize = 64_KiB;
   asio::io_context loop;
   testing::NoDirectory directory;
   store::ObjectStore store(store::CreateHeapSegment(4 * kSize), [] {});
-  Memory memory(store, directory);
+  MemoryBroker memory(store, directory);
   std::vector<std::unique_ptr<Caller>> callers;
   std::size_t looks = 0;
   for (std::size_t i = 0; i < kCallers; ++i) {
@@ -70,8 +70,8 @@ TEST(MemoryLine, AReleaseCostsALookOrTwoHoweverManyWait) {
   EXPECT_LE(looks, 4 * kCallers);
 }
 
-TEST(MemoryLine, SmallOnesPassUntilAsMuchHasPassedAsTheFirstWants) {
-  MemoryLine line;
+TEST(MemoryQueue, SmallOnesPassUntilAsMuchHasPassedAsTheFirstWants) {
+  MemoryQueue line;
   const Place large = line.Enter(100, 0);
   line.Failed(large, 0);
   std::uint64_t passed = 0;
@@ -87,8 +87,8 @@ TEST(MemoryLine, SmallOnesPassUntilAsMuchHasPassedAsTheFirstWants) {
   EXPECT_EQ(passed, 100u);
 }
 
-TEST(MemoryLine, AClosedLineOpensAgainSoThatOneThatCanNotBeHelpedHoldsNobodyUp) {
-  MemoryLine line;
+TEST(MemoryQueue, AClosedLineOpensAgainSoThatOneThatCanNotBeHelpedHoldsNobodyUp) {
+  MemoryQueue line;
   const Place large = line.Enter(100, 0);
   line.Failed(large, 0);
   const Place first = line.Enter(100, 100);
@@ -108,8 +108,8 @@ TEST(MemoryLine, AClosedLineOpensAgainSoThatOneThatCanNotBeHelpedHoldsNobodyUp) 
   EXPECT_EQ(line.Tick(99), (Places{large, late})) << "open again";
 }
 
-TEST(MemoryLine, AReleaseWakesOnlyThoseWhomItMayHelp) {
-  MemoryLine line;
+TEST(MemoryQueue, AReleaseWakesOnlyThoseWhomItMayHelp) {
+  MemoryQueue line;
   Places places;
   for (const std::uint64_t bytes : {50, 20, 40, 10, 5}) {
     places.push_back(line.Enter(bytes, 0));
@@ -120,8 +120,8 @@ TEST(MemoryLine, AReleaseWakesOnlyThoseWhomItMayHelp) {
   EXPECT_EQ(line.Wake(3), Places{places[0]}) << "who asks for evictions";
 }
 
-TEST(MemoryLine, WhatIsFreeInSmallPiecesGoesToThoseBehindTheFirst) {
-  MemoryLine line;
+TEST(MemoryQueue, WhatIsFreeInSmallPiecesGoesToThoseBehindTheFirst) {
+  MemoryQueue line;
   const Place large = line.Enter(60, 0);
   line.Failed(large, 0);
   const Place small = line.Enter(10, 0);
@@ -131,8 +131,8 @@ TEST(MemoryLine, WhatIsFreeInSmallPiecesGoesToThoseBehindTheFirst) {
   EXPECT_TRUE(line.MayLook(late)) << "the first has looked at these 80";
 }
 
-TEST(MemoryLine, WhoLeavesLeavesNobodyBehindHim) {
-  MemoryLine line;
+TEST(MemoryQueue, WhoLeavesLeavesNobodyBehindHim) {
+  MemoryQueue line;
   Places places;
   for (int i = 0; i < 5; ++i) places.push_back(line.Enter(10, 0));
   EXPECT_EQ(line.Leave(places[2], 0), Places{}) << "cancelled in the middle";

@@ -1,4 +1,4 @@
-#include "planner/reduce_positions.h"
+#include "planner/planned_slots.h"
 
 #include <algorithm>
 #include <functional>
@@ -16,7 +16,7 @@ constexpr int kMostLooks = 64;
 
 }  // namespace
 
-std::uint32_t ReducePositions::Add(std::uint32_t parent) {
+std::uint32_t PlannedSlots::Add(std::uint32_t parent) {
   const auto slot = static_cast<std::uint32_t>(all_.size() + 1);
   all_.emplace_back();
   at(slot).order.slot = slot;
@@ -25,16 +25,16 @@ std::uint32_t ReducePositions::Add(std::uint32_t parent) {
   return slot;
 }
 
-std::uint32_t ReducePositions::AddBelow(std::uint32_t parent) {
+std::uint32_t PlannedSlots::AddBelow(std::uint32_t parent) {
   const std::uint32_t slot = Add(parent);
   at(parent).feeders.push_back(slot);
   at(parent).order.children = static_cast<std::uint32_t>(at(parent).feeders.size());
   return slot;
 }
 
-std::uint32_t ReducePositions::Build(std::uint32_t count, std::uint32_t degree) {
+std::uint32_t PlannedSlots::Build(std::uint32_t count, std::uint32_t degree) {
   std::uint32_t root = 0;
-  for (const TreePosition& place : ReduceTree(count, degree)) {
+  for (const TreeSlot& place : ReduceTree(count, degree)) {
     const std::uint32_t slot = Add(place.parent);
     at(slot).order.children = place.children;
     if (place.parent == 0) root = slot;
@@ -45,7 +45,7 @@ std::uint32_t ReducePositions::Build(std::uint32_t count, std::uint32_t degree) 
   return root;
 }
 
-std::uint32_t ReducePositions::AddRoot(std::uint32_t above) {
+std::uint32_t PlannedSlots::AddRoot(std::uint32_t above) {
   const std::uint32_t root = Add(0);
   at(root).feeders = {above};
   at(root).order.children = 1;
@@ -53,30 +53,30 @@ std::uint32_t ReducePositions::AddRoot(std::uint32_t above) {
   return root;
 }
 
-const std::set<std::uint32_t>& ReducePositions::At(NodeId node) const {
+const std::set<std::uint32_t>& PlannedSlots::At(NodeId node) const {
   static const std::set<std::uint32_t> kNone;
   const auto entry = at_node_.find(node);
   return entry == at_node_.end() ? kNone : entry->second;
 }
 
-void ReducePositions::Assign(std::uint32_t slot, NodeId node) {
+void PlannedSlots::Assign(std::uint32_t slot, NodeId node) {
   at(slot).order.node = node;
   at_node_[node].insert(slot);
   vacant_.erase(slot);
   unsaid_.insert(slot);
 }
 
-void ReducePositions::Vacate(std::uint32_t slot) {
-  ReducePosition& position = at(slot);
-  at_node_[position.order.node].erase(slot);
-  position.order.node = kNoNode;
-  position.order.inputs.clear();
-  position.picks.clear();
+void PlannedSlots::Vacate(std::uint32_t slot) {
+  PlannedSlot& planned = at(slot);
+  at_node_[planned.order.node].erase(slot);
+  planned.order.node = kNoNode;
+  planned.order.inputs.clear();
+  planned.picks.clear();
   vacant_.insert(slot);
   unsaid_.insert(slot);
 }
 
-std::vector<std::uint32_t> ReducePositions::TakeUnsaid() {
+std::vector<std::uint32_t> PlannedSlots::TakeUnsaid() {
   const std::set<std::uint32_t> unsaid = std::exchange(unsaid_, {});
   const auto said = [this](std::uint32_t slot) { return at(slot).said(); };
   std::vector<std::uint32_t> ordered;
@@ -88,25 +88,25 @@ std::vector<std::uint32_t> ReducePositions::TakeUnsaid() {
 // --- what may change ------------------------------------------------------------------------
 
 // Itself or below it: then it has produced nothing.
-bool ReducePositions::SomethingIsVacant(std::uint32_t slot, int& looks) const {
+bool PlannedSlots::SomethingIsVacant(std::uint32_t slot, int& looks) const {
   if (at(slot).vacant()) return true;
   return std::ranges::any_of(at(slot).feeders, [&](std::uint32_t feeder) {
     return --looks > 0 && SomethingIsVacant(feeder, looks);
   });
 }
 
-bool ReducePositions::HasPulledNothing(std::uint32_t slot) const {
+bool PlannedSlots::HasPulledNothing(std::uint32_t slot) const {
   int looks = kMostLooks;
   return std::ranges::all_of(at(slot).feeders, [&](std::uint32_t feeder) {
     return --looks > 0 && SomethingIsVacant(feeder, looks);
   });
 }
 
-bool ReducePositions::RestartsForFree(std::uint32_t slot) const {
-  const ReducePosition& position = at(slot);
-  const std::uint32_t parent = position.order.parent;
+bool PlannedSlots::RestartsForFree(std::uint32_t slot) const {
+  const PlannedSlot& planned = at(slot);
+  const std::uint32_t parent = planned.order.parent;
   const bool pulled = parent == 0 || !at(parent).vacant() || at(parent).said();
-  if (position.feeders.empty() && pulled) return false;
+  if (planned.feeders.empty() && pulled) return false;
   int looks = kMostLooks;
   for (std::uint32_t above = slot; above != 0; above = at(above).order.parent) {
     if (--looks <= 0) return false;
@@ -115,28 +115,28 @@ bool ReducePositions::RestartsForFree(std::uint32_t slot) const {
   return true;
 }
 
-std::optional<std::uint32_t> ReducePositions::HighestWaiting() const {
+std::optional<std::uint32_t> PlannedSlots::HighestWaiting() const {
   for (const std::uint32_t slot : vacant_ | std::views::reverse | std::views::take(kMostLooks)) {
-    const ReducePosition& position = at(slot);
-    const bool fresh = !position.said() && position.share == 1 && !position.feeders.empty();
+    const PlannedSlot& planned = at(slot);
+    const bool fresh = !planned.said() && planned.share == 1 && !planned.feeders.empty();
     if (fresh && HasPulledNothing(slot)) return slot;
   }
   return std::nullopt;
 }
 
-bool ReducePositions::NeedsNoMemory(std::uint32_t slot) const {
-  const ReducePosition& position = at(slot);
-  return position.feeders.empty() && position.order.parent != 0 && position.share == 1;
+bool PlannedSlots::NeedsNoMemory(std::uint32_t slot) const {
+  const PlannedSlot& planned = at(slot);
+  return planned.feeders.empty() && planned.order.parent != 0 && planned.share == 1;
 }
 
-std::optional<std::uint32_t> ReducePositions::LowestLeaf() const {
+std::optional<std::uint32_t> PlannedSlots::LowestLeaf() const {
   for (const std::uint32_t slot : vacant_ | std::views::take(kMostLooks)) {
     if (NeedsNoMemory(slot)) return slot;
   }
   return std::nullopt;
 }
 
-bool ReducePositions::RemoveOneFor(std::uint32_t joined) {
+bool PlannedSlots::RemoveOneFor(std::uint32_t joined) {
   for (const std::uint32_t slot : vacant_ | std::views::reverse | std::views::take(kMostLooks)) {
     if (RemoveIfSpare(slot, joined)) return true;
   }
@@ -145,8 +145,8 @@ bool ReducePositions::RemoveOneFor(std::uint32_t joined) {
 
 // A leaf below one that was never said or is said again anyway; or one in a line, whose child was
 // never said and gets its parent.
-bool ReducePositions::RemoveIfSpare(std::uint32_t slot, std::uint32_t joined) {
-  ReducePosition& spare = at(slot);
+bool PlannedSlots::RemoveIfSpare(std::uint32_t slot, std::uint32_t joined) {
+  PlannedSlot& spare = at(slot);
   const std::uint32_t parent = spare.order.parent;
   if (spare.said() || spare.share != 1 || parent == 0) return false;
   std::vector<std::uint32_t>& beside = at(parent).feeders;

@@ -10,10 +10,10 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "directory/directory_client.h"
-#include "node/memory/memory.h"
+#include "node/memory/memory_broker.h"
 #include "node/object_table.h"
+#include "node/planted_fault.h"
 #include "node/runtime.h"
-#include "node/twin.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
@@ -28,11 +28,11 @@ struct Settings {
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;
   // Fetches under way at a time (R46).
   std::size_t max_fetches = 64;
-  Twin twin = Twin::kNone;
+  PlantedFault fault = PlantedFault::kNone;
 
   // A receiver or reader that shows life but takes nothing may be slow: it has so long.
   Duration patience() const { return 4 * stall; }
-  bool planted(Twin fault) const { return twin == fault; }
+  bool planted(PlantedFault one) const { return fault == one; }
 };
 
 // What happened since the start; for tests and status. Any thread.
@@ -44,12 +44,12 @@ struct Counters {
   std::atomic<std::uint64_t> corrupt_blocks{0};
 };
 
-struct Services {
+struct Context {
   const Settings& settings;
   Runtime& runtime;
   store::ObjectStore& store;
   directory::DirectoryClient& directory;
-  Memory& memory;
+  MemoryBroker& memory;
   ObjectTable& table;
   Counters& counters;
 };

@@ -1,4 +1,4 @@
-#include "node/parts.h"
+#include "node/assembly.h"
 
 #include <utility>
 
@@ -34,22 +34,22 @@ Settings MakeSettings(const NodeConfig& config) {
   return settings;
 }
 
-Parts::Parts(const NodeConfig& config_in, Settings settings_in, const World& world,
-             std::shared_ptr<store::SharedSegment> segment_in)
+Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
+                   const Environment& environment, std::shared_ptr<store::SharedSegment> segment_in)
     : config(config_in),
       settings(std::move(settings_in)),
       runtime(config_in.data_threads),
       segment(std::move(segment_in)),
       store(segment, [this] { asio::post(runtime.main(), [this] { memory.OnSpace(); }); }),
-      directory(world.directory(runtime.main())),
+      directory(environment.directory(runtime.main())),
       memory(store, *directory),
-      services{settings, runtime, store, *directory, memory, table, counters},
-      data_plane(services, world.transport(runtime.data_loops())),
-      server(services, data_plane),
-      core(services, data_plane),
+      context{settings, runtime, store, *directory, memory, table, counters},
+      data_plane(context, environment.transport(runtime.data_loops())),
+      server(context, data_plane),
+      core(context, data_plane),
       ticked(runtime.main()) {}
 
-Result<void> Parts::Listen() {
+Result<void> Assembly::Listen() {
   TRY(data_plane.Listen(config.listen, [this](DataLoop& data_loop, net::StreamPtr stream) {
     server.Accept(data_loop, std::move(stream));
   }));
@@ -57,7 +57,7 @@ Result<void> Parts::Listen() {
   return {};
 }
 
-void Parts::Join() {
+void Assembly::Join() {
   directory::DirectoryClient::Hooks hooks;
   hooks.on_action = [this](const planner::NodeAction& action) { core.OnAction(action); };
   hooks.holds = [this] { return !store.empty(); };
@@ -71,24 +71,24 @@ void Parts::Join() {
   hooks.on_session = [this](std::size_t shard, bool open) { core.OnSession(shard, open); };
   hooks.on_outlived = [this](std::size_t shard) { core.OnOutlived(shard); };
   hooks.on_lost = [this](std::size_t shard) { core.OnLost(shard); };
-  hooks.on_settled = [this](std::size_t shard) { joining.Settled(shard); };
+  hooks.on_settled = [this](std::size_t shard) { admittance.Settled(shard); };
   hooks.on_refused = [this](const Error& error) {
     const std::string why = "the directory refuses this node: " + error.message;
     core.Stop(Error(ErrorCode::kUnavailable, why));
-    joining.Refused(Error(error.code, why));
+    admittance.Refused(Error(error.code, why));
   };
   directory->Start({settings.self, settings.name, address}, std::move(hooks));
   runtime.Spawn(runtime.main(), "sweep", SweepNowAndThen());
 }
 
-void Parts::Stop(const Error& why) {
+void Assembly::Stop(const Error& why) {
   stopping = true;
   ticked.Notify();
   core.Stop(why);
   data_plane.Stop();
 }
 
-net::Task<void> Parts::SweepNowAndThen() {
+net::Task<void> Assembly::SweepNowAndThen() {
   while (!stopping) {
     co_await ticked.Wait(Now() + kSweepEvery);
     core.Sweep();

@@ -11,7 +11,7 @@
 namespace hoplite::node_world {
 namespace {
 
-using node::Twin;
+using node::PlantedFault;
 
 // Memory that is used again soon: little of it, many Deletes and new Puts, slow links.
 void LittleMemory(Options& options) {
@@ -75,16 +75,16 @@ void AsDrawn(Options& /*options*/) {}
 
 struct Case {
   const char* name;
-  Twin twin;
+  PlantedFault fault;
   const char* property;  // that it is there for; others may break on the way
   void (*tune)(Options& options) = AsDrawn;
 };
 
 void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 
-class NodeTwin : public testing::TestWithParam<Case> {};
+class NodeFault : public testing::TestWithParam<Case> {};
 
-TEST_P(NodeTwin, IsCaught) {
+TEST_P(NodeFault, IsCaught) {
   constexpr std::uint64_t kSeeds = 1000;
   const Case& tested = GetParam();
   std::string found;
@@ -92,7 +92,7 @@ TEST_P(NodeTwin, IsCaught) {
   while (!found.starts_with(tested.property) && seed < kSeeds) {
     Options options = Draw(++seed);
     tested.tune(options);
-    options.twin = tested.twin;
+    options.fault = tested.fault;
     found = World(options).Run().violation;
   }
   EXPECT_TRUE(found.starts_with(tested.property)) << "seed " << seed << ": " << found;
@@ -100,7 +100,7 @@ TEST_P(NodeTwin, IsCaught) {
               found.c_str());
 }
 
-TEST(NodeTwins, WithoutThemLongInventoriesAreToldInOneSession) {
+TEST(NodeFaults, WithoutThemLongInventoriesAreToldInOneSession) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     Options options;
     options.seed = seed;
@@ -110,7 +110,7 @@ TEST(NodeTwins, WithoutThemLongInventoriesAreToldInOneSession) {
 }
 
 // What was tuned for them is no fault by itself.
-TEST(NodeTwins, WithoutThemTheSameHistoriesKeepEveryProperty) {
+TEST(NodeFaults, WithoutThemTheSameHistoriesKeepEveryProperty) {
   for (const auto tune :
        {LittleMemory, ManyAtOnce, ManyWindows, OneFetchAtATime, FullStores, WithNewcomers}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -122,26 +122,27 @@ TEST(NodeTwins, WithoutThemTheSameHistoriesKeepEveryProperty) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, NodeTwin,
-    testing::Values(Case{"SkipsRecalls", Twin::kSkipsRecalls, "P9"},
-                    Case{"LosesParkedRequests", Twin::kLosesParkedRequests, "P9"},
-                    Case{"ForgetsPins", Twin::kForgetsPins, "P3", LittleMemory},
-                    Case{"ReusesMemoryBeingSent", Twin::kReusesMemoryBeingSent, "P3", LittleMemory},
-                    Case{"SkipsABlockOnResume", Twin::kSkipsABlockOnResume, "P3"},
-                    Case{"FoldsTwice", Twin::kFoldsTwice, "P6"},
-                    Case{"ReturnsBeforeCommit", Twin::kReturnsBeforeCommit, "P6"},
-                    Case{"HoldsItsTurn", Twin::kHoldsItsTurn, "P9", ManyAtOnce},
-                    Case{"KeepsDeletedCopies", Twin::kKeepsDeletedCopies, "P10"},
-                    Case{"KeepsGrantsOpen", Twin::kKeepsGrantsOpen, "P10"},
-                    Case{"TrustsTheLastByte", Twin::kTrustsTheLastByte, "P6"},
-                    Case{"KeepsStoppedReaders", Twin::kKeepsStoppedReaders, "P10", ManyWindows},
-                    Case{"TellsAllAtOnce", Twin::kTellsAllAtOnce, "P12", LongInventories},
-                    Case{"KeepsItsPlace", Twin::kKeepsItsPlace, "P9", OneFetchAtATime},
-                    Case{"QueuesInputs", Twin::kQueuesInputs, "P15", OneFetchAtATime},
-                    Case{"QueuesFeeders", Twin::kQueuesFeeders, "P15", OneFetchAtATime},
-                    Case{"SpinsForMemory", Twin::kSpinsForMemory, "P13", LittleMemory},
-                    Case{"HoardsMemory", Twin::kHoardsMemory, "P14", FullStores},
-                    Case{"FirstDecides", Twin::kFirstDecides, "P16", WithNewcomers}),
+    All, NodeFault,
+    testing::Values(
+        Case{"SkipsRecalls", PlantedFault::kSkipsRecalls, "P9"},
+        Case{"LosesParkedRequests", PlantedFault::kLosesParkedRequests, "P9"},
+        Case{"ForgetsPins", PlantedFault::kForgetsPins, "P3", LittleMemory},
+        Case{"ReusesMemoryBeingSent", PlantedFault::kReusesMemoryBeingSent, "P3", LittleMemory},
+        Case{"SkipsABlockOnResume", PlantedFault::kSkipsABlockOnResume, "P3"},
+        Case{"FoldsTwice", PlantedFault::kFoldsTwice, "P6"},
+        Case{"ReturnsBeforeCommit", PlantedFault::kReturnsBeforeCommit, "P6"},
+        Case{"HoldsItsTurn", PlantedFault::kHoldsItsTurn, "P9", ManyAtOnce},
+        Case{"KeepsDeletedCopies", PlantedFault::kKeepsDeletedCopies, "P10"},
+        Case{"KeepsGrantsOpen", PlantedFault::kKeepsGrantsOpen, "P10"},
+        Case{"TrustsTheLastByte", PlantedFault::kTrustsTheLastByte, "P6"},
+        Case{"KeepsStoppedReaders", PlantedFault::kKeepsStoppedReaders, "P10", ManyWindows},
+        Case{"TellsAllAtOnce", PlantedFault::kTellsAllAtOnce, "P12", LongInventories},
+        Case{"KeepsItsPlace", PlantedFault::kKeepsItsPlace, "P9", OneFetchAtATime},
+        Case{"QueuesInputs", PlantedFault::kQueuesInputs, "P15", OneFetchAtATime},
+        Case{"QueuesFeeders", PlantedFault::kQueuesFeeders, "P15", OneFetchAtATime},
+        Case{"SpinsForMemory", PlantedFault::kSpinsForMemory, "P13", LittleMemory},
+        Case{"HoardsMemory", PlantedFault::kHoardsMemory, "P14", FullStores},
+        Case{"FirstDecides", PlantedFault::kFirstDecides, "P16", WithNewcomers}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "node/pull/fetch.h"
+#include "node/pull/flight.h"
 
 #include <algorithm>
 #include <bit>
@@ -37,18 +37,18 @@ std::vector<StripeMask> SplitIntoLanes(const store::Copy& copy, StripeMask strip
 
 }  // namespace
 
-Fetch::Fetch(Services& services, DataPlane& data_plane, EntryPtr entry)
-    : services_(services),
+Flight::Flight(Context& context, DataPlane& data_plane, EntryPtr entry)
+    : context_(context),
       data_plane_(data_plane),
       entry_(std::move(entry)),
-      changed_(services.runtime.main()) {}
+      changed_(context.runtime.main()) {}
 
-void Fetch::Start() {
+void Flight::Start() {
   if (std::exchange(started_, true)) return;
-  services_.runtime.Spawn(services_.runtime.main(), "fetch", Fly());
+  context_.runtime.Spawn(context_.runtime.main(), "fetch", Fly());
 }
 
-net::Task<void> Fetch::Fly() {
+net::Task<void> Flight::Fly() {
   const auto self = shared_from_this();
   while (!over_ && wanted()) {
     recalled_ = false;
@@ -59,14 +59,14 @@ net::Task<void> Fetch::Fly() {
       break;
     }
     co_await ReceiveAll();
-    co_await StopRuns();
+    co_await StopLanes();
     place_.reset();
     if (result_ || !recalled_) break;
     DropCopy(store::VoidReason::kRecalled);
   }
   if (inline_ && !over_) {
     auto copy = co_await TakeInline();
-    if (copy || !services_.memory.fits_ever(inline_->bytes->size())) result_ = std::move(copy);
+    if (copy || !context_.memory.fits_ever(inline_->bytes->size())) result_ = std::move(copy);
   }
   if (!result_) DropCopy(deleted_ ? store::VoidReason::kDeleted : store::VoidReason::kAborted);
   if (error_ && !result_) result_ = std::unexpected(*error_);
@@ -74,27 +74,27 @@ net::Task<void> Fetch::Fly() {
 }
 
 // False when the flight is over or nobody wants it any more.
-net::Task<bool> Fetch::LocateObject() {
+net::Task<bool> Flight::LocateObject() {
   stage_ = Stage::kLocating;
   located_.reset();
   too_large_.reset();
   window_given_ = false;
-  services_.directory.Send(planner::Locate{entry_->object});
+  context_.directory.Send(planner::Locate{entry_->object});
   while (!located_ && !inline_ && !over_ && wanted()) co_await changed_.Wait();
   if (located_ || inline_) co_return true;
-  services_.directory.Send(planner::CancelLocate{entry_->object});
+  context_.directory.Send(planner::CancelLocate{entry_->object});
   co_return false;
 }
 
-net::Task<void> Fetch::ReceiveAll() {
+net::Task<void> Flight::ReceiveAll() {
   stage_ = Stage::kReceiving;
   end_seen_ = false;
-  services_.directory.Send(Wanting());
+  context_.directory.Send(Wanting());
   entry_->Changed();  // whoever follows the growing copy may start
   read_ = received_ = 0;
   read_at_ = received_at_ = Now();
   while (!interrupted()) {
-    CloseEndedRuns();
+    CloseEndedGrants();
     if (IsWhole()) {
       Complete();
       co_return;
@@ -107,139 +107,143 @@ net::Task<void> Fetch::ReceiveAll() {
     StartDueGrants();
     ReportProgress();
     KeepOrLendPlace();
-    const bool idle = runs_.empty() && !copy_->windowed();
+    const bool idle = granted_.empty() && !copy_->windowed();
     const Time now = Now();
     const Time look = received_at_ + kPlaceKept > now ? received_at_ + kPlaceKept : kNever;
     co_await changed_.Wait(idle ? look : now + kProgressEvery);
   }
   leaves_ = !recalled_;
   if (!recalled_) {
-    services_.directory.Send(planner::CancelWant{entry_->object, copy_->version()});
+    context_.directory.Send(planner::CancelWant{entry_->object, copy_->version()});
   }
 }
 
 // One END speaks for the version, and all bytes are there. A lane that waits for an END of its own
 // is left, unless its source has said it on another: then it is about to come.
-bool Fetch::IsWhole() const {
-  const bool ending = std::ranges::any_of(runs_, [](const auto& run) { return run->ended > 0; });
-  const bool may_seal = end_seen_ || services_.settings.planted(Twin::kTrustsTheLastByte);
+bool Flight::IsWhole() const {
+  const bool ending =
+      std::ranges::any_of(granted_, [](const auto& granted) { return granted->ended > 0; });
+  const bool may_seal = end_seen_ || context_.settings.planted(PlantedFault::kTrustsTheLastByte);
   return may_seal && !ending && copy_->layout().complete(copy_->marks());
 }
 
-void Fetch::AskAgainIfDue() {
-  if (!regrant_ || !runs_.empty()) return;
+void Flight::AskAgainIfDue() {
+  if (!regrant_ || !granted_.empty()) return;
   regrant_ = false;
-  services_.directory.Send(Wanting());
+  context_.directory.Send(Wanting());
 }
 
-planner::Want Fetch::Wanting() const {
+planner::Want Flight::Wanting() const {
   return {entry_->object, copy_->version(), copy_->marks(), copy_->windowed()};
 }
 
 // A reader that takes nothing of what lies ready holds up those who wait for the window: they get
 // it, and he starts over.
-bool Fetch::ReaderStalls() {
-  if (!copy_->windowed() || services_.settings.planted(Twin::kKeepsStoppedReaders)) return false;
+bool Flight::ReaderStalls() {
+  if (!copy_->windowed() || context_.settings.planted(PlantedFault::kKeepsStoppedReaders))
+    return false;
   const std::uint64_t read = copy_->taken();
   const bool ready = copy_->layout().contiguous_prefix(copy_->marks()) > read;
   const Time now = Now();
   if (read != std::exchange(read_, read) || !ready) read_at_ = now;
-  return now - read_at_ > services_.settings.patience();
+  return now - read_at_ > context_.settings.patience();
 }
 
 // A grant that replaces another waits until that one is closed: a receiver closes its old upstream
 // before it opens the next.
-void Fetch::StartDueGrants() {
+void Flight::StartDueGrants() {
   for (auto grant = grants_.begin(); grant != grants_.end();) {
-    const auto replaced = std::ranges::find_if(
-        runs_, [&](const auto& run) { return (run->grant.stripes & grant->stripes) != 0; });
+    const auto replaced = std::ranges::find_if(granted_, [&](const auto& granted) {
+      return (granted->grant.stripes & grant->stripes) != 0;
+    });
     if (grant->version != copy_->version()) {
       grant = grants_.erase(grant);
-    } else if (replaced != runs_.end()) {
+    } else if (replaced != granted_.end()) {
       for (const auto& lane : (*replaced)->lanes) lane->Stop();
       ++grant;
     } else {
-      StartRun(std::move(*grant));
+      StartLanes(std::move(*grant));
       grant = grants_.erase(grant);
     }
   }
 }
 
-void Fetch::StartRun(planner::Grant grant) {
+void Flight::StartLanes(planner::Grant grant) {
   log::Debug("object {} version {}: stripes {:x} from {}", entry_->object.ToShortString(),
              ToString(grant.version), grant.stripes, grant.source.name);
-  auto run = std::make_shared<Run>();
-  run->grant = std::move(grant);
-  for (const StripeMask stripes : SplitIntoLanes(*copy_, run->grant.stripes)) {
-    run->lanes.push_back(std::make_shared<ReceiveLane>(
-        services_, data_plane_, data_plane_.NextLoop(), std::make_shared<CopySink>(copy_),
-        run->grant, stripes, 0,
-        [weak = weak_from_this(), run_weak = std::weak_ptr<Run>(run)](const LaneEnd& end) {
+  auto granted = std::make_shared<GrantLanes>();
+  granted->grant = std::move(grant);
+  for (const StripeMask stripes : SplitIntoLanes(*copy_, granted->grant.stripes)) {
+    granted->lanes.push_back(std::make_shared<ReceiveLane>(
+        context_, data_plane_, data_plane_.NextLoop(), std::make_shared<CopySink>(copy_),
+        granted->grant, stripes, 0,
+        [weak = weak_from_this(),
+         granted_weak = std::weak_ptr<GrantLanes>(granted)](const LaneEnd& end) {
           const auto self = weak.lock();
-          const auto ended = run_weak.lock();
+          const auto ended = granted_weak.lock();
           if (self && ended) self->OnLaneEnd(ended, end);
         }));
   }
-  runs_.push_back(run);
-  for (const auto& lane : run->lanes) lane->Start();
+  granted_.push_back(granted);
+  for (const auto& lane : granted->lanes) lane->Start();
 }
 
 // One lane that fails ends the grant: its source is as good as gone for the others too.
-void Fetch::OnLaneEnd(const std::shared_ptr<Run>& run, const LaneEnd& end) {
-  ++run->ended;
+void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end) {
+  ++granted->ended;
   if (end.outcome == Outcome::kDone) {
     end_seen_ = true;
   } else {
-    if (run->end.outcome == Outcome::kDone || run->end.outcome == Outcome::kAbandoned)
-      run->end = end;
-    for (const auto& other : run->lanes) other->Stop();
+    if (granted->end.outcome == Outcome::kDone || granted->end.outcome == Outcome::kAbandoned)
+      granted->end = end;
+    for (const auto& other : granted->lanes) other->Stop();
   }
   changed_.Notify();
 }
 
-void Fetch::CloseEndedRuns() {
-  std::erase_if(runs_, [this](const std::shared_ptr<Run>& run) {
-    if (run->ended < run->lanes.size()) return false;
-    if (run->end.outcome == Outcome::kFailed) {
+void Flight::CloseEndedGrants() {
+  std::erase_if(granted_, [this](const std::shared_ptr<GrantLanes>& granted) {
+    if (granted->ended < granted->lanes.size()) return false;
+    if (granted->end.outcome == Outcome::kFailed) {
       log::Debug("object {} version {}: {}", entry_->object.ToShortString(),
-                 ToString(run->grant.version), run->end.why);
+                 ToString(granted->grant.version), granted->end.why);
     }
-    const bool kept =
-        run->end.outcome == Outcome::kFailed && services_.settings.planted(Twin::kKeepsGrantsOpen);
+    const bool kept = granted->end.outcome == Outcome::kFailed &&
+                      context_.settings.planted(PlantedFault::kKeepsGrantsOpen);
     if (kept) return true;
-    services_.directory.Send(planner::GrantClosed{entry_->object, run->grant.version,
-                                                  run->grant.grant, run->end.outcome,
-                                                  run->end.failure, copy_->marks()});
+    context_.directory.Send(planner::GrantClosed{entry_->object, granted->grant.version,
+                                                 granted->grant.grant, granted->end.outcome,
+                                                 granted->end.failure, copy_->marks()});
     return true;
   });
 }
 
 // The flight leaves nothing under way: memory is not dropped while a lane still writes to it.
-net::Task<void> Fetch::StopRuns() {
-  for (const auto& run : runs_) {
-    for (const auto& lane : run->lanes) lane->Stop();
+net::Task<void> Flight::StopLanes() {
+  for (const auto& granted : granted_) {
+    for (const auto& lane : granted->lanes) lane->Stop();
   }
-  CloseEndedRuns();
-  while (!runs_.empty()) {
+  CloseEndedGrants();
+  while (!granted_.empty()) {
     co_await changed_.Wait();
-    CloseEndedRuns();
+    CloseEndedGrants();
   }
   for (const planner::Grant& grant : grants_) {
-    services_.directory.Send(planner::GrantClosed{entry_->object, grant.version, grant.grant,
-                                                  Outcome::kAbandoned, Failure::kNone,
-                                                  copy_->marks()});
+    context_.directory.Send(planner::GrantClosed{entry_->object, grant.version, grant.grant,
+                                                 Outcome::kAbandoned, Failure::kNone,
+                                                 copy_->marks()});
   }
   grants_.clear();
 }
 
-void Fetch::ReportProgress() {
-  if (runs_.empty()) return;
+void Flight::ReportProgress() {
+  if (granted_.empty()) return;
   const Time now = Now();
   if (now - reported_at_ < kProgressEvery) return;
   StripeMarks marks = copy_->marks();
   Duration starved{0};
-  for (const auto& run : runs_) {
-    for (const auto& lane : run->lanes) {
+  for (const auto& granted : granted_) {
+    for (const auto& lane : granted->lanes) {
       starved = std::max<Duration>(starved, lane->starved_for());
     }
   }
@@ -249,73 +253,73 @@ void Fetch::ReportProgress() {
   TellProgress(std::move(marks), starved);
 }
 
-void Fetch::TellProgress(StripeMarks marks, Duration starved) const {
-  services_.directory.Send(planner::Progress{entry_->object, copy_->version(), std::move(marks),
-                                             data_plane_.credit().bytes_per_second(), starved,
-                                             data_plane_.round_trip().value()});
+void Flight::TellProgress(StripeMarks marks, Duration starved) const {
+  context_.directory.Send(planner::Progress{entry_->object, copy_->version(), std::move(marks),
+                                            data_plane_.credit().bytes_per_second(), starved,
+                                            data_plane_.round_trip().value()});
 }
 
-void Fetch::Complete() {
+void Flight::Complete() {
   copy_->Seal();
   if (copy_->windowed()) {
     over_ = true;  // what is left in the window is its reader's
-    services_.directory.Send(planner::CancelWant{entry_->object, copy_->version()});
+    context_.directory.Send(planner::CancelWant{entry_->object, copy_->version()});
     return;
   }
   TellProgress(copy_->marks(), Duration{0});  // also what a short transfer measured
-  services_.store.Touch(entry_->object, Now());
-  services_.directory.Send(planner::CopyComplete{entry_->object, copy_->version()});
+  context_.store.Touch(entry_->object, Now());
+  context_.directory.Send(planner::CopyComplete{entry_->object, copy_->version()});
   result_ = copy_;
 }
 
-void Fetch::DropCopy(store::VoidReason reason) {
+void Flight::DropCopy(store::VoidReason reason) {
   if (!copy_) return;
   const bool read_out = copy_->windowed() && copy_->state() == store::CopyState::kFinal;
   if (read_out) return copy_.reset();
-  const bool listed = services_.store.Find(entry_->object) == copy_;
-  if (listed) services_.store.Remove(entry_->object);
+  const bool listed = context_.store.Find(entry_->object) == copy_;
+  if (listed) context_.store.Remove(entry_->object);
   copy_->Void(reason);
   if (reason == store::VoidReason::kAborted) {
-    services_.directory.Send(
+    context_.directory.Send(
         planner::CopyGone{entry_->object, copy_->version(), planner::GoneReason::kDropped});
   }
   copy_.reset();
 }
 
-void Fetch::Finish(std::optional<Result<store::CopyPtr>> result) {
+void Flight::Finish(std::optional<Result<store::CopyPtr>> result) {
   result_ = std::move(result);
   stage_ = Stage::kOver;
   place_.reset();
   done_ = true;
-  if (entry_->fetch.get() == this) entry_->fetch.reset();
+  if (entry_->flight.get() == this) entry_->flight.reset();
   entry_->Changed();
 }
 
-void Fetch::OnLocated(planner::Located located) {
+void Flight::OnLocated(planner::Located located) {
   if (stage_ != Stage::kLocating) return;
   located_ = std::move(located);
   changed_.Notify();
 }
 
-void Fetch::OnInline(planner::InlineObject object) {
+void Flight::OnInline(planner::InlineObject object) {
   if (stage_ != Stage::kLocating) return;
   inline_ = std::move(object);
   changed_.Notify();
 }
 
-void Fetch::OnGrant(planner::Grant grant) {
+void Flight::OnGrant(planner::Grant grant) {
   const bool current = stage_ == Stage::kReceiving && copy_ && grant.version == copy_->version();
   if (!current) {
     const StripeMarks marks = copy_ ? copy_->marks() : StripeMarks();
-    services_.directory.Send(planner::GrantClosed{entry_->object, grant.version, grant.grant,
-                                                  Outcome::kAbandoned, Failure::kNone, marks});
+    context_.directory.Send(planner::GrantClosed{entry_->object, grant.version, grant.grant,
+                                                 Outcome::kAbandoned, Failure::kNone, marks});
     return;
   }
   grants_.push_back(std::move(grant));
   changed_.Notify();
 }
 
-void Fetch::OnRecall(Version below) {
+void Flight::OnRecall(Version below) {
   const bool holds_older = copy_ && copy_->version() < below;
   const bool knows_older = located_ && located_->version < below;
   if (!holds_older && !knows_older) return;
@@ -323,40 +327,40 @@ void Fetch::OnRecall(Version below) {
   changed_.Notify();
 }
 
-void Fetch::OnAborted(Error error) {
+void Flight::OnAborted(Error error) {
   error_ = std::move(error);
   over_ = true;
   changed_.Notify();
 }
 
-void Fetch::OnDeleted() {
+void Flight::OnDeleted() {
   error_ = Error(ErrorCode::kDeleted, "object " + entry_->object.ToHex() + " was deleted");
   deleted_ = true;
   over_ = true;
   changed_.Notify();
 }
 
-void Fetch::Supersede() {
+void Flight::Supersede() {
   over_ = true;
   changed_.Notify();
 }
 
-void Fetch::OnLost() {
+void Flight::OnLost() {
   // Nothing under way: the inventory asks.
-  regrant_ = !runs_.empty();
+  regrant_ = !granted_.empty();
   grants_.clear();
-  for (const auto& run : runs_) {
-    for (const auto& lane : run->lanes) lane->Stop();
+  for (const auto& granted : granted_) {
+    for (const auto& lane : granted->lanes) lane->Stop();
   }
 }
 
-void Fetch::Stop(const Error& why) {
+void Flight::Stop(const Error& why) {
   error_ = why;
   over_ = true;
   changed_.Notify();
 }
 
-std::string Fetch::Waiting() const {
+std::string Flight::Waiting() const {
   switch (stage_) {
     case Stage::kLocating:
       return "it does not exist";
@@ -369,29 +373,29 @@ std::string Fetch::Waiting() const {
       return "it has arrived up to " +
              std::to_string(copy_ ? copy_->layout().valid_bytes(copy_->marks()) : 0) + " of " +
              std::to_string(copy_ ? copy_->layout().size_bytes : 0) + " bytes" +
-             (runs_.empty() ? ", and no holder serves it"
-                            : " from " + runs_.front()->grant.source.name);
+             (granted_.empty() ? ", and no holder serves it"
+                               : " from " + granted_.front()->grant.source.name);
     case Stage::kOver:
       return "it has just ended";
   }
   return "";
 }
 
-std::optional<planner::Want> Fetch::OpenWant() const {
+std::optional<planner::Want> Flight::OpenWant() const {
   if (stage_ != Stage::kReceiving || !copy_) return std::nullopt;
   // A stream into a copy is told of beside the copy; the shard knows nothing of a leaf's.
   if (!copy_->windowed() && upstream() != kNoNode) return std::nullopt;
   return Wanting();
 }
 
-store::CopyPtr Fetch::TakeWindow() {
+store::CopyPtr Flight::TakeWindow() {
   const bool there = stage_ == Stage::kReceiving && copy_ && copy_->windowed() && !interrupted();
   if (!there || std::exchange(window_given_, true)) return nullptr;
   return copy_;
 }
 
-NodeId Fetch::upstream() const {
-  if (!runs_.empty()) return runs_.front()->grant.source.id;
+NodeId Flight::upstream() const {
+  if (!granted_.empty()) return granted_.front()->grant.source.id;
   return grants_.empty() ? kNoNode : grants_.front().source.id;
 }
 

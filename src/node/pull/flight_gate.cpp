@@ -1,10 +1,10 @@
-#include "node/pull/fetch_gate.h"
+#include "node/pull/flight_gate.h"
 
 #include <utility>
 
 namespace hoplite::node {
 
-FetchGate::Place::Place(FetchGate& gate, std::function<void()> on_turn)
+FlightGate::Place::Place(FlightGate& gate, std::function<void()> on_turn)
     : gate_(gate), number_(gate.asked_++), on_turn_(std::move(on_turn)) {
   if (gate.full()) {
     gate.line_.emplace(number_, this);
@@ -13,31 +13,31 @@ FetchGate::Place::Place(FetchGate& gate, std::function<void()> on_turn)
   }
 }
 
-FetchGate::Place::~Place() {
+FlightGate::Place::~Place() {
   if (state_ == State::kGoes) --gate_.going_;
   gate_.line_.erase(number_);
   gate_.Admit();
 }
 
-void FetchGate::Place::GoAtOnce() {
+void FlightGate::Place::GoAtOnce() {
   if (!waits()) return;
   gate_.line_.erase(number_);
   gate_.Go(*this);
 }
 
-void FetchGate::Place::SetIdle(bool idle) {
+void FlightGate::Place::SetIdle(bool idle) {
   if (waits() || idle == (state_ == State::kIdle)) return;
   state_ = idle ? State::kIdle : State::kGoes;
   gate_.going_ += idle ? -1 : 1;
   gate_.Admit();
 }
 
-void FetchGate::Go(Place& place) {
+void FlightGate::Go(Place& place) {
   place.state_ = Place::State::kGoes;
   ++going_;
 }
 
-void FetchGate::Admit() {
+void FlightGate::Admit() {
   while (!full() && !line_.empty()) {
     Place& next = *line_.begin()->second;
     line_.erase(line_.begin());

@@ -1,4 +1,4 @@
-#include "node/twin.h"
+#include "node/planted_fault.h"
 
 #include <memory>
 

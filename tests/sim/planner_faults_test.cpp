@@ -8,7 +8,7 @@
 namespace hoplite::sim {
 namespace {
 
-using planner::Twin;
+using planner::PlantedFault;
 
 struct Case {
   const char* name;
@@ -19,39 +19,48 @@ struct Case {
 
 void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 
-class TwinTest : public testing::TestWithParam<Case> {};
+class PlannerFault : public testing::TestWithParam<Case> {};
 
 std::string Found(SmallOptions options, bool ask_planner) {
   options.ask_planner = ask_planner;
   return Search(options, 1'000'000).violation;
 }
 
-TEST_P(TwinTest, IsCaught) {
+TEST_P(PlannerFault, IsCaught) {
   const std::string found = Found(GetParam().options, true);
   EXPECT_TRUE(found.starts_with(GetParam().property)) << found;
 }
 
-TEST_P(TwinTest, IsCaughtByTheWorldAlone) {
+TEST_P(PlannerFault, IsCaughtByTheWorldAlone) {
   const std::string found = Found(GetParam().options, false);
   EXPECT_TRUE(found.starts_with(GetParam().alone)) << found;
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, TwinTest,
+    All, PlannerFault,
     testing::Values(
-        Case{"ForgetsDescendants", {.deaths = 1, .twin = Twin::kForgetsDescendants}, "P2", "P2"},
-        Case{"HandsOutDeadNodes", {.deaths = 1, .twin = Twin::kHandsOutDeadNodes}, "P4", "P4"},
+        Case{"ForgetsDescendants",
+             {.deaths = 1, .fault = PlantedFault::kForgetsDescendants},
+             "P2",
+             "P2"},
+        Case{"HandsOutDeadNodes",
+             {.deaths = 1, .fault = PlantedFault::kHandsOutDeadNodes},
+             "P4",
+             "P4"},
         // A node refuses the other version: what is left is a grant that nothing can close.
         Case{"MixesVersionsOnResume",
-             {.blocks = 1, .deaths = 1, .put_again = true, .twin = Twin::kMixesVersionsOnResume},
+             {.blocks = 1,
+              .deaths = 1,
+              .put_again = true,
+              .fault = PlantedFault::kMixesVersionsOnResume},
              "P10",
              "P10"},
         Case{"DropsOldGrantCompletions",
-             {.deaths = 1, .twin = Twin::kDropsOldGrantCompletions},
+             {.deaths = 1, .fault = PlantedFault::kDropsOldGrantCompletions},
              "P9",
              "P9"},
         Case{"ListsWaitersForMemory",
-             {.deaths = 1, .waits_for_memory = true, .twin = Twin::kListsWaitersForMemory},
+             {.deaths = 1, .waits_for_memory = true, .fault = PlantedFault::kListsWaitersForMemory},
              "S5",
              "P4"},
         Case{"KeepsBytesOfOldSlots",
@@ -60,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
               .deaths = 1,
               .put_again = true,
               .sources = 2,
-              .twin = Twin::kKeepsBytesOfOldSlots},
+              .fault = PlantedFault::kKeepsBytesOfOldSlots},
              "P3",
              "P3"},
         Case{"ResetsSiblings",
@@ -69,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
               .deaths = 1,
               .sources = 3,
               .wanted = 2,
-              .twin = Twin::kResetsSiblings},
+              .fault = PlantedFault::kResetsSiblings},
              "P7",
              "P7"}),
     [](const auto& tested) { return tested.param.name; });

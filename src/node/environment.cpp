@@ -1,0 +1,36 @@
+#include "node/environment.h"
+
+#include <memory>
+#include <utility>
+
+#include "directory/grpc_directory_client.h"
+#include "net/rate_limiter.h"
+#include "net/tcp_transport.h"
+
+namespace hoplite::node {
+
+Environment WithDefaults(const NodeConfig& config, Environment environment) {
+  if (!environment.directory) {
+    environment.directory = [config](asio::io_context& loop) {
+      directory::GrpcDirectoryClientOptions options;
+      options.shards = config.directory;
+      options.cluster = config.cluster;
+      return directory::MakeGrpcDirectoryClient(loop, options);
+    };
+  }
+  if (!environment.transport) {
+    environment.transport =
+        [rate = config.rate_bytes_per_second](std::vector<asio::io_context*> loops) {
+          net::TcpOptions options;
+          if (rate > 0) {
+            options.send_limit = std::make_shared<net::RateLimiter>(rate);
+            options.receive_limit = std::make_shared<net::RateLimiter>(rate);
+          }
+          return std::make_unique<net::TcpTransport>(std::move(loops), std::move(options));
+        };
+  }
+  if (!environment.segment) environment.segment = store::CreateMemfdSegment;
+  return environment;
+}
+
+}  // namespace hoplite::node
