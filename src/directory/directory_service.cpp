@@ -52,12 +52,12 @@ void DirectoryService::Closed(SessionPtr session) {
   Push({std::move(session), std::monostate()});
 }
 
-void DirectoryService::Push(Said said) {
+void DirectoryService::Push(Heard heard) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
     first = inbox_.empty();
-    inbox_.push_back(std::move(said));
+    inbox_.push_back(std::move(heard));
   }
   if (first) asio::post(loop_, [self = shared_from_this()] { self->Turn(); });
 }
@@ -136,20 +136,20 @@ void DirectoryService::Turn() {
 }
 
 void DirectoryService::Collect() {
-  std::vector<Said> inbox;
+  std::vector<Heard> inbox;
   {
     const std::lock_guard lock(mutex_);
     inbox.swap(inbox_);
   }
-  for (Said& said : inbox) {
+  for (Heard& heard : inbox) {
     // What waits for its turn here is no silence of the node's.
-    const NodeId node = members_.NodeOf(said.session);
-    wire::NodeMessage* message = std::get_if<wire::NodeMessage>(&said.what);
+    const NodeId node = members_.NodeOf(heard.session);
+    wire::NodeMessage* message = std::get_if<wire::NodeMessage>(&heard.what);
     if (message != nullptr && node != kNoNode) {
       leases_.Heard(node, now_);
-      HearAtOnce(said.session, *message);
+      HearAtOnce(heard.session, *message);
     }
-    waiting_.push_back(std::move(said));
+    waiting_.push_back(std::move(heard));
   }
 }
 
@@ -166,25 +166,25 @@ void DirectoryService::TakeSome(std::size_t events) {
   while (!waiting_.empty() && Take(waiting_.front(), events)) waiting_.pop_front();
 }
 
-bool DirectoryService::Take(Said& said, std::size_t& events) {
-  if (std::holds_alternative<std::monostate>(said.what)) {
-    Suspend(said.session);
-  } else if (Error* why = std::get_if<Error>(&said.what)) {
+bool DirectoryService::Take(Heard& heard, std::size_t& events) {
+  if (std::holds_alternative<std::monostate>(heard.what)) {
+    Suspend(heard.session);
+  } else if (Error* why = std::get_if<Error>(&heard.what)) {
     log::Warn("a session ends: {}", why->ToString());
-    const bool greeted = members_.NodeOf(said.session) != kNoNode;  // a bad Hello stays bad
-    Suspend(said.session);
-    Refuse(said.session, {.error = std::move(*why), .retry = greeted});
+    const bool greeted = members_.NodeOf(heard.session) != kNoNode;  // a bad Hello stays bad
+    Suspend(heard.session);
+    Refuse(heard.session, {.error = std::move(*why), .retry = greeted});
   } else if (stopped_) {
-    Refuse(said.session, {.error = {ErrorCode::kUnavailable, "this directory shard is stopping"}});
+    Refuse(heard.session, {.error = {ErrorCode::kUnavailable, "this directory shard is stopping"}});
   } else {
-    return Handle(said, std::get<wire::NodeMessage>(said.what), events);
+    return Handle(heard, std::get<wire::NodeMessage>(heard.what), events);
   }
   return true;
 }
 
-bool DirectoryService::Handle(Said& said, wire::NodeMessage& message, std::size_t& events) {
-  const SessionPtr session = said.session;
-  if (said.applied == 0) {
+bool DirectoryService::Handle(Heard& heard, wire::NodeMessage& message, std::size_t& events) {
+  const SessionPtr session = heard.session;
+  if (heard.applied == 0) {
     const bool greeted = members_.NodeOf(session) != kNoNode;
     if (message.hello.has_value() == greeted) {
       Suspend(session);
@@ -201,10 +201,10 @@ bool DirectoryService::Handle(Said& said, wire::NodeMessage& message, std::size_
     admission_.Claimed(node, *std::exchange(message.claims, std::nullopt), now_);
   }
   HearAtOnce(session, message);  // what came together with its Hello
-  for (; said.applied < message.events.size(); ++said.applied) {
+  for (; heard.applied < message.events.size(); ++heard.applied) {
     if (events == 0) return false;
     --events;
-    Apply(planner::NodeSaid{node, std::move(message.events[said.applied])});
+    Apply(planner::NodeSaid{node, std::move(message.events[heard.applied])});
   }
   session->Processed();
   if (message.number) {
@@ -337,7 +337,7 @@ void DirectoryService::Flush(const SessionPtr& session) {
 // A slow reader takes little; one that takes nothing is gone, or might as well be.
 void DirectoryService::EndStalled() {
   next_stall_ = kNever;
-  for (const SessionPtr& session : std::set(asked_)) {
+  for (const SessionPtr& session : SessionSet(asked_)) {
     const Time stalled = session->outbox.StalledAt(options_.lease);
     if (stalled == kNever) {
       asked_.erase(session);

@@ -65,13 +65,13 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Shutdown(const Error& why);  // ends every session with these words and takes no more
 
  private:
-  struct Said {
+  struct Heard {
     SessionPtr session;
     std::variant<wire::NodeMessage, Error, std::monostate> what;  // monostate: closed
     std::size_t applied = 0;                                      // events of it
   };
 
-  void Push(Said said);
+  void Push(Heard heard);
   void Turn();
   void Collect();
   // What shows that a session lives, and makes room in it, waits behind no other's words.
@@ -79,8 +79,8 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   // So many events at most: a large message must not hold up the heartbeats of others.
   void TakeSome(std::size_t events);
   // Both: false if there is more of it, since `events` are used up.
-  bool Take(Said& said, std::size_t& events);
-  bool Handle(Said& said, wire::NodeMessage& message, std::size_t& events);
+  bool Take(Heard& heard, std::size_t& events);
+  bool Handle(Heard& heard, wire::NodeMessage& message, std::size_t& events);
   void Greet(const SessionPtr& session, const wire::Hello& hello);
   void TellId(const planner::NodeInfo& claimant);
   void Refuse(const SessionPtr& session, wire::Ended why);
@@ -103,19 +103,19 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   Members members_;
   LeaseMonitor leases_;
   planner::DirectoryState state_;
-  std::set<SessionPtr> asked_;  // to take in what they were told
-  Time next_stall_ = kNever;    // of them
-  std::set<SessionPtr> owing_;  // an acknowledgement
-  Time now_;                    // of the current turn
+  SessionSet asked_;          // to take in what they were told
+  Time next_stall_ = kNever;  // of them
+  SessionSet owing_;          // an acknowledgement
+  Time now_;                  // of the current turn
   Time next_plan_ = kNever;
   net::Timer timer_;
   Time armed_ = kNever;  // when timer_ fires
   bool stopped_ = false;
 
-  std::deque<Said> waiting_;  // what earlier turns left
+  std::deque<Heard> waiting_;  // what earlier turns left
 
   std::mutex mutex_;
-  std::vector<Said> inbox_;  // guarded by mutex_; a turn is posted while it is not empty
+  std::vector<Heard> inbox_;  // guarded by mutex_; a turn is posted while it is not empty
 };
 
 }  // namespace hoplite::directory

@@ -44,7 +44,7 @@ class Members {
   };
   std::map<NodeId, Member> nodes_;
   std::map<std::string, NodeId> names_;
-  std::map<SessionPtr, NodeId> sessions_;
+  std::map<SessionPtr, NodeId, EarlierSession> sessions_;
 };
 
 }  // namespace hoplite::directory

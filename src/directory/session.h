@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "directory/session_outbox.h"
 #include "planner/action.h"
@@ -30,9 +31,20 @@ class Session {
   // The service's: what the node is to be told, and the number that it still is to be told of.
   SessionOutbox<planner::NodeAction> outbox;
   std::optional<std::uint64_t> owed;
-  std::atomic<bool> gone{false};  // the transport is; any thread
+  std::atomic<bool> gone{false};         // the transport is; any thread
+  const std::uint64_t number = made_++;  // in the order of their making
+
+ private:
+  static inline std::atomic<std::uint64_t> made_{0};
 };
 
 using SessionPtr = std::shared_ptr<Session>;
+
+// For collections that are walked through: in the order of addresses the same seed of a simulation
+// would not be the same history.
+struct EarlierSession {
+  bool operator()(const SessionPtr& a, const SessionPtr& b) const { return a->number < b->number; }
+};
+using SessionSet = std::set<SessionPtr, EarlierSession>;
 
 }  // namespace hoplite::directory
