@@ -5,6 +5,7 @@ import unittest
 import coroutines
 import layers
 import machine_text
+import tour
 import words
 
 
@@ -79,6 +80,17 @@ class Words(unittest.TestCase):
         self.assertTrue(words.check("sim/node_world/a.h", "node::Parts parts_;\n"))
         self.assertFalse(words.check("src/cli/a.cpp", "const off_t position = 0;\n"))
         self.assertFalse(words.check("src/node/a.cpp", "co_await Send(wire::Fetch(object));\n"))
+
+
+class Tour(unittest.TestCase):
+    def seen(self, text):
+        return tour.findings_in(text, {"src/a.cpp": "void A::Go() {}", "src/b.cpp": "void B::Stop() {}"}.get)
+
+    def test_names_that_are_not_there(self):
+        self.assertFalse(self.seen("`src/a.cpp`: `A::Go`, then `B::Stop` (`src/b.cpp`)"))
+        self.assertTrue(self.seen("`src/c.cpp`"))
+        self.assertTrue(self.seen("`src/a.cpp`: `A::Stop`"))
+        self.assertTrue(self.seen("`src/a.cpp`: `A::Go` (`src/b.cpp`)"))
 
 
 class Coroutines(unittest.TestCase):
