@@ -1,5 +1,5 @@
-// PipeTransport: streams within the process, all on one loop, for tests. Addresses are any text; "…:0" picks a free number. Keeps the contract of Stream to the letter, bounded
-// buffers included.
+// PipeTransport: streams within the process, all on one loop, for tests. Addresses are any text;
+// "…:0" picks a free number. Keeps the contract of Stream to the letter, bounded buffers included.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Now: what every stamp goes by. The machine's clock, or on the thread of a simulation the time that
-// it owns. Planners are told the time instead.
+// Now: what every stamp goes by. The machine's clock, or on the thread of a simulation the time
+// that it owns. Planners are told the time instead.
 #pragma once
 
 #include "base/time.h"

@@ -63,7 +63,7 @@ class StripeMarks {
   }
 
  private:
-  static constexpr std::size_t kFew = sizeof(std::uint32_t*) / sizeof(std::uint32_t);
+  static constexpr std::size_t kFew = 2;  // as many as a pointer has room for
 
   // Of an empty one.
   void Reserve(std::size_t stripes) {

@@ -19,7 +19,7 @@ namespace hoplite::net {
 namespace {
 
 // Between two attempts to get a descriptor: those that are given up are closed by other loops, too.
-constexpr auto kPause = std::chrono::milliseconds(20);
+constexpr auto kScarcityPause = std::chrono::milliseconds(20);
 
 // Waits for a descriptor until the deadline, if somebody can give one up.
 Task<void> Open(TcpSocket& socket, asio::ip::tcp protocol, const TcpOptions& options, Time deadline,
@@ -28,9 +28,9 @@ Task<void> Open(TcpSocket& socket, asio::ip::tcp protocol, const TcpOptions& opt
   Timer pause(executor.context());
   for (;;) {
     socket.open(protocol, ec);
-    if (!NoDescriptorLeft(ec) || !options.give_up || Now() + kPause > deadline) co_return;
+    if (!NoDescriptorLeft(ec) || !options.give_up || Now() + kScarcityPause > deadline) co_return;
     options.give_up();
-    pause.expires_after(kPause);
+    pause.expires_after(kScarcityPause);
     asio::error_code ignored;
     co_await pause.async_wait(Into(ignored));
   }
