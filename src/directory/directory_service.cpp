@@ -142,7 +142,7 @@ void DirectoryService::Collect() {
     inbox.swap(inbox_);
   }
   for (Heard& heard : inbox) {
-    // What waits for its turn here is no silence of the node's.
+    // A message is a sign of life when it comes, not when this service gets to it.
     const NodeId node = members_.NodeOf(heard.session);
     wire::NodeMessage* message = std::get_if<wire::NodeMessage>(&heard.what);
     if (message != nullptr && node != kNoNode) {

@@ -103,9 +103,9 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   Members members_;
   LeaseMonitor leases_;
   planner::DirectoryState state_;
-  SessionSet asked_;          // to take in what they were told
-  Time next_stall_ = kNever;  // of them
-  SessionSet owing_;          // an acknowledgement
+  SessionSet asked_;          // they are to acknowledge what they were told
+  Time next_stall_ = kNever;  // when the first of them counts as stalled
+  SessionSet owing_;          // the shard owes them an acknowledgement
   Time now_;                  // of the current turn
   Time next_plan_ = kNever;
   net::Timer timer_;

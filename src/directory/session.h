@@ -28,7 +28,8 @@ class Session {
   // Ends at once, without words: the other side may be frozen.
   virtual void Abort() = 0;
 
-  // The service's: what the node is to be told, and the number that it still is to be told of.
+  // The service's: what the node will be told, and the number of its newest message that was not
+  // acknowledged yet.
   SessionOutbox<planner::NodeAction> outbox;
   std::optional<std::uint64_t> owed;
   std::atomic<bool> gone{false};         // the transport is; any thread

@@ -88,7 +88,7 @@ void ShardLink::PumpSoon() {
   });
 }
 
-// Only when nothing waits: what is told stands before no word of the node.
+// Takes the next part only when nothing waits, so that no part delays an event of the node.
 bool ShardLink::TellMore() {
   std::optional<InventoryTeller::Events> part = teller_.Next(outbox_.part());
   const bool bytes = !part.has_value();

@@ -1,4 +1,4 @@
-// What the parts of one node share. Built by Node, outlives every task of the runtime.
+// What the parts of one node share. Built by Assembly, outlives every task of the runtime.
 #pragma once
 
 #include <atomic>

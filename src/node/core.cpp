@@ -380,7 +380,7 @@ void Core::OnSession(std::size_t shard, bool open) {
   }
 }
 
-// The next session tells anew where the object is, but not where it is no more.
+// The next session repeats the present holders, but not that others vanished meanwhile.
 void Core::ForgetLocations(ObjectEntry& entry) {
   const auto known = std::exchange(entry.locations, {});
   const auto subscribers = entry.subscribers;

@@ -1,8 +1,8 @@
 // Core: what a node does for its clients, and what it does when a directory shard speaks.
 //
 // Decides: which flight or Put an action belongs to; what a waiting client is answered. Is told:
-// operations of clients, actions of shards. Must never: return bytes of a copy that is not final,
-// or of a deleted object. Main loop only.
+// operations of clients, actions of shards. Must never: let a Get return a copy that is not final,
+// or anything a deleted object. Main loop only.
 #pragma once
 
 #include <memory>
@@ -81,7 +81,7 @@ class Core final : public Operations {
   void Stop(const Error& why);
 
  private:
-  static constexpr Version kAllVersions{{~std::uint64_t{0}, ~std::uint64_t{0}}};  // are below this
+  static constexpr Version kAllVersions{{~std::uint64_t{0}, ~std::uint64_t{0}}};  // is above all
 
   void On(const planner::CreateAccepted& accepted);
   void On(const planner::CreateRefused& refused);

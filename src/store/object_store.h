@@ -32,7 +32,7 @@ using CopyPtr = std::shared_ptr<Copy>;
 enum class CopyKind : std::uint8_t {
   kPrimary,    // made by Put: stays until Delete
   kRelayed,    // came over the network: may be evicted when complete, unpinned and permitted
-  kTransient,  // an inline object's bytes for one reader: never listed, never found
+  kTransient,  // an inline object's bytes for those who read them now: never listed, never found
 };
 
 struct StoreUsage {

@@ -5,7 +5,7 @@ import unittest
 import coroutines
 import layers
 import machine_text
-import tour
+import named
 import words
 
 
@@ -82,15 +82,24 @@ class Words(unittest.TestCase):
         self.assertFalse(words.check("src/node/a.cpp", "co_await Send(wire::Fetch(object));\n"))
 
 
-class Tour(unittest.TestCase):
+class Named(unittest.TestCase):
     def seen(self, text):
-        return tour.findings_in(text, {"src/a.cpp": "void A::Go() {}", "src/b.cpp": "void B::Stop() {}"}.get)
+        return named.findings_in(text, {"src/a.cpp": "void A::Go() {}", "src/b.cpp": "void B::Stop() {}"}.get)
 
     def test_names_that_are_not_there(self):
         self.assertFalse(self.seen("`src/a.cpp`: `A::Go`, then `B::Stop` (`src/b.cpp`)"))
         self.assertTrue(self.seen("`src/c.cpp`"))
         self.assertTrue(self.seen("`src/a.cpp`: `A::Stop`"))
         self.assertTrue(self.seen("`src/a.cpp`: `A::Go` (`src/b.cpp`)"))
+
+    def test_rows_of_decisions_and_rooms(self):
+        read = {"src/x/a.cpp": "int Go();", "src/x/b.h": "int Stop();"}.get
+        table = "## 5. Decisions\n| decision | file | where |\n| one | `src/x/a`, `b` | {} |\n"
+        self.assertFalse(named.findings_in_decisions(table.format("`Go`, `Stop`"), read))
+        self.assertTrue(named.findings_in_decisions(table.format("`Run`"), read))
+        self.assertTrue(named.findings_in_decisions(table.replace("`b`", "`c`").format(""), read))
+        self.assertFalse(named.findings_in_room("src/x", "| `a`, `b` | two |", read))
+        self.assertTrue(named.findings_in_room("src/x", "| `fetch` | gone |", read))
 
 
 class Coroutines(unittest.TestCase):

@@ -1,4 +1,4 @@
-// Memory: finds room for objects, with the directory's permission to evict.
+// MemoryBroker: finds room for objects, with the directory's permission to evict.
 //
 // Decides: which relayed copies to ask the directory about; who looks first, by MemoryQueue. Is
 // told: requests, answers, freed memory. Must never: drop a copy that the directory did not

@@ -30,7 +30,7 @@ class MemoryQueue {
   // It has its memory; then, or without it, it leaves: who is to look now?
   void Served(Place place);
   std::vector<Place> Leave(Place place, std::uint64_t free_bytes);
-  // MemoryBroker came back, or might: who is to look now?
+  // Memory was released, or may have been: who is to look now?
   std::vector<Place> Wake(std::uint64_t free_bytes);
   // A second has passed.
   std::vector<Place> Tick(std::uint64_t free_bytes);

@@ -346,7 +346,7 @@ void Flight::Supersede() {
 }
 
 void Flight::OnLost() {
-  // Nothing under way: the inventory asks.
+  // Without lanes the inventory repeats the Want; otherwise this flight says it when they ended.
   regrant_ = !granted_.empty();
   grants_.clear();
   for (const auto& granted : granted_) {

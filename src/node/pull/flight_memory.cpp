@@ -1,5 +1,5 @@
-// Fetch: what it waits for before it says Want: memory, and its place among the fetches of the node
-// (R9, R45, R46).
+// Flight: what it waits for before it says Want: memory, and its place among the fetches of the
+// node (R9, R45, R46).
 #include <algorithm>
 #include <utility>
 

@@ -10,7 +10,7 @@
 namespace hoplite::node {
 namespace {
 
-// Then its sources are served as they are, and another folds them.
+// A slot that got no memory for so long serves its sources as they are, and another folds them.
 constexpr Duration kMemoryPatience = std::chrono::seconds(2);
 // Before another slot of the same reduction may take memory that cannot be used yet.
 constexpr Duration kHeldAtLeast = std::chrono::milliseconds(100);
@@ -48,8 +48,8 @@ net::Task<bool> Slot::ReserveMemory() {
 // --- memory that it can do without
 // --------------------------------------------------------------------------------
 
-// Whoever holds some for a while, and cannot use it yet, may hold up what it waits for itself: the
-// turn goes round, and stays with the first that has all its inputs.
+// A slot that held memory for a while and still lacks an input gives it to another slot of the same
+// reduction, which may produce that input. The first that has all its inputs keeps its memory.
 bool Slot::Spares(const std::optional<ObjectId>& operation) const {
   if (!accumulator_ || gives_back_ || dropped_) return false;
   if (drained()) return true;

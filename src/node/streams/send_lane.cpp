@@ -174,7 +174,8 @@ net::Task<bool> SendLane::WaitOrKeepAlive() {
   co_return co_await Send(std::move(alive), net::Payload());
 }
 
-// Owed are bytes that a socket takes, credit for those that lie here, and DONE after the end.
+// A receiver owes three things: it reads what is sent, gives credit for what waits here, and says
+// DONE after END.
 Time SendLane::LastMove() const {
   if (sending_) return std::max(moved_at_, connection_->stream->last_sent());
   return end_sent_ || Sendable() ? moved_at_ : Now();

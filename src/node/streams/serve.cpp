@@ -29,7 +29,8 @@ std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
 }
 
 // The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
-// believes. Strictly ahead in every asked stripe, or the end of it: complete, or the producer.
+// believes. The copy is complete, or the producer's, or in every asked stripe ahead of the
+// receiver: strictly, unless the grant allows equality.
 Lookup LookUp(Context& context, const wire::Fetch& fetch) {
   Lookup result;
   const EntryPtr entry = context.table.Find(fetch.object);

@@ -1,7 +1,7 @@
 // Serve: the answering side of the data plane. One conversation per connection: handshake, then one
 // fetch after the other.
 //
-// Decides: whether a FETCH may be served (the watermark-order rule) and which block goes next. Is
+// Decides: whether a FETCH may be served (the watermark-order rule). Is
 // told: frames of the peer, growth of the copy. Must never: send a byte above a mark, say
 // END(final) before the copy is final, hold the loop while there is nothing to send, or trust a
 // number from the wire. Conversations run on data loops; copies are looked up on the main loop.

@@ -1,0 +1,92 @@
+"""Fails if a document that leads through the sources names a file or a function that is not there.
+
+docs/tour.md: a function belongs to the last file that was named before it, or to the one in brackets behind it.
+docs/architecture.md, section 5: the functions of a row are in one of its files.
+The README.md of each room of src/node: the first cell of a row names files of that room.
+"""
+
+import re
+
+import repository
+
+TOUR = "docs/tour.md"
+MAP = "docs/architecture.md"
+NAMED = re.compile(r"`([^`]+)`")
+FILE = re.compile(r"[\w./-]+\.(h|cpp|proto|md|py)")
+
+
+def findings_in(text, read):
+    """read: the text of a file by its path, or None."""
+    findings, current, path = [], "", TOUR
+    for number, line in enumerate(text.splitlines(), 1):
+        names = NAMED.findall(line)
+        for name in names:
+            if not FILE.fullmatch(name):
+                continue
+            if read(name) is None:
+                findings.append(f"{path}:{number}: no file {name}")
+        for match in NAMED.finditer(line):
+            name = match.group(1)
+            if FILE.fullmatch(name):
+                current = read(name) or ""
+                continue
+            if not re.fullmatch(r"[A-Z]\w*(::[A-Z]\w*)?", name):
+                continue
+            behind = re.match(r" \(`([^`]+)`\)", line[match.end():])
+            home = (read(behind.group(1)) or "") if behind else current
+            if not re.search(rf"\b{re.escape(name)}\b", home):
+                findings.append(f"{path}:{number}: {name} is not in the file that is named with it")
+    return findings
+
+
+def sources(stem, read):
+    """The texts of a class's header and source; empty: neither is there."""
+    return [text for text in (read(f"{stem}.h"), read(f"{stem}.cpp")) if text is not None]
+
+
+def rows(text, heading=""):
+    """The cells of all table rows behind that heading."""
+    table = text[text.index(heading):]
+    return [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| ")]
+
+
+def findings_in_decisions(text, read):
+    findings = []
+    for cells in rows(text, "## 5. Decisions")[1:]:
+        folder, texts = "", []
+        for name in NAMED.findall(cells[1]):
+            if "::" in name:
+                continue
+            folder, name = name.rsplit("/", 1) if "/" in name else (folder, name)
+            found = sources(f"{folder}/{name}", read)
+            texts += found
+            if not found:
+                findings.append(f"{MAP}: no file {folder}/{name}")
+        for name in NAMED.findall(cells[2]):
+            if not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts):
+                findings.append(f"{MAP}: {name} is not in {cells[1].strip()}")
+    return findings
+
+
+def findings_in_room(folder, text, read):
+    return [f"{folder}/README.md: no file {folder}/{name}"
+            for cells in rows(text) for name in NAMED.findall(cells[0])
+            if re.fullmatch(r"[a-z]\w*", name) and not sources(f"{folder}/{name}", read)]
+
+
+def main():
+    root = repository.arguments(__doc__).root
+
+    def read(name):
+        path = root / name
+        return repository.text(path) if path.is_file() else None
+
+    findings = findings_in(read(TOUR), read) + findings_in_decisions(read(MAP), read)
+    rooms = sorted((root / "src/node").glob("*/README.md"))
+    for room in rooms:
+        findings += findings_in_room(str(room.parent.relative_to(root)), repository.text(room), read)
+    repository.finish(findings, 2 + len(rooms))
+
+
+if __name__ == "__main__":
+    main()
