@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <hoplite/object_id.h>
+
 #include "cli/output.h"
 
 namespace hoplite::cli {
@@ -29,7 +31,7 @@ extern "C" void RemoveHiddenFileAndDie(int signal) {
 }
 
 void RemoveOnSignal(const std::string& path) {
-  path.copy(hidden_file.data(), hidden_file.size() - 1);
+  hidden_file[path.copy(hidden_file.data(), hidden_file.size() - 1)] = '\0';
   struct sigaction action{};
   action.sa_handler = RemoveHiddenFileAndDie;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
@@ -41,11 +43,11 @@ void RemoveOnSignalNoMore() {
   hidden_file[0] = '\0';
 }
 
-// mkstemp makes files that only their owner can read; give it what open() would have given.
-void UseDefaultPermissions(int fd) {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(fd, 0666 & ~mask);
+// A name that nobody else has.
+std::string HiddenPath(const std::string& path) {
+  const std::filesystem::path target(path);
+  const std::string ending = ObjectId::Random().ToHex().substr(0, 16);
+  return target.parent_path() / ("." + target.filename().string() + "." + ending);
 }
 
 bool IsSpecialFile(const std::string& path) {
@@ -69,14 +71,18 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
     errno = EISDIR;
     return std::unexpected(OutputError(path, "write"));
   }
-  const std::filesystem::path target(path);
-  std::string hidden = target.parent_path() / ("." + target.filename().string() + ".XXXXXX");
-  FileDescriptor fd(::mkostemp(hidden.data(), O_CLOEXEC));
-  if (fd.get() < 0 || hidden.size() >= hidden_file.size()) {
+  std::string hidden = HiddenPath(path);
+  if (hidden.size() >= hidden_file.size()) {
+    errno = ENAMETOOLONG;
     return std::unexpected(OutputError(path, "write"));
   }
-  RemoveOnSignal(hidden);
-  UseDefaultPermissions(fd.get());
+  RemoveOnSignal(hidden);  // before it is there: a signal may come at any moment
+  FileDescriptor fd(::open(hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (fd.get() < 0) {
+    const Error error = OutputError(path, "write");
+    RemoveOnSignalNoMore();
+    return std::unexpected(error);
+  }
   return OutputFile(path, std::move(hidden), std::move(fd));
 }
 

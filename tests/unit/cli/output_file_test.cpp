@@ -1,15 +1,34 @@
 #include "cli/output_file.h"
 
 #include <algorithm>
+#include <csignal>
+#include <cstdarg>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/private_folder.h"
+
+// What this program's open() does besides, once: a test's seam in place of a lucky moment.
+static void (*after_open)() = nullptr;
+
+extern "C" int open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = va_arg(arguments, mode_t);
+  va_end(arguments);
+  const int fd = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+  if (after_open != nullptr) std::exchange(after_open, nullptr)();
+  return fd;
+}
 
 namespace hoplite::cli {
 namespace {
@@ -53,6 +72,19 @@ TEST_F(OutputFileTest, WithoutCommitTheOldFileStaysAndNothingElse) {
   }
   EXPECT_EQ(Contents(), "old");
   EXPECT_EQ(FileCount(), 1);
+}
+
+TEST_F(OutputFileTest, ASignalAtTheMomentOfItsMakingLeavesNothing) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    after_open = [] { ::raise(SIGINT); };
+    (void)OutputFile::Open(target_);
+    ::_exit(0);  // no signal came
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+  EXPECT_EQ(FileCount(), 0);
 }
 
 TEST_F(OutputFileTest, CanBeFilledInMemory) {
