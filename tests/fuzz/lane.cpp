@@ -121,10 +121,10 @@ void Lane(Input input) {
   const auto piece = data.ConsumeIntegralInRange<std::size_t>(1, 9000);
   const bool folds = data.ConsumeBool();
   const auto stripes = data.ConsumeIntegralInRange<StripeMask>(1, kLayout.all_stripes());
-  assembly.next_stream = std::make_shared<ScriptStream>(
-      assembly.runtime.data(0), SourceScript(data), piece, [](auto, const auto&) {});
+  parts.next_stream = std::make_shared<ScriptStream>(parts.runtime.data(0), SourceScript(data),
+                                                     piece, [](auto, const auto&) {});
   const store::CopyPtr copy =
-      assembly.store.Create(Object(0), kLayout, "", store::CopyKind::kTransient).value();
+      parts.store.Create(Object(0), kLayout, "", store::CopyKind::kTransient).value();
   std::shared_ptr<node::ReceiveSink> sink = std::make_shared<node::CopySink>(copy);
   if (folds) {
     auto into = std::make_shared<node::Accumulator>(copy, planner::Fold{Op::kSum, DType::kUint8},
@@ -138,16 +138,16 @@ void Lane(Input input) {
   grant.stripes = stripes;
   int ends = 0;
   Outcome outcome{};
-  auto lane = std::make_shared<node::ReceiveLane>(assembly.services, assembly.data_plane,
-                                                  assembly.data_plane.LoopAt(0), sink, grant,
-                                                  stripes, 0, [&](const node::LaneEnd& end) {
+  auto lane = std::make_shared<node::ReceiveLane>(parts.services, parts.data_plane,
+                                                  parts.data_plane.LoopAt(0), sink, grant, stripes,
+                                                  0, [&](const node::LaneEnd& end) {
                                                     ++ends;
                                                     outcome = end.outcome;
                                                   });
   lane->Start();
-  assembly.Turn();
+  parts.Turn();
   Require(ends == 1, "a lane ends once, with its stream");
-  Require(assembly.runtime.WaitForTasks(Duration(0)), "and leaves nothing under way");
+  Require(parts.runtime.WaitForTasks(Duration(0)), "and leaves nothing under way");
   RequireTruth(*copy);
   for (std::uint32_t s = 0; s < kLayout.stripe_count; ++s) {
     const bool wanted = (stripes >> s & 1) != 0;
