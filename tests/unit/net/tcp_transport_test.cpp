@@ -169,6 +169,7 @@ TEST(TcpTransport, ListenerSurvivesRunningOutOfDescriptors) {
   log::SetLevel(log::Level::kWarn);
 }
 
+#if !__has_feature(undefined_behavior_sanitizer)  // its checks take descriptors of their own
 // Neither end of a connection finds a descriptor until something that rests is given up.
 TEST(TcpTransport, WhatRestsIsGivenUpForANewConnection) {
   log::SetLevel(log::Level::kError);
@@ -196,6 +197,7 @@ TEST(TcpTransport, WhatRestsIsGivenUpForANewConnection) {
   log::SetLevel(log::Level::kWarn);
   EXPECT_TRUE(resting.empty());
 }
+#endif
 
 struct RateTest : ::testing::TestWithParam<bool> {};
 
