@@ -1,4 +1,5 @@
 // Memory under pressure: more is asked for than a node holds, and nobody waits for ever.
+#include <atomic>
 #include <optional>
 #include <thread>
 
@@ -94,8 +95,12 @@ TEST(Memory, AskedForTogetherWhatOthersStandInTheWayOfIsWaitedFor) {
   auto pinned = other.Get(Put(cluster, 0, Pattern(2_MiB, 9)), kSoon);
   ASSERT_TRUE(pinned);
   std::vector<Result<Buffer>> answers;
-  std::jthread getter([&] { answers = cluster.client(small).GetMany(ids, kSoon); });
-  EXPECT_FALSE(testing::Eventually([&] { return !answers.empty(); }, 100ms));
+  std::atomic<bool> answered = false;
+  std::jthread getter([&] {
+    answers = cluster.client(small).GetMany(ids, kSoon);
+    answered = true;
+  });
+  EXPECT_FALSE(testing::Eventually([&] { return answered.load(); }, 100ms));
   pinned = Buffer();
   getter.join();
   for (std::size_t i = 0; i < ids.size(); ++i) ExpectBytes(answers[i], Pattern(1_MiB, i));
