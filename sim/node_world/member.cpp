@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "node/pull/flight.h"
+#include "node/reduce/slot.h"
 
 namespace hoplite::node_world {
 namespace {
@@ -66,6 +68,16 @@ bool Member::RunReady(std::uint64_t first_loop) {
     any |= ran > 0;
   }
   return any;
+}
+
+const ObjectId* Member::HeldUp() const {
+  if (!assembly_->data_plane.gate().full()) return nullptr;
+  for (const auto& [object, entry] : assembly_->table.entries()) {
+    const bool input =
+        std::ranges::any_of(entry->slots, [](const auto& slot) { return slot.second->held_up(); });
+    if (input || (entry->flight && entry->flight->held_up())) return &object;
+  }
+  return nullptr;
 }
 
 void Member::Freeze(Time until) {

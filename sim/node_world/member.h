@@ -47,6 +47,10 @@ class Member {
   // No task is left: it may be destroyed.
   bool over() const { return leaving_ && assembly_->runtime.tasks() == 0; }
 
+  // An object that others depend on and that waits for a place among the fetches (R46), or null.
+  // Between two turns of a moment there may be one; its node has yet to run.
+  const ObjectId* HeldUp() const;
+
   bool up() const { return !leaving_; }
   Time frozen_until() const { return frozen_until_; }
   std::uint32_t index() const { return index_; }

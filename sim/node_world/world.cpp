@@ -259,6 +259,7 @@ void World::Join(std::size_t host, bool foreign) {
   hosts_[host].turns_before = 0;
   hosts_[host].counted_since = time_.Now();
   hosts_[host].hoards_since = kNever;
+  hosts_[host].held_up_since = kNever;
   Tell("{} starts", hosts_[host].member->name());
   if (const auto started = hosts_[host].member->Start(); !started) Broken(started.error().message);
 }

@@ -63,6 +63,7 @@ class World {
     Time counted_since{};
     std::uint64_t turns_before = 0;
     Time hoards_since = kNever;
+    Time held_up_since = kNever;
   };
   using Moment = void (World::*)();
 

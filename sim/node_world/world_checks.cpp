@@ -2,8 +2,6 @@
 #include <algorithm>
 
 #include "directory/directory_client.h"
-#include "node/pull/flight.h"
-#include "node/reduce/slot.h"
 #include "sim/node_world/world.h"
 
 namespace hoplite::node_world {
@@ -84,17 +82,19 @@ void World::CheckMemory() {
   }
 }
 
-// R46: what others depend on goes at once, however many fetches are under way.
+// R46: what others depend on goes at once, however many fetches are under way. At the moment when
+// it may try again its node has yet to run: only what still waits later waits for a place.
 void World::CheckPlaces() {
-  for (const Host& host : hosts_) {
+  for (Host& host : hosts_) {
     const bool runs = host.member && time_.Now() >= host.member->frozen_until();
-    if (!runs || !host.member->assembly().data_plane.gate().full()) continue;
-    for (const auto& [object, entry] : host.member->assembly().table.entries()) {
-      const bool input = std::ranges::any_of(
-          entry->slots, [](const auto& slot) { return slot.second->held_up(); });
-      if (!input && !(entry->flight && entry->flight->held_up())) continue;
+    const ObjectId* const object = runs ? host.member->HeldUp() : nullptr;
+    if (object == nullptr) {
+      host.held_up_since = kNever;
+    } else if (host.held_up_since == kNever) {
+      host.held_up_since = time_.Now();
+    } else if (time_.Now() > host.held_up_since) {
       Broken(fmt::format("P15: what others need of {} waits for a place at {}",
-                         object.ToShortString(), host.member->name()));
+                         object->ToShortString(), host.member->name()));
     }
   }
 }
