@@ -30,13 +30,13 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
     return Refuse(event.object, node, ErrorCode::kInvalidArgument,
                   fmt::format("object {}: {}", event.object.ToShortString(), wrong));
   }
-  if (collecting) return Later(node, event);
-  ObjectRecord& record = Touch(event.object, node);
+  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+  ObjectRecord& record = objects.Touch(event.object, node);
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
   if (own == nullptr || !own->live) {
     // Bytes that it gave and was never told of their acceptance are no other Put's.
-    if (record.putter == Putter{node, event.attempt}) DropInline(record);
+    if (record.putter == Putter{node, event.attempt}) inlined.Drop(record);
     if (own != nullptr) DropCopy(event.object, record, node);
   }
   std::vector<PendingCreate>& creates = record.waits.Make().creates;
@@ -45,19 +45,19 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const Withdraw& event) {
-  if (collecting) return Later(node, event);
-  if (ObjectRecord* record = Find(event.object)) {
+  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+  if (ObjectRecord* record = objects.Find(event.object)) {
     std::erase_if(record->waits.Make().creates, [&](const PendingCreate& c) {
       return c.node == node && c.request.attempt == event.attempt;
     });
-    dirty.insert(event.object);
+    agenda.Add(event.object);
     if (record->putter == Putter{node, event.attempt}) {
       record->putter = {};
       DropCopy(event.object, *record, node);
       if (record->inline_bytes != nullptr) {
         Notify(event.object, *record, kNoNode, LocationKind::kGone);
       }
-      DropInline(*record);
+      inlined.Drop(*record);
     }
   }
   Refuse(event.object, node, ErrorCode::kCancelled,
@@ -69,10 +69,8 @@ void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& rec
   std::vector<PendingCreate>& creates = record.waits->creates;
   while (!creates.empty()) {
     const NodeId node = creates.front().node;
-    if (const auto until = tombstones.Until(id, now)) {
-      Refuse(id, node, ErrorCode::kDeleted,
-             fmt::format("object {} was deleted; its id is blocked for another {:.1f} s",
-                         id.ToShortString(), ToSeconds(*until - now)));
+    if (std::string blocked = marks.WhyBlocked(id, clock.now()); !blocked.empty()) {
+      Refuse(id, node, ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction() && record.reduction->coordinator != node) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
              fmt::format("object {} is the target of a reduction", id.ToShortString()));
@@ -103,12 +101,12 @@ void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
     copy.listed = copy.primary = true;
     copy.complete = complete;
     copy.producing = !complete;
-    copy.order = ++requests;
+    copy.order = stamps.NextRequest();
     if (complete) copy.marks = request.layout.full_marks();
     if (complete) copy.done = request.layout.all_stripes();
   });
   Send(create.node, CreateAccepted{id, record.version});
-  KeepInline(record, request.inline_bytes);
+  inlined.Keep(record, request.inline_bytes);
   if (record.inline_bytes != nullptr) Notify(id, record, kNoNode, LocationKind::kInline);
   Notify(id, record, create.node, complete ? LocationKind::kComplete : LocationKind::kPartial);
 }
@@ -123,7 +121,7 @@ void DirectoryState::State::StartVersion(const ObjectId& id, ObjectRecord& recor
     record.waits->lost_holder.clear();
     record.waits->evictions.clear();
   }
-  DropInline(record);
+  inlined.Drop(record);
   const bool mixes = options.fault == PlantedFault::kMixesVersionsOnResume;
   if (mixes && record.table.layout() == layout) return;
   for (const auto& [node, copy] : record.table.copies()) {
@@ -139,24 +137,9 @@ void DirectoryState::State::Refuse(const ObjectId& id, NodeId node, ErrorCode co
   Send(node, CreateRefused{id, code, std::move(message)});
 }
 
-bool DirectoryState::State::KeepInline(ObjectRecord& record, const InlineBytes& bytes) {
-  if (bytes == nullptr || record.inline_bytes != nullptr) return false;
-  const bool fits = bytes->size() <= options.inline_limit_bytes &&
-                    inline_total + bytes->size() <= options.inline_total_bytes;
-  if (!fits) return false;
-  record.inline_bytes = bytes;
-  inline_total += bytes->size();
-  return true;
-}
-
-void DirectoryState::State::DropInline(ObjectRecord& record) {
-  if (record.inline_bytes != nullptr) inline_total -= record.inline_bytes->size();
-  record.inline_bytes = nullptr;
-}
-
 void DirectoryState::State::On(NodeId node, const Locate& event) {
   if (AnswerDeleted(event.object, node)) return;
-  ObjectRecord& record = Touch(event.object, node);
+  ObjectRecord& record = objects.Touch(event.object, node);
   Waiting& waiting = record.waits.Make();
   waiting.locates.insert(node);
   if (!record.exists() && !waiting.lost_holder.empty()) {
@@ -165,7 +148,7 @@ void DirectoryState::State::On(NodeId node, const Locate& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const CancelLocate& event) {
-  if (ObjectRecord* record = Find(event.object)) record->waits.Make().locates.erase(node);
+  if (ObjectRecord* record = objects.Find(event.object)) record->waits.Make().locates.erase(node);
 }
 
 void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
@@ -186,7 +169,7 @@ void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& rec
 
 void DirectoryState::State::On(NodeId node, const Subscribe& event) {
   AnswerDeleted(event.object, node);
-  ObjectRecord& record = Touch(event.object, node);
+  ObjectRecord& record = objects.Touch(event.object, node);
   record.waits.Make().subscribers.insert(node);
   const auto tell = [&](NodeId holder, LocationKind kind) {
     Send(node, LocationOf(event.object, record, holder, kind));
@@ -198,7 +181,8 @@ void DirectoryState::State::On(NodeId node, const Subscribe& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const Unsubscribe& event) {
-  if (ObjectRecord* record = Find(event.object)) record->waits.Make().subscribers.erase(node);
+  if (ObjectRecord* record = objects.Find(event.object))
+    record->waits.Make().subscribers.erase(node);
 }
 
 }  // namespace hoplite::planner

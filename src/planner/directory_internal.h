@@ -13,40 +13,30 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
-#include <vector>
 
+#include "planner/agenda.h"
+#include "planner/deletion_marks.h"
 #include "planner/directory_state.h"
-#include "planner/expiring.h"
+#include "planner/inline_budget.h"
 #include "planner/node_table.h"
+#include "planner/object_book.h"
 #include "planner/object_record.h"
+#include "planner/outbox.h"
+#include "planner/recovery_window.h"
+#include "planner/shard_clock.h"
 #include "planner/source_selector.h"
 #include "planner/stamps.h"
 #include "planner/sweeps.h"
 
 namespace hoplite::planner {
 
-// Newer than what it deletes, older than what is put after it.
-struct DeletionMark {
-  Version version;
-  bool repeated = false;  // by a node: it may have ended before, and the object been put again
-};
-
-// Said while the shard collected, in that session of its node.
-struct Deferred {
-  NodeId node;
-  std::uint64_t session = 0;
-  NodeEvent event;
-};
-
 struct DirectoryState::State {
   State(const DirectoryOptions& options_in, Time start);
 
   // directory_state.cpp
   void Tick(Time time);
-  Time CollectingUntil() const;
   // Up to a slice of what is to be done: what events touched first, then the sweeps.
   void Work();
   bool due() const;
@@ -56,10 +46,7 @@ struct DirectoryState::State {
   void Settle(const ObjectId& id);
   void RunPass(const ObjectId& id, ObjectRecord& record);
   Time NextTime() const;
-  bool knows_members() const { return !collecting && nodes.open_inventories() == 0; }
   void Dispatch(NodeId node, const NodeEvent& event);
-  ObjectRecord* Find(const ObjectId& id);
-  ObjectRecord& Touch(const ObjectId& id, NodeId node);
   void Send(NodeId to, NodeAction body);
   void Notify(const ObjectId& id, const ObjectRecord& record, NodeId node, LocationKind kind);
   Location LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId node,
@@ -67,7 +54,6 @@ struct DirectoryState::State {
   void TellLost(const ObjectId& id, const ObjectRecord& record);
   // The copy is no more: whoever pulled from it is served first; waiters hear of a last holder.
   void DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
-  void Later(NodeId node, const NodeEvent& event);
   // Answers Deleted and returns true if the object has a mark.
   bool AnswerDeleted(const ObjectId& id, NodeId node);
 
@@ -85,8 +71,6 @@ struct DirectoryState::State {
   // A new version is current: older copies are void, their nodes told.
   void StartVersion(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
                     const std::string& metadata);
-  bool KeepInline(ObjectRecord& record, const InlineBytes& bytes);  // whether they were kept
-  void DropInline(ObjectRecord& record);
 
   // transfers.cpp
   void On(NodeId node, const Want& event);
@@ -95,8 +79,6 @@ struct DirectoryState::State {
   void On(NodeId node, const CopyComplete& event);
   void On(NodeId node, const CopyGone& event);
   void On(NodeId node, const Progress& event);
-  // What a node measured of its link; 0: no sample.
-  void NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration round_trip);
   void GrantFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
                    const GrantClosed& event);
   // Null, or the record if `version` is current; otherwise the node was told that it is void.
@@ -143,15 +125,12 @@ struct DirectoryState::State {
   // `told` and everybody concerned hear of it.
   void MarkDeleted(const ObjectId& id, Duration lifetime, const DeletionMark& mark,
                    std::set<NodeId> told);
-  // A copy of this version shows that the mark, if it is a repeated one, had ended.
-  void Unmark(const ObjectId& id, Version version);
   void ResolveEvictions(const ObjectId& id, ObjectRecord& record);
 
   // membership.cpp
   void OnJoined(const NodeJoined& event);
   void OnSuspended(NodeId node);
   void OnLost(NodeId node);
-  void StartSweep(NodeId node, Change change);
   void Pay(const Visit& visit, const ObjectId& id);
   void SuspendIn(const ObjectId& id, ObjectRecord& record, NodeId node);
   void LoseFrom(const ObjectId& id, ObjectRecord& record, NodeId node);
@@ -172,27 +151,19 @@ struct DirectoryState::State {
   std::string BrokenObject(const ObjectId& id, const ObjectRecord& record) const;
   std::string BrokenReduction(const ObjectId& id, const ObjectRecord& record) const;
 
+  // The books. Each keeps its own data to itself and says in its header what it is told.
   DirectoryOptions options;
-  Time now;
-  Time collecting_until;  // at least
-  Time collecting_limit;  // at most
-  bool collecting;
+  ShardClock clock;
+  RecoveryWindow window;
   Stamps stamps;
-  LinkModel link;
   NodeTable nodes;
-  std::map<ObjectId, ObjectRecord> objects;
-  Expiring<ObjectId> tombstones;
-  std::map<ObjectId, DeletionMark> marks;  // of the same objects
+  ObjectBook objects;
+  InlineBudget inlined;
+  DeletionMarks marks;
   KeepApart apart;
-  std::map<ObjectId, std::vector<Deferred>> deferred;  // what waits for the end of collecting
   Sweeps sweeps;
-  NodeId swept = kNoNode;            // whose going is being dealt with: it is told nothing
-  std::set<ObjectId> dirty;          // looked at by the next Plan
-  std::set<ObjectId> wants_members;  // receivers are parked that equal watermarks might serve
-  std::set<ObjectId> wants_nearer;   // a pass was made while receivers were kept apart from sources
-  std::vector<Action> outbox;
-  std::uint64_t inline_total = 0;
-  std::uint64_t requests = 0;  // numbers receivers in order of request
+  Agenda agenda;
+  Outbox outbox;
 };
 
 }  // namespace hoplite::planner

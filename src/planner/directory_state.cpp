@@ -7,18 +7,6 @@
 
 namespace hoplite::planner {
 
-namespace {
-
-void MoveAll(std::set<ObjectId>& from, std::set<ObjectId>& to) {
-  if (to.empty()) {
-    to.swap(from);
-  } else {
-    to.merge(from);
-  }
-}
-
-}  // namespace
-
 const ObjectId* ObjectOf(const NodeEvent& event) {
   return std::visit(
       [](const auto& said) -> const ObjectId* {
@@ -49,15 +37,14 @@ DirectoryState& DirectoryState::operator=(DirectoryState&&) noexcept = default;
 
 DirectoryState::State::State(const DirectoryOptions& options_in, Time start)
     : options(options_in),
-      now(start),
-      collecting_until(start + options_in.recovery_window),
-      collecting_limit(start + std::max(options_in.recovery_window, options_in.recovery_limit)),
-      collecting(options_in.recovery_window > Duration{0}),
-      stamps(options_in.incarnation),
-      link(options_in.link) {}
+      clock(start),
+      window(start, options.recovery_window, options.recovery_limit),
+      stamps(options.incarnation),
+      nodes(options.link),
+      inlined(options.inline_limit_bytes, options.inline_total_bytes) {}
 
 void DirectoryState::Apply(const Event& event) {
-  state_->now = std::max(state_->now, event.time);
+  state_->clock.Advance(event.time);
   struct Visitor {
     State& state;
     void operator()(const NodeJoined& joined) const { state.OnJoined(joined); }
@@ -72,36 +59,29 @@ Time DirectoryState::Plan(Time now, std::vector<Action>& actions) {
   State& state = *state_;
   state.Tick(now);
   state.Work();
-  std::ranges::move(std::exchange(state.outbox, {}), std::back_inserter(actions));
+  std::ranges::move(state.outbox.Take(), std::back_inserter(actions));
   return state.NextTime();
 }
 
 void DirectoryState::State::Tick(Time time) {
-  now = std::max(now, time);
-  for (const ObjectId& id : tombstones.Expire(now, options.slice)) marks.erase(id);
-  if (!apart.Expire(now).empty()) MoveAll(wants_nearer, dirty);
-  if (collecting && now >= CollectingUntil()) collecting = false;
-  if (knows_members()) MoveAll(wants_members, dirty);
-}
-
-// Who announced itself and still tells its inventory is waited for, within the limit.
-Time DirectoryState::State::CollectingUntil() const {
-  const std::optional<Time> told = nodes.LastTold();
-  if (!told) return collecting_until;
-  return std::clamp(*told + options.recovery_window, collecting_until, collecting_limit);
+  clock.Advance(time);
+  marks.Expire(clock.now(), options.slice);
+  if (!apart.Expire(clock.now()).empty()) agenda.SomeMayMeetAgain();
+  window.EndIfDue(clock.now(), nodes);
+  if (window.KnowsMembers(nodes)) agenda.MembersAreKnown();
 }
 
 void DirectoryState::State::Work() {
   const std::size_t enough = outbox.size() + options.slice;
   for (std::size_t looks = 0; looks < options.slice && outbox.size() < enough; ++looks) {
-    if (!dirty.empty()) {
-      const ObjectId id = dirty.extract(dirty.begin()).value();
+    if (!agenda.empty()) {
+      const ObjectId id = agenda.Take();
       CatchUp(id);
       Settle(id);
     } else if (!sweeps.empty()) {
       CatchUp(ObjectId(sweeps.next()));
-    } else if (!collecting && !deferred.empty()) {
-      CatchUp(ObjectId(deferred.begin()->first));
+    } else if (window.due()) {
+      CatchUp(ObjectId(window.next()));
     } else {
       break;
     }
@@ -110,25 +90,21 @@ void DirectoryState::State::Work() {
 }
 
 bool DirectoryState::State::due() const {
-  return !dirty.empty() || !sweeps.empty() || (!collecting && !deferred.empty());
+  return !agenda.empty() || !sweeps.empty() || window.due();
 }
 
 void DirectoryState::State::CatchUp(const ObjectId& id) {
   if (!sweeps.empty()) {
     for (const Visit& visit : sweeps.Take(id)) Pay(visit, id);
   }
-  if (!collecting && !deferred.empty()) SayDeferred(id);
-}
-
-void DirectoryState::State::Later(NodeId node, const NodeEvent& event) {
-  deferred[*ObjectOf(event)].push_back({node, nodes.Find(node)->session, event});
+  if (window.due()) SayDeferred(id);
 }
 
 void DirectoryState::State::SayDeferred(const ObjectId& id) {
-  const auto said = deferred.extract(id);
-  if (said.empty()) return;
-  dirty.insert(id);
-  for (const Deferred& one : said.mapped()) {
+  const auto said = window.Take(id);
+  if (!said) return;
+  agenda.Add(id);
+  for (const Deferred& one : *said) {
     const NodeRecord* node = nodes.Find(one.node);
     if (node == nullptr || !node->alive || node->session != one.session) continue;
     std::visit([&](const auto& event) { On(one.node, event); }, one.event);
@@ -136,14 +112,14 @@ void DirectoryState::State::SayDeferred(const ObjectId& id) {
 }
 
 Time DirectoryState::State::NextTime() const {
-  if (due()) return now;
-  Time next = std::min(tombstones.next(), apart.next());
-  if (collecting) next = std::min(next, CollectingUntil());
+  if (due()) return clock.now();
+  Time next = std::min(marks.next(), apart.next());
+  if (window.collecting()) next = std::min(next, window.End(nodes));
   return next;
 }
 
 void DirectoryState::State::Settle(const ObjectId& id) {
-  ObjectRecord* record = Find(id);
+  ObjectRecord* record = objects.Find(id);
   if (record == nullptr) return;
   ResolveOpens(id, *record);
   ResolveCreates(id, *record);
@@ -151,20 +127,18 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   ResolveEvictions(id, *record);
   RunPass(id, *record);
   if (!record->idle()) return record->Rest();
-  DropInline(*record);
-  for (const NodeId node : record->touched) {
-    if (NodeRecord* member = nodes.Find(node)) member->objects.erase(id);
-  }
-  objects.erase(id);
+  inlined.Drop(*record);
+  objects.Erase(id);
 }
 
 void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
   const bool flows = record.table.parked().empty() && record.table.starved().empty();
   if (flows && !record.slow_relays.OrEmpty().busy()) return;
-  const PassRules rules{now, link, apart, knows_members(), options.fault};
+  const bool knows_members = window.KnowsMembers(nodes);
+  const PassRules rules{clock.now(), nodes.link(), apart, knows_members, options.fault};
   SourceSelector selector(record.table, stamps, rules);
   selector.Run();
-  if (record.slow_relays) record.slow_relays->Act(record.table, selector, now);
+  if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock.now());
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes.Find(made.what.source);
     Send(made.what.receiver, Grant{id, record.version, made.grant,
@@ -172,36 +146,24 @@ void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
                                    made.what.stripes, made.what.equality_ok, made.replaces});
     if (made.newly_listed) Notify(id, record, made.what.receiver, LocationKind::kPartial);
   }
-  if (!knows_members() && !record.table.parked().empty()) wants_members.insert(id);
-  if (!apart.entries().empty()) wants_nearer.insert(id);
+  if (!knows_members && !record.table.parked().empty()) agenda.AddForMembers(id);
+  if (!apart.entries().empty()) agenda.AddForNearness(id);
 }
 
 void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
   // A session that ended says nothing more; its next one starts with an inventory.
   NodeRecord* member = nodes.Find(node);
   if (member == nullptr || !member->alive) return;
-  if (member->inventory_open) member->telling = now;
+  if (member->inventory_open) member->telling = clock.now();
   if (const ObjectId* id = ObjectOf(event)) {
     CatchUp(*id);
-    dirty.insert(*id);
+    agenda.Add(*id);
   }
   std::visit([&](const auto& said) { On(node, said); }, event);
 }
 
-ObjectRecord* DirectoryState::State::Find(const ObjectId& id) {
-  const auto entry = objects.find(id);
-  return entry == objects.end() ? nullptr : &entry->second;
-}
-
-ObjectRecord& DirectoryState::State::Touch(const ObjectId& id, NodeId node) {
-  ObjectRecord& record = objects[id];
-  record.touched.insert(node);
-  nodes.Find(node)->objects.insert(id);
-  return record;
-}
-
 void DirectoryState::State::Send(NodeId to, NodeAction body) {
-  if (to != swept && nodes.alive(to)) outbox.push_back({to, std::move(body)});
+  if (nodes.alive(to)) outbox.Add(to, std::move(body));
 }
 
 void DirectoryState::State::Notify(const ObjectId& id, const ObjectRecord& record, NodeId node,
@@ -238,7 +200,7 @@ void DirectoryState::State::DropCopy(const ObjectId& id, ObjectRecord& record, N
   const bool was_final = copy->final();
   record.table.Remove(node);
   if (record.waits) record.waits->evictions.erase(node);
-  dirty.insert(id);
+  agenda.Add(id);
   if (was_listed) Notify(id, record, node, LocationKind::kGone);
   if (!was_final || record.exists()) return;
   record.waits.Make().lost_holder = nodes.NameOf(node);
@@ -246,8 +208,8 @@ void DirectoryState::State::DropCopy(const ObjectId& id, ObjectRecord& record, N
 }
 
 bool DirectoryState::State::AnswerDeleted(const ObjectId& id, NodeId node) {
-  const std::optional<Time> until = tombstones.Until(id, now);
-  if (until) Send(node, Deleted{id, *until - now, marks.at(id).version});
+  const std::optional<Time> until = marks.Until(id, clock.now());
+  if (until) Send(node, Deleted{id, *until - clock.now(), marks.VersionOf(id)});
   return until.has_value();
 }
 

@@ -80,23 +80,22 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
 std::uint64_t DirectoryState::Fingerprint() const {
   const State& state = *state_;
   Digest digest;
-  digest.Add(state.collecting).Add(state.collecting ? state.collecting_until : Time{});
+  const bool collecting = state.window.collecting();
+  digest.Add(collecting).Add(collecting ? state.window.earliest_end() : Time{});
   digest.Add(state.stamps.incarnation()).Add(state.stamps.sequence());
-  digest.Add(state.stamps.gave_versions()).Add(state.requests).Add(state.inline_total);
+  digest.Add(state.stamps.gave_versions()).Add(state.stamps.requests());
+  digest.Add(state.inlined.total_bytes());
   for (const auto& [id, node] : state.nodes.nodes()) {
     digest.Add(Raw(id)).Add(node.info.name).Add(node.info.address);
     digest.Add(node.alive).Add(node.inventory_open);
-    if (state.collecting) digest.Add(node.telling.value_or(Time{}));
+    if (collecting) digest.Add(node.telling.value_or(Time{}));
   }
-  for (const auto& [id, record] : state.objects) AddRecord(digest, id, record);
-  for (const auto& [id, until] : state.tombstones.entries()) {
-    const DeletionMark& mark = state.marks.at(id);
-    digest.Add(id).Add(until).Add(mark.version).Add(mark.repeated);
-  }
+  for (const auto& [id, record] : state.objects.records()) AddRecord(digest, id, record);
+  state.marks.AddTo(digest);
   for (const auto& [pair, until] : state.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }
-  for (const auto& [id, waiting] : state.deferred) {
+  for (const auto& [id, waiting] : state.window.deferred()) {
     for (const Deferred& said : waiting) {
       const NodeRecord* node = state.nodes.Find(said.node);
       const bool counts = node != nullptr && node->alive && node->session == said.session;
@@ -104,12 +103,8 @@ std::uint64_t DirectoryState::Fingerprint() const {
     }
   }
   state.sweeps.AddTo(digest);
-  for (const ObjectId& id : state.dirty) digest.Add(id);
-  for (const ObjectId& id : state.wants_members) digest.Add(id);
-  for (const ObjectId& id : state.wants_nearer) digest.Add(id);
-  for (const Action& action : state.outbox) {
-    digest.Add(Raw(action.to)).Add(action.body.index()).Add(ObjectOf(action.body));
-  }
+  state.agenda.AddTo(digest);
+  state.outbox.AddTo(digest);
   return digest.value();
 }
 

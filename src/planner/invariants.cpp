@@ -9,20 +9,20 @@ namespace hoplite::planner {
 
 std::string DirectoryState::BrokenInvariant() const {
   const State& state = *state_;
-  if (!state.tombstones.Consistent() || state.marks.size() != state.tombstones.entries().size() ||
-      !state.apart.Consistent()) {
+  if (!state.marks.Consistent() || !state.apart.Consistent()) {
     return "S4: an index of times disagrees with its entries";
   }
   std::uint64_t inline_total = 0;
-  for (const auto& [id, record] : state.objects) {
+  for (const auto& [id, record] : state.objects.records()) {
     if (record.inline_bytes != nullptr) inline_total += record.inline_bytes->size();
     if (std::string broken = state.BrokenObject(id, record); !broken.empty()) {
       return fmt::format("{} (object {})", broken, id.ToShortString());
     }
   }
-  if (inline_total != state.inline_total || inline_total > state.options.inline_total_bytes) {
+  const InlineBudget& inlined = state.inlined;
+  if (inline_total != inlined.total_bytes() || inline_total > inlined.total_limit_bytes()) {
     return fmt::format("P8: {} inline bytes are accounted as {}, {} is the limit", inline_total,
-                       state.inline_total, state.options.inline_total_bytes);
+                       inlined.total_bytes(), inlined.total_limit_bytes());
   }
   return {};
 }
@@ -37,11 +37,11 @@ std::string DirectoryState::State::BrokenObject(const ObjectId& id,
     if (copy.live && !member->alive) {
       return fmt::format("P4: {} is suspended but may be a source", member->info.name);
     }
-    if (!member->objects.contains(id)) {
+    if (!objects.SpokeOf(node, id)) {
       return fmt::format("S4: {} does not know what it spoke of", member->info.name);
     }
   }
-  const bool marked = tombstones.Contains(id, now);
+  const bool marked = marks.Until(id, clock.now()).has_value();
   if (marked && (record.exists() || !record.table.copies().empty())) {
     return "P5: it was deleted and is still there";
   }
@@ -66,9 +66,11 @@ std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
   if (reduction.committed) {
     return reduction.slots.empty() ? "" : "P7: a committed target still has slots";
   }
-  const NodeRecord* coordinator = nodes.Find(reduction.coordinator);
-  if (coordinator == nullptr) return "P10: a reduction outlives its coordinator";
-  if (!coordinator->objects.contains(id)) return "S4: a coordinator does not know its target";
+  if (nodes.Find(reduction.coordinator) == nullptr) {
+    return "P10: a reduction outlives its coordinator";
+  }
+  if (!objects.SpokeOf(reduction.coordinator, id))
+    return "S4: a coordinator does not know its target";
   std::set<Version> versions;
   std::set<ObjectId> used;
   for (const auto& [slot, known] : reduction.slots) {

@@ -10,7 +10,7 @@ void DirectoryState::State::OnJoined(const NodeJoined& event) {
   const NodeId namesake = nodes.Named(event.node.name);
   if (namesake != kNoNode && namesake != event.node.id) OnLost(namesake);
   if (nodes.alive(event.node.id)) OnSuspended(event.node.id);  // its old session was overtaken
-  nodes.Join(event.node, now);
+  nodes.Join(event.node, clock.now());
   stamps.NoteSeen(event.highest_incarnation);
 }
 
@@ -18,25 +18,21 @@ void DirectoryState::State::OnSuspended(NodeId node) {
   if (!nodes.alive(node)) return;
   nodes.Suspend(node);
   // Its next session repeats its requests, so none may be answered twice.
-  std::erase_if(outbox, [&](const Action& action) { return action.to == node; });
-  StartSweep(node, Change::kSuspended);
-}
-
-void DirectoryState::State::StartSweep(NodeId node, Change change) {
-  sweeps.Add(node, change, std::exchange(nodes.Find(node)->objects, {}));
+  outbox.DropFor(node);
+  sweeps.Add(node, Change::kSuspended, objects.TakeSpokenOf(node));
 }
 
 void DirectoryState::State::Pay(const Visit& visit, const ObjectId& id) {
-  if (visit.last) nodes.Find(visit.node)->objects.insert(id);
-  ObjectRecord* record = Find(id);
+  if (visit.last) objects.Return(id, visit.node);
+  ObjectRecord* record = objects.Find(id);
   if (record == nullptr) return;
   if (visit.change == Change::kInventoryOver) return EndInventoryIn(id, *record, visit.node);
   // One that left and is back by now is told in its inventory's answer what still holds.
-  swept = visit.node;
+  outbox.Silence(visit.node);
   SuspendIn(id, *record, visit.node);
   if (visit.change == Change::kLost) LoseFrom(id, *record, visit.node);
-  swept = kNoNode;
-  dirty.insert(id);
+  outbox.Silence(kNoNode);
+  agenda.Add(id);
 }
 
 void DirectoryState::State::ForgetRequests(ObjectRecord& record, NodeId node) {
@@ -77,7 +73,7 @@ void DirectoryState::State::On(NodeId node, const StoreUsage& event) {
 void DirectoryState::State::OnLost(NodeId node) {
   if (nodes.Find(node) == nullptr) return;
   OnSuspended(node);
-  StartSweep(node, Change::kLost);
+  sweeps.Add(node, Change::kLost, objects.TakeSpokenOf(node));
   nodes.Erase(node);
 }
 

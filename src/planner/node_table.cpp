@@ -62,6 +62,23 @@ std::optional<Time> NodeTable::LastTold() const {
   return last;
 }
 
+// Reports come every few milliseconds from whoever receives: the mean of the last ten or so. A
+// round trip is what the network takes for two messages.
+void NodeTable::NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration round_trip) {
+  constexpr double kWeight = 0.1;
+  NodeRecord& member = nodes_.at(node);
+  if (bytes_per_second > 0) {
+    member.bytes_per_second = bytes_per_second;
+    link_.bytes_per_second +=
+        kWeight * (static_cast<double>(bytes_per_second) - link_.bytes_per_second);
+  }
+  if (round_trip > Duration{0}) {
+    member.round_trip = round_trip;
+    link_.latency +=
+        std::chrono::duration_cast<Duration>(kWeight * (round_trip / 2 - link_.latency));
+  }
+}
+
 void NodeTable::NoteCarried(NodeId node, double bytes_per_second) {
   constexpr double kDown = 0.2;
   double& carried = nodes_.at(node).carried;

@@ -1,4 +1,4 @@
-// NodeTable: the members that this shard knows, and which objects each has spoken of.
+// NodeTable: the members that this shard knows, and what their links are like.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,9 @@
 #include <optional>
 #include <string>
 
-#include <hoplite/object_id.h>
-
 #include "base/ids.h"
-#include "base/paged_set.h"
 #include "planner/event.h"
+#include "planner/link_model.h"
 
 namespace hoplite::planner {
 
@@ -25,17 +23,21 @@ struct NodeRecord {
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   double carried = 0;  // bytes per second that came to it from sources that had more; 0: not yet
-  PagedSet<ObjectId> objects;
 };
 
 // A value type. Decides nothing.
 class NodeTable {
  public:
+  // `link`: what links are like until they were measured.
+  explicit NodeTable(const LinkModel& link = {}) : link_(link) {}
+
   NodeRecord* Find(NodeId node);
   const NodeRecord* Find(NodeId node) const;
   // kNoNode: nobody has that name.
   NodeId Named(const std::string& name) const;
   bool alive(NodeId node) const;
+  // The number of a member's present session.
+  std::uint64_t SessionOf(NodeId node) const { return nodes_.at(node).session; }
   std::string NameOf(NodeId node) const;  // its id in words if it isn't known
 
   void Join(const NodeInfo& info, Time now);
@@ -46,6 +48,11 @@ class NodeTable {
   // Its name is still known until ForgetDeparted.
   void Erase(NodeId node);
   void ForgetDeparted() { departed_.clear(); }
+
+  // What a node measured of its link; 0: no sample.
+  void NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration round_trip);
+  // What a link is like on average, by what was measured lately.
+  const LinkModel& link() const { return link_; }
 
   // What a node's link was seen to carry: believed at once if it is more than before, slowly if
   // less.
@@ -63,6 +70,7 @@ class NodeTable {
   std::map<NodeId, std::string> departed_;
   std::uint64_t sessions_ = 0;
   std::size_t open_inventories_ = 0;
+  LinkModel link_;
   NodeId fastest_ = kNoNode;  // whoever was seen to carry most
   double fastest_carried_ = 0;
 };

@@ -28,13 +28,13 @@ bool HasRoot(const ReductionRecord& reduction) {
 }  // namespace
 
 void DirectoryState::State::On(NodeId node, const Held& event) {
-  Unmark(event.object, event.version);
+  marks.EraseIfOlder(event.object, event.version);
   if (AnswerDeleted(event.object, node)) return;
   const bool sound = event.layout.Validate() && event.layout.valid(event.marks) &&
                      event.metadata.size() <= options.metadata_limit_bytes && event.version;
   if (!sound) return;  // not a copy that anybody could be sent to
   stamps.NoteSeen(event.version.incarnation);
-  ObjectRecord& record = Touch(event.object, node);
+  ObjectRecord& record = objects.Touch(event.object, node);
   if (event.version < record.version) {
     return Send(node, Recall{event.object, record.version});
   }
@@ -64,7 +64,7 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
     copy.listed = copy.listed || copy.final() || event.upstream != kNoNode;
     copy.leaf = false;
     copy.marks = event.complete ? table.layout().full_marks() : event.marks;
-    if (copy.order == 0) copy.order = ++requests;
+    if (copy.order == 0) copy.order = stamps.NextRequest();
     if (!copy.final()) return;
     copy.wanted = 0;
     copy.done = copy.complete ? table.layout().all_stripes() : 0;
@@ -81,13 +81,13 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const HeldBytes& event) {
-  ObjectRecord* record = Find(event.object);
+  ObjectRecord* record = objects.Find(event.object);
   if (record == nullptr || record->version != event.version || record->inline_bytes) return;
   const Copy* copy = record->table.Find(node);
   const bool all = copy != nullptr && copy->live && copy->complete &&
                    event.bytes->size() == record->table.layout().size_bytes;
   if (!all) return;
-  if (!KeepInline(*record, event.bytes)) return Send(node, InlineFull{event.object});
+  if (!inlined.Keep(*record, event.bytes)) return Send(node, InlineFull{event.object});
   Notify(event.object, *record, kNoNode, LocationKind::kInline);
 }
 
@@ -107,13 +107,13 @@ void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, Nod
   const Copy* source = table.Find(upstream);
   const std::uint32_t limit = static_cast<std::uint32_t>(std::popcount(stripes)) +
                               (source != nullptr ? source->flow().used : 0);
-  table.Open(stamps.NextGrant(), {node, upstream, stripes, true}, now, limit);
+  table.Open(stamps.NextGrant(), {node, upstream, stripes, true}, clock.now(), limit);
 }
 
 void DirectoryState::State::On(NodeId node, const InventoryEnd& /*event*/) {
   nodes.EndInventory(node);
   nodes.Find(node)->telling.reset();
-  StartSweep(node, Change::kInventoryOver);
+  sweeps.Add(node, Change::kInventoryOver, objects.TakeSpokenOf(node));
 }
 
 void DirectoryState::State::EndInventoryIn(const ObjectId& id, ObjectRecord& record, NodeId node) {

@@ -81,7 +81,7 @@ std::vector<ObjectId> InputsOf(const ReductionRecord& reduction) {
 
 ReductionRecord* DirectoryState::State::OpenReduction(NodeId node, const ObjectId& id,
                                                       std::uint64_t request) {
-  ObjectRecord* record = Find(id);
+  ObjectRecord* record = objects.Find(id);
   if (record == nullptr || !record->reduction) return nullptr;
   ReductionRecord& reduction = *record->reduction;
   const bool theirs = reduction.coordinator == node && reduction.request == request;
@@ -91,8 +91,8 @@ ReductionRecord* DirectoryState::State::OpenReduction(NodeId node, const ObjectI
 // --- the coordinator
 
 void DirectoryState::State::On(NodeId node, const ReduceOpen& event) {
-  if (collecting) return Later(node, event);
-  ObjectRecord& record = Touch(event.object, node);
+  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+  ObjectRecord& record = objects.Touch(event.object, node);
   std::vector<PendingOpen>& opens = record.waits.Make().opens;
   std::erase_if(opens, [&](const PendingOpen& open) {
     return open.node == node && open.request == event.request;
@@ -108,7 +108,7 @@ void DirectoryState::State::On(NodeId node, const ReduceOpen& event) {
 // Its session was interrupted: what it was told meanwhile is lost.
 void DirectoryState::State::RepeatToCoordinator(const ObjectId& id,
                                                 const ReductionRecord& reduction) {
-  Send(reduction.coordinator, ReduceOpened{id, reduction.request, link});
+  Send(reduction.coordinator, ReduceOpened{id, reduction.request, nodes.link()});
   if (reduction.committed) {
     return Send(reduction.coordinator,
                 ReduceCommitted{id, reduction.committed, reduction.request, reduction.used});
@@ -129,10 +129,8 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
     const auto refuse = [&](ErrorCode code, std::string why) {
       Send(open.node, ReduceRefused{id, open.request, code, std::move(why)});
     };
-    if (const auto until = tombstones.Until(id, now)) {
-      refuse(ErrorCode::kDeleted,
-             fmt::format("object {} was deleted; its id is blocked for another {:.1f} s",
-                         id.ToShortString(), ToSeconds(*until - now)));
+    if (std::string blocked = marks.WhyBlocked(id, clock.now()); !blocked.empty()) {
+      refuse(ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction()) {
       refuse(ErrorCode::kAlreadyExists,
              fmt::format("object {} is already the target of a reduction", id.ToShortString()));
@@ -143,7 +141,7 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
       return;  // a suspended node may come back with it: wait for the end of its grace
     } else {
       record.reduction = ReductionRecord{.coordinator = open.node, .request = open.request};
-      Send(open.node, ReduceOpened{id, open.request, link});
+      Send(open.node, ReduceOpened{id, open.request, nodes.link()});
     }
     opens.erase(opens.begin());
     for (const auto& order : open.then) {
@@ -154,7 +152,7 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
 
 PendingOpen* DirectoryState::State::Pending(NodeId node, const ObjectId& id,
                                             std::uint64_t request) {
-  ObjectRecord* record = Find(id);
+  ObjectRecord* record = objects.Find(id);
   if (record == nullptr || !record->waits) return nullptr;
   std::vector<PendingOpen>& opens = record->waits->opens;
   const auto open = std::ranges::find_if(opens, [&](const PendingOpen& pending) {
@@ -164,7 +162,7 @@ PendingOpen* DirectoryState::State::Pending(NodeId node, const ObjectId& id,
 }
 
 void DirectoryState::State::On(NodeId node, const ReduceShape& event) {
-  if (collecting) return Later(node, event);
+  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
   if (PendingOpen* open = Pending(node, event.object, event.request)) {
     open->then.emplace_back(event);
     return;
@@ -180,14 +178,14 @@ void DirectoryState::State::On(NodeId node, const ReduceShape& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
-  if (collecting) return Later(node, event);
+  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
   if (PendingOpen* open = Pending(node, event.object, event.request)) {
     open->then.emplace_back(event);
     return;
   }
   ReductionRecord* reduction = OpenReduction(node, event.object, event.request);
   if (reduction == nullptr || !reduction->shaped) return;
-  ObjectRecord& record = *Find(event.object);
+  ObjectRecord& record = *objects.Find(event.object);
   const std::uint32_t slot = event.order.slot;
   if (const std::string wrong = WrongWith(*reduction, event.order); !wrong.empty()) {
     return EndReduction(event.object, record, Error(ErrorCode::kProtocol, wrong), node);
@@ -244,13 +242,13 @@ void DirectoryState::State::NewAttempt(const ObjectId& id, ObjectRecord& record,
     return MarkLost(id, reduction, slot, ErrorCode::kPeerLost,
                     nodes.NameOf(known.order.node) + " is no member any more");
   }
-  Touch(id, known.order.node);
+  objects.Touch(id, known.order.node);
   if (!root) return;
   record.table.Add(known.order.node);
   record.table.Edit(known.order.node, [&](Copy& copy) {
     copy.listed = copy.primary = copy.producing = true;
     copy.live = nodes.alive(known.order.node);
-    copy.order = ++requests;
+    copy.order = stamps.NextRequest();
   });
   Notify(id, record, known.order.node, LocationKind::kPartial);
 }
@@ -299,8 +297,8 @@ void DirectoryState::State::MarkLost(const ObjectId& id, ReductionRecord& reduct
 }
 
 void DirectoryState::State::On(NodeId node, const ReduceClose& event) {
-  if (collecting) return Later(node, event);
-  ObjectRecord* record = Find(event.object);
+  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+  ObjectRecord* record = objects.Find(event.object);
   if (record == nullptr) return;
   std::erase_if(record->waits.Make().opens, [&](const PendingOpen& open) {
     return open.node == node && open.request == event.request;
@@ -347,7 +345,7 @@ void DirectoryState::State::DropSlots(const ObjectId& id, const ReductionRecord&
 
 SlotRecord* DirectoryState::State::Executes(NodeId node, const ObjectId& id, std::uint32_t slot,
                                             Version version) {
-  ObjectRecord* record = Find(id);
+  ObjectRecord* record = objects.Find(id);
   if (record == nullptr || !record->reduction) return nullptr;
   const auto entry = record->reduction->slots.find(slot);
   if (entry == record->reduction->slots.end()) return nullptr;
@@ -360,7 +358,7 @@ SlotRecord* DirectoryState::State::InputOf(NodeId node, const ObjectId& id, std:
                                            Version version, std::uint32_t input,
                                            Version input_version) {
   if (Executes(node, id, slot, version) == nullptr) return nullptr;
-  auto& slots = Find(id)->reduction->slots;
+  auto& slots = objects.Find(id)->reduction->slots;
   const auto entry = slots.find(input);
   if (entry == slots.end() || entry->second.order.parent != slot) return nullptr;
   const bool current = input_version && entry->second.version == input_version;
@@ -376,7 +374,7 @@ void DirectoryState::State::On(NodeId node, const SlotFailed& event) {
   // or it has no memory to make it once more.
   if (failed == nullptr) return;
   if (itself && failed->drained && event.code != ErrorCode::kResourceExhausted) return;
-  MarkLost(event.object, *Find(event.object)->reduction, failed->order.slot, event.code,
+  MarkLost(event.object, *objects.Find(event.object)->reduction, failed->order.slot, event.code,
            event.message);
 }
 
@@ -387,16 +385,16 @@ void DirectoryState::State::On(NodeId node, const SlotDrained& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const SlotProgress& event) {
-  NoteLink(node, event.bytes_per_second, event.round_trip);
+  nodes.NoteLink(node, event.bytes_per_second, event.round_trip);
   SlotRecord* known = Executes(node, event.object, event.slot, event.version);
   if (known == nullptr) {
-    if (collecting) return Later(node, event);
-    const ObjectRecord* made = Find(event.object);
+    if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+    const ObjectRecord* made = objects.Find(event.object);
     // The root that made it repeats its commit, and ends when that is answered.
     if (made != nullptr && Committed(*made, event.version)) return;
     return Send(node, SlotDropped{event.object, event.slot, event.version});
   }
-  ObjectRecord& record = *Find(event.object);
+  ObjectRecord& record = *objects.Find(event.object);
   if (record.reduction->layout.valid(event.marks)) known->marks = event.marks;
   if (known->order.parent != 0 || record.table.Find(node) == nullptr) return;
   record.table.Edit(node, [](Copy& copy) { copy.live = true; });
@@ -409,7 +407,7 @@ bool DirectoryState::State::Committed(const ObjectRecord& record, Version versio
 }
 
 void DirectoryState::State::On(NodeId node, const ReduceCommit& event) {
-  ObjectRecord* record = Find(event.object);
+  ObjectRecord* record = objects.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   if (Committed(*record, event.version)) {  // repeated: its answer was lost with a session
     On(node, CopyComplete{event.object, event.version});
@@ -461,7 +459,7 @@ void DirectoryState::State::LoseFromReduction(const ObjectId& id, ObjectRecord& 
 // The node's inventory is over. What it did not ask for again it gave up, or has the outcome of.
 void DirectoryState::State::ResumeReduction(const ObjectId& id, ObjectRecord& record, NodeId node) {
   if (!record.reduction) return;
-  dirty.insert(id);
+  agenda.Add(id);
   const ReductionRecord& known = *record.reduction;
   if (known.coordinator == node && !known.vouched) {
     return EndReduction(

@@ -10,32 +10,18 @@ void DirectoryState::State::On(NodeId node, const Delete& event) {
 }
 
 void DirectoryState::State::On(NodeId /*node*/, const Tombstone& event) {
-  const ObjectRecord* record = Find(event.object);
+  const ObjectRecord* record = objects.Find(event.object);
   const bool put_again = record != nullptr && record->version > event.version;
   if (event.remaining <= Duration{0} || put_again) return;
   MarkDeleted(event.object, std::min(event.remaining, options.tombstone), {event.version, true},
               {});
 }
 
-void DirectoryState::State::Unmark(const ObjectId& id, Version version) {
-  const auto mark = marks.find(id);
-  if (mark == marks.end() || !mark->second.repeated || version < mark->second.version) return;
-  tombstones.Erase(id);
-  marks.erase(mark);
-}
-
 void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
                                         const DeletionMark& mark, std::set<NodeId> told) {
-  if (!tombstones.Contains(id, now)) {  // an old mark may have ended and not be cleared away yet
-    tombstones.Erase(id);
-    marks.erase(id);
-  }
-  tombstones.Insert(id, now + lifetime);
-  DeletionMark& known = marks.try_emplace(id, mark).first->second;
-  if (known.version < mark.version) known.version = mark.version;
-  known.repeated = known.repeated && mark.repeated;
-  dirty.insert(id);
-  if (ObjectRecord* record = Find(id)) {
+  marks.Insert(id, mark, clock.now() + lifetime, clock.now());
+  agenda.Add(id);
+  if (ObjectRecord* record = objects.Find(id)) {
     if (record->reduction) {
       EndReduction(
           id, *record,
@@ -52,15 +38,15 @@ void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
       record->waits->evictions.clear();
       record->waits->lost_holder.clear();
     }
-    DropInline(*record);
+    inlined.Drop(*record);
     record->table = CopyTable(record->table.layout());
   }
   for (const NodeId node : told) AnswerDeleted(id, node);
 }
 
 void DirectoryState::State::On(NodeId node, const EvictAsk& event) {
-  if (collecting) return Later(node, event);
-  ObjectRecord* record = Find(event.object);
+  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+  ObjectRecord* record = objects.Find(event.object);
   const Copy* copy = record != nullptr ? record->table.Find(node) : nullptr;
   const bool current = record != nullptr && record->version == event.version;
   if (!current || copy == nullptr || !copy->complete) {

@@ -1,5 +1,6 @@
 // Where versions and grant ids come from: (incarnation of the shard, sequence), so that whatever a
-// restarted shard gives out is newer than anything of its predecessor (R1).
+// restarted shard gives out is newer than anything of its predecessor (R1). And the numbers that
+// put receivers in the order of their requests.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ class Stamps {
     return {{incarnation_, ++sequence_}};
   }
   GrantId NextGrant() { return {{incarnation_, ++sequence_}}; }
+  std::uint64_t NextRequest() { return ++requests_; }
 
   // A node has seen a version of this incarnation. Once this life has given versions itself, its
   // own number coming back is no news.
@@ -32,10 +34,12 @@ class Stamps {
   std::uint64_t incarnation() const { return incarnation_; }
   std::uint64_t sequence() const { return sequence_; }
   bool gave_versions() const { return gave_versions_; }
+  std::uint64_t requests() const { return requests_; }
 
  private:
   std::uint64_t incarnation_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t requests_ = 0;
   bool gave_versions_ = false;
 };
 

@@ -8,7 +8,7 @@ namespace hoplite::planner {
 
 ObjectRecord* DirectoryState::State::Current(NodeId node, const ObjectId& id, Version version) {
   if (AnswerDeleted(id, node)) return nullptr;
-  ObjectRecord* record = Find(id);
+  ObjectRecord* record = objects.Find(id);
   if (record == nullptr || version > record->version) return nullptr;
   if (version == record->version) return record;
   Send(node, Recall{id, record->version});
@@ -16,9 +16,9 @@ ObjectRecord* DirectoryState::State::Current(NodeId node, const ObjectId& id, Ve
 }
 
 void DirectoryState::State::On(NodeId node, const Want& event) {
-  const ObjectRecord* known = Find(event.object);
+  const ObjectRecord* known = objects.Find(event.object);
   if (known == nullptr || event.version > known->version) {
-    if (collecting) return Later(node, event);
+    if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
     if (AnswerDeleted(event.object, node)) return;
     // Nobody here has that version any more: the one after it, whichever that will be, makes it
     // void.
@@ -27,7 +27,7 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
     return Send(node, Recall{event.object, next});
   }
   if (Current(node, event.object, event.version) == nullptr) return;
-  ObjectRecord& record = Touch(event.object, node);
+  ObjectRecord& record = objects.Touch(event.object, node);
   CopyTable& table = record.table;
   const bool known_copy = table.Find(node) != nullptr;
   if (table.Add(node).final()) return;
@@ -37,7 +37,7 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
     if (!known_copy) copy.leaf = event.leaf;
     if (!known_copy && record.reduction) copy.slot = record.reduction->SlotOf(node);
     if (layout.valid(event.marks) && copy.fed() == 0) copy.marks = event.marks;
-    if (copy.wanted == 0) copy.order = ++requests;
+    if (copy.wanted == 0) copy.order = stamps.NextRequest();
     copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed();
     copy.done = layout.all_stripes() & ~copy.wanted;
   });
@@ -46,19 +46,15 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const CancelWant& event) {
-  if (const auto waiting = deferred.find(event.object); waiting != deferred.end()) {
-    std::erase_if(waiting->second, [&](const Deferred& one) {
-      return one.node == node && std::holds_alternative<Want>(one.event);
-    });
-  }
-  ObjectRecord* record = Find(event.object);
+  window.ForgetWants(node, event.object);
+  ObjectRecord* record = objects.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   const Copy* copy = record->table.Find(node);
   if (copy != nullptr && !copy->final()) DropCopy(event.object, *record, node);
 }
 
 void DirectoryState::State::On(NodeId node, const GrantClosed& event) {
-  ObjectRecord* record = Find(event.object);
+  ObjectRecord* record = objects.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   CopyTable& table = record->table;
   const Copy* copy = table.Find(node);
@@ -106,7 +102,7 @@ void DirectoryState::State::GrantFailed(ObjectRecord& record, NodeId node, const
   if (event.failure == Failure::kNotAhead) {
     table.LowerMarks(grant.source, event.marks, grant);
   } else {
-    apart.Insert({node, grant.source}, now + options.keep_apart);
+    apart.Insert({node, grant.source}, clock.now() + options.keep_apart);
   }
   const bool bytes_came = event.failure == Failure::kBroken || event.failure == Failure::kStalled ||
                           event.failure == Failure::kCorrupt;
@@ -122,7 +118,7 @@ void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
   const bool old_grant = known != nullptr && known->parked() != 0;
   if (old_grant && options.fault == PlantedFault::kDropsOldGrantCompletions) return;
   // A fact about the copy, whatever became of the grant that fed it (R11).
-  Touch(event.object, node);
+  objects.Touch(event.object, node);
   table.Add(node);
   table.Edit(node, [&](Copy& copy) {
     copy.complete = copy.listed = true;
@@ -131,37 +127,20 @@ void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
     copy.marks = table.layout().full_marks();
     copy.done = table.layout().all_stripes();
     copy.wanted = 0;
-    if (copy.order == 0) copy.order = ++requests;
+    if (copy.order == 0) copy.order = stamps.NextRequest();
   });
   if (record->waits) record->waits->lost_holder.clear();
   Notify(event.object, *record, node, LocationKind::kComplete);
 }
 
 void DirectoryState::State::On(NodeId node, const CopyGone& event) {
-  ObjectRecord* record = Find(event.object);
+  ObjectRecord* record = objects.Find(event.object);
   if (record != nullptr && record->version == event.version) DropCopy(event.object, *record, node);
 }
 
-// Reports come every few milliseconds from whoever receives: the mean of the last ten or so. A
-// round trip is what the network takes for two messages.
-void DirectoryState::State::NoteLink(NodeId node, std::uint64_t bytes_per_second,
-                                     Duration round_trip) {
-  constexpr double kWeight = 0.1;
-  NodeRecord& member = *nodes.Find(node);
-  if (bytes_per_second > 0) {
-    member.bytes_per_second = bytes_per_second;
-    link.bytes_per_second +=
-        kWeight * (static_cast<double>(bytes_per_second) - link.bytes_per_second);
-  }
-  if (round_trip > Duration{0}) {
-    member.round_trip = round_trip;
-    link.latency += std::chrono::duration_cast<Duration>(kWeight * (round_trip / 2 - link.latency));
-  }
-}
-
 void DirectoryState::State::On(NodeId node, const Progress& event) {
-  NoteLink(node, event.bytes_per_second, event.round_trip);
-  ObjectRecord* record = Find(event.object);
+  nodes.NoteLink(node, event.bytes_per_second, event.round_trip);
+  ObjectRecord* record = objects.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   if (record->table.Find(node) == nullptr) return;
   record->table.RaiseMarks(node, event.marks);
@@ -170,7 +149,7 @@ void DirectoryState::State::On(NodeId node, const Progress& event) {
   // A leaf is as fast as its reader, and holds nobody up. The links of who folds carry both.
   const Copy& copy = *record->table.Find(node);
   if (copy.leaf || copy.slot != 0) return;
-  record->slow_relays.Make().Note(node, record->table, nodes, now);
+  record->slow_relays.Make().Note(node, record->table, nodes, clock.now());
 }
 
 }  // namespace hoplite::planner

@@ -6,7 +6,7 @@
 
 namespace hoplite::planner {
 
-bool DirectoryState::collecting() const { return state_->collecting; }
+bool DirectoryState::collecting() const { return state_->window.collecting(); }
 
 std::vector<NodeView> DirectoryState::Nodes() const {
   std::vector<NodeView> views;
@@ -17,12 +17,13 @@ std::vector<NodeView> DirectoryState::Nodes() const {
 
 std::vector<ObjectView> DirectoryState::Objects() const {
   std::vector<ObjectView> views;
-  for (const auto& [id, record] : state_->objects) views.push_back(state_->View(id, record));
+  for (const auto& [id, record] : state_->objects.records())
+    views.push_back(state_->View(id, record));
   return views;
 }
 
 ObjectPage DirectoryState::Objects(const PageRequest& request) const {
-  const auto& objects = state_->objects;
+  const auto& objects = state_->objects.records();
   const std::size_t limit = std::clamp(request.limit, 1U, kMaxPageObjects);
   ObjectPage page;
   std::size_t parts = 0;
@@ -38,13 +39,13 @@ ObjectPage DirectoryState::Objects(const PageRequest& request) const {
 }
 
 ShardView DirectoryState::Shard() const {
-  return {.objects = state_->objects.size(),
-          .inline_bytes = state_->inline_total,
-          .inline_total_bytes = state_->options.inline_total_bytes};
+  return {.objects = state_->objects.records().size(),
+          .inline_bytes = state_->inlined.total_bytes(),
+          .inline_total_bytes = state_->inlined.total_limit_bytes()};
 }
 
 std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
-  const ObjectRecord* record = state_->Find(object);
+  const ObjectRecord* record = state_->objects.Find(object);
   if (record == nullptr) return std::nullopt;
   return state_->View(object, *record);
 }
