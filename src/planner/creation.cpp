@@ -37,7 +37,7 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
   if (own == nullptr || !own->live) {
     // Bytes that it gave and was never told of their acceptance are no other Put's.
     if (record.putter == Putter{node, event.attempt}) inlined.Drop(record);
-    if (own != nullptr) DropCopy(event.object, record, node);
+    if (own != nullptr) versions.DropCopy(event.object, record, node);
   }
   std::vector<PendingCreate>& creates = record.waits.Make().creates;
   std::erase_if(creates, [&](const PendingCreate& c) { return c.node == node; });
@@ -53,9 +53,9 @@ void DirectoryState::State::On(NodeId node, const Withdraw& event) {
     agenda.Add(event.object);
     if (record->putter == Putter{node, event.attempt}) {
       record->putter = {};
-      DropCopy(event.object, *record, node);
+      versions.DropCopy(event.object, *record, node);
       if (record->inline_bytes != nullptr) {
-        Notify(event.object, *record, kNoNode, LocationKind::kGone);
+        post.Notify(event.object, *record, kNoNode, LocationKind::kGone);
       }
       inlined.Drop(*record);
     }
@@ -93,7 +93,7 @@ void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
   const Create& request = create.request;
   // The coordinator's own Create is the result: it folded small sources by itself.
   if (record.reduction) DropSlots(id, *std::exchange(record.reduction, std::nullopt));
-  StartVersion(id, record, stamps.NextVersion(), request.layout, request.metadata);
+  versions.Start(id, record, stamps.NextVersion(), request.layout, request.metadata);
   record.putter = {create.node, request.attempt};
   const bool complete = request.inline_bytes != nullptr;
   record.table.Add(create.node);
@@ -105,45 +105,24 @@ void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
     if (complete) copy.marks = request.layout.full_marks();
     if (complete) copy.done = request.layout.all_stripes();
   });
-  Send(create.node, CreateAccepted{id, record.version});
+  post.Send(create.node, CreateAccepted{id, record.version});
   inlined.Keep(record, request.inline_bytes);
-  if (record.inline_bytes != nullptr) Notify(id, record, kNoNode, LocationKind::kInline);
-  Notify(id, record, create.node, complete ? LocationKind::kComplete : LocationKind::kPartial);
-}
-
-void DirectoryState::State::StartVersion(const ObjectId& id, ObjectRecord& record, Version version,
-                                         const Layout& layout, const std::string& metadata) {
-  record.version = version;
-  record.putter = {};
-  record.metadata.reset();
-  if (!metadata.empty()) record.metadata = metadata;
-  if (record.waits) {
-    record.waits->lost_holder.clear();
-    record.waits->evictions.clear();
-  }
-  inlined.Drop(record);
-  const bool mixes = options.fault == PlantedFault::kMixesVersionsOnResume;
-  if (mixes && record.table.layout() == layout) return;
-  for (const auto& [node, copy] : record.table.copies()) {
-    if (copy.listed) Notify(id, record, node, LocationKind::kGone);
-    Send(node, Recall{id, version});
-  }
-  record.table = CopyTable(layout);
-  record.slow_relays.reset();
+  if (record.inline_bytes != nullptr) post.Notify(id, record, kNoNode, LocationKind::kInline);
+  post.Notify(id, record, create.node, complete ? LocationKind::kComplete : LocationKind::kPartial);
 }
 
 void DirectoryState::State::Refuse(const ObjectId& id, NodeId node, ErrorCode code,
                                    std::string message) {
-  Send(node, CreateRefused{id, code, std::move(message)});
+  post.Send(node, CreateRefused{id, code, std::move(message)});
 }
 
 void DirectoryState::State::On(NodeId node, const Locate& event) {
-  if (AnswerDeleted(event.object, node)) return;
+  if (post.AnswerDeleted(event.object, node)) return;
   ObjectRecord& record = objects.Touch(event.object, node);
   Waiting& waiting = record.waits.Make();
   waiting.locates.insert(node);
   if (!record.exists() && !waiting.lost_holder.empty()) {
-    Send(node, HolderLost{event.object, waiting.lost_holder});
+    post.Send(node, HolderLost{event.object, waiting.lost_holder});
   }
 }
 
@@ -156,10 +135,10 @@ void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& rec
   for (const NodeId node : std::exchange(record.waits->locates, {})) {
     const std::string& metadata = record.metadata.OrEmpty();
     if (record.inline_bytes != nullptr) {
-      Send(node, InlineObject{id, record.version, metadata, record.inline_bytes});
+      post.Send(node, InlineObject{id, record.version, metadata, record.inline_bytes});
       continue;
     }
-    Send(node, Located{id, record.version, record.table.layout(), metadata});
+    post.Send(node, Located{id, record.version, record.table.layout(), metadata});
     if (options.fault != PlantedFault::kListsWaitersForMemory) continue;
     if (record.table.Find(node) != nullptr) continue;
     record.table.Add(node);
@@ -168,11 +147,11 @@ void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& rec
 }
 
 void DirectoryState::State::On(NodeId node, const Subscribe& event) {
-  AnswerDeleted(event.object, node);
+  post.AnswerDeleted(event.object, node);
   ObjectRecord& record = objects.Touch(event.object, node);
   record.waits.Make().subscribers.insert(node);
   const auto tell = [&](NodeId holder, LocationKind kind) {
-    Send(node, LocationOf(event.object, record, holder, kind));
+    post.NotifyOne(node, event.object, record, holder, kind);
   };
   if (record.inline_bytes != nullptr) tell(kNoNode, LocationKind::kInline);
   for (const auto& [holder, copy] : record.table.copies()) {

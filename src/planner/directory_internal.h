@@ -16,24 +16,18 @@
 #include <set>
 #include <string>
 
-#include "planner/agenda.h"
-#include "planner/deletion_marks.h"
+#include "planner/books.h"
 #include "planner/directory_state.h"
-#include "planner/inline_budget.h"
-#include "planner/node_table.h"
-#include "planner/object_book.h"
 #include "planner/object_record.h"
-#include "planner/outbox.h"
-#include "planner/recovery_window.h"
-#include "planner/shard_clock.h"
-#include "planner/source_selector.h"
-#include "planner/stamps.h"
+#include "planner/post.h"
 #include "planner/sweeps.h"
+#include "planner/versions.h"
 
 namespace hoplite::planner {
 
-struct DirectoryState::State {
-  State(const DirectoryOptions& options_in, Time start);
+struct DirectoryState::State : Books {
+  State(const DirectoryOptions& options, Time start) : Books(options, start) {}
+  State(const State& other) : Books(other) {}  // the parts know the books beside them
 
   // directory_state.cpp
   void Tick(Time time);
@@ -47,15 +41,6 @@ struct DirectoryState::State {
   void RunPass(const ObjectId& id, ObjectRecord& record);
   Time NextTime() const;
   void Dispatch(NodeId node, const NodeEvent& event);
-  void Send(NodeId to, NodeAction body);
-  void Notify(const ObjectId& id, const ObjectRecord& record, NodeId node, LocationKind kind);
-  Location LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId node,
-                      LocationKind kind) const;
-  void TellLost(const ObjectId& id, const ObjectRecord& record);
-  // The copy is no more: whoever pulled from it is served first; waiters hear of a last holder.
-  void DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
-  // Answers Deleted and returns true if the object has a mark.
-  bool AnswerDeleted(const ObjectId& id, NodeId node);
 
   // creation.cpp
   void On(NodeId node, const Create& event);
@@ -68,9 +53,6 @@ struct DirectoryState::State {
   void ResolveLocates(const ObjectId& id, ObjectRecord& record);
   void Accept(const ObjectId& id, ObjectRecord& record, const PendingCreate& create);
   void Refuse(const ObjectId& id, NodeId node, ErrorCode code, std::string message);
-  // A new version is current: older copies are void, their nodes told.
-  void StartVersion(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
-                    const std::string& metadata);
 
   // transfers.cpp
   void On(NodeId node, const Want& event);
@@ -151,19 +133,9 @@ struct DirectoryState::State {
   std::string BrokenObject(const ObjectId& id, const ObjectRecord& record) const;
   std::string BrokenReduction(const ObjectId& id, const ObjectRecord& record) const;
 
-  // The books. Each keeps its own data to itself and says in its header what it is told.
-  DirectoryOptions options;
-  ShardClock clock;
-  RecoveryWindow window;
-  Stamps stamps;
-  NodeTable nodes;
-  ObjectBook objects;
-  InlineBudget inlined;
-  DeletionMarks marks;
-  KeepApart apart;
-  Sweeps sweeps;
-  Agenda agenda;
-  Outbox outbox;
+  // Each part knows the books that it needs.
+  Post post{outbox, nodes, marks, clock};
+  Versions versions{agenda, inlined, nodes, post, options.fault};
 };
 
 }  // namespace hoplite::planner

@@ -35,14 +35,6 @@ DirectoryState& DirectoryState::operator=(const DirectoryState& other) {
 DirectoryState::DirectoryState(DirectoryState&&) noexcept = default;
 DirectoryState& DirectoryState::operator=(DirectoryState&&) noexcept = default;
 
-DirectoryState::State::State(const DirectoryOptions& options_in, Time start)
-    : options(options_in),
-      clock(start),
-      window(start, options.recovery_window, options.recovery_limit),
-      stamps(options.incarnation),
-      nodes(options.link),
-      inlined(options.inline_limit_bytes, options.inline_total_bytes) {}
-
 void DirectoryState::Apply(const Event& event) {
   state_->clock.Advance(event.time);
   struct Visitor {
@@ -141,10 +133,11 @@ void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
   if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock.now());
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes.Find(made.what.source);
-    Send(made.what.receiver, Grant{id, record.version, made.grant,
-                                   source != nullptr ? source->info : NodeInfo{made.what.source},
-                                   made.what.stripes, made.what.equality_ok, made.replaces});
-    if (made.newly_listed) Notify(id, record, made.what.receiver, LocationKind::kPartial);
+    post.Send(made.what.receiver,
+              Grant{id, record.version, made.grant,
+                    source != nullptr ? source->info : NodeInfo{made.what.source},
+                    made.what.stripes, made.what.equality_ok, made.replaces});
+    if (made.newly_listed) post.Notify(id, record, made.what.receiver, LocationKind::kPartial);
   }
   if (!knows_members && !record.table.parked().empty()) agenda.AddForMembers(id);
   if (!apart.entries().empty()) agenda.AddForNearness(id);
@@ -160,57 +153,6 @@ void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
     agenda.Add(*id);
   }
   std::visit([&](const auto& said) { On(node, said); }, event);
-}
-
-void DirectoryState::State::Send(NodeId to, NodeAction body) {
-  if (nodes.alive(to)) outbox.Add(to, std::move(body));
-}
-
-void DirectoryState::State::Notify(const ObjectId& id, const ObjectRecord& record, NodeId node,
-                                   LocationKind kind) {
-  for (const NodeId subscriber : record.waiting().subscribers) {
-    Send(subscriber, LocationOf(id, record, node, kind));
-  }
-}
-
-Location DirectoryState::State::LocationOf(const ObjectId& id, const ObjectRecord& record,
-                                           NodeId node, LocationKind kind) const {
-  Location location{.object = id, .version = record.version, .node = node, .kind = kind};
-  if (node != kNoNode) location.node_name = nodes.NameOf(node);
-  if (kind == LocationKind::kGone) return location;
-  const Copy* copy = record.table.Find(node);
-  location.producing = copy != nullptr && copy->producing;
-  location.layout = record.table.layout();
-  location.metadata = record.metadata.OrEmpty();
-  return location;
-}
-
-void DirectoryState::State::TellLost(const ObjectId& id, const ObjectRecord& record) {
-  const std::string& lost = record.waiting().lost_holder;
-  for (const NodeId node : record.waiting().locates) Send(node, HolderLost{id, lost});
-  for (const auto& [node, copy] : record.table.copies()) {
-    if (copy.wanted != 0) Send(node, HolderLost{id, lost});
-  }
-}
-
-void DirectoryState::State::DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node) {
-  const Copy* copy = record.table.Find(node);
-  if (copy == nullptr) return;
-  const bool was_listed = copy->listed;
-  const bool was_final = copy->final();
-  record.table.Remove(node);
-  if (record.waits) record.waits->evictions.erase(node);
-  agenda.Add(id);
-  if (was_listed) Notify(id, record, node, LocationKind::kGone);
-  if (!was_final || record.exists()) return;
-  record.waits.Make().lost_holder = nodes.NameOf(node);
-  TellLost(id, record);
-}
-
-bool DirectoryState::State::AnswerDeleted(const ObjectId& id, NodeId node) {
-  const std::optional<Time> until = marks.Until(id, clock.now());
-  if (until) Send(node, Deleted{id, *until - clock.now(), marks.VersionOf(id)});
-  return until.has_value();
 }
 
 }  // namespace hoplite::planner

@@ -71,7 +71,7 @@ std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
   }
   if (!objects.SpokeOf(reduction.coordinator, id))
     return "S4: a coordinator does not know its target";
-  std::set<Version> versions;
+  std::set<Version> attempts;
   std::set<ObjectId> used;
   for (const auto& [slot, known] : reduction.slots) {
     const bool executed = known.order.node != kNoNode;
@@ -83,7 +83,7 @@ std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
       return fmt::format("S4: slot {} is not among the children of {}", slot, known.order.parent);
     }
     if (!executed) continue;
-    if (!versions.insert(known.version).second) {
+    if (!attempts.insert(known.version).second) {
       return fmt::format("S7: two slots have version {}", ToString(known.version));
     }
     if (known.order.parent == 0 && known.version != record.version) {

@@ -57,13 +57,13 @@ void DirectoryState::State::SuspendIn(const ObjectId& id, ObjectRecord& record, 
     copy.wanted &= copy.fed();
     copy.orphan = copy.starved = false;
   });
-  if (!known->listed) DropCopy(id, record, node);
+  if (!known->listed) versions.DropCopy(id, record, node);
 }
 
 void DirectoryState::State::LoseFrom(const ObjectId& id, ObjectRecord& record, NodeId node) {
   record.touched.erase(node);
   LoseFromReduction(id, record, node);
-  if (options.fault != PlantedFault::kHandsOutDeadNodes) DropCopy(id, record, node);
+  if (options.fault != PlantedFault::kHandsOutDeadNodes) versions.DropCopy(id, record, node);
 }
 
 void DirectoryState::State::On(NodeId node, const StoreUsage& event) {

@@ -29,14 +29,14 @@ bool HasRoot(const ReductionRecord& reduction) {
 
 void DirectoryState::State::On(NodeId node, const Held& event) {
   marks.EraseIfOlder(event.object, event.version);
-  if (AnswerDeleted(event.object, node)) return;
+  if (post.AnswerDeleted(event.object, node)) return;
   const bool sound = event.layout.Validate() && event.layout.valid(event.marks) &&
                      event.metadata.size() <= options.metadata_limit_bytes && event.version;
   if (!sound) return;  // not a copy that anybody could be sent to
   stamps.NoteSeen(event.version.incarnation);
   ObjectRecord& record = objects.Touch(event.object, node);
   if (event.version < record.version) {
-    return Send(node, Recall{event.object, record.version});
+    return post.Send(node, Recall{event.object, record.version});
   }
   if (event.version > record.version) {
     // Of another shard that was here before, or a lie: what is newer than a root's can't be undone.
@@ -47,7 +47,7 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
                                      event.object.ToShortString(), nodes.NameOf(node))),
                    record.reduction->coordinator);
     }
-    StartVersion(event.object, record, event.version, event.layout, event.metadata);
+    versions.Start(event.object, record, event.version, event.layout, event.metadata);
   }
   CopyTable& table = record.table;
   if (table.layout() != event.layout) return;
@@ -75,8 +75,8 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
   const Copy& copy = *table.Find(node);
   if (copy.final() && record.waits) record.waits->lost_holder.clear();
   if (copy.listed && (!was_listed || was_final != copy.final())) {
-    Notify(event.object, record, node,
-           copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
+    post.Notify(event.object, record, node,
+                copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
   }
 }
 
@@ -87,8 +87,8 @@ void DirectoryState::State::On(NodeId node, const HeldBytes& event) {
   const bool all = copy != nullptr && copy->live && copy->complete &&
                    event.bytes->size() == record->table.layout().size_bytes;
   if (!all) return;
-  if (!inlined.Keep(*record, event.bytes)) return Send(node, InlineFull{event.object});
-  Notify(event.object, *record, kNoNode, LocationKind::kInline);
+  if (!inlined.Keep(*record, event.bytes)) return post.Send(node, InlineFull{event.object});
+  post.Notify(event.object, *record, kNoNode, LocationKind::kInline);
 }
 
 void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream) {
@@ -119,7 +119,7 @@ void DirectoryState::State::On(NodeId node, const InventoryEnd& /*event*/) {
 void DirectoryState::State::EndInventoryIn(const ObjectId& id, ObjectRecord& record, NodeId node) {
   ResumeReduction(id, record, node);
   const Copy* copy = record.table.Find(node);
-  if (copy != nullptr && !copy->live) DropCopy(id, record, node);
+  if (copy != nullptr && !copy->live) versions.DropCopy(id, record, node);
 }
 
 }  // namespace hoplite::planner

@@ -108,15 +108,15 @@ void DirectoryState::State::On(NodeId node, const ReduceOpen& event) {
 // Its session was interrupted: what it was told meanwhile is lost.
 void DirectoryState::State::RepeatToCoordinator(const ObjectId& id,
                                                 const ReductionRecord& reduction) {
-  Send(reduction.coordinator, ReduceOpened{id, reduction.request, nodes.link()});
+  post.Send(reduction.coordinator, ReduceOpened{id, reduction.request, nodes.link()});
   if (reduction.committed) {
-    return Send(reduction.coordinator,
-                ReduceCommitted{id, reduction.committed, reduction.request, reduction.used});
+    return post.Send(reduction.coordinator,
+                     ReduceCommitted{id, reduction.committed, reduction.request, reduction.used});
   }
   for (const auto& [slot, record] : reduction.slots) {
     if (record.lost) {
-      Send(reduction.coordinator, SlotLost{id, reduction.request, record.attempt, slot,
-                                           record.lost->code, record.lost->message});
+      post.Send(reduction.coordinator, SlotLost{id, reduction.request, record.attempt, slot,
+                                                record.lost->code, record.lost->message});
     }
   }
 }
@@ -127,7 +127,7 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
   while (!opens.empty()) {
     const PendingOpen open = opens.front();
     const auto refuse = [&](ErrorCode code, std::string why) {
-      Send(open.node, ReduceRefused{id, open.request, code, std::move(why)});
+      post.Send(open.node, ReduceRefused{id, open.request, code, std::move(why)});
     };
     if (std::string blocked = marks.WhyBlocked(id, clock.now()); !blocked.empty()) {
       refuse(ErrorCode::kDeleted, std::move(blocked));
@@ -141,7 +141,7 @@ void DirectoryState::State::ResolveOpens(const ObjectId& id, ObjectRecord& recor
       return;  // a suspended node may come back with it: wait for the end of its grace
     } else {
       record.reduction = ReductionRecord{.coordinator = open.node, .request = open.request};
-      Send(open.node, ReduceOpened{id, open.request, nodes.link()});
+      post.Send(open.node, ReduceOpened{id, open.request, nodes.link()});
     }
     opens.erase(opens.begin());
     for (const auto& order : open.then) {
@@ -199,7 +199,7 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
   SlotRecord& known = reduction->slots[slot];
   std::vector<std::uint32_t> renewed{slot};
   if (known.version) {
-    Send(known.order.node, SlotDropped{event.object, slot, known.version});
+    post.Send(known.order.node, SlotDropped{event.object, slot, known.version});
     std::ranges::copy(Ancestors(*reduction, slot), std::back_inserter(renewed));
   }
   if (options.fault == PlantedFault::kResetsSiblings && known.version)
@@ -235,8 +235,8 @@ void DirectoryState::State::NewAttempt(const ObjectId& id, ObjectRecord& record,
   known.marks = {};
   known.version = vacant ? Version() : stamps.NextVersion();
   if (root)
-    StartVersion(id, record, vacant ? stamps.NextVersion() : known.version, reduction.layout,
-                 reduction.metadata);
+    versions.Start(id, record, vacant ? stamps.NextVersion() : known.version, reduction.layout,
+                   reduction.metadata);
   if (vacant) return;
   if (nodes.Find(known.order.node) == nullptr) {
     return MarkLost(id, reduction, slot, ErrorCode::kPeerLost,
@@ -250,7 +250,7 @@ void DirectoryState::State::NewAttempt(const ObjectId& id, ObjectRecord& record,
     copy.live = nodes.alive(known.order.node);
     copy.order = stamps.NextRequest();
   });
-  Notify(id, record, known.order.node, LocationKind::kPartial);
+  post.Notify(id, record, known.order.node, LocationKind::kPartial);
 }
 
 void DirectoryState::State::TellOrder(const ObjectId& id, const ReductionRecord& reduction,
@@ -258,8 +258,8 @@ void DirectoryState::State::TellOrder(const ObjectId& id, const ReductionRecord&
   const auto entry = reduction.slots.find(slot);
   if (entry == reduction.slots.end() || !entry->second.version) return;
   const SlotRecord& known = entry->second;
-  Send(known.order.node, SlotAssigned{id, known.version, known.order, reduction.layout,
-                                      reduction.fold, reduction.metadata});
+  post.Send(known.order.node, SlotAssigned{id, known.version, known.order, reduction.layout,
+                                           reduction.fold, reduction.metadata});
 }
 
 // What the slot is fed by. A child that died after it was drained is needed again now.
@@ -282,8 +282,8 @@ void DirectoryState::State::TellFeed(const ObjectId& id, ReductionRecord& reduct
     return MarkLost(id, reduction, child, ErrorCode::kPeerLost,
                     nodes.NameOf(fed.order.node) + " was lost");
   }
-  Send(parent->second.order.node,
-       SlotFeed{id, fed.order.parent, parent->second.version, child, fed.version, source->info});
+  post.Send(parent->second.order.node, SlotFeed{id, fed.order.parent, parent->second.version, child,
+                                                fed.version, source->info});
 }
 
 void DirectoryState::State::MarkLost(const ObjectId& id, ReductionRecord& reduction,
@@ -292,8 +292,8 @@ void DirectoryState::State::MarkLost(const ObjectId& id, ReductionRecord& reduct
   if (known.lost) return;
   known.drained = false;
   known.lost = SlotFault{code, message};
-  Send(reduction.coordinator,
-       SlotLost{id, reduction.request, known.attempt, slot, code, std::move(message)});
+  post.Send(reduction.coordinator,
+            SlotLost{id, reduction.request, known.attempt, slot, code, std::move(message)});
 }
 
 void DirectoryState::State::On(NodeId node, const ReduceClose& event) {
@@ -320,24 +320,24 @@ void DirectoryState::State::EndReduction(const ObjectId& id, ObjectRecord& recor
   DropSlots(id, ended);
   if (ended.committed) return;
   if (tell_coordinator != kNoNode) {
-    Send(tell_coordinator, ReduceRefused{id, ended.request, error.code, error.message});
+    post.Send(tell_coordinator, ReduceRefused{id, ended.request, error.code, error.message});
   }
   if (record.waits) {
     record.waits->locates.clear();
     record.waits->evictions.clear();
   }
   for (const auto& [node, copy] : record.table.copies()) {
-    if (copy.listed) Notify(id, record, node, LocationKind::kGone);
+    if (copy.listed) post.Notify(id, record, node, LocationKind::kGone);
   }
   record.table = CopyTable(record.table.layout());
   for (const NodeId node : record.touched) {
-    Send(node, TargetAborted{id, error.code, error.message});
+    post.Send(node, TargetAborted{id, error.code, error.message});
   }
 }
 
 void DirectoryState::State::DropSlots(const ObjectId& id, const ReductionRecord& reduction) {
   for (const auto& [slot, record] : reduction.slots) {
-    if (record.version) Send(record.order.node, SlotDropped{id, slot, record.version});
+    if (record.version) post.Send(record.order.node, SlotDropped{id, slot, record.version});
   }
 }
 
@@ -392,7 +392,7 @@ void DirectoryState::State::On(NodeId node, const SlotProgress& event) {
     const ObjectRecord* made = objects.Find(event.object);
     // The root that made it repeats its commit, and ends when that is answered.
     if (made != nullptr && Committed(*made, event.version)) return;
-    return Send(node, SlotDropped{event.object, event.slot, event.version});
+    return post.Send(node, SlotDropped{event.object, event.slot, event.version});
   }
   ObjectRecord& record = *objects.Find(event.object);
   if (record.reduction->layout.valid(event.marks)) known->marks = event.marks;
@@ -412,7 +412,7 @@ void DirectoryState::State::On(NodeId node, const ReduceCommit& event) {
   if (Committed(*record, event.version)) {  // repeated: its answer was lost with a session
     On(node, CopyComplete{event.object, event.version});
     record->table.Edit(node, [](Copy& copy) { copy.live = copy.primary = true; });
-    return Send(node, ReduceCommitted{event.object, event.version, 0, {}});
+    return post.Send(node, ReduceCommitted{event.object, event.version, 0, {}});
   }
   if (!record->reduction) return;
   ReductionRecord& reduction = *record->reduction;
@@ -425,8 +425,8 @@ void DirectoryState::State::On(NodeId node, const ReduceCommit& event) {
   reduction.used = InputsOf(reduction);
   On(node, CopyComplete{event.object, event.version});
   const ReduceCommitted committed{event.object, event.version, reduction.request, reduction.used};
-  Send(node, committed);
-  if (reduction.coordinator != node) Send(reduction.coordinator, committed);
+  post.Send(node, committed);
+  if (reduction.coordinator != node) post.Send(reduction.coordinator, committed);
   DropSlots(event.object, reduction);
   reduction.slots.clear();
   reduction.children.clear();

@@ -41,7 +41,7 @@ void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
     inlined.Drop(*record);
     record->table = CopyTable(record->table.layout());
   }
-  for (const NodeId node : told) AnswerDeleted(id, node);
+  for (const NodeId node : told) post.AnswerDeleted(id, node);
 }
 
 void DirectoryState::State::On(NodeId node, const EvictAsk& event) {
@@ -53,7 +53,7 @@ void DirectoryState::State::On(NodeId node, const EvictAsk& event) {
     // A void copy may go; one that still grows, or that a newer version knows nothing of, may not.
     const bool is_void =
         record == nullptr || record->version > event.version || (current && copy == nullptr);
-    return Send(node, EvictAnswer{event.object, event.version, is_void});
+    return post.Send(node, EvictAnswer{event.object, event.version, is_void});
   }
   record->table.Edit(node, [](Copy& evicted) { evicted.evicting = true; });
   record->waits.Make().evictions.insert(node);
@@ -70,14 +70,14 @@ void DirectoryState::State::ResolveEvictions(const ObjectId& id, ObjectRecord& r
     if (another && !record.table.Find(node)->flow().serving.empty()) continue;
     record.waits->evictions.erase(node);
     if (another) {
-      DropCopy(id, record, node);
+      versions.DropCopy(id, record, node);
     } else {
       record.table.Edit(node, [](Copy& kept) {
         kept.evicting = false;
         kept.primary = true;
       });
     }
-    Send(node, EvictAnswer{id, record.version, another});
+    post.Send(node, EvictAnswer{id, record.version, another});
   }
 }
 

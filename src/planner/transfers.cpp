@@ -7,11 +7,11 @@
 namespace hoplite::planner {
 
 ObjectRecord* DirectoryState::State::Current(NodeId node, const ObjectId& id, Version version) {
-  if (AnswerDeleted(id, node)) return nullptr;
+  if (post.AnswerDeleted(id, node)) return nullptr;
   ObjectRecord* record = objects.Find(id);
   if (record == nullptr || version > record->version) return nullptr;
   if (version == record->version) return record;
-  Send(node, Recall{id, record->version});
+  post.Send(node, Recall{id, record->version});
   return nullptr;
 }
 
@@ -19,12 +19,12 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
   const ObjectRecord* known = objects.Find(event.object);
   if (known == nullptr || event.version > known->version) {
     if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
-    if (AnswerDeleted(event.object, node)) return;
+    if (post.AnswerDeleted(event.object, node)) return;
     // Nobody here has that version any more: the one after it, whichever that will be, makes it
     // void.
     Version next = event.version;
     ++next.sequence;
-    return Send(node, Recall{event.object, next});
+    return post.Send(node, Recall{event.object, next});
   }
   if (Current(node, event.object, event.version) == nullptr) return;
   ObjectRecord& record = objects.Touch(event.object, node);
@@ -42,7 +42,7 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
     copy.done = layout.all_stripes() & ~copy.wanted;
   });
   const std::string& lost = record.waiting().lost_holder;
-  if (!record.exists() && !lost.empty()) Send(node, HolderLost{event.object, lost});
+  if (!record.exists() && !lost.empty()) post.Send(node, HolderLost{event.object, lost});
 }
 
 void DirectoryState::State::On(NodeId node, const CancelWant& event) {
@@ -50,7 +50,7 @@ void DirectoryState::State::On(NodeId node, const CancelWant& event) {
   ObjectRecord* record = objects.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   const Copy* copy = record->table.Find(node);
-  if (copy != nullptr && !copy->final()) DropCopy(event.object, *record, node);
+  if (copy != nullptr && !copy->final()) versions.DropCopy(event.object, *record, node);
 }
 
 void DirectoryState::State::On(NodeId node, const GrantClosed& event) {
@@ -61,7 +61,7 @@ void DirectoryState::State::On(NodeId node, const GrantClosed& event) {
   if (copy == nullptr) return;
   table.RaiseMarks(node, event.marks);
   if (event.outcome == Outcome::kDeclined && !copy->final()) {
-    return DropCopy(event.object, *record, node);
+    return versions.DropCopy(event.object, *record, node);
   }
   GrantId id = event.grant;
   if (!table.grants().contains(id)) id = table.AdoptedBy(node);
@@ -130,12 +130,13 @@ void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
     if (copy.order == 0) copy.order = stamps.NextRequest();
   });
   if (record->waits) record->waits->lost_holder.clear();
-  Notify(event.object, *record, node, LocationKind::kComplete);
+  post.Notify(event.object, *record, node, LocationKind::kComplete);
 }
 
 void DirectoryState::State::On(NodeId node, const CopyGone& event) {
   ObjectRecord* record = objects.Find(event.object);
-  if (record != nullptr && record->version == event.version) DropCopy(event.object, *record, node);
+  if (record != nullptr && record->version == event.version)
+    versions.DropCopy(event.object, *record, node);
 }
 
 void DirectoryState::State::On(NodeId node, const Progress& event) {

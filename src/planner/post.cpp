@@ -1,0 +1,50 @@
+#include "planner/post.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace hoplite::planner {
+
+void Post::Send(NodeId to, NodeAction body) {
+  if (nodes_.alive(to)) outbox_.Add(to, std::move(body));
+}
+
+void Post::Notify(const ObjectId& id, const ObjectRecord& record, NodeId node, LocationKind kind) {
+  for (const NodeId subscriber : record.waiting().subscribers) {
+    NotifyOne(subscriber, id, record, node, kind);
+  }
+}
+
+Location Post::LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId node,
+                          LocationKind kind) const {
+  Location location{.object = id, .version = record.version, .node = node, .kind = kind};
+  if (node != kNoNode) location.node_name = nodes_.NameOf(node);
+  if (kind == LocationKind::kGone) return location;
+  const Copy* copy = record.table.Find(node);
+  location.producing = copy != nullptr && copy->producing;
+  location.layout = record.table.layout();
+  location.metadata = record.metadata.OrEmpty();
+  return location;
+}
+
+void Post::TellLost(const ObjectId& id, const ObjectRecord& record) {
+  const std::string& lost = record.waiting().lost_holder;
+  for (const NodeId node : record.waiting().locates) Send(node, HolderLost{id, lost});
+  for (const auto& [node, copy] : record.table.copies()) {
+    if (copy.wanted != 0) Send(node, HolderLost{id, lost});
+  }
+}
+
+bool Post::AnswerDeleted(const ObjectId& id, NodeId node) {
+  const std::optional<Time> until = marks_.Until(id, clock_.now());
+  if (until) Send(node, Deleted{id, *until - clock_.now(), marks_.VersionOf(id)});
+  return until.has_value();
+}
+
+void Post::NotifyOne(NodeId to, const ObjectId& id, const ObjectRecord& record, NodeId node,
+                     LocationKind kind) {
+  Send(to, LocationOf(id, record, node, kind));
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,45 @@
+// Post: what nodes are told of an object, in the words of the shard.
+//
+// Decides: whom a message reaches at all: a node with a session; and who hears of a change: whoever
+// subscribed or waits. Is told: what to say. Must never: change a record.
+#pragma once
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "planner/action.h"
+#include "planner/deletion_marks.h"
+#include "planner/node_table.h"
+#include "planner/object_record.h"
+#include "planner/outbox.h"
+#include "planner/shard_clock.h"
+
+namespace hoplite::planner {
+
+class Post {
+ public:
+  // Writes into the outbox and reads the others; all outlive it.
+  Post(Outbox& outbox, const NodeTable& nodes, const DeletionMarks& marks, const ShardClock& clock)
+      : outbox_(outbox), nodes_(nodes), marks_(marks), clock_(clock) {}
+
+  void Send(NodeId to, NodeAction body);
+  // Subscribers hear what became of the node's copy; kNoNode: of the bytes in the directory.
+  void Notify(const ObjectId& id, const ObjectRecord& record, NodeId node, LocationKind kind);
+  void NotifyOne(NodeId to, const ObjectId& id, const ObjectRecord& record, NodeId node,
+                 LocationKind kind);
+  // Whoever waits for the object hears who had it last.
+  void TellLost(const ObjectId& id, const ObjectRecord& record);
+  // Answers Deleted and returns true if the object has a mark.
+  bool AnswerDeleted(const ObjectId& id, NodeId node);
+
+ private:
+  Location LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId node,
+                      LocationKind kind) const;
+
+  Outbox& outbox_;
+  const NodeTable& nodes_;
+  const DeletionMarks& marks_;
+  const ShardClock& clock_;
+};
+
+}  // namespace hoplite::planner

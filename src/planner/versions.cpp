@@ -1,0 +1,40 @@
+#include "planner/versions.h"
+
+namespace hoplite::planner {
+
+void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
+                     const Layout& layout, const std::string& metadata) {
+  record.version = version;
+  record.putter = {};
+  record.metadata.reset();
+  if (!metadata.empty()) record.metadata = metadata;
+  if (record.waits) {
+    record.waits->lost_holder.clear();
+    record.waits->evictions.clear();
+  }
+  inlined_.Drop(record);
+  const bool mixes = fault_ == PlantedFault::kMixesVersionsOnResume;
+  if (mixes && record.table.layout() == layout) return;
+  for (const auto& [node, copy] : record.table.copies()) {
+    if (copy.listed) post_.Notify(id, record, node, LocationKind::kGone);
+    post_.Send(node, Recall{id, version});
+  }
+  record.table = CopyTable(layout);
+  record.slow_relays.reset();
+}
+
+void Versions::DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  const Copy* copy = record.table.Find(node);
+  if (copy == nullptr) return;
+  const bool was_listed = copy->listed;
+  const bool was_final = copy->final();
+  record.table.Remove(node);
+  if (record.waits) record.waits->evictions.erase(node);
+  agenda_.Add(id);
+  if (was_listed) post_.Notify(id, record, node, LocationKind::kGone);
+  if (!was_final || record.exists()) return;
+  record.waits.Make().lost_holder = nodes_.NameOf(node);
+  post_.TellLost(id, record);
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,44 @@
+// Versions: how a version of an object begins, and how one copy of it ends.
+//
+// Decides: what of an object is void then, and who hears of it. Is told: that it happened, by those
+// who decided that it does. Must never: keep a copy, or bytes in the directory, of an older
+// version.
+#pragma once
+
+#include <string>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "base/layout.h"
+#include "planner/agenda.h"
+#include "planner/inline_budget.h"
+#include "planner/node_table.h"
+#include "planner/object_record.h"
+#include "planner/planted_fault.h"
+#include "planner/post.h"
+
+namespace hoplite::planner {
+
+class Versions {
+ public:
+  // Writes into the agenda and the budget, reads the nodes' names; all outlive it.
+  Versions(Agenda& agenda, InlineBudget& inlined, const NodeTable& nodes, Post& post,
+           PlantedFault fault)
+      : agenda_(agenda), inlined_(inlined), nodes_(nodes), post_(post), fault_(fault) {}
+
+  // The version is current from now on: older copies are void, their nodes told.
+  void Start(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
+             const std::string& metadata);
+  // The copy is no more: whoever pulled from it is served first; waiters hear of a last holder.
+  void DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
+
+ private:
+  Agenda& agenda_;
+  InlineBudget& inlined_;
+  const NodeTable& nodes_;
+  Post& post_;
+  PlantedFault fault_;
+};
+
+}  // namespace hoplite::planner
