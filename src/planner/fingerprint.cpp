@@ -44,7 +44,7 @@ void AddReduction(Digest& digest, const ReductionRecord& reduction) {
   digest.Add(reduction.vouched);
   digest.Add(reduction.layout.size_bytes).Add(reduction.metadata).Add(reduction.committed);
   for (const ObjectId& source : reduction.used) digest.Add(source);
-  for (const auto& [slot, known] : reduction.slots) {
+  for (const auto& [slot, known] : reduction.tree.slots()) {
     digest.Add(slot).Add(known.attempt).Add(known.version).Add(known.drained);
     digest.Add(known.lost.has_value()).Add(Raw(known.order.node)).Add(known.order.parent);
     digest.Add(known.order.children);

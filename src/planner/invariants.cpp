@@ -1,6 +1,4 @@
 // What must hold after every event; the numbers are those of README.md.
-#include <set>
-
 #include <fmt/format.h>
 
 #include "planner/directory_internal.h"
@@ -64,39 +62,14 @@ std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
   if (!record.reduction) return {};
   const ReductionRecord& reduction = *record.reduction;
   if (reduction.committed) {
-    return reduction.slots.empty() ? "" : "P7: a committed target still has slots";
+    return reduction.tree.slots().empty() ? "" : "P7: a committed target still has slots";
   }
   if (nodes.Find(reduction.coordinator) == nullptr) {
     return "P10: a reduction outlives its coordinator";
   }
   if (!objects.SpokeOf(reduction.coordinator, id))
     return "S4: a coordinator does not know its target";
-  std::set<Version> attempts;
-  std::set<ObjectId> used;
-  for (const auto& [slot, known] : reduction.slots) {
-    const bool executed = known.order.node != kNoNode;
-    if (executed != static_cast<bool>(known.version)) {
-      return fmt::format("S7: slot {} has a version, or a node, but not both", slot);
-    }
-    if (!reduction.children.contains(known.order.parent) ||
-        !reduction.children.at(known.order.parent).contains(slot)) {
-      return fmt::format("S4: slot {} is not among the children of {}", slot, known.order.parent);
-    }
-    if (!executed) continue;
-    if (!attempts.insert(known.version).second) {
-      return fmt::format("S7: two slots have version {}", ToString(known.version));
-    }
-    if (known.order.parent == 0 && known.version != record.version) {
-      return fmt::format("S7: the target is version {}, its root makes {}",
-                         ToString(record.version), ToString(known.version));
-    }
-    if (known.lost) continue;  // about to be given to another
-    for (const SlotInput& input : known.order.inputs) {
-      if (used.insert(input.object).second) continue;
-      return fmt::format("P6: source {} has two slots", input.object.ToShortString());
-    }
-  }
-  return {};
+  return reduction.tree.BrokenInvariant(record.version);
 }
 
 }  // namespace hoplite::planner

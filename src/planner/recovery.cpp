@@ -18,13 +18,6 @@ void CloseFeeds(CopyTable& table, NodeId node) {
   }
 }
 
-// Whether a node makes the target already, as its version.
-bool HasRoot(const ReductionRecord& reduction) {
-  return std::ranges::any_of(reduction.slots, [](const auto& entry) {
-    return entry.second.order.parent == 0 && entry.second.version;
-  });
-}
-
 }  // namespace
 
 void DirectoryState::State::On(NodeId node, const Held& event) {
@@ -40,7 +33,7 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
   }
   if (event.version > record.version) {
     // Of another shard that was here before, or a lie: what is newer than a root's can't be undone.
-    if (record.open_reduction() && HasRoot(*record.reduction)) {
+    if (record.open_reduction() && record.reduction->tree.HasRootVersion()) {
       EndReduction(event.object, record,
                    Error(ErrorCode::kAlreadyExists,
                          fmt::format("object {} already exists: {} holds a newer version",

@@ -2,7 +2,6 @@
 // first, a reset or the commit, counts for everybody (R29-R36). Which source takes which slot
 // is the coordinator's decision (reduce_planner).
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,69 +11,13 @@
 namespace hoplite::planner {
 namespace {
 
-// From a slot up to the root, or up to one that is still vacant.
-std::vector<std::uint32_t> Ancestors(const ReductionRecord& reduction, std::uint32_t slot) {
-  std::vector<std::uint32_t> path;
-  for (auto at = reduction.slots.find(slot); at != reduction.slots.end();) {
-    at = reduction.slots.find(at->second.order.parent);
-    if (at != reduction.slots.end()) path.push_back(at->first);
-  }
-  return path;
-}
-
 // The planted fault: the slot first, then all that are executed.
-std::vector<std::uint32_t> EveryOther(const ReductionRecord& reduction, std::uint32_t slot) {
+std::vector<std::uint32_t> EveryOther(const SlotTree& tree, std::uint32_t slot) {
   std::vector<std::uint32_t> all{slot};
-  for (const auto& [other, record] : reduction.slots) {
-    if (other != slot && record.version) all.push_back(other);
+  for (const auto& [other, known] : tree.slots()) {
+    if (other != slot && known.version) all.push_back(other);
   }
   return all;
-}
-
-// Empty, or why no tree can have such a slot: what walks up must come to an end at one root.
-std::string WrongWith(const ReductionRecord& reduction, const SlotOrder& order) {
-  const auto wrong = [&](std::string_view why) {
-    return fmt::format("slot {}, fed to {}, {}", order.slot, order.parent, why);
-  };
-  if (order.slot == 0 || order.slot > kMaxSlots) return wrong("has a number out of range");
-  if (const auto known = reduction.slots.find(order.slot); known != reduction.slots.end()) {
-    return known->second.order.parent == order.parent ? "" : wrong("had another parent before");
-  }
-  if (order.parent == 0 && reduction.children.contains(0)) return wrong("is a second root");
-  for (std::uint32_t at = order.parent; at != 0;) {
-    if (at == order.slot) return wrong("would be fed by itself");
-    const auto above = reduction.slots.find(at);
-    at = above == reduction.slots.end() ? 0 : above->second.order.parent;
-  }
-  return {};
-}
-
-bool Folds(const SlotRecord& known, const ObjectId& source) {
-  return known.order.node != kNoNode && !known.lost &&
-         std::ranges::find(known.order.inputs, source, &SlotInput::object) !=
-             known.order.inputs.end();
-}
-
-// Empty, or which source would count twice.
-std::string TwiceIn(const ReductionRecord& reduction, const SlotOrder& order) {
-  std::set<ObjectId> here;
-  for (const SlotInput& input : order.inputs) {
-    const auto at = reduction.folded_at.find(input.object);
-    const bool elsewhere = at != reduction.folded_at.end() && at->second != order.slot &&
-                           Folds(reduction.slots.at(at->second), input.object);
-    if (here.insert(input.object).second && !elsewhere) continue;
-    return fmt::format("source {} of slot {} has a slot already", input.object.ToShortString(),
-                       order.slot);
-  }
-  return {};
-}
-
-std::vector<ObjectId> InputsOf(const ReductionRecord& reduction) {
-  std::vector<ObjectId> used;
-  for (const auto& [slot, record] : reduction.slots) {
-    for (const SlotInput& input : record.order.inputs) used.push_back(input.object);
-  }
-  return used;
 }
 
 }  // namespace
@@ -113,7 +56,7 @@ void DirectoryState::State::RepeatToCoordinator(const ObjectId& id,
     return post.Send(reduction.coordinator,
                      ReduceCommitted{id, reduction.committed, reduction.request, reduction.used});
   }
-  for (const auto& [slot, record] : reduction.slots) {
+  for (const auto& [slot, record] : reduction.tree.slots()) {
     if (record.lost) {
       post.Send(reduction.coordinator, SlotLost{id, reduction.request, record.attempt, slot,
                                                 record.lost->code, record.lost->message});
@@ -186,27 +129,24 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
   ReductionRecord* reduction = OpenReduction(node, event.object, event.request);
   if (reduction == nullptr || !reduction->shaped) return;
   ObjectRecord& record = *objects.Find(event.object);
+  SlotTree& tree = reduction->tree;
   const std::uint32_t slot = event.order.slot;
-  if (const std::string wrong = WrongWith(*reduction, event.order); !wrong.empty()) {
+  if (const std::string wrong = tree.WrongWith(event.order); !wrong.empty()) {
     return EndReduction(event.object, record, Error(ErrorCode::kProtocol, wrong), node);
   }
-  const auto entry = reduction->slots.find(slot);
-  if (event.attempt <= (entry == reduction->slots.end() ? 0 : entry->second.attempt)) return;
-  const std::string twice = TwiceIn(*reduction, event.order);
+  const SlotRecord* before = tree.Find(slot);
+  if (event.attempt <= (before == nullptr ? 0 : before->attempt)) return;
+  const std::string twice = tree.TwiceIn(event.order);
   if (!twice.empty() && options.fault != PlantedFault::kFoldsTwice) {
     return EndReduction(event.object, record, Error(ErrorCode::kProtocol, twice), node);
   }
-  SlotRecord& known = reduction->slots[slot];
   std::vector<std::uint32_t> renewed{slot};
-  if (known.version) {
-    post.Send(known.order.node, SlotDropped{event.object, slot, known.version});
-    std::ranges::copy(Ancestors(*reduction, slot), std::back_inserter(renewed));
+  if (before != nullptr && before->version) {
+    post.Send(before->order.node, SlotDropped{event.object, slot, before->version});
+    std::ranges::copy(tree.Ancestors(slot), std::back_inserter(renewed));
+    if (options.fault == PlantedFault::kResetsSiblings) renewed = EveryOther(tree, slot);
   }
-  if (options.fault == PlantedFault::kResetsSiblings && known.version)
-    renewed = EveryOther(*reduction, slot);
-  reduction->children[event.order.parent].insert(slot);
-  for (const SlotInput& input : event.order.inputs) reduction->folded_at[input.object] = slot;
-  known = SlotRecord{.order = event.order, .attempt = event.attempt};
+  tree.Place(event.order, event.attempt);
   for (const std::uint32_t each : renewed) NewAttempt(event.object, record, each);
   for (const std::uint32_t each : renewed) TellOrder(event.object, *reduction, each);
   for (const std::uint32_t each : renewed) TellFeeds(event.object, *reduction, each);
@@ -216,9 +156,7 @@ void DirectoryState::State::On(NodeId node, const SlotAssign& event) {
 
 // Those who fold parts of the target may read it, too: in the order of their slots.
 void DirectoryState::State::NoteSlot(ObjectRecord& record, NodeId node, std::uint32_t slot) {
-  if (node == kNoNode) return;
-  record.reduction->slot_of[node] = slot;
-  if (record.table.Find(node) == nullptr) return;
+  if (node == kNoNode || record.table.Find(node) == nullptr) return;
   record.table.Edit(node, [&](Copy& copy) { copy.slot = slot; });
 }
 
@@ -226,9 +164,9 @@ void DirectoryState::State::NoteSlot(ObjectRecord& record, NodeId node, std::uin
 void DirectoryState::State::NewAttempt(const ObjectId& id, ObjectRecord& record,
                                        std::uint32_t slot) {
   ReductionRecord& reduction = *record.reduction;
-  const auto entry = reduction.slots.find(slot);
-  if (entry == reduction.slots.end()) return;
-  SlotRecord& known = entry->second;
+  SlotRecord* placed = reduction.tree.Find(slot);
+  if (placed == nullptr) return;
+  SlotRecord& known = *placed;
   const bool vacant = known.order.node == kNoNode;
   const bool root = known.order.parent == 0;
   known.drained = false;
@@ -255,26 +193,23 @@ void DirectoryState::State::NewAttempt(const ObjectId& id, ObjectRecord& record,
 
 void DirectoryState::State::TellOrder(const ObjectId& id, const ReductionRecord& reduction,
                                       std::uint32_t slot) {
-  const auto entry = reduction.slots.find(slot);
-  if (entry == reduction.slots.end() || !entry->second.version) return;
-  const SlotRecord& known = entry->second;
-  post.Send(known.order.node, SlotAssigned{id, known.version, known.order, reduction.layout,
-                                           reduction.fold, reduction.metadata});
+  const SlotRecord* known = reduction.tree.Find(slot);
+  if (known == nullptr || !known->version) return;
+  post.Send(known->order.node, SlotAssigned{id, known->version, known->order, reduction.layout,
+                                            reduction.fold, reduction.metadata});
 }
 
 // What the slot is fed by. A child that died after it was drained is needed again now.
 void DirectoryState::State::TellFeeds(const ObjectId& id, ReductionRecord& reduction,
                                       std::uint32_t slot) {
-  const auto children = reduction.children.find(slot);
-  if (children == reduction.children.end()) return;
-  for (const std::uint32_t child : children->second) TellFeed(id, reduction, child);
+  for (const std::uint32_t child : reduction.tree.ChildrenOf(slot)) TellFeed(id, reduction, child);
 }
 
 void DirectoryState::State::TellFeed(const ObjectId& id, ReductionRecord& reduction,
                                      std::uint32_t child) {
-  SlotRecord& fed = reduction.slots.at(child);
-  const auto parent = reduction.slots.find(fed.order.parent);
-  if (parent == reduction.slots.end() || !parent->second.version || !fed.version) return;
+  SlotRecord& fed = *reduction.tree.Find(child);
+  const SlotRecord* parent = reduction.tree.Find(fed.order.parent);
+  if (parent == nullptr || !parent->version || !fed.version) return;
   fed.drained = false;
   const NodeRecord* source = nodes.Find(fed.order.node);
   if (source == nullptr) {
@@ -282,13 +217,13 @@ void DirectoryState::State::TellFeed(const ObjectId& id, ReductionRecord& reduct
     return MarkLost(id, reduction, child, ErrorCode::kPeerLost,
                     nodes.NameOf(fed.order.node) + " was lost");
   }
-  post.Send(parent->second.order.node, SlotFeed{id, fed.order.parent, parent->second.version, child,
-                                                fed.version, source->info});
+  post.Send(parent->order.node,
+            SlotFeed{id, fed.order.parent, parent->version, child, fed.version, source->info});
 }
 
 void DirectoryState::State::MarkLost(const ObjectId& id, ReductionRecord& reduction,
                                      std::uint32_t slot, ErrorCode code, std::string message) {
-  SlotRecord& known = reduction.slots.at(slot);
+  SlotRecord& known = *reduction.tree.Find(slot);
   if (known.lost) return;
   known.drained = false;
   known.lost = SlotFault{code, message};
@@ -336,7 +271,7 @@ void DirectoryState::State::EndReduction(const ObjectId& id, ObjectRecord& recor
 }
 
 void DirectoryState::State::DropSlots(const ObjectId& id, const ReductionRecord& reduction) {
-  for (const auto& [slot, record] : reduction.slots) {
+  for (const auto& [slot, record] : reduction.tree.slots()) {
     if (record.version) post.Send(record.order.node, SlotDropped{id, slot, record.version});
   }
 }
@@ -347,10 +282,9 @@ SlotRecord* DirectoryState::State::Executes(NodeId node, const ObjectId& id, std
                                             Version version) {
   ObjectRecord* record = objects.Find(id);
   if (record == nullptr || !record->reduction) return nullptr;
-  const auto entry = record->reduction->slots.find(slot);
-  if (entry == record->reduction->slots.end()) return nullptr;
-  SlotRecord& known = entry->second;
-  return known.version == version && known.order.node == node ? &known : nullptr;
+  SlotRecord* known = record->reduction->tree.Find(slot);
+  const bool executes = known != nullptr && known->version == version && known->order.node == node;
+  return executes ? known : nullptr;
 }
 
 // The child that a participant speaks of; null if either attempt is an old one.
@@ -358,11 +292,10 @@ SlotRecord* DirectoryState::State::InputOf(NodeId node, const ObjectId& id, std:
                                            Version version, std::uint32_t input,
                                            Version input_version) {
   if (Executes(node, id, slot, version) == nullptr) return nullptr;
-  auto& slots = objects.Find(id)->reduction->slots;
-  const auto entry = slots.find(input);
-  if (entry == slots.end() || entry->second.order.parent != slot) return nullptr;
-  const bool current = input_version && entry->second.version == input_version;
-  return current ? &entry->second : nullptr;
+  SlotRecord* child = objects.Find(id)->reduction->tree.Find(input);
+  if (child == nullptr || child->order.parent != slot) return nullptr;
+  const bool current = input_version && child->version == input_version;
+  return current ? child : nullptr;
 }
 
 void DirectoryState::State::On(NodeId node, const SlotFailed& event) {
@@ -416,20 +349,16 @@ void DirectoryState::State::On(NodeId node, const ReduceCommit& event) {
   }
   if (!record->reduction) return;
   ReductionRecord& reduction = *record->reduction;
-  const auto root = std::ranges::find_if(reduction.slots, [&](const auto& slot) {
-    return slot.second.order.parent == 0 && slot.second.version == event.version &&
-           slot.second.order.node == node;
-  });
-  if (root == reduction.slots.end()) return;
+  const SlotRecord* root = reduction.tree.Root();
+  if (root == nullptr || root->version != event.version || root->order.node != node) return;
   reduction.committed = event.version;
-  reduction.used = InputsOf(reduction);
+  reduction.used = reduction.tree.Inputs();
   On(node, CopyComplete{event.object, event.version});
   const ReduceCommitted committed{event.object, event.version, reduction.request, reduction.used};
   post.Send(node, committed);
   if (reduction.coordinator != node) post.Send(reduction.coordinator, committed);
   DropSlots(event.object, reduction);
-  reduction.slots.clear();
-  reduction.children.clear();
+  reduction.tree.Clear();
 }
 
 // --- members
@@ -450,7 +379,7 @@ void DirectoryState::State::LoseFromReduction(const ObjectId& id, ObjectRecord& 
                           id.ToShortString(), nodes.NameOf(node))),
         kNoNode);
   }
-  for (const auto& [slot, known] : reduction.slots) {
+  for (const auto& [slot, known] : reduction.tree.slots()) {
     if (known.order.node != node || !known.version || known.drained) continue;
     MarkLost(id, reduction, slot, ErrorCode::kPeerLost, nodes.NameOf(node) + " was lost");
   }
@@ -475,16 +404,14 @@ void DirectoryState::State::ResumeReduction(const ObjectId& id, ObjectRecord& re
 // After an interrupted session: orders that it may have missed; it knows the versions.
 void DirectoryState::State::RepeatOrders(const ObjectId& id, ObjectRecord& record, NodeId node) {
   ReductionRecord& reduction = *record.reduction;
-  for (const auto& [slot, known] : reduction.slots) {
+  for (const auto& [slot, known] : reduction.tree.slots()) {
     if (known.order.node != node || !known.version) continue;
     TellOrder(id, reduction, slot);
     if (known.order.parent == 0 && record.table.Find(node) != nullptr) {
       record.table.Edit(node, [](Copy& copy) { copy.live = true; });  // it is made from now on
     }
-    const auto children = reduction.children.find(slot);
-    if (children == reduction.children.end()) continue;
-    for (const std::uint32_t child : children->second) {
-      if (!reduction.slots.at(child).drained) TellFeed(id, reduction, child);
+    for (const std::uint32_t child : reduction.tree.ChildrenOf(slot)) {
+      if (!reduction.tree.Find(child)->drained) TellFeed(id, reduction, child);
     }
   }
 }

@@ -35,7 +35,7 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
     if (!known_copy) copy.leaf = event.leaf;
-    if (!known_copy && record.reduction) copy.slot = record.reduction->SlotOf(node);
+    if (!known_copy && record.reduction) copy.slot = record.reduction->tree.SlotOf(node);
     if (layout.valid(event.marks) && copy.fed() == 0) copy.marks = event.marks;
     if (copy.wanted == 0) copy.order = stamps.NextRequest();
     copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed();

@@ -85,7 +85,7 @@ ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& r
   }
   if (!record.reduction) return view;
   const ReductionRecord& reduction = *record.reduction;
-  for (const auto& [slot, known] : reduction.slots) {
+  for (const auto& [slot, known] : reduction.tree.slots()) {
     SlotView shown{.slot = slot, .parent = known.order.parent, .node = known.order.node};
     if (shown.node != kNoNode) shown.node_name = nodes.NameOf(shown.node);
     shown.version = known.version;

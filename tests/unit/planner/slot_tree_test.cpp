@@ -1,0 +1,131 @@
+// The tree of slots alone: which orders fit into it, and what a slot is a part of.
+#include "planner/slot_tree.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hoplite::planner {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr NodeId kA{1};
+constexpr NodeId kB{2};
+constexpr Version kTarget{{1, 7}};
+
+SlotInput Source(const std::string& name) { return {ObjectId::FromName(name), {{1, 1}}}; }
+
+SlotOrder Order(std::uint32_t slot, std::uint32_t parent, NodeId node = kA,
+                std::vector<SlotInput> inputs = {}) {
+  return {.slot = slot, .parent = parent, .node = node, .inputs = std::move(inputs)};
+}
+
+// 4 is fed by 2, which 1 and 3 feed.
+SlotTree Line() {
+  SlotTree tree;
+  for (const auto& order : {Order(1, 2), Order(2, 4), Order(3, 2), Order(4, 0)}) {
+    EXPECT_EQ(tree.WrongWith(order), "");
+    tree.Place(order, 1);
+  }
+  return tree;
+}
+
+TEST(SlotTree, KnowsParentsAndChildren) {
+  const SlotTree tree = Line();
+  EXPECT_THAT(tree.Ancestors(1), ElementsAre(2, 4));
+  EXPECT_THAT(tree.Ancestors(4), IsEmpty());
+  EXPECT_THAT(tree.ChildrenOf(2), ElementsAre(1, 3));
+  EXPECT_THAT(tree.ChildrenOf(3), IsEmpty());
+  ASSERT_NE(tree.Root(), nullptr);
+  EXPECT_EQ(tree.Root()->order.slot, 4);
+}
+
+TEST(SlotTree, TakesChildrenBeforeTheirParent) {
+  SlotTree tree;
+  tree.Place(Order(1, 2), 1);
+  tree.Place(Order(3, 2), 2);
+  EXPECT_THAT(tree.Ancestors(1), IsEmpty());
+  EXPECT_THAT(tree.ChildrenOf(2), ElementsAre(1, 3));
+  EXPECT_EQ(tree.Root(), nullptr);
+}
+
+TEST(SlotTree, RefusesWhatIsNoTree) {
+  SlotTree tree = Line();
+  EXPECT_THAT(tree.WrongWith(Order(5, 0)), HasSubstr("is a second root"));
+  EXPECT_THAT(tree.WrongWith(Order(1, 3)), HasSubstr("had another parent before"));
+  EXPECT_THAT(tree.WrongWith(Order(6, 6)), HasSubstr("would be fed by itself"));
+  EXPECT_THAT(tree.WrongWith(Order(0, 0)), HasSubstr("out of range"));
+  EXPECT_THAT(tree.WrongWith(Order(kMaxSlots + 1, 1)), HasSubstr("out of range"));
+  EXPECT_EQ(tree.WrongWith(Order(4, 0, kB)), "");  // the same place, executed by another
+
+  SlotTree circle;
+  circle.Place(Order(1, 2), 1);
+  circle.Place(Order(2, 3), 1);
+  EXPECT_THAT(circle.WrongWith(Order(3, 1)), HasSubstr("would be fed by itself"));
+}
+
+TEST(SlotTree, CountsEachSourceOnce) {
+  SlotTree tree;
+  tree.Place(Order(1, 2, kA, {Source("x")}), 1);
+  EXPECT_THAT(tree.TwiceIn(Order(2, 0, kB, {Source("x")})), HasSubstr("has a slot already"));
+  EXPECT_THAT(tree.TwiceIn(Order(2, 0, kB, {Source("y"), Source("y")})),
+              HasSubstr("has a slot already"));
+  EXPECT_EQ(tree.TwiceIn(Order(1, 2, kB, {Source("x")})), "");  // the slot itself, once more
+}
+
+TEST(SlotTree, ALostOrVacantSlotGivesItsSourcesBack) {
+  SlotTree lost;
+  lost.Place(Order(1, 2, kA, {Source("x")}), 1);
+  lost.Find(1)->lost = SlotFault{};
+  EXPECT_EQ(lost.TwiceIn(Order(3, 2, kB, {Source("x")})), "");
+
+  SlotTree vacant;
+  vacant.Place(Order(1, 2, kA, {Source("x")}), 1);
+  vacant.Place(Order(1, 2, kNoNode), 2);
+  EXPECT_EQ(vacant.TwiceIn(Order(3, 2, kB, {Source("x")})), "");
+}
+
+TEST(SlotTree, PlacingASlotAgainForgetsWhatWasMadeOfIt) {
+  SlotTree tree;
+  tree.Place(Order(1, 0, kA, {Source("x")}), 1);
+  tree.Find(1)->version = kTarget;
+  tree.Find(1)->drained = true;
+  EXPECT_TRUE(tree.HasRootVersion());
+  EXPECT_EQ(tree.BrokenInvariant(kTarget), "");
+
+  tree.Place(Order(1, 0, kB, {Source("y")}), 2);
+  EXPECT_FALSE(tree.HasRootVersion());
+  EXPECT_FALSE(tree.Find(1)->drained);
+  EXPECT_EQ(tree.Find(1)->attempt, 2);
+  EXPECT_THAT(tree.Inputs(), ElementsAre(ObjectId::FromName("y")));
+}
+
+TEST(SlotTree, RemembersWhoExecutedASlotAfterTheEnd) {
+  SlotTree tree = Line();
+  tree.Place(Order(3, 2, kB), 2);
+  tree.Clear();
+  EXPECT_THAT(tree.slots(), IsEmpty());
+  EXPECT_THAT(tree.ChildrenOf(2), IsEmpty());
+  EXPECT_EQ(tree.SlotOf(kB), 3);
+  EXPECT_EQ(tree.SlotOf(NodeId{9}), 0);
+}
+
+TEST(SlotTree, NamesWhatDoesNotHold) {
+  SlotTree tree;
+  tree.Place(Order(1, 0), 1);
+  EXPECT_THAT(tree.BrokenInvariant(kTarget), HasSubstr("S7"));  // a node, and no version
+  tree.Find(1)->version = Version{{1, 3}};
+  EXPECT_THAT(tree.BrokenInvariant(kTarget), HasSubstr("S7"));  // another one than the target's
+  tree.Find(1)->version = kTarget;
+  EXPECT_EQ(tree.BrokenInvariant(kTarget), "");
+}
+
+}  // namespace
+}  // namespace hoplite::planner
