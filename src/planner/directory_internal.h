@@ -2,7 +2,6 @@
 //
 //   directory_state.cpp   Apply, Plan and what the others share
 //   creation.cpp          versions, inline objects, who hears of an object (R1-R4, R16)
-//   transfers.cpp         wants, closed grants, facts about copies (R5-R12)
 //   membership.cpp        join, suspend, lose (R13, R14)
 //   recovery.cpp          inventories (R15)
 //   removal.cpp           delete, evict (R17, R18)
@@ -19,8 +18,10 @@
 #include "planner/books.h"
 #include "planner/directory_state.h"
 #include "planner/object_record.h"
+#include "planner/passes.h"
 #include "planner/post.h"
 #include "planner/sweeps.h"
+#include "planner/transfers.h"
 #include "planner/versions.h"
 
 namespace hoplite::planner {
@@ -38,9 +39,9 @@ struct DirectoryState::State : Books {
   void CatchUp(const ObjectId& id);
   void SayDeferred(const ObjectId& id);
   void Settle(const ObjectId& id);
-  void RunPass(const ObjectId& id, ObjectRecord& record);
   Time NextTime() const;
   void Dispatch(NodeId node, const NodeEvent& event);
+  void Say(NodeId node, const NodeEvent& event);
 
   // creation.cpp
   void On(NodeId node, const Create& event);
@@ -53,18 +54,6 @@ struct DirectoryState::State : Books {
   void ResolveLocates(const ObjectId& id, ObjectRecord& record);
   void Accept(const ObjectId& id, ObjectRecord& record, const PendingCreate& create);
   void Refuse(const ObjectId& id, NodeId node, ErrorCode code, std::string message);
-
-  // transfers.cpp
-  void On(NodeId node, const Want& event);
-  void On(NodeId node, const CancelWant& event);
-  void On(NodeId node, const GrantClosed& event);
-  void On(NodeId node, const CopyComplete& event);
-  void On(NodeId node, const CopyGone& event);
-  void On(NodeId node, const Progress& event);
-  void GrantFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
-                   const GrantClosed& event);
-  // Null, or the record if `version` is current; otherwise the node was told that it is void.
-  ObjectRecord* Current(NodeId node, const ObjectId& id, Version version);
 
   // reductions.cpp
   void On(NodeId node, const ReduceOpen& event);
@@ -136,6 +125,8 @@ struct DirectoryState::State : Books {
   // Each part knows the books that it needs.
   Post post{outbox, nodes, marks, clock};
   Versions versions{agenda, inlined, nodes, post, options.fault};
+  Passes passes{clock, window, nodes, apart, stamps, agenda, post, options.fault};
+  Transfers transfers{options, clock, window, stamps, nodes, objects, apart, post, versions};
 };
 
 }  // namespace hoplite::planner

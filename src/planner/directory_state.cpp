@@ -6,6 +6,22 @@
 #include "planner/directory_internal.h"
 
 namespace hoplite::planner {
+namespace {
+
+template <typename Part, typename Said>
+concept Hears = requires(Part part, NodeId node, Said said) { part.On(node, said); };
+
+// Each word is one part's to hear.
+template <typename Said, typename... Parts>
+void TellOne(NodeId node, const Said& said, Parts&... parts) {
+  static_assert((int{Hears<Parts&, const Said&>} + ...) == 1);
+  const auto tell = [&](auto& part) {
+    if constexpr (Hears<decltype(part), const Said&>) part.On(node, said);
+  };
+  (tell(parts), ...);
+}
+
+}  // namespace
 
 const ObjectId* ObjectOf(const NodeEvent& event) {
   return std::visit(
@@ -99,7 +115,7 @@ void DirectoryState::State::SayDeferred(const ObjectId& id) {
   for (const Deferred& one : *said) {
     const NodeRecord* node = nodes.Find(one.node);
     if (node == nullptr || !node->alive || node->session != one.session) continue;
-    std::visit([&](const auto& event) { On(one.node, event); }, one.event);
+    Say(one.node, one.event);
   }
 }
 
@@ -117,30 +133,14 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   ResolveCreates(id, *record);
   ResolveLocates(id, *record);
   ResolveEvictions(id, *record);
-  RunPass(id, *record);
+  passes.Run(id, *record);
   if (!record->idle()) return record->Rest();
   inlined.Drop(*record);
   objects.Erase(id);
 }
 
-void DirectoryState::State::RunPass(const ObjectId& id, ObjectRecord& record) {
-  const bool flows = record.table.parked().empty() && record.table.starved().empty();
-  if (flows && !record.slow_relays.OrEmpty().busy()) return;
-  const bool knows_members = window.KnowsMembers(nodes);
-  const PassRules rules{clock.now(), nodes.link(), apart, knows_members, options.fault};
-  SourceSelector selector(record.table, stamps, rules);
-  selector.Run();
-  if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock.now());
-  for (const Decision& made : selector.decisions()) {
-    const NodeRecord* source = nodes.Find(made.what.source);
-    post.Send(made.what.receiver,
-              Grant{id, record.version, made.grant,
-                    source != nullptr ? source->info : NodeInfo{made.what.source},
-                    made.what.stripes, made.what.equality_ok, made.replaces});
-    if (made.newly_listed) post.Notify(id, record, made.what.receiver, LocationKind::kPartial);
-  }
-  if (!knows_members && !record.table.parked().empty()) agenda.AddForMembers(id);
-  if (!apart.entries().empty()) agenda.AddForNearness(id);
+void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
+  std::visit([&](const auto& said) { TellOne(node, said, transfers, *this); }, event);
 }
 
 void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
@@ -152,7 +152,7 @@ void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
     CatchUp(*id);
     agenda.Add(*id);
   }
-  std::visit([&](const auto& said) { On(node, said); }, event);
+  Say(node, event);
 }
 
 }  // namespace hoplite::planner

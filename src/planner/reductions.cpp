@@ -343,7 +343,7 @@ void DirectoryState::State::On(NodeId node, const ReduceCommit& event) {
   ObjectRecord* record = objects.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   if (Committed(*record, event.version)) {  // repeated: its answer was lost with a session
-    On(node, CopyComplete{event.object, event.version});
+    transfers.On(node, CopyComplete{event.object, event.version});
     record->table.Edit(node, [](Copy& copy) { copy.live = copy.primary = true; });
     return post.Send(node, ReduceCommitted{event.object, event.version, 0, {}});
   }
@@ -353,7 +353,7 @@ void DirectoryState::State::On(NodeId node, const ReduceCommit& event) {
   if (root == nullptr || root->version != event.version || root->order.node != node) return;
   reduction.committed = event.version;
   reduction.used = reduction.tree.Inputs();
-  On(node, CopyComplete{event.object, event.version});
+  transfers.On(node, CopyComplete{event.object, event.version});
   const ReduceCommitted committed{event.object, event.version, reduction.request, reduction.used};
   post.Send(node, committed);
   if (reduction.coordinator != node) post.Send(reduction.coordinator, committed);

@@ -1,33 +1,32 @@
-// Who wants bytes, how grants end, and what nodes say about their copies.
+#include "planner/transfers.h"
+
 #include <algorithm>
 #include <bit>
 
-#include "planner/directory_internal.h"
-
 namespace hoplite::planner {
 
-ObjectRecord* DirectoryState::State::Current(NodeId node, const ObjectId& id, Version version) {
-  if (post.AnswerDeleted(id, node)) return nullptr;
-  ObjectRecord* record = objects.Find(id);
+ObjectRecord* Transfers::Current(NodeId node, const ObjectId& id, Version version) {
+  if (post_.AnswerDeleted(id, node)) return nullptr;
+  ObjectRecord* record = objects_.Find(id);
   if (record == nullptr || version > record->version) return nullptr;
   if (version == record->version) return record;
-  post.Send(node, Recall{id, record->version});
+  post_.Send(node, Recall{id, record->version});
   return nullptr;
 }
 
-void DirectoryState::State::On(NodeId node, const Want& event) {
-  const ObjectRecord* known = objects.Find(event.object);
+void Transfers::On(NodeId node, const Want& event) {
+  const ObjectRecord* known = objects_.Find(event.object);
   if (known == nullptr || event.version > known->version) {
-    if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
-    if (post.AnswerDeleted(event.object, node)) return;
+    if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+    if (post_.AnswerDeleted(event.object, node)) return;
     // Nobody here has that version any more: the one after it, whichever that will be, makes it
     // void.
     Version next = event.version;
     ++next.sequence;
-    return post.Send(node, Recall{event.object, next});
+    return post_.Send(node, Recall{event.object, next});
   }
   if (Current(node, event.object, event.version) == nullptr) return;
-  ObjectRecord& record = objects.Touch(event.object, node);
+  ObjectRecord& record = objects_.Touch(event.object, node);
   CopyTable& table = record.table;
   const bool known_copy = table.Find(node) != nullptr;
   if (table.Add(node).final()) return;
@@ -37,31 +36,31 @@ void DirectoryState::State::On(NodeId node, const Want& event) {
     if (!known_copy) copy.leaf = event.leaf;
     if (!known_copy && record.reduction) copy.slot = record.reduction->tree.SlotOf(node);
     if (layout.valid(event.marks) && copy.fed() == 0) copy.marks = event.marks;
-    if (copy.wanted == 0) copy.order = stamps.NextRequest();
+    if (copy.wanted == 0) copy.order = stamps_.NextRequest();
     copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed();
     copy.done = layout.all_stripes() & ~copy.wanted;
   });
   const std::string& lost = record.waiting().lost_holder;
-  if (!record.exists() && !lost.empty()) post.Send(node, HolderLost{event.object, lost});
+  if (!record.exists() && !lost.empty()) post_.Send(node, HolderLost{event.object, lost});
 }
 
-void DirectoryState::State::On(NodeId node, const CancelWant& event) {
-  window.ForgetWants(node, event.object);
-  ObjectRecord* record = objects.Find(event.object);
+void Transfers::On(NodeId node, const CancelWant& event) {
+  window_.ForgetWants(node, event.object);
+  ObjectRecord* record = objects_.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   const Copy* copy = record->table.Find(node);
-  if (copy != nullptr && !copy->final()) versions.DropCopy(event.object, *record, node);
+  if (copy != nullptr && !copy->final()) versions_.DropCopy(event.object, *record, node);
 }
 
-void DirectoryState::State::On(NodeId node, const GrantClosed& event) {
-  ObjectRecord* record = objects.Find(event.object);
+void Transfers::On(NodeId node, const GrantClosed& event) {
+  ObjectRecord* record = objects_.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   CopyTable& table = record->table;
   const Copy* copy = table.Find(node);
   if (copy == nullptr) return;
   table.RaiseMarks(node, event.marks);
   if (event.outcome == Outcome::kDeclined && !copy->final()) {
-    return versions.DropCopy(event.object, *record, node);
+    return versions_.DropCopy(event.object, *record, node);
   }
   GrantId id = event.grant;
   if (!table.grants().contains(id)) id = table.AdoptedBy(node);
@@ -78,15 +77,15 @@ void DirectoryState::State::On(NodeId node, const GrantClosed& event) {
   }
   const OpenGrant grant = open->second;
   table.Close(id);
-  if (event.outcome == Outcome::kFailed) return GrantFailed(*record, node, grant, event);
+  if (event.outcome == Outcome::kFailed) return OnFailed(*record, node, grant, event);
   table.Edit(node, [&](Copy& receiver) {
     if (event.outcome == Outcome::kDone) receiver.done |= grant.stripes;
     receiver.wanted &= ~grant.stripes;
   });
 }
 
-void DirectoryState::State::GrantFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
-                                        const GrantClosed& event) {
+void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
+                         const GrantClosed& event) {
   CopyTable& table = record.table;
   const Copy* source = table.Find(grant.source);
   const auto stripe = static_cast<std::size_t>(std::countr_zero(grant.stripes));
@@ -102,23 +101,23 @@ void DirectoryState::State::GrantFailed(ObjectRecord& record, NodeId node, const
   if (event.failure == Failure::kNotAhead) {
     table.LowerMarks(grant.source, event.marks, grant);
   } else {
-    apart.Insert({node, grant.source}, clock.now() + options.keep_apart);
+    apart_.Insert({node, grant.source}, clock_.now() + options_.keep_apart);
   }
   const bool bytes_came = event.failure == Failure::kBroken || event.failure == Failure::kStalled ||
                           event.failure == Failure::kCorrupt;
   if (bytes_came) table.RaiseFrom(grant.source, table.Find(node)->marks, grant.stripes);
 }
 
-void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
+void Transfers::On(NodeId node, const CopyComplete& event) {
   ObjectRecord* record = Current(node, event.object, event.version);
   if (record == nullptr) return;
   CopyTable& table = record->table;
   const Copy* known = table.Find(node);
   if (known != nullptr && known->complete) return;
   const bool old_grant = known != nullptr && known->parked() != 0;
-  if (old_grant && options.fault == PlantedFault::kDropsOldGrantCompletions) return;
+  if (old_grant && options_.fault == PlantedFault::kDropsOldGrantCompletions) return;
   // A fact about the copy, whatever became of the grant that fed it (R11).
-  objects.Touch(event.object, node);
+  objects_.Touch(event.object, node);
   table.Add(node);
   table.Edit(node, [&](Copy& copy) {
     copy.complete = copy.listed = true;
@@ -127,30 +126,30 @@ void DirectoryState::State::On(NodeId node, const CopyComplete& event) {
     copy.marks = table.layout().full_marks();
     copy.done = table.layout().all_stripes();
     copy.wanted = 0;
-    if (copy.order == 0) copy.order = stamps.NextRequest();
+    if (copy.order == 0) copy.order = stamps_.NextRequest();
   });
   if (record->waits) record->waits->lost_holder.clear();
-  post.Notify(event.object, *record, node, LocationKind::kComplete);
+  post_.Notify(event.object, *record, node, LocationKind::kComplete);
 }
 
-void DirectoryState::State::On(NodeId node, const CopyGone& event) {
-  ObjectRecord* record = objects.Find(event.object);
+void Transfers::On(NodeId node, const CopyGone& event) {
+  ObjectRecord* record = objects_.Find(event.object);
   if (record != nullptr && record->version == event.version)
-    versions.DropCopy(event.object, *record, node);
+    versions_.DropCopy(event.object, *record, node);
 }
 
-void DirectoryState::State::On(NodeId node, const Progress& event) {
-  nodes.NoteLink(node, event.bytes_per_second, event.round_trip);
-  ObjectRecord* record = objects.Find(event.object);
+void Transfers::On(NodeId node, const Progress& event) {
+  nodes_.NoteLink(node, event.bytes_per_second, event.round_trip);
+  ObjectRecord* record = objects_.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   if (record->table.Find(node) == nullptr) return;
   record->table.RaiseMarks(node, event.marks);
   record->table.Edit(
-      node, [&](Copy& copy) { copy.starved = event.starved_for >= options.starved_after; });
+      node, [&](Copy& copy) { copy.starved = event.starved_for >= options_.starved_after; });
   // A leaf is as fast as its reader, and holds nobody up. The links of who folds carry both.
   const Copy& copy = *record->table.Find(node);
   if (copy.leaf || copy.slot != 0) return;
-  record->slow_relays.Make().Note(node, record->table, nodes, clock.now());
+  record->slow_relays.Make().Note(node, record->table, nodes_, clock_.now());
 }
 
 }  // namespace hoplite::planner

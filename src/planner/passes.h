@@ -1,0 +1,49 @@
+// Passes: one planning pass over an object, made and told.
+//
+// Decides: whether a pass is due, and when it is to be made again without any event. Is told: which
+// object something happened to. Must never: choose a source itself: SourceSelector decides who
+// serves whom, SlowRelays who is passed.
+#pragma once
+
+#include <hoplite/object_id.h>
+
+#include "planner/agenda.h"
+#include "planner/node_table.h"
+#include "planner/object_record.h"
+#include "planner/planted_fault.h"
+#include "planner/post.h"
+#include "planner/recovery_window.h"
+#include "planner/shard_clock.h"
+#include "planner/source_selector.h"
+#include "planner/stamps.h"
+
+namespace hoplite::planner {
+
+class Passes {
+ public:
+  // Writes into the agenda and takes grants from the stamps, reads the others; all outlive it.
+  Passes(const ShardClock& clock, const RecoveryWindow& window, const NodeTable& nodes,
+         const KeepApart& apart, Stamps& stamps, Agenda& agenda, Post& post, PlantedFault fault)
+      : clock_(clock),
+        window_(window),
+        nodes_(nodes),
+        apart_(apart),
+        stamps_(stamps),
+        agenda_(agenda),
+        post_(post),
+        fault_(fault) {}
+
+  void Run(const ObjectId& id, ObjectRecord& record);
+
+ private:
+  const ShardClock& clock_;
+  const RecoveryWindow& window_;
+  const NodeTable& nodes_;
+  const KeepApart& apart_;
+  Stamps& stamps_;
+  Agenda& agenda_;
+  Post& post_;
+  PlantedFault fault_;
+};
+
+}  // namespace hoplite::planner

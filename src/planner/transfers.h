@@ -1,0 +1,64 @@
+// Transfers: what nodes say of the bytes that they want, get and have (R5-R12).
+//
+// Decides: what a want, a grant's end, a completion and a report change in the table of copies; who
+// is kept apart from whom. Is told: those words. Must never: grant anything (Passes do), or doubt
+// that a copy is complete because the grant that fed it is an old one (R11).
+#pragma once
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "planner/directory_state.h"
+#include "planner/node_table.h"
+#include "planner/object_book.h"
+#include "planner/post.h"
+#include "planner/recovery_window.h"
+#include "planner/shard_clock.h"
+#include "planner/source_selector.h"
+#include "planner/stamps.h"
+#include "planner/versions.h"
+
+namespace hoplite::planner {
+
+class Transfers {
+ public:
+  // Writes into the objects, their nodes' links, the pairs kept apart, and the window what has to
+  // wait; takes numbers from the stamps. All outlive it.
+  Transfers(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
+            Stamps& stamps, NodeTable& nodes, ObjectBook& objects, KeepApart& apart, Post& post,
+            Versions& versions)
+      : options_(options),
+        clock_(clock),
+        window_(window),
+        stamps_(stamps),
+        nodes_(nodes),
+        objects_(objects),
+        apart_(apart),
+        post_(post),
+        versions_(versions) {}
+
+  void On(NodeId node, const Want& event);
+  void On(NodeId node, const CancelWant& event);
+  void On(NodeId node, const GrantClosed& event);
+  void On(NodeId node, const CopyComplete& event);
+  void On(NodeId node, const CopyGone& event);
+  void On(NodeId node, const Progress& event);
+
+ private:
+  // Null, or the record if `version` is current; otherwise the node was told that it is void.
+  ObjectRecord* Current(NodeId node, const ObjectId& id, Version version);
+  void OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
+                const GrantClosed& event);
+
+  const DirectoryOptions& options_;
+  const ShardClock& clock_;
+  RecoveryWindow& window_;
+  Stamps& stamps_;
+  NodeTable& nodes_;
+  ObjectBook& objects_;
+  KeepApart& apart_;
+  Post& post_;
+  Versions& versions_;
+};
+
+}  // namespace hoplite::planner
