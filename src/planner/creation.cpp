@@ -92,7 +92,7 @@ void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
                                    const PendingCreate& create) {
   const Create& request = create.request;
   // The coordinator's own Create is the result: it folded small sources by itself.
-  if (record.reduction) DropSlots(id, *std::exchange(record.reduction, std::nullopt));
+  if (record.reduction) orders.Drop(id, *std::exchange(record.reduction, std::nullopt));
   versions.Start(id, record, stamps.NextVersion(), request.layout, request.metadata);
   record.putter = {create.node, request.attempt};
   const bool complete = request.inline_bytes != nullptr;

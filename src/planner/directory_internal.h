@@ -5,7 +5,6 @@
 //   membership.cpp        join, suspend, lose (R13, R14)
 //   recovery.cpp          inventories (R15)
 //   removal.cpp           delete, evict (R17, R18)
-//   reductions.cpp        attempts, orders, commit (R29-R36)
 //   views.cpp, invariants.cpp, fingerprint.cpp
 //
 // On records what was said; Resolve and RunPass run from Plan and decide.
@@ -20,6 +19,9 @@
 #include "planner/object_record.h"
 #include "planner/passes.h"
 #include "planner/post.h"
+#include "planner/reduction_orders.h"
+#include "planner/reduction_reports.h"
+#include "planner/reduction_requests.h"
 #include "planner/sweeps.h"
 #include "planner/transfers.h"
 #include "planner/versions.h"
@@ -54,40 +56,6 @@ struct DirectoryState::State : Books {
   void ResolveLocates(const ObjectId& id, ObjectRecord& record);
   void Accept(const ObjectId& id, ObjectRecord& record, const PendingCreate& create);
   void Refuse(const ObjectId& id, NodeId node, ErrorCode code, std::string message);
-
-  // reductions.cpp
-  void On(NodeId node, const ReduceOpen& event);
-  void On(NodeId node, const ReduceShape& event);
-  void On(NodeId node, const SlotAssign& event);
-  void On(NodeId node, const ReduceClose& event);
-  void On(NodeId node, const SlotFailed& event);
-  void On(NodeId node, const SlotDrained& event);
-  void On(NodeId node, const ReduceCommit& event);
-  void On(NodeId node, const SlotProgress& event);
-  void ResolveOpens(const ObjectId& id, ObjectRecord& record);
-  // Null, or the node's request that was not answered yet.
-  PendingOpen* Pending(NodeId node, const ObjectId& id, std::uint64_t request);
-  // Null, or the node's reduction that is still open.
-  ReductionRecord* OpenReduction(NodeId node, const ObjectId& id, std::uint64_t request);
-  // Null, or the slot whose present attempt the node executes.
-  SlotRecord* Executes(NodeId node, const ObjectId& id, std::uint32_t slot, Version version);
-  SlotRecord* InputOf(NodeId node, const ObjectId& id, std::uint32_t slot, Version version,
-                      std::uint32_t input, Version input_version);
-  void RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction);
-  void ResumeReduction(const ObjectId& id, ObjectRecord& record, NodeId node);
-  void RepeatOrders(const ObjectId& id, ObjectRecord& record, NodeId node);
-  bool Committed(const ObjectRecord& record, Version version) const;
-  static void NoteSlot(ObjectRecord& record, NodeId node, std::uint32_t slot);
-  void NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot);
-  void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
-  void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);
-  void TellFeed(const ObjectId& id, ReductionRecord& reduction, std::uint32_t child);
-  void MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot, ErrorCode code,
-                std::string message);
-  void EndReduction(const ObjectId& id, ObjectRecord& record, const Error& error,
-                    NodeId tell_coordinator);
-  void DropSlots(const ObjectId& id, const ReductionRecord& reduction);
-  void LoseFromReduction(const ObjectId& id, ObjectRecord& record, NodeId node);
 
   // removal.cpp
   void On(NodeId node, const Delete& event);
@@ -127,6 +95,9 @@ struct DirectoryState::State : Books {
   Versions versions{agenda, inlined, nodes, post, options.fault};
   Passes passes{clock, window, nodes, apart, stamps, agenda, post, options.fault};
   Transfers transfers{options, clock, window, stamps, nodes, objects, apart, post, versions};
+  ReductionOrders orders{stamps, nodes, objects, post, versions, options.fault};
+  ReductionRequests requests{options, clock, window, nodes, objects, marks, agenda, post, orders};
+  ReductionReports reports{window, nodes, objects, post, orders, transfers};
 };
 
 }  // namespace hoplite::planner

@@ -129,7 +129,7 @@ Time DirectoryState::State::NextTime() const {
 void DirectoryState::State::Settle(const ObjectId& id) {
   ObjectRecord* record = objects.Find(id);
   if (record == nullptr) return;
-  ResolveOpens(id, *record);
+  requests.ResolveOpens(id, *record);
   ResolveCreates(id, *record);
   ResolveLocates(id, *record);
   ResolveEvictions(id, *record);
@@ -140,7 +140,8 @@ void DirectoryState::State::Settle(const ObjectId& id) {
 }
 
 void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
-  std::visit([&](const auto& said) { TellOne(node, said, transfers, *this); }, event);
+  std::visit([&](const auto& said) { TellOne(node, said, requests, reports, transfers, *this); },
+             event);
 }
 
 void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {

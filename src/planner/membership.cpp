@@ -62,7 +62,7 @@ void DirectoryState::State::SuspendIn(const ObjectId& id, ObjectRecord& record, 
 
 void DirectoryState::State::LoseFrom(const ObjectId& id, ObjectRecord& record, NodeId node) {
   record.touched.erase(node);
-  LoseFromReduction(id, record, node);
+  requests.Lose(id, record, node);
   if (options.fault != PlantedFault::kHandsOutDeadNodes) versions.DropCopy(id, record, node);
 }
 

@@ -34,7 +34,7 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
   if (event.version > record.version) {
     // Of another shard that was here before, or a lie: what is newer than a root's can't be undone.
     if (record.open_reduction() && record.reduction->tree.HasRootVersion()) {
-      EndReduction(event.object, record,
+      requests.End(event.object, record,
                    Error(ErrorCode::kAlreadyExists,
                          fmt::format("object {} already exists: {} holds a newer version",
                                      event.object.ToShortString(), nodes.NameOf(node))),
@@ -110,7 +110,7 @@ void DirectoryState::State::On(NodeId node, const InventoryEnd& /*event*/) {
 }
 
 void DirectoryState::State::EndInventoryIn(const ObjectId& id, ObjectRecord& record, NodeId node) {
-  ResumeReduction(id, record, node);
+  requests.Resume(id, record, node);
   const Copy* copy = record.table.Find(node);
   if (copy != nullptr && !copy->live) versions.DropCopy(id, record, node);
 }

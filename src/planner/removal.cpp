@@ -23,7 +23,7 @@ void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
   agenda.Add(id);
   if (ObjectRecord* record = objects.Find(id)) {
     if (record->reduction) {
-      EndReduction(
+      requests.End(
           id, *record,
           Error(ErrorCode::kDeleted, "object " + id.ToShortString() + ", the target, was deleted"),
           record->reduction->coordinator);

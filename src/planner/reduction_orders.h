@@ -1,0 +1,70 @@
+// ReductionOrders: what those who execute the slots of a reduction are told, and when a slot starts
+// again (R29-R36).
+//
+// Decides: which slots a new order starts again (those above it), and their versions, so that every
+// participant sees one order; which slot is lost. Is told: what the coordinator orders, whose slot
+// can't go on. Must never: start a slot again that is not above the new one, or tell two
+// participants the same version. Which source takes which slot is the coordinator's decision
+// (reduce_planner).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/ids.h"
+#include "planner/node_table.h"
+#include "planner/object_book.h"
+#include "planner/planted_fault.h"
+#include "planner/post.h"
+#include "planner/stamps.h"
+#include "planner/versions.h"
+
+namespace hoplite::planner {
+
+class ReductionOrders {
+ public:
+  // Writes into the objects and takes versions from the stamps, reads the nodes; all outlive it.
+  ReductionOrders(Stamps& stamps, const NodeTable& nodes, ObjectBook& objects, Post& post,
+                  Versions& versions, PlantedFault fault)
+      : stamps_(stamps),
+        nodes_(nodes),
+        objects_(objects),
+        post_(post),
+        versions_(versions),
+        fault_(fault) {}
+
+  // Of an open reduction: the order fits into its tree.
+  void Assign(const ObjectId& id, ObjectRecord& record, const SlotAssign& event);
+  // The coordinator hears, once, that the slot has to be assigned again.
+  void MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot, ErrorCode code,
+                std::string message);
+  // The node is lost, and whatever it had not passed on.
+  void MarkLostAt(const ObjectId& id, ReductionRecord& reduction, NodeId node);
+  // After an interrupted session: orders that the node may have missed; it knows the versions.
+  void Repeat(const ObjectId& id, ObjectRecord& record, NodeId node);
+  // Whoever executes a slot lets go of it.
+  void Drop(const ObjectId& id, const ReductionRecord& reduction);
+
+ private:
+  // The slot, and what starts again with it.
+  std::vector<std::uint32_t> Renewed(const SlotTree& tree, std::uint32_t slot) const;
+  void NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot);
+  void ListRoot(const ObjectId& id, ObjectRecord& record, NodeId node);
+  void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
+  // What the slot is fed by. A child that died after it was drained is needed again now.
+  void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);
+  void TellFeed(const ObjectId& id, ReductionRecord& reduction, std::uint32_t child);
+
+  Stamps& stamps_;
+  const NodeTable& nodes_;
+  ObjectBook& objects_;
+  Post& post_;
+  Versions& versions_;
+  PlantedFault fault_;
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,54 @@
+// ReductionReports: what those who execute slots say of them (R31-R36).
+//
+// Decides: whether a word is about the present attempt; which of a reset and a commit came first.
+// Is told: failures, drained inputs, progress, commits. Must never: believe what is said of an old
+// attempt, or commit a version twice with different sources.
+#pragma once
+
+#include <cstdint>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "planner/node_table.h"
+#include "planner/object_book.h"
+#include "planner/post.h"
+#include "planner/recovery_window.h"
+#include "planner/reduction_orders.h"
+#include "planner/transfers.h"
+
+namespace hoplite::planner {
+
+class ReductionReports {
+ public:
+  // Writes into the objects, their nodes' links, and the window what has to wait; all outlive it.
+  ReductionReports(RecoveryWindow& window, NodeTable& nodes, ObjectBook& objects, Post& post,
+                   ReductionOrders& orders, Transfers& transfers)
+      : window_(window),
+        nodes_(nodes),
+        objects_(objects),
+        post_(post),
+        orders_(orders),
+        transfers_(transfers) {}
+
+  void On(NodeId node, const SlotFailed& event);
+  void On(NodeId node, const SlotDrained& event);
+  void On(NodeId node, const SlotProgress& event);
+  void On(NodeId node, const ReduceCommit& event);
+
+ private:
+  // Null, or the slot whose present attempt the node executes.
+  SlotRecord* Executes(NodeId node, const ObjectId& id, std::uint32_t slot, Version version);
+  // Null if either attempt is an old one, or the child that the participant speaks of.
+  SlotRecord* InputOf(NodeId node, const ObjectId& id, std::uint32_t slot, Version version,
+                      std::uint32_t input, Version input_version);
+
+  RecoveryWindow& window_;
+  NodeTable& nodes_;
+  ObjectBook& objects_;
+  Post& post_;
+  ReductionOrders& orders_;
+  Transfers& transfers_;
+};
+
+}  // namespace hoplite::planner

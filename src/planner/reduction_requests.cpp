@@ -1,0 +1,198 @@
+#include "planner/reduction_requests.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace hoplite::planner {
+
+ReductionRecord* ReductionRequests::Open(NodeId node, const ObjectId& id, std::uint64_t request) {
+  ObjectRecord* record = objects_.Find(id);
+  if (record == nullptr || !record->reduction) return nullptr;
+  ReductionRecord& reduction = *record->reduction;
+  const bool theirs = reduction.coordinator == node && reduction.request == request;
+  return theirs && !reduction.committed ? &reduction : nullptr;
+}
+
+PendingOpen* ReductionRequests::Pending(NodeId node, const ObjectId& id, std::uint64_t request) {
+  ObjectRecord* record = objects_.Find(id);
+  if (record == nullptr || !record->waits) return nullptr;
+  std::vector<PendingOpen>& opens = record->waits->opens;
+  const auto open = std::ranges::find_if(opens, [&](const PendingOpen& pending) {
+    return pending.node == node && pending.request == request;
+  });
+  return open == opens.end() ? nullptr : &*open;
+}
+
+void ReductionRequests::On(NodeId node, const ReduceOpen& event) {
+  if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+  ObjectRecord& record = objects_.Touch(event.object, node);
+  std::vector<PendingOpen>& opens = record.waits.Make().opens;
+  std::erase_if(opens, [&](const PendingOpen& open) {
+    return open.node == node && open.request == event.request;
+  });
+  auto& known = record.reduction;
+  if (known && known->coordinator == node && known->request == event.request) {
+    known->vouched = true;
+    return RepeatToCoordinator(event.object, *known);
+  }
+  opens.push_back({node, event.request});
+}
+
+void ReductionRequests::RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction) {
+  post_.Send(reduction.coordinator, ReduceOpened{id, reduction.request, nodes_.link()});
+  if (reduction.committed) {
+    return post_.Send(reduction.coordinator,
+                      ReduceCommitted{id, reduction.committed, reduction.request, reduction.used});
+  }
+  for (const auto& [slot, record] : reduction.tree.slots()) {
+    if (record.lost) {
+      post_.Send(reduction.coordinator, SlotLost{id, reduction.request, record.attempt, slot,
+                                                 record.lost->code, record.lost->message});
+    }
+  }
+}
+
+void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
+  if (!record.waits) return;
+  std::vector<PendingOpen>& opens = record.waits->opens;
+  while (!opens.empty()) {
+    const PendingOpen open = opens.front();
+    const auto refuse = [&](ErrorCode code, std::string why) {
+      post_.Send(open.node, ReduceRefused{id, open.request, code, std::move(why)});
+    };
+    if (std::string blocked = marks_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
+      refuse(ErrorCode::kDeleted, std::move(blocked));
+    } else if (record.open_reduction()) {
+      refuse(ErrorCode::kAlreadyExists,
+             fmt::format("object {} is already the target of a reduction", id.ToShortString()));
+    } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {
+      refuse(ErrorCode::kAlreadyExists,
+             fmt::format("object {} already exists", id.ToShortString()));
+    } else if (record.table.final_count() > 0) {
+      return;  // a suspended node may come back with it: wait for the end of its grace
+    } else {
+      record.reduction = ReductionRecord{.coordinator = open.node, .request = open.request};
+      post_.Send(open.node, ReduceOpened{id, open.request, nodes_.link()});
+    }
+    opens.erase(opens.begin());
+    for (const auto& order : open.then) {
+      std::visit([&](const auto& said) { On(open.node, said); }, order);
+    }
+  }
+}
+
+void ReductionRequests::On(NodeId node, const ReduceShape& event) {
+  if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+  if (PendingOpen* open = Pending(node, event.object, event.request)) {
+    open->then.emplace_back(event);
+    return;
+  }
+  ReductionRecord* reduction = Open(node, event.object, event.request);
+  const bool sound =
+      event.layout.Validate() && event.metadata.size() <= options_.metadata_limit_bytes;
+  if (reduction == nullptr || reduction->shaped || !sound) return;
+  reduction->shaped = true;
+  reduction->layout = event.layout;
+  reduction->fold = event.fold;
+  reduction->metadata = event.metadata;
+}
+
+void ReductionRequests::On(NodeId node, const SlotAssign& event) {
+  if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+  if (PendingOpen* open = Pending(node, event.object, event.request)) {
+    open->then.emplace_back(event);
+    return;
+  }
+  ReductionRecord* reduction = Open(node, event.object, event.request);
+  if (reduction == nullptr || !reduction->shaped) return;
+  ObjectRecord& record = *objects_.Find(event.object);
+  const SlotTree& tree = reduction->tree;
+  if (const std::string wrong = tree.WrongWith(event.order); !wrong.empty()) {
+    return End(event.object, record, Error(ErrorCode::kProtocol, wrong), node);
+  }
+  const SlotRecord* before = tree.Find(event.order.slot);
+  if (event.attempt <= (before == nullptr ? 0 : before->attempt)) return;
+  const std::string twice = tree.TwiceIn(event.order);
+  if (!twice.empty() && options_.fault != PlantedFault::kFoldsTwice) {
+    return End(event.object, record, Error(ErrorCode::kProtocol, twice), node);
+  }
+  orders_.Assign(event.object, record, event);
+}
+
+void ReductionRequests::On(NodeId node, const ReduceClose& event) {
+  if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+  ObjectRecord* record = objects_.Find(event.object);
+  if (record == nullptr) return;
+  std::erase_if(record->waits.Make().opens, [&](const PendingOpen& open) {
+    return open.node == node && open.request == event.request;
+  });
+  const auto& known = record->reduction;
+  if (!known || known->coordinator != node || known->request != event.request) return;
+  if (known->committed) {
+    record->reduction.reset();
+  } else {
+    End(event.object, *record, Error(event.code, event.message), kNoNode);
+  }
+}
+
+// Participants let go; whoever waits for the target, or has a part of it, hears why. Who was told
+// where it is and gets memory for it now waits too, so everybody hears it who ever asked.
+void ReductionRequests::End(const ObjectId& id, ObjectRecord& record, const Error& error,
+                            NodeId tell_coordinator) {
+  const ReductionRecord ended = *std::exchange(record.reduction, std::nullopt);
+  orders_.Drop(id, ended);
+  if (ended.committed) return;
+  if (tell_coordinator != kNoNode) {
+    post_.Send(tell_coordinator, ReduceRefused{id, ended.request, error.code, error.message});
+  }
+  if (record.waits) {
+    record.waits->locates.clear();
+    record.waits->evictions.clear();
+  }
+  for (const auto& [node, copy] : record.table.copies()) {
+    if (copy.listed) post_.Notify(id, record, node, LocationKind::kGone);
+  }
+  record.table = CopyTable(record.table.layout());
+  for (const NodeId node : record.touched) {
+    post_.Send(node, TargetAborted{id, error.code, error.message});
+  }
+}
+
+void ReductionRequests::Lose(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  if (record.waits) {
+    std::erase_if(record.waits->opens, [&](const PendingOpen& o) { return o.node == node; });
+  }
+  if (!record.reduction) return;
+  ReductionRecord& reduction = *record.reduction;
+  if (reduction.committed) return;  // it may come back and ask
+  if (reduction.coordinator == node) {
+    return End(id, record,
+               Error(ErrorCode::kPeerLost,
+                     fmt::format("the reduction into {} ended: its coordinator {} was lost",
+                                 id.ToShortString(), nodes_.NameOf(node))),
+               kNoNode);
+  }
+  orders_.MarkLostAt(id, reduction, node);
+}
+
+void ReductionRequests::Resume(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  if (!record.reduction) return;
+  agenda_.Add(id);
+  const ReductionRecord& known = *record.reduction;
+  if (known.coordinator == node && !known.vouched) {
+    return End(id, record,
+               Error(ErrorCode::kCancelled,
+                     fmt::format("the reduction into {} ended: its coordinator {} gave it up",
+                                 id.ToShortString(), nodes_.NameOf(node))),
+               kNoNode);
+  }
+  orders_.Repeat(id, record, node);
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,78 @@
+// ReductionRequests: what coordinators ask for, and how a reduction begins and ends (R29, R30,
+// R35).
+//
+// Decides: who may make a target; whether an order of the coordinator can be carried out; whom the
+// end of a reduction concerns. Is told: the coordinators' words, and what becomes of the
+// coordinators. Must never: let two make one target, or keep a reduction that is open without its
+// coordinator.
+#pragma once
+
+#include <cstdint>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/ids.h"
+#include "planner/agenda.h"
+#include "planner/deletion_marks.h"
+#include "planner/directory_state.h"
+#include "planner/node_table.h"
+#include "planner/object_book.h"
+#include "planner/post.h"
+#include "planner/recovery_window.h"
+#include "planner/reduction_orders.h"
+#include "planner/shard_clock.h"
+
+namespace hoplite::planner {
+
+class ReductionRequests {
+ public:
+  // Writes into the objects, the agenda, and the window what has to wait; reads the others. All
+  // outlive it.
+  ReductionRequests(const DirectoryOptions& options, const ShardClock& clock,
+                    RecoveryWindow& window, const NodeTable& nodes, ObjectBook& objects,
+                    const DeletionMarks& marks, Agenda& agenda, Post& post, ReductionOrders& orders)
+      : options_(options),
+        clock_(clock),
+        window_(window),
+        nodes_(nodes),
+        objects_(objects),
+        marks_(marks),
+        agenda_(agenda),
+        post_(post),
+        orders_(orders) {}
+
+  void On(NodeId node, const ReduceOpen& event);
+  void On(NodeId node, const ReduceShape& event);
+  void On(NodeId node, const SlotAssign& event);
+  void On(NodeId node, const ReduceClose& event);
+  // Answers those who want to make the object, as far as they can be answered.
+  void ResolveOpens(const ObjectId& id, ObjectRecord& record);
+
+  // The object's reduction ends with this error; kNoNode: its coordinator knows.
+  void End(const ObjectId& id, ObjectRecord& record, const Error& error, NodeId tell_coordinator);
+  // The node is lost.
+  void Lose(const ObjectId& id, ObjectRecord& record, NodeId node);
+  // The node's inventory is over. What it did not ask for again it gave up, or has the outcome of.
+  void Resume(const ObjectId& id, ObjectRecord& record, NodeId node);
+
+ private:
+  // Null, or the node's request that was not answered yet.
+  PendingOpen* Pending(NodeId node, const ObjectId& id, std::uint64_t request);
+  // Null, or the node's reduction that is still open.
+  ReductionRecord* Open(NodeId node, const ObjectId& id, std::uint64_t request);
+  // Its session was interrupted: what it was told meanwhile is lost.
+  void RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction);
+
+  const DirectoryOptions& options_;
+  const ShardClock& clock_;
+  RecoveryWindow& window_;
+  const NodeTable& nodes_;
+  ObjectBook& objects_;
+  const DeletionMarks& marks_;
+  Agenda& agenda_;
+  Post& post_;
+  ReductionOrders& orders_;
+};
+
+}  // namespace hoplite::planner
