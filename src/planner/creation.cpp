@@ -30,7 +30,7 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
     return Refuse(event.object, node, ErrorCode::kInvalidArgument,
                   fmt::format("object {}: {}", event.object.ToShortString(), wrong));
   }
-  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+  if (window.collecting()) return window.Defer(node, event);
   ObjectRecord& record = objects.Touch(event.object, node);
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
@@ -45,7 +45,7 @@ void DirectoryState::State::On(NodeId node, const Create& event) {
 }
 
 void DirectoryState::State::On(NodeId node, const Withdraw& event) {
-  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+  if (window.collecting()) return window.Defer(node, event);
   if (ObjectRecord* record = objects.Find(event.object)) {
     std::erase_if(record->waits.Make().creates, [&](const PendingCreate& c) {
       return c.node == node && c.request.attempt == event.attempt;

@@ -112,11 +112,7 @@ void DirectoryState::State::SayDeferred(const ObjectId& id) {
   const auto said = window.Take(id);
   if (!said) return;
   agenda.Add(id);
-  for (const Deferred& one : *said) {
-    const NodeRecord* node = nodes.Find(one.node);
-    if (node == nullptr || !node->alive || node->session != one.session) continue;
-    Say(one.node, one.event);
-  }
+  for (const Deferred& one : *said) Say(one.node, one.event);
 }
 
 Time DirectoryState::State::NextTime() const {

@@ -95,13 +95,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   for (const auto& [pair, until] : state.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }
-  for (const auto& [id, waiting] : state.window.deferred()) {
-    for (const Deferred& said : waiting) {
-      const NodeRecord* node = state.nodes.Find(said.node);
-      const bool counts = node != nullptr && node->alive && node->session == said.session;
-      if (counts) AddDeferred(digest, said);
-    }
-  }
+  state.window.ForEach([&](const Deferred& said) { AddDeferred(digest, said); });
   state.sweeps.AddTo(digest);
   state.agenda.AddTo(digest);
   state.outbox.AddTo(digest);

@@ -19,6 +19,7 @@ void DirectoryState::State::OnSuspended(NodeId node) {
   nodes.Suspend(node);
   // Its next session repeats its requests, so none may be answered twice.
   outbox.DropFor(node);
+  window.EndSession(node);
   sweeps.Add(node, Change::kSuspended, objects.TakeSpokenOf(node));
 }
 

@@ -37,7 +37,6 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
   if (!record.info.name.empty()) by_name_.erase(record.info.name);
   EndInventory(info.id);
   record.info = info;
-  record.session = ++sessions_;
   record.alive = true;
   record.inventory_open = true;
   record.telling = now;

@@ -18,7 +18,6 @@ struct NodeRecord {
   bool inventory_open = false;  // between NodeJoined and InventoryEnd
   // When it last spoke of an inventory that it never ended, in this session or the one before.
   std::optional<Time> telling;
-  std::uint64_t session = 0;  // its number among all sessions; what was said in another is void
   StoreUsage usage;
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
@@ -36,8 +35,6 @@ class NodeTable {
   // kNoNode: nobody has that name.
   NodeId Named(const std::string& name) const;
   bool alive(NodeId node) const;
-  // The number of a member's present session.
-  std::uint64_t SessionOf(NodeId node) const { return nodes_.at(node).session; }
   std::string NameOf(NodeId node) const;  // its id in words if it isn't known
 
   void Join(const NodeInfo& info, Time now);
@@ -68,7 +65,6 @@ class NodeTable {
   std::map<NodeId, NodeRecord> nodes_;
   std::map<std::string, NodeId> by_name_;
   std::map<NodeId, std::string> departed_;
-  std::uint64_t sessions_ = 0;
   std::size_t open_inventories_ = 0;
   LinkModel link_;
   NodeId fastest_ = kNoNode;  // whoever was seen to carry most

@@ -23,8 +23,17 @@ void RecoveryWindow::EndIfDue(Time now, const NodeTable& nodes) {
   if (collecting_ && now >= End(nodes)) collecting_ = false;
 }
 
-void RecoveryWindow::Defer(NodeId node, std::uint64_t session, const NodeEvent& event) {
-  deferred_[*ObjectOf(event)].push_back({node, session, event});
+void RecoveryWindow::Defer(NodeId node, const NodeEvent& event) {
+  deferred_[*ObjectOf(event)].push_back({node, SessionsOf(node), event});
+}
+
+void RecoveryWindow::EndSession(NodeId node) {
+  if (!deferred_.empty()) ++sessions_[node];
+}
+
+std::uint64_t RecoveryWindow::SessionsOf(NodeId node) const {
+  const auto ended = sessions_.find(node);
+  return ended == sessions_.end() ? 0 : ended->second;
 }
 
 void RecoveryWindow::ForgetWants(NodeId node, const ObjectId& id) {
@@ -38,6 +47,7 @@ void RecoveryWindow::ForgetWants(NodeId node, const ObjectId& id) {
 std::optional<std::vector<Deferred>> RecoveryWindow::Take(const ObjectId& id) {
   auto said = deferred_.extract(id);
   if (said.empty()) return std::nullopt;
+  std::erase_if(said.mapped(), [&](const Deferred& one) { return !Counts(one); });
   return std::move(said.mapped());
 }
 

@@ -51,7 +51,7 @@ void ReductionReports::On(NodeId node, const SlotProgress& event) {
   nodes_.NoteLink(node, event.bytes_per_second, event.round_trip);
   SlotRecord* known = Executes(node, event.object, event.slot, event.version);
   if (known == nullptr) {
-    if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+    if (window_.collecting()) return window_.Defer(node, event);
     const ObjectRecord* made = objects_.Find(event.object);
     // The root that made it repeats its commit, and ends when that is answered.
     if (made != nullptr && Committed(*made, event.version)) return;

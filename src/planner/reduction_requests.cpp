@@ -30,7 +30,7 @@ PendingOpen* ReductionRequests::Pending(NodeId node, const ObjectId& id, std::ui
 }
 
 void ReductionRequests::On(NodeId node, const ReduceOpen& event) {
-  if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+  if (window_.collecting()) return window_.Defer(node, event);
   ObjectRecord& record = objects_.Touch(event.object, node);
   std::vector<PendingOpen>& opens = record.waits.Make().opens;
   std::erase_if(opens, [&](const PendingOpen& open) {
@@ -88,7 +88,7 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
 }
 
 void ReductionRequests::On(NodeId node, const ReduceShape& event) {
-  if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+  if (window_.collecting()) return window_.Defer(node, event);
   if (PendingOpen* open = Pending(node, event.object, event.request)) {
     open->then.emplace_back(event);
     return;
@@ -104,7 +104,7 @@ void ReductionRequests::On(NodeId node, const ReduceShape& event) {
 }
 
 void ReductionRequests::On(NodeId node, const SlotAssign& event) {
-  if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+  if (window_.collecting()) return window_.Defer(node, event);
   if (PendingOpen* open = Pending(node, event.object, event.request)) {
     open->then.emplace_back(event);
     return;
@@ -126,7 +126,7 @@ void ReductionRequests::On(NodeId node, const SlotAssign& event) {
 }
 
 void ReductionRequests::On(NodeId node, const ReduceClose& event) {
-  if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+  if (window_.collecting()) return window_.Defer(node, event);
   ObjectRecord* record = objects_.Find(event.object);
   if (record == nullptr) return;
   std::erase_if(record->waits.Make().opens, [&](const PendingOpen& open) {

@@ -45,7 +45,7 @@ void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
 }
 
 void DirectoryState::State::On(NodeId node, const EvictAsk& event) {
-  if (window.collecting()) return window.Defer(node, nodes.SessionOf(node), event);
+  if (window.collecting()) return window.Defer(node, event);
   ObjectRecord* record = objects.Find(event.object);
   const Copy* copy = record != nullptr ? record->table.Find(node) : nullptr;
   const bool current = record != nullptr && record->version == event.version;

@@ -17,7 +17,7 @@ ObjectRecord* Transfers::Current(NodeId node, const ObjectId& id, Version versio
 void Transfers::On(NodeId node, const Want& event) {
   const ObjectRecord* known = objects_.Find(event.object);
   if (known == nullptr || event.version > known->version) {
-    if (window_.collecting()) return window_.Defer(node, nodes_.SessionOf(node), event);
+    if (window_.collecting()) return window_.Defer(node, event);
     if (post_.AnswerDeleted(event.object, node)) return;
     // Nobody here has that version any more: the one after it, whichever that will be, makes it
     // void.
