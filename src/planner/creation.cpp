@@ -1,10 +1,10 @@
-// Versions: which Put counts, who hears of the object, and what travels inside the directory.
+#include "planner/creation.h"
+
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "planner/directory_internal.h"
 
 namespace hoplite::planner {
 namespace {
@@ -25,51 +25,50 @@ std::string WrongWith(const Create& create, std::uint64_t metadata_limit) {
 
 }  // namespace
 
-void DirectoryState::State::On(NodeId node, const Create& event) {
-  if (std::string wrong = WrongWith(event, options.metadata_limit_bytes); !wrong.empty()) {
+void Creation::On(NodeId node, const Create& event) {
+  if (std::string wrong = WrongWith(event, options_.metadata_limit_bytes); !wrong.empty()) {
     return Refuse(event.object, node, ErrorCode::kInvalidArgument,
                   fmt::format("object {}: {}", event.object.ToShortString(), wrong));
   }
-  if (window.collecting()) return window.Defer(node, event);
-  ObjectRecord& record = objects.Touch(event.object, node);
+  if (window_.collecting()) return window_.Defer(node, event);
+  ObjectRecord& record = objects_.Touch(event.object, node);
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
   if (own == nullptr || !own->live) {
     // Bytes that it gave and was never told of their acceptance are no other Put's.
-    if (record.putter == Putter{node, event.attempt}) inlined.Drop(record);
-    if (own != nullptr) versions.DropCopy(event.object, record, node);
+    if (record.putter == Putter{node, event.attempt}) versions_.DropBytes(record);
+    if (own != nullptr) versions_.DropCopy(event.object, record, node);
   }
   std::vector<PendingCreate>& creates = record.waits.Make().creates;
   std::erase_if(creates, [&](const PendingCreate& c) { return c.node == node; });
   creates.push_back({node, event});
 }
 
-void DirectoryState::State::On(NodeId node, const Withdraw& event) {
-  if (window.collecting()) return window.Defer(node, event);
-  if (ObjectRecord* record = objects.Find(event.object)) {
+void Creation::On(NodeId node, const Withdraw& event) {
+  if (window_.collecting()) return window_.Defer(node, event);
+  if (ObjectRecord* record = objects_.Find(event.object)) {
     std::erase_if(record->waits.Make().creates, [&](const PendingCreate& c) {
       return c.node == node && c.request.attempt == event.attempt;
     });
-    agenda.Add(event.object);
     if (record->putter == Putter{node, event.attempt}) {
       record->putter = {};
-      versions.DropCopy(event.object, *record, node);
+      versions_.DropCopy(event.object, *record, node);
       if (record->inline_bytes != nullptr) {
-        post.Notify(event.object, *record, kNoNode, LocationKind::kGone);
+        post_.Notify(event.object, *record, kNoNode, LocationKind::kGone);
       }
-      inlined.Drop(*record);
+      versions_.DropBytes(*record);
     }
   }
   Refuse(event.object, node, ErrorCode::kCancelled,
          fmt::format("the put of object {} was taken back", event.object.ToShortString()));
 }
 
-void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
+void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
   if (!record.waits) return;
   std::vector<PendingCreate>& creates = record.waits->creates;
   while (!creates.empty()) {
     const NodeId node = creates.front().node;
-    if (std::string blocked = marks.WhyBlocked(id, clock.now()); !blocked.empty()) {
+    if (std::string blocked = marks_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
       Refuse(id, node, ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction() && record.reduction->coordinator != node) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
@@ -88,12 +87,11 @@ void DirectoryState::State::ResolveCreates(const ObjectId& id, ObjectRecord& rec
   }
 }
 
-void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
-                                   const PendingCreate& create) {
+void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCreate& create) {
   const Create& request = create.request;
   // The coordinator's own Create is the result: it folded small sources by itself.
-  if (record.reduction) orders.Drop(id, *std::exchange(record.reduction, std::nullopt));
-  versions.Start(id, record, stamps.NextVersion(), request.layout, request.metadata);
+  if (record.reduction) orders_.Drop(id, *std::exchange(record.reduction, std::nullopt));
+  versions_.Start(id, record, stamps_.NextVersion(), request.layout, request.metadata);
   record.putter = {create.node, request.attempt};
   const bool complete = request.inline_bytes != nullptr;
   record.table.Add(create.node);
@@ -101,67 +99,19 @@ void DirectoryState::State::Accept(const ObjectId& id, ObjectRecord& record,
     copy.listed = copy.primary = true;
     copy.complete = complete;
     copy.producing = !complete;
-    copy.order = stamps.NextRequest();
+    copy.order = stamps_.NextRequest();
     if (complete) copy.marks = request.layout.full_marks();
     if (complete) copy.done = request.layout.all_stripes();
   });
-  post.Send(create.node, CreateAccepted{id, record.version});
-  inlined.Keep(record, request.inline_bytes);
-  if (record.inline_bytes != nullptr) post.Notify(id, record, kNoNode, LocationKind::kInline);
-  post.Notify(id, record, create.node, complete ? LocationKind::kComplete : LocationKind::kPartial);
+  post_.Send(create.node, CreateAccepted{id, record.version});
+  versions_.KeepBytes(record, request.inline_bytes);
+  if (record.inline_bytes != nullptr) post_.Notify(id, record, kNoNode, LocationKind::kInline);
+  post_.Notify(id, record, create.node,
+               complete ? LocationKind::kComplete : LocationKind::kPartial);
 }
 
-void DirectoryState::State::Refuse(const ObjectId& id, NodeId node, ErrorCode code,
-                                   std::string message) {
-  post.Send(node, CreateRefused{id, code, std::move(message)});
-}
-
-void DirectoryState::State::On(NodeId node, const Locate& event) {
-  if (post.AnswerDeleted(event.object, node)) return;
-  ObjectRecord& record = objects.Touch(event.object, node);
-  Waiting& waiting = record.waits.Make();
-  waiting.locates.insert(node);
-  if (!record.exists() && !waiting.lost_holder.empty()) {
-    post.Send(node, HolderLost{event.object, waiting.lost_holder});
-  }
-}
-
-void DirectoryState::State::On(NodeId node, const CancelLocate& event) {
-  if (ObjectRecord* record = objects.Find(event.object)) record->waits.Make().locates.erase(node);
-}
-
-void DirectoryState::State::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
-  if (!record.waits || !record.exists()) return;
-  for (const NodeId node : std::exchange(record.waits->locates, {})) {
-    const std::string& metadata = record.metadata.OrEmpty();
-    if (record.inline_bytes != nullptr) {
-      post.Send(node, InlineObject{id, record.version, metadata, record.inline_bytes});
-      continue;
-    }
-    post.Send(node, Located{id, record.version, record.table.layout(), metadata});
-    if (options.fault != PlantedFault::kListsWaitersForMemory) continue;
-    if (record.table.Find(node) != nullptr) continue;
-    record.table.Add(node);
-    record.table.Edit(node, [](Copy& copy) { copy.listed = true; });
-  }
-}
-
-void DirectoryState::State::On(NodeId node, const Subscribe& event) {
-  post.AnswerDeleted(event.object, node);
-  ObjectRecord& record = objects.Touch(event.object, node);
-  record.waits.Make().subscribers.insert(node);
-  const auto tell = [&](NodeId holder, LocationKind kind) {
-    post.NotifyOne(node, event.object, record, holder, kind);
-  };
-  if (record.inline_bytes != nullptr) tell(kNoNode, LocationKind::kInline);
-  for (const auto& [holder, copy] : record.table.copies()) {
-    if (copy.listed) tell(holder, copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
-  }
-}
-
-void DirectoryState::State::On(NodeId node, const Unsubscribe& event) {
-  if (ObjectRecord* record = objects.Find(event.object))
-    record->waits.Make().subscribers.erase(node);
+void Creation::Refuse(const ObjectId& id, NodeId node, ErrorCode code, std::string message) {
+  post_.Send(node, CreateRefused{id, code, std::move(message)});
 }
 
 }  // namespace hoplite::planner

@@ -1,7 +1,6 @@
 // The inside of DirectoryState. Each group of members has a source file of its own:
 //
 //   directory_state.cpp   Apply, Plan and what the others share
-//   creation.cpp          versions, inline objects, who hears of an object (R1-R4, R16)
 //   membership.cpp        join, suspend, lose (R13, R14)
 //   recovery.cpp          inventories (R15)
 //   removal.cpp           delete, evict (R17, R18)
@@ -15,7 +14,9 @@
 #include <string>
 
 #include "planner/books.h"
+#include "planner/creation.h"
 #include "planner/directory_state.h"
+#include "planner/lookups.h"
 #include "planner/object_record.h"
 #include "planner/passes.h"
 #include "planner/post.h"
@@ -44,18 +45,6 @@ struct DirectoryState::State : Books {
   Time NextTime() const;
   void Dispatch(NodeId node, const NodeEvent& event);
   void Say(NodeId node, const NodeEvent& event);
-
-  // creation.cpp
-  void On(NodeId node, const Create& event);
-  void On(NodeId node, const Withdraw& event);
-  void On(NodeId node, const Locate& event);
-  void On(NodeId node, const CancelLocate& event);
-  void On(NodeId node, const Subscribe& event);
-  void On(NodeId node, const Unsubscribe& event);
-  void ResolveCreates(const ObjectId& id, ObjectRecord& record);
-  void ResolveLocates(const ObjectId& id, ObjectRecord& record);
-  void Accept(const ObjectId& id, ObjectRecord& record, const PendingCreate& create);
-  void Refuse(const ObjectId& id, NodeId node, ErrorCode code, std::string message);
 
   // removal.cpp
   void On(NodeId node, const Delete& event);
@@ -98,6 +87,8 @@ struct DirectoryState::State : Books {
   ReductionOrders orders{stamps, nodes, objects, post, versions, options.fault};
   ReductionRequests requests{options, clock, window, nodes, objects, marks, agenda, post, orders};
   ReductionReports reports{window, nodes, objects, post, orders, transfers};
+  Creation creation{options, clock, window, stamps, objects, marks, post, versions, orders};
+  Lookups lookups{objects, post, options.fault};
 };
 
 }  // namespace hoplite::planner

@@ -126,18 +126,21 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   ObjectRecord* record = objects.Find(id);
   if (record == nullptr) return;
   requests.ResolveOpens(id, *record);
-  ResolveCreates(id, *record);
-  ResolveLocates(id, *record);
+  creation.ResolveCreates(id, *record);
+  lookups.ResolveLocates(id, *record);
   ResolveEvictions(id, *record);
   passes.Run(id, *record);
   if (!record->idle()) return record->Rest();
-  inlined.Drop(*record);
+  versions.DropBytes(*record);
   objects.Erase(id);
 }
 
 void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
-  std::visit([&](const auto& said) { TellOne(node, said, requests, reports, transfers, *this); },
-             event);
+  std::visit(
+      [&](const auto& said) {
+        TellOne(node, said, creation, lookups, transfers, requests, reports, *this);
+      },
+      event);
 }
 
 void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {

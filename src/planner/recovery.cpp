@@ -80,7 +80,7 @@ void DirectoryState::State::On(NodeId node, const HeldBytes& event) {
   const bool all = copy != nullptr && copy->live && copy->complete &&
                    event.bytes->size() == record->table.layout().size_bytes;
   if (!all) return;
-  if (!inlined.Keep(*record, event.bytes)) return post.Send(node, InlineFull{event.object});
+  if (!versions.KeepBytes(*record, event.bytes)) return post.Send(node, InlineFull{event.object});
   post.Notify(event.object, *record, kNoNode, LocationKind::kInline);
 }
 

@@ -38,7 +38,7 @@ void DirectoryState::State::MarkDeleted(const ObjectId& id, Duration lifetime,
       record->waits->evictions.clear();
       record->waits->lost_holder.clear();
     }
-    inlined.Drop(*record);
+    versions.DropBytes(*record);
     record->table = CopyTable(record->table.layout());
   }
   for (const NodeId node : told) post.AnswerDeleted(id, node);

@@ -1,4 +1,5 @@
-// Versions: how a version of an object begins, and how one copy of it ends.
+// Versions: how a version of an object begins, and how its copies and its bytes in the directory
+// end.
 //
 // Decides: what of an object is void then, and who hears of it. Is told: that it happened, by those
 // who decided that it does. Must never: keep a copy, or bytes in the directory, of an older
@@ -30,6 +31,11 @@ class Versions {
   // The version is current from now on: older copies are void, their nodes told.
   void Start(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
              const std::string& metadata);
+  // The object's bytes lie in the directory now, if there is room: whether they do.
+  bool KeepBytes(ObjectRecord& record, const InlineBytes& bytes) {
+    return inlined_.Keep(record, bytes);
+  }
+  void DropBytes(ObjectRecord& record) { inlined_.Drop(record); }
   // The copy is no more: whoever pulled from it is served first; waiters hear of a last holder.
   void DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
 

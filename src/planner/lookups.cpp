@@ -1,0 +1,56 @@
+#include "planner/lookups.h"
+
+#include <string>
+#include <utility>
+
+namespace hoplite::planner {
+
+void Lookups::On(NodeId node, const Locate& event) {
+  if (post_.AnswerDeleted(event.object, node)) return;
+  ObjectRecord& record = objects_.Touch(event.object, node);
+  Waiting& waiting = record.waits.Make();
+  waiting.locates.insert(node);
+  if (!record.exists() && !waiting.lost_holder.empty()) {
+    post_.Send(node, HolderLost{event.object, waiting.lost_holder});
+  }
+}
+
+void Lookups::On(NodeId node, const CancelLocate& event) {
+  if (ObjectRecord* record = objects_.Find(event.object)) record->waits.Make().locates.erase(node);
+}
+
+void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
+  if (!record.waits || !record.exists()) return;
+  for (const NodeId node : std::exchange(record.waits->locates, {})) {
+    const std::string& metadata = record.metadata.OrEmpty();
+    if (record.inline_bytes != nullptr) {
+      post_.Send(node, InlineObject{id, record.version, metadata, record.inline_bytes});
+      continue;
+    }
+    post_.Send(node, Located{id, record.version, record.table.layout(), metadata});
+    if (fault_ != PlantedFault::kListsWaitersForMemory) continue;
+    if (record.table.Find(node) != nullptr) continue;
+    record.table.Add(node);
+    record.table.Edit(node, [](Copy& copy) { copy.listed = true; });
+  }
+}
+
+void Lookups::On(NodeId node, const Subscribe& event) {
+  post_.AnswerDeleted(event.object, node);
+  ObjectRecord& record = objects_.Touch(event.object, node);
+  record.waits.Make().subscribers.insert(node);
+  const auto tell = [&](NodeId holder, LocationKind kind) {
+    post_.NotifyOne(node, event.object, record, holder, kind);
+  };
+  if (record.inline_bytes != nullptr) tell(kNoNode, LocationKind::kInline);
+  for (const auto& [holder, copy] : record.table.copies()) {
+    if (copy.listed) tell(holder, copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
+  }
+}
+
+void Lookups::On(NodeId node, const Unsubscribe& event) {
+  if (ObjectRecord* record = objects_.Find(event.object))
+    record->waits.Make().subscribers.erase(node);
+}
+
+}  // namespace hoplite::planner

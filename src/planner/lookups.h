@@ -1,0 +1,37 @@
+// Lookups: who hears what an object is and where it lies (R16).
+//
+// Decides: when a request for an object is answered, and with what. Is told: Locates and
+// subscriptions. Must never: answer with an object whose bytes nobody has, or list whoever only
+// asked as a holder.
+#pragma once
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "planner/event.h"
+#include "planner/object_book.h"
+#include "planner/planted_fault.h"
+#include "planner/post.h"
+
+namespace hoplite::planner {
+
+class Lookups {
+ public:
+  // Writes into the objects; both outlive it.
+  Lookups(ObjectBook& objects, Post& post, PlantedFault fault)
+      : objects_(objects), post_(post), fault_(fault) {}
+
+  void On(NodeId node, const Locate& event);
+  void On(NodeId node, const CancelLocate& event);
+  void On(NodeId node, const Subscribe& event);
+  void On(NodeId node, const Unsubscribe& event);
+  // Answers the Locates of the object once it exists.
+  void ResolveLocates(const ObjectId& id, ObjectRecord& record);
+
+ private:
+  ObjectBook& objects_;
+  Post& post_;
+  PlantedFault fault_;
+};
+
+}  // namespace hoplite::planner
