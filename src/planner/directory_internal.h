@@ -3,7 +3,6 @@
 //   directory_state.cpp   Apply, Plan and what the others share
 //   membership.cpp        join, suspend, lose (R13, R14)
 //   recovery.cpp          inventories (R15)
-//   removal.cpp           delete, evict (R17, R18)
 //   views.cpp, invariants.cpp, fingerprint.cpp
 //
 // On records what was said; Resolve and RunPass run from Plan and decide.
@@ -15,7 +14,9 @@
 
 #include "planner/books.h"
 #include "planner/creation.h"
+#include "planner/deletion.h"
 #include "planner/directory_state.h"
+#include "planner/eviction.h"
 #include "planner/lookups.h"
 #include "planner/object_record.h"
 #include "planner/passes.h"
@@ -45,15 +46,6 @@ struct DirectoryState::State : Books {
   Time NextTime() const;
   void Dispatch(NodeId node, const NodeEvent& event);
   void Say(NodeId node, const NodeEvent& event);
-
-  // removal.cpp
-  void On(NodeId node, const Delete& event);
-  void On(NodeId node, const Tombstone& event);
-  void On(NodeId node, const EvictAsk& event);
-  // `told` and everybody concerned hear of it.
-  void MarkDeleted(const ObjectId& id, Duration lifetime, const DeletionMark& mark,
-                   std::set<NodeId> told);
-  void ResolveEvictions(const ObjectId& id, ObjectRecord& record);
 
   // membership.cpp
   void OnJoined(const NodeJoined& event);
@@ -89,6 +81,8 @@ struct DirectoryState::State : Books {
   ReductionReports reports{window, nodes, objects, post, orders, transfers};
   Creation creation{options, clock, window, stamps, objects, marks, post, versions, orders};
   Lookups lookups{objects, post, options.fault};
+  Deletion deletion{clock, stamps, objects, marks, post, versions, requests, options.tombstone};
+  Eviction eviction{window, objects, post, versions, options.fault};
 };
 
 }  // namespace hoplite::planner

@@ -128,7 +128,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   requests.ResolveOpens(id, *record);
   creation.ResolveCreates(id, *record);
   lookups.ResolveLocates(id, *record);
-  ResolveEvictions(id, *record);
+  eviction.ResolveEvictions(id, *record);
   passes.Run(id, *record);
   if (!record->idle()) return record->Rest();
   versions.DropBytes(*record);
@@ -138,7 +138,8 @@ void DirectoryState::State::Settle(const ObjectId& id) {
 void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
   std::visit(
       [&](const auto& said) {
-        TellOne(node, said, creation, lookups, transfers, requests, reports, *this);
+        TellOne(node, said, creation, lookups, transfers, requests, reports, deletion, eviction,
+                *this);
       },
       event);
 }

@@ -1,0 +1,46 @@
+#include "planner/deletion.h"
+
+#include <algorithm>
+
+namespace hoplite::planner {
+
+void Deletion::On(NodeId node, const Delete& event) {
+  Mark(event.object, lifetime_, {stamps_.NextVersion()}, {node});
+}
+
+void Deletion::On(NodeId /*node*/, const Tombstone& event) {
+  const ObjectRecord* record = objects_.Find(event.object);
+  const bool put_again = record != nullptr && record->version > event.version;
+  if (event.remaining <= Duration{0} || put_again) return;
+  Mark(event.object, std::min(event.remaining, lifetime_), {event.version, true}, {});
+}
+
+void Deletion::Mark(const ObjectId& id, Duration lifetime, const DeletionMark& mark,
+                    std::set<NodeId> told) {
+  marks_.Insert(id, mark, clock_.now() + lifetime, clock_.now());
+  if (ObjectRecord* record = objects_.Find(id)) EndObject(id, *record, told);
+  for (const NodeId node : told) post_.AnswerDeleted(id, node);
+}
+
+void Deletion::EndObject(const ObjectId& id, ObjectRecord& record, std::set<NodeId>& told) {
+  if (record.reduction) {
+    reductions_.End(
+        id, record,
+        Error(ErrorCode::kDeleted, "object " + id.ToShortString() + ", the target, was deleted"),
+        record.reduction->coordinator);
+  }
+  const Waiting& waiting = record.waiting();
+  told.insert(waiting.subscribers.begin(), waiting.subscribers.end());
+  told.insert(waiting.locates.begin(), waiting.locates.end());
+  for (const auto& [node, copy] : record.table.copies()) told.insert(node);
+  // Creates that wait are refused by the next Plan, which sees the mark.
+  if (record.waits) {
+    record.waits->locates.clear();
+    record.waits->evictions.clear();
+    record.waits->lost_holder.clear();
+  }
+  versions_.DropBytes(record);
+  record.table = CopyTable(record.table.layout());
+}
+
+}  // namespace hoplite::planner

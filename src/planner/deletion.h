@@ -1,0 +1,58 @@
+// Deletion: what a Delete takes along (R17).
+//
+// Decides: what of an object ends, and who hears of it. Is told: Deletes, and marks that nodes
+// repeat. Must never: delete what was put after the mark.
+#pragma once
+
+#include <set>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "planner/deletion_marks.h"
+#include "planner/event.h"
+#include "planner/object_book.h"
+#include "planner/post.h"
+#include "planner/reduction_requests.h"
+#include "planner/shard_clock.h"
+#include "planner/stamps.h"
+#include "planner/versions.h"
+
+namespace hoplite::planner {
+
+class Deletion {
+ public:
+  // Writes into the marks and the objects, takes versions from the stamps; all outlive it. A mark
+  // lasts for `lifetime`.
+  Deletion(const ShardClock& clock, Stamps& stamps, ObjectBook& objects, DeletionMarks& marks,
+           Post& post, Versions& versions, ReductionRequests& reductions, Duration lifetime)
+      : clock_(clock),
+        stamps_(stamps),
+        objects_(objects),
+        marks_(marks),
+        post_(post),
+        versions_(versions),
+        reductions_(reductions),
+        lifetime_(lifetime) {}
+
+  void On(NodeId node, const Delete& event);
+  void On(NodeId node, const Tombstone& event);
+
+ private:
+  // `told` and everybody concerned hear of it.
+  void Mark(const ObjectId& id, Duration lifetime, const DeletionMark& mark, std::set<NodeId> told);
+  // Adds everybody whom it concerns to `told`.
+  void EndObject(const ObjectId& id, ObjectRecord& record, std::set<NodeId>& told);
+
+  const ShardClock& clock_;
+  Stamps& stamps_;
+  ObjectBook& objects_;
+  DeletionMarks& marks_;
+  Post& post_;
+  Versions& versions_;
+  ReductionRequests& reductions_;
+  Duration lifetime_;
+};
+
+}  // namespace hoplite::planner

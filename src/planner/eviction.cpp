@@ -1,0 +1,42 @@
+#include "planner/eviction.h"
+
+namespace hoplite::planner {
+
+void Eviction::On(NodeId node, const EvictAsk& event) {
+  if (window_.collecting()) return window_.Defer(node, event);
+  ObjectRecord* record = objects_.Find(event.object);
+  const Copy* copy = record != nullptr ? record->table.Find(node) : nullptr;
+  const bool current = record != nullptr && record->version == event.version;
+  if (!current || copy == nullptr || !copy->complete) {
+    // A void copy may go; one that still grows, or that a newer version knows nothing of, may not.
+    const bool is_void =
+        record == nullptr || record->version > event.version || (current && copy == nullptr);
+    return post_.Send(node, EvictAnswer{event.object, event.version, is_void});
+  }
+  record->table.Edit(node, [](Copy& evicted) { evicted.evicting = true; });
+  record->waits.Make().evictions.insert(node);
+}
+
+void Eviction::ResolveEvictions(const ObjectId& id, ObjectRecord& record) {
+  const SmallSet<NodeId> asked = record.waiting().evictions;
+  for (const NodeId node : asked) {
+    const auto& sources = record.table.sources();
+    // Complete copies sort first, and those that ask to go are not among them.
+    const bool another = record.inline_bytes != nullptr ||
+                         (!sources.empty() && !sources.begin()->partial) ||
+                         fault_ == PlantedFault::kDropsTheLastCopy;
+    if (another && !record.table.Find(node)->flow().serving.empty()) continue;
+    record.waits->evictions.erase(node);
+    if (another) {
+      versions_.DropCopy(id, record, node);
+    } else {
+      record.table.Edit(node, [](Copy& kept) {
+        kept.evicting = false;
+        kept.primary = true;
+      });
+    }
+    post_.Send(node, EvictAnswer{id, record.version, another});
+  }
+}
+
+}  // namespace hoplite::planner
