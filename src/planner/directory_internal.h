@@ -1,8 +1,6 @@
 // The inside of DirectoryState. Each group of members has a source file of its own:
 //
 //   directory_state.cpp   Apply, Plan and what the others share
-//   membership.cpp        join, suspend, lose (R13, R14)
-//   recovery.cpp          inventories (R15)
 //   views.cpp, invariants.cpp, fingerprint.cpp
 //
 // On records what was said; Resolve and RunPass run from Plan and decide.
@@ -18,15 +16,18 @@
 #include "planner/directory_state.h"
 #include "planner/eviction.h"
 #include "planner/lookups.h"
+#include "planner/membership.h"
 #include "planner/object_record.h"
 #include "planner/passes.h"
 #include "planner/post.h"
+#include "planner/recovery.h"
 #include "planner/reduction_orders.h"
 #include "planner/reduction_reports.h"
 #include "planner/reduction_requests.h"
 #include "planner/sweeps.h"
 #include "planner/transfers.h"
 #include "planner/versions.h"
+#include "planner/visits.h"
 
 namespace hoplite::planner {
 
@@ -47,23 +48,6 @@ struct DirectoryState::State : Books {
   void Dispatch(NodeId node, const NodeEvent& event);
   void Say(NodeId node, const NodeEvent& event);
 
-  // membership.cpp
-  void OnJoined(const NodeJoined& event);
-  void OnSuspended(NodeId node);
-  void OnLost(NodeId node);
-  void Pay(const Visit& visit, const ObjectId& id);
-  void SuspendIn(const ObjectId& id, ObjectRecord& record, NodeId node);
-  void LoseFrom(const ObjectId& id, ObjectRecord& record, NodeId node);
-  void ForgetRequests(ObjectRecord& record, NodeId node);
-
-  // recovery.cpp
-  void On(NodeId node, const Held& event);
-  void On(NodeId node, const HeldBytes& event);
-  void On(NodeId node, const InventoryEnd& event);
-  void On(NodeId node, const StoreUsage& event);
-  void EndInventoryIn(const ObjectId& id, ObjectRecord& record, NodeId node);
-  void AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream);
-
   // views.cpp
   ObjectView View(const ObjectId& id, const ObjectRecord& record) const;
 
@@ -83,6 +67,10 @@ struct DirectoryState::State : Books {
   Lookups lookups{objects, post, options.fault};
   Deletion deletion{clock, stamps, objects, marks, post, versions, requests, options.tombstone};
   Eviction eviction{window, objects, post, versions, options.fault};
+  Recovery recovery{options, clock,  stamps, nodes,    objects,
+                    marks,   sweeps, post,   versions, requests};
+  Visits visits{objects, agenda, outbox, versions, requests, options.fault};
+  Membership membership{clock, window, stamps, nodes, objects, sweeps, outbox};
 };
 
 }  // namespace hoplite::planner

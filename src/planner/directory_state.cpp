@@ -55,9 +55,11 @@ void DirectoryState::Apply(const Event& event) {
   state_->clock.Advance(event.time);
   struct Visitor {
     State& state;
-    void operator()(const NodeJoined& joined) const { state.OnJoined(joined); }
-    void operator()(const NodeSuspended& suspended) const { state.OnSuspended(suspended.node); }
-    void operator()(const NodeLost& lost) const { state.OnLost(lost.node); }
+    void operator()(const NodeJoined& joined) const { state.membership.OnJoined(joined); }
+    void operator()(const NodeSuspended& suspended) const {
+      state.membership.OnSuspended(suspended.node);
+    }
+    void operator()(const NodeLost& lost) const { state.membership.OnLost(lost.node); }
     void operator()(const NodeSaid& said) const { state.Dispatch(said.node, said.event); }
   };
   std::visit(Visitor{*state_}, event.body);
@@ -103,7 +105,7 @@ bool DirectoryState::State::due() const {
 
 void DirectoryState::State::CatchUp(const ObjectId& id) {
   if (!sweeps.empty()) {
-    for (const Visit& visit : sweeps.Take(id)) Pay(visit, id);
+    for (const Visit& visit : sweeps.Take(id)) visits.Pay(visit, id);
   }
   if (window.due()) SayDeferred(id);
 }
@@ -138,8 +140,8 @@ void DirectoryState::State::Settle(const ObjectId& id) {
 void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
   std::visit(
       [&](const auto& said) {
-        TellOne(node, said, creation, lookups, transfers, requests, reports, deletion, eviction,
-                *this);
+        TellOne(node, said, creation, lookups, transfers, deletion, eviction, requests, reports,
+                recovery, membership);
       },
       event);
 }

@@ -1,10 +1,9 @@
-// Inventories: the shard's state is soft, the nodes' copies are the truth.
+#include "planner/recovery.h"
+
 #include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
-
-#include "planner/directory_internal.h"
 
 namespace hoplite::planner {
 namespace {
@@ -20,30 +19,38 @@ void CloseFeeds(CopyTable& table, NodeId node) {
 
 }  // namespace
 
-void DirectoryState::State::On(NodeId node, const Held& event) {
-  marks.EraseIfOlder(event.object, event.version);
-  if (post.AnswerDeleted(event.object, node)) return;
-  const bool sound = event.layout.Validate() && event.layout.valid(event.marks) &&
-                     event.metadata.size() <= options.metadata_limit_bytes && event.version;
-  if (!sound) return;  // not a copy that anybody could be sent to
-  stamps.NoteSeen(event.version.incarnation);
-  ObjectRecord& record = objects.Touch(event.object, node);
+void Recovery::On(NodeId node, const Held& event) {
+  marks_.EraseIfOlder(event.object, event.version);
+  if (post_.AnswerDeleted(event.object, node)) return;
+  if (!Sound(event)) return;
+  stamps_.NoteSeen(event.version.incarnation);
+  ObjectRecord& record = objects_.Touch(event.object, node);
   if (event.version < record.version) {
-    return post.Send(node, Recall{event.object, record.version});
+    return post_.Send(node, Recall{event.object, record.version});
   }
-  if (event.version > record.version) {
-    // Of another shard that was here before, or a lie: what is newer than a root's can't be undone.
-    if (record.open_reduction() && record.reduction->tree.HasRootVersion()) {
-      requests.End(event.object, record,
-                   Error(ErrorCode::kAlreadyExists,
-                         fmt::format("object {} already exists: {} holds a newer version",
-                                     event.object.ToShortString(), nodes.NameOf(node))),
-                   record.reduction->coordinator);
-    }
-    versions.Start(event.object, record, event.version, event.layout, event.metadata);
+  if (event.version > record.version) StartNewer(record, node, event);
+  if (record.table.layout() == event.layout) Vouch(record, node, event);
+}
+
+bool Recovery::Sound(const Held& event) const {
+  return event.layout.Validate() && event.layout.valid(event.marks) &&
+         event.metadata.size() <= options_.metadata_limit_bytes && event.version;
+}
+
+void Recovery::StartNewer(ObjectRecord& record, NodeId node, const Held& event) {
+  // Of another shard that was here before, or a lie: what is newer than a root's can't be undone.
+  if (record.open_reduction() && record.reduction->tree.HasRootVersion()) {
+    reductions_.End(event.object, record,
+                    Error(ErrorCode::kAlreadyExists,
+                          fmt::format("object {} already exists: {} holds a newer version",
+                                      event.object.ToShortString(), nodes_.NameOf(node))),
+                    record.reduction->coordinator);
   }
+  versions_.Start(event.object, record, event.version, event.layout, event.metadata);
+}
+
+void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
   CopyTable& table = record.table;
-  if (table.layout() != event.layout) return;
   const bool was_final = table.Add(node).final();
   const bool was_listed = table.Find(node)->listed;
   table.Edit(node, [&](Copy& copy) {
@@ -57,7 +64,7 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
     copy.listed = copy.listed || copy.final() || event.upstream != kNoNode;
     copy.leaf = false;
     copy.marks = event.complete ? table.layout().full_marks() : event.marks;
-    if (copy.order == 0) copy.order = stamps.NextRequest();
+    if (copy.order == 0) copy.order = stamps_.NextRequest();
     if (!copy.final()) return;
     copy.wanted = 0;
     copy.done = copy.complete ? table.layout().all_stripes() : 0;
@@ -68,23 +75,23 @@ void DirectoryState::State::On(NodeId node, const Held& event) {
   const Copy& copy = *table.Find(node);
   if (copy.final() && record.waits) record.waits->lost_holder.clear();
   if (copy.listed && (!was_listed || was_final != copy.final())) {
-    post.Notify(event.object, record, node,
-                copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
+    post_.Notify(event.object, record, node,
+                 copy.complete ? LocationKind::kComplete : LocationKind::kPartial);
   }
 }
 
-void DirectoryState::State::On(NodeId node, const HeldBytes& event) {
-  ObjectRecord* record = objects.Find(event.object);
+void Recovery::On(NodeId node, const HeldBytes& event) {
+  ObjectRecord* record = objects_.Find(event.object);
   if (record == nullptr || record->version != event.version || record->inline_bytes) return;
   const Copy* copy = record->table.Find(node);
   const bool all = copy != nullptr && copy->live && copy->complete &&
                    event.bytes->size() == record->table.layout().size_bytes;
   if (!all) return;
-  if (!versions.KeepBytes(*record, event.bytes)) return post.Send(node, InlineFull{event.object});
-  post.Notify(event.object, *record, kNoNode, LocationKind::kInline);
+  if (!versions_.KeepBytes(*record, event.bytes)) return post_.Send(node, InlineFull{event.object});
+  post_.Notify(event.object, *record, kNoNode, LocationKind::kInline);
 }
 
-void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream) {
+void Recovery::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream) {
   CopyTable& table = record.table;
   const Copy copy = *table.Find(node);
   bool feeds_us = false;
@@ -100,19 +107,13 @@ void DirectoryState::State::AdoptUpstream(ObjectRecord& record, NodeId node, Nod
   const Copy* source = table.Find(upstream);
   const std::uint32_t limit = static_cast<std::uint32_t>(std::popcount(stripes)) +
                               (source != nullptr ? source->flow().used : 0);
-  table.Open(stamps.NextGrant(), {node, upstream, stripes, true}, clock.now(), limit);
+  table.Open(stamps_.NextGrant(), {node, upstream, stripes, true}, clock_.now(), limit);
 }
 
-void DirectoryState::State::On(NodeId node, const InventoryEnd& /*event*/) {
-  nodes.EndInventory(node);
-  nodes.Find(node)->telling.reset();
-  sweeps.Add(node, Change::kInventoryOver, objects.TakeSpokenOf(node));
-}
-
-void DirectoryState::State::EndInventoryIn(const ObjectId& id, ObjectRecord& record, NodeId node) {
-  requests.Resume(id, record, node);
-  const Copy* copy = record.table.Find(node);
-  if (copy != nullptr && !copy->live) versions.DropCopy(id, record, node);
+void Recovery::On(NodeId node, const InventoryEnd& /*event*/) {
+  nodes_.EndInventory(node);
+  nodes_.Find(node)->telling.reset();
+  sweeps_.Add(node, Change::kInventoryOver, objects_.TakeSpokenOf(node));
 }
 
 }  // namespace hoplite::planner

@@ -1,0 +1,48 @@
+// Membership: who is a member, and in which session (R13, R14).
+//
+// Decides: what a session's beginning and end change about the node itself; the objects that it
+// spoke of are swept (Visits). Is told: the events of the session layer. Must never: answer a
+// request in another session than the one in which it was said.
+#pragma once
+
+#include "base/ids.h"
+#include "planner/event.h"
+#include "planner/node_table.h"
+#include "planner/object_book.h"
+#include "planner/outbox.h"
+#include "planner/recovery_window.h"
+#include "planner/shard_clock.h"
+#include "planner/stamps.h"
+#include "planner/sweeps.h"
+
+namespace hoplite::planner {
+
+class Membership {
+ public:
+  // Writes into all but the clock; all outlive it.
+  Membership(const ShardClock& clock, RecoveryWindow& window, Stamps& stamps, NodeTable& nodes,
+             ObjectBook& objects, Sweeps& sweeps, Outbox& outbox)
+      : clock_(clock),
+        window_(window),
+        stamps_(stamps),
+        nodes_(nodes),
+        objects_(objects),
+        sweeps_(sweeps),
+        outbox_(outbox) {}
+
+  void OnJoined(const NodeJoined& event);
+  void OnSuspended(NodeId node);
+  void OnLost(NodeId node);
+  void On(NodeId node, const StoreUsage& event);
+
+ private:
+  const ShardClock& clock_;
+  RecoveryWindow& window_;
+  Stamps& stamps_;
+  NodeTable& nodes_;
+  ObjectBook& objects_;
+  Sweeps& sweeps_;
+  Outbox& outbox_;
+};
+
+}  // namespace hoplite::planner

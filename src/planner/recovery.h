@@ -1,0 +1,69 @@
+// Recovery: what nodes repeat of their copies in an inventory (R15). The shard's state is soft, the
+// nodes' copies are the truth.
+//
+// Decides: which copies, and which streams between nodes, the books take over; whose version is the
+// current one. Is told: inventories. Must never: take over what the layout or another version
+// contradicts, or a stream that would close a circle.
+#pragma once
+
+#include <cstdint>
+
+#include <hoplite/object_id.h>
+
+#include "base/ids.h"
+#include "planner/deletion_marks.h"
+#include "planner/directory_state.h"
+#include "planner/node_table.h"
+#include "planner/object_book.h"
+#include "planner/post.h"
+#include "planner/reduction_requests.h"
+#include "planner/shard_clock.h"
+#include "planner/stamps.h"
+#include "planner/sweeps.h"
+#include "planner/versions.h"
+
+namespace hoplite::planner {
+
+class Recovery {
+ public:
+  // Writes into the objects, the marks, the nodes and the sweeps; takes grants from the stamps. All
+  // outlive it.
+  Recovery(const DirectoryOptions& options, const ShardClock& clock, Stamps& stamps,
+           NodeTable& nodes, ObjectBook& objects, DeletionMarks& marks, Sweeps& sweeps, Post& post,
+           Versions& versions, ReductionRequests& reductions)
+      : options_(options),
+        clock_(clock),
+        stamps_(stamps),
+        nodes_(nodes),
+        objects_(objects),
+        marks_(marks),
+        sweeps_(sweeps),
+        post_(post),
+        versions_(versions),
+        reductions_(reductions) {}
+
+  void On(NodeId node, const Held& event);
+  void On(NodeId node, const HeldBytes& event);
+  void On(NodeId node, const InventoryEnd& event);
+
+ private:
+  // A copy that somebody could be sent to.
+  bool Sound(const Held& event) const;
+  // The copy's version is newer than any that is known here.
+  void StartNewer(ObjectRecord& record, NodeId node, const Held& event);
+  void Vouch(ObjectRecord& record, NodeId node, const Held& event);
+  void AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream);
+
+  const DirectoryOptions& options_;
+  const ShardClock& clock_;
+  Stamps& stamps_;
+  NodeTable& nodes_;
+  ObjectBook& objects_;
+  DeletionMarks& marks_;
+  Sweeps& sweeps_;
+  Post& post_;
+  Versions& versions_;
+  ReductionRequests& reductions_;
+};
+
+}  // namespace hoplite::planner
