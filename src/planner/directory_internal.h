@@ -1,14 +1,25 @@
-// The inside of DirectoryState. Each group of members has a source file of its own:
+// The inside of DirectoryState: the books (books.h), the parts that decide, and how an event flows.
 //
-//   directory_state.cpp   Apply, Plan and what the others share
-//   views.cpp, invariants.cpp, fingerprint.cpp
+//   Apply   the session layer's word goes to Membership; a node's word goes to the one part that
+//           hears it, and its object to the agenda. Before that the object catches up: Visits pays
+//           what sweeps owe it, and what was deferred of it is said.
+//   Plan    the clock ends what it ends: marks, pairs kept apart, the recovery window. Then each
+//           object of the agenda catches up and is settled: Requests, Creation, Lookups and
+//           Eviction answer what can be answered, Passes grants. An object of which nothing is left
+//           is forgotten. What remains of the slice goes to the sweeps. The outbox is handed over.
 //
-// On records what was said; Resolve and RunPass run from Plan and decide.
+// So a part records what was said in On, and answers in Resolve or Run, once per batch. A part uses
+// only those above it:
+//
+//   Post          what nodes are told            Versions     how versions begin, how copies end
+//   Transfers     wants, closed grants, reports  Passes       one pass over one object
+//   Orders, Requests, Reports: reductions        Creation     which Put counts
+//   Lookups       who hears of an object         Deletion, Eviction: how objects and copies end
+//   Recovery      inventories                    Visits       what a member's going means
+//   Membership    sessions
 #pragma once
 
-#include <cstdint>
-#include <set>
-#include <string>
+#include <vector>
 
 #include "planner/books.h"
 #include "planner/creation.h"
@@ -17,60 +28,69 @@
 #include "planner/eviction.h"
 #include "planner/lookups.h"
 #include "planner/membership.h"
-#include "planner/object_record.h"
 #include "planner/passes.h"
 #include "planner/post.h"
 #include "planner/recovery.h"
 #include "planner/reduction_orders.h"
 #include "planner/reduction_reports.h"
 #include "planner/reduction_requests.h"
-#include "planner/sweeps.h"
 #include "planner/transfers.h"
 #include "planner/versions.h"
 #include "planner/visits.h"
 
 namespace hoplite::planner {
 
-struct DirectoryState::State : Books {
-  State(const DirectoryOptions& options, Time start) : Books(options, start) {}
-  State(const State& other) : Books(other) {}  // the parts know the books beside them
+// Owns the books and the parts. Decides: whose turn it is. Must never: change a record itself.
+class DirectoryState::State {
+ public:
+  State(const DirectoryOptions& options, Time start) : books_(options, start) {}
+  State(const State& other) : books_(other.books_) {}  // each one's parts write its own books
+  State& operator=(const State&) = delete;
 
-  // directory_state.cpp
-  void Tick(Time time);
-  // Up to a slice of what is to be done: what events touched first, then the sweeps.
-  void Work();
-  bool due() const;
+  const Books& books() const { return books_; }
+  void Apply(const Event& event);
+  Time Plan(Time now, std::vector<Action>& actions);
+
+ private:
+  void Hear(NodeId node, const NodeEvent& event);
+  void Say(NodeId node, const NodeEvent& event);
   // What happened to the object's members, and what was said of it, before now.
   void CatchUp(const ObjectId& id);
   void SayDeferred(const ObjectId& id);
+
+  void Tick(Time time);
+  // Up to a slice of what is to be done: what events touched first, then the sweeps.
+  void Work();
   void Settle(const ObjectId& id);
+  bool due() const;
   Time NextTime() const;
-  void Dispatch(NodeId node, const NodeEvent& event);
-  void Say(NodeId node, const NodeEvent& event);
 
-  // views.cpp
-  ObjectView View(const ObjectId& id, const ObjectRecord& record) const;
-
-  // invariants.cpp
-  std::string BrokenObject(const ObjectId& id, const ObjectRecord& record) const;
-  std::string BrokenReduction(const ObjectId& id, const ObjectRecord& record) const;
-
-  // Each part knows the books that it needs.
-  Post post{outbox, nodes, marks, clock};
-  Versions versions{agenda, inlined, nodes, post, options.fault};
-  Passes passes{clock, window, nodes, apart, stamps, agenda, post, options.fault};
-  Transfers transfers{options, clock, window, stamps, nodes, objects, apart, post, versions};
-  ReductionOrders orders{stamps, nodes, objects, post, versions, options.fault};
-  ReductionRequests requests{options, clock, window, nodes, objects, marks, agenda, post, orders};
-  ReductionReports reports{window, nodes, objects, post, orders, transfers};
-  Creation creation{options, clock, window, stamps, objects, marks, post, versions, orders};
-  Lookups lookups{objects, post, options.fault};
-  Deletion deletion{clock, stamps, objects, marks, post, versions, requests, options.tombstone};
-  Eviction eviction{window, objects, post, versions, options.fault};
-  Recovery recovery{options, clock,  stamps, nodes,    objects,
-                    marks,   sweeps, post,   versions, requests};
-  Visits visits{objects, agenda, outbox, versions, requests, options.fault};
-  Membership membership{clock, window, stamps, nodes, objects, sweeps, outbox};
+  Books books_;
+  Post post_{books_.outbox, books_.nodes, books_.marks, books_.clock};
+  Versions versions_{books_.agenda, books_.inlined, books_.nodes, post_, books_.options.fault};
+  Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,
+                       books_.objects, books_.apart, post_,         versions_};
+  Passes passes_{books_.clock,  books_.window, books_.nodes, books_.apart,
+                 books_.stamps, books_.agenda, post_,        books_.options.fault};
+  ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects,
+                          post_,         versions_,    books_.options.fault};
+  ReductionRequests requests_{books_.options, books_.clock,   books_.window,
+                              books_.nodes,   books_.objects, books_.marks,
+                              books_.agenda,  post_,          orders_};
+  ReductionReports reports_{books_.window, books_.nodes, books_.objects,
+                            post_,         orders_,      transfers_};
+  Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,
+                     books_.marks,   post_,        versions_,     orders_};
+  Lookups lookups_{books_.objects, post_, books_.options.fault};
+  Deletion deletion_{books_.clock, books_.stamps, books_.objects, books_.marks,
+                     post_,        versions_,     requests_,      books_.options.tombstone};
+  Eviction eviction_{books_.window, books_.objects, post_, versions_, books_.options.fault};
+  Recovery recovery_{books_.options, books_.clock,  books_.stamps, books_.nodes, books_.objects,
+                     books_.marks,   books_.sweeps, post_,         versions_,    requests_};
+  Visits visits_{books_.objects, books_.agenda, books_.outbox,
+                 versions_,      requests_,     books_.options.fault};
+  Membership membership_{books_.clock,   books_.window, books_.stamps, books_.nodes,
+                         books_.objects, books_.sweeps, books_.outbox};
 };
 
 }  // namespace hoplite::planner

@@ -1,6 +1,7 @@
 #include "planner/directory_state.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "planner/directory_internal.h"
@@ -51,111 +52,121 @@ DirectoryState& DirectoryState::operator=(const DirectoryState& other) {
 DirectoryState::DirectoryState(DirectoryState&&) noexcept = default;
 DirectoryState& DirectoryState::operator=(DirectoryState&&) noexcept = default;
 
-void DirectoryState::Apply(const Event& event) {
-  state_->clock.Advance(event.time);
-  struct Visitor {
-    State& state;
-    void operator()(const NodeJoined& joined) const { state.membership.OnJoined(joined); }
-    void operator()(const NodeSuspended& suspended) const {
-      state.membership.OnSuspended(suspended.node);
-    }
-    void operator()(const NodeLost& lost) const { state.membership.OnLost(lost.node); }
-    void operator()(const NodeSaid& said) const { state.Dispatch(said.node, said.event); }
-  };
-  std::visit(Visitor{*state_}, event.body);
-}
+void DirectoryState::Apply(const Event& event) { state_->Apply(event); }
 
 Time DirectoryState::Plan(Time now, std::vector<Action>& actions) {
-  State& state = *state_;
-  state.Tick(now);
-  state.Work();
-  std::ranges::move(state.outbox.Take(), std::back_inserter(actions));
-  return state.NextTime();
+  return state_->Plan(now, actions);
 }
 
-void DirectoryState::State::Tick(Time time) {
-  clock.Advance(time);
-  marks.Expire(clock.now(), options.slice);
-  if (!apart.Expire(clock.now()).empty()) agenda.SomeMayMeetAgain();
-  window.EndIfDue(clock.now(), nodes);
-  if (window.KnowsMembers(nodes)) agenda.MembersAreKnown();
-}
+// --- what is told
 
-void DirectoryState::State::Work() {
-  const std::size_t enough = outbox.size() + options.slice;
-  for (std::size_t looks = 0; looks < options.slice && outbox.size() < enough; ++looks) {
-    if (!agenda.empty()) {
-      const ObjectId id = agenda.Take();
-      CatchUp(id);
-      Settle(id);
-    } else if (!sweeps.empty()) {
-      CatchUp(ObjectId(sweeps.next()));
-    } else if (window.due()) {
-      CatchUp(ObjectId(window.next()));
-    } else {
-      break;
+void DirectoryState::State::Apply(const Event& event) {
+  books_.clock.Advance(event.time);
+  struct Visitor {
+    State& state;
+    void operator()(const NodeJoined& joined) const { state.membership_.OnJoined(joined); }
+    void operator()(const NodeSuspended& suspended) const {
+      state.membership_.OnSuspended(suspended.node);
     }
+    void operator()(const NodeLost& lost) const { state.membership_.OnLost(lost.node); }
+    void operator()(const NodeSaid& said) const { state.Hear(said.node, said.event); }
+  };
+  std::visit(Visitor{*this}, event.body);
+}
+
+void DirectoryState::State::Hear(NodeId node, const NodeEvent& event) {
+  // A session that ended says nothing more; its next one starts with an inventory.
+  if (!books_.nodes.alive(node)) return;
+  books_.nodes.NoteHeard(node, books_.clock.now());
+  if (const ObjectId* id = ObjectOf(event)) {
+    CatchUp(*id);
+    books_.agenda.Add(*id);
   }
-  if (sweeps.empty()) nodes.ForgetDeparted();
-}
-
-bool DirectoryState::State::due() const {
-  return !agenda.empty() || !sweeps.empty() || window.due();
-}
-
-void DirectoryState::State::CatchUp(const ObjectId& id) {
-  if (!sweeps.empty()) {
-    for (const Visit& visit : sweeps.Take(id)) visits.Pay(visit, id);
-  }
-  if (window.due()) SayDeferred(id);
-}
-
-void DirectoryState::State::SayDeferred(const ObjectId& id) {
-  const auto said = window.Take(id);
-  if (!said) return;
-  agenda.Add(id);
-  for (const Deferred& one : *said) Say(one.node, one.event);
-}
-
-Time DirectoryState::State::NextTime() const {
-  if (due()) return clock.now();
-  Time next = std::min(marks.next(), apart.next());
-  if (window.collecting()) next = std::min(next, window.End(nodes));
-  return next;
-}
-
-void DirectoryState::State::Settle(const ObjectId& id) {
-  ObjectRecord* record = objects.Find(id);
-  if (record == nullptr) return;
-  requests.ResolveOpens(id, *record);
-  creation.ResolveCreates(id, *record);
-  lookups.ResolveLocates(id, *record);
-  eviction.ResolveEvictions(id, *record);
-  passes.Run(id, *record);
-  if (!record->idle()) return record->Rest();
-  versions.DropBytes(*record);
-  objects.Erase(id);
+  Say(node, event);
 }
 
 void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
   std::visit(
       [&](const auto& said) {
-        TellOne(node, said, creation, lookups, transfers, deletion, eviction, requests, reports,
-                recovery, membership);
+        TellOne(node, said, creation_, lookups_, transfers_, deletion_, eviction_, requests_,
+                reports_, recovery_, membership_);
       },
       event);
 }
 
-void DirectoryState::State::Dispatch(NodeId node, const NodeEvent& event) {
-  // A session that ended says nothing more; its next one starts with an inventory.
-  NodeRecord* member = nodes.Find(node);
-  if (member == nullptr || !member->alive) return;
-  if (member->inventory_open) member->telling = clock.now();
-  if (const ObjectId* id = ObjectOf(event)) {
-    CatchUp(*id);
-    agenda.Add(*id);
+void DirectoryState::State::CatchUp(const ObjectId& id) {
+  if (!books_.sweeps.empty()) {
+    for (const Visit& visit : books_.sweeps.Take(id)) visits_.Pay(visit, id);
   }
-  Say(node, event);
+  if (books_.window.due()) SayDeferred(id);
+}
+
+void DirectoryState::State::SayDeferred(const ObjectId& id) {
+  const auto said = books_.window.Take(id);
+  if (!said) return;
+  books_.agenda.Add(id);
+  for (const Deferred& one : *said) Say(one.node, one.event);
+}
+
+// --- what is answered
+
+Time DirectoryState::State::Plan(Time now, std::vector<Action>& actions) {
+  Tick(now);
+  Work();
+  std::ranges::move(books_.outbox.Take(), std::back_inserter(actions));
+  return NextTime();
+}
+
+void DirectoryState::State::Tick(Time time) {
+  books_.clock.Advance(time);
+  const Time now = books_.clock.now();
+  books_.marks.Expire(now, books_.options.slice);
+  if (!books_.apart.Expire(now).empty()) books_.agenda.SomeMayMeetAgain();
+  books_.window.EndIfDue(now, books_.nodes);
+  if (books_.window.KnowsMembers(books_.nodes)) books_.agenda.MembersAreKnown();
+}
+
+void DirectoryState::State::Work() {
+  const std::size_t slice = books_.options.slice;
+  const std::size_t enough = books_.outbox.size() + slice;
+  for (std::size_t looks = 0; looks < slice && books_.outbox.size() < enough; ++looks) {
+    if (!books_.agenda.empty()) {
+      const ObjectId id = books_.agenda.Take();
+      CatchUp(id);
+      Settle(id);
+    } else if (!books_.sweeps.empty()) {
+      CatchUp(ObjectId(books_.sweeps.next()));
+    } else if (books_.window.due()) {
+      CatchUp(ObjectId(books_.window.next()));
+    } else {
+      break;
+    }
+  }
+  if (books_.sweeps.empty()) books_.nodes.ForgetDeparted();
+}
+
+void DirectoryState::State::Settle(const ObjectId& id) {
+  ObjectRecord* record = books_.objects.Find(id);
+  if (record == nullptr) return;
+  requests_.ResolveOpens(id, *record);
+  creation_.ResolveCreates(id, *record);
+  lookups_.ResolveLocates(id, *record);
+  eviction_.ResolveEvictions(id, *record);
+  passes_.Run(id, *record);
+  if (!record->idle()) return record->Rest();
+  versions_.DropBytes(*record);
+  books_.objects.Erase(id);
+}
+
+bool DirectoryState::State::due() const {
+  return !books_.agenda.empty() || !books_.sweeps.empty() || books_.window.due();
+}
+
+Time DirectoryState::State::NextTime() const {
+  if (due()) return books_.clock.now();
+  Time next = std::min(books_.marks.next(), books_.apart.next());
+  if (books_.window.collecting()) next = std::min(next, books_.window.End(books_.nodes));
+  return next;
 }
 
 }  // namespace hoplite::planner

@@ -83,7 +83,7 @@ class DirectoryState {
   std::string BrokenInvariant() const;
 
  private:
-  struct State;
+  class State;
   std::unique_ptr<State> state_;
 };
 

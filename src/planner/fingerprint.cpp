@@ -78,27 +78,27 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
 }  // namespace
 
 std::uint64_t DirectoryState::Fingerprint() const {
-  const State& state = *state_;
+  const Books& books = state_->books();
   Digest digest;
-  const bool collecting = state.window.collecting();
-  digest.Add(collecting).Add(collecting ? state.window.earliest_end() : Time{});
-  digest.Add(state.stamps.incarnation()).Add(state.stamps.sequence());
-  digest.Add(state.stamps.gave_versions()).Add(state.stamps.requests());
-  digest.Add(state.inlined.total_bytes());
-  for (const auto& [id, node] : state.nodes.nodes()) {
+  const bool collecting = books.window.collecting();
+  digest.Add(collecting).Add(collecting ? books.window.earliest_end() : Time{});
+  digest.Add(books.stamps.incarnation()).Add(books.stamps.sequence());
+  digest.Add(books.stamps.gave_versions()).Add(books.stamps.requests());
+  digest.Add(books.inlined.total_bytes());
+  for (const auto& [id, node] : books.nodes.nodes()) {
     digest.Add(Raw(id)).Add(node.info.name).Add(node.info.address);
     digest.Add(node.alive).Add(node.inventory_open);
     if (collecting) digest.Add(node.telling.value_or(Time{}));
   }
-  for (const auto& [id, record] : state.objects.records()) AddRecord(digest, id, record);
-  state.marks.AddTo(digest);
-  for (const auto& [pair, until] : state.apart.entries()) {
+  for (const auto& [id, record] : books.objects.records()) AddRecord(digest, id, record);
+  books.marks.AddTo(digest);
+  for (const auto& [pair, until] : books.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }
-  state.window.ForEach([&](const Deferred& said) { AddDeferred(digest, said); });
-  state.sweeps.AddTo(digest);
-  state.agenda.AddTo(digest);
-  state.outbox.AddTo(digest);
+  books.window.ForEach([&](const Deferred& said) { AddDeferred(digest, said); });
+  books.sweeps.AddTo(digest);
+  books.agenda.AddTo(digest);
+  books.outbox.AddTo(digest);
   return digest.value();
 }
 

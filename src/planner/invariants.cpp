@@ -4,42 +4,37 @@
 #include "planner/directory_internal.h"
 
 namespace hoplite::planner {
+namespace {
 
-std::string DirectoryState::BrokenInvariant() const {
-  const State& state = *state_;
-  if (!state.marks.Consistent() || !state.apart.Consistent()) {
-    return "S4: an index of times disagrees with its entries";
+std::string BrokenReduction(const Books& books, const ObjectId& id, const ObjectRecord& record) {
+  if (!record.reduction) return {};
+  const ReductionRecord& reduction = *record.reduction;
+  if (reduction.committed) {
+    return reduction.tree.slots().empty() ? "" : "P7: a committed target still has slots";
   }
-  std::uint64_t inline_total = 0;
-  for (const auto& [id, record] : state.objects.records()) {
-    if (record.inline_bytes != nullptr) inline_total += record.inline_bytes->size();
-    if (std::string broken = state.BrokenObject(id, record); !broken.empty()) {
-      return fmt::format("{} (object {})", broken, id.ToShortString());
-    }
+  if (books.nodes.Find(reduction.coordinator) == nullptr) {
+    return "P10: a reduction outlives its coordinator";
   }
-  const InlineBudget& inlined = state.inlined;
-  if (inline_total != inlined.total_bytes() || inline_total > inlined.total_limit_bytes()) {
-    return fmt::format("P8: {} inline bytes are accounted as {}, {} is the limit", inline_total,
-                       inlined.total_bytes(), inlined.total_limit_bytes());
-  }
-  return {};
+  if (!books.objects.SpokeOf(reduction.coordinator, id))
+    return "S4: a coordinator does not know its target";
+  return reduction.tree.BrokenInvariant(record.version);
 }
 
-std::string DirectoryState::State::BrokenObject(const ObjectId& id,
-                                                const ObjectRecord& record) const {
+std::string BrokenObject(const Books& books, const ObjectId& id, const ObjectRecord& record) {
+  const NodeTable& nodes = books.nodes;
   // What its members' going means for it is seen to before anything else is done with it.
-  if (sweeps.Has(id)) return record.table.BrokenInvariant();
+  if (books.sweeps.Has(id)) return record.table.BrokenInvariant();
   for (const auto& [node, copy] : record.table.copies()) {
     const NodeRecord* member = nodes.Find(node);
     if (member == nullptr) return fmt::format("P4: {} is lost but has a copy", ToString(node));
     if (copy.live && !member->alive) {
       return fmt::format("P4: {} is suspended but may be a source", member->info.name);
     }
-    if (!objects.SpokeOf(node, id)) {
+    if (!books.objects.SpokeOf(node, id)) {
       return fmt::format("S4: {} does not know what it spoke of", member->info.name);
     }
   }
-  const bool marked = marks.Until(id, clock.now()).has_value();
+  const bool marked = books.marks.Until(id, books.clock.now()).has_value();
   if (marked && (record.exists() || !record.table.copies().empty())) {
     return "P5: it was deleted and is still there";
   }
@@ -50,26 +45,33 @@ std::string DirectoryState::State::BrokenObject(const ObjectId& id,
   }
   if (record.waiting().creates.size() > nodes.nodes().size())
     return "P8: more creates wait than nodes are";
-  if (record.version.incarnation > stamps.incarnation()) {
+  if (record.version.incarnation > books.stamps.incarnation()) {
     return fmt::format("S6: version {} is of the future", ToString(record.version));
   }
-  if (std::string broken = BrokenReduction(id, record); !broken.empty()) return broken;
+  if (std::string broken = BrokenReduction(books, id, record); !broken.empty()) return broken;
   return record.table.BrokenInvariant();
 }
 
-std::string DirectoryState::State::BrokenReduction(const ObjectId& id,
-                                                   const ObjectRecord& record) const {
-  if (!record.reduction) return {};
-  const ReductionRecord& reduction = *record.reduction;
-  if (reduction.committed) {
-    return reduction.tree.slots().empty() ? "" : "P7: a committed target still has slots";
+}  // namespace
+
+std::string DirectoryState::BrokenInvariant() const {
+  const Books& books = state_->books();
+  if (!books.marks.Consistent() || !books.apart.Consistent()) {
+    return "S4: an index of times disagrees with its entries";
   }
-  if (nodes.Find(reduction.coordinator) == nullptr) {
-    return "P10: a reduction outlives its coordinator";
+  std::uint64_t inline_total = 0;
+  for (const auto& [id, record] : books.objects.records()) {
+    if (record.inline_bytes != nullptr) inline_total += record.inline_bytes->size();
+    if (std::string broken = BrokenObject(books, id, record); !broken.empty()) {
+      return fmt::format("{} (object {})", broken, id.ToShortString());
+    }
   }
-  if (!objects.SpokeOf(reduction.coordinator, id))
-    return "S4: a coordinator does not know its target";
-  return reduction.tree.BrokenInvariant(record.version);
+  const InlineBudget& inlined = books.inlined;
+  if (inline_total != inlined.total_bytes() || inline_total > inlined.total_limit_bytes()) {
+    return fmt::format("P8: {} inline bytes are accounted as {}, {} is the limit", inline_total,
+                       inlined.total_bytes(), inlined.total_limit_bytes());
+  }
+  return {};
 }
 
 }  // namespace hoplite::planner

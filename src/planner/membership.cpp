@@ -26,6 +26,6 @@ void Membership::OnLost(NodeId node) {
   nodes_.Erase(node);
 }
 
-void Membership::On(NodeId node, const StoreUsage& event) { nodes_.Find(node)->usage = event; }
+void Membership::On(NodeId node, const StoreUsage& event) { nodes_.NoteUsage(node, event); }
 
 }  // namespace hoplite::planner

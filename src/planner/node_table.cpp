@@ -5,11 +5,6 @@
 
 namespace hoplite::planner {
 
-NodeRecord* NodeTable::Find(NodeId node) {
-  const auto entry = nodes_.find(node);
-  return entry == nodes_.end() ? nullptr : &entry->second;
-}
-
 const NodeRecord* NodeTable::Find(NodeId node) const {
   const auto entry = nodes_.find(node);
   return entry == nodes_.end() ? nullptr : &entry->second;
@@ -35,7 +30,7 @@ std::string NodeTable::NameOf(NodeId node) const {
 void NodeTable::Join(const NodeInfo& info, Time now) {
   NodeRecord& record = nodes_[info.id];
   if (!record.info.name.empty()) by_name_.erase(record.info.name);
-  EndInventory(info.id);
+  CloseInventory(record);
   record.info = info;
   record.alive = true;
   record.inventory_open = true;
@@ -45,12 +40,23 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
 }
 
 void NodeTable::Suspend(NodeId node) {
-  EndInventory(node);
-  nodes_.at(node).alive = false;
+  NodeRecord& record = nodes_.at(node);
+  CloseInventory(record);
+  record.alive = false;
+}
+
+void NodeTable::NoteHeard(NodeId node, Time now) {
+  NodeRecord& record = nodes_.at(node);
+  if (record.inventory_open) record.telling = now;
 }
 
 void NodeTable::EndInventory(NodeId node) {
   NodeRecord& record = nodes_.at(node);
+  CloseInventory(record);
+  record.telling.reset();
+}
+
+void NodeTable::CloseInventory(NodeRecord& record) {
   if (record.inventory_open) --open_inventories_;
   record.inventory_open = false;
 }
@@ -94,8 +100,8 @@ double NodeTable::ExpectedToCarry(NodeId node, NodeId other) const {
 }
 
 void NodeTable::Erase(NodeId node) {
-  EndInventory(node);
   const auto entry = nodes_.find(node);
+  CloseInventory(entry->second);
   by_name_.erase(entry->second.info.name);
   departed_[node] = std::move(entry->second.info.name);
   nodes_.erase(entry);

@@ -30,7 +30,7 @@ class NodeTable {
   // `link`: what links are like until they were measured.
   explicit NodeTable(const LinkModel& link = {}) : link_(link) {}
 
-  NodeRecord* Find(NodeId node);
+  // Null: it is no member.
   const NodeRecord* Find(NodeId node) const;
   // kNoNode: nobody has that name.
   NodeId Named(const std::string& name) const;
@@ -40,8 +40,11 @@ class NodeTable {
   void Join(const NodeInfo& info, Time now);
   // A node that told part of its inventory; null: none did.
   std::optional<Time> LastTold() const;
-  void Suspend(NodeId node);
+  // A member said something: in the middle of its inventory, perhaps.
+  void NoteHeard(NodeId node, Time now);
   void EndInventory(NodeId node);
+  void NoteUsage(NodeId node, const StoreUsage& usage) { nodes_.at(node).usage = usage; }
+  void Suspend(NodeId node);
   // Its name is still known until ForgetDeparted.
   void Erase(NodeId node);
   void ForgetDeparted() { departed_.clear(); }
@@ -62,6 +65,8 @@ class NodeTable {
   std::size_t open_inventories() const { return open_inventories_; }
 
  private:
+  void CloseInventory(NodeRecord& record);
+
   std::map<NodeId, NodeRecord> nodes_;
   std::map<std::string, NodeId> by_name_;
   std::map<NodeId, std::string> departed_;

@@ -112,7 +112,6 @@ void Recovery::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream)
 
 void Recovery::On(NodeId node, const InventoryEnd& /*event*/) {
   nodes_.EndInventory(node);
-  nodes_.Find(node)->telling.reset();
   sweeps_.Add(node, Change::kInventoryOver, objects_.TakeSpokenOf(node));
 }
 

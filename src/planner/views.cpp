@@ -5,52 +5,25 @@
 #include "planner/directory_internal.h"
 
 namespace hoplite::planner {
+namespace {
 
-bool DirectoryState::collecting() const { return state_->window.collecting(); }
-
-std::vector<NodeView> DirectoryState::Nodes() const {
-  std::vector<NodeView> views;
-  for (const auto& [id, node] : state_->nodes.nodes())
-    views.push_back({node.info, node.alive, node.usage, node.bytes_per_second, node.round_trip});
-  return views;
-}
-
-std::vector<ObjectView> DirectoryState::Objects() const {
-  std::vector<ObjectView> views;
-  for (const auto& [id, record] : state_->objects.records())
-    views.push_back(state_->View(id, record));
-  return views;
-}
-
-ObjectPage DirectoryState::Objects(const PageRequest& request) const {
-  const auto& objects = state_->objects.records();
-  const std::size_t limit = std::clamp(request.limit, 1U, kMaxPageObjects);
-  ObjectPage page;
-  std::size_t parts = 0;
-  auto next = request.after ? objects.upper_bound(*request.after) : objects.begin();
-  for (; next != objects.end() && page.objects.size() < limit; ++next) {
-    ObjectView view = state_->View(next->first, next->second);
-    parts += view.holders.size() + view.transfers.size() + view.waiters.size() + view.slots.size();
-    if (parts > kMaxPageParts && !page.objects.empty()) break;
-    page.objects.push_back(std::move(view));
+std::vector<SlotView> SlotsOf(const NodeTable& nodes, const ReductionRecord& reduction) {
+  std::vector<SlotView> views;
+  for (const auto& [slot, known] : reduction.tree.slots()) {
+    SlotView shown{.slot = slot, .parent = known.order.parent, .node = known.order.node};
+    if (shown.node != kNoNode) shown.node_name = nodes.NameOf(shown.node);
+    shown.version = known.version;
+    for (const SlotInput& input : known.order.inputs) shown.inputs.push_back(input.object);
+    if (reduction.layout.valid(known.marks)) {
+      shown.valid_bytes = reduction.layout.valid_bytes(known.marks);
+    }
+    views.push_back(std::move(shown));
   }
-  page.more = next != objects.end();
-  return page;
+  return views;
 }
 
-ShardView DirectoryState::Shard() const {
-  return {.objects = state_->objects.records().size(),
-          .inline_bytes = state_->inlined.total_bytes(),
-          .inline_total_bytes = state_->inlined.total_limit_bytes()};
-}
-
-std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
-  const ObjectRecord* record = state_->objects.Find(object);
-  if (record == nullptr) return std::nullopt;
-  return state_->View(object, *record);
-}
-
-ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& record) const {
+ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& record) {
+  const NodeTable& nodes = books.nodes;
   ObjectView view;
   view.object = id;
   view.version = record.version;
@@ -65,7 +38,7 @@ ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& r
   for (const NodeId node : waiting.locates) {
     view.waiters.push_back({node, nodes.NameOf(node), absent});
   }
-  const bool behind = sweeps.Has(id);  // a loss has still to come here
+  const bool behind = books.sweeps.Has(id);  // a loss has still to come here
   for (const auto& [node, copy] : record.table.copies()) {
     const bool lost = behind && nodes.Find(node) == nullptr;
     if (copy.listed && !lost) {
@@ -83,19 +56,54 @@ ObjectView DirectoryState::State::View(const ObjectId& id, const ObjectRecord& r
                               nodes.NameOf(open.receiver), grant,
                               layout.valid_bytes(receiver.marks)});
   }
-  if (!record.reduction) return view;
-  const ReductionRecord& reduction = *record.reduction;
-  for (const auto& [slot, known] : reduction.tree.slots()) {
-    SlotView shown{.slot = slot, .parent = known.order.parent, .node = known.order.node};
-    if (shown.node != kNoNode) shown.node_name = nodes.NameOf(shown.node);
-    shown.version = known.version;
-    for (const SlotInput& input : known.order.inputs) shown.inputs.push_back(input.object);
-    if (reduction.layout.valid(known.marks)) {
-      shown.valid_bytes = reduction.layout.valid_bytes(known.marks);
-    }
-    view.slots.push_back(std::move(shown));
-  }
+  if (record.reduction) view.slots = SlotsOf(nodes, *record.reduction);
   return view;
+}
+
+}  // namespace
+
+bool DirectoryState::collecting() const { return state_->books().window.collecting(); }
+
+std::vector<NodeView> DirectoryState::Nodes() const {
+  std::vector<NodeView> views;
+  for (const auto& [id, node] : state_->books().nodes.nodes())
+    views.push_back({node.info, node.alive, node.usage, node.bytes_per_second, node.round_trip});
+  return views;
+}
+
+std::vector<ObjectView> DirectoryState::Objects() const {
+  std::vector<ObjectView> views;
+  for (const auto& [id, record] : state_->books().objects.records())
+    views.push_back(View(state_->books(), id, record));
+  return views;
+}
+
+ObjectPage DirectoryState::Objects(const PageRequest& request) const {
+  const auto& objects = state_->books().objects.records();
+  const std::size_t limit = std::clamp(request.limit, 1U, kMaxPageObjects);
+  ObjectPage page;
+  std::size_t parts = 0;
+  auto next = request.after ? objects.upper_bound(*request.after) : objects.begin();
+  for (; next != objects.end() && page.objects.size() < limit; ++next) {
+    ObjectView view = View(state_->books(), next->first, next->second);
+    parts += view.holders.size() + view.transfers.size() + view.waiters.size() + view.slots.size();
+    if (parts > kMaxPageParts && !page.objects.empty()) break;
+    page.objects.push_back(std::move(view));
+  }
+  page.more = next != objects.end();
+  return page;
+}
+
+ShardView DirectoryState::Shard() const {
+  return {.objects = state_->books().objects.records().size(),
+          .inline_bytes = state_->books().inlined.total_bytes(),
+          .inline_total_bytes = state_->books().inlined.total_limit_bytes()};
+}
+
+std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
+  const ObjectRecord* record = state_->books().objects.Find(object);
+  if (record == nullptr) return std::nullopt;
+  return View(state_->books(), object, *record);
 }
 
 }  // namespace hoplite::planner
