@@ -1,5 +1,5 @@
-// Now: what every stamp goes by. The machine's clock, or on the thread of a simulation the time
-// that it owns. Planners are told the time instead.
+// Now: the time of every stamp. It is read from the machine's clock or, on the thread of a
+// simulation, is the time that the simulation owns. Planners don't ask: they are told the time.
 #pragma once
 
 #include "base/time.h"

@@ -49,7 +49,7 @@ bool IsWildcard(const std::string& listen) {
   return address && (address->host == "0.0.0.0" || address->host == "::");
 }
 
-// A host has many names, but a shard's port tells whether it can be one of the list.
+// One host has many names, so only ports are compared: without this one's port the list is wrong.
 Result<void> CheckOwnPlace(const std::string& listen, const std::vector<std::string>& shards) {
   const std::uint16_t port = ParseHostPort(listen)->port;
   const bool listed = std::ranges::any_of(
@@ -102,7 +102,7 @@ Result<void> DirectoryConfig::Validate() const {
   TRY(CheckPositive("grace", grace));
   TRY(CheckPositive("tombstone", tombstone));
   if (lease <= heartbeat) return std::unexpected(Bad("lease: must be longer than heartbeat"));
-  // A node that is still remembered comes back with its copies: deletions must be, too.
+  // A node may come back with its copies while it is remembered: deletions must last as long.
   if (tombstone < lease + grace)
     return std::unexpected(Bad("tombstone: must not be shorter than lease and grace together"));
   if (inline_limit_bytes > kMaxInlineBytes)

@@ -10,7 +10,8 @@
 
 namespace hoplite {
 
-// Tried, not counted: the limit of the process is not the only one, and counting takes one, too.
+// Opens them instead of counting: the process's limit is not the only one, and counting needs a
+// descriptor as well.
 Result<void> RequireDescriptors(std::size_t count, const std::string& who) {
   std::vector<int> opened;
   int error = 0;

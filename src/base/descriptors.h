@@ -1,5 +1,5 @@
-// What a process can still open. Below a member's need Asio throws and gRPC aborts in the middle of
-// its start, on threads of theirs: so it is asked before.
+// How many descriptors this process can still open. With too few, Asio throws and gRPC aborts on
+// their own threads in the middle of a member's start: so a member asks first.
 #pragma once
 
 #include <cstddef>

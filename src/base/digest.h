@@ -1,4 +1,4 @@
-// A 64-bit fingerprint of a state, for exhaustive search to know states that it has seen.
+// A 64-bit fingerprint of a state, by which an exhaustive search knows the states that it has seen.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the standard library and Asio throw when the system is out of something, as an error: it
-// must not end the process.
+// When the system is out of something, the standard library and Asio throw. This makes an Error of
+// that, so that it does not end the process.
 #pragma once
 
 #include <new>

@@ -1,5 +1,5 @@
-// OneOrSet: a look at a std::set, or at one element or none that stands for one. A value type; the
-// set must outlive it and its iterators, and so must it its own iterators.
+// OneOrSet: a view of a std::set, or one element or none in place of a set. A value type. The set
+// must outlive the view, and the view its iterators.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// OwnProcess: remembers the process that made something. A forked child has a copy of it, without
-// its threads and with its locks as they were: whoever asks here before any lock never hangs there.
+// OwnProcess: remembers which process made a thing. A forked child has a copy of the thing, without
+// its threads and with its locks as they were at the fork. Code that asks here before it takes a
+// lock never hangs in the child.
 #pragma once
 
 #include <string>

@@ -61,7 +61,7 @@ class PagedSet {
   using Page = std::vector<T>;
   using Pages = std::map<T, Page>;
 
-  // Room that a page gets more when it is full.
+  // By how many elements a full page grows.
   static std::size_t Spare(std::size_t size) { return std::clamp<std::size_t>(size, 1, kMost / 8); }
 
   void Split(Page& page, typename Pages::iterator after) {
@@ -71,7 +71,7 @@ class PagedSet {
     page.shrink_to_fit();
   }
 
-  // The page before that one.
+  // Drops the page before `after`, which is empty.
   void DropEmpty(typename Pages::iterator after) {
     if (after != later_.begin()) {
       later_.erase(std::prev(after));
@@ -81,8 +81,8 @@ class PagedSet {
     }
   }
 
-  Page first_;   // empty only if all is
-  Pages later_;  // by a value that is no greater than any of theirs; none is empty
+  Page first_;   // empty only if the whole set is
+  Pages later_;  // each under a value not greater than any in it; none is empty
   std::size_t size_ = 0;
 };
 

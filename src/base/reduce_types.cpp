@@ -41,7 +41,7 @@ constexpr auto kOperations = std::to_array<Operation>({{"sum", true},
                                                        {"xor", false}});
 static_assert(kOperations.size() == static_cast<std::size_t>(Op::kXor));
 
-// The table's row of an enumerator; null for a number beside it.
+// The table's row of an enumerator; null for a number that is no enumerator.
 template <typename Row, std::size_t kRows, typename Enum>
 const Row* Find(const std::array<Row, kRows>& rows, Enum value) {
   const auto number = static_cast<std::size_t>(value);

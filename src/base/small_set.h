@@ -1,5 +1,5 @@
-// SmallSet: an ordered set of few small values. One lies in the set itself, more are sorted in one
-// block: an insertion costs what is behind the place. A value type.
+// SmallSet: an ordered set of few small values. A single value lies in the set itself. Several lie
+// sorted in one block, where an insertion moves all values behind its place. A value type.
 #pragma once
 
 #include <algorithm>

@@ -65,7 +65,7 @@ class StripeMarks {
  private:
   static constexpr std::size_t kFew = 2;  // as many as a pointer has room for
 
-  // Of an empty one.
+  // Must be empty.
   void Reserve(std::size_t stripes) {
     if (stripes > kFew) many_ = new std::uint32_t[stripes];
     size_ = static_cast<std::uint32_t>(stripes);

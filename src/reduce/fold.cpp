@@ -32,12 +32,12 @@ HWY_INLINE void FoldVector(std::uint8_t* out, const std::uint8_t* a, const std::
   hn::StoreU(hn::BitCast(kBytes<Kernel>, folded), kBytes<Kernel>, out);
 }
 
-// How far ahead memory is asked for. Left to itself the processor asks page by page and too late
-// for the kernels of many instructions, which then reach half of its bandwidth.
+// How far ahead memory is prefetched. The processor by itself prefetches page by page, which is too
+// late for kernels of many instructions: they then reach half of the bandwidth.
 constexpr std::size_t kAheadBytes = 2048;
 
-// Stores are plain ones. Such that bypass the cache would save a quarter of the traffic where the
-// result is large and not in place, but who folds sends the result on at once.
+// Stores go through the cache. Stores that bypass it would save a quarter of the memory traffic
+// where the result is large and not in place, but the result is sent on at once, from the cache.
 template <class Kernel>
 void Run(std::uint8_t* out, const std::uint8_t* a, const std::uint8_t* b, std::size_t bytes) {
   const std::size_t step = hn::Lanes(kBytes<Kernel>);
@@ -49,7 +49,7 @@ void Run(std::uint8_t* out, const std::uint8_t* a, const std::uint8_t* b, std::s
     FoldVector<Kernel>(out + at, a + at, b + at);
   }
   if (at == bytes) return;
-  // The last ones lie in a vector of their own, beside zeros.
+  // The last elements are folded in a vector of their own, which zeros fill up.
   HWY_ALIGN std::uint8_t last_a[HWY_MAX_BYTES] = {};
   HWY_ALIGN std::uint8_t last_b[HWY_MAX_BYTES] = {};
   std::memcpy(last_a, a + at, bytes - at);

@@ -84,8 +84,9 @@ struct Integers {
   static HWY_INLINE hn::Vec<D> Fold(hn::Vec<D> a, hn::Vec<D> b) { return Operator::Of(a, b); }
 };
 
-// There is no product of 8-bit lanes: of two bytes in a 16-bit lane the upper one is multiplied in
-// its place, where the lower half of the other factor does not count.
+// Processors don't multiply 8-bit lanes, so a 16-bit lane holds two bytes and is multiplied twice:
+// as it is, for the lower byte; then with one factor shifted down and the other one's lower byte
+// cleared, which leaves the product of the upper bytes in its place.
 struct ByteProducts {
   using D = hn::ScalableTag<std::uint16_t>;
   static HWY_INLINE hn::Vec<D> Fold(hn::Vec<D> a, hn::Vec<D> b) {

@@ -1,5 +1,5 @@
-// How much memory this process may still take: the kernel reserves a memfd beyond that without an
-// error and then kills somebody.
+// How much memory this process may still take. The kernel reserves more than that for a memfd
+// without an error, and later kills some process.
 #pragma once
 
 #include <cstdint>

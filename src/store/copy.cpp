@@ -74,7 +74,8 @@ bool Copy::Seal() {
 
 bool Copy::Void(VoidReason reason) {
   HOPLITE_CHECK(reason != VoidReason::kNone, "a copy is void for a reason");
-  // The reason decides who was first, so whoever sees kVoid also sees why.
+  // The first call to set the reason wins. The state follows it, so whoever sees kVoid also sees
+  // why.
   VoidReason expected = VoidReason::kNone;
   if (!void_reason_.compare_exchange_strong(expected, reason)) return false;
   state_.store(CopyState::kVoid);

@@ -55,8 +55,8 @@ class CopyListener {
 
 class Copy {
  public:
-  // `release` gives the memory back; called once, by whichever thread drops the last pin. `bytes`
-  // for a part of the object only, some whole blocks, make it a window.
+  // `release` gives the memory back; called once, by whichever thread drops the last pin. If
+  // `bytes` has room for a part of the object only (whole blocks), the copy is a window.
   Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::byte> bytes,
        std::uint64_t segment_offset, std::function<void()> release);
   ~Copy();
@@ -73,7 +73,7 @@ class Copy {
   // lies at b modulo its size. Any thread.
   bool windowed() const { return bytes_.size() < layout_.size_bytes; }
   std::uint64_t taken() const { return taken_.load(std::memory_order_acquire); }
-  // Bytes before this have memory (of a window: now).
+  // The bytes before this offset have memory. It moves with a window.
   std::uint64_t room_end() const;
   // Bytes [0, prefix) were read: their memory is for those that follow. Never shrinks; wakes
   // listeners.
@@ -87,8 +87,8 @@ class Copy {
   std::uint32_t mark(std::uint32_t stripe) const;
   StripeMarks marks() const;
   std::uint64_t checksum(std::uint64_t block) const;  // of a block below its stripe's mark
-  // The lane that fills a stripe: first the checksums of the new blocks, then the mark; wakes
-  // listeners.
+  // For the lane that fills a stripe: first the checksums of the new blocks, then the mark, which
+  // wakes listeners.
   void SetChecksum(std::uint64_t block, std::uint64_t checksum);
   void Advance(std::uint32_t stripe, std::uint32_t mark);
 

@@ -39,7 +39,7 @@ class EvictionPlan {
   const ExtentAllocator& allocator_;
   const std::uint64_t bytes_;
   std::vector<EvictionCandidate> chosen_;
-  std::map<std::uint64_t, std::uint64_t> holes_;  // that would be: offset -> end
+  std::map<std::uint64_t, std::uint64_t> holes_;  // that the candidates would leave: offset -> end
   Extent room_;
 };
 

@@ -19,7 +19,7 @@ ExtentAllocator::ExtentAllocator(std::uint64_t capacity)
 }
 
 bool ExtentAllocator::FitsEver(std::uint64_t bytes) const {
-  return bytes <= capacity_;  // which is whole granules, so rounding up cannot pass it
+  return bytes <= capacity_;  // capacity_ is whole granules, so rounding up cannot pass it
 }
 
 std::uint64_t ExtentAllocator::largest_hole() const {
@@ -27,8 +27,8 @@ std::uint64_t ExtentAllocator::largest_hole() const {
 }
 
 std::optional<Extent> ExtentAllocator::Place(std::uint64_t size, std::uint64_t alignment) const {
-  // The best fit may lie on the alignment by itself; the smallest hole with room to shift always
-  // can.
+  // The smallest hole that fits may be aligned by chance; the smallest one with room to shift
+  // always serves.
   for (const std::uint64_t hole_size : {size, size + alignment - kGranule}) {
     const auto hole = by_size_.lower_bound({hole_size, 0});
     if (hole == by_size_.end()) return std::nullopt;

@@ -25,7 +25,7 @@ struct Extent {
 
 class ExtentAllocator {
  public:
-  // What an allocation of so many bytes takes, at that place.
+  // The extent that an allocation of `bytes` at `offset` takes.
   static Extent Taken(std::uint64_t offset, std::uint64_t bytes);
 
   static constexpr std::uint64_t kGranule = 64;  // a cache line: no two objects share one

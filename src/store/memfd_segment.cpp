@@ -144,7 +144,8 @@ class MemfdSegment final : public SharedSegment {
     }
   }
 
-  // Reserved all the same: the pages then come one by one as they are touched, slower.
+  // The memory is reserved all the same. Its pages are then made one by one as they are touched,
+  // which is slower.
   void WarnOfTheRest(const std::string& why) {
     log::Warn("shared memory is not populated beyond {}: {}", FormatSize(warm_), why);
   }

@@ -181,7 +181,7 @@ std::vector<ObjectId> ObjectStore::Victims(std::uint64_t bytes) const {
                              .extent = listed.extent,
                              .relayed = listed.kind == CopyKind::kRelayed,
                              .complete = listed.copy->state() == CopyState::kFinal,
-                             // Pins are made from pins and by Find on this thread, so 1 stays 1.
+                             // Only this thread makes a first pin (by Find), so 1 stays 1.
                              .pinned = listed.copy.use_count() > 1};
   };
   return pool_->WithAllocator([&](const ExtentAllocator& allocator) {

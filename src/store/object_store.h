@@ -88,7 +88,7 @@ class ObjectStore {
                        std::uint64_t bytes);
 
   class Pool;  // the memory; shared with the copies, whose last pin may outlive the store
-  // Never touched: before all that were, in order of creation.
+  // Copies that were never touched come first, in order of creation.
   using Age = std::pair<Time, std::uint64_t>;
   struct Listed {
     CopyPtr copy;

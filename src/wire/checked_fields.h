@@ -30,8 +30,8 @@ void WriteUsage(const planner::StoreUsage& usage, v1::StoreUsage& to);
 std::uint64_t Microseconds(Duration duration);  // rounded up: a time that remains is not cut to 0
 
 Result<ObjectId> ReadObject(const std::string& bytes);
-// Incarnations are times in microseconds, sequences are counted: one at the end of the range would
-// leave no next one.
+// No stamp reaches this. Incarnations are times in microseconds and sequences are counts; one at
+// the end of its range would leave no next one.
 inline constexpr std::uint64_t kStampEnd = std::uint64_t{1} << 63;
 // A version or grant that the message must have.
 template <std::derived_from<Stamp> T>

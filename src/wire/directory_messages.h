@@ -1,9 +1,9 @@
 // Between the directory's protobuf messages and own types.
 //
-// What comes from the wire is checked here, once: ids of 20 bytes, layouts that can be, marks that
-// fit them, known values of enums, lengths within their limits. An error names the field. Beyond
-// this point nobody checks a length again. Marks without a layout beside them (Want, GrantClosed,
-// Progress) are checked for their number only: whoever has the layout compares.
+// What comes from the wire is checked here, once: ids of 20 bytes, layouts that are possible, marks
+// that fit them, known values of enums, lengths within their limits. An error names the field.
+// Beyond this point nobody checks a length again. Marks without a layout beside them (Want,
+// GrantClosed, Progress) are checked for their number only: whoever has the layout compares.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ Result<planner::NodeAction> FromProto(v1::NodeAction& message);
 Result<NodeMessage> FromProto(v1::NodeMessage& message);
 Result<ShardMessage> FromProto(v1::ShardMessage& message);
 Result<planner::NodeView> FromProto(const v1::NodeView& message);
-planner::ShardView FromProto(const v1::ShardView& message);  // any is sound
+planner::ShardView FromProto(const v1::ShardView& message);  // every one is sound
 Result<planner::ObjectView> FromProto(const v1::ObjectView& message);
 Result<planner::PageRequest> FromProto(const v1::StatusRequest& message);
 

@@ -18,7 +18,7 @@ namespace hoplite::wire {
 
 inline constexpr std::uint32_t kDirectoryProtocol = 2;
 
-// To which cluster a node belongs (docs/protocol.md, R44).
+// What tells to which cluster a node belongs (docs/protocol.md, R44).
 struct Claims {
   std::vector<std::uint64_t> shards;  // id of each shard, as it told the node last; 0: not yet
   bool holds = false;                 // the node has copies of objects

@@ -21,7 +21,7 @@ std::unexpected<Error> Broken(std::string what) {
   return std::unexpected(Error(ErrorCode::kProtocol, std::move(what)));
 }
 
-// What a kind's body may measure, and which flags it knows.
+// How long a kind's body may be, and which flags it knows.
 struct Shape {
   std::size_t least;
   std::size_t most;
@@ -65,8 +65,8 @@ std::string GetText(Reader& in) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Checksums travel mixed with their blocks' places: a place that is damaged on its way makes them
-// wrong, as damaged bytes do.
+// A checksum travels mixed with its block's place, so that a place that is damaged on its way is
+// noticed like a damaged byte.
 std::uint64_t PlaceOf(const Data& f, std::uint32_t i) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
   return (std::uint64_t{f.stripe} << 32 | (f.first_block + i)) * kOdd;

@@ -89,8 +89,9 @@ struct Fetch {
   std::uint32_t slot = 0;  // 0 = the object itself
   StripeMask stripes = 0;
   std::uint64_t credit_bytes = 0;  // payload that may be sent before the first Credit
-  StripeMarks next;                // one per stripe of the layout; of the others ignored
-  bool equality_ok = false;        // the source may serve although its mark equals ours
+  // One per stripe of the layout; those of stripes not asked for are ignored.
+  StripeMarks next;
+  bool equality_ok = false;  // the source may serve although its mark equals ours
 
   friend bool operator==(const Fetch&, const Fetch&) = default;
 };
