@@ -18,7 +18,7 @@ struct Connection {
   Connection(StreamPtr stream_in, NodeId peer_in)
       : stream(std::move(stream_in)), reader(stream), peer(peer_in) {}
 
-  // A frame without payload.
+  // Sends a frame that has no payload.
   Task<Result<void>> Send(wire::Frame frame) const;
 
   const StreamPtr stream;

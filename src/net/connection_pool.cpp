@@ -19,7 +19,7 @@ struct ConnectionPool::State : std::enable_shared_from_this<State> {
   State(asio::io_context& loop, Transport& transport_in, Identity self_in, PoolOptions options_in)
       : transport(transport_in), self(self_in), options(options_in), timer(loop) {}
 
-  // Null if none of the idle ones is fit; those that aren't are closed.
+  // Null if no idle connection can be used; those that can't are closed.
   ConnectionPtr TakeIdle(const Peer& peer) {
     const auto found = idle.find(peer);
     while (found != idle.end() && !found->second.empty()) {

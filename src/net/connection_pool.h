@@ -1,6 +1,7 @@
-// ConnectionPool: connections to peers that wait for their next fetch, of one loop. Decides which
-// are kept and for how long. Must never hand out one that its peer has closed, or one whose last
-// conversation isn't over. On its loop only; destroy it there, or when the loop has stopped.
+// ConnectionPool: the idle connections of one loop, each ready for the next fetch from its peer.
+// Decides which are kept and for how long. Must never hand out one that its peer has closed, or one
+// whose last conversation isn't over. On its loop only; destroy it there, or when the loop has
+// stopped.
 #pragma once
 
 #include <chrono>

@@ -21,7 +21,8 @@ struct Signal::State {
       asio::error_code ec;
       self->timer.expires_at(deadline);
       co_await self->timer.async_wait(Into(ec));
-      // A wake-up that an earlier wait no longer needed may end this one: so look, and go on.
+      // A wake-up that was meant for an earlier wait may end this one: so look whether this one was
+      // notified.
       notified = self->phase.load() == Phase::kNotified;
     }
     // The exchange, not a store: it sees what was written before a notification that comes now.

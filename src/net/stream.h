@@ -81,8 +81,8 @@ class Transport {
                                                    std::function<void(StreamPtr)> on_accept) = 0;
   // A stream on the calling coroutine's loop. unavailable names the address.
   virtual Task<Result<StreamPtr>> Connect(std::string address, Duration timeout) = 0;
-  // Called, on any loop, when there is no descriptor for a stream: it should have some streams
-  // closed that rest; the transport tries again. Before Listen and Connect.
+  // `give_up` is called, on any loop, when there is no descriptor for a new stream. It should have
+  // some idle streams closed; the transport then tries again. Set it before Listen and Connect.
   virtual void OnScarcity(std::function<void()> /*give_up*/) {}
 };
 

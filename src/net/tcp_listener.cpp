@@ -16,7 +16,8 @@
 namespace hoplite::net {
 namespace {
 
-// Between two attempts when accepting fails, for example because descriptors have run out.
+// The pause between two attempts when accepting fails, for example because descriptors have run
+// out.
 constexpr auto kPause = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -44,7 +45,7 @@ struct TcpListener::State {
         pause(*loops.front()) {}
 
   static Task<void> AcceptAll(std::shared_ptr<State> state) {
-    bool failing = false;  // and the log says so
+    bool failing = false;  // accepting fails, and the log says so
     for (std::size_t turn = 0; !state->stopped; ++turn) {
       asio::io_context& loop = *state->loops[turn % state->loops.size()];
       asio::error_code ec;

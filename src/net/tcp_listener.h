@@ -14,7 +14,7 @@ namespace hoplite::net {
 
 using TcpAcceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type>;
 
-// Binds and listens; for those who accept by themselves, too.
+// Binds and listens. Also for code that accepts by itself.
 Result<void> Bind(TcpAcceptor& acceptor, const asio::ip::tcp::endpoint& endpoint);
 
 class TcpListener final : public Listener {

@@ -13,7 +13,7 @@ namespace hoplite::net {
 Duration RoundTrip(int socket) {
   tcp_info info{};
   socklen_t size = sizeof info;
-  constexpr std::uint32_t kNone = ~0U;  // what it says before the first acknowledgement
+  constexpr std::uint32_t kNone = ~0U;  // what the kernel says before the first acknowledgement
   const bool known = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
                      size >= offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt &&
                      info.tcpi_min_rtt != kNone;

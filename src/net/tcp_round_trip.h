@@ -1,5 +1,5 @@
-// What the kernel knows of a connection, which its own headers describe more fully than the C
-// library's; the two don't go together, so nothing else is included here.
+// What the kernel knows of a connection. The kernel's headers describe it more fully than the C
+// library's, and the two can't be included together: so nothing else is included here.
 #pragma once
 
 #include "base/time.h"

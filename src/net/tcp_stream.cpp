@@ -19,7 +19,7 @@
 namespace hoplite::net {
 namespace {
 
-// The most that a stream moves before others on its loop have their turn; so also of one call.
+// The most that a stream moves, and that one call moves, before others on its loop have their turn.
 constexpr std::size_t kTurnBytes = 1_MiB;
 
 std::string PeerOf(const TcpSocket& socket) {
@@ -75,7 +75,7 @@ Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payl
 Task<Result<std::size_t>> TcpStream::ReceiveSome(std::span<std::byte> into) {
   const auto self = shared_from_this();
   while (true) {
-    // Who has nothing to read takes nothing of a limit that others share.
+    // A stream with nothing to read must take nothing from a limit that others share.
     const bool pays = in_.limit != nullptr && in_.allowance == 0;
     if (pays && quiet()) CO_TRY(co_await AwaitReady(in_));
     CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(in_, into.size()));

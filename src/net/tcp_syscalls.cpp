@@ -38,7 +38,8 @@ class SigpipeGuard {
   }
   ~SigpipeGuard() {
     const int error = errno;
-    // Whatever the call answered: it may have moved some bytes before the peer's end raised it.
+    // The signal is taken back whatever the call answered: it may have moved some bytes before the
+    // peer's end raised SIGPIPE.
     const timespec now{};
     if (!was_pending_) sigtimedwait(&pipe_, nullptr, &now);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -88,7 +89,7 @@ ssize_t ReceiveOnce(int socket, std::span<std::byte> into) {
   return ::recv(socket, into.data(), into.size(), MSG_DONTWAIT);
 }
 
-// By number: of Asio's errors none equals the standard condition.
+// Numbers are compared, since none of Asio's errors equals the standard condition.
 bool NoDescriptorLeft(const std::error_code& error) {
   return error.value() == EMFILE || error.value() == ENFILE;
 }

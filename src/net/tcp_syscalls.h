@@ -11,17 +11,17 @@
 
 namespace hoplite::net {
 
-// Up to `most` of head followed by payload, of which `done` bytes are gone already; a large payload
-// with a descriptor goes by sendfile. Never raises SIGPIPE.
+// Sends at most `most` bytes of head followed by payload, from byte `done` on; a large payload with
+// a descriptor goes by sendfile. Never raises SIGPIPE.
 ssize_t SendOnce(int socket, std::span<const std::byte> head, const Payload& payload,
                  std::size_t done, std::size_t most);
 ssize_t ReceiveOnce(int socket, std::span<std::byte> into);
 // Options of every connection.
 void TuneSocket(int socket);
-// A program that this process starts must not keep a port or a connection of ours open. For every
-// socket that Asio makes, as soon as it has made it.
+// A program that this process starts must not keep a port or a connection of ours open. Called for
+// every socket that Asio makes, as soon as it is made.
 void CloseOnExec(int socket);
-// Whether a call failed because this process, or the machine, has none left.
+// Whether a call failed because this process, or the machine, has no descriptor left.
 bool NoDescriptorLeft(const std::error_code& error);
 
 }  // namespace hoplite::net

@@ -18,7 +18,8 @@
 namespace hoplite::net {
 namespace {
 
-// Between two attempts to get a descriptor: those that are given up are closed by other loops, too.
+// The pause between two attempts to get a descriptor: other loops may have to close the streams
+// that are given up.
 constexpr auto kScarcityPause = std::chrono::milliseconds(20);
 
 // Waits for a descriptor until the deadline, if somebody can give one up.

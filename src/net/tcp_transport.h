@@ -1,7 +1,7 @@
 // TcpTransport: streams over TCP, IPv4 and IPv6, on one or several loops. Decides which loop an
 // accepted connection belongs to (in turns). Waits for readiness and moves large pieces by its own
-// system calls. Thread-safe; must outlive nothing: streams and listeners live on without it, but
-// not without their loops.
+// system calls. Thread-safe. Streams and listeners may live longer than it, but not longer than
+// their loops.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct TcpOptions {
   // Let the kernel read large payloads from their descriptor. Spares the sender a copy, which pays
   // on a fast network card; two streams between processes of one host are 1.7 times faster without.
   bool sendfile = false;
-  std::function<void()> give_up;  // Transport::OnScarcity's; null: nothing can be
+  std::function<void()> give_up;  // set by OnScarcity; null: nothing can be given up
 };
 
 class TcpTransport final : public Transport {

@@ -1,5 +1,5 @@
-// Timer: what every wait of a coroutine goes by. The machine's clock, or the VirtualTime of the
-// thread that made the timer.
+// Timer: every timed wait of a coroutine uses one. It goes by the machine's clock, or by the
+// VirtualTime of the thread that made it.
 #pragma once
 
 #include <chrono>
@@ -52,7 +52,7 @@ class Timer {
   void Complete(asio::error_code error);
 
   std::optional<Real> real_;
-  // In virtual time only.
+  // Null: the machine's clock. The members below are used in virtual time only.
   VirtualTime* const time_;
   asio::io_context& loop_;
   Time when_{};
