@@ -12,7 +12,7 @@ namespace {
 
 Error Refusal(std::string why) { return {ErrorCode::kInvalidArgument, std::move(why)}; }
 
-// What the node knows this shard by; 0: nothing yet.
+// The id by which the node knows this shard; 0: none yet.
 std::uint64_t OwnClaim(const wire::Hello& hello) {
   const auto& shards = hello.claims.shards;
   return hello.shard_index < shards.size() ? shards[hello.shard_index] : 0;
@@ -29,7 +29,8 @@ Admission::Admission(Settings settings) : settings_(std::move(settings)), id_(se
 
 std::optional<wire::Ended> Admission::Check(const wire::Hello& hello) const {
   if (auto error = CheckForGood(hello)) return wire::Ended{.error = *error, .retry = false};
-  if (TakesOver(hello)) return std::nullopt;  // the others hear of it, then all is looked at
+  // The others are told of the new id before all claims are compared.
+  if (TakesOver(hello)) return std::nullopt;
   if (auto error = CheckOwnId(hello)) return wire::Ended{.error = *error};
   if (auto error = CheckOtherIds(hello)) return wire::Ended{.error = *error};
   return std::nullopt;
@@ -97,7 +98,7 @@ bool Admission::Joined(const wire::Hello& hello, Time now) {
   const std::uint64_t claim = OwnClaim(hello);
   const bool renamed = TakesOver(hello);
   if (renamed) id_ = claim;
-  // Its own id proves nothing: newcomers were told that, too.
+  // That a node knows the id which this shard drew proves nothing: newcomers were told it, too.
   if (claim == id_ && id_ != settings_.drawn_id) {
     taken_ = std::max(taken_, hello.claims.holds ? Sureness::kHeld : Sureness::kTold);
   }

@@ -1,15 +1,16 @@
 // Admission: whether a node that says Hello belongs to this shard's cluster (docs/protocol.md,
 // R44).
 //
-// Decides: which id the shard goes by; who must wait because shards or nodes of two clusters met;
-// who can never join (protocol, name of the cluster, number of shards, this one's place among
-// them). Is told: Hellos, later claims, ends of sessions, losses. Must never let the spelling of an
-// address decide, or who came first while objects say otherwise. Pure; names of nodes are the
-// business of Members.
+// Decides: which id the shard goes by; which nodes must wait because shards or nodes of two
+// clusters met; which nodes can never join (protocol, name of the cluster, number of shards, this
+// one's place among them). Is told: Hellos, later claims, ends of sessions, losses. Must never
+// decide by the spelling of an address, nor by who came first where nodes with objects say
+// otherwise. Pure; names of nodes are the business of Members.
 //
-// How sure a shard is of its id: it drew the id itself, or an empty node knew it by this one before
-// it restarted, or a node with objects did. A claim of a surer kind replaces the id. When nobody
-// with objects of the claim that was taken over is left, the next may replace it.
+// A shard can be sure of its id in three degrees, the least first: it drew the id itself; a node
+// without objects knew the shard by this id before the shard restarted; a node with objects did. A
+// claim of a higher degree replaces the id. An id that was taken over from nodes with objects may
+// be replaced by the next such claim when none of those nodes is left.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,8 @@ class Admission {
     std::string cluster;
     std::string address;         // of this shard; its place, if it stands in `shards`
     std::uint64_t drawn_id = 0;  // not 0
-    // Claims that don't fit together are told apart when the news of an id had this long to spread.
+    // The news of an id has this long to spread before claims that contradict each other are
+    // judged.
     Duration patience = std::chrono::seconds(1);
     bool first_decides = false;  // a planted fault, for tests: whoever comes first is believed
   };
@@ -43,15 +45,16 @@ class Admission {
 
   // Refusals name both sides' values.
   std::optional<wire::Ended> Check(const wire::Hello& hello) const;
-  // It was let in. True: the shard goes by another id now, which those who are here must be told.
+  // The node was let in. True: the shard goes by another id now, which the members must be told.
   bool Joined(const wire::Hello& hello, Time now);
   void Claimed(NodeId node, wire::Claims claims, Time now);
   void Ended(NodeId node);  // its session
   void Gone(NodeId node);   // it is lost
 
-  // Nodes whose claims contradict those of others, with objects or here for longer: they must wait.
+  // Nodes that must wait: their claims contradict those of nodes that have objects or came earlier.
   std::vector<std::pair<NodeId, Error>> Contradicting(Time now);
-  Time next() const { return look_at_; }  // when that has something to say; kNever: not by itself
+  // When Contradicting has something to say; kNever: not by time alone.
+  Time next() const { return look_at_; }
 
   std::uint64_t id() const { return id_; }
 
@@ -72,7 +75,7 @@ class Admission {
   std::optional<Error> CheckOwnId(const wire::Hello& hello) const;
   std::optional<Error> CheckOtherIds(const wire::Hello& hello) const;
   bool TakesOver(const wire::Hello& hello) const;
-  const Member* Backer() const;  // has objects and knows the shard by its id
+  const Member* Backer() const;  // a member that has objects and knows the shard by its id; or null
   Member NewMember(const wire::Hello& hello) const;
   std::vector<std::pair<NodeId, const Member*>> ByWeight() const;  // of those with a session
   static std::optional<Error> Contradiction(const Member& member, const Known& known);
@@ -82,7 +85,7 @@ class Admission {
   const Settings settings_;
   std::optional<std::size_t> own_index_;
   std::uint64_t id_;
-  Sureness taken_ = Sureness::kDrawn;  // as whose claim id_ was taken over
+  Sureness taken_ = Sureness::kDrawn;  // the kind of claim by which id_ was taken over
   std::map<NodeId, Member> members_;
   std::uint64_t joined_ = 0;
   Time look_at_ = kNever;

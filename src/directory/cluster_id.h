@@ -1,7 +1,7 @@
 // ClusterId: what data connections between nodes carry, so that one that was meant for a node of
-// another cluster is refused in words. Of the cluster's name and its number of shards only: the
-// same for all members at any time, however they write the addresses. (Nodes are named by their own
-// ids besides; which shards belong together is Admission's.)
+// another cluster is refused in words. It is made of the cluster's name and its number of shards
+// only, so it is the same for all members at any time, however they write the addresses. (A
+// connection names its nodes by their ids besides; Admission decides which shards belong together.)
 #pragma once
 
 #include <cstddef>

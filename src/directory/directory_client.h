@@ -4,7 +4,8 @@
 // batches, heartbeats and reconnecting are the implementation's business. Everything here happens
 // on the node's loop. What is sent while a shard is away is dropped: when the session is back, the
 // node is asked for its inventory for that shard (copies, tombstones and open requests), part by
-// part, which is the truth. The same holds for one object in a session that has not come to it.
+// part, which is the truth. The same holds for an object that the inventory of an open session has
+// not come to.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ inline std::size_t ShardOf(const ObjectId& object, std::size_t shard_count) {
 
 class DirectoryClient {
  public:
-  // Of something that is told in order of object id.
+  // A part of something that is told in order of object id.
   struct Part {
     std::vector<planner::NodeEvent> events;
     std::optional<ObjectId> reached;  // the last object that it covers; null: there are no more
@@ -39,12 +40,12 @@ class DirectoryClient {
                                       std::size_t bytes)>;
   struct Hooks {
     std::function<void(const planner::NodeAction&)> on_action;
-    // The node has copies of objects: it waits for a shard that refuses it, and they stay. Unset:
-    // never.
+    // Whether the node has copies of objects: then it waits for a shard that refuses it, and keeps
+    // them. Unset: it never has.
     std::function<bool()> holds;
     // Held, Tombstone and open requests of the objects of this shard that come after one, or of
-    // all, in about so many bytes; InventoryEnd is added by the client. Never asked amid a step of
-    // the node.
+    // all, in about so many bytes; InventoryEnd is added by the client. Never called in the middle
+    // of a step of the node.
     TellPart inventory;
     // The same of one object; empty if there is nothing to say of it.
     std::function<std::vector<planner::NodeEvent>(const ObjectId&)> inventory_of;
@@ -56,8 +57,8 @@ class DirectoryClient {
     // Once per shard and Start: the first session is open, or there will be none for now (the shard
     // is away, it is tried again). A shard that refuses the node may never say it.
     std::function<void(std::size_t shard)> on_settled;
-    // This node can never join (wrong cluster, name in use), and has nothing to lose by leaving or
-    // lost its name: that shard is not tried again.
+    // This node can never join (wrong cluster, name in use), and it has no copies to keep or has
+    // lost its name to another. That shard is not tried again.
     std::function<void(const Error&)> on_refused;
     // The shard had declared this node lost and takes it again as a new one: what it had granted is
     // void. The inventory is asked next.

@@ -30,7 +30,7 @@ namespace hoplite::directory {
 
 namespace {
 
-// A connection on which nobody asks for anything is given up.
+// A connection without a call is closed after this time.
 constexpr std::chrono::minutes kIdleConnection(1);
 // How long ended sessions may take to deliver their last words when the server stops.
 constexpr std::chrono::milliseconds kLastWords(200);
@@ -110,10 +110,10 @@ class Endpoint final : public v1::Directory::CallbackService {
 
  private:
   const std::shared_ptr<DirectoryService> service_;
-  asio::thread_pool translators_{1};  // of pictures: the loop has sessions to serve
+  asio::thread_pool translators_{1};  // they translate pictures: the loop has sessions to serve
 };
 
-// Loops, the socket that listens, and some sessions: what it begins with.
+// What a server begins with: loops, the socket that listens, and some sessions.
 constexpr std::size_t kDescriptors = 32;
 
 }  // namespace
@@ -176,7 +176,8 @@ void DirectoryServer::Impl::Stop() {
   acceptor_->Stop();
   if (server_) server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
   server_.reset();
-  // After what the last sessions said: the service drops them then, and they drop the service.
+  // Stops behind the last words of the sessions, when the service has dropped them and they have
+  // dropped the service.
   asio::post(loop_, [this] { loop_.stop(); });
   thread_.join();
 }

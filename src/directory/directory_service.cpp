@@ -18,7 +18,7 @@ namespace {
 // How long an ended session may take to deliver its last words.
 constexpr Duration kLastWords = std::chrono::seconds(1);
 
-// A few milliseconds' worth.
+// They take a few milliseconds.
 constexpr std::size_t kEventsPerTurn = 1000;
 
 // Aborts the session after a while, whatever becomes of the service.
@@ -171,7 +171,8 @@ bool DirectoryService::Take(Heard& heard, std::size_t& events) {
     Suspend(heard.session);
   } else if (Error* why = std::get_if<Error>(&heard.what)) {
     log::Warn("a session ends: {}", why->ToString());
-    const bool greeted = members_.NodeOf(heard.session) != kNoNode;  // a bad Hello stays bad
+    // A bad Hello would be as bad at the next try.
+    const bool greeted = members_.NodeOf(heard.session) != kNoNode;
     Suspend(heard.session);
     Refuse(heard.session, {.error = std::move(*why), .retry = greeted});
   } else if (stopped_) {
@@ -215,11 +216,11 @@ bool DirectoryService::Handle(Heard& heard, wire::NodeMessage& message, std::siz
 }
 
 void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello) {
-  // Its node gave up while the Hello waited for its turn. To join it, and suspend it at once, costs
-  // as much as it has objects, and so the next Hello waits as long.
+  // Its node gave up while the Hello waited for its turn. To let it join and suspend it at once
+  // would cost more the more objects it has, and the next Hello would wait as long.
   if (session->gone) return;
   if (std::optional<wire::Ended> refusal = admission_.Check(hello)) {
-    // Who may ask again says so itself, and asks often.
+    // A node that may ask again logs the refusal itself, and asks often.
     log::Write(refusal->retry ? log::Level::kInfo : log::Level::kWarn,
                "refused: " + refusal->error.message);
     return Refuse(session, *std::move(refusal));
@@ -270,7 +271,7 @@ void DirectoryService::Abort(const SessionPtr& session) {
   session->Abort();
 }
 
-// What it was to be told: its next session begins anew.
+// Drops what the node was to be told: its next session begins anew.
 void DirectoryService::Forget(const SessionPtr& session) {
   owing_.erase(session);
   asked_.erase(session);
@@ -318,7 +319,7 @@ void DirectoryService::PlanAndDeliver() {
   for (planner::Action& action : actions) {
     const auto [entry, first] = told.try_emplace(action.to);
     if (first) entry->second = members_.SessionOf(action.to);
-    // One without a session is told what still holds when it is back and repeats its requests.
+    // A node without a session is told what still holds when it is back and repeats its requests.
     if (entry->second) entry->second->outbox.Push(std::move(action.body));
   }
   for (const auto& [node, session] : told) {

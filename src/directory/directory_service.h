@@ -74,11 +74,11 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Push(Heard heard);
   void Turn();
   void Collect();
-  // What shows that a session lives, and makes room in it, waits behind no other's words.
+  // Signs of life and acknowledgements, which make room, wait behind no other session's words.
   void HearAtOnce(const SessionPtr& session, wire::NodeMessage& message);
   // So many events at most: a large message must not hold up the heartbeats of others.
   void TakeSome(std::size_t events);
-  // Both: false if there is more of it, since `events` are used up.
+  // Both give false if `events` are used up and there is more of it.
   bool Take(Heard& heard, std::size_t& events);
   bool Handle(Heard& heard, wire::NodeMessage& message, std::size_t& events);
   void Greet(const SessionPtr& session, const wire::Hello& hello);

@@ -18,7 +18,7 @@ namespace hoplite::directory {
 
 namespace {
 
-// Of an object with very many holders, for example.
+// The answer about an object with very many holders must fit, for example.
 constexpr int kMaxReplyBytes = 256 * 1024 * 1024;
 
 // A channel of its own for each attempt: gRPC's pauses between connects (never below 100 ms) stay

@@ -12,7 +12,8 @@ namespace {
 
 // Messages of one session that may wait for the service; a node that says more is read more slowly.
 constexpr std::size_t kMaxUnprocessed = 16;
-// More than a window and its like: answers to heartbeats that are never read.
+// Only a node that never reads the answers to its heartbeats has more unread than a window and its
+// like: its session ends here.
 constexpr std::size_t kMaxUnread = 4 * 1024 * 1024;
 
 void Add(Outbox<v1::ShardMessage>& outbox, const wire::ShardMessage& message) {

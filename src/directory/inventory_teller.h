@@ -8,8 +8,8 @@
 // over.
 //
 // Decides: what of the inventory is next, and which events may be said. Is told: sessions, events,
-// how far the shard took the bytes. Must never tell an object twice in a session: an answer may be
-// under way to what it asked for the first time. On the node's loop; knows no session.
+// how far the shard took the bytes. Must never tell an object twice in a session: the shard's
+// answer to the first telling may be under way. On the node's loop; knows no session.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,8 @@ class InventoryTeller {
   std::optional<Events> Next(std::size_t bytes);
   // The same of the bytes of small copies.
   std::optional<Events> NextBytes(std::size_t bytes);
-  // The newest of them left the outbox as its byte number `sent`; it took all up to `taken`.
+  // BytesSent: the newest of these bytes left the outbox as its byte number `sent`. Taken: the
+  // shard took in all up to byte number `taken`.
   void BytesSent(std::uint64_t sent) { under_way_.push_back({sent, told_bytes_}); }
   void Taken(std::uint64_t taken);
   void NoRoomForBytes() { more_bytes_ = false; }
@@ -71,7 +72,7 @@ class InventoryTeller {
   const DirectoryClient::Hooks& hooks_;
 
   Reach told_;
-  std::set<ObjectId> told_early_;  // beyond it
+  std::set<ObjectId> told_early_;  // beyond told_
   std::set<ObjectId> due_;
   Events questions_;  // that no inventory repeats
 
@@ -79,7 +80,7 @@ class InventoryTeller {
   Reach told_bytes_;
   Reach taken_bytes_;
   std::deque<BytesUnderWay> under_way_;
-  bool more_bytes_ = false;  // there is room for them at the shard
+  bool more_bytes_ = false;  // the shard has room for them
 };
 
 }  // namespace hoplite::directory

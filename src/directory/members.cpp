@@ -19,7 +19,7 @@ Result<Members::Joined> Members::Join(const planner::NodeInfo& node, SessionPtr 
   }
   joined.remembered = nodes_.contains(node.id);
   joined.replaced_session = SessionOf(node.id);
-  Lose(node.id);  // its old name may differ
+  Lose(node.id);  // its earlier name may be another one
   names_[node.name] = node.id;
   sessions_[session] = node.id;
   nodes_[node.id] = {node, std::move(session)};

@@ -28,8 +28,8 @@ class Session {
   // Ends at once, without words: the other side may be frozen.
   virtual void Abort() = 0;
 
-  // The service's: what the node will be told, and the number of its newest message that was not
-  // acknowledged yet.
+  // Used by the service only: what the node will be told, and the number of its newest message that
+  // was not acknowledged yet.
   SessionOutbox<planner::NodeAction> outbox;
   std::optional<std::uint64_t> owed;
   std::atomic<bool> gone{false};         // the transport is; any thread
@@ -41,8 +41,8 @@ class Session {
 
 using SessionPtr = std::shared_ptr<Session>;
 
-// For collections that are walked through: in the order of addresses the same seed of a simulation
-// would not be the same history.
+// The order of collections that are walked through. In the order of addresses the same seed of a
+// simulation would not give the same history.
 struct EarlierSession {
   bool operator()(const SessionPtr& a, const SessionPtr& b) const { return a->number < b->number; }
 };

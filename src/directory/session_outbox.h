@@ -1,14 +1,15 @@
 // SessionOutbox: what one side of a session has to say to the other, and when it may leave (R43).
 //
-// Decides: what leaves next. Words come in two lanes. Those in a hurry go first; bulk (large ones,
-// parts of an inventory) follows in order; a word about an object of which something waits among
-// the bulk goes behind that. What leaves is cut into messages of about 64 KiB, and the receiver is
-// asked, every 32 KiB, to say when it took that in; at most a window of 256 KiB is under way that
-// it did not, and less where answers take long. So what is sent beside (heartbeats and their like)
-// stands behind a window at most, however much waits here, and who takes nothing is told from who
-// was sent too much. While more than a window waits, a notice about a copy takes the place of the
-// last one about it: what waits for a slow subscriber does not grow with what happens, nor do
-// changes that don't end keep him from hearing of any; one who keeps up hears of each.
+// Decides: what leaves next. Words wait in two lanes. Small words go first. Bulk (large words and
+// parts of an inventory) follows in order, and a small word waits there, too, if something about
+// its object does. What leaves is cut into messages of about 64 KiB. Every 32 KiB the receiver is
+// asked to say when it took that in, and at most a window of 256 KiB is under way that it did not
+// take in; less where answers take long. So heartbeats and their like, which are sent beside, stand
+// behind a window at most, however much waits here; and a receiver that takes nothing can be told
+// from one that was sent too much. While more than a window waits, a notice about a copy takes the
+// place of the last one about that copy. So what waits for a slow subscriber does not grow with the
+// number of changes, and it hears of some however fast they follow each other; a subscriber that
+// keeps up hears of each.
 //
 // Is told: words, and what the receiver acknowledges. Must never reorder what is said of one
 // object, but for notices among themselves. The same class at both ends. Pure, not thread-safe; one
@@ -32,15 +33,15 @@
 
 namespace hoplite::directory {
 
-// One with other sizes makes a simulation of little data show what large ones do.
+// With smaller sizes a simulation of little data shows what much data does.
 struct Pace {
-  std::size_t window = 256 * 1024;  // bytes under way at most, and a message
+  std::size_t window = 256 * 1024;  // at most so many bytes are under way, and one message more
   std::size_t least_window = 16 * 1024;
   std::size_t first_window = 32 * 1024;
-  std::size_t part = 64 * 1024;       // of a message, about
+  std::size_t part = 64 * 1024;       // about so many bytes make a message
   std::size_t ask_every = 32 * 1024;  // bytes between two questions
-  // The window grows while answers come within the first, and shrinks when they take longer than
-  // the second: well within a lease, also where very many nodes share the link of a shard.
+  // The window grows while answers come within `soon`, and shrinks when they take longer than
+  // `late`. So they come well within a lease, also where very many nodes share the link of a shard.
   Duration soon = std::chrono::milliseconds(50);
   Duration late = std::chrono::milliseconds(200);
 };
@@ -120,7 +121,7 @@ class SessionOutbox {
   };
   struct Notice {
     Waiting* waiting = nullptr;
-    bool bulk = false;  // it waits there
+    bool bulk = false;  // it waits among the bulk
   };
   struct Question {
     std::uint64_t number;
@@ -134,8 +135,8 @@ class SessionOutbox {
     if (took > pace_.late) window_ /= 2;
     window_ = std::clamp(window_, std::min(pace_.least_window, pace_.window), pace_.window);
   }
-  // Null, or the one whose place the word takes: no other word about the object came since, and
-  // what is large waits among the bulk.
+  // The waiting notice whose place the word takes, or null. No other word about the object may have
+  // come since, and a large word takes only the place of one among the bulk.
   Waiting* WaitingNotice(const Word& word, std::size_t bytes) {
     const NodeId* holder = waiting_bytes_ > pace_.window ? HolderOf(word) : nullptr;
     const auto about = holder == nullptr ? notices_.end() : notices_.find(*SubjectOf(word));
@@ -189,7 +190,7 @@ class SessionOutbox {
   std::map<ObjectId, std::map<NodeId, Notice>> notices_;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t sent_ = 0;
-  std::uint64_t asked_ = 0;  // of what was sent, up to the last question
+  std::uint64_t asked_ = 0;  // how much was sent when the last question was asked
   std::uint64_t taken_ = 0;
   std::uint64_t last_number_ = 0;
   std::deque<Question> questions_;  // not answered yet

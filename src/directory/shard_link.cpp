@@ -68,7 +68,7 @@ void ShardLink::NoteVersion(const planner::NodeEvent& event) {
   hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(event));
 }
 
-// The node is not amid a step, so what it tells of itself is true.
+// Runs between two steps of the node, so what the node tells of itself is consistent.
 void ShardLink::Pump() {
   for (planner::NodeEvent& event : teller_.TakeDue()) {
     NoteVersion(event);
@@ -100,7 +100,8 @@ bool ShardLink::TellMore() {
   }
   if (bytes) teller_.BytesSent(outbox_.sent() + outbox_.waiting_bytes());
   if (!part->empty()) return true;
-  PumpSoon();  // so many that there is nothing to say of: the loop has other work between
+  // Very many objects may have nothing to say: the loop does other work before the next part.
+  PumpSoon();
   return false;
 }
 
@@ -131,7 +132,8 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
   if (attempt != attempt_) return;
   if (message.heartbeat_ack) {
     last_ack_ = Now();
-    pause_ = times_.first_pause;  // the shard hears us: no quarrel that repeats at once
+    // The shard hears us, so the next attempt need not pause as after one that failed at once.
+    pause_ = times_.first_pause;
   }
   if (message.number) connection_->Send({.taken = message.number});
   if (message.taken && state_ == State::kOpen) {

@@ -49,7 +49,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void Send(planner::NodeEvent event);  // dropped while no session is open
   void Stop();
   bool open() const { return state_ == State::kOpen; }
-  // Why the shard takes this node for none of its cluster's; none once it does, or is away.
+  // Why the shard refuses this node as not of its cluster; none once it takes the node, or is away.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:

@@ -10,7 +10,7 @@ constexpr std::size_t kFixed = 64;
 constexpr std::size_t kPerMark = 5;
 constexpr std::size_t kPerInput = 48;
 
-// Fields by name: messages share theirs, and what a message lacks adds nothing.
+// Fields are looked up by name: messages share them, and one that a message lacks adds nothing.
 template <typename Message>
 std::size_t BytesOf(const Message& message) {
   std::size_t bytes = kFixed;

@@ -1,5 +1,5 @@
-// How large what is said in a session is on the wire, about; of which object it speaks, and whether
-// it tells the newest state of something.
+// What a session's outbox asks of an event or action: about how large it is on the wire, of which
+// object it speaks, and whether it tells the newest state of something.
 #pragma once
 
 #include <cstddef>
