@@ -83,7 +83,7 @@ Future<Buffer> Client::GetAsync(const ObjectId& id, const GetOptions& options) {
   return GetTogether(id, options, 0);
 }
 
-// together: the same number in each whose answers are held all at once; 0: not one of several.
+// `together` is the same number in all Gets whose answers are held at once; 0: this one is alone.
 Future<Buffer> Client::GetTogether(const ObjectId& id, const GetOptions& options,
                                    std::uint64_t together) {
   const Time deadline = DeadlineAfter(options.timeout);

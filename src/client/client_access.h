@@ -21,7 +21,8 @@ struct Client::State {
   State(std::shared_ptr<client::Connection> first, std::string path_in)
       : path(std::move(path_in)), connection(std::move(first)) {}
 
-  // To ask now, before `deadline`; one that is lost says why there is no other.
+  // The connection to use now. If it is lost, no other could be made by `deadline`, and it says
+  // why.
   std::shared_ptr<client::Connection> Now(Time deadline);
   void Close();
 

@@ -81,7 +81,7 @@ Connection::~Connection() {
     reader_.detach();  // no such thread in a forked child
   } else {
     ::shutdown(socket_, SHUT_RDWR);
-    if (reader_.joinable()) reader_.join();  // else none could be made
+    if (reader_.joinable()) reader_.join();  // not joinable: no thread could be made
   }
   ::close(socket_);
   ::close(wake_);
@@ -103,7 +103,7 @@ PendingPtr Connection::Begin(local::Request request, Time deadline) {
     }
     pending_.emplace(request.id(), pending);
   }
-  // Of a connection that broke its reader tells, after the node's last words.
+  // If the connection broke, its reader says so, after the node's last words.
   if (const Result<void> sent = Send(request); !sent && !lost())
     pending->Settle(std::unexpected(sent.error()));
   return pending;

@@ -48,7 +48,7 @@ class Connection {
   // which gets descriptors.
   static Result<std::shared_ptr<Connection>> Attach(int socket, SegmentMap in_process,
                                                     Time deadline);
-  // One that never was: all requests answer `why`.
+  // A connection that was never made: all requests answer `why`.
   static std::shared_ptr<Connection> Ended(Error why);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -76,7 +76,7 @@ class Connection {
   // Cancels what waits and refuses new requests; pins stay.
   void Close();
 
-  // The node ended it, or what it said did; true at last for every thread that was told so.
+  // Whether the connection has ended. Every thread that was answered so finds it true.
   bool lost() const { return lost_; }
   // This process was forked from the one that made it, and can use nothing of it: all calls answer
   // so at once.
@@ -111,7 +111,7 @@ class Connection {
   const int socket_;
   const bool in_process_;
   const OwnProcess process_;
-  const Result<local::Answer> inherited_;  // what Finish answers elsewhere
+  const Result<local::Answer> inherited_;  // what Finish answers in a forked child
   const int wake_;                         // tells the reader that something waits for room
   std::atomic<std::uint64_t> next_id_{1};
   std::string node_;  // set before Attach returns

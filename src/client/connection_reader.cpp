@@ -33,7 +33,7 @@ void Connection::Read() {
   }
 }
 
-// Meanwhile what waits for room is sent. False: look again.
+// Meanwhile sends what waits for room. False: no bytes yet, look again.
 Result<bool> Connection::WaitForBytes() {
   const short room = outgoing_.waits() ? POLLOUT : 0;
   std::array<pollfd, 2> looked{{{.fd = socket_, .events = static_cast<short>(POLLIN | room)},
@@ -67,7 +67,7 @@ Result<void> Connection::ReadSome() {
 }
 
 void Connection::TakeDescriptors(msghdr& head) {
-  // The kernel has dropped what this process has no number for.
+  // The kernel has dropped a descriptor, because this process can have no more.
   if ((head.msg_flags & MSG_CTRUNC) != 0) unmapped_ = NoDescriptorLeft();
   for (cmsghdr* item = CMSG_FIRSTHDR(&head); item != nullptr; item = CMSG_NXTHDR(&head, item)) {
     if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
@@ -78,7 +78,8 @@ void Connection::TakeDescriptors(msghdr& head) {
   }
 }
 
-// The first is for reading: the others are answers to Creates, which wait for that of Hello.
+// The first descriptor is for reading. Later ones come with answers to Creates, which are not sent
+// before the answer to Hello has come.
 void Connection::TakeDescriptor(int descriptor) {
   if (!attached_) {
     Map(descriptor, SegmentMap::Access::kRead, readable_);
@@ -99,7 +100,7 @@ void Connection::Map(int descriptor, SegmentMap::Access access, SegmentMap& map)
   }
 }
 
-// An answer that tells where bytes lie is none to a process that could not map them.
+// To a process that could not map the segment, an answer that tells where bytes lie is an error.
 Result<local::Answer> Connection::CheckMapped(local::Answer answer) {
   const bool lacks = (answer.has_attached() && !readable_.mapped()) ||
                      (answer.has_draft_ready() && lacks_writable());

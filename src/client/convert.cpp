@@ -8,7 +8,7 @@
 namespace hoplite::client {
 namespace {
 
-// What is no id becomes the one that names nothing.
+// Bytes that are no id become the id that names nothing.
 ObjectId ToId(const std::string& bytes) { return ObjectId::FromBytes(bytes).value_or(ObjectId()); }
 
 std::vector<ObjectId> ToIds(const google::protobuf::RepeatedPtrField<std::string>& ids) {

@@ -45,7 +45,7 @@ class Copying {
   }
   void Stop() { next_.store(copied_.size(), std::memory_order_relaxed); }
 
-  // The rest is for the thread that tells.
+  // Only the thread that tells calls the rest.
 
   // The copied prefix, if it is worth telling: `least` bytes longer than what was told.
   bool Tell(std::uint64_t least, const OnPrefix& on_prefix) {
@@ -83,7 +83,7 @@ void CopyForward(std::span<std::byte> to, std::span<const std::byte> from,
         while (copying.CopyOne()) {
         }
       });
-      if (started) second = *std::move(started);  // else one does it all
+      if (started) second = *std::move(started);  // otherwise this thread copies all of it
     }
     while (wanted && copying.CopyOne()) wanted = copying.Tell(kTellEvery, on_prefix);
     copying.Stop();

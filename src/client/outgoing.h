@@ -1,6 +1,6 @@
-// Outgoing: what a connection says to its node, in order. A node that reads nothing (it is stopped)
-// holds up nobody: what finds no room in the socket waits here, and what nobody wants any more
-// before its first byte left is taken back.
+// Outgoing: what a connection says to its node, in order. A node that reads nothing (because it is
+// stopped) holds up no caller: a request that finds no room in the socket waits here, and can be
+// taken back until its first byte has left.
 //
 // Thread-safe; must never block.
 #pragma once
@@ -39,7 +39,7 @@ class Outgoing {
   const int socket_;
   mutable std::mutex mutex_;
   std::deque<Message> waiting_;
-  std::size_t sent_ = 0;  // of the first
+  std::size_t sent_ = 0;  // bytes of the first message that have left
 };
 
 }  // namespace hoplite::client

@@ -15,7 +15,7 @@ namespace {
 
 // CopyInto asks for at least so much at a time: few messages, and still close behind the arrival.
 constexpr std::uint64_t kStep = 512_KiB;
-// And so many parts of a window are under way, there, or being copied.
+// A window has room for so many of these: some under way, some arrived, one being copied.
 constexpr std::uint64_t kSteps = 4;
 
 }  // namespace

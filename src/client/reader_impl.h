@@ -26,8 +26,8 @@ class Reader::Impl {
   std::uint64_t prefix() const { return prefix_; }
   bool Has(std::uint64_t bytes) const;
 
-  // Asks for so many bytes without waiting; then waits for the answer, which moves prefix(). Those
-  // that were taken are not read any more.
+  // Ask asks for the first `bytes` bytes without waiting, and says that the first `taken` are not
+  // read any more. Finish waits for the answer, which moves prefix().
   client::PendingPtr Ask(std::uint64_t bytes, std::uint64_t taken, Time deadline);
   Result<void> Finish(const client::PendingPtr& asked, std::uint64_t bytes, Time deadline);
   Result<std::span<const std::byte>> WaitFor(std::uint64_t bytes, Time deadline);

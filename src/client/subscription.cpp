@@ -51,7 +51,8 @@ Subscription::Impl::Impl(std::shared_ptr<client::Connection> connection, std::ui
     : connection_(std::move(connection)), made_by_(made_by), queue_(std::move(queue)) {}
 
 Subscription::Impl::~Impl() {
-  // A thread of the parent may wait on it: here it never ends, so neither does the queue.
+  // A thread of the parent may have been waiting on the queue at the fork. In this child that wait
+  // never ends, so the queue can't be destroyed.
   if (connection_->inherited()) {
     static_cast<void>(new (std::nothrow) std::shared_ptr(std::move(queue_)));
   }

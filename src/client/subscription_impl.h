@@ -17,7 +17,7 @@ class LocationQueue final : public client::NewsSink {
  public:
   void OnNews(const client::local::Answer& news) override;
   void OnEnd(const Error& why) override;
-  // What came before an end is still given.
+  // Changes that came before the end are still given.
   Result<LocationChange> Next(Time deadline);
 
  private:
