@@ -24,8 +24,8 @@ struct ReduceOptions {
   // How many of the sources: those that become available first. Empty: all.
   std::optional<std::uint64_t> num_objects = {};
   ObjectId target = {};  // all zero: a random one
-  std::string metadata =
-      {};  // of the target, at most 4 KiB; empty: that of the first listed source
+  // Of the target, at most 4 KiB; empty: that of the first listed source.
+  std::string metadata = {};
   // The target's first complete copy is made on the node that is asked.
   bool root_here = false;
   // Fold in the order of `sources`, so that sums of floats have the same bits each time; needs all

@@ -60,8 +60,8 @@ struct Options {
   // objects (R44). With one shard some of them know it by the id of another cluster.
   std::uint32_t newcomers = 0;
 
-  node::PlantedFault fault =
-      node::PlantedFault::kNone;  // a planted fault, in every node; tests only
+  // A planted fault, in every node; tests only.
+  node::PlantedFault fault = node::PlantedFault::kNone;
 
   bool is_small(std::uint32_t node) const { return windows > 0 && node + 1 == nodes; }
   std::uint64_t memory_of(std::uint32_t node) const;

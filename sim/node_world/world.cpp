@@ -108,7 +108,7 @@ Report World::Run() {
   return report_;
 }
 
-// --- phases ---------------------------------------------------------------------------------
+// --- phases
 
 // All faults end; what can be answered then is answered, without further deadlines' help.
 void World::Settle() {
@@ -211,7 +211,7 @@ void World::LeaveInOrder() {
   for (auto& member : leaving_) static_cast<void>(member.release());
 }
 
-// --- engine ---------------------------------------------------------------------------------
+// --- engine
 
 void World::RunUntil(Time end) {
   RunReady();

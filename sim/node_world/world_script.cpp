@@ -99,7 +99,7 @@ std::vector<ObjectId> World::AllObjects() const {
   return all;
 }
 
-// --- calls ----------------------------------------------------------------------------------
+// --- calls
 
 void World::MakeCall() {
   Member* const member = RandomMemberWithRoom();
@@ -224,7 +224,7 @@ void World::CancelSomething() {
   record->call->Cancel();
 }
 
-// --- faults ---------------------------------------------------------------------------------
+// --- faults
 
 Duration World::RandomFaultTime() {
   return milliseconds(1) + random_.Within(random_.Below(2) == 0 ? milliseconds(300) : seconds(3));

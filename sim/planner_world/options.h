@@ -44,8 +44,8 @@ struct Options {
   std::uint64_t seed = 1;
 
   Duration spread{0};  // receivers ask, or sources arrive, at random moments of [0, spread]
-  Duration put_time{
-      0};  // the producer fills its copy so slowly; 0: it was complete before the start
+  // How long the producer takes to fill its copy; 0: it was complete before the start.
+  Duration put_time{0};
   std::uint32_t kills = 0;  // receivers that die at random moments
   std::vector<Kill> kill_at;
   std::uint32_t restarts = 0;        // times that the directory loses its state, at random moments
@@ -54,8 +54,8 @@ struct Options {
   std::uint32_t session_breaks = 0;  // control streams that end, and come back within two graces
   std::uint32_t reputs = 0;   // times that all complete copies die and a new node puts other bytes
   std::uint32_t deletes = 0;  // Deletes at random moments by random nodes
-  std::uint32_t cancels =
-      0;  // Gets that are given up at a random moment; every other one is repeated
+  // Gets that are given up at a random moment; every other one is repeated.
+  std::uint32_t cancels = 0;
   std::uint32_t evictions = 0;      // relayed copies that a node wants to drop, at random moments
   std::uint32_t subscriptions = 0;  // nodes that follow the object's places from a random moment on
 
@@ -74,9 +74,8 @@ constexpr bool IsSlow(const Options& options, std::uint32_t node) {
 }
 
 // The shell command that runs the same history again: `hoplite sim broadcast --nodes …`, or reduce
-// or allreduce. Fields at
-// their defaults are left out; each other field is the flag of its name (--memory-waits 2), times
-// in nanoseconds, kill_at as --kill-at NODE@TIME.
+// or allreduce. Fields at their defaults are left out; each other field is the flag of its name
+// (--memory-waits 2), times in nanoseconds, kill_at as --kill-at NODE@TIME.
 std::string ReplayCommand(const Options& options);
 
 }  // namespace hoplite::sim

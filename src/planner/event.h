@@ -22,7 +22,6 @@ namespace hoplite::planner {
 using InlineBytes = std::shared_ptr<const std::string>;
 
 // --- NodeEvent: said by one node about itself
-// -----------------------------------------------------
 
 // A producer announces an object before its bytes are there. Answer: CreateAccepted or
 // CreateRefused, later while a suspended holder is in its grace or the shard collects. At most one
@@ -186,7 +185,6 @@ using NodeEvent =
 const ObjectId* ObjectOf(const NodeEvent& event);
 
 // --- Event: what DirectoryState is told
-// -------------------------------------------------------------
 
 // A session opened (first or again). Its inventory follows. The session layer has refused
 // duplicates of a name before; the same name with another id means the old node is lost at once.

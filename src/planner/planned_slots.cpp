@@ -85,7 +85,7 @@ std::vector<std::uint32_t> PlannedSlots::TakeUnsaid() {
   return ordered;
 }
 
-// --- what may change ------------------------------------------------------------------------
+// --- what may change
 
 // Itself or below it: then it has produced nothing.
 bool PlannedSlots::SomethingIsVacant(std::uint32_t slot, int& looks) const {

@@ -11,7 +11,7 @@
 
 namespace hoplite::planner {
 
-// --- to the coordinator -------------------------------------------------------------------------
+// --- to the coordinator
 
 struct ReduceOpened {
   ObjectId object;
@@ -35,7 +35,7 @@ struct SlotLost {
   std::string message;
 };
 
-// --- to the coordinator and the root ------------------------------------------------------------
+// --- to the coordinator and the root
 
 // This version, made of these sources, is final.
 struct ReduceCommitted {
@@ -45,7 +45,7 @@ struct ReduceCommitted {
   std::vector<ObjectId> used;
 };
 
-// --- to participants ----------------------------------------------------------------------------
+// --- to participants
 
 // Execute this; an older version of the slot is void.
 struct SlotAssigned {
@@ -72,7 +72,7 @@ struct SlotDropped {
   Version version;
 };
 
-// --- to those who wait for the target, or have a part of it -------------------------------------
+// --- to those who wait for the target, or have a part of it
 
 struct TargetAborted {
   ObjectId object;

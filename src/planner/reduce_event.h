@@ -80,7 +80,7 @@ struct ReduceClose {
   std::string message;
 };
 
-// --- said by a participant ------------------------------------------------------------------
+// --- said by a participant
 
 // `input`: the child whose stream is lost, with the version that was pulled; 0: this slot
 // itself can't go on (its own source is gone, no memory).

@@ -177,12 +177,13 @@ std::vector<ObjectId> ObjectStore::Victims(std::uint64_t bytes) const {
   if (!FitsEver(bytes)) return {};
   const auto candidate = [this](const std::pair<const Age, ObjectId>& aged) {
     const Listed& listed = listed_.at(aged.second);
+    // Only this thread makes a first pin (by Find), so a count of 1 stays 1.
+    const bool pinned = listed.copy.use_count() > 1;
     return EvictionCandidate{.object = aged.second,
                              .extent = listed.extent,
                              .relayed = listed.kind == CopyKind::kRelayed,
                              .complete = listed.copy->state() == CopyState::kFinal,
-                             // Only this thread makes a first pin (by Find), so 1 stays 1.
-                             .pinned = listed.copy.use_count() > 1};
+                             .pinned = pinned};
   };
   return pool_->WithAllocator([&](const ExtentAllocator& allocator) {
     return PickVictims(by_age_ | std::views::transform(candidate), allocator, bytes);

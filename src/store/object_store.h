@@ -52,8 +52,7 @@ class ObjectStore {
 
   // Memory for a whole object, listed under its id (kTransient: unlisted).
   //   resource_exhausted  no room now (evict and try again), or larger than the whole store
-  //   (never):
-  //                       the message says both sizes; FitsEver tells which
+  //                       (never): the message says both sizes; FitsEver tells which
   //   already_exists      a copy of this id is listed
   Result<CopyPtr> Create(const ObjectId& object, const Layout& layout, std::string metadata,
                          CopyKind kind);

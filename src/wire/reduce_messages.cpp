@@ -84,7 +84,6 @@ Result<planner::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
 }  // namespace
 
 // --- events
-// --------------------------------------------------------------------------------------------
 
 void Write(const planner::ReduceOpen& event, v1::NodeEvent& to) {
   to.mutable_reduce_open()->set_request(event.request);
@@ -213,7 +212,6 @@ Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::Nod
 }
 
 // --- actions
-// -------------------------------------------------------------------------------------------
 
 void Write(const planner::ReduceOpened& action, v1::NodeAction& to) {
   v1::ReduceOpened& body = *to.mutable_reduce_opened();

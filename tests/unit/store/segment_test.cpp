@@ -121,8 +121,8 @@ TEST(MemfdSegment, LargeOnesGetWarmInTheBackground) {
 TEST(MemfdSegment, CanGoWhileItIsStillBeingPopulated) {
   auto segment = CreateMemfdSegment(1_GiB);
   ASSERT_TRUE(segment) << segment.error().ToString();
-  segment->reset();  // a populator that outlived the mapping would fault, one that ran on is waited
-                     // for
+  // A populator that outlived the mapping would fault; one that did not stop would hold this up.
+  segment->reset();
 }
 
 TEST(MemfdSegment, AChildOfForkDoesNotSeeIt) {
