@@ -2,7 +2,7 @@
 // it when the thread that started it ends: start children from the main thread).
 //
 // Its standard output is read by this side, its standard error is shared. Ctrl-C on the terminal
-// reaches this process only; who gets to know is our decision. Not thread-safe.
+// reaches this process only, which decides which children to stop. Not thread-safe.
 #pragma once
 
 #include <string>

@@ -41,9 +41,9 @@ Result<void> Receive(Reader& reader, OutputFile& output, bool show, const Deadli
   return {};
 }
 
-// Larger than the node's store: the node passes the bytes on as they come, straight into the file.
-// `why` it is not here; it stands if nobody has the object (the reduction that was to make it found
-// no memory).
+// Gets an object that is larger than the node's store: the node passes the bytes on as they come,
+// straight into the file. `why` says why the object is not at the node; it is the answer if nobody
+// else has the object (the reduction that was to make it found no memory).
 Result<std::uint64_t> GetLarger(OutputFile& output, Client& client, const ObjectId& id,
                                 const Deadline& deadline, const Error& why) {
   const auto info = client.Info(id, {.timeout = deadline.left()});
@@ -57,8 +57,8 @@ Result<std::uint64_t> GetLarger(OutputFile& output, Client& client, const Object
   return size;
 }
 
-// Gives the size. If the object is replaced meanwhile, starts again with the new bytes where what
-// was written can be taken back.
+// Gives the size. If the object is replaced meanwhile, starts again with the new bytes, provided
+// that what was written can be taken back.
 Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const GetArguments& options,
                             const Deadline& deadline) {
   for (;;) {

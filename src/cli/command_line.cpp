@@ -17,7 +17,7 @@
 namespace hoplite::cli {
 namespace {
 
-// A connection to a node with its memory, and one file.
+// Enough for a connection to a node with its memory, and one file.
 constexpr std::size_t kDescriptors = 6;
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
@@ -50,8 +50,8 @@ std::optional<std::string> UnknownCommand(const CLI::App& app,
   return "no such command: '" + arguments[0] + "'" + hint;
 }
 
-// Endless standard input, for example, ends with a sentence too, and so does what Asio throws when
-// the system refuses a descriptor or a thread.
+// Exceptions end with a sentence, too: no memory (endless standard input, for example), and what
+// Asio throws when the system refuses a descriptor or a thread.
 Result<void> Perform(const Action& action) {
   try {
     TRY(RequireDescriptors(kDescriptors, "a command"));

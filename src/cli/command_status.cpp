@@ -20,7 +20,7 @@
 namespace hoplite::cli {
 namespace {
 
-// What a person reads.
+// As many objects as a person reads.
 constexpr std::uint64_t kListed = 100;
 
 struct StatusArguments {

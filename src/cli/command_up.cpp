@@ -50,7 +50,7 @@ void Report(const std::string& who, ChildProcess& process) {
   fmt::print(stderr, "{} {}\n", who, process.Reap());
 }
 
-// Sleeps until it is to stop; tells of each child that ends before.
+// Sleeps until the command is to stop; says so when a child ends before that.
 void Watch(ProcessCluster& cluster, const StopSignal& stop) {
   std::vector<pollfd> watched{{stop.fd(), POLLIN, 0}, {cluster.directory().exit_fd(), POLLIN, 0}};
   for (const auto& node : cluster.nodes()) watched.push_back({node.process.exit_fd(), POLLIN, 0});

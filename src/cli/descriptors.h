@@ -1,5 +1,5 @@
-// How many descriptors this process may have open: what the machine allows, not what a shell sets
-// for its commands. For daemons, which strangers connect to.
+// Raises how many descriptors this process may have open from what a shell sets for its commands to
+// what the machine allows. For daemons, which strangers connect to.
 #pragma once
 
 #include <sys/resource.h>

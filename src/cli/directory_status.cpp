@@ -62,13 +62,13 @@ void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
   }
 }
 
-// One shard, page after page; each page has the timeout for itself.
+// Asks one shard for page after page; each page has the timeout for itself.
 class ShardQuestions {
  public:
   ShardQuestions(std::string address, Duration timeout)
       : address_(std::move(address)), timeout_(timeout) {
-    // Kept until the process ends: gRPC 1.51 now and then frees its completion queue twice when
-    // the last channel goes, and this process is about to end anyhow.
+    // Ports are kept until the process ends: gRPC 1.51 sometimes frees its completion queue twice
+    // when the last channel goes, and this process is about to end anyhow.
     static auto& kept = *new std::vector<std::unique_ptr<directory::ShardPort>>;
     port_ = kept.emplace_back(directory::MakeGrpcPort(*loop_, address_)).get();
   }

@@ -11,7 +11,7 @@
 
 namespace {
 
-// The loader calls what lies in this section first of all.
+// The loader calls the functions of this section before all others.
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const occupy)() = &hoplite::cli::OccupyStandardStreams;
 

@@ -35,7 +35,7 @@ CLI::Option* AddRate(CLI::App& app, const std::string& flags, std::uint64_t& tar
                      const std::string& help);
 CLI::Option* AddDuration(CLI::App& app, const std::string& flags, Duration& target,
                          const std::string& help);
-// One of a member's settings: in whole milliseconds, with its default.
+// Adds a setting of a member that is given in whole milliseconds, with its default.
 CLI::Option* AddTime(CLI::App& app, const std::string& flags, std::chrono::milliseconds& target,
                      const std::string& help);
 // A usage error if the settings together make no sense.

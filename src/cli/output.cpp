@@ -31,7 +31,6 @@ Json ToJson(const TransferInfo& transfer) {
           {"watermark", transfer.valid_bytes}};
 }
 
-// The reduction that makes this object, if one does.
 Json ToJson(const ClientsStatus& clients) {
   return {{"clients", clients.clients},
           {"requests", clients.requests},

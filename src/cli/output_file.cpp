@@ -101,7 +101,7 @@ Result<void> OutputFile::Write(std::span<const std::byte> bytes) {
   return {};
 }
 
-// With its blocks allocated: a full disk is an error here, and no signal later.
+// The file's blocks are allocated here, so that a full disk is an error now and not a signal later.
 Result<FileMapping> OutputFile::Map(std::uint64_t size) {
   errno = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(size));
   if (errno != 0) return std::unexpected(OutputError(path_, "make room in"));

@@ -42,12 +42,12 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
 
   Result<void> Write(std::span<const std::byte> bytes);
-  // What can't be taken back can't be mapped either.
+  // Whether what was written can be taken back, and the file can be mapped.
   bool regular() const { return !hidden_path_.empty(); }
-  // Of a regular file: makes it so long, and gives its bytes to be filled.
+  // Makes a regular file so long, and gives its bytes to be filled.
   Result<FileMapping> Map(std::uint64_t size);
   Result<void> Resize(std::uint64_t size);
-  // Forgets what was written. False where that can't be: the reader has it already.
+  // Forgets what was written. False if that can't be, because a reader has it already.
   bool Restart();
   // Everything is written: the file gets its name.
   Result<void> Commit();

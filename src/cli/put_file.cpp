@@ -45,7 +45,7 @@ bool MadeAsItIsRead(int fd) {
   return std::ranges::find(kMade, static_cast<std::uint64_t>(system.f_type)) != kMade.end();
 }
 
-// How many bytes follow; nothing if only the end will tell.
+// How many bytes follow; none if that is known only at their end.
 Result<std::optional<std::uint64_t>> KnownSize(int fd, const std::string& path) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return std::unexpected(InputError(path, "look at"));

@@ -3,10 +3,10 @@
 
 namespace hoplite::cli {
 
-// Before anything of the program runs, also before the initialisation of the libraries, which open
-// descriptors (gRPC's): what is closed (`>&-`) gets /dev/null, opened the wrong way round. So no
-// descriptor of ours takes its number (a socket as 1 would be printed into), and reading or writing
-// it is an error, as it was. Only system calls, no library is ready.
+// Runs before anything else of the program, also before libraries are initialised, since some
+// (gRPC) open descriptors. A stream that is closed (`>&-`) gets /dev/null, opened the wrong way
+// round. So no later descriptor takes its number (a socket numbered 1 would be printed into), and
+// reading or writing it is an error, as it was. Makes system calls only, since no library is ready.
 void OccupyStandardStreams();
 // False: one is still closed, /dev/null could not be opened.
 bool StandardStreamsAreOpen();

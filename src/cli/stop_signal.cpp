@@ -20,7 +20,7 @@ StopSignal::StopSignal() {
 }
 
 StopSignal::~StopSignal() {
-  // Take what came: unblocking it would kill the process after its orderly end.
+  // Takes the signals that came: unblocking them would kill the process after its orderly end.
   for (signalfd_siginfo info; WaitFor(Duration(0));) {
     if (::read(fd_, &info, sizeof info) < 0) break;
   }

@@ -12,13 +12,14 @@
 
 namespace hoplite::cli {
 
-// How long one answer of a node or directory may take that waits for nobody else.
+// How long an answer of a node or directory may take that depends on nobody else.
 inline constexpr std::chrono::milliseconds kAnswerTimeout = std::chrono::seconds(30);
 inline constexpr std::chrono::milliseconds kAttachTimeout = std::chrono::seconds(5);
 
 // What a command waits for without --timeout.
 inline constexpr Duration kNoTimeout = Duration::max();
-// A node that lives lets a client in at once; so much it may take, whatever the deadline.
+// A live node lets a client in at once. This is how long that may take, even if the deadline is
+// sooner.
 inline constexpr std::chrono::milliseconds kShortestAttach{100};
 
 // A moment that several waits share. Zero is now: only what is there already is taken.
@@ -41,7 +42,8 @@ class Deadline {
   Time at_;
 };
 
-// Attaches to the node at this socket, which may be hung: not longer than the command may take.
+// Attaches to the node at this socket. The node may hang, so this takes no longer than the command
+// may.
 inline Result<Client> Attach(const std::string& socket, const Deadline& deadline) {
   return Client::Connect(socket, std::clamp(deadline.left(), kShortestAttach, kAttachTimeout));
 }

@@ -53,7 +53,8 @@ std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_
   for (const auto& [node, source] : fed_by) {
     if (!fed_by.contains(source)) drawing.AddRoot(source);
   }
-  // Only edges of different moments can make a circle; show its members all the same.
+  // Edges that were seen at different moments may make a circle, whose members are shown all the
+  // same.
   for (const auto& [node, source] : fed_by) {
     if (!drawing.drawn(node)) drawing.AddRoot(node);
   }
@@ -64,7 +65,7 @@ std::vector<std::string> DrawReduction(const std::vector<SlotInfo>& slots,
                                        std::uint64_t size_bytes) {
   std::uint32_t highest = 0;
   for (const SlotInfo& slot : slots) highest = std::max(highest, slot.slot);
-  // As wide as the widest, so that the order of texts is the order of numbers.
+  // Numbers are as wide as the widest, so that the order of texts is the order of numbers.
   const std::size_t width = std::to_string(highest).size();
   std::map<std::uint32_t, std::string> labels;
   for (const SlotInfo& slot : slots) {

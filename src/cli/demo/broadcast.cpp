@@ -15,9 +15,11 @@
 namespace hoplite::cli::demo {
 namespace {
 
-constexpr double kKillFrom = 0.35;       // share of the object that the victim has
-constexpr double kKillAnyFrom = 0.60;    // from here also one that feeds nobody
-constexpr double kLatecomerFrom = 0.50;  // share that the slowest survivor has
+// Shares of the object. The victim has at least the first; one that feeds nobody, the second. The
+// slowest survivor has at least the third when another node joins.
+constexpr double kKillFrom = 0.35;
+constexpr double kKillAnyFrom = 0.60;
+constexpr double kLatecomerFrom = 0.50;
 
 }  // namespace
 
@@ -73,7 +75,7 @@ void Broadcast::Tell(const Picture& picture) {
                             FormatSize(change.at_bytes), FormatSize(subject_.size_bytes)));
     rerouted_.push_back(change);
   }
-  // A receiver that is done has no source any more: that alone is no news.
+  // A receiver that is done has no source any more, which alone is not worth a line.
   const bool grew = std::ranges::any_of(
       picture.fed_by, [this](const auto& edge) { return !last_.fed_by.contains(edge.first); });
   if (screen_.live() || (!grew && changes.empty())) return;

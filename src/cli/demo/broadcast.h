@@ -35,7 +35,7 @@ class Broadcast {
   Broadcast(ProcessCluster& cluster, const Subject& subject, const ObjectId& object,
             Screen& screen);
 
-  // Until every receiver has its bytes or an error. `cancelled` if the user wanted to stop.
+  // Runs until every receiver has its bytes or an error. `cancelled` if the user wanted to stop.
   Result<void> Run(const StopSignal& stop);
 
   const std::deque<Receiver>& receivers() const { return receivers_; }
@@ -67,7 +67,7 @@ class Broadcast {
   const std::string producer_;
   Time start_;
   Time deadline_;
-  Time next_line_;  // of progress, where nobody sees Show
+  Time next_line_;  // when the next line of progress is said, where nobody sees Show
   std::deque<Receiver> receivers_;
   History history_;
   Picture last_;

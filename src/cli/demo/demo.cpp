@@ -28,7 +28,8 @@ constexpr std::size_t kLate = 2;  // arrays that come too late for the second re
 
 Result<ProcessCluster> StartCluster(const Subject& subject, const StopSignal& stop,
                                     Screen& screen) {
-  // Nodes tell of dead peers; here the story does. Whoever sets a level wants to see them.
+  // Nodes log the deaths of peers, which the story of the demo tells already. A level that the user
+  // has set stays.
   ::setenv("HOPLITE_LOG", "error", /*replace=*/0);
   TRY_ASSIGN(ProcessCluster cluster,
              ProcessCluster::Start({.memory_bytes = subject.memory_bytes,
@@ -55,7 +56,7 @@ Result<ObjectId> PutAtFirst(ProcessCluster& cluster, const Subject& subject, Scr
   return object;
 }
 
-// The file goes first: nodes have room for it, or for the arrays.
+// The file is deleted first: nodes have no room for both it and the arrays.
 Result<void> ReduceAtAll(ProcessCluster& cluster, const Subject& subject, const ObjectId& file,
                          const StopSignal& stop, Screen& screen, std::vector<Reduced>& results) {
   TRY_ASSIGN(Client client, Client::Connect(cluster.nodes().front().socket));

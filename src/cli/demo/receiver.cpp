@@ -38,7 +38,7 @@ Receiver::Receiver(std::string node, Client client, const ObjectId& object)
       result_(std::async(std::launch::async, Receive, std::move(client), object, started_)) {}
 
 Receiver::~Receiver() {
-  // A Get that still waits ends now; the future's end waits for its thread.
+  // A Get that still waits ends now, since the future's destructor waits for its thread.
   if (result_.valid()) client_->Close();
 }
 

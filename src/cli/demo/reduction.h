@@ -38,7 +38,7 @@ class Reductions {
 
  private:
   Result<void> Put(std::size_t node, const ObjectId& id) const;
-  // Follows it to its end, and brings the late arrays.
+  // Follows the reduction to its end, and puts the late arrays meanwhile.
   Result<std::vector<SlotInfo>> Follow(Client& client, const Reduction& reduction,
                                        const std::vector<ObjectId>& ids, std::size_t late,
                                        const StopSignal& stop) const;

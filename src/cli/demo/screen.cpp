@@ -22,7 +22,7 @@ void Screen::Erase() {
 void Screen::Say(const std::string& line) {
   if (quiet_) return;
   Erase();
-  (void)Print(line + '\n');  // that it did not come through is told at the end
+  (void)Print(line + '\n');  // CheckOutput tells at the end if it did not come through
 }
 
 void Screen::Show(const std::vector<std::string>& lines) {

@@ -18,7 +18,7 @@ class Screen {
   explicit Screen(bool quiet);  // quiet: says and shows nothing
   ~Screen();                    // takes the changing lines away
 
-  // Whether Show is seen; if not, say now and then how things stand.
+  // Whether Show is seen; if not, call Say now and then with how things stand.
   bool live() const { return live_; }
   void Say(const std::string& line);
   // The changing lines, in place of those before.

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargeEnough = 20'000'000;
 constexpr std::uint64_t kTooLarge = 200'000'000;
-// Smaller ones are through before anybody can look, or never leave the directory.
+// Smaller files have arrived before anybody can look, or never leave the directory.
 constexpr std::uint64_t kSmallest = 4_MiB;
 
 // Where the compiler's own libraries are, on any machine that built this program.
@@ -73,7 +73,7 @@ Result<std::uint64_t> SizeOf(const std::string& path) {
   return size;
 }
 
-// The file and some room beside it.
+// Room for the file and a little beside it.
 Result<std::uint64_t> MemoryOfANode(std::uint64_t size_bytes, std::size_t nodes) {
   const std::uint64_t each = size_bytes + size_bytes / 8 + 16_MiB;
   const std::uint64_t available = store::AvailableMemory();

@@ -8,7 +8,7 @@
 namespace hoplite::node {
 namespace {
 
-// What may be under way to a node; and of a small store not more than this part.
+// A window has so many bytes, but at most this part of a small store.
 constexpr std::uint64_t kWindowBytes = 4_MiB;
 constexpr std::uint64_t kWindowPart = 4;
 

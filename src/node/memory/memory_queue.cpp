@@ -44,7 +44,7 @@ std::vector<MemoryQueue::Place> MemoryQueue::Wake(std::uint64_t free_bytes) {
   const auto first = waiting_.begin();
   first->second.may_look = true;
   std::vector<Place> woken{first->first};
-  // Who is helped leaves, and then the next is the first.
+  // If this helps the first, it leaves the queue, and then the next one is woken as the first.
   if (first->second.bytes <= free_bytes || closed()) return woken;
   for (const Place place : WakeBehindFirst(free_bytes)) woken.push_back(place);
   return woken;

@@ -81,7 +81,7 @@ net::Task<Result<store::CopyPtr>> Flight::AwaitMemory(Layout layout, std::string
     if (!watch) watch.emplace(context_.directory, entry_, Subscriber());
     if (awaited_memory_ != bytes) {
       awaited_memory_ = bytes;
-      entry_->Changed();  // whoever holds what stands in the way must not wait
+      entry_->Changed();  // wakes the calls: one that itself holds this memory must not wait for it
     }
     if (context_.settings.planted(PlantedFault::kSpinsForMemory)) {
       co_await asio::post(context_.runtime.main(), net::kAwait);
