@@ -53,7 +53,7 @@ void AddNumber(CLI::App& command, Help flag, std::uint32_t& target, Help help,
   command.add_option(flag, target, help)->type_name("N")->group(group)->capture_default_str();
 }
 
-// What may happen in broadcasts and reductions alike.
+// Faults that broadcasts and reductions share.
 void AddFaults(CLI::App& command, sim::Options& world) {
   AddNumber(command, "--kill", world.kills, "nodes that die at random moments", "Faults");
   command

@@ -23,7 +23,7 @@ struct SimWorldArguments {
   bool json = false;
 };
 
-// Many at a time, so that a long run shows that it goes on.
+// A long run says after so many histories that it goes on.
 constexpr std::uint64_t kAtOnce = 1000;
 
 Result<void> Conclude(const node_world::Tally& tally) {

@@ -1,4 +1,4 @@
-// EventQueue: what happens when, in a total order: by time, then as it was pushed.
+// EventQueue: what happens when, in a total order: by time, then by the order of pushing.
 #pragma once
 
 #include <cstdint>

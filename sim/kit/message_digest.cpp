@@ -13,7 +13,7 @@ void Add(Digest& digest, const planner::SlotOrder& order) {
   for (const planner::SlotInput& input : order.inputs) digest.Add(input.object).Add(input.version);
 }
 
-// Fields by name: messages share theirs, and a field that a message lacks adds nothing.
+// Fields are looked up by name: messages share them, and one that a message lacks adds nothing.
 template <typename Message>
 void AddFields(Digest& digest, const Message& message) {
   if constexpr (requires { message.object; }) digest.Add(message.object);

@@ -41,7 +41,7 @@ const char* Name(CallKind kind) {
   return "";
 }
 
-// Of the blocks that become whole when a prefix grows.
+// The checksums of the blocks that become whole when a prefix grows.
 std::vector<std::uint64_t> ChecksumsBetween(const Layout& layout, std::span<const std::byte> bytes,
                                             std::uint64_t from, std::uint64_t to) {
   std::vector<std::uint64_t> checksums;
@@ -176,7 +176,7 @@ CallRecordPtr Calls::GetInto(Member& member, const ObjectId& object, Time deadli
   return record;
 }
 
-// As the client library does: what is recalled is read once more.
+// Reads a recalled object once more, as the client library does.
 net::Task<void> Calls::RunGetInto(CallRecordPtr record, CallStyle style) {
   node::Core& core = record->member->assembly().core;
   const node::CallPtr call = record->call;
@@ -192,7 +192,7 @@ net::Task<void> Calls::RunGetInto(CallRecordPtr record, CallStyle style) {
   Answer(record, std::move(failed));
 }
 
-// What is taken makes room for what follows, so it must have been right then.
+// Bytes that are taken give room to those that follow, so they are checked when they are taken.
 net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::CopyPtr copy,
                                                 CallStyle style) {
   node::Core& core = record->member->assembly().core;
@@ -220,7 +220,7 @@ net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::Cop
     }
     copy->Take(into.size());
     const bool whole = into.size() == size;
-    // All bytes of what is not final may still be recalled.
+    // An object that is whole but not final may still be recalled.
     if (!whole || state == store::CopyState::kFinal) Check(*record, into, size);
     if (whole && state == store::CopyState::kFinal) break;
     co_await Sleep(core.loop(), kLookAtReader + style.pace);
@@ -236,7 +236,7 @@ CallRecordPtr Calls::Open(Member& member, const ObjectId& object, Time deadline)
   return record;
 }
 
-// Reads along while the bytes grow.
+// Reads the bytes while they arrive.
 net::Task<void> Calls::RunOpen(CallRecordPtr record) {
   node::Core& core = record->member->assembly().core;
   const node::CallPtr call = record->call;

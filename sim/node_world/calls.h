@@ -32,7 +32,7 @@ struct CallRecord {
   Time answered_at{};
   node::CallPtr call;  // null when it was answered
   std::optional<Error> error;
-  std::uint64_t fingerprint = 0;  // of what a Get gave
+  std::uint64_t fingerprint = 0;  // of the bytes that a Get gave
   bool windowed = false;          // it came through a window
   bool abandoned = false;         // its process died: nobody hears the answer
 
@@ -47,8 +47,8 @@ struct CallStyle {
   Duration fill_time{0};  // of a Put, in steps
   bool aborts = false;    // a Put, before its end
   Duration hold{0};       // the result
-  // Of a GetInto: how often it takes what has come, and after how often it takes nothing any more
-  // out of a window that is still being filled.
+  // Of a GetInto: how long it waits between two looks, and after how many looks it takes nothing
+  // any more out of a window that is still being filled.
   Duration pace{0};
   bool stops = false;
   int stops_after = 0;
@@ -66,16 +66,16 @@ class Calls {
   CallRecordPtr Put(Member& member, const ObjectId& object, std::uint64_t size_bytes, Time deadline,
                     CallStyle style);
   CallRecordPtr Get(Member& member, const ObjectId& object, Time deadline, CallStyle style);
-  // Into memory of the caller's own, if need be through a window.
+  // Gets the object into memory of the caller's own, if need be through a window.
   CallRecordPtr GetInto(Member& member, const ObjectId& object, Time deadline, CallStyle style);
   CallRecordPtr Open(Member& member, const ObjectId& object, Time deadline);
   CallRecordPtr Reduce(Member& member, ReduceOptions options, Time deadline);
   CallRecordPtr Delete(Member& member, const ObjectId& object, Time deadline);
-  // Its process died: what it asked is void.
+  // The member's process died: its calls are void.
   void Abandon(Member& member);
 
   const std::vector<CallRecordPtr>& all() const { return records_; }
-  // Not answered yet, those of dead processes excepted.
+  // The calls of living processes that are not answered yet.
   const std::vector<CallRecordPtr>& open() const { return open_; }
 
  private:

@@ -36,7 +36,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
   settings.fault = around.options.fault;
 
   node::Environment world;
-  // Neither is deleted here: both outlive every node.
+  // The lambdas refer to this member and its surroundings, which outlive every node.
   world.directory = [this, &around](asio::io_context& loop) {
     return around.directory.MakeClient(loop, host_, access_);
   };
@@ -61,7 +61,8 @@ bool Member::RunReady(std::uint64_t first_loop) {
   bool any = false;
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     asio::io_context& loop = *loops_[(first_loop + i) % loops_.size()];
-    // A loop whose work makes more work at once is left now and then, so that it is noticed.
+    // A loop whose work always makes more work is left after some turns, so that the spinning is
+    // noticed.
     std::uint64_t ran = 0;
     while (ran < kMostAtOnce && loop.poll_one() > 0) ++ran;
     turns_ += ran;
@@ -82,7 +83,7 @@ const ObjectId* Member::HeldUp() const {
 
 void Member::Freeze(Time until) {
   frozen_until_ = std::max(frozen_until_, until);
-  time_.At(frozen_until_, [] {});  // then it is its turn again
+  time_.At(frozen_until_, [] {});  // so that there is a step at that time
 }
 
 void Member::Die(Death death) {

@@ -1,6 +1,6 @@
 // Member: one process of a node in the node world: the real parts, run by turns, on simulated
-// seams. It can be frozen, and it can die: then nobody sees what it still does, its tasks end in
-// the shadows, and that they do end is one of the properties.
+// seams. It can be frozen, and it can die: then nobody sees what it still does, but its tasks run
+// on to their ends; that they do end is one of the properties.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace hoplite::node_world {
 
 class Member {
  public:
-  // What it is made of, and shares with others.
+  // What a member is made of and shares with others.
   struct Surroundings {
     VirtualTime& time;
     Internet& internet;
@@ -29,7 +29,7 @@ class Member {
     bool foreign = false;  // it knows the shards by the ids of another cluster
   };
 
-  // `number` tells processes apart, of one host as well.
+  // `number` tells processes apart, also those of one host.
   Member(const Surroundings& around, std::uint32_t index, HostId host, std::uint64_t number,
          std::shared_ptr<store::SharedSegment> segment);
   Result<void> Start();
@@ -64,7 +64,7 @@ class Member {
   const std::uint32_t index_;
   const HostId host_;
   const std::shared_ptr<SimDirectory::Access> access_;
-  SimTransport* transport_ = nullptr;  // the parts' own
+  SimTransport* transport_ = nullptr;  // owned by the assembly
   std::unique_ptr<node::Assembly> assembly_;
   std::vector<asio::io_context*> loops_;
   Time frozen_until_{};

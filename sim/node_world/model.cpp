@@ -70,7 +70,7 @@ std::string Model::CheckSum(const ObjectId& target, Sum& sum,
   return "";
 }
 
-// Whether some attempts, one of each, add up to it.
+// Whether the bytes are the sum of one attempt at each used object.
 bool Model::IsSumOf(const std::vector<ObjectId>& used, std::span<const std::byte> bytes) const {
   std::vector<const Bytes*> chosen;
   const auto adds_up = [&](std::size_t i) {

@@ -23,11 +23,12 @@ class Model {
 
   // Bytes for one more attempt at this object; stays valid.
   const Bytes& Begin(const ObjectId& object, std::uint64_t size_bytes);
-  // A reduction into `target` began, and what its coordinator was told.
+  // A reduction into `target` began; later, its coordinator was told what it used.
   void BeginSum(const ObjectId& target, std::vector<ObjectId> sources, std::size_t wanted);
   void EndSum(const ReduceOutcome& outcome);
 
-  // Empty, or the property that a reader of these bytes found broken. Growing ones: a prefix.
+  // Empty, or the property that a reader of these bytes found broken. `bytes` of an object that
+  // still grows are a prefix.
   std::string Check(const ObjectId& object, std::span<const std::byte> bytes,
                     std::uint64_t size_bytes);
 

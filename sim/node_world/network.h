@@ -1,7 +1,7 @@
 // Network: hosts and what passes between them, in virtual time. Decides when something that leaves
-// arrives: latency and jitter, a card of finite speed at each end, whoever was sent first there
-// first. Is told of faults: hosts that don't hear others for a while, or are slow. Knows nothing of
-// what it carries.
+// arrives: latency, jitter, and a card of finite speed at each end, which serves in the order of
+// sending. Is told of faults: hosts that don't hear others for a while, or are slow. Knows nothing
+// of what it carries.
 #pragma once
 
 #include <cstddef>
@@ -40,13 +40,13 @@ class Network {
   Time Arrival(HostId from, HostId to, std::size_t bytes);
   Duration latency() const { return options_.latency; }
 
-  // What would arrive there from here waits; longer if it waits already.
+  // What `from` sends to `to` waits until then; two blocks last until the later end.
   void Block(HostId from, HostId to, Time until);
   Time blocked_until(HostId from, HostId to) const;
-  // So many times slower than others, from now on.
+  // The host is so many times slower than others from now on.
   void Slow(HostId host, std::uint32_t times) { hosts_[host].slowness = times; }
-  void Heal();  // no more of both
-  // What waits because of Block.
+  void Heal();  // ends what Block and Slow began
+  // A connection on which something waits because of Block.
   void Held(std::weak_ptr<Wire> wire) { held_.push_back(std::move(wire)); }
 
  private:

@@ -31,8 +31,8 @@ Result<void> Options::Validate() const {
 
 namespace {
 
-// Stores that hold a few objects, and more of those: what is put, got and folded at the same time
-// does not fit, and waits.
+// Makes stores so small, and objects so many, that what is put, got and folded at the same time
+// does not fit and waits.
 void FillStores(Options& options, sim::Random& random) {
   const auto up_to = [&random](std::uint32_t most) {
     return static_cast<std::uint32_t>(random.Below(most + 1));
@@ -44,7 +44,7 @@ void FillStores(Options& options, sim::Random& random) {
   options.sums += 1 + up_to(2);
 }
 
-// A shard that restarts, newcomers, and no other fault that an object could be lost by.
+// A shard restarts and newcomers come; no other fault may lose an object.
 void BringNewcomers(Options& options, sim::Random& random) {
   options.newcomers = static_cast<std::uint32_t>(1 + random.Below(2));
   options.restarts = 1;

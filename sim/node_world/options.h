@@ -40,9 +40,9 @@ struct Options {
   // Reads of objects at the last node, whose store is then too small for most of them, so that they
   // come through a window. It does nothing else.
   std::uint32_t windows = 0;
-  // Small objects that are put beside those, so that inventories are long.
+  // Small objects that are put besides, so that inventories are long.
   std::uint32_t crowd = 0;
-  // Of what is said in the sessions with the shards: small makes an inventory of few objects long.
+  // The pace of the sessions with the shards: a small one makes the inventory of few objects long.
   directory::Pace pace;
 
   // Faults, each at a random moment of the span and over soon after its end.
@@ -53,11 +53,11 @@ struct Options {
   std::uint32_t clogs = 0;               // nothing reaches a process for a moment
   std::uint32_t freezes = 0;             // a process stops, and goes on later
   std::uint32_t slow_nodes = 0;          // a tenth of the speed
-  std::uint32_t crashes = 0;             // for good
+  std::uint32_t crashes = 0;             // processes that die for good
   std::uint32_t returns = 0;             // crashes of processes that start again
   std::uint32_t restarts = 0;            // of a shard
-  // At each restart so many nodes join that were never there, perhaps before those who hold
-  // objects (R44). With one shard some of them know it by the id of another cluster.
+  // At each restart so many nodes join that were never there, perhaps before those that hold
+  // objects (R44). With one shard, some of them know it by the id of another cluster.
   std::uint32_t newcomers = 0;
 
   // A planted fault, in every node; tests only.

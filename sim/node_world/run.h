@@ -23,7 +23,7 @@ struct Tally {
   std::uint64_t sums = 0;
   std::uint64_t windows = 0;
   std::uint64_t resumed = 0;
-  std::uint64_t full = 0;        // in which a node had no room for a while
+  std::uint64_t full = 0;        // histories in which a node had no room for a while
   std::uint64_t most_turns = 0;  // of one node within a second
   Digest digest;                 // of the histories' own
   // The first history that broke a property.

@@ -10,7 +10,7 @@ namespace hoplite::node_world {
 
 namespace {
 
-// Of a message, besides its words.
+// The size of a message besides its words.
 constexpr std::size_t kMessageBytes = 60;
 
 template <typename Word>
@@ -22,7 +22,7 @@ std::size_t BytesOf(const std::vector<Word>& words) {
 
 using Receiver = std::function<void(wire::ShardMessage)>;
 
-// Of shards that it was not told of here.
+// Claims ids of another cluster for the shards whose ids the node was not told here.
 void ClaimOtherIds(wire::Claims& claims) {
   constexpr std::uint64_t kElsewhere = 0x0e15e;
   for (std::uint64_t& id : claims.shards) {
@@ -154,8 +154,8 @@ class SimSession final : public directory::Session,
   const std::shared_ptr<Wire> back_;
   Receiver receive_;
   NodeId node_ = kNoNode;
-  bool holds_ = false;          // objects, as it said last
-  std::optional<Time> opened_;  // it is to last from then on
+  bool holds_ = false;          // the node has objects, by its last word
+  std::optional<Time> opened_;  // when the session opened: it should last from then on
   bool ended_ = false;
 };
 
@@ -265,7 +265,7 @@ void SimDirectory::Return(std::size_t shard) {
   SimShard& back = *shards_[shard];
   if (back.service) return;
   ++back.options.planner.incarnation;
-  // Unlike in its first life, there are nodes that have something to tell.
+  // In its first life no node had anything to tell; now nodes may.
   back.options.planner.recovery_window = planner::DirectoryOptions().recovery_window;
   back.Start();
 }

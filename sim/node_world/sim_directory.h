@@ -32,10 +32,11 @@ class SimDirectory {
   SimDirectory(asio::io_context& loop, Network& network, const Settings& settings);
   ~SimDirectory();
 
-  // What one process says and hears of the shards.
+  // The conversations of one process with the shards.
   class Access {
    public:
-    // Foreign: it was in another cluster, and knows the shards by the ids of that until told.
+    // `foreign`: the process was in another cluster, and until told better it knows the shards by
+    // ids of that one.
     explicit Access(bool foreign) : foreign_(foreign) {}
     // Nothing that the process still says is heard by anybody.
     void Die(Death death);
@@ -51,21 +52,22 @@ class SimDirectory {
                                                          std::shared_ptr<Access> access);
 
   std::size_t shard_count() const { return shards_.size(); }
-  // `heard`: whatever a node says in an open session, as it leaves.
+  // `heard` is told whatever a node says in an open session, when it is sent.
   void OnSaid(std::function<void(const wire::NodeMessage&)> heard);
-  // `heard`: whatever a shard answers, as it leaves.
+  // `heard` is told whatever a shard answers, when it is sent.
   void OnAnswered(const std::function<void(const wire::ShardMessage&)>& heard);
-  // `ended`: a session that was open since then, by the word of one of its ends: not by a fault
-  // of this class's, and not because its process or shard is gone.
+  // `ended` is told of each session that one of its ends ended by its own word, not by a planted
+  // fault and not because its process or shard is gone; and since when that was open.
   void OnEnded(const std::function<void(Time opened)>& ended);
-  // `refused`: a node that holds objects, as one of none of the shard's cluster (R44).
+  // `refused` is told of each node that holds objects and is refused as not of the shard's cluster
+  // (R44).
   void OnRefused(const std::function<void(NodeId, const Error&)>& refused);
   const planner::DirectoryState& state(std::size_t shard) const;
   bool up(std::size_t shard) const;
   void Kill(std::size_t shard);
   void Return(std::size_t shard);
   HostId host(std::size_t shard) const;
-  // A session of the process ends, for both sides.
+  // Ends a session of the process, for both sides.
   void BreakSession(Access& access, std::uint64_t which);
 
  private:

@@ -129,7 +129,7 @@ void SimStream::Leave() {
   in_->pieces.clear();
 }
 
-// The peer hears it after everything that was sent before.
+// The peer hears of the end after everything that was sent before.
 void SimStream::SayGoodbye() {
   out_->wire->Send(1, [in = in_, out = out_] {
     out->End();

@@ -16,7 +16,7 @@
 
 namespace hoplite::node_world {
 
-// One direction of it.
+// One direction of the connection.
 struct Half {
   // Bytes under way: of a frame's head, or still in the sender's memory.
   struct Piece {
@@ -24,7 +24,7 @@ struct Half {
     std::span<const std::byte> bytes;
     std::uint64_t checksum = 0;  // when it was sent
 
-    void Own();  // it no longer depends on the sender's memory
+    void Own();  // copies the bytes, so that the sender's memory may change
   };
 
   Half(Network& network, HostId from, HostId to)

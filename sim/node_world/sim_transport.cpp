@@ -97,7 +97,7 @@ net::Task<Result<net::StreamPtr>> SimTransport::Connect(std::string address, Dur
   return State::Connect(state_, std::move(address), timeout);
 }
 
-// A round trip, longer while one of both doesn't hear the other.
+// Takes a round trip, and longer while one side doesn't hear the other.
 net::Task<Result<net::StreamPtr>> SimTransport::State::Connect(std::shared_ptr<State> self,
                                                                std::string address,
                                                                Duration timeout) {

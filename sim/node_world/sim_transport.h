@@ -1,6 +1,7 @@
 // SimTransport: the data plane of one process in the node world. Keeps the contract of Stream to
-// the letter, and is as unkind as a network and a kernel may be: it holds little, delivers in small
-// pieces, and reads a payload from its memory only when it arrives, as sendfile may.
+// the letter, and is as hard on its users as a network and a kernel may be: it holds little,
+// delivers in small pieces, and reads a payload from its memory only when it arrives, as sendfile
+// may.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,8 @@ struct Internet {
   std::size_t buffer_bytes = 64 * 1024;  // of a stream, both ends together
   std::size_t piece_bytes = 16 * 1024;
   std::vector<std::weak_ptr<SimStream>> streams;   // of both ends
-  std::function<void(const std::string&)> broken;  // a property, in words
-  std::function<void()> on_payload;                // bytes of an object set out
+  std::function<void(const std::string&)> broken;  // told of a broken property, in words
+  std::function<void()> on_payload;                // called when bytes of an object are sent
 };
 
 // How a process ends: its kernel says so to its peers, or the machine is gone without a word.
@@ -63,7 +64,7 @@ class SimTransport final : public net::Transport {
 
 // Streams on which bytes of objects are under way.
 std::vector<std::shared_ptr<SimStream>> BusyStreams(const Internet& internet);
-// One of these breaks in the middle, for both ends; chosen by number. False if there is none.
+// Breaks one of these, chosen by number, for both ends. False if there is none.
 bool BreakStream(const Internet& internet, std::uint64_t which);
 
 }  // namespace hoplite::node_world

@@ -19,7 +19,7 @@ constexpr Duration kTombstone = seconds(2);  // the least that is accepted: leas
 // Entries of nodes are swept once a second.
 constexpr Duration kForget = milliseconds(2500);
 constexpr Duration kLook = milliseconds(100);
-// A task of a node that stops ends within it, a connect that is under way included.
+// All tasks of a node end within this time after it was stopped, also a connect that is under way.
 constexpr Duration kLeave = seconds(3);
 
 directory::ServiceOptions ServiceOptionsOf(const Options& history) {
@@ -110,11 +110,12 @@ Report World::Run() {
 
 // --- phases
 
-// All faults end; what can be answered then is answered, without further deadlines' help.
+// Ends all faults. What can be answered is answered then, and not by its deadline.
 void World::Settle() {
   RunUntil(start_ + options_.span + milliseconds(300));
   EndFaults();
-  // Everybody hears of it; a word of a Delete that was held up until now counts for its whole time.
+  // Everybody hears of the end of faults. The word of a Delete that was held up until now counts
+  // for the whole time of a tombstone.
   RunUntil(time_.Now() + kTombstone + milliseconds(100));
   if (!RunUntil(time_.Now() + kQuiet, [this] { return Unsettled().empty(); })) Broken(Unsettled());
   CheckKept();
@@ -129,7 +130,7 @@ void World::Settle() {
 void World::EndFaults() {
   Tell("all faults end");
   network_.Heal();
-  // What a slow host was sent before waits for it still; the id of a shard that returns is news for
+  // What was sent to a slow host may still wait for it; the id of a shard that returns is news for
   // a while (R44).
   const Duration spreading = options_.restarts > 0 ? seconds(1) : seconds(0);
   disturbed_until_ = time_.Now() + (options_.slow_nodes > 0 ? kQuiet : spreading);
@@ -148,7 +149,7 @@ Duration World::ServiceTime() const {
   return kService + Duration(seconds(1)) * bytes / options_.link.bytes_per_second;
 }
 
-// Whatever is there, everybody gets.
+// Every node gets every object that exists.
 void World::ServeEverybody() {
   const Time until = time_.Now() + ServiceTime();
   const std::size_t first = calls_.all().size();
@@ -207,7 +208,8 @@ void World::LeaveInOrder() {
     const Member& stays = *leaving_.front();
     Broken(fmt::format("P10: a task of {} did not end at its stop", stays.name()));
   }
-  // After a violation tasks may hang: their frames refer to the parts, so they are kept for good.
+  // After a violation tasks may hang. Their frames refer to the members, which are therefore never
+  // destroyed.
   for (auto& member : leaving_) static_cast<void>(member.release());
 }
 

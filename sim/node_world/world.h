@@ -36,7 +36,7 @@ namespace hoplite::node_world {
 
 struct Report {
   std::string violation;  // empty: every property held
-  double seconds = 0;     // of virtual time, until then
+  double seconds = 0;     // virtual time until the violation or the end
   std::uint64_t steps = 0;
   std::uint64_t digest = 0;  // of all words with their times: equal for equal histories
   std::uint64_t calls = 0;
@@ -45,7 +45,7 @@ struct Report {
   std::uint64_t windows = 0;     // and reads through a window
   std::uint64_t resumed = 0;     // fetches that went on where another source had stopped
   std::uint64_t most_turns = 0;  // of one node within a second
-  std::uint64_t waits = 0;       // looks at which a node had somebody who waits for memory
+  std::uint64_t waits = 0;       // looks at which a call waited for memory at some node
 };
 
 class World {
@@ -105,7 +105,7 @@ class World {
 
   // The engine.
   void RunUntil(Time end);
-  // False at the end: it never was so.
+  // False: `so` was not true before the end.
   bool RunUntil(Time end, const std::function<bool()>& so);
   void RunReady();
   void Join(std::size_t host, bool foreign = false);
@@ -176,12 +176,12 @@ class World {
   std::uint64_t processes_ = 0;
   std::uint64_t targets_ = 0;
   bool reader_stopped_ = false;
-  bool leaves_ = false;      // everybody does
-  Time disturbed_until_{};   // by the last fault
+  bool leaves_ = false;      // all nodes leave
+  Time disturbed_until_{};   // until then the last fault may have effects
   std::uint64_t turns_ = 0;  // of the directory
   std::uint64_t sum_bytes_ = 0;
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;
-  std::map<ObjectId, int> refusals_;  // of sources that were not ahead
+  std::map<ObjectId, int> refusals_;  // of receivers, by sources that were not ahead
   std::deque<Moment> waiting_faults_;
   std::vector<std::size_t> returning_;  // hosts whose processes start again
 };

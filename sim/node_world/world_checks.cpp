@@ -7,19 +7,19 @@
 namespace hoplite::node_world {
 namespace {
 
-// A call is answered so soon after its deadline, or after its process goes on.
+// A call is answered within this time after its deadline, or after its process goes on.
 constexpr Duration kSlack = std::chrono::milliseconds(100);
-// A Delete is heard everywhere so soon after it was answered.
+// A Delete is heard everywhere within this time after it was answered.
 constexpr Duration kHearsay = std::chrono::milliseconds(300);
 
-// So often a source is not ahead of who is sent to it, in a history of one object: marks that a
-// shard was told are old sometimes.
+// At most so often in a history of one object is a receiver sent to a source that is not ahead of
+// it: the marks that a shard was told are sometimes old.
 constexpr int kMostRefusals = 10;
 
 // Turns of a node's loops within a second: ten times what any history needs.
 constexpr Duration kTurnsOf = std::chrono::seconds(1);
 constexpr std::uint64_t kMostTurns = 20'000;
-// Memory that can be spared is given back so soon.
+// Memory that can be spared is given back within this time.
 constexpr Duration kMostHoarding = std::chrono::seconds(1);
 
 }  // namespace
@@ -29,7 +29,7 @@ std::size_t World::ShardOf(const ObjectId& object) const {
 }
 
 void World::CheckDirectory() {
-  // Each look costs as much as there are objects.
+  // The cost of a look grows with the number of objects, so a crowd is looked at less often.
   constexpr std::uint64_t kCrowdEvery = 64;
   if (options_.crowd > 0 && ++turns_ % kCrowdEvery != 0) return;
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
@@ -48,7 +48,7 @@ void World::CheckDeadlines() {
   }
 }
 
-// Whoever waits is woken by a word, a byte or a moment: none of its loops runs for ever without.
+// A wait ends by a word, a byte or a moment: no loop of a node runs on and on without one.
 void World::CheckTurns() {
   for (Host& host : hosts_) {
     if (!host.member) continue;
@@ -82,8 +82,8 @@ void World::CheckMemory() {
   }
 }
 
-// R46: what others depend on goes at once, however many fetches are under way. At the moment when
-// it may try again its node has yet to run: only what still waits later waits for a place.
+// R46: a fetch that others depend on goes at once, however many are under way. At the moment when it
+// may try again its node has yet to run, so a fetch is held up only if it still waits later.
 void World::CheckPlaces() {
   for (Host& host : hosts_) {
     const bool runs = host.member && time_.Now() >= host.member->frozen_until();
@@ -99,7 +99,7 @@ void World::CheckPlaces() {
   }
 }
 
-// What a reader was given, as far as the directory and earlier answers know better.
+// Checks what a reader was given against the directory and earlier answers.
 void World::CheckAnswer(const CallRecord& record) {
   const bool reads = record.kind == CallKind::kGet || record.kind == CallKind::kGetInto ||
                      record.kind == CallKind::kOpen;
@@ -118,8 +118,8 @@ void World::CheckCommitted(const CallRecord& record) {
   }
 }
 
-// While everybody hears the shards: a Delete that was answered a while before this call began,
-// after every attempt to create the object had ended.
+// A Get must not find an object whose Delete was answered a while before the Get began and after
+// every attempt to create the object had ended. Checked while everybody hears the shards.
 void World::CheckNotDeleted(const CallRecord& record) {
   if (!Calm()) return;
   Time created{};
@@ -167,7 +167,7 @@ void World::CheckEnded(Time opened) {
                      ToSeconds(opened - start_)));
 }
 
-// Whoever is new has to wait, not who holds objects (R44).
+// New nodes have to wait, not those that hold objects (R44).
 void World::CheckRefused(NodeId node, const Error& why) {
   const auto host = std::ranges::find_if(hosts_, [&](const Host& one) {
     return one.member && one.member->assembly().settings.self == node;
@@ -177,7 +177,7 @@ void World::CheckRefused(NodeId node, const Error& why) {
   Broken(fmt::format("P16: {}, with objects, is refused: {}", host->member->name(), why.message));
 }
 
-// What was put, and nobody was asked to delete, is there when all faults are over.
+// An object that was put and that no call deletes is there when all faults are over.
 void World::CheckKept() {
   if (options_.newcomers == 0) return;
   std::set<ObjectId> deleted;
@@ -191,8 +191,8 @@ void World::CheckKept() {
   }
 }
 
-// The directory has it, or a living process that the directory may know of; and nobody takes a Put
-// of it back.
+// Whether the directory has the object, or a living process that the directory may know of; and no
+// Put of it is being taken back.
 bool World::Available(const ObjectId& object) const {
   const bool withdrawn = std::ranges::any_of(hosts_, [&](const Host& host) {
     const auto entry = host.member ? host.member->assembly().table.Find(object) : nullptr;
@@ -216,13 +216,13 @@ bool World::Fits(Member& member, const ObjectId& object) const {
   return usage.used_bytes + known->size_bytes <= usage.capacity_bytes / 2;
 }
 
-// Whatever others lack, the coordinator has room for every partial result.
+// Whether the coordinator has room for every partial result, even if no other node has.
 bool World::FitsSum(const CallRecord& record) const {
   const store::StoreUsage usage = record.member->assembly().store.usage();
   return usage.used_bytes + (record.sum.sources.size() + 2) * sum_bytes_ <= usage.capacity_bytes;
 }
 
-// A window on it, which never fits as a whole.
+// Whether the member has room for a window on the object, which never fits as a whole.
 bool World::FitsWindow(Member& member, const ObjectId& object) const {
   const auto known = directory_->state(ShardOf(object)).Find(object);
   if (!known || !options_.is_small(member.index())) return false;
@@ -233,7 +233,8 @@ bool World::FitsWindow(Member& member, const ObjectId& object) const {
   return usage.used_bytes + window <= usage.capacity_bytes;
 }
 
-// Empty, or a call that still waits, although nothing stands in its way any more.
+// Names a call that still waits although nothing stands in its way any more; empty if there is
+// none.
 std::string World::Overdue() const {
   for (const CallRecordPtr& record : calls_.open()) {
     const bool reads = record->kind == CallKind::kGet || record->kind == CallKind::kOpen;
@@ -255,7 +256,8 @@ std::string World::Overdue() const {
   return "";
 }
 
-// Empty, or what still goes on that a fault has caused, or that a fault could have stopped.
+// Names something that still goes on and that a fault has caused or could have stopped; empty if
+// there is nothing.
 std::string World::Unsettled() const {
   if (!leaving_.empty()) return fmt::format("P10: {} has not left", leaving_.front()->name());
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
@@ -272,7 +274,8 @@ std::string World::Unsettled() const {
       if (!node.alive) return fmt::format("P10: {} stays suspended", node.node.name);
     }
     for (const planner::ObjectView& object : directory_->state(shard).Objects()) {
-      // What lacks its sources, or was lost with its last holder, is pulled until it comes.
+      // An object that lacks its sources, or that was lost with its last holder, is pulled until it
+      // comes.
       const bool whole = std::ranges::any_of(object.holders, &planner::HolderView::complete);
       if (object.transfers.empty() || !whole) continue;
       return fmt::format("P10: {} still pulls {} from {}", object.transfers.front().to_name,
@@ -284,7 +287,7 @@ std::string World::Unsettled() const {
                        : fmt::format("P9: {} waits, although nothing stands in its way", waits);
 }
 
-// Empty when everything that was deleted is forgotten as well; or what is left.
+// Says what is left; empty when everything that was deleted is forgotten as well.
 std::string World::Left() const {
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
     const auto objects = directory_->state(shard).Objects();

@@ -18,7 +18,7 @@ void World::Plan(std::uint32_t times, Moment what) {
   }
 }
 
-// A fault in the middle of something says more than one in silence: so it waits for that a while.
+// A fault in the middle of a transfer tests more than one in silence, so it waits for a transfer.
 void World::PlanFault(std::uint32_t times, Moment what) {
   for (std::uint32_t i = 0; i < times; ++i) {
     time_.At(start_ + random_.Within(options_.span),
@@ -30,7 +30,7 @@ void World::OnPayload() {
   if (waiting_faults_.empty() || time_.Now() > start_ + options_.span) return;
   const Moment what = waiting_faults_.front();
   waiting_faults_.pop_front();
-  // While the next few blocks pass.
+  // It comes while the next few blocks pass.
   const auto block = Duration(seconds(1)) * 16_KiB / options_.link.bytes_per_second;
   time_.After(random_.Within(4 * block), [this, what] { (this->*what)(); });
 }
@@ -150,7 +150,7 @@ void World::PutOneOfTheCrowd(std::uint32_t i) {
   calls_.Put(*member, OneOfTheCrowd(i), kInlineLimitBytes, time_.Now() + seconds(60), CallStyle());
 }
 
-// And some who want it.
+// Also makes calls that want the sum.
 void World::MakeSum() {
   Member* const member = RandomMemberWithRoom();
   if (member == nullptr) return;
@@ -187,8 +187,8 @@ void World::BeginSum(Member& member, Time deadline) {
   calls_.Reduce(member, std::move(sum), deadline);
 }
 
-// At its own pace. One of them may stop for good, unless the window is taken away from it: then it
-// starts over.
+// Reads at a pace of its own. One such reader may stop for good; if the window is taken away from
+// it, it starts over.
 void World::ReadThroughWindow() {
   Member* const member = hosts_[options_.nodes - 1].member.get();
   if (member == nullptr) return;
@@ -230,7 +230,7 @@ Duration World::RandomFaultTime() {
   return milliseconds(1) + random_.Within(random_.Below(2) == 0 ? milliseconds(300) : seconds(3));
 }
 
-// What a fault does to sessions is over then.
+// Notes until when a fault may have effects on sessions.
 void World::Disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
 
 void World::BreakAStream() {
@@ -320,13 +320,13 @@ void World::RestartShard() {
   Tell("shard {} is killed", shard);
   directory_->Kill(shard);
   const Duration away = random_.Within(milliseconds(800));
-  // Who joins before those who know its old id may have to wait for them (R44).
+  // Nodes that join before those that know the shard's old id may have to wait for them (R44).
   Disturb(time_.Now() + away + seconds(1));
   time_.After(away, [this, shard] { directory_->Return(shard); });
   if (options_.newcomers > 0) BringNewcomers(shard, time_.Now() + away);
 }
 
-// Often those who hold objects hear of the shard's return later.
+// Often the nodes that hold objects hear of the shard's return later.
 void World::BringNewcomers(std::size_t shard, Time back) {
   const Duration late = random_.Below(4) > 0 ? random_.Within(milliseconds(300)) : milliseconds(0);
   for (const Host& host : hosts_) network_.Block(host.id, directory_->host(shard), back + late);

@@ -27,19 +27,19 @@ class InProcessDirectory {
     // Its planner.incarnation is that of the first life; each restart adds one.
     ServiceOptions service;
   };
-  // No node dies of a slow test: leases last for ever, and there is nothing to collect at the
-  // start.
+  // For tests that may be slow: leases last for ever, so no node is lost, and there is nothing to
+  // collect at the start.
   static Options Patient();
 
   explicit InProcessDirectory(asio::io_context& loop, const Options& options = Patient());
-  // After the clients were stopped; on the loop, or when it no longer runs.
+  // To be destroyed after the clients were stopped, on the loop or when that no longer runs.
   ~InProcessDirectory();
 
   // For a node that lives on `loop`. Must not outlive this directory.
   std::unique_ptr<DirectoryClient> MakeClient(asio::io_context& loop);
 
-  // Any thread; they take effect on the directory's loop. Cut off, a node's sessions end and it
-  // can't come back: it is suspended, and lost when its grace is over or Lose is called.
+  // Any thread; these take effect on the directory's loop. Cut ends a node's sessions, and it can't
+  // come back: it is suspended, and lost when its grace is over or Lose is called.
   void Cut(NodeId node);
   void Lose(NodeId node);
   void Reconnect(NodeId node);
