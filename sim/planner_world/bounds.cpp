@@ -35,7 +35,7 @@ double TreeSeconds(std::uint32_t nodes, std::uint64_t size_bytes, const Link& li
 }
 
 Tree BestTree(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link) {
-  // Beyond 256 children only the height of a star is left to gain; it is tried on its own.
+  // More than 256 children pay only in a star, which is tried on its own.
   constexpr std::uint32_t kLastDegree = 256;
   const std::uint32_t star = std::max(nodes, 2u) - 1;
   Tree best{star, TreeSeconds(nodes, size_bytes, link, star)};
@@ -52,7 +52,8 @@ std::string TooSlow(const Options& options, double seconds) {
   const double plain = std::min(line, BestTree(options.nodes, options.size_bytes, link).seconds);
   const double messages = 40 * ToSeconds(options.latency);
   const double moments = ToSeconds(options.spread) + ToSeconds(options.put_time);
-  // A fault may cost the time to notice it and one more transfer; a restart the collection, too.
+  // A fault may cost the time to notice it and one more transfer; a restart also costs the
+  // collection.
   const double fault = ToSeconds(options.grace) + 1 + 2 * plain + messages;
   const double restart = fault + ToSeconds(options.recovery_window) + 1;
   const auto faults = static_cast<double>(

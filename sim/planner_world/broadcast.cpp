@@ -78,8 +78,8 @@ class BroadcastHistory {
     }
   }
 
-  // All who have the object whole die; a new node puts other bytes. If most have it, nothing is
-  // lost and nothing happens.
+  // All nodes that have the object whole die, and a new node puts other bytes. If most nodes have
+  // it, nothing happens.
   void WriteReput(Content content) {
     const Duration pause = world_.random().Within(2 * options_.grace);
     world_.At(Moment(), [this, content, pause] {

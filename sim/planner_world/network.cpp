@@ -159,7 +159,7 @@ double Network::Sent(Time now, const Flow& flow) const {
   return std::min(flow.sent + flow.rate * Nanoseconds(now - flow.at), stripe_bytes_[flow.stripe]);
 }
 
-// What the source may send: all, or all but the block that it is receiving.
+// What the source may send: all that it has, without the block that it is still receiving.
 double Network::Available(Time now, const Flow& flow) const {
   const Inbound& inbound = At(flow.source, flow.stripe);
   if (inbound.whole) return stripe_bytes_[flow.stripe];

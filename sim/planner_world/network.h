@@ -34,7 +34,7 @@ class Network {
   Network(const Layout& layout, double bytes_per_second, Duration latency);
 
   NodeIndex AddNode();
-  // Its links carry so much instead. Before anything flows.
+  // The node's links carry so much instead. To be called before anything flows.
   void SetRate(NodeIndex node, double bytes_per_second);
   // One more copy on that node, over the same links; every call takes it like the node's own. Nodes
   // come first.
@@ -45,12 +45,13 @@ class Network {
   // The node itself fills its copy, all stripes alike, at this rate in total.
   void Produce(Time now, NodeIndex node, double bytes_per_second);
 
-  // The copy becomes the fold of so many others on its node, which are added one by one: it grows
-  // with the slowest of them, and is whole when all are, or if `held`, by Release after that.
+  // The copy becomes the fold of so many others on its node, which are added one by one. It grows
+  // with the slowest of them. It is whole when all of them are or, if `held`, when Release is
+  // called after that.
   void Fold(Time now, NodeIndex copy, std::uint32_t inputs, bool held, Tag tag);
   void AddInput(Time now, NodeIndex copy, NodeIndex input);
   void Release(Time now, NodeIndex copy);
-  // It is one no more, and empty.
+  // The copy is no fold any more, and is empty.
   void Unfold(Time now, NodeIndex copy);
 
   // The receiver pulls a stripe from its own watermark on. Nothing else may feed it.
@@ -61,7 +62,7 @@ class Network {
   void Close(Time now, FlowId flow);
 
   std::uint32_t Blocks(Time now, NodeIndex node, std::uint32_t stripe) const;
-  // Its end arrived, too; a stripe without blocks has one as well.
+  // Whether the stripe's end has arrived, too. A stripe without blocks has an end as well.
   bool WholeAt(NodeIndex node, std::uint32_t stripe) const { return At(node, stripe).whole; }
   FlowId Feeding(NodeIndex node, std::uint32_t stripe) const;
   const std::vector<FlowId>& Outgoing(NodeIndex node, std::uint32_t stripe) const;
@@ -71,7 +72,7 @@ class Network {
   double RateInto(NodeIndex node) const;  // bytes per second, now arriving
 
   Time next_event() const { return queue_.next_time(); }
-  // Everything due at `now`; appends (node, stripe)s that became whole.
+  // Does everything that is due at `now`; appends each (node, stripe) that became whole.
   struct Whole {
     NodeIndex node;
     std::uint32_t stripe;
@@ -83,7 +84,7 @@ class Network {
 
   std::uint64_t events() const { return events_; }
   std::uint64_t bytes_dropped() const { return static_cast<std::uint64_t>(bytes_dropped_); }
-  // Empty, or P3 or a link over its rate in words. O(flows).
+  // Empty, or in words: P3 is broken, or a link is over its rate. O(flows).
   std::string BrokenInvariant(Time now) const;
 
  private:
@@ -167,7 +168,8 @@ class Network {
   std::uint32_t stripes_;
   double capacity_;  // of a link, in bytes per nanosecond, unless its node has another rate
   std::map<NodeIndex, double> own_capacity_;
-  double slack_;  // positions closer than this are equal: what passes in a few nanoseconds
+  // Positions closer than this count as equal: it is what passes in a few nanoseconds.
+  double slack_;
   Duration latency_;
   std::vector<double> stripe_bytes_;
   std::vector<NodeIndex> node_of_;  // by copy; the first ones are the nodes' own
@@ -180,7 +182,7 @@ class Network {
   std::uint64_t events_ = 0;
   double bytes_dropped_ = 0;
 
-  // Of one Settle.
+  // Used within one Settle.
   std::vector<LinkId> touched_;
   std::vector<bool> is_touched_;
   std::uint64_t pass_ = 0;

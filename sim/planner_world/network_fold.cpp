@@ -1,4 +1,4 @@
-// Copies that are folds of others on their node: as far as the slowest input.
+// Copies that are folds of others on their node: each has got as far as its slowest input.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -90,7 +90,8 @@ void Network::Refold(Time now, NodeIndex copy, std::uint32_t stripe) {
   SetInboundRate(now, inbound, stripe, behind ? 0 : rate);
   inbound.bytes = bytes;
   Touch(UpOf(copy));
-  // Beyond its end nothing changes any more; rates that differ by rounding alone never meet.
+  // Beyond the stripe's end nothing changes any more. Rates that differ by rounding alone never
+  // meet.
   if (!behind && next * rate > stripe_bytes_[stripe] - bytes) return;
   if (next == std::numeric_limits<double>::max()) return;
   inbound.refold =

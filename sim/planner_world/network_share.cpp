@@ -58,8 +58,8 @@ double Network::Limit(Time now, const Flow& flow) const {
   return gap >= -slack_ ? source.rate : 0;
 }
 
-// Progressive filling: whoever is limited below the least fair share takes its limit; else the
-// tightest link divides what it has left.
+// Progressive filling: a flow whose limit is below the least fair share takes its limit; if there
+// is none, the tightest link divides what it has left.
 void Network::ShareLinks() {
   for (const LinkId link : component_links_) shares_[link] = {Capacity(link), 0};
   std::vector<std::size_t> open;
@@ -115,8 +115,8 @@ void Network::Apply(Time now, FlowId id, double rate) {
   if (wake != kNever) queue_.Push(wake, {Kind::kWake, id});
 }
 
-// When this flow next changes by itself: it is through, it catches up with its source, or its
-// source has got ahead of it. Everything else is a change at a link or at the source.
+// When this flow next changes by itself: when it ends, catches up with its source, or its source
+// gets ahead of it. Everything else is a change at a link or at the source.
 Time Network::NextWake(Time now, const Flow& flow) const {
   const auto after = [now](double nanoseconds) {
     constexpr double kForever = 1e15;  // rates that differ by rounding alone never meet

@@ -105,7 +105,7 @@ class ReduceHistory {
     }
   }
 
-  // Its tasks come back on the nodes after it.
+  // A dead node's sources are put again on the nodes after it.
   void Die(NodeIndex node) {
     if (!world_.members()[node].alive) return;
     const std::map<ObjectId, Version> lost = world_.members()[node].sources;
@@ -130,8 +130,8 @@ class ReduceHistory {
   Duration horizon_;
 };
 
-// P11: a fault may cost the time to notice it, the suspicion of its source, what comes back, and
-// the work once more; a broadcast to everyone comes on top.
+// P11: a fault may cost the time to notice it, the time to suspect a source, the wait for what is
+// put again, and the work once more. A broadcast to everyone comes on top.
 std::string TooSlowReduce(const Options& options, double seconds) {
   const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
   double plain = PlainSeconds(options);
@@ -167,7 +167,8 @@ void Fill(const World& world, Time start, Report& report) {
   }
 }
 
-// One object over one link, or for everybody to have the sum, what each link has to carry.
+// The time of one object over one link; if everybody gets the sum, the time of what each link has
+// to carry.
 double Bound(const Options& options) {
   const double nodes = options.nodes;
   const double once =

@@ -23,7 +23,7 @@ void ReduceWitness::Told(const planner::SlotAssign& order) {
   }
 }
 
-// Of a commit whose answer is lost with the directory nobody may have heard.
+// If the answer to a commit was lost with the directory, perhaps nobody has heard of the commit.
 void ReduceWitness::DirectoryRestarted() {
   TargetLost();
   versions_.clear();

@@ -27,11 +27,11 @@ class ReduceWitness {
   void Final(const Version& version, Payload sum) { sums_[version] = sum; }
   Payload SumOf(const Version& version) const;
 
-  // Each answers with a broken property in words, or nothing.
-  // What one plan of the directory says.
+  // Checks what one plan of the directory says. This and the following answer with a broken
+  // property in words, or nothing.
   std::string Check(const std::vector<planner::Action>& actions);
   bool was_committed(const Version& version) const { return commits_.contains(version); }
-  // What is committed may be lost with its holders, and made again.
+  // The committed target was lost with its holders, and may be made again.
   void TargetLost();
   bool target_was_lost() const { return target_was_lost_; }
   bool committed() const { return static_cast<bool>(committed_); }
@@ -48,8 +48,9 @@ class ReduceWitness {
   std::size_t wanted_;
   std::map<std::uint32_t, std::uint32_t> parents_;
   std::map<std::uint32_t, Version> versions_;  // as given last
-  std::map<std::uint32_t, bool> executed_;     // as ordered last: by anybody
-  // Again, or for the first time; until they are told so, which nodes without session are later.
+  std::map<std::uint32_t, bool> executed_;     // as ordered last: whether any node executes it
+  // Slots that may start, again or for the first time, and whose nodes were not told so yet; a node
+  // without a session is told later.
   std::set<std::uint32_t> may_start_;
   std::map<Version, Payload> sums_;
   Version committed_;  // in this life of the directory

@@ -130,7 +130,7 @@ void VirtualNode::DropTarget(const Version& version, Effects& out) {
 
 void VirtualNode::HearOne(const planner::TargetAborted& /*aborted*/, Effects& out) {
   told_aborted_ = told_aborted_ || getting_;
-  // What was asked meanwhile is not answered any more.
+  // Requests that wait for the target end with it, and are taken back.
   if (locating_) Say(planner::CancelLocate{object_}, out);
   if (copy_ && !copy_->own) Say(planner::CancelWant{object_, copy_->version}, out);
   Forget(out);
@@ -260,7 +260,7 @@ void VirtualNode::Connected(Time now, Effects& out) {
 }
 
 void VirtualNode::Say(planner::NodeEvent event, Effects& out) {
-  // Without a session nothing can be said; the next inventory says what still matters.
+  // Without a session nothing can be said. The next inventory says what still matters.
   if (connected_) out.say.push_back(std::move(event));
 }
 

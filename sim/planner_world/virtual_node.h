@@ -22,7 +22,7 @@
 
 namespace hoplite::sim {
 
-// Which bytes a copy holds: each attempt to put the object has other ones. 0: none.
+// Which bytes a copy holds: each attempt to put the object has bytes of its own. 0: none.
 using Content = std::uint64_t;
 constexpr Content kFirstContent = 1000;
 // Each attempt to make the target of a reduction is content of its own.
@@ -58,7 +58,7 @@ class VirtualNode {
   void Get(Effects& out);
   void Put(const Layout& layout, Content content, bool inlined, Effects& out);
   void Delete(Effects& out);
-  void Cancel(Effects& out);     // its Get: it leaves the holders, whoever it feeds
+  void Cancel(Effects& out);     // gives up its Get: it leaves the holders, even if it feeds others
   void Evict(Effects& out);      // asks whether its relayed copy may go
   void Subscribe(Effects& out);  // to the object's places, from now on
 
@@ -71,12 +71,13 @@ class VirtualNode {
   void Hear(const planner::NodeAction& action, Time now, Effects& out);
   void Disconnected();
   void Connected(Time now, Effects& out);  // says the inventory
-  // Away for longer than the grace: it counts as lost, stops its fetches and keeps its bytes.
+  // The node was away for longer than its grace: it counts as lost, stops its fetches and keeps its
+  // bytes.
   void GraceExpired(Effects& out) { EndAllStreams(out); }
 
   // --- memory and bytes
   void MemoryReserved(Effects& out);
-  // The stripe's watermark. Answers with the property that this breaks, or nothing.
+  // The stripe's watermark is now `blocks`. Answers with the property that this breaks, or nothing.
   std::string_view Received(std::uint32_t stripe, std::uint32_t blocks, Content content);
   void Produced(Effects& out);  // the copy that it puts is whole
   // How streams end: a stripe is whole, or they failed, or the source dropped its copy.
@@ -99,7 +100,7 @@ class VirtualNode {
     bool producing = false;
     bool own = false;      // made by its Put, or as the root of a reduction
     bool folded = false;   // the latter
-    bool primary = false;  // must not be dropped: so the directory answered
+    bool primary = false;  // must not be dropped, as the directory has answered
   };
   struct Stream {
     NodeId source = kNoNode;
@@ -115,7 +116,7 @@ class VirtualNode {
   Content got() const { return got_; }  // what its Get returned
   Version got_version() const { return got_version_; }
   bool subscribed() const { return subscribed_; }
-  // Nodes that have all of it, as it was told.
+  // The nodes that have all of the object, as far as this one was told.
   const std::set<NodeId>& places() const { return places_; }
   bool told_deleted() const { return told_deleted_; }
   bool told_aborted() const { return told_aborted_; }
@@ -175,7 +176,7 @@ class VirtualNode {
   Version got_version_;
   Version wanted_;  // newest version that it said Want for
   std::optional<Time> tombstone_;
-  Version deletion_;  // of the mark
+  Version deletion_;  // of the deletion mark
   std::uint64_t highest_incarnation_ = 0;
   std::string complaint_;
 };

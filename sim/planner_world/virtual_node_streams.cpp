@@ -74,7 +74,7 @@ StripeMask VirtualNode::Missing(StripeMask among) const {
   for (std::uint32_t s = 0; s < copy_->layout.stripe_count; ++s) {
     if (copy_->marks[s] < copy_->layout.stripe_block_count(s)) missing |= StripeMask{1} << s;
   }
-  // Without a missing byte it is the end of a stream that is missing: it says that they are final.
+  // If no byte is missing, the end of a stream is, which says that the bytes are final.
   if (missing == 0 && !copy_->complete) return among;
   return missing & among;
 }

@@ -34,7 +34,7 @@ std::vector<planner::NodeEvent> VirtualSlot::Inventory() const {
   return events;
 }
 
-// Of what a small world lets happen: no copies of a network.
+// Adds what a small world uses: no copies of a network.
 void VirtualSlot::AddTo(Digest& digest) const {
   digest.Add(order.order.slot).Add(order.version).Add(sum).Add(final).Add(failed);
   for (const auto& [input, child] : children) {

@@ -1,7 +1,7 @@
 // VirtualSlot: one slot of a reduction as a participant executes it, and what it is made of.
 //
-// Decides: when it is final, whether what it contains may be so. Is told: its order, its children's
-// ends. Must never: move bytes or know the time (the world does). A value type.
+// Decides: when the slot is final, and whether its contents may be. Is told: its order, its
+// children's ends. Must never: move bytes or know the time (the world does). A value type.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct VirtualSlot {
   bool root() const { return order.order.parent == 0; }
   // P3: bytes of an attempt that was replaced are in it.
   std::string BrokenContents() const;
-  // What its shard may have missed.
+  // The events that its shard may have missed.
   std::vector<planner::NodeEvent> Inventory() const;
   void AddTo(Digest& digest) const;
 };

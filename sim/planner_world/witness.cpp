@@ -19,8 +19,8 @@ bool HasIt(const Party& party) {
   return party.node->copy()->complete || party.node->copy()->producing;
 }
 
-// A node that nothing happens to any more. If the last whole copy was lost, streams between those
-// who have a part stay open until somebody puts the object again.
+// Checks a node to which nothing happens any more. If the last whole copy was lost, streams between
+// nodes that have a part stay open until the object is put again.
 std::string CheckParty(const Party& party, bool someone_has_it) {
   const VirtualNode& node = *party.node;
   const std::string name = NameOf(node.id());
@@ -34,7 +34,7 @@ std::string CheckParty(const Party& party, bool someone_has_it) {
   return {};
 }
 
-// Who follows the object's places knows them.
+// A node that follows the object's places must know them.
 std::string CheckSubscribers(const planner::ObjectView& view, std::span<const Party> parties) {
   std::set<NodeId> whole;
   for (const planner::HolderView& holder : view.holders) {

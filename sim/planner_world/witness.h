@@ -1,7 +1,7 @@
-// Witness: sees what the directory is told and what it says, and knows what really is.
+// Witness: sees what the directory is told and what it says, and knows the real state of the nodes.
 //
 // Decides: whether an answer of the directory, a node's copy, or a rest breaks a property (by their
-// numbers in README.md). It keeps its own books, so a planner that deceives itself is found out.
+// numbers in README.md). It keeps its own books, so a planner whose books are wrong is found out.
 // Both worlds have one. A value type.
 #pragma once
 
@@ -51,7 +51,7 @@ class Witness {
 
   Session SessionOf(NodeId id) const;
   bool WasDeleted(const Version& version) const { return deleted_ && version <= deleted_; }
-  // By what the directory was told.
+  // Judges by what the directory was told.
   bool AnotherHasIt(NodeId than, const Version& version) const;
   std::string CheckGrant(const planner::Grant& grant, NodeId to) const;
 

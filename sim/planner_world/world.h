@@ -42,7 +42,7 @@ struct Member {
   std::optional<Time> returned;
   std::uint32_t depth = 0;  // of the tree, as it pulled
   bool reporting = false;
-  Time flowing;  // bytes came last
+  Time flowing;  // when bytes came last
 
   std::map<std::uint32_t, VirtualSlot> slots;  // slots of the reduction that it executes
   std::map<ObjectId, Version> sources;         // of the reduction, put here
@@ -94,7 +94,7 @@ class World {
   const std::vector<Member>& members() const { return members_; }
   const Network& network() const { return network_; }
   std::uint64_t events() const { return events_ + network_.events(); }
-  // Of all that the directory was told and answered, with its time.
+  // A digest of all that the directory was told and answered, with the times.
   std::uint64_t digest() const { return digest_.value(); }
   const std::string& violation() const { return violation_; }
   const std::optional<Reduction>& reduction() const { return reduction_; }

@@ -11,8 +11,8 @@ namespace hoplite::sim {
 namespace {
 
 constexpr Duration kReportEvery = std::chrono::milliseconds(30);
-// Who starves for so long, because nobody has the object whole any more, has said so: a real node
-// says it for ever, but then a history would never be at rest.
+// A node that starves for so long, because no node has the object whole any more, stops saying so.
+// A real node says it for ever, but then no history would come to rest.
 constexpr Duration kReportedLongEnough = std::chrono::seconds(10);
 
 }  // namespace

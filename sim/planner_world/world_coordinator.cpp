@@ -9,8 +9,9 @@
 namespace hoplite::sim {
 namespace {
 
-// Of a reduction whose sources don't come back: longer than faults take to be repaired, and than
-// all sources take one after the other, within the time that a history may have.
+// The deadline of a reduction, for the case that its sources don't come back. It is longer than
+// faults take to be repaired and than all sources take one after the other, and within the time
+// that a history may have.
 Duration DeadlineOf(const Options& options, std::size_t sources) {
   constexpr double kFaultSeconds = 60;
   constexpr double kMostSeconds = 3000;
@@ -82,7 +83,7 @@ void World::EndReduce(const Error* why) {
   }
 }
 
-// True: it was said to the coordinator of the reduction.
+// True: the action was meant for the coordinator of the reduction.
 bool World::HearCoordinator(NodeIndex index, const planner::NodeAction& action) {
   planner::ReduceCoordinator& coordinator = reduction_->coordinator;
   if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
@@ -106,7 +107,7 @@ bool World::HearCoordinator(NodeIndex index, const planner::NodeAction& action) 
   return true;
 }
 
-// What belongs to the reduction, before the end of the inventory.
+// Adds what belongs to the reduction, before the end of the inventory.
 void World::AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& events) {
   const Member& member = members_[index];
   std::vector<planner::NodeEvent> more;
@@ -135,7 +136,7 @@ void World::AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& event
   events.insert(events.end() - 1, more.begin(), more.end());
 }
 
-// What the directory answers now.
+// Checks what the directory answers now.
 void World::CheckReduce() {
   ReduceWitness& witness = reduction_->witness;
   if (witness.committed()) {
@@ -158,8 +159,8 @@ std::string World::CheckReduceAtRest() const {
   const bool alive = members_[reduction.node].alive;
   const bool open = alive && !reduction.ended;
   if (open) return "P9: the reduction has no end";
-  // Once the directory forgot a commit that the coordinator did not hear of, it looks like a
-  // stranger's Put.
+  // When the directory has forgotten a commit of which the coordinator did not hear, the target
+  // looks like a stranger's Put.
   const bool gave_up = alive && !reduction.committed_at && !reduction.witness.target_was_lost();
   if (gave_up && there.size() >= wanted) {
     return "P9: the reduction waited in vain although its sources are there";

@@ -43,7 +43,7 @@ VirtualSlot::Child* World::ChildAt(NodeIndex copy) {
   return present ? &child->second : nullptr;
 }
 
-// True: it concerned the reduction, and not the node's copy of the target.
+// True: the action concerned the reduction, and not the node's copy of the target.
 bool World::HearReduce(NodeIndex index, const planner::NodeAction& action) {
   Member& member = members_[index];
   const ObjectId& object = ObjectOf(action);
@@ -146,7 +146,8 @@ void World::FetchSlot(NodeIndex copy) {
   }
 }
 
-// The source died, or does not serve that attempt: it may not know it yet, or is replaced itself.
+// The source died, or does not serve that attempt, because it does not know of it yet or was
+// replaced.
 void World::SlotStreamEnded(NodeIndex copy, bool dead) {
   VirtualSlot::Child* child = ChildAt(copy);
   if (child == nullptr || child->drained || child->reported) return;
@@ -165,14 +166,14 @@ void World::SlotStreamEnded(NodeIndex copy, bool dead) {
                           child->feed.input_version, ErrorCode::kPeerLost, "its stream ended"});
 }
 
-// Its streams end at both sides; those who pull from it hear of it one latency later.
+// The slot's streams end at both sides; the nodes that pull from it hear of that one latency later.
 void World::StopStreams(const VirtualSlot& slot, bool dead) {
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     for (const auto& [input, child] : slot.children) {
       const FlowId flow = network_.Feeding(child.copy, s);
       if (flow != kNoFlow) network_.Close(now_, flow);
     }
-    if (slot.root()) continue;  // who reads the target is a matter of the node's own copy
+    if (slot.root()) continue;  // the node's own copy serves the readers of the target
     for (const FlowId flow : network_.Outgoing(slot.output, s)) {
       network_.Break(now_, flow);
       const NodeIndex copy = network_.ReceiverOf(flow);
@@ -201,7 +202,7 @@ void World::KillSlots(NodeIndex index) {
   member.putting.clear();
 }
 
-// True: a child's output arrived, or a slot's inputs are folded.
+// True: this was a child's output that arrived, or a slot whose inputs are folded.
 bool World::OnSlotWhole(const Network::Whole& whole) {
   const bool own_copy = whole.node < members_.size();
   if (own_copy && whole.flow != kNoFlow) return false;

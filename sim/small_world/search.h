@@ -14,7 +14,7 @@ struct SearchResult {
   std::uint64_t rests = 0;  // states in which nothing but faults can happen
   std::string violation;    // the first broken property
   std::vector<Step> path;   // the steps that led to it
-  bool exhausted = false;   // no state is left out
+  bool exhausted = false;   // every state was visited
 
   // The violation and its steps, one a line.
   std::string ToString() const;

@@ -24,7 +24,8 @@ struct SmallReduction {
   ReduceOptions options;
   std::uint32_t node = 0;  // whose client asked for it
   planner::ReduceCoordinator coordinator;
-  Digest history;  // of all that it was told, and when: it has no fingerprint of its own
+  // A digest of all that the coordinator was told, and when: it has no fingerprint of its own.
+  Digest history;
   ReduceWitness witness;
   std::vector<FoldStream> streams;
   Time drive_at = kNever;

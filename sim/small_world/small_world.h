@@ -33,12 +33,13 @@ struct SmallOptions {
   bool waits_for_memory = false;  // node 1 gets memory at any moment
   bool put_again = false;         // one more node puts other bytes, once the first producer is dead
   bool deletes = false;           // the last node deletes the object, at any moment
-  // Of a reduction that makes the object, if any: node i has source i, the last node asks for it,
-  // node 0 reads it. What died is put again by the last node.
+  // The sources of the reduction that makes the object; 0: a Put does. Node i has source i, the
+  // last node asks for the reduction, node 0 reads its target. Sources that died are put again by
+  // the last node.
   std::uint32_t sources = 0;
   std::uint32_t wanted = 0;  // of the sources; 0: all
   planner::PlantedFault fault = planner::PlantedFault::kNone;
-  bool ask_planner = true;  // false: only what the world finds out by itself counts
+  bool ask_planner = true;  // false: the planner's own invariants are not checked
 };
 
 struct Step {
@@ -47,7 +48,7 @@ struct Step {
     kToNode,
     kAnswer,  // the source of stream `index` hears its fetch
     kBlock,   // one block passes on it
-    kEnd,     // it is through, and its source says so
+    kEnd,     // the stream's source says that it has sent all
     kBreak,   // its receiver hears that the source died or dropped its copy
     kFill,    // the producer has one more block
     kMemory,

@@ -1,4 +1,4 @@
-// SmallWorld: what a death and a restart do, and the fingerprint of it all.
+// SmallWorld: what a death and a restart do, and the fingerprint of the whole state.
 #include <utility>
 
 #include <fmt/format.h>
