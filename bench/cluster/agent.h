@@ -33,7 +33,7 @@ inline Nanoseconds Now() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Returns at once when the moment has passed.
+// Returns at once if the moment has passed.
 inline void SleepUntil(Nanoseconds moment) {
   const timespec at{.tv_sec = moment / 1'000'000'000, .tv_nsec = moment % 1'000'000'000};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {

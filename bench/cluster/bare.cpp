@@ -186,7 +186,7 @@ class Bare {
         std::memcpy(region_->begin() + from, source.data() + from, to - from);
         stop.arrive_and_wait();
       });
-    const Nanoseconds begin = Now();  // a Put wakes its threads too
+    const Nanoseconds begin = Now();  // waking the threads counts, as a Put wakes its own
     start.arrive_and_wait();
     stop.arrive_and_wait();
     return "\"begin\":" + std::to_string(begin) + ",\"end\":" + std::to_string(Now());

@@ -76,12 +76,12 @@ hoplite::ObjectId Numbered(const std::string& name, std::size_t index) {
   return hoplite::ObjectId::FromName(name + "-" + std::to_string(index));
 }
 
-// What one operation answers that began and ended once.
+// The answer about an operation that began and ended once.
 std::string Moments(Nanoseconds begin, Nanoseconds end) {
   return "\"begins\":" + JsonArray({begin}) + ",\"ends\":" + JsonArray({end});
 }
 
-// Whether these are as many float32 as `expected` gives for every place.
+// Whether the bytes are the float32 that `expected` gives for every place, and no more.
 template <typename Expected>
 void Compare(const hoplite::Buffer& view, std::size_t bytes, Expected expected) {
   if (view.size() != bytes) throw std::runtime_error("wrong size");
@@ -92,12 +92,12 @@ void Compare(const hoplite::Buffer& view, std::size_t bytes, Expected expected) 
   }
 }
 
-// How an object came, until all of it can be read.
+// Follows how an object comes, until all of it can be read.
 class Arrival {
  public:
   Arrival(hoplite::Client& client, const hoplite::ObjectId& id) : client_(client), id_(id) {}
 
-  // Returns when it is final. A recalled version is read no further: the next one is.
+  // Returns when the object is final. After a recall it reads the next version.
   void Follow() {
     const Nanoseconds begin = Now();
     Note(begin, 0);
@@ -106,7 +106,7 @@ class Arrival {
     moments_ = Moments(begin, times_.back());
   }
 
-  // What was read at last, pinned.
+  // The object as it was read at last, pinned.
   hoplite::Buffer Bytes() const { return Value(client_.Get(id_, {.timeout = kTimeout})); }
   std::string Answer() const {
     return moments_ + ",\"times\":" + JsonArray(times_) + ",\"bytes\":" + JsonArray(bytes_);

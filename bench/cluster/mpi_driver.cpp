@@ -121,7 +121,8 @@ std::vector<Nanoseconds> Gather(Nanoseconds mine, int ranks) {
 
 void Run(const std::string& text, int rank, int ranks) {
   const Operation operation = Parse(text);
-  // Connections, and the protocol of large messages, are in place before the clock starts.
+  // A smaller run first, so that connections, and the protocol of large messages, are in place
+  // before the clock starts.
   Transfer(operation.kind, std::min<std::size_t>(operation.bytes, 256 << 10), rank, ranks).Run();
   Transfer transfer(operation.kind, operation.bytes, rank, ranks);
 

@@ -89,7 +89,7 @@ class Shard {
   std::unique_ptr<DirectoryClient> asker_;
 };
 
-// Location operations with so many under way; the client batches what waits for a write.
+// Location operations, so many under way at a time; the client batches those that wait for a write.
 void Locations(benchmark::State& state) {
   Shard shard;
   const auto batch = static_cast<std::size_t>(state.range(0));

@@ -35,7 +35,7 @@ class Cluster {
 
   void Say(NodeId node, NodeEvent event) { Apply(NodeSaid{node, std::move(event)}); }
 
-  // Plans and answers until nobody has anything to say.
+  // Plans and answers until neither the shard nor a node has anything to say.
   void Settle() {
     do {
       Answer();
@@ -180,7 +180,7 @@ void OrderReduce(benchmark::State& state) {
                                          .node = NodeId(slot),
                                          .inputs = {{sources[slot - 1], Version{{1, slot}}}}}});
     }
-    // Each is told its order, and each but the root is told to its parent.
+    // Each node is told its order, and each order but the root's is told to the parent.
     if (cluster.Plan().size() != 2 * count - 1)
       state.SkipWithError("not every order was passed on");
   }

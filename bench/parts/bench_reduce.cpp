@@ -12,7 +12,7 @@
 namespace hoplite::reduce {
 namespace {
 
-// In the processor's cache, and far beyond its first levels.
+// One size that lies in the processor's cache, and one far beyond its first levels.
 void Sizes(benchmark::internal::Benchmark* bench) { bench->Arg(256_KiB)->Arg(64_MiB); }
 
 void Count(benchmark::State& state, int streams) {

@@ -32,7 +32,7 @@ ObjectStore WarmStore(std::uint64_t bytes) {
   return ObjectStore(std::move(*segment), [] {});
 }
 
-// Besides `listed` others, so that the books have a realistic size.
+// `listed` other copies are there, so that the books have a realistic size.
 void CreateAndRemove(benchmark::State& state) {
   const auto listed = static_cast<std::uint64_t>(state.range(0));
   ObjectStore store(CreateHeapSegment(1_GiB), [] {});

@@ -26,7 +26,7 @@ std::uint64_t ResidentBytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Once its Put is accepted, all others have it, too.
+// When the Put of an object is accepted, all other holders get it, too.
 void HoldEverywhere(DirectoryState& state, const Action& action, std::uint64_t holders) {
   const auto* accepted = std::get_if<CreateAccepted>(&action.body);
   if (accepted == nullptr) return;
