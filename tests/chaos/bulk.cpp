@@ -1,6 +1,6 @@
 // Puts or gets thousands of small objects through one node: a worker process of chaos rounds, since
-// a process for each call would be the round. Ends as `hoplite` does: with status 0, or with the
-// first error as "code: sentence" and status 1.
+// a process for each call would take the whole round. Ends as `hoplite` does: with status 0, or
+// with the first error as "code: sentence" and status 1.
 //
 //   chaos_bulk SOCKET put|get PREFIX COUNT SIZE TIMEOUT_MS
 #include <atomic>

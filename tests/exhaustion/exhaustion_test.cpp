@@ -1,5 +1,6 @@
-// Each public call while one call of the system fails, the first, the second, ... until it gets by
-// with fewer: it is answered or an error in words, nothing is left of it, and the next one works.
+// Each public call is made while one system call fails: the first, then the second, and so on,
+// until it makes fewer. It must succeed or give an error in words, nothing may be left of it, and
+// the next call must work.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -30,7 +31,7 @@ using exhaustion::Call;
 using namespace std::chrono_literals;
 
 constexpr auto kTimeout = 5s;
-// An operation whose peer can't be reached for a moment is as slow as the next attempt.
+// An operation whose peer can't be reached for a moment waits for the next attempt.
 constexpr auto kBound = 20s;
 constexpr std::uint64_t kMemory = 32_MiB;
 constexpr int kMostCalls = 200;
@@ -62,7 +63,7 @@ std::size_t Descriptors() {
       std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd")));
 }
 
-// Of this process, without gRPC's, which come and go as it likes.
+// The threads of this process, without gRPC's, which come and go at any time.
 std::size_t Threads() {
   std::size_t ours = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -75,7 +76,7 @@ std::size_t Threads() {
   return ours;
 }
 
-// Of nodes' memory.
+// The mappings of nodes' memory.
 std::size_t Mappings() {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
@@ -110,9 +111,10 @@ void ExpectInWords(const Error& error) {
   EXPECT_GT(error.message.size(), 10u) << error.ToString();
 }
 
-// Does it with the n-th call failing, n = 1, 2, ..., until there is no n-th.
+// Does the operation while the n-th call fails, for n = 1, 2, ..., until there is no n-th.
 void Exhaust(const std::function<Result<void>()>& operation, const std::function<void()>& settle) {
-  // What is made once and stays, as connections between nodes, of each loop of theirs, is no leak.
+  // What is made once and then stays is no leak, for example a connection between nodes for each of
+  // their loops.
   for (int warm = 0; warm < kWarm; ++warm) {
     const Result<void> done = operation();
     ASSERT_TRUE(done) << done.error().ToString();
@@ -165,7 +167,7 @@ NodeConfig NewNode(const Directory& directory, std::string name, std::string soc
           .name = std::move(name)};
 }
 
-// Starting members is exhausted in a process without any.
+// The start of a member is tested in a process that has no members yet.
 TEST(ExhaustedStart, OfADirectory) {
   Exhaust(
       []() -> Result<void> {
@@ -198,7 +200,7 @@ TEST(ExhaustedStart, OfALocalCluster) {
 // Two nodes; calls are made by a worker of one.
 class ExhaustedCall : public testing::Test {
  protected:
-  // What `make` gives, with the failures, in a cluster that holds nothing else.
+  // Makes the call with each failure, in a cluster that holds nothing else.
   void ExhaustCall(std::function<Result<void>(Client&)> call) {
     Exhaust(
         [&]() -> Result<void> {
@@ -282,7 +284,7 @@ TEST_F(ExhaustedCall, Get) {
   });
 }
 
-// With connections of its own, that are not there yet.
+// The node has to make its first connections.
 TEST_F(ExhaustedCall, GetByANewNode) {
   int number = 0;
   ExhaustCall([&](Client&) -> Result<void> {

@@ -42,7 +42,8 @@ Function* Real(Function* /*type*/, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-// Takes what was sent along with the bytes away, as the kernel does if no number is free for it.
+// Drops the descriptors that were sent along with the bytes, as the kernel does if this process can
+// have no more.
 void DropDescriptors(msghdr& head) {
   for (cmsghdr* item = CMSG_FIRSTHDR(&head); item != nullptr; item = CMSG_NXTHDR(&head, item)) {
     if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;

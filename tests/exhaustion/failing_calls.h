@@ -27,7 +27,7 @@ enum class Call : std::uint8_t {
 // The n-th of these calls from now on fails, on whatever thread, once. Those of other people's
 // libraries are not counted (docs/failures.md says why).
 [[gnu::visibility("default")]] void FailAt(Call call, int n);
-// No more. True if it came to that.
+// No call fails from now on. True if one did.
 [[gnu::visibility("default")]] bool Disarm();
 
 }  // namespace hoplite::exhaustion

@@ -37,7 +37,7 @@ class Checksums : public ::testing::Test {
     std::ranges::copy(std::as_bytes(std::span(bytes_)), room.begin());
   }
 
-  // All that is right: of the blocks of [from, to), where the last may be short.
+  // The right checksums of the blocks of [from, to), of which the last may be short.
   std::vector<std::uint64_t> Right(std::uint64_t from, std::uint64_t to) const {
     std::vector<std::uint64_t> right;
     for (std::uint64_t at = from; at < to; at += ready_.block_bytes()) {
@@ -82,7 +82,7 @@ TEST_F(Checksums, AreTakenInPieces) {
   ExpectAtTheOtherNode();
 }
 
-// Without them the node computes its own, and goes on with that.
+// Once some are missing, the node computes all further ones itself.
 TEST_F(Checksums, MayComeForSomeBlocksOnly) {
   const std::uint64_t first = 5 * std::uint64_t{ready_.block_bytes()};
   Advance(first + 1, {});

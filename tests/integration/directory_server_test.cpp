@@ -58,7 +58,7 @@ class RawSession {
     return Say(message);
   }
 
-  // The next message that has what `has` looks for; none when the stream ends first.
+  // The next message for which `has` is true; none if the stream ends first.
   template <typename Has>
   std::optional<v1::ShardMessage> ReadUntil(Has has) {
     v1::ShardMessage message;
@@ -103,7 +103,7 @@ class DirectoryServerTest : public testing::Test {
   std::unique_ptr<DirectoryNode> NewNode(int id, const std::string& name) {
     return NewNode(id, name, {});
   }
-  // Joined, and used to see that the service goes on.
+  // A joined node, by which tests see that the service goes on.
   std::unique_ptr<DirectoryNode> Witness() {
     auto node = NewNode(1000, "witness");
     node->Join();
@@ -128,7 +128,7 @@ class DirectoryServerTest : public testing::Test {
         << node.refusals().front().message;
     EXPECT_TRUE(node.inventories().empty());
   }
-  // The shard ends a session that says this, and names what was wrong.
+  // The shard must end a session that says this, and name what was wrong.
   void ExpectEnds(const v1::NodeEvent& event, const std::string& words) {
     const auto witness = Witness();
     RawSession session(address());
@@ -342,7 +342,8 @@ TEST_F(DirectoryServerTest, ANodeThatReadsNothingIsSentAway) {
   EXPECT_TRUE(ServiceGoesOn(*witness));
 }
 
-// More than may wait unprocessed: the shard reads on as it catches up, and loses nothing.
+// There are more events than may wait unprocessed: the shard reads on as it catches up, and loses
+// none.
 TEST_F(DirectoryServerTest, AFloodOfEventsIsTakenInAsFastAsTheShardCan) {
   Start();
   RawSession session(address());

@@ -109,14 +109,15 @@ TEST_F(HostilePeer, StopsInTheMiddleOfItsHello) {
   for (RawPeer& peer : halves) EXPECT_TRUE(peer.Closed());
 }
 
-// Who has had most time to speak goes first, long before that time is over; honest peers come in.
+// The strangers that have had most time to speak are closed first, long before that time is over;
+// honest peers come in.
 TEST_F(HostilePeer, ComesInGreatNumbersAndSaysNothing) {
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
   constexpr std::size_t kLoops = 2;
-  constexpr std::size_t kMore = 4;  // honest peers dial, too, so that loops get unequal shares
+  constexpr std::size_t kMore = 4;  // honest peers dial in between, so the loops get unequal shares
   std::vector<RawPeer> crowd;
   while (crowd.size() < kLoops * (node::Stranger::kMost + kMore)) crowd.push_back(Dial());
   const auto start = std::chrono::steady_clock::now();
@@ -198,7 +199,7 @@ TEST_F(HostilePeer, NamesAStripeThatItsOwnListLacks) {
   EXPECT_TRUE(peer.Closed());
 }
 
-// The right bytes all the same: credit is the receiver's own business.
+// The right bytes come all the same: how much credit a receiver gives is up to it.
 TEST_F(HostilePeer, GivesACreditOfTwoToTheSixtyThree) {
   RawPeer peer = Greeted();
   peer.Send(FetchOfAll(kHugeCredit));
@@ -213,8 +214,8 @@ TEST_F(HostilePeer, GivesACreditOfTwoToTheSixtyThree) {
   peer.Send(wire::Done());
 }
 
-// Never a byte beyond the credit, also not of the last block, which may be sent short of a block's
-// credit only if it is short itself.
+// No byte is sent beyond the credit. With less credit than a block, only a last block that is short
+// enough may be sent.
 TEST_F(HostilePeer, GivesTooLittleCreditForABlock) {
   for (const std::uint32_t next : {0u, layout_.stripe_block_count(0) - 1}) {
     wire::Fetch fetch = FetchOfAll(layout_.block_bytes - 1);
@@ -258,7 +259,7 @@ TEST_F(HostilePeer, AsksAgainInTheMiddleOfAFetch) {
   EXPECT_TRUE(peer.Closed(3s));
 }
 
-// It is given up after the stall time, and its pin with it.
+// The peer is given up after the stall time, and its pin with it.
 TEST_F(HostilePeer, StopsReading) {
   const auto large = cluster_.client(0).Put(Pattern(16_MiB, 2));
   ASSERT_TRUE(large);

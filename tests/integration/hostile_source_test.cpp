@@ -247,7 +247,7 @@ TEST_F(HostileSource, FallsSilentInTheMiddleOfABlock) {
   ExpectFailed(Failure::kStalled, 0);
 }
 
-// It lives, has credit, does not claim to wait for bytes itself, and sends none.
+// The source lives, has credit, does not claim to wait for bytes itself, and sends none.
 TEST_F(HostileSource, SendsNothingButSignsOfLife) {
   RawPeer peer = Greeted();
   auto end = std::async(std::launch::async, [this] { return End(); });

@@ -29,7 +29,7 @@ using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 using namespace std::chrono_literals;
 
-// Of the bytes that a connection brings.
+// An offset in the bytes that a connection brings.
 constexpr std::uint64_t kInTheMiddle = 1'000'000;
 constexpr std::uint64_t kInTheFirstBlock = 8'000;
 const std::vector<std::uint64_t> kNowhere;
@@ -78,7 +78,7 @@ TEST(Integrity, ADamagedBlockIsFetchedAgainFromTheOnlySource) {
   EXPECT_TRUE(Text(*got) == bytes);
   EXPECT_EQ(cluster.node(1).counters().corrupt_blocks, 1u);
   EXPECT_EQ(cluster.node(1).counters().fetches_resumed, 1u);
-  // Whoever looks at the cluster sees it.
+  // The status of the cluster shows it.
   EXPECT_TRUE(Eventually([&] {
     const auto status = client.Status(kSoon);
     return status && std::ranges::any_of(status->nodes, [](const NodeStatus& node) {
@@ -87,7 +87,7 @@ TEST(Integrity, ADamagedBlockIsFetchedAgainFromTheOnlySource) {
   }));
 }
 
-// Wherever a bit is flipped: in a payload, a checksum, a header, or the handshake.
+// A bit is flipped anywhere: in a payload, a checksum, a header, or the handshake.
 TEST(Integrity, DamageAnywhereBringsNoWrongByte) {
   const auto damage = std::make_shared<Damage>([](const std::string&, int nth) {
     if (nth >= 8) return kNowhere;
@@ -144,7 +144,7 @@ TEST(Integrity, ADamagedBlockOfAReductionIsFetchedAgain) {
   EXPECT_GE(corrupt, 1u);
 }
 
-// One whose bytes never arrive whole is as good as lost.
+// A source whose bytes never arrive whole is as good as lost.
 TEST(Integrity, ASourceThatNeverArrivesWholeIsReplacedByASpare) {
   std::string bad_address;
   const auto damage = std::make_shared<Damage>([&bad_address](const std::string& address, int) {

@@ -19,7 +19,7 @@ using testing::Pattern;
 using testing::Text;
 using namespace std::chrono_literals;
 
-// What waits for memory looks again when the last pin of something evictable goes.
+// A wait for memory looks again when the last pin of something evictable goes.
 TEST(Interleaving, AGetThatWaitsForMemoryGoesOnWhenAViewIsDropped) {
   Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
   const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
@@ -36,7 +36,7 @@ TEST(Interleaving, AGetThatWaitsForMemoryGoesOnWhenAViewIsDropped) {
   EXPECT_TRUE(Text(*got) == Pattern(5_MiB, 2));
 }
 
-// The directory has answered its Locate and does not know that it still waits.
+// The directory has answered the node's Locate and does not know that the node still waits.
 TEST(Interleaving, AGetThatWaitsForMemoryHearsOfADelete) {
   Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
   const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
@@ -56,8 +56,8 @@ TEST(Interleaving, AGetThatWaitsForMemoryHearsOfADelete) {
   }
 }
 
-// A flight that nobody wanted any more takes a moment to end; who comes meanwhile is not handed its
-// copy.
+// A flight that nobody wants any more takes a moment to end; a request that comes meanwhile must
+// not get its copy.
 TEST(Interleaving, AnOpenBehindACancelledOneReadsTheObject) {
   Cluster cluster({.nodes = 2, .rate_bytes_per_second = 20'000'000});
   const auto id = cluster.client(0).Put(Pattern(32_MiB, 18));
@@ -112,7 +112,7 @@ TEST(Interleaving, AnAbortedPutIsForgottenWithTheSessionThatShouldHaveAnswered) 
   EXPECT_TRUE(put) << put.error().ToString();
 }
 
-// Its Delete has been answered with a timeout: it must not delete what is put afterwards.
+// A Delete that was answered with a timeout must not delete what is put afterwards.
 TEST(Interleaving, ADeleteThatTimedOutIsNotRepeatedLater) {
   Cluster cluster({.nodes = 2});
   const NodeId self = cluster.id(0);

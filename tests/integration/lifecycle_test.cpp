@@ -14,8 +14,8 @@
 
 namespace {
 
-// Holds up a thread amid AttachLocal: it has seen that the node goes on, and is about to speak to
-// its loop.
+// Holds up a thread in the middle of AttachLocal: it has seen that the node goes on, and is about
+// to speak to the node's loop.
 struct Pause {
   std::latch reached{1};
   std::latch over{1};
@@ -41,8 +41,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Each gets a client that works, or one that says why not; nobody hangs, and (under TSan) nobody
-// reads what Stop writes.
+// Each call gives a client that works, or one that says why not. No call hangs, and (under TSan)
+// none reads what Stop writes.
 TEST(Lifecycle, ClientsMayBeMadeWhileTheNodeStops) {
   for (int round = 0; round < 5; ++round) {
     testing::Cluster cluster({.nodes = 1});
@@ -69,7 +69,7 @@ TEST(Lifecycle, ClientsMayBeMadeWhileTheNodeStops) {
   }
 }
 
-// Stop waits for who has begun to speak to the loops before it ends them.
+// Before Stop ends the loops it waits for threads that have begun to speak to them.
 TEST(Lifecycle, AClientThatIsBeingMadeWhenTheNodeStopsIsRefused) {
   testing::Cluster cluster({.nodes = 1});
   node::Node& node = cluster.node(0);

@@ -31,7 +31,7 @@ std::size_t Count(const std::string& text, const std::string& word) {
   return count;
 }
 
-// Of this process, what is not shared: a node's store is.
+// This process's memory that is not shared; a node's store is shared memory.
 std::uint64_t OwnMemory() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -128,7 +128,7 @@ TEST_F(LongSession, TellsWhatANodeHoldsInLittleMemory) {
   StartDirectory(options);
   const auto new_one = client.Put(bytes_, {.timeout = 20s});
   EXPECT_TRUE(new_one) << new_one.error().ToString();
-  // From its holder, whether or not its bytes are in the directory.
+  // It comes from its holder, whether or not its bytes are in the directory.
   const auto got = ClientOf(*other).Get(ids.back(), {.timeout = 20s});
   ASSERT_TRUE(got) << got.error().ToString();
   EXPECT_EQ(testing::Text(*got), bytes_);

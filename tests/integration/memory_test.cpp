@@ -64,7 +64,7 @@ TEST(Memory, AReceiverWithoutRoomHoldsNobodyUpAndGetsItLater) {
   ExpectBytes(waiting.Wait(), bytes);
 }
 
-// It would wait for ever for memory that its own answers pin (R45).
+// The last Get would wait for ever for memory that the call's own answers pin (R45).
 TEST(Memory, AskedForTogetherWhatHasNoRoomBesideTheRestIsRefused) {
   Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
   const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
@@ -85,7 +85,7 @@ TEST(Memory, AskedForTogetherWhatHasNoRoomBesideTheRestIsRefused) {
   EXPECT_EQ(got, 4u);
 }
 
-// What others pin may come back.
+// Memory that other clients pin may come back.
 TEST(Memory, AskedForTogetherWhatOthersStandInTheWayOfIsWaitedFor) {
   Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
   const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
@@ -106,8 +106,8 @@ TEST(Memory, AskedForTogetherWhatOthersStandInTheWayOfIsWaitedFor) {
   for (std::size_t i = 0; i < ids.size(); ++i) ExpectBytes(answers[i], Pattern(1_MiB, i));
 }
 
-// Each has one half of the store and waits for the other's: neither would ever give anything back
-// (R45). Who came last is told so, and lets the other go on.
+// Each call has one half of the store and waits for the other's half: neither would ever give
+// anything back (R45). The call that came last is told so, and lets the other go on.
 TEST(Memory, OfTwoWhoHoldWhatTheOtherNeedsTheLastOneGivesWay) {
   Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
   const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
@@ -154,7 +154,7 @@ TEST(Memory, BuffersOfOneSmallObjectShareItsBytes) {
     ExpectBytes(views.back(), bytes);
   }
   EXPECT_EQ(cluster.node(small).usage().used_bytes, 64_KiB);
-  // Another version is other memory.
+  // A new version takes memory of its own.
   ASSERT_TRUE(client.Delete(id, kSoon));
   EXPECT_EQ(client.Get(id, kSoon).error().code, ErrorCode::kDeleted);
   views.clear();
@@ -171,7 +171,7 @@ TEST(Memory, ASmallObjectWithoutRoomSaysSo) {
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("no memory is free for its 65536"));
 }
 
-// A receiver that has it in part is evicted by nobody; one that has all of it may be.
+// A copy that has arrived in part is never evicted; one that has arrived whole may be.
 TEST(Memory, TwoNodesThatEachNeedWhatTheOtherHasGoOn) {
   Cluster cluster({.nodes = 2, .memory_bytes = 6_MiB});
   const std::size_t origin = cluster.Add({.memory_bytes = 32_MiB});
@@ -189,7 +189,7 @@ TEST(Memory, TwoNodesThatEachNeedWhatTheOtherHasGoOn) {
   }
 }
 
-// A draft takes memory before its bytes are there: two that wait for each other's end at once.
+// A draft takes memory before its bytes are there, so two of them can wait for each other's end.
 TEST(Memory, PutsThatFindNoRoomEndAtTheirDeadlineAndLeaveNothing) {
   Cluster cluster({.nodes = 1, .memory_bytes = 8_MiB});
   Client client = cluster.client(0);

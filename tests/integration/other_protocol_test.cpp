@@ -1,4 +1,5 @@
-// Nodes and shards of different versions of the directory protocol: each hears in words why not.
+// Nodes and shards of different versions of the directory protocol: each is told in words why it
+// can't join.
 #include <memory>
 #include <string>
 

@@ -60,7 +60,7 @@ TEST(ReduceAttack, AShardThatRestartsInTheMiddleStartsAgain) {
   }
 }
 
-// It gives up while nobody hears it.
+// The coordinator gives up while no shard hears it.
 TEST(ReduceAttack, AReductionCancelledWithoutASessionLeavesNothing) {
   Cluster cluster({.nodes = 2, .memory_bytes = 32_MiB});
   PutSource(cluster.client(0), 0, 40'000);
@@ -80,8 +80,8 @@ TEST(ReduceAttack, AReductionCancelledWithoutASessionLeavesNothing) {
   EXPECT_FALSE(waiting.Wait());
 }
 
-// An inner slot without memory says so; its parent's patience with it is not shorter. Its
-// sources are folded elsewhere then.
+// An inner slot without memory says so before its parent's patience ends. Its sources are then
+// folded elsewhere.
 TEST(ReduceAttack, AnInnerSlotWithoutMemoryIsReplacedByAnotherNode) {
   constexpr std::size_t kElements = 500'000;
   Cluster cluster({.nodes = 3, .memory_bytes = 32_MiB});

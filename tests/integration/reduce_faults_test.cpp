@@ -53,7 +53,7 @@ class HalfAReduction : public ::testing::Test {
   bool TargetIsKnown() {
     return Eventually([&] { return cluster_.Find(target()).has_value(); });
   }
-  // How the reduction ends, and whoever waits for its target: not well.
+  // With which error the reduction ends.
   ErrorCode Ends() { return CodeOf(sum_->Wait()); }
   ErrorCode ReaderEnds() { return CodeOf(reader_->Wait()); }
 
@@ -72,7 +72,7 @@ TEST_F(HalfAReduction, ADeadlineNamesWhatIsMissing) {
   const auto outcome = sum_->Wait();
   ASSERT_EQ(CodeOf(outcome), ErrorCode::kTimeout);
   EXPECT_NE(outcome.error().message.find(IdOf(1).ToShortString()), std::string::npos);
-  // Who waited for the target hears of it too.
+  // The client that waited for the target hears of it, too.
   EXPECT_EQ(ReaderEnds(), ErrorCode::kTimeout);
 }
 
@@ -110,7 +110,8 @@ TEST_F(HalfAReduction, APutOfTheTargetIsRefusedMeanwhile) {
   EXPECT_EQ(WrongSum(client_.Get(target(), kSoon), outcome->used, kElements), "");
 }
 
-// Its client goes away: nothing stays behind, and who waited for the target hears.
+// The client of the reduction goes away: nothing stays behind, and those that waited for the target
+// hear of it.
 TEST_F(HalfAReduction, AClosedClientEndsIt) {
   BeginWithAReader();
   client_.Close();
@@ -198,8 +199,8 @@ struct Loss {
 
 class ReduceWithALoss : public ::testing::TestWithParam<Loss> {};
 
-// One source per node, one more than needed: whoever ends is replaced, and every reader has one
-// sum. (The last node coordinates and reads.)
+// One source per node, one more than needed: a node that ends is replaced, and all readers have the
+// same sum. (The last node coordinates and reads.)
 TEST_P(ReduceWithALoss, GoesOnWithTheSpare) {
   constexpr std::size_t kElements = 500'000;
   testing::ClusterOptions options{.nodes = 6, .memory_bytes = 32_MiB};

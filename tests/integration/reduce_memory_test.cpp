@@ -90,7 +90,8 @@ TEST(ReduceMemory, AFullStoreIsWaitedForWithoutSpinning) {
   EXPECT_EQ(WrongSum(client.Get(sum->target(), kSoon), Ids(4), kSmall), "");
 }
 
-// As many as there would be room for if the sources came first: 64 of them, and half as many sums.
+// As many calls as there would be room for if the sources came first: 64 sources, and half as many
+// sums.
 TEST(ReduceMemory, TheOrderOfCallsDoesNotDecideWhetherItFits) {
   constexpr std::size_t kSources = 64;
   for (const std::uint32_t degree : {0u, 1u, 2u}) {
@@ -106,7 +107,7 @@ TEST(ReduceMemory, TheOrderOfCallsDoesNotDecideWhetherItFits) {
   }
 }
 
-// A line to and fro between two nodes: 16 partial results each, room for 6 of them.
+// A line that goes to and fro between two nodes: 16 partial results on each, and room for 6.
 TEST(ReduceMemory, WhatIsDrainedOrCannotGoOnYetMakesRoomForTheOthers) {
   constexpr std::size_t kSources = 32;
   Cluster cluster({.nodes = 2, .memory_bytes = 22_MiB});

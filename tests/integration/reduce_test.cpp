@@ -201,7 +201,7 @@ TEST(Reduce, AFixedOrderGivesTheSameBitsHoweverSourcesArrive) {
   }
 }
 
-// 4 sources on each of 4 nodes: what leaves a node is folded before.
+// 4 sources on each of 4 nodes: they are folded before anything leaves the node.
 TEST(Reduce, SourcesOfOneNodeLeaveItAsOne) {
   Cluster cluster({.nodes = 4, .memory_bytes = 64_MiB});
   constexpr std::size_t kElements = 131'072;
@@ -252,7 +252,7 @@ TEST(Reduce, MetadataIsThatOfTheFirstListedSource) {
   }
 }
 
-// What transfers measured is what the next reduction plans with.
+// The next reduction plans with what transfers have measured.
 TEST(Reduce, LinksAreMeasuredAndShown) {
   constexpr std::uint64_t kRate = 10'000'000;
   constexpr std::size_t kElements = 500'000;

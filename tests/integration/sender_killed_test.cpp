@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Places, MembersKilled,
                                            Victims{"SourceAndRelay", {0, 3}}),
                          [](const auto& info) { return info.param.name; });
 
-// The closed socket alone re-routes, long before anybody is declared lost.
+// The closed socket is enough to re-route, long before the node is declared lost.
 TEST(SourceKilled, TheNextBytesComeAtOnce) {
   Broadcast broadcast;
   broadcast.WaitForBytes(2, kSize / 3);

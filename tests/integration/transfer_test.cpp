@@ -145,7 +145,7 @@ TEST(Transfer, ManyReceiversAtOnceAllGetTheBytes) {
     ASSERT_TRUE(view) << view.error().ToString();
     EXPECT_TRUE(Text(*view) == bytes);
   }
-  // A pipelined line: the origin sent the object about once, not eight times.
+  // The receivers form a pipelined line: the origin sends the object about once, not eight times.
   EXPECT_LT(cluster.node(0).counters().bytes_sent, 4 * bytes.size());
 }
 

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t kSmallStore = 2_MiB;
 constexpr std::uint64_t kLinkRate = 20'000'000;
 
-// Nodes with room, and one, the last, without.
+// Nodes with room for the object, and a last one without.
 class Window : public ::testing::Test {
  protected:
   void Start(ClusterOptions options) {
@@ -175,12 +175,12 @@ TEST_F(Window, ADeleteEndsIt) {
   EXPECT_EQ(size.error().code, ErrorCode::kDeleted);
 }
 
-// Whoever takes nothing of what lies ready for four times the stall time.
+// A reader that takes nothing of what lies ready for four times the stall time loses its window.
 TEST_F(Window, AStoppedReaderHoldsNobodyUp) {
   Start({.nodes = 1, .stall = 300ms});
   const std::string bytes = Pattern(8_MiB, 9);
   const ObjectId id = Put(0, bytes);
-  // It opens the window, and then sleeps.
+  // This client opens the window, and then sleeps.
   const auto socket = cluster_->node(small_).AttachLocal();
   ASSERT_TRUE(socket);
   const auto segment = cluster_->node(small_).segment();

@@ -1,4 +1,4 @@
-// Puts of small objects that end while the directory does not answer (R47): they did not happen.
+// Puts of small objects that end while the directory does not answer must leave nothing (R47).
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 const ObjectId kId = ObjectId::FromName("given up");
 
-// It is gone, and its id is free.
+// The object is gone, and its id is free.
 void ExpectNothingOfIt(Cluster& cluster) {
   ASSERT_TRUE(cluster.client(0).Put("next", {.id = kId, .timeout = 30s}));
   const auto got = cluster.client(1).Get(kId, kSoon);
