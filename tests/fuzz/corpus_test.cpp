@@ -19,7 +19,7 @@ using Bytes = std::vector<std::uint8_t>;
 struct Target {
   const char* name;
   void (*run)(Input);
-  int changes;  // some tenths of a second with sanitizers
+  int changes;  // they take some tenths of a second with sanitizers
 };
 
 std::vector<Bytes> CorpusOf(const Target& target) {

@@ -214,7 +214,7 @@ class Members {
       case 2:
       case 3:
       case 4:
-        // A name may be another's.
+        // The name may be that of another node.
         return NodeJoined{{node, "n" + std::to_string(Small(4)), "x:1"}, Small(3)};
       default:
         return NodeSaid{node, Request()};

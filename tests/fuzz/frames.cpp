@@ -11,7 +11,7 @@ namespace {
 
 constexpr net::Identity kIdentity{.cluster = kCluster, .self = kSelf};
 
-// What was read can be written, and is then read as the same.
+// A frame that was read can be written, and is then read as the same.
 void RequireSameFrame(const wire::Frame& frame) {
   const std::vector<std::byte> bytes = wire::Encode(frame);
   const auto header = wire::DecodeHeader(std::span(bytes).first<wire::kHeaderBytes>());

@@ -62,8 +62,8 @@ class Blocks {
   static void Spoil(FuzzedDataProvider& data, wire::Data& piece) {
     switch (data.ConsumeIntegralInRange<int>(0, 31)) {
       case 31:
-        // One that the object lacks: what a source calls the bytes of another place, checksum and
-        // all, is what they are to all who believe it.
+        // A stripe that the object lacks. (Bytes that a source gives for another existing place,
+        // checksum and all, can't be told from right ones.)
         piece.stripe =
             data.ConsumeIntegralInRange<std::uint32_t>(kLayout.stripe_count, kMaxStripes - 1);
         return;
@@ -100,7 +100,7 @@ std::vector<std::byte> SourceScript(FuzzedDataProvider& data) {
   return script;
 }
 
-// Marks lie over blocks that are the source's, whatever else it said.
+// All blocks below a mark are the source's, whatever else the source said.
 void RequireTruth(const store::Copy& copy) {
   for (std::uint32_t s = 0; s < kLayout.stripe_count; ++s) {
     for (std::uint32_t n = 0; n < copy.mark(s); ++n) {

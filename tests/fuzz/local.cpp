@@ -19,7 +19,8 @@ namespace {
 using node::local::Answer;
 using node::local::Request;
 
-// The client's end: says what the bytes say, what belongs together at once, and hears everything.
+// The client's end: says what the bytes say, sends messages that belong together at once, and hears
+// everything.
 class Client {
  public:
   explicit Client(int socket) : socket_(socket) {}
@@ -55,7 +56,7 @@ class Client {
     framed_only_ = false;
     unsaid_ += bytes;
   }
-  // What doesn't fit is not said.
+  // Bytes that find no room in the socket are not sent.
   void Say() {
     if (socket_ >= 0 && !unsaid_.empty())
       (void)::send(socket_, unsaid_.data(), unsaid_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

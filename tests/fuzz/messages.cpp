@@ -10,7 +10,7 @@
 namespace hoplite::fuzz {
 namespace {
 
-// What was read can be written, and is then read as the same.
+// A message that was read can be written, and is then read as the same.
 template <typename T>
 void RequireSame(const T& value) {
   auto message = wire::ToProto(value);
@@ -30,7 +30,7 @@ auto Read(const std::string& bytes) {
   return wire::FromProto(message);
 }
 
-// A shard that is told this; what it answers must be fit for the wire.
+// Tells a shard these events; its answers must be fit for the wire.
 void Tell(const std::vector<planner::NodeEvent>& events) {
   constexpr NodeId kNode{1};
   planner::DirectoryState state({.recovery_window = Duration(0)}, Time{});

@@ -1,4 +1,4 @@
-// The parts of a node that speak to peers, without threads: whoever uses them turns the loops.
+// The parts of a node that speak to peers, without threads: the user turns the loops.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace hoplite::fuzz {
 
-// Connects to whatever is put into it.
+// Each connect gives the stream that was put into it.
 class OneStream final : public net::Transport {
  public:
   explicit OneStream(net::StreamPtr& next) : next_(next) {}
@@ -34,7 +34,7 @@ struct NodeParts {
     settings.self = kSelf;
     settings.cluster_id = kCluster;
   }
-  // Until nothing is left to do but to wait.
+  // Runs until nothing is left to do but to wait.
   void Turn() {
     while (runtime.main().poll() + runtime.data(0).poll() > 0) {
     }

@@ -60,7 +60,7 @@ class Tree {
   }
   void Say(NodeId node, NodeEvent event) { Apply(NodeSaid{node, std::move(event)}); }
 
-  // Until neither side has anything to say.
+  // Passes words on until neither side has anything to say.
   void Exchange() {
     for (bool more = true; more;) {
       std::vector<NodeEvent> orders;
@@ -173,7 +173,7 @@ class Tree {
     Apply(NodeLost{node});
     for (const ObjectId& source : options_.sources) planner_.OnHolderGone(source, node);
   }
-  // What one who was given a slot says of it, true or not.
+  // Says something, true or not, as a node that was given a slot.
   void Participate() {
     if (assigned_.empty()) return;
     const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(assigned_.size(), 8) - 1);

@@ -5,7 +5,7 @@
 namespace hoplite::fuzz {
 namespace {
 
-// Most often the right one.
+// Draws a value, most often the right one.
 template <typename T>
 T Mostly(FuzzedDataProvider& data, T right) {
   return data.ConsumeIntegralInRange<int>(0, 7) != 7 ? right : data.ConsumeIntegral<T>();
@@ -90,7 +90,7 @@ std::vector<std::byte> ScriptOf(FuzzedDataProvider& data, const DataMaker& make_
   while (data.remaining_bytes() > 0 && script.size() < kLongest) {
     const std::size_t start = script.size();
     AppendSomething(data, make_data, script);
-    // Now and then one byte of it is another.
+    // Now and then one byte of the frame is changed.
     if (script.size() > start && data.ConsumeIntegralInRange<int>(0, 31) == 31) {
       script[data.ConsumeIntegralInRange<std::size_t>(start, script.size() - 1)] =
           static_cast<std::byte>(data.ConsumeIntegral<std::uint8_t>());

@@ -1,6 +1,6 @@
-// A stream whose other end has said all it will ever say: bytes that arrive in pieces of a given
-// size, after some of these as fast as they are taken, then the end. Between two pieces everybody
-// else on the loop has a turn.
+// A stream whose other end has said all it will ever say. The bytes arrive in pieces of a given
+// size, after some pieces as fast as they are taken, and then the stream ends. Between two pieces
+// everybody else on the loop has a turn.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class ScriptStream final : public net::Stream, public std::enable_shared_from_th
   }
 
   net::Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override {
-    constexpr int kTurnsBeforeTheEnd = 20;  // what was asked last is answered
+    constexpr int kTurnsBeforeTheEnd = 20;  // so that the last request is answered
     const auto self = shared_from_this();
     const int turns = at_ < script_.size() ? 1 : kTurnsBeforeTheEnd;
     for (int i = 0; i < turns && !closed_; ++i) co_await asio::post(loop_, net::kAwait);
@@ -58,7 +58,7 @@ class ScriptStream final : public net::Stream, public std::enable_shared_from_th
   asio::io_context& loop() override { return loop_; }
 
  private:
-  static constexpr std::size_t kMostPieces = 64;  // turns of the loop are what inputs cost
+  static constexpr std::size_t kMostPieces = 64;  // an input's time is the turns of its loop
 
   asio::io_context& loop_;
   const std::vector<std::byte> script_;

@@ -29,7 +29,7 @@ inline void Require(bool holds, std::string_view what) {
   std::fprintf(stderr, "broken: %.*s\n", static_cast<int>(what.size()), what.data());
   std::abort();
 }
-// Of what says in words what is wrong: nothing must be.
+// For a check that says in words what is wrong: it must have nothing to say.
 inline void RequireNothing(const std::string& wrong) { Require(wrong.empty(), wrong); }
 
 }  // namespace hoplite::fuzz

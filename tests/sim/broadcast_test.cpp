@@ -55,7 +55,8 @@ TEST(Broadcast, WhoComesLaterIsDoneOneTransferAfterItCame) {
   }
 }
 
-// Nobody has it whole any more and nobody puts it again: whoever waits, waits, but nothing happens.
+// No node has the object whole any more, and none puts it again: nodes go on waiting, but nothing
+// happens.
 TEST(Broadcast, ComesToRestWhenTheOnlySourceDies) {
   Options options{.nodes = 4, .size_bytes = 64_MiB};
   options.kill_at = {{.node = 0, .at = milliseconds(20)}};
@@ -78,7 +79,7 @@ TEST(Broadcast, NobodyWaitsForASlowRelay) {
   EXPECT_LT(report.seconds, 10.5 * report.bound_seconds);
 }
 
-// Nobody is suspected where all are alike.
+// No relay is suspected of being slow where all are alike.
 TEST(Broadcast, EqualRelaysKeepTheirPlaces) {
   const Report report =
       Simulate({.nodes = 6, .size_bytes = 64_MiB, .bytes_per_second = 12'500'000});

@@ -23,7 +23,7 @@ TEST(ExhaustiveSlow, AReductionOfTwoOfThreeSourcesWithOneDeath) {
   ExpectSound({.nodes = 3, .blocks = 1, .deaths = 1, .sources = 3, .wanted = 2});
 }
 
-// Who asks for it has no source, and may die like the others.
+// The node that asks for the sum has no source, and may die like the others.
 TEST(ExhaustiveSlow, AReductionForAnotherNodeWithOneDeath) {
   ExpectSound({.nodes = 3, .blocks = 1, .deaths = 1, .put_again = true, .sources = 2});
 }

@@ -47,8 +47,8 @@ TEST(Exhaustive, NobodyIsAHolderBeforeItHasMemory) {
   ExpectSound({.deaths = 1, .waits_for_memory = true});
 }
 
-// Of the reduction that makes the object, too: only what was lost starts again, each source counts
-// once, and who reads gets what was committed. A source that died is put again, at any moment.
+// A reduction makes the object: only what was lost starts again, each source counts once, and
+// readers get what was committed. A source that died is put again, at any moment.
 TEST(Exhaustive, AReductionOfTwoSourcesWithOneDeath) {
   ExpectSound({.nodes = 2, .blocks = 1, .deaths = 1, .put_again = true, .sources = 2});
 }

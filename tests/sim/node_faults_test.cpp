@@ -76,7 +76,7 @@ void AsDrawn(Options& /*options*/) {}
 struct Case {
   const char* name;
   PlantedFault fault;
-  const char* property;  // that it is there for; others may break on the way
+  const char* property;  // the property that the fault is for; others may break on the way
   void (*tune)(Options& options) = AsDrawn;
 };
 
@@ -109,7 +109,7 @@ TEST(NodeFaults, WithoutThemLongInventoriesAreToldInOneSession) {
   }
 }
 
-// What was tuned for them is no fault by itself.
+// The options that were tuned for the faults break nothing by themselves.
 TEST(NodeFaults, WithoutThemTheSameHistoriesKeepEveryProperty) {
   for (const auto tune :
        {LittleMemory, ManyAtOnce, ManyWindows, OneFetchAtATime, FullStores, WithNewcomers}) {

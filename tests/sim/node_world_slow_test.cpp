@@ -1,4 +1,4 @@
-// The same in numbers.
+// The histories of node_world_test.cpp, many more of them.
 #include <cstdint>
 #include <map>
 
@@ -17,7 +17,7 @@ TEST_P(NodeWorldSeeds, KeepEveryProperty) {
   EXPECT_FALSE(tally.broken_seed) << tally.ToString();
 }
 
-// Nor does what ran before in the process change a history: addresses of memory, for example.
+// What ran before in the process, and so the addresses of memory, must not change a history.
 TEST(NodeWorldSlow, TheSameSeedIsTheSameHistoryWhateverRanBefore) {
   constexpr std::uint64_t kSeeds = 600;
   std::map<std::uint64_t, std::uint64_t> digests;

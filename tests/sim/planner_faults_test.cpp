@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
              {.deaths = 1, .fault = PlantedFault::kHandsOutDeadNodes},
              "P4",
              "P4"},
-        // A node refuses the other version: what is left is a grant that nothing can close.
+        // A node refuses bytes of the other version, so a grant stays that nothing can close.
         Case{"MixesVersionsOnResume",
              {.blocks = 1,
               .deaths = 1,

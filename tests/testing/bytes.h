@@ -11,7 +11,7 @@
 
 namespace hoplite::test {
 
-// Differs from page to page and from byte to byte.
+// Bytes that differ from page to page and from one to the next.
 inline std::vector<std::byte> Pattern(std::size_t size) {
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 31 + (i >> 12));
@@ -22,7 +22,7 @@ inline bool Equal(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::ranges::equal(a, b);
 }
 
-// Of an error; none: it is a value.
+// The code of an error; none if the result is a value.
 template <typename T>
 std::optional<ErrorCode> CodeOf(const Result<T>& result) {
   return result ? std::nullopt : std::optional(result.error().code);

@@ -23,7 +23,7 @@
 
 namespace hoplite::testing {
 
-// For what comes in a moment, on a machine that may be busy.
+// For calls that should be answered in a moment, but on a machine that may be busy.
 inline constexpr GetOptions kSoon{.timeout = std::chrono::seconds(60)};
 
 // A loop with its own thread.
@@ -49,7 +49,7 @@ struct ClusterOptions {
   std::uint64_t memory_bytes = 64_MiB;
   std::string socket;  // for worker processes; of one node only
   std::uint64_t rate_bytes_per_second = 0;
-  // Sanitizers and shared machines are slow: tests that aren't about silence don't end by it.
+  // Sanitizers and shared machines are slow: a test that isn't about silence must not end by it.
   std::chrono::milliseconds stall = std::chrono::seconds(10);
   std::chrono::milliseconds keepalive = std::chrono::milliseconds(200);
   directory::InProcessDirectory::Options directory = directory::InProcessDirectory::Patient();
@@ -68,7 +68,7 @@ class Cluster {
   std::size_t size() const { return nodes_.size(); }
   node::Node& node(std::size_t i) { return *nodes_[i]; }
   directory::InProcessDirectory& directory() { return *directory_; }
-  // What the directory knows. Waits for its answer.
+  // The node's id, which the directory knows. Waits for its answer.
   NodeId id(std::size_t i);
   bool has_session(NodeId node);
   Result<planner::ObjectView> Find(const ObjectId& object);
@@ -87,7 +87,8 @@ class Cluster {
   ClusterOptions options_;
   LoopThread directory_thread_;
   std::unique_ptr<directory::InProcessDirectory> directory_;
-  std::unique_ptr<directory::DirectoryClient> observer_;  // no member; on the directory's loop
+  // The client of no member; on the directory's loop.
+  std::unique_ptr<directory::DirectoryClient> observer_;
   std::vector<std::unique_ptr<node::Node>> nodes_;
 };
 

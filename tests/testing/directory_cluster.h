@@ -18,7 +18,7 @@
 
 namespace hoplite::test {
 
-// Free a moment ago: whoever listens there next may find it taken, and tries again.
+// An address that was free a moment ago. Listening there may fail, and is then tried elsewhere.
 inline std::string FreeAddress() {
   asio::io_context loop;
   const asio::ip::tcp::acceptor acceptor(loop,
@@ -28,7 +28,7 @@ inline std::string FreeAddress() {
 
 class DirectoryCluster {
  public:
-  // No test depends on how fast the machine is: a lease far longer than any pause of it.
+  // A lease far longer than any pause of the machine, so that no test depends on its speed.
   static directory::DirectoryServerOptions Patient() {
     directory::DirectoryServerOptions options;
     options.lease = std::chrono::seconds(30);

@@ -69,7 +69,7 @@ class DirectoryNode {
                       .on_outlived = [this](std::size_t shard) { Add(outlived_, shard); }});
     });
   }
-  // Started, and welcome at every shard.
+  // Starts it and waits until every shard has welcomed it.
   void Join() {
     Start();
     WaitUntilConnected();
@@ -88,7 +88,7 @@ class DirectoryNode {
   void Say(planner::NodeEvent event) {
     asio::post(loop_, [this, event = std::move(event)] { client_->Send(event); });
   }
-  // What the next sessions repeat.
+  // Sets what the node tells in its next sessions.
   void SetInventory(std::vector<planner::NodeEvent> inventory) {
     Run([this, &inventory] { inventory_ = std::move(inventory); });
   }

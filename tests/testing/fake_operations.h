@@ -30,7 +30,7 @@ class FakeOperations final : public node::Operations {
   net::Task<Result<store::CopyPtr>> OpenWindow(ObjectId object, node::CallPtr call) override {
     return Open(object, std::move(call));
   }
-  // Its result is not computed: the target becomes a copy of the first source that is used.
+  // Computes nothing: the target becomes a copy of the first source that is used.
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, node::CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, node::CallPtr call) override;
   net::Task<Result<planner::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
@@ -61,7 +61,8 @@ class FakeOperations final : public node::Operations {
   class FakeDraft;
   using Subscribers = std::multimap<ObjectId, std::function<void(const planner::Location&)>>;
 
-  // The copy once it satisfies; deleted, cancelled or timeout if it never will.
+  // The copy when it is there (and final, if so asked); deleted, cancelled or timeout if it never
+  // is.
   net::Task<Result<store::CopyPtr>> Await(ObjectId object, bool final, node::CallPtr call);
   // Those of the sources that are there by now, at most as many as are wanted.
   std::vector<store::CopyPtr> Available(const ReduceOptions& options) const;

@@ -1,4 +1,5 @@
-// A FakeOperations with its loop's thread and its local endpoint: what a client sees of a node.
+// LocalNode: what a client sees of a node: a FakeOperations, the thread of its loop and its local
+// endpoint.
 #pragma once
 
 #include <atomic>

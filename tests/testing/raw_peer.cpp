@@ -48,7 +48,7 @@ RawPeer::~RawPeer() {
 
 RawPeer::RawPeer(RawPeer&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
 
-// What the other side no longer takes is none of our business.
+// It is no error if the other side has closed.
 void RawPeer::Send(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -1,4 +1,4 @@
-// A peer made of a plain blocking socket, that can say anything: for tests of what a node bears.
+// A peer made of a plain blocking socket that can say anything, to test what a node withstands.
 #pragma once
 
 #include <chrono>
