@@ -19,7 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Runs it in a child; 0 if all is well. -1: it hangs, and was killed.
+// Runs `work` in a child and gives its result, 0 if all is well; -1 if the child hung and was
+// killed.
 int InChild(const std::function<int()>& work) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(work());
@@ -74,7 +75,7 @@ TEST_F(ForkTest, TheChildMayDestroyANodeAndADirectory) {
   EXPECT_TRUE(node->client().Put("the parent's goes on", {.timeout = 20s}));
 }
 
-// While another thread of the parent waits for the same: its locks and waits are forked, too.
+// Another thread of the parent waits for the same answer, and its locks and waits are forked, too.
 TEST_F(ForkTest, WaitingInTheChildForWhatTheParentAskedIsAnError) {
   const ObjectId id = ObjectId::Random();
   const Future<Buffer> future = client_.GetAsync(id);

@@ -35,7 +35,8 @@ TEST(PublicApiTest, ClusterInOneProcess) {
   EXPECT_TRUE(Equal(into, bytes));
 }
 
-// Or a program that was started meanwhile would keep ports and connections open after our end.
+// Otherwise a program that was started meanwhile would keep ports and connections open after our
+// end.
 TEST(PublicApiTest, ProgramsThatAreStartedInheritNoSocket) {
   const auto directory = Directory::Start({.recovery_window = 0ms});
   ASSERT_TRUE(directory) << directory.error().ToString();

@@ -35,7 +35,7 @@ Result<ObjectId> PutWithin(Client& client, std::chrono::milliseconds timeout) {
   return client.Put(std::string(60'000, 'x'), {.timeout = timeout});
 }
 
-// More than the socket takes: it is full for most of them.
+// There are more calls than the socket takes: it is full for most of them.
 TEST(StoppedNode, DeadlinesHoldAlsoWhenItTakesNothingAndTheClientOutlivesIt) {
   LocalNode node;
   Client client = node.Worker();
@@ -57,7 +57,8 @@ TEST(StoppedNode, DeadlinesHoldAlsoWhenItTakesNothingAndTheClientOutlivesIt) {
   EXPECT_TRUE(PutWithin(client, 20s));
 }
 
-// What waited for room reaches the node when there is room, in order, also if nobody asks more.
+// Messages that waited for room reach the node when there is room, in order, even if no other call
+// is made.
 TEST(StoppedNode, WhatItMissedIsToldWhenItGoesOn) {
   LocalNode node;
   Client client = node.Worker();
@@ -81,7 +82,7 @@ TEST(StoppedNode, APutThatFoundNoRoomInTimeNeverHappens) {
     for (int i = 0; i < 8; ++i) EXPECT_FALSE(PutWithin(client, 1ms));
     EXPECT_FALSE(client.Put("late", {.id = id, .timeout = 1ms}));
   }
-  ASSERT_TRUE(PutWithin(client, 20s));  // behind it
+  ASSERT_TRUE(PutWithin(client, 20s));  // sent behind those messages
   EXPECT_TRUE(client.Put("anew", {.id = id, .timeout = 20s}));
 }
 

@@ -54,7 +54,7 @@ class Worker {
   }
 
  private:
-  // What it holds, it holds until it is killed.
+  // Keeps what it holds until it is killed.
   static int Sleep() {
     for (;;) ::pause();
   }
@@ -134,7 +134,7 @@ TEST(WorkerTest, WritingToAViewFaults) {
   EXPECT_EQ(node.Worker().Get(id)->view(), "constant");
 }
 
-// No number at or above the limit can be had. The lowest `free` that are free now stay so.
+// Lowers the limit of descriptors so that exactly `free` more can be opened.
 [[maybe_unused]] void LeaveDescriptors(std::size_t free) {
   std::vector<int> numbers(free + 1);
   for (int& number : numbers) number = ::dup(0);

@@ -40,7 +40,7 @@ class AdmissionTest : public testing::Test {
     EXPECT_FALSE(refusal) << refusal->error.message;
     return !refusal && admission_.Joined(hello, now_);
   }
-  // Refused, but may ask again: what it was told.
+  // What the node was told: it is refused, but may ask again.
   std::string Waits(const wire::Hello& hello) {
     const auto refusal = admission_.Check(hello);
     EXPECT_TRUE(refusal && refusal->retry);
@@ -98,7 +98,7 @@ TEST_F(AdmissionTest, ARestartedShardTakesOverTheClaimOfTheFirstNodeWithObjects)
   EXPECT_FALSE(Joins(From(2, {kOld}, kHolds)));
 }
 
-// The fault of old: whoever came first, and be it a newcomer, decided who may come.
+// An old fault: the node that came first decided which others may come, even if it was a newcomer.
 TEST_F(AdmissionTest, ANewcomerThatComesFirstDecidesNothing) {
   EXPECT_FALSE(Joins(From(3, {0}, kEmpty)));
   admission_.Claimed(NodeId{3}, {{kDrawn}, kHolds}, now_);  // and has put things meanwhile
@@ -118,7 +118,7 @@ TEST_F(AdmissionTest, ANewcomerThatCameBackWithObjectsDecidesNothingEither) {
 TEST_F(AdmissionTest, AnEmptyNodesClaimYieldsToThatOfOneWithObjects) {
   EXPECT_TRUE(Joins(From(4, {kOther}, kEmpty)));
   EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
-  EXPECT_FALSE(Joins(From(4, {kOther}, kEmpty)));  // it takes what the shard says
+  EXPECT_FALSE(Joins(From(4, {kOther}, kEmpty)));  // an empty node takes over what the shard says
   EXPECT_EQ(admission_.id(), kOld);
 }
 

@@ -20,8 +20,8 @@ class KeptSession final : public Session {
   std::vector<wire::ShardMessage> sent;
 };
 
-// An attempt that was given up costs nothing more: else attempts pile up, each as dear as the node
-// has objects, and none is answered in time.
+// An attempt that was given up must cost nothing more. Otherwise attempts pile up, each one as
+// expensive as the node has objects, and none is answered in time.
 TEST(DirectoryService, ANodeThatHungUpBeforeItsHelloWasReadIsNotGreeted) {
   asio::io_context loop;
   const auto service =

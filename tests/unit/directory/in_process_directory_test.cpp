@@ -117,7 +117,7 @@ TEST_F(InProcessDirectoryTest, ANewcomerTakesTheNameOfASuspendedNode) {
   EXPECT_TRUE(BSeesAAlive(true));
 }
 
-// Its copies could be of objects whose Delete everybody has forgotten.
+// Its copies could be of objects whose Delete all others have forgotten.
 TEST(InProcessDirectory, ANodeThatOutlivedItsTombstonesIsToldBeforeItsInventoryIsAsked) {
   asio::io_context loop;
   auto options = InProcessDirectory::Patient();

@@ -108,7 +108,7 @@ TEST_F(InventoryTellerTest, AnObjectThatWasNotIsToldOutOfTurnAndOnlyOnce) {
   EXPECT_FALSE(MaySayOf(3));
   EXPECT_EQ(Due(), "l3");
   EXPECT_TRUE(MaySayOf(3));
-  EXPECT_EQ(Next(), "h2");  // told twice it would be asked for twice
+  EXPECT_EQ(Next(), "h2");  // an object that is told twice would be asked for twice
   EXPECT_TRUE(MaySayOf(3));
 }
 

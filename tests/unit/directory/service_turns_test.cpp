@@ -1,5 +1,5 @@
-// A turn of a shard is bounded: what a node says comes to its turn while the work of a large loss,
-// or another's large message, is still under way.
+// A turn of a shard is bounded: a node is heard while the work of a large loss, or of another
+// node's large message, is still under way.
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace hoplite::directory {
 namespace {
 
-// Takes everything at once, and says so.
+// A session that takes everything at once and acknowledges it.
 class CountingSession final : public Session {
  public:
   explicit CountingSession(std::function<void(std::uint64_t)> took) : took_(std::move(took)) {}
@@ -51,7 +51,7 @@ class ServiceTurns : public ::testing::Test {
     *self = session;
     return Greet(session, node);
   }
-  // What it is told lies there unread.
+  // A node that does not read what it is told.
   std::shared_ptr<CountingSession> JoinDeaf(std::uint64_t node) {
     return Greet(std::make_shared<CountingSession>([](std::uint64_t) {}), node);
   }
@@ -137,7 +137,7 @@ TEST_F(ServiceTurns, AnothersLargeMessageIsAppliedInParts) {
   EXPECT_GE(turns_between, kObjects / 1000);
 }
 
-// What many say at once waits for its turn; what shows that a session lives does not (R43).
+// Words that many nodes say at once wait for their turns; signs of life do not (R43).
 TEST_F(ServiceTurns, HeartbeatsAndAcknowledgementsDoNotWaitBehindWhatOthersSaid) {
   options_.pace.window = options_.pace.first_window = 1024;
   Start();

@@ -93,7 +93,7 @@ TEST_F(SessionOutboxTest, WhoKeepsUpIsToldEveryChange) {
   EXPECT_EQ(Leave(), "111");
 }
 
-// It tells the newest state of a copy, so who is slow needs no earlier one.
+// A notice tells the newest state of a copy, so a slow subscriber needs no earlier one.
 TEST_F(SessionOutboxTest, WhatWaitsForASlowSubscriberDoesNotGrowWithTheChanges) {
   for (int i = 0; i < 10; ++i) outbox_.Push(Bulk(i));
   Leave();  // a window of it
@@ -126,7 +126,7 @@ TEST_F(SessionOutboxTest, ANoticePassesNoOtherWordOfItsObject) {
   EXPECT_EQ(Leave().substr(0, 4), "1110");
 }
 
-// What is large waits among the bulk, also where a small one waits in a hurry.
+// A large notice waits among the bulk, even where a small one waits in the other lane.
 TEST_F(SessionOutboxTest, ALargeNoticeTakesNoPlaceOfASmallOne) {
   NodeAction large = Notice(1, kFirstHolder, LocationKind::kComplete);
   std::get<Location>(large).metadata.assign(2 * kHurryBytes, 'x');
@@ -150,7 +150,8 @@ TEST_F(SessionOutboxTest, AWindowIsUnderWayAtMost) {
   EXPECT_EQ(Leave(), "0B1B2B3B");
   EXPECT_LE(outbox_.sent(), Pace().window + Pace().part + 1024);
   outbox_.Push(Word(9));
-  EXPECT_EQ(Leave(), "");  // words too, or what stands before a heartbeat would have no bound
+  // Words count, too; otherwise what stands before a heartbeat would have no bound.
+  EXPECT_EQ(Leave(), "");
   outbox_.Taken(1, kNow);
   EXPECT_EQ(Leave(), "4B");
   outbox_.Taken(asked_, kNow);
@@ -191,7 +192,7 @@ TEST_F(SessionOutboxTest, AsMuchIsUnderWayAsIsTakenWithinAMoment) {
   EXPECT_THAT(round(1ms), about(16));
 }
 
-// Few words are not worth an answer each.
+// A few words are not worth an answer each.
 TEST_F(SessionOutboxTest, AsksNowAndThen) {
   std::size_t questions = 0;
   for (int i = 0; i < 10'000; ++i) {

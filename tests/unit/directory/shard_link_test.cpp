@@ -123,7 +123,8 @@ TEST_F(ShardLinkTest, SettlesAtAShardThatCannotBeReachedAndGoesOnTrying) {
   EXPECT_EQ(told_, "settled open ");
 }
 
-// The name may be that of a node whose death is not noticed yet: neither an end nor a start.
+// The name may be that of a node whose death is not noticed yet, so the link neither gives up nor
+// starts.
 TEST_F(ShardLinkTest, AsksAgainForANameInUseAndThenGivesUp) {
   shard_.refusal = Error(ErrorCode::kAlreadyExists, "the name is in use");
   link_->Start();
@@ -133,7 +134,7 @@ TEST_F(ShardLinkTest, AsksAgainForANameInUseAndThenGivesUp) {
   EXPECT_EQ(told_, "already_exists ");
 }
 
-// It knows its cluster from another shard, and has copies that it would take along.
+// The node knows its cluster from another shard, and has copies that would be lost with it.
 TEST_F(ShardLinkTest, ANodeThatWasWelcomeAnywhereWaitsWithItsObjects) {
   known_.Told(1, 7);
   hooks_.holds = [] { return true; };

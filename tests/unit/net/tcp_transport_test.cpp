@@ -62,7 +62,7 @@ TEST(TcpTransport, AcceptedStreamsGoToTheLoopsInTurns) {
   EXPECT_EQ(misplaced, 0);
 }
 
-// The kernel's own measure: that nobody reads or answers at the other end is not in it.
+// The kernel measures it, so it does not matter whether the other end reads or answers.
 TEST(TcpTransport, ARoundTripIsTheNetworksAlone) {
   asio::io_context loop(1);
   TcpTransport transport({&loop});
@@ -170,7 +170,7 @@ TEST(TcpTransport, ListenerSurvivesRunningOutOfDescriptors) {
 }
 
 #if !__has_feature(undefined_behavior_sanitizer)  // its checks take descriptors of their own
-// Neither end of a connection finds a descriptor until something that rests is given up.
+// Neither end of a connection finds a descriptor until an idle stream is given up.
 TEST(TcpTransport, WhatRestsIsGivenUpForANewConnection) {
   log::SetLevel(log::Level::kError);
   asio::io_context loop(1);

@@ -197,7 +197,7 @@ TEST(LocalEndpointTest, OfTooManyThatSayNothingTheOldestGo) {
 }
 
 #if !__has_feature(undefined_behavior_sanitizer)  // its checks take descriptors of their own
-// Its views would be taken from under it when it closes its socket.
+// If the node can't watch the process, its views would end when it closes its socket.
 TEST(LocalEndpointTest, AClientThatCannotBeWatchedForWantOfDescriptorsIsRefused) {
   LocalNode node;
   rlimit before{};
@@ -323,7 +323,7 @@ TEST(LocalEndpointTest, CancelGetsExactlyOneAnswer) {
   EXPECT_EQ(raw.Receive()->id(), 3u) << "no second answer to the cancelled one";
 }
 
-// A good one with one thing spoiled, and what the sentence has to say.
+// A good request with one field spoiled, and what the error must name.
 TEST(LocalEndpointTest, ReduceNamesWhatCannotBe) {
   LocalNode node;
   RawClient raw(node.path());
@@ -427,7 +427,8 @@ TEST(LocalEndpointTest, PinsOfABrokenConnectionStayWhileItsProcessLives) {
   EXPECT_GE(node.used_bytes(), 1_MiB);
 }
 
-// All of it in one turn of the loop: whoever comes must not be taken for the one that ends.
+// All of this happens in one turn of the loop: the process that comes must not be taken for the one
+// that ends.
 TEST(LocalEndpointTest, WhoConnectsWhileAnotherProcessEndsIsServed) {
   const std::string path = FreshSocketPath();
   ClientProcess other(path);

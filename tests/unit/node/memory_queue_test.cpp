@@ -41,8 +41,8 @@ struct Caller {
   store::CopyPtr copy;
 };
 
-// Each release is looked at by the one whom it helps and by the one who is first after it, however
-// many wait.
+// After each release two callers look, however many wait: the one that it helps, and the one that
+// is first afterwards.
 TEST(MemoryQueue, AReleaseCostsALookOrTwoHoweverManyWait) {
   constexpr std::size_t kCallers = 2000;
   constexpr std::uint64_t kSize = 64_KiB;

@@ -15,7 +15,8 @@ TEST(RoundTrip, IsZeroUntilSomethingWasMeasured) {
   EXPECT_EQ(round_trip.value(), Duration{0});
 }
 
-// A star that collects from all at once: its connections are made through its own full link.
+// The centre of a star collects from all at once: its connections are made through its own full
+// link.
 TEST(RoundTrip, WhatWasMeasuredThroughAQueueDoesNotCount) {
   RoundTrip round_trip;
   round_trip.Note(microseconds(100));

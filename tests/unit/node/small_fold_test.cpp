@@ -45,7 +45,8 @@ TEST(SmallFold, FoldsTheFirstThatCome) {
   EXPECT_EQ(fold.folded(), (std::vector{IdOf(3), IdOf(1)}));
 }
 
-// What waits for its turn is bounded, however many there are and whichever comes last.
+// The objects that wait for their turn are bounded, however many there are and whichever comes
+// last.
 TEST(SmallFold, AFixedOrderFetchesAWindowAndFoldsInOrder) {
   constexpr std::size_t kSources = 100;
   const ReduceOptions options = Options(kSources, true);

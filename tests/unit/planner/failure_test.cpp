@@ -53,7 +53,7 @@ TEST_F(Failures, NotAheadBlamesNobody) {
   Expect("R1 <- S");
 }
 
-// What the shard believes of A may have been concluded from a stream that never ran.
+// The shard may have concluded what A has from a stream that never ran.
 TEST_F(Failures, WhoWasNotAheadIsNotTakenForAheadAgain) {
   for (const char* node : {"S", "A", "R"}) Join(node);
   Create("S").Get("A").Get("R").Progress("A", 3).Lose("S");

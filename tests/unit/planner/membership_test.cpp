@@ -163,7 +163,7 @@ TEST_F(Recovery, AnUnknownVersionWaitsForItsInventory) {
   Expect("R1 <- S");
 }
 
-// What it asked for while the shard collected, and gave up again, is no request any more.
+// A request that was made while the shard collected, and was given up again, counts no more.
 TEST_F(Recovery, AWantThatWasTakenBackIsNotRemembered) {
   Join("S").Join("R1").Put("S").Locate("R1").Ignore();
   Restart(Recovering()).Join("R1").Want("R1").CancelWant("R1");
@@ -182,7 +182,7 @@ TEST_F(Recovery, AnOldCopyIsRecalledInAnyOrder) {
   Expect("S: recall v2");
 }
 
-// Who announced itself and still tells what it holds is waited for (R42).
+// The shard waits for a node that has joined and still tells what it holds (R42).
 TEST_F(Recovery, AShardCollectsWhileANodeTellsItsInventory) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Join("T").Create("T");
@@ -202,7 +202,7 @@ TEST_F(Recovery, ANodeThatTellsNothingMoreIsNotWaitedFor) {
   Expect("T: accepted v2");
 }
 
-// Its session may come back and go on.
+// The node's session may come back and go on.
 TEST_F(Recovery, NorIsOneWhoseSessionEndedAWhileAgo) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Join("T").Create("T");
@@ -234,7 +234,8 @@ TEST_F(Recovery, InlineBytesAreRepeatedByTheirPutter) {
   Delete("R1").Ignore();
 }
 
-// Bytes that are not those of the present copy, or come before it was told, are nobody's.
+// Bytes that belong to another copy than the present one, or come before the copy was told, don't
+// count.
 TEST_F(Recovery, BytesCountForTheCopyThatTheirNodeHolds) {
   Join("S").Join("R1").PutInline("S", 100).Ignore();
   Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};

@@ -1,5 +1,5 @@
-// How much memory the slots of a reduction need: late sources join what their node has already,
-// and who has no memory for a partial result serves its sources as they are.
+// How much memory the slots of a reduction need: late sources join a slot that their node has
+// already, and a node without memory for a partial result serves its sources as they are.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ TEST_F(ReduceMemory, ALateSourceJoinsAPositionThatHasProducedNothing) {
   EXPECT_THAT(Plan(), ElementsAre("3^5+1 @1 s5"));
 }
 
-// A slot that is pulled from by somebody stays as it is.
+// A slot that another one pulls from stays as it is.
 TEST_F(ReduceMemory, ALateSourceDoesNotJoinWhatOthersPull) {
   options_.degree = 3;
   Start(4);
@@ -99,7 +99,7 @@ TEST_F(ReduceMemory, AJoinIsNoneIfASourceOfTheSlotIsGone) {
   EXPECT_THAT(Plan(), ElementsAre("4^5+1 @1 s3"));
 }
 
-// It takes all it had with it, and what it joined is filled once more.
+// The lost slot takes all its sources with it, and is filled once more.
 TEST_F(ReduceMemory, APositionThatWasJoinedIsReplacedWhole) {
   options_.degree = 1;
   Start(4);

@@ -144,7 +144,7 @@ TEST_F(Reductions, ASourceThatWouldCountTwiceEndsTheReductionInWords) {
   ExpectAmong("C: reduction refused protocol");
 }
 
-// What a slot gave up, or lost, may be used by another.
+// A source that a slot gave up, or lost, may be used by another slot.
 TEST_F(Reductions, ASourceMovesToAnotherSlot) {
   Join("C").Join("A").Join("B");
   const SlotInput source{ObjectId::FromName("source 1"), {{1, 1}}};

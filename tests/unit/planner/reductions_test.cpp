@@ -328,7 +328,7 @@ TEST_F(Reductions, ACoordinatorLostAfterTheCommitChangesNothing) {
   EXPECT_TRUE(HolderAt("B").complete);
 }
 
-// Between Located and Want it neither asks nor holds anything.
+// Between Located and Want the node neither asks for nor holds anything.
 TEST_F(Reductions, WhoReservesMemoryForTheTargetHearsTheEnd) {
   Join("R").Locate("R");
   Tree().Close();

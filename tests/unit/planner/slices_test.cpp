@@ -1,5 +1,5 @@
-// What concerns very many objects is done in slices: no call does much, and between two of them the
-// state is as safe as ever.
+// Work on very many objects is done in slices: no call does much, and between two calls every
+// invariant holds.
 #include <algorithm>
 #include <ctime>
 #include <memory>
@@ -24,7 +24,8 @@ double ThreadSeconds() {
 // A shard that is told things one by one, and the most that one call took.
 class PlannerSlices : public ::testing::Test {
  protected:
-  // What is to be seen is a factor of ten or more; a call of a slice takes 1 to 3 ms.
+  // A call of a slice takes 1 to 3 ms; without slices it would be more than ten times as much as
+  // this.
   static constexpr double kLongest = 0.1;
   static constexpr std::size_t kObjects = 60'000;
 
@@ -149,7 +150,7 @@ TEST_F(PlannerSlices, TheEndOfCollectingWithManyRequests) {
   ExpectShortCalls();
 }
 
-// Slices of one object: everything that counts comes before its turn would.
+// Slices of one object, so that everything under test happens before the object's turn comes.
 class PlannerSlice : public PlannerSlices {
  protected:
   static constexpr std::size_t kFew = 50;
@@ -230,7 +231,8 @@ TEST_F(PlannerSlice, TheNameOfALostHolderIsKnownUntilEveryWaiterHeardIt) {
   }
 }
 
-// What a session asked for while the shard collected is void when it ended before its turn came.
+// A request that a session made while the shard collected is void if the session ended before the
+// request's turn came.
 TEST_F(PlannerSlice, RequestsOfAnEndedSessionAreNotAnswered) {
   Start(std::chrono::seconds(1), 1);
   Join(1);

@@ -129,7 +129,8 @@ TEST_F(Versions, APutOfSmallBytesWhoseAnswerWasLostIsAcceptedWhenItIsRepeated) {
   Expect("R1: inline v2");
 }
 
-// The bytes outlive the loss of their node, which comes back and asks for what it was never told.
+// The bytes outlive the loss of their node, which comes back and asks for the answer that it never
+// got.
 TEST_F(Versions, AndAlsoIfItsNodeWasDeclaredLostMeanwhile) {
   Join("S").Join("R1").PutInline("S", 100).Lose("S").Ignore();
   Connect("S").PutInline("S", 100).EndInventory("S");

@@ -56,7 +56,7 @@ TEST_F(ObjectStoreTest, CreateListsACopyInsideTheSegment) {
   EXPECT_EQ((*copy)->bytes().data(), store_->segment().bytes().data() + (*copy)->segment_offset());
 }
 
-// Whoever counts with it would wait for memory that nobody is given.
+// A caller that counted on more would wait for memory that nobody gets.
 TEST_F(ObjectStoreTest, TheCapacityIsWhatObjectsCanTake) {
   store_ = std::make_unique<ObjectStore>(CreateHeapSegment(kCapacity + 33), [] {});
   EXPECT_EQ(store_->usage().capacity_bytes, kCapacity);

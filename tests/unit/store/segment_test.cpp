@@ -48,7 +48,7 @@ TEST(MemfdSegment, TheReadOnlyDescriptorRefusesAWritableMapping) {
   ::munmap(view, 64_KiB);
 }
 
-// Whatever the program prints would go over the objects.
+// Otherwise what the program prints would go over the objects.
 TEST(MemfdSegment, NeverTakesTheNumberOfAClosedStandardStream) {
   const pid_t child = ::fork();
   if (child == 0) {

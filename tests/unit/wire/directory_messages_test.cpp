@@ -79,7 +79,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), false), 0) << "an event has no example here";
 }
 
-// The shard finds by it what a Withdraw means.
+// By the number the shard knows which Create a Withdraw means.
 TEST(DirectoryMessages, ACreateKeepsItsNumber) {
   auto message = ToProto(NodeEvent{Create{.object = kObject, .layout = kLayout, .attempt = 7}});
   EXPECT_EQ(std::get<Create>(*FromProto(message)).attempt, 7u);
@@ -202,7 +202,7 @@ TEST(HostileEvents, Held) {
        {"marks", [](auto& m) { m.mutable_held()->clear_marks(); }},
        {"marks", [](auto& m) { m.mutable_held()->set_marks(0, 0xffffffffu); }},
        {"complete", [](auto& m) { m.mutable_held()->set_marks(0, 0); }},
-       // One believed would leave no next incarnation, and no next version, for anybody.
+       // If one were believed, no node could be given a next incarnation or version.
        {"version", [](auto& m) { m.mutable_version()->set_incarnation(1ull << 63); }},
        {"version", [](auto& m) { m.mutable_version()->set_sequence(~0ull); }},
        {"version", [](auto& m) { m.clear_version(); }}});

@@ -170,7 +170,7 @@ TEST(Frame, WrongMagicIsNamed) {
   EXPECT_THAT(back.error().message, HasSubstr("magic"));
 }
 
-// So that a newer peer can be refused in words.
+// This way a newer peer can be refused in words.
 TEST(Frame, HelloOfAnotherVersionIsReadAsFarAsItsVersion) {
   PeerHello hello(1, NodeId{2}, NodeId{3});
   hello.protocol_version = 9;
@@ -194,7 +194,7 @@ TEST(Frame, FetchMustNameStripesThatExist) {
   EXPECT_TRUE(Decode(Encode(fetch)));
 }
 
-// Or good bytes would be taken for those of another place.
+// Otherwise good bytes would be taken for those of another place.
 TEST(Frame, ADamagedPlaceIsNoticedByTheChecksums) {
   const Data data = SomeData(3);
   const auto bytes = Encode(data);

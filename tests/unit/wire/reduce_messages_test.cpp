@@ -1,4 +1,5 @@
-// Messages of reductions in which one field can't be: each is refused by that field's name.
+// Messages of reductions in which one field is impossible: each is refused, and the error names the
+// field.
 #include "wire/reduce_messages.h"
 
 #include <string>
