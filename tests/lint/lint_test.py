@@ -5,6 +5,7 @@ import unittest
 import coroutines
 import layers
 import machine_text
+import markdown
 import named
 import words
 
@@ -128,6 +129,17 @@ class Coroutines(unittest.TestCase):
             "a.cpp", "{\n  const std::lock_guard lock(m_);\n  co_await F();\n}"))
         self.assertFalse(coroutines.check(
             "a.cpp", "{\n  {\n    const std::lock_guard lock(m_);\n  }\n  co_await F();\n}"))
+
+
+class Markdown(unittest.TestCase):
+    def test_width_of_prose(self):
+        long = "word " * 30
+        self.assertTrue(markdown.check("a.md", f"- {long}\n"))
+        self.assertTrue(markdown.check("a.md", f"```sh\nls\n```\n{long}\n"))
+        self.assertFalse(markdown.check("a.md", f"```sh\n{long}\n```\n"))
+        self.assertFalse(markdown.check("a.md", f"| {long} |\n"))
+        self.assertFalse(markdown.check("a.md", "- " + "x" * 140 + "\n"))
+        self.assertFalse(markdown.check("a.md", "x" * 130 + "\n"))
 
 
 class MachineText(unittest.TestCase):

@@ -17,25 +17,19 @@ FILE = re.compile(r"[\w./-]+\.(h|cpp|proto|md|py)")
 
 def findings_in(text, read):
     """read: the text of a file by its path, or None."""
-    findings, current, path = [], "", TOUR
-    for number, line in enumerate(text.splitlines(), 1):
-        names = NAMED.findall(line)
-        for name in names:
-            if not FILE.fullmatch(name):
-                continue
-            if read(name) is None:
-                findings.append(f"{path}:{number}: no file {name}")
-        for match in NAMED.finditer(line):
-            name = match.group(1)
-            if FILE.fullmatch(name):
-                current = read(name) or ""
-                continue
-            if not re.fullmatch(r"[A-Z]\w*(::[A-Z]\w*)?", name):
-                continue
-            behind = re.match(r" \(`([^`]+)`\)", line[match.end():])
-            home = (read(behind.group(1)) or "") if behind else current
-            if not re.search(rf"\b{re.escape(name)}\b", home):
-                findings.append(f"{path}:{number}: {name} is not in the file that is named with it")
+    findings, current = [], ""
+    for match in NAMED.finditer(text):
+        name = match.group(1)
+        place = f"{TOUR}:{text.count(chr(10), 0, match.start()) + 1}"
+        if FILE.fullmatch(name):
+            current = read(name)
+            if current is None:
+                findings.append(f"{place}: no file {name}")
+        elif re.fullmatch(r"[A-Z]\w*(::[A-Z]\w*)?", name):
+            behind = re.match(r"\s+\(`([^`]+)`\)", text[match.end():])
+            home = read(behind.group(1)) if behind else current
+            if not re.search(rf"\b{re.escape(name)}\b", home or ""):
+                findings.append(f"{place}: {name} is not in the file that is named with it")
     return findings
 
 
