@@ -35,7 +35,7 @@ class HOPLITE_EXPORT ObjectId {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
   std::string ToHex() const;
-  // The first 8 digits, for logs.
+  // The first 8 digits, to tell few objects apart; no call or command takes them for an id.
   std::string ToShortString() const;
   // A well-mixed hash, equal on every machine: it chooses the object's directory shard.
   std::uint64_t Hash() const;

@@ -118,7 +118,7 @@ Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> i
     if (into.size() < reader.size()) {
       return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                    fmt::format("object {} has {} bytes, the memory for it {}",
-                                               id.ToShortString(), reader.size(), into.size())));
+                                               id.ToHex(), reader.size(), into.size())));
     }
     const Result<void> copied = reader.impl_->CopyInto(into, deadline);
     if (copied) return reader.size();

@@ -44,9 +44,8 @@ Draft::Impl::~Impl() {
 Result<void> Draft::Impl::CheckOpen() const {
   if (connection_->inherited()) return std::unexpected(client::Connection::Inherited());
   if (open_) return {};
-  return std::unexpected(
-      Error(ErrorCode::kInvalidArgument,
-            "the draft of object " + id_.ToShortString() + " was sealed or aborted before"));
+  return std::unexpected(Error(ErrorCode::kInvalidArgument, "the draft of object " + id_.ToHex() +
+                                                                " was sealed or aborted before"));
 }
 
 Result<void> Draft::Impl::Advance(std::uint64_t prefix, std::span<const std::uint64_t> checksums) {
@@ -54,7 +53,7 @@ Result<void> Draft::Impl::Advance(std::uint64_t prefix, std::span<const std::uin
   if (prefix < prefix_ || prefix > bytes_.size()) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                  fmt::format("object {}: advance to {}, but {} of {} are written",
-                                             id_.ToShortString(), prefix, prefix_, bytes_.size())));
+                                             id_.ToHex(), prefix, prefix_, bytes_.size())));
   }
   if (const auto error = failure_->error()) return std::unexpected(*error);
   if (prefix == prefix_) return {};

@@ -23,7 +23,7 @@ Result<Buffer> FutureState<Buffer>::Wait(Time until) {
   if (inherited()) return std::unexpected(client::Connection::Inherited());
   if (until < deadline_ && !client::WaitFor(*pending_, until)) {
     return std::unexpected(
-        Error(ErrorCode::kTimeout, "object " + object_.ToShortString() + " is not there yet"));
+        Error(ErrorCode::kTimeout, "object " + object_.ToHex() + " is not there yet"));
   }
   (void)connection_->Finish(pending_, deadline_);
   return Convert();
@@ -43,8 +43,8 @@ Result<Buffer> FutureState<Buffer>::Convert() {
 }
 
 void FutureState<Buffer>::Cancel() {
-  connection_->GiveUp(*pending_, Error(ErrorCode::kCancelled, "object " + object_.ToShortString() +
-                                                                  ": the caller cancelled"));
+  connection_->GiveUp(*pending_, Error(ErrorCode::kCancelled,
+                                       "object " + object_.ToHex() + ": the caller cancelled"));
 }
 
 template <typename T>

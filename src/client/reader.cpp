@@ -56,9 +56,9 @@ Result<void> Reader::Impl::Finish(const client::PendingPtr& asked, std::uint64_t
 
 Result<std::span<const std::byte>> Reader::Impl::WaitFor(std::uint64_t bytes, Time deadline) {
   if (bytes > size_) {
-    return std::unexpected(Error(ErrorCode::kInvalidArgument,
-                                 fmt::format("{} bytes are asked of object {}, which has {}", bytes,
-                                             id_.ToShortString(), size_)));
+    return std::unexpected(Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} bytes are asked of object {}, which has {}", bytes, id_.ToHex(), size_)));
   }
   if (!Has(bytes)) TRY(Finish(Ask(bytes, 0, deadline), bytes, deadline));
   return bytes_.first(prefix_);

@@ -71,7 +71,7 @@ Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout) const {
   if (until < state_->deadline && !client::WaitFor(*state_->pending, until)) {
     return std::unexpected(
         Error(ErrorCode::kTimeout,
-              fmt::format("the reduction into {} is not done yet", target().ToShortString())));
+              fmt::format("the reduction into {} is not done yet", target().ToHex())));
   }
   TRY_ASSIGN(const Answer answer, state_->connection->Finish(state_->pending, state_->deadline));
   return client::ToReduceOutcome(answer.reduced(), target());
@@ -85,7 +85,7 @@ void Reduction::Cancel() {
   state_->connection->GiveUp(
       *state_->pending,
       Error(ErrorCode::kCancelled,
-            fmt::format("the reduction into {}: the caller cancelled", target().ToShortString())));
+            fmt::format("the reduction into {}: the caller cancelled", target().ToHex())));
 }
 
 }  // namespace hoplite

@@ -282,7 +282,7 @@ void DirectoryService::Suspend(const SessionPtr& session) {
   Forget(session);
   const NodeId node = members_.End(session);
   if (node == kNoNode) return;
-  log::Info("node {} is suspended: its session ended", ToString(node));
+  log::Info("node {} is suspended: its session ended", members_.NameOf(node));
   leases_.Ended(node, now_);
   admission_.Ended(node);
   Apply(planner::NodeSuspended{node});
@@ -291,7 +291,7 @@ void DirectoryService::Suspend(const SessionPtr& session) {
 void DirectoryService::CheckLeases() {
   for (const LeaseMonitor::Verdict& verdict : leases_.Due(now_)) {
     if (verdict.standing == LeaseMonitor::Standing::kSuspended) {
-      log::Info("node {} was not heard for too long", ToString(verdict.node));
+      log::Info("node {} was not heard for too long", members_.NameOf(verdict.node));
       Abort(members_.SessionOf(verdict.node));
       continue;
     }
@@ -306,7 +306,7 @@ void DirectoryService::CheckLeases() {
 }
 
 void DirectoryService::Lose(NodeId node) {
-  log::Info("node {} is lost", ToString(node));
+  log::Info("node {} is lost", members_.NameOf(node));
   members_.Lose(node);
   admission_.Gone(node);
   Apply(planner::NodeLost{node});
@@ -346,7 +346,7 @@ void DirectoryService::EndStalled() {
       next_stall_ = std::min(next_stall_, stalled);
     } else {
       log::Warn("node {} takes nothing of what it is told; its session ends",
-                ToString(members_.NodeOf(session)));
+                members_.NameOf(members_.NodeOf(session)));
       Abort(session);
     }
   }

@@ -28,7 +28,7 @@ std::string WrongWith(const Create& create, std::uint64_t metadata_limit) {
 void Creation::On(NodeId node, const Create& event) {
   if (std::string wrong = WrongWith(event, options_.metadata_limit_bytes); !wrong.empty()) {
     return Refuse(event.object, node, ErrorCode::kInvalidArgument,
-                  fmt::format("object {}: {}", event.object.ToShortString(), wrong));
+                  fmt::format("object {}: {}", event.object.ToHex(), wrong));
   }
   if (window_.collecting()) return window_.Defer(node, event);
   ObjectRecord& record = objects_.Touch(event.object, node);
@@ -60,7 +60,7 @@ void Creation::On(NodeId node, const Withdraw& event) {
     }
   }
   Refuse(event.object, node, ErrorCode::kCancelled,
-         fmt::format("the put of object {} was taken back", event.object.ToShortString()));
+         fmt::format("the put of object {} was taken back", event.object.ToHex()));
 }
 
 void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
@@ -72,10 +72,10 @@ void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
       Refuse(id, node, ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction() && record.reduction->coordinator != node) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
-             fmt::format("object {} is the target of a reduction", id.ToShortString()));
+             fmt::format("object {} is the target of a reduction", id.ToHex()));
     } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
-             fmt::format("object {} already exists with {}", id.ToShortString(),
+             fmt::format("object {} already exists with {}", id.ToHex(),
                          FormatSize(record.table.layout().size_bytes)));
     } else if (record.table.final_count() > 0) {
       return;  // a suspended node may come back with it: wait for the end of its grace

@@ -26,7 +26,7 @@ void Deletion::EndObject(const ObjectId& id, ObjectRecord& record, std::set<Node
   if (record.reduction) {
     reductions_.End(
         id, record,
-        Error(ErrorCode::kDeleted, "object " + id.ToShortString() + ", the target, was deleted"),
+        Error(ErrorCode::kDeleted, "object " + id.ToHex() + ", the target, was deleted"),
         record.reduction->coordinator);
   }
   const Waiting& waiting = record.waiting();

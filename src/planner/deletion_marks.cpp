@@ -29,8 +29,8 @@ void DeletionMarks::Expire(Time now, std::size_t most) {
 std::string DeletionMarks::WhyBlocked(const ObjectId& id, Time now) const {
   const std::optional<Time> until = Until(id, now);
   if (!until) return {};
-  return fmt::format("object {} was deleted; its id is blocked for another {:.1f} s",
-                     id.ToShortString(), ToSeconds(*until - now));
+  return fmt::format("object {} was deleted; its id is blocked for another {:.1f} s", id.ToHex(),
+                     ToSeconds(*until - now));
 }
 
 bool DeletionMarks::Consistent() const {

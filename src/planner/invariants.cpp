@@ -63,7 +63,7 @@ std::string DirectoryState::BrokenInvariant() const {
   for (const auto& [id, record] : books.objects.records()) {
     if (record.inline_bytes != nullptr) inline_total += record.inline_bytes->size();
     if (std::string broken = BrokenObject(books, id, record); !broken.empty()) {
-      return fmt::format("{} (object {})", broken, id.ToShortString());
+      return fmt::format("{} (object {})", broken, id.ToHex());
     }
   }
   const InlineBudget& inlined = books.inlined;

@@ -43,7 +43,7 @@ void Recovery::StartNewer(ObjectRecord& record, NodeId node, const Held& event) 
     reductions_.End(event.object, record,
                     Error(ErrorCode::kAlreadyExists,
                           fmt::format("object {} already exists: {} holds a newer version",
-                                      event.object.ToShortString(), nodes_.NameOf(node))),
+                                      event.object.ToHex(), nodes_.NameOf(node))),
                     record.reduction->coordinator);
   }
   versions_.Start(event.object, record, event.version, event.layout, event.metadata);

@@ -42,10 +42,10 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
   for (const ObjectId& source : options.sources) {
     if (source == ObjectId()) return Wrong("a source's id is all zero, which names no object");
     if (source == options.target) {
-      return Wrong(fmt::format("the target {} is among the sources", source.ToShortString()));
+      return Wrong(fmt::format("the target {} is among the sources", source.ToHex()));
     }
     if (!seen.insert(source).second) {
-      return Wrong(fmt::format("source {} is listed twice", source.ToShortString()));
+      return Wrong(fmt::format("source {} is listed twice", source.ToHex()));
     }
   }
   if (wanted == 0) return Wrong("num_objects is 0; at least one source has to be used");
@@ -87,10 +87,9 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
   if (!index || failure_) return;
   const std::size_t element = SizeOf(options_.dtype);
   if (layout.size_bytes % element != 0) {
-    failure_ = Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("object {} has {} bytes, which is no multiple of the {} of a {}",
-                    source.ToShortString(), layout.size_bytes, element, Name(options_.dtype)));
+    failure_ = Error(ErrorCode::kInvalidArgument,
+                     fmt::format("object {} has {} bytes, which is no multiple of the {} of a {}",
+                                 source.ToHex(), layout.size_bytes, element, Name(options_.dtype)));
     return;
   }
   if (!layout_) {
@@ -98,10 +97,9 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
     sized_by_ = source;
   }
   if (layout.size_bytes != layout_->size_bytes) {
-    failure_ =
-        Error(ErrorCode::kInvalidArgument,
-              fmt::format("object {} has {} bytes, but {} has {}", source.ToShortString(),
-                          layout.size_bytes, sized_by_.ToShortString(), layout_->size_bytes));
+    failure_ = Error(ErrorCode::kInvalidArgument,
+                     fmt::format("object {} has {} bytes, but {} has {}", source.ToHex(),
+                                 layout.size_bytes, sized_by_.ToHex(), layout_->size_bytes));
     return;
   }
   if (sources_.ready().empty()) batch_since_ = now_;
@@ -122,11 +120,11 @@ void ReducePlanner::OnDeleted(const ObjectId& source) {
 
 void ReducePlanner::FailIfTooFew(SourceIndex deleted) {
   if (failure_ || sources_.possible() >= wanted_) return;
-  failure_ = Error(ErrorCode::kDeleted,
-                   fmt::format("object {}, a source, was deleted: {} of {} sources are left, {} "
-                               "are needed",
-                               sources_.id(deleted).ToShortString(), sources_.possible(),
-                               sources_.size(), wanted_));
+  failure_ = Error(
+      ErrorCode::kDeleted,
+      fmt::format("object {}, a source, was deleted: {} of {} sources are left, {} "
+                  "are needed",
+                  sources_.id(deleted).ToHex(), sources_.possible(), sources_.size(), wanted_));
 }
 
 // What the slot was made of is not used any more; it is filled, or vacated, by the next Plan.
@@ -241,7 +239,7 @@ std::string ReducePlanner::Missing() const {
   std::string text = fmt::format("{} of {} sources are missing", missing.size(), sources_.size());
   if (wanted_ < sources_.size()) text += fmt::format(" ({} are needed)", wanted_);
   for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) {
-    text += (i == 0 ? ": " : ", ") + sources_.id(missing[i]).ToShortString();
+    text += (i == 0 ? ": " : ", ") + sources_.id(missing[i]).ToHex();
   }
   if (missing.size() > kMostNamed) text += fmt::format(" and {} more", missing.size() - kMostNamed);
   return text;

@@ -70,10 +70,9 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
       refuse(ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction()) {
       refuse(ErrorCode::kAlreadyExists,
-             fmt::format("object {} is already the target of a reduction", id.ToShortString()));
+             fmt::format("object {} is already the target of a reduction", id.ToHex()));
     } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {
-      refuse(ErrorCode::kAlreadyExists,
-             fmt::format("object {} already exists", id.ToShortString()));
+      refuse(ErrorCode::kAlreadyExists, fmt::format("object {} already exists", id.ToHex()));
     } else if (record.table.final_count() > 0) {
       return;  // a suspended node may come back with it: wait for the end of its grace
     } else {
@@ -175,7 +174,7 @@ void ReductionRequests::Lose(const ObjectId& id, ObjectRecord& record, NodeId no
     return End(id, record,
                Error(ErrorCode::kPeerLost,
                      fmt::format("the reduction into {} ended: its coordinator {} was lost",
-                                 id.ToShortString(), nodes_.NameOf(node))),
+                                 id.ToHex(), nodes_.NameOf(node))),
                kNoNode);
   }
   orders_.MarkLostAt(id, reduction, node);
@@ -189,7 +188,7 @@ void ReductionRequests::Resume(const ObjectId& id, ObjectRecord& record, NodeId 
     return End(id, record,
                Error(ErrorCode::kCancelled,
                      fmt::format("the reduction into {} ended: its coordinator {} gave it up",
-                                 id.ToShortString(), nodes_.NameOf(node))),
+                                 id.ToHex(), nodes_.NameOf(node))),
                kNoNode);
   }
   orders_.Repeat(id, record, node);

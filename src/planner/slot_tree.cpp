@@ -31,8 +31,7 @@ std::string SlotTree::TwiceIn(const SlotOrder& order) const {
     const bool elsewhere =
         at != folded_at_.end() && at->second != order.slot && Folds(at->second, input.object);
     if (here.insert(input.object).second && !elsewhere) continue;
-    return fmt::format("source {} of slot {} has a slot already", input.object.ToShortString(),
-                       order.slot);
+    return fmt::format("source {} of slot {} has a slot already", input.object.ToHex(), order.slot);
   }
   return {};
 }
@@ -111,7 +110,7 @@ std::string SlotTree::BrokenInvariant(Version target) const {
     if (known.lost) continue;  // about to be given to another
     for (const SlotInput& input : known.order.inputs) {
       if (used.insert(input.object).second) continue;
-      return fmt::format("P6: source {} has two slots", input.object.ToShortString());
+      return fmt::format("P6: source {} has two slots", input.object.ToHex());
     }
   }
   return {};

@@ -55,24 +55,23 @@ class ObjectStore::Pool {
 namespace {
 
 Error LargerThanStore(const ObjectId& object, std::uint64_t bytes, std::uint64_t capacity) {
-  return Error(
-      ErrorCode::kResourceExhausted,
-      fmt::format("object {} of {} is larger than the whole store of {}", object.ToShortString(),
-                  FormatExactSize(bytes), FormatExactSize(capacity)));
+  return Error(ErrorCode::kResourceExhausted,
+               fmt::format("object {} of {} is larger than the whole store of {}", object.ToHex(),
+                           FormatExactSize(bytes), FormatExactSize(capacity)));
 }
 
 Error NoRoom(const ObjectId& object, std::uint64_t bytes, const ExtentAllocator& allocator) {
-  return Error(ErrorCode::kResourceExhausted,
-               fmt::format("no room now for object {} of {}: {} of the store are free, the largest "
-                           "piece is {}",
-                           object.ToShortString(), FormatExactSize(bytes),
-                           FormatExactSize(allocator.free_bytes()),
-                           FormatExactSize(allocator.largest_hole())));
+  return Error(
+      ErrorCode::kResourceExhausted,
+      fmt::format("no room now for object {} of {}: {} of the store are free, the largest "
+                  "piece is {}",
+                  object.ToHex(), FormatExactSize(bytes), FormatExactSize(allocator.free_bytes()),
+                  FormatExactSize(allocator.largest_hole())));
 }
 
 Error AlreadyListed(const ObjectId& object) {
   return Error(ErrorCode::kAlreadyExists,
-               fmt::format("object {} is in the store already", object.ToShortString()));
+               fmt::format("object {} is in the store already", object.ToHex()));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST_F(HalfAReduction, ADeadlineNamesWhatIsMissing) {
   BeginWithAReader(options);
   const auto outcome = sum_->Wait();
   ASSERT_EQ(CodeOf(outcome), ErrorCode::kTimeout);
-  EXPECT_NE(outcome.error().message.find(IdOf(1).ToShortString()), std::string::npos);
+  EXPECT_NE(outcome.error().message.find(IdOf(1).ToHex()), std::string::npos);
   // The client that waited for the target hears of it, too.
   EXPECT_EQ(ReaderEnds(), ErrorCode::kTimeout);
 }

@@ -57,7 +57,7 @@ Result<void> CheckMetadata(const std::string& metadata) {
 }
 
 Error WhyVoid(const store::Copy& copy) {
-  const std::string object = "object " + copy.object().ToShortString();
+  const std::string object = "object " + copy.object().ToHex();
   switch (copy.void_reason()) {
     case store::VoidReason::kDeleted:
       return {ErrorCode::kDeleted, object + " was deleted"};

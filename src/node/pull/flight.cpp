@@ -169,7 +169,7 @@ void Flight::StartDueGrants() {
 }
 
 void Flight::StartLanes(planner::Grant grant) {
-  log::Debug("object {} version {}: stripes {:x} from {}", entry_->object.ToShortString(),
+  log::Debug("object {} version {}: stripes {:x} from {}", entry_->object.ToHex(),
              ToString(grant.version), grant.stripes, grant.source.name);
   auto granted = std::make_shared<GrantLanes>();
   granted->grant = std::move(grant);
@@ -205,7 +205,7 @@ void Flight::CloseEndedGrants() {
   std::erase_if(granted_, [this](const std::shared_ptr<GrantLanes>& granted) {
     if (granted->ended < granted->lanes.size()) return false;
     if (granted->end.outcome == Outcome::kFailed) {
-      log::Debug("object {} version {}: {}", entry_->object.ToShortString(),
+      log::Debug("object {} version {}: {}", entry_->object.ToHex(),
                  ToString(granted->grant.version), granted->end.why);
     }
     const bool kept = granted->end.outcome == Outcome::kFailed &&

@@ -172,7 +172,7 @@ void Publication::Accept(Version version) {
     context_.store.Remove(copy_->object());
   }
   const auto listed = context_.store.List(copy_, store::CopyKind::kPrimary);
-  if (!listed) log::ErrorLine("{}: {}", copy_->object().ToShortString(), listed.error().message);
+  if (!listed) log::ErrorLine("{}: {}", copy_->object().ToHex(), listed.error().message);
   MaybeFinish();
   entry_->Changed();
 }

@@ -122,7 +122,7 @@ void Coordinator::On(const planner::ReduceRefused& refused) {
 }
 
 void Coordinator::On(const planner::SlotLost& lost) {
-  log::Debug("reduction into {}: slot {} is lost: {}", target_->object.ToShortString(), lost.slot,
+  log::Debug("reduction into {}: slot {} is lost: {}", target_->object.ToHex(), lost.slot,
              lost.message);
   reduction_.On(lost, Now());
   call_->changed.Notify();

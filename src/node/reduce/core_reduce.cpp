@@ -66,7 +66,7 @@ void Core::On(const planner::SlotAssigned& assigned) {
   if (slot && slot->version() >= assigned.version) return;  // repeated
   if (slot) slot->Drop(store::VoidReason::kRecalled);
   log::Debug("reduction into {}: slot {} version {}, {} children, {} own sources",
-             assigned.object.ToShortString(), assigned.order.slot, ToString(assigned.version),
+             assigned.object.ToHex(), assigned.order.slot, ToString(assigned.version),
              assigned.order.children, assigned.order.inputs.size());
   slot = std::make_shared<Slot>(context_, data_plane_, entry, assigned);
   slot->Start();

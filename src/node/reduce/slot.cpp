@@ -304,7 +304,7 @@ void Slot::AppendInventory(std::vector<planner::NodeEvent>& events) const {
 }
 
 std::string Slot::Name() const {
-  return fmt::format("reduction into {}, slot {} version {}", entry_->object.ToShortString(),
+  return fmt::format("reduction into {}, slot {} version {}", entry_->object.ToHex(),
                      order_.order.slot, ToString(order_.version));
 }
 

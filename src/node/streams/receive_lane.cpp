@@ -149,7 +149,7 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
       if (BlockChecksum(sink_->Received(block)) != data.checksums[verified]) {
         ++context_.counters.corrupt_blocks;
         log::Warn("object {} version {}: block {} from {} failed its checksum",
-                  grant_.object.ToShortString(), ToString(grant_.version), first + verified,
+                  grant_.object.ToHex(), ToString(grant_.version), first + verified,
                   grant_.source.name);
         co_return Failed(Failure::kCorrupt, "a block failed its checksum");
       }

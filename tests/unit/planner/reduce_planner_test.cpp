@@ -78,8 +78,8 @@ TEST_F(ReducePlanning, LateSourcesTakeTheLowestVacantSlot) {
   EXPECT_THAT(Plan(), ElementsAre("3^2+0 @6 s6", "4^0+2 @1 s1"));
   Arrive(2);  // told again
   EXPECT_THAT(Plan(), IsEmpty());
-  EXPECT_EQ(planner_->Missing(), "2 of 6 sources are missing: " + Source(3).ToShortString() + ", " +
-                                     Source(4).ToShortString());
+  EXPECT_EQ(planner_->Missing(),
+            "2 of 6 sources are missing: " + Source(3).ToHex() + ", " + Source(4).ToHex());
 }
 
 TEST_F(ReducePlanning, TheDegreeFollowsTheLinkModel) {
@@ -376,9 +376,9 @@ TEST(ReduceRequest, MistakesAreNamed) {
   };
   EXPECT_THAT(message([](auto& o) { o.sources.clear(); }), HasSubstr("at least one source"));
   EXPECT_THAT(message([&](auto& o) { o.sources.push_back(id("a")); }),
-              HasSubstr(id("a").ToShortString() + " is listed twice"));
+              HasSubstr(id("a").ToHex() + " is listed twice"));
   EXPECT_THAT(message([&](auto& o) { o.sources.push_back(id("t")); }),
-              HasSubstr("the target " + id("t").ToShortString() + " is among the sources"));
+              HasSubstr("the target " + id("t").ToHex() + " is among the sources"));
   EXPECT_THAT(message([](auto& o) { o.sources.emplace_back(); }), HasSubstr("all zero"));
   EXPECT_THAT(message([](auto& o) { o.num_objects = 0; }), HasSubstr("num_objects is 0"));
   EXPECT_THAT(message([](auto& o) { o.num_objects = 3; }),

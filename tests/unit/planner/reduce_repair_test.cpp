@@ -143,9 +143,8 @@ TEST_F(ReducePlanning, SizesThatDifferAreNamed) {
   Arrive(3);
   ASSERT_TRUE(planner_->failure());
   EXPECT_EQ(planner_->failure()->code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(planner_->failure()->message, "object " + Source(3).ToShortString() +
-                                              " has 8 bytes, but " + Source(2).ToShortString() +
-                                              " has 1048576");
+  EXPECT_EQ(planner_->failure()->message, "object " + Source(3).ToHex() + " has 8 bytes, but " +
+                                              Source(2).ToHex() + " has 1048576");
   EXPECT_THAT(Plan(), IsEmpty());
 }
 
@@ -154,7 +153,7 @@ TEST_F(ReducePlanning, ASizeThatIsNoMultipleOfTheElementIsNamed) {
   Start(1);
   Arrive(1);
   ASSERT_TRUE(planner_->failure());
-  EXPECT_EQ(planner_->failure()->message, "object " + Source(1).ToShortString() +
+  EXPECT_EQ(planner_->failure()->message, "object " + Source(1).ToHex() +
                                               " has 10 bytes, which is no multiple of the 4 of a "
                                               "float32");
 }
@@ -183,7 +182,7 @@ TEST_F(ReducePlanning, DeletedSourcesAreOutUntilTooFewAreLeft) {
   ASSERT_TRUE(planner_->failure());
   EXPECT_EQ(planner_->failure()->code, ErrorCode::kDeleted);
   EXPECT_EQ(planner_->failure()->message,
-            "object " + Source(4).ToShortString() +
+            "object " + Source(4).ToHex() +
                 ", a source, was deleted: 1 of 4 sources are left, 2 are needed");
 }
 
