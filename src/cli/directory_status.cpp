@@ -8,9 +8,9 @@
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <fmt/format.h>
 
 #include "base/try.h"
+#include "directory/away.h"
 #include "directory/grpc_port.h"
 
 namespace hoplite::cli {
@@ -84,8 +84,8 @@ class ShardQuestions {
     // The call has this deadline itself; a second more is for its answer.
     loop_->run_for(timeout_ + std::chrono::seconds(1));
     if (*answer) return **std::move(answer);
-    return std::unexpected(Error(
-        ErrorCode::kTimeout, fmt::format("the directory shard at {} did not answer", address_)));
+    return std::unexpected(
+        Error(ErrorCode::kTimeout, directory::Away(address_, directory::kNoAnswer)));
   }
 
  private:

@@ -97,10 +97,9 @@ void GrpcConnection::Deliver(wire::ShardMessage message) {
 
 void GrpcConnection::OnDone(const grpc::Status& status) {
   if (!ended_) {
-    Deliver({.ended = wire::Ended{
-                 .error = {ErrorCode::kUnavailable,
-                           fmt::format("the session with the directory shard at {} ended: {}",
-                                       address_, status.error_message())}}});
+    Deliver({.ended = wire::Ended{.error = {ErrorCode::kUnavailable,
+                                            fmt::format("its session at {} ended: {}", address_,
+                                                        status.error_message())}}});
   }
   const InFlight::Token flight = std::move(flight_);  // dropped last: nothing is left then
   const std::shared_ptr<GrpcConnection> self = std::move(self_);

@@ -10,6 +10,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include "base/try.h"
+#include "directory/away.h"
 #include "directory/grpc_connection.h"
 #include "directory/in_flight.h"
 #include "wire/directory_messages.h"
@@ -138,14 +139,17 @@ class GrpcPort final : public ShardPort {
     return call;
   }
 
+  Error Failure(const grpc::Status& status) const {
+    const ErrorCode code = CodeOf(status);
+    if (code == ErrorCode::kTimeout) return {code, Away(address_, kNoAnswer)};
+    if (code == ErrorCode::kUnavailable) return {code, Away(address_, status.error_message())};
+    return {code, fmt::format("directory shard {}: {}", address_, status.error_message())};
+  }
+
   template <typename CallPtr, typename View>
   std::function<void(grpc::Status)> Answer(CallPtr call, std::function<void(Result<View>)> done) {
     return [this, call, done = std::move(done)](const grpc::Status& status) mutable {
-      Result<View> result =
-          status.ok() ? Read(call->reply)
-                      : Result<View>(std::unexpected(
-                            Error(CodeOf(status), fmt::format("directory shard at {}: {}", address_,
-                                                              status.error_message()))));
+      Result<View> result = status.ok() ? Read(call->reply) : std::unexpected(Failure(status));
       asio::post(loop_, [done = std::move(done), result = std::move(result)]() mutable {
         done(std::move(result));
       });

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "directory/away.h"
 
 namespace hoplite::directory {
 
@@ -200,12 +201,13 @@ void ShardLink::OnEnded(const wire::Ended& ended) {
 void ShardLink::LogEnd(const Error& why) {
   const bool news = why.code != ErrorCode::kAlreadyExists && away_ != why.code;
   if (news) away_ = why.code;
+  const log::Level level = news ? log::Level::kWarn : log::Level::kDebug;
+  const bool refused = refusal_ || why.code == ErrorCode::kAlreadyExists;
+  if (!refused) return log::Write(level, Away(hello_.shard_index, why.message));
   log::Write(
-      news ? log::Level::kWarn : log::Level::kDebug,
-      fmt::format("no session with directory shard {}: {}{}", hello_.shard_index, why.ToString(),
-                  refusal_ && StaysWithCopies()
-                      ? "; this node waits with its objects, and asks again"
-                      : ""));
+      level,
+      fmt::format("directory shard {} refuses this node: {}{}", hello_.shard_index, why.message,
+                  StaysWithCopies() ? "; it waits with its objects, and asks again" : ""));
 }
 
 // Any shard's welcome counts: a node may never have met the one that refuses it.
@@ -247,7 +249,7 @@ void ShardLink::Beat() {
 }
 
 void ShardLink::GiveUpGreeting() {
-  OnEnded({.error = {ErrorCode::kUnavailable, "it does not answer"}});
+  OnEnded({.error = {ErrorCode::kUnavailable, std::string(kNoAnswer)}});
 }
 
 void ShardLink::After(Duration delay, void (ShardLink::*step)()) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
+#include "directory/away.h"
 
 namespace hoplite::directory {
 
@@ -72,8 +72,7 @@ std::function<void(Result<T>)> ShardedClient::Ask(std::size_t shard, Duration ti
   question.timer->expires_after(timeout);
   question.timer->async_wait([answer, shard](const asio::error_code& error) {
     if (error) return;
-    answer(std::unexpected(Error(ErrorCode::kTimeout,
-                                 fmt::format("directory shard {} did not answer in time", shard))));
+    answer(std::unexpected(Error(ErrorCode::kTimeout, Away(shard, kNoAnswer))));
   });
   questions_->emplace(number, std::move(question));
   return answer;

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "directory/away.h"
 #include "node/local/joint_gets.h"
 #include "node/pull/flight.h"
 #include "node/pull/subscription.h"
@@ -44,7 +45,7 @@ Error Core::WhyEnded(const ObjectEntry& entry, const Call& call) const {
 
 std::string Core::WhyAway(std::size_t shard) const {
   const std::optional<Error> refusal = context_.directory.refusal(shard);
-  if (!refusal) return fmt::format("directory shard {} is away", shard);
+  if (!refusal) return directory::Away(shard);
   return fmt::format("this node waits for directory shard {}, which refuses it: {}", shard,
                      refusal->message);
 }
@@ -371,7 +372,8 @@ void Core::On(const planner::HolderLost& lost) {
 void Core::On(const planner::InlineFull& /*full*/) {}
 
 void Core::OnSession(std::size_t shard, bool open) {
-  log::Info("{}: directory shard {} {}", context_.settings.name, shard, open ? "joined" : "away");
+  log::Info("{}: {}", context_.settings.name,
+            open ? fmt::format("directory shard {} is joined", shard) : directory::Away(shard));
   // What was asked of the lost session, or while there was none, will not be answered.
   context_.memory.ForgetQuestions();
   context_.memory.OnSpace();

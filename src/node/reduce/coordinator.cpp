@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/try.h"
+#include "directory/away.h"
 #include "node/core.h"
 
 namespace hoplite::node {
@@ -94,7 +95,10 @@ Error Coordinator::GaveUp() const {
     why += fmt::format("; {} of them are, {} are being fetched", small_fold_.folded().size(),
                        gets_.size());
   }
-  if (!reduction_.opened()) why = "the directory did not answer";
+  if (!reduction_.opened()) {
+    const std::size_t shards = context_.directory.shard_count();
+    why = directory::Away(directory::ShardOf(target_->object, shards), directory::kNoAnswer);
+  }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
 }
 

@@ -1,0 +1,22 @@
+// Away: how every message says that a shard of the directory can't be asked.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace hoplite::directory {
+
+// "directory shard 0 is away"; with a reason "directory shard 127.0.0.1:7000 is away: it did not
+// answer in time". `shard` is the number of the shard where that is known, else its address.
+template <typename Shard>
+std::string Away(const Shard& shard, std::string_view why = {}) {
+  const std::string away = fmt::format("directory shard {} is away", shard);
+  return why.empty() ? away : fmt::format("{}: {}", away, why);
+}
+
+inline constexpr std::string_view kNoAnswer = "it did not answer in time";
+
+}  // namespace hoplite::directory
