@@ -36,11 +36,13 @@ Result<sim::Kill> ParseKill(const std::string& text) {
 Result<void> RunSim(const SimArguments& options) {
   TRY_ASSIGN(const sim::Report report, options.world.reduce ? sim::RunReduce(options.world)
                                                             : sim::RunBroadcast(options.world));
-  const bool reduces = options.world.reduce.has_value();
-  TRY(Print((options.json ? sim::ToJson(report)
-             : reduces    ? sim::ReductionToText(report)
-                          : sim::ToText(report)) +
-            '\n'));
+  if (options.json) {
+    TRY(Print(sim::ToJson(report) + '\n'));
+  } else if (options.world.reduce) {
+    TRY(Print(fmt::format("{}\n{}", sim::ReductionToText(report), sim::ReductionLegend())));
+  } else {
+    TRY(Print(fmt::format("{}\n{}", sim::ToText(report), sim::Legend())));
+  }
   if (report.violation.empty()) return {};
   return std::unexpected(Error(ErrorCode::kInternal, fmt::format("a property was broken: {}; {}",
                                                                  report.violation, report.replay)));
@@ -111,6 +113,7 @@ std::shared_ptr<SimArguments> AddWorld(CLI::App& command, Action& chosen) {
 
 void AddBroadcast(CLI::App& sim, Action& chosen) {
   CLI::App* command = sim.add_subcommand("broadcast", "one object from one node to all others");
+  command->footer("\nThe report's lines:\n" + std::string(sim::Legend()));
   sim::Options& world = AddWorld(*command, chosen)->world;
   AddDuration(*command, "--spread", world.spread,
               "receivers ask at random moments within this time")
@@ -133,6 +136,7 @@ void AddReduce(CLI::App& sim, Action& chosen, bool everyone_gets) {
   CLI::App* command =
       everyone_gets ? sim.add_subcommand("allreduce", "one object of many, and everyone gets it")
                     : sim.add_subcommand("reduce", "one object of many, folded in a tree");
+  command->footer("\nThe report's lines:\n" + std::string(sim::ReductionLegend()));
   sim::Options& world = AddWorld(*command, chosen)->world;
   sim::ReduceJob& job = world.reduce.emplace();
   job.everyone_gets = everyone_gets;

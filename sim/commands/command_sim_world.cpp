@@ -64,6 +64,7 @@ Result<void> Run(const SimWorldArguments& options) {
                      : Print(fmt::format("seeds from {}: {}\n", first, tally.ToString())));
     if (tally.broken_seed) return Conclude(tally);
   }
+  if (!options.json) TRY(Print("\n" + std::string(node_world::Legend())));
   return {};
 }
 
@@ -72,6 +73,7 @@ Result<void> Run(const SimWorldArguments& options) {
 void AddSimWorld(CLI::App& sim, Action& chosen) {
   CLI::App* command =
       sim.add_subcommand("world", "whole nodes: random calls, random faults, every property");
+  command->footer("\nThe words of a tally:\n" + std::string(node_world::Legend()));
   const auto options = std::make_shared<SimWorldArguments>();
   command->add_option("--seed", options->seed, "the same seed gives the same history")
       ->capture_default_str();

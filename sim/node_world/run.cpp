@@ -26,6 +26,15 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
   violation = report.violation;
 }
 
+std::string_view Legend() {
+  return "histories  each from an empty cluster to an empty cluster\n"
+         "steps      turns of a node's or a shard's loop\n"
+         "calls      of clients (Put, Get, Reduce, …); done: answered without an error\n"
+         "windows    parts of memory through which objects larger than the store are read\n"
+         "resumed    went on from another source where the first had stopped\n"
+         "full       a call waited for memory at some node\n";
+}
+
 std::string Tally::ToString() const {
   std::string text = fmt::format(
       "{} histories, {} steps: {} calls, {} done, {} of them reductions, {} reads through windows; "

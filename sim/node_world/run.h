@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/digest.h"
 #include "sim/node_world/options.h"
@@ -14,6 +15,9 @@ namespace hoplite::node_world {
 
 // The shell command that runs this history again, told line by line.
 std::string ReplayCommand(std::uint64_t seed);
+
+// What the words of a tally mean, for people.
+std::string_view Legend();
 
 struct Tally {
   std::uint64_t histories = 0;

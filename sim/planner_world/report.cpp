@@ -25,6 +25,28 @@ std::string Broken(const Report& report) {
 
 }  // namespace
 
+std::string_view Legend() {
+  return "bound               size / bandwidth + one latency: nothing can be faster\n"
+         "line                computed: each node passes blocks on to one other\n"
+         "best tree           computed: each node passes blocks on to so many others (the degree)\n"
+         "without slow links  when the last receiver had the object whose links are not slow\n"
+         "slowest receiver    the longest that one receiver waited, from its own request on\n"
+         "depth               the longest chain of nodes that pulled from each other\n"
+         "bytes sent again    they had arrived and were lost with a stream\n"
+         "events              that the simulation went through\n";
+}
+
+std::string_view ReductionLegend() {
+  return "bound               what one link must carry / bandwidth + latency: nothing can be "
+         "faster\n"
+         "closed form         computed from the tree's degree: the sum alone, without Gets\n"
+         "tree                its degree is the most children of a slot; its depth, for an\n"
+         "                    allreduce, includes the chain of nodes that got the sum\n"
+         "target              committed: the sum is final\n"
+         "bytes sent again    they had arrived and were lost with a stream\n"
+         "events              that the simulation went through\n";
+}
+
 std::string ToText(const Report& report) {
   std::string text = fmt::format(
       "finished after      {:.6f} s, {:.3f} x the bound\n"

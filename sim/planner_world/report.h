@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace hoplite::sim {
 
@@ -30,6 +31,9 @@ struct Report {
   double ratio() const { return bound_seconds > 0 ? seconds / bound_seconds : 0; }
 };
 
+// What the lines of the reports for people mean.
+std::string_view Legend();
+std::string_view ReductionLegend();
 // A few lines for people.
 std::string ToText(const Report& report);
 std::string ReductionToText(const Report& report);

@@ -1,5 +1,9 @@
 #include "sim/planner_world/report.h"
 
+#include <sstream>
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "base/units.h"
@@ -51,6 +55,21 @@ TEST(Report, TextShowsAViolationAndItsReplayOnly) {
   EXPECT_EQ(ToText(report).find("replay"), std::string::npos);
   report.violation = "P1: too many";
   EXPECT_NE(ToText(report).find("replay: hoplite sim broadcast --nodes 3"), std::string::npos);
+}
+
+// Every line of the legend begins with words of the report, or goes on from the line before.
+void ExpectExplains(std::string_view legend, const std::string& report) {
+  std::istringstream lines{std::string(legend)};
+  for (std::string line; std::getline(lines, line);) {
+    const std::string words = line.substr(0, line.find("  "));
+    EXPECT_NE(report.find(words), std::string::npos) << line;
+    EXPECT_LE(line.size(), 90U) << line;
+  }
+}
+
+TEST(Report, LegendsExplainLinesThatAreThere) {
+  ExpectExplains(Legend(), ToText(Report()));
+  ExpectExplains(ReductionLegend(), ReductionToText(Report()));
 }
 
 TEST(Options, ReplayNamesEveryFieldThatIsNotAtItsDefault) {
