@@ -4,11 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/kit/random.h"
-
 namespace hoplite::sim {
-
-Payload PayloadOf(const ObjectId& source) { return Random(source.Hash()).Next(); }
 
 void ReduceWitness::Told(const planner::SlotAssign& order) {
   parents_[order.order.slot] = order.order.parent;

@@ -15,8 +15,6 @@
 
 namespace hoplite::sim {
 
-Payload PayloadOf(const ObjectId& source);
-
 class ReduceWitness {
  public:
   explicit ReduceWitness(std::size_t wanted) : wanted_(wanted) {}

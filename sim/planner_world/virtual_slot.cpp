@@ -4,7 +4,19 @@
 
 #include <fmt/format.h>
 
+#include "sim/kit/random.h"
+
 namespace hoplite::sim {
+
+Payload PayloadOf(const ObjectId& source) { return Random(source.Hash()).Next(); }
+
+void VirtualSlot::FoldSources(const std::map<ObjectId, Version>& of_node) {
+  for (const planner::SlotInput& input : order.order.inputs) {
+    const auto source = of_node.find(input.object);
+    failed |= source == of_node.end() || source->second != input.version;
+    sum += PayloadOf(input.object);
+  }
+}
 
 std::string VirtualSlot::BrokenContents() const {
   for (const Version& version : contains) {

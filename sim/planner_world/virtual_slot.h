@@ -21,6 +21,7 @@ namespace hoplite::sim {
 // What a source contributes. The sum of all contributions tells whether each counts once: two
 // different sums of these random numbers don't meet by chance.
 using Payload = std::uint64_t;
+Payload PayloadOf(const ObjectId& source);
 
 struct VirtualSlot {
   struct Child {
@@ -43,6 +44,8 @@ struct VirtualSlot {
 
   Version version() const { return order.version; }
   bool root() const { return order.order.parent == 0; }
+  // Folds the sources of its order; it has failed if one of them is not among those of its node.
+  void FoldSources(const std::map<ObjectId, Version>& of_node);
   // P3: bytes of an attempt that was replaced are in it.
   std::string BrokenContents() const;
   // The events that its shard may have missed.

@@ -85,24 +85,13 @@ void World::EndReduce(const Error* why) {
 
 // True: the action was meant for the coordinator of the reduction.
 bool World::HearCoordinator(NodeIndex index, const planner::NodeAction& action) {
-  planner::ReduceCoordinator& coordinator = reduction_->coordinator;
   if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
     TargetCommitted(index, committed->version);
     if (index != reduction_->node || reduction_->ended) return true;
-    coordinator.On(*committed);
-  } else if (const auto* opened = std::get_if<planner::ReduceOpened>(&action)) {
-    std::vector<planner::NodeEvent> orders;
-    coordinator.On(*opened, orders);
-    for (planner::NodeEvent& order : orders) Say(index, std::move(order));
-  } else if (const auto* lost = std::get_if<planner::SlotLost>(&action)) {
-    coordinator.On(*lost, now_);
-  } else if (const auto* location = std::get_if<planner::Location>(&action)) {
-    coordinator.On(*location, now_);
-  } else if (const auto* refused = std::get_if<planner::ReduceRefused>(&action)) {
-    coordinator.On(*refused);
-  } else {
-    return false;
   }
+  std::vector<planner::NodeEvent> orders;
+  if (!reduction_->coordinator.Hear(action, now_, orders)) return false;
+  for (planner::NodeEvent& order : orders) Say(index, std::move(order));
   Drive();
   return true;
 }

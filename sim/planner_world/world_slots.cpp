@@ -89,11 +89,7 @@ void World::StartSlot(NodeIndex index, const planner::SlotAssigned& order) {
     }
     DropSlot(index, number);
   }
-  for (const planner::SlotInput& input : order.order.inputs) {
-    const auto source = member.sources.find(input.object);
-    fresh.failed |= source == member.sources.end() || source->second != input.version;
-    fresh.sum += PayloadOf(input.object);
-  }
+  fresh.FoldSources(member.sources);
   const std::uint32_t inputs = order.order.children + (fresh.failed ? 1 : 0);
   if (fresh.root()) {
     Effects effects;

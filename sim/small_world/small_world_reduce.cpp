@@ -195,11 +195,7 @@ void SmallWorld::StartSlot(std::uint32_t index, const planner::SlotAssigned& ord
     }
     DropSlot(index, number);
   }
-  for (const planner::SlotInput& input : order.order.inputs) {
-    const auto source = member.sources.find(input.object);
-    fresh.failed |= source == member.sources.end() || source->second != input.version;
-    fresh.sum += PayloadOf(input.object);
-  }
+  fresh.FoldSources(member.sources);
   if (fresh.root()) {
     Effects effects;
     member.node.MakeTarget(order.version, layout_, ContentOf(order.version), effects);
@@ -261,24 +257,13 @@ void SmallWorld::TargetCommitted(std::uint32_t index, const Version& version) {
 
 // True: the action was meant for the coordinator of the reduction, or for a root.
 bool SmallWorld::HearCoordinator(std::uint32_t index, const planner::NodeAction& action) {
-  planner::ReduceCoordinator& coordinator = reduction_->coordinator;
   if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
     TargetCommitted(index, committed->version);
     if (index != reduction_->node || reduction_->ended) return true;
-    coordinator.On(*committed);
-  } else if (const auto* opened = std::get_if<planner::ReduceOpened>(&action)) {
-    std::vector<planner::NodeEvent> orders;
-    coordinator.On(*opened, orders);
-    for (planner::NodeEvent& order : orders) Say(index, std::move(order));
-  } else if (const auto* lost = std::get_if<planner::SlotLost>(&action)) {
-    coordinator.On(*lost, now_);
-  } else if (const auto* location = std::get_if<planner::Location>(&action)) {
-    coordinator.On(*location, now_);
-  } else if (const auto* refused = std::get_if<planner::ReduceRefused>(&action)) {
-    coordinator.On(*refused);
-  } else {
-    return false;
   }
+  std::vector<planner::NodeEvent> orders;
+  if (!reduction_->coordinator.Hear(action, now_, orders)) return false;
+  for (planner::NodeEvent& order : orders) Say(index, std::move(order));
   AddTo(reduction_->history.Add(now_), action);
   Drive();
   return true;

@@ -10,56 +10,21 @@
 #include <asio/io_context.hpp>
 
 #include "base/try.h"
+#include "client/from_views.h"
 #include "directory/away.h"
 #include "directory/grpc_port.h"
 
 namespace hoplite::cli {
 namespace {
 
-ObjectInfo ToObjectInfo(const planner::ObjectView& view) {
-  ObjectInfo object{.id = view.object,
-                    .size_bytes = view.size_bytes,
-                    .version = view.version ? ToString(view.version) : "",
-                    .metadata = view.metadata,
-                    .in_directory = view.inlined};
-  for (const auto& holder : view.holders) {
-    object.holders.push_back({holder.node_name, holder.complete, holder.valid_bytes});
-  }
-  for (const auto& transfer : view.transfers) {
-    object.transfers.push_back(
-        {view.object, transfer.from_name, transfer.to_name, transfer.valid_bytes});
-  }
-  for (const auto& waiter : view.waiters) object.waiters.push_back({waiter.node_name, waiter.why});
-  for (const auto& slot : view.slots) {
-    object.slots.push_back({slot.slot, slot.parent, slot.node_name, slot.inputs, slot.valid_bytes});
-  }
-  return object;
-}
-
-ShardStatus ToShardStatus(const planner::ShardView& view) {
-  return {.objects = view.objects,
-          .inline_bytes = view.inline_bytes,
-          .most_queued_bytes = view.queues.most_bytes,
-          .most_queued_node = view.queues.most_node,
-          .inline_total_bytes = view.inline_total_bytes,
-          .session_queue_bytes = view.queues.limit_bytes};
-}
-
-// Every node has a session with every shard.
-void AddNode(const planner::NodeView& view, std::vector<NodeStatus>& nodes) {
-  const auto known = std::ranges::find(nodes, view.node.name, &NodeStatus::name);
-  if (known == nodes.end()) {
-    nodes.push_back({view.node.name, view.node.address, view.alive, view.usage.memory_bytes,
-                     view.usage.used_bytes, view.bytes_per_second,
-                     std::chrono::ceil<std::chrono::microseconds>(view.round_trip),
-                     view.usage.corrupt_blocks});
-  } else {
-    known->alive = known->alive && view.alive;
-    // A shard hears of the transfers of its own objects only.
-    known->bytes_per_second = std::max(known->bytes_per_second, view.bytes_per_second);
-    const auto round_trip = std::chrono::ceil<std::chrono::microseconds>(view.round_trip);
-    known->round_trip = std::max(known->round_trip, round_trip);
-  }
+// Every node has a session with every shard, and is alive if all of them think so.
+void AddNode(const NodeStatus& node, std::vector<NodeStatus>& nodes) {
+  const auto known = std::ranges::find(nodes, node.name, &NodeStatus::name);
+  if (known == nodes.end()) return nodes.push_back(node);
+  known->alive = known->alive && node.alive;
+  // A shard hears of the transfers of its own objects only.
+  known->bytes_per_second = std::max(known->bytes_per_second, node.bytes_per_second);
+  known->round_trip = std::max(known->round_trip, node.round_trip);
 }
 
 // Asks one shard for page after page; each page has the timeout for itself.
@@ -105,12 +70,12 @@ Result<void> AddObjects(ShardQuestions& questions, std::uint64_t max_objects,
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(left, 1, planner::kMaxPageObjects));
     TRY_ASSIGN(const planner::StatusPage said, questions.Ask(request));
     if (!request.after) {
-      for (const auto& node : said.nodes) AddNode(node, status.nodes);
-      status.shards.push_back(ToShardStatus(said.shard));
+      for (const auto& node : said.nodes) AddNode(client::ToNodeStatus(node), status.nodes);
+      status.shards.push_back(client::ToShardStatus(said.shard));
     }
     for (const auto& object : said.page.objects) {
       if (left == 0) break;
-      status.objects.push_back(ToObjectInfo(object));
+      status.objects.push_back(client::ToObjectInfo(object));
       --left;
     }
     if (!said.page.more || left == 0 || said.page.objects.empty()) return {};

@@ -51,26 +51,31 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   return info;
 }
 
+NodeStatus ToNodeStatus(const v1::local::ClusterStatus::Node& message) {
+  return {.name = message.name(),
+          .address = message.address(),
+          .alive = message.alive(),
+          .memory_bytes = message.memory_bytes(),
+          .used_bytes = message.used_bytes(),
+          .bytes_per_second = message.bytes_per_second(),
+          .round_trip = std::chrono::microseconds(message.round_trip_us()),
+          .corrupt_blocks = message.corrupt_blocks()};
+}
+
+ShardStatus ToShardStatus(const v1::local::ClusterStatus::Shard& message) {
+  return {.objects = message.objects(),
+          .inline_bytes = message.inline_bytes(),
+          .most_queued_bytes = message.most_queued_bytes(),
+          .most_queued_node = message.most_queued_node(),
+          .inline_total_bytes = message.inline_total_bytes(),
+          .session_queue_bytes = message.session_queue_bytes()};
+}
+
 void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status) {
   const bool first = status.shards.empty();
-  const auto& shard = message.shard();
-  status.shards.push_back({.objects = shard.objects(),
-                           .inline_bytes = shard.inline_bytes(),
-                           .most_queued_bytes = shard.most_queued_bytes(),
-                           .most_queued_node = shard.most_queued_node(),
-                           .inline_total_bytes = shard.inline_total_bytes(),
-                           .session_queue_bytes = shard.session_queue_bytes()});
+  status.shards.push_back(ToShardStatus(message.shard()));
   if (!first) return;
-  for (const auto& node : message.nodes()) {
-    status.nodes.push_back({.name = node.name(),
-                            .address = node.address(),
-                            .alive = node.alive(),
-                            .memory_bytes = node.memory_bytes(),
-                            .used_bytes = node.used_bytes(),
-                            .bytes_per_second = node.bytes_per_second(),
-                            .round_trip = std::chrono::microseconds(node.round_trip_us()),
-                            .corrupt_blocks = node.corrupt_blocks()});
-  }
+  for (const auto& node : message.nodes()) status.nodes.push_back(ToNodeStatus(node));
   const auto& clients = message.clients();
   status.clients = {.clients = clients.clients(),
                     .requests = clients.requests(),

@@ -10,6 +10,8 @@
 namespace hoplite::client {
 
 ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message);
+NodeStatus ToNodeStatus(const v1::local::ClusterStatus::Node& message);
+ShardStatus ToShardStatus(const v1::local::ClusterStatus::Shard& message);
 // A shard's first page adds what the shard says of itself, the first shard's also the nodes.
 void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status);
 ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId& target);

@@ -66,4 +66,21 @@ std::optional<ReduceClose> ReduceCoordinator::Close(const Error* why) const {
   return close;
 }
 
+bool ReduceCoordinator::Hear(const NodeAction& action, Time now, Events& say) {
+  if (const auto* opened = std::get_if<ReduceOpened>(&action)) {
+    On(*opened, say);
+  } else if (const auto* refused = std::get_if<ReduceRefused>(&action)) {
+    On(*refused);
+  } else if (const auto* lost = std::get_if<SlotLost>(&action)) {
+    On(*lost, now);
+  } else if (const auto* location = std::get_if<Location>(&action)) {
+    On(*location, now);
+  } else if (const auto* committed = std::get_if<ReduceCommitted>(&action)) {
+    On(*committed);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace hoplite::planner

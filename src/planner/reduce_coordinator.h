@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/action.h"
 #include "planner/reduce_planner.h"
 
 namespace hoplite::planner {
@@ -39,6 +40,8 @@ class ReduceCoordinator {
   void On(const ReduceRefused& refused);
   void On(const SlotLost& lost, Time now);
   void On(const ReduceCommitted& committed);
+  // The one of these that the action calls for; false: none, it is not for a coordinator.
+  bool Hear(const NodeAction& action, Time now, Events& say);
 
   // --- answers
   // Said first, and in every inventory; the orders follow its answer.

@@ -95,37 +95,39 @@ TEST(Interleaving, AnEvictionIsAskedAgainAfterASessionWasLost) {
   EXPECT_TRUE(put) << put.error().ToString();
 }
 
-// An aborted Put whose announcement was never answered gives its memory and its id back.
-TEST(Interleaving, AnAbortedPutIsForgottenWithTheSessionThatShouldHaveAnswered) {
-  Cluster cluster({.nodes = 2});
-  const NodeId self = cluster.id(0);
-  auto client = cluster.client(0);
-  const ObjectId id = ObjectId::Random();
-  cluster.directory().Cut(self);
-  ASSERT_TRUE(Eventually([&] { return !cluster.has_session(self); }));
-  {
-    ASSERT_TRUE(client.Create(id, 2_MiB));
+// A node that is cut off from the directory.
+class CutOff : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    cluster_.directory().Cut(self_);
+    ASSERT_TRUE(Eventually([this] { return !cluster_.has_session(self_); }));
   }
-  cluster.directory().Reconnect(self);
-  EXPECT_TRUE(Eventually([&] { return cluster.node(0).usage().used_bytes == 0; }));
-  const auto put = client.Put(Pattern(2_MiB, 5), {.id = id, .timeout = 10s});
+
+  Cluster cluster_{{.nodes = 2}};
+  const NodeId self_ = cluster_.id(0);
+  Client client_ = cluster_.client(0);
+  const ObjectId id_ = ObjectId::Random();
+};
+
+// An aborted Put whose announcement was never answered gives its memory and its id back.
+TEST_F(CutOff, AnAbortedPutIsForgottenWithTheSessionThatShouldHaveAnswered) {
+  {
+    ASSERT_TRUE(client_.Create(id_, 2_MiB));
+  }
+  cluster_.directory().Reconnect(self_);
+  EXPECT_TRUE(Eventually([&] { return cluster_.node(0).usage().used_bytes == 0; }));
+  const auto put = client_.Put(Pattern(2_MiB, 5), {.id = id_, .timeout = 10s});
   EXPECT_TRUE(put) << put.error().ToString();
 }
 
 // A Delete that was answered with a timeout must not delete what is put afterwards.
-TEST(Interleaving, ADeleteThatTimedOutIsNotRepeatedLater) {
-  Cluster cluster({.nodes = 2});
-  const NodeId self = cluster.id(0);
-  auto client = cluster.client(0);
-  const ObjectId id = ObjectId::Random();
-  cluster.directory().Cut(self);
-  ASSERT_TRUE(Eventually([&] { return !cluster.has_session(self); }));
-  const auto deleted = client.Delete(id, {.timeout = 50ms});
+TEST_F(CutOff, ADeleteThatTimedOutIsNotRepeatedLater) {
+  const auto deleted = client_.Delete(id_, {.timeout = 50ms});
   ASSERT_FALSE(deleted);
   EXPECT_EQ(deleted.error().code, ErrorCode::kTimeout);
-  cluster.directory().Reconnect(self);
-  ASSERT_TRUE(Eventually([&] { return cluster.has_session(self); }));
-  const auto put = client.Put(Pattern(1_MiB, 6), {.id = id, .timeout = 10s});
+  cluster_.directory().Reconnect(self_);
+  ASSERT_TRUE(Eventually([&] { return cluster_.has_session(self_); }));
+  const auto put = client_.Put(Pattern(1_MiB, 6), {.id = id_, .timeout = 10s});
   EXPECT_TRUE(put) << put.error().ToString();
 }
 

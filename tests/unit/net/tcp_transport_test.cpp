@@ -230,43 +230,48 @@ TEST_P(RateTest, StreamsTogetherKeepToTheLimit) {
   EXPECT_GE(seconds, 0.95 * (2.0 * kEach - 64_KiB) / kRate);
 }
 
+// One connection over a transport with these options, all on one loop.
+struct OneConnection {
+  explicit OneConnection(const TcpOptions& options) : transport({&loop}, options) {
+    listener = *transport.Listen("127.0.0.1:0", [this](StreamPtr stream) { far = stream; });
+    near = *RunTask(loop, transport.Connect(listener->address(), 10s));
+    EXPECT_TRUE(RunUntil(loop, [this] { return far != nullptr; }));
+  }
+
+  asio::io_context loop{1};
+  TcpTransport transport;
+  std::unique_ptr<Listener> listener;
+  StreamPtr near;
+  StreamPtr far;
+};
+
 TEST(RateOfMany, AStreamWithNothingToReadTakesNothingOfTheLimit) {
   TcpOptions options;
   options.receive_limit = std::make_shared<RateLimiter>(100);
-  asio::io_context loop(1);
-  TcpTransport transport({&loop}, options);
-  StreamPtr far;
-  const auto listener = *transport.Listen("127.0.0.1:0", [&](StreamPtr stream) { far = stream; });
-  const auto near = *RunTask(loop, transport.Connect(listener->address(), 10s));
-  ASSERT_TRUE(RunUntil(loop, [&] { return far != nullptr; }));
+  OneConnection one(options);
   Bytes got(1000);
-  Running<Result<std::size_t>> receiving(loop, far->ReceiveSome(got));
-  loop.restart();
-  loop.run_for(20ms);
+  Running<Result<std::size_t>> receiving(one.loop, one.far->ReceiveSome(got));
+  one.loop.restart();
+  one.loop.run_for(20ms);
   const Time now = std::chrono::steady_clock::now();
   const Time untouched = RateLimiter(100).Take(1, now);
   EXPECT_EQ(options.receive_limit->Take(1, now), untouched);
-  far->Close();
+  one.far->Close();
   EXPECT_FALSE(receiving.Finish());
 }
 
 TEST_P(RateTest, CloseDoesNotWaitForTheLimit) {
   TcpOptions options;
   (GetParam() ? options.send_limit : options.receive_limit) = std::make_shared<RateLimiter>(100);
-  asio::io_context loop(1);
-  TcpTransport transport({&loop}, options);
-  StreamPtr far;
-  const auto listener = *transport.Listen("127.0.0.1:0", [&](StreamPtr stream) { far = stream; });
-  const auto near = *RunTask(loop, transport.Connect(listener->address(), 10s));
-  ASSERT_TRUE(RunUntil(loop, [&] { return far != nullptr; }));
+  OneConnection one(options);
   const Bytes sent(64_KiB);  // at this rate ten minutes
   Bytes got(sent.size());
-  Running<Result<void>> sending(loop, near->Send(sent, Payload{}));
-  Running<Result<void>> receiving(loop, ReceiveAll(far, got));
-  loop.restart();
-  loop.run_for(20ms);
-  near->Close();
-  far->Close();
+  Running<Result<void>> sending(one.loop, one.near->Send(sent, Payload{}));
+  Running<Result<void>> receiving(one.loop, ReceiveAll(one.far, got));
+  one.loop.restart();
+  one.loop.run_for(20ms);
+  one.near->Close();
+  one.far->Close();
   EXPECT_EQ(GetParam(), !sending.Finish()) << "64 KiB fit into the kernel's buffers";
   EXPECT_FALSE(receiving.Finish());
 }
