@@ -1,11 +1,11 @@
 #include "sim/seams/in_process_directory.h"
 
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include <asio/post.hpp>
 
+#include "base/mutex.h"
 #include "directory/sharded_client.h"
 
 namespace hoplite::directory {
@@ -19,18 +19,18 @@ class LoopGate {
 
   template <typename Step>
   void Post(Step step) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (open_) asio::post(loop_, std::move(step));
   }
   void Close() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_ = false;
   }
 
  private:
   asio::io_context& loop_;
-  std::mutex mutex_;
-  bool open_ = true;  // guarded by mutex_
+  Mutex mutex_;
+  bool open_ HOPLITE_GUARDED_BY(mutex_) = true;
 };
 
 using GatePtr = std::shared_ptr<LoopGate>;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include <hoplite/client.h>
 
+#include "base/mutex.h"
 #include "base/own_process.h"
 #include "base/time.h"
 #include "client/connection.h"
@@ -28,9 +28,9 @@ struct Client::State {
 
   const OwnProcess process;
   const std::string path;
-  std::timed_mutex mutex;
-  std::shared_ptr<client::Connection> connection;  // under the mutex, as all below
-  bool closed = false;
+  TimedMutex mutex;
+  std::shared_ptr<client::Connection> connection HOPLITE_GUARDED_BY(mutex);
+  bool closed HOPLITE_GUARDED_BY(mutex) = false;
 };
 
 class ClientAccess {

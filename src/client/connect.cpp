@@ -62,11 +62,11 @@ Result<std::shared_ptr<client::Connection>> Attach(const std::string& path,
 
 std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
   if (!process.here()) return client::Connection::Ended(client::Connection::Inherited());
-  const std::unique_lock lock(mutex, deadline);
-  if (!lock) {
+  if (!mutex.LockBefore(deadline)) {
     return client::Connection::Ended(
         Error(ErrorCode::kTimeout, "no connection to the node at " + path + " in time"));
   }
+  const TimedMutexLock lock(AlreadyLocked(), mutex);
   if (path.empty() || closed || !connection->lost()) return connection;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - hoplite::Now());
   auto made = Attach(path, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
@@ -76,7 +76,7 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
 
 void Client::State::Close() {
   if (!process.here()) return;
-  const std::lock_guard lock(mutex);
+  const TimedMutexLock lock(mutex);
   closed = true;
   connection->Close();
 }

@@ -58,6 +58,7 @@ Result<std::shared_ptr<Connection>> Connection::Attach(int socket, SegmentMap in
 
 std::shared_ptr<Connection> Connection::Ended(Error why) {
   std::shared_ptr<Connection> made(new Connection(-1, -1, SegmentMap()));
+  const MutexLock lock(made->mutex_);
   made->ended_ = std::move(why);
   return made;
 }
@@ -96,7 +97,7 @@ PendingPtr Connection::Begin(local::Request request, Time deadline) {
     return pending;
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_) {
       pending->Settle(std::unexpected(*ended_));
       return pending;
@@ -129,7 +130,7 @@ Time Connection::LastMoment(Time deadline) const {
 void Connection::GiveUp(Pending& pending, Error why) {
   if (inherited() || !pending.Settle(std::unexpected(std::move(why)))) return;
   if (outgoing_.Withdraw(pending.id())) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pending_.erase(pending.id());
     return;
   }
@@ -173,13 +174,13 @@ Result<void> Connection::Send(const local::Request& request) {
 
 void Connection::AddSink(std::uint64_t id, std::weak_ptr<NewsSink> sink) {
   if (inherited()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sinks_.emplace(id, std::move(sink));
 }
 
 void Connection::RemoveSink(std::uint64_t id) {
   if (inherited()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sinks_.erase(id);
 }
 
@@ -189,7 +190,7 @@ void Connection::Close() {
   std::vector<PendingPtr> waiting;
   std::vector<std::shared_ptr<NewsSink>> sinks;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_) return;
     ended_ = why;
     for (const auto& [id, pending] : pending_) waiting.push_back(pending);

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,6 +20,7 @@
 
 #include <hoplite/result.h>
 
+#include "base/mutex.h"
 #include "base/own_process.h"
 #include "base/time.h"
 #include "client/outgoing.h"
@@ -125,10 +125,10 @@ class Connection {
   Outgoing outgoing_;
   std::atomic<bool> lost_{false};
 
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, PendingPtr> pending_;
-  std::unordered_map<std::uint64_t, std::weak_ptr<NewsSink>> sinks_;
-  std::optional<Error> ended_;  // why nothing can be asked any more
+  Mutex mutex_;
+  std::unordered_map<std::uint64_t, PendingPtr> pending_ HOPLITE_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, std::weak_ptr<NewsSink>> sinks_ HOPLITE_GUARDED_BY(mutex_);
+  std::optional<Error> ended_ HOPLITE_GUARDED_BY(mutex_);  // why nothing can be asked any more
 
   std::thread reader_;
 };

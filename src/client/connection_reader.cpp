@@ -137,7 +137,7 @@ Result<void> Connection::Handle(local::Answer answer) {
                                    : outcome.error());
   PendingPtr pending;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto at = pending_.find(id);
     if (at == pending_.end()) return {};
     pending = std::move(at->second);
@@ -152,7 +152,7 @@ Result<void> Connection::Handle(local::Answer answer) {
 void Connection::HandleNews(const local::Answer& news) {
   std::shared_ptr<NewsSink> sink;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto at = sinks_.find(news.id()); at != sinks_.end()) sink = at->second.lock();
   }
   if (sink) sink->OnNews(news);
@@ -163,7 +163,7 @@ void Connection::End(const Error& why) {
   std::unordered_map<std::uint64_t, std::weak_ptr<NewsSink>> sinks;
   const Error lost(why.code, "the connection to the node has ended: " + why.message);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!ended_) ended_ = lost;
     lost_ = true;
     waiting.swap(pending_);

@@ -16,12 +16,12 @@ void DraftFailure::OnNews(const client::local::Answer& news) {
 }
 
 void DraftFailure::OnEnd(const Error& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!error_) error_ = why;
 }
 
 std::optional<Error> DraftFailure::error() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return error_;
 }
 

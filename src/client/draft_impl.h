@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 
 #include <hoplite/draft.h>
 
+#include "base/mutex.h"
 #include "client/connection.h"
 
 namespace hoplite {
@@ -20,8 +20,8 @@ class DraftFailure final : public client::NewsSink {
   std::optional<Error> error() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::optional<Error> error_;
+  mutable Mutex mutex_;
+  std::optional<Error> error_ HOPLITE_GUARDED_BY(mutex_);
 };
 
 class Draft::Impl {

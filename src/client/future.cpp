@@ -30,7 +30,7 @@ Result<Buffer> FutureState<Buffer>::Wait(Time until) {
 }
 
 Result<Buffer> FutureState<Buffer>::Convert() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!result_) {
     const Result<client::local::Answer>& answer = pending_->outcome();
     if (answer) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include <hoplite/future.h>
 
+#include "base/mutex.h"
 #include "client/client_access.h"
 
 namespace hoplite {
@@ -30,9 +30,9 @@ class FutureState<Buffer> {
   const client::PendingPtr pending_;
   const ObjectId object_;
   const Time deadline_;
-  std::mutex mutex_;
-  // Made of the answer by the first who asks; under the mutex.
-  std::optional<Result<Buffer>> result_;
+  Mutex mutex_;
+  // Made of the answer by the first thread that asks.
+  std::optional<Result<Buffer>> result_ HOPLITE_GUARDED_BY(mutex_);
 };
 
 }  // namespace hoplite

@@ -15,19 +15,19 @@ namespace hoplite::client {
 Result<bool> Outgoing::Send(const v1::local::Request& request) {
   Message message{.request = request.id(), .frame = {}};
   wire::AppendLocalFrame(request, message.frame);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_.push_back(std::move(message));
   if (waiting_.size() == 1) TRY(Write());
   return !waiting_.empty();
 }
 
 Result<void> Outgoing::Flush() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return Write();
 }
 
 bool Outgoing::Withdraw(std::uint64_t request) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::ranges::find(waiting_, request, &Message::request);
   // Half a message can't be taken back.
   if (found == waiting_.end() || (found == waiting_.begin() && sent_ > 0)) return false;
@@ -36,7 +36,7 @@ bool Outgoing::Withdraw(std::uint64_t request) {
 }
 
 bool Outgoing::waits() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !waiting_.empty();
 }
 

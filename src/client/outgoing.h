@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 
 #include <hoplite/result.h>
 
+#include "base/mutex.h"
 #include "hoplite/v1/local.pb.h"
 
 namespace hoplite::client {
@@ -34,12 +34,12 @@ class Outgoing {
     std::uint64_t request = 0;
     std::string frame;
   };
-  Result<void> Write();
+  Result<void> Write() HOPLITE_REQUIRES(mutex_);
 
   const int socket_;
-  mutable std::mutex mutex_;
-  std::deque<Message> waiting_;
-  std::size_t sent_ = 0;  // bytes of the first message that have left
+  mutable Mutex mutex_;
+  std::deque<Message> waiting_ HOPLITE_GUARDED_BY(mutex_);
+  std::size_t sent_ HOPLITE_GUARDED_BY(mutex_) = 0;  // bytes of the first message that have left
 };
 
 }  // namespace hoplite::client

@@ -1,10 +1,10 @@
 #include "client/pending.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace hoplite::client {
 
@@ -12,28 +12,24 @@ namespace hoplite::client {
 class Waker {
  public:
   void Wake() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     woken_ = true;
-    changed_.notify_one();
+    changed_.NotifyOne();
   }
   void SleepUntil(Time deadline) {
-    std::unique_lock lock(mutex_);
-    const auto woken = [this] { return woken_; };
-    if (deadline == kNever) {
-      changed_.wait(lock, woken);
-    } else {
-      changed_.wait_until(lock, deadline, woken);
+    const MutexLock lock(mutex_);
+    while (!woken_ && changed_.WaitUntil(mutex_, deadline)) {
     }
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  bool woken_ HOPLITE_GUARDED_BY(mutex_) = false;
 };
 
 bool Pending::Settle(Result<local::Answer> outcome) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (outcome_) return false;
   outcome_ = std::move(outcome);
   for (Waker* waker : wakers_) waker->Wake();
@@ -41,19 +37,19 @@ bool Pending::Settle(Result<local::Answer> outcome) {
 }
 
 bool Pending::settled() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return outcome_.has_value();
 }
 
 bool Pending::AddWaker(Waker* waker) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (outcome_) return true;
   wakers_.push_back(waker);
   return false;
 }
 
 void Pending::RemoveWaker(Waker* waker) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase(wakers_, waker);
 }
 

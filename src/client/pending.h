@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <hoplite/future.h>
 #include <hoplite/result.h>
 
+#include "base/mutex.h"
 #include "base/time.h"
 #include "hoplite/v1/local.pb.h"
 
@@ -30,8 +30,10 @@ class Pending {
   // False if it was settled before.
   bool Settle(Result<local::Answer> outcome);
   bool settled() const;
-  // Only when settled; never changes again.
-  const Result<local::Answer>& outcome() const { return *outcome_; }
+  // Only when settled: it never changes again, and so needs no lock.
+  const Result<local::Answer>& outcome() const HOPLITE_THREAD_SAFETY(no_thread_safety_analysis) {
+    return *outcome_;
+  }
 
  private:
   friend std::optional<std::size_t> WaitForAny(std::span<Pending* const>, Time);
@@ -40,9 +42,9 @@ class Pending {
   void RemoveWaker(Waker* waker);
 
   const std::uint64_t id_;
-  mutable std::mutex mutex_;
-  std::optional<Result<local::Answer>> outcome_;
-  std::vector<Waker*> wakers_;
+  mutable Mutex mutex_;
+  std::optional<Result<local::Answer>> outcome_ HOPLITE_GUARDED_BY(mutex_);
+  std::vector<Waker*> wakers_ HOPLITE_GUARDED_BY(mutex_);
 };
 
 // Sleeps until one is settled: the lowest index that is; none at the deadline.

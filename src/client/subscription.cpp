@@ -14,7 +14,7 @@ constexpr std::size_t kMaxUnfetched = 4096;
 
 void LocationQueue::OnNews(const client::local::Answer& news) {
   const auto& location = news.location();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) return;
   if (changes_.size() == kMaxUnfetched) {
     ended_ = Error(ErrorCode::kResourceExhausted, "too many changes of locations were not fetched");
@@ -23,22 +23,20 @@ void LocationQueue::OnNews(const client::local::Answer& news) {
                         .node = location.node(),
                         .version = location.version()});
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void LocationQueue::OnEnd(const Error& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!ended_) ended_ = why;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 Result<LocationChange> LocationQueue::Next(Time deadline) {
-  std::unique_lock lock(mutex_);
-  const auto something = [this] { return !changes_.empty() || ended_; };
-  if (deadline == kNever) {
-    changed_.wait(lock, something);
-  } else if (!changed_.wait_until(lock, deadline, something)) {
-    return std::unexpected(Error(ErrorCode::kTimeout, "no location has changed"));
+  const MutexLock lock(mutex_);
+  for (bool in_time = true; changes_.empty() && !ended_;) {
+    if (!in_time) return std::unexpected(Error(ErrorCode::kTimeout, "no location has changed"));
+    in_time = changed_.WaitUntil(mutex_, deadline);
   }
   if (changes_.empty()) return std::unexpected(*ended_);
   LocationChange change = std::move(changes_.front());

@@ -1,14 +1,13 @@
 // The changes that the node told and the user has not fetched yet.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include <hoplite/subscription.h>
 
+#include "base/mutex.h"
 #include "client/connection.h"
 
 namespace hoplite {
@@ -21,10 +20,10 @@ class LocationQueue final : public client::NewsSink {
   Result<LocationChange> Next(Time deadline);
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<LocationChange> changes_;
-  std::optional<Error> ended_;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<LocationChange> changes_ HOPLITE_GUARDED_BY(mutex_);
+  std::optional<Error> ended_ HOPLITE_GUARDED_BY(mutex_);
 };
 
 class Subscription::Impl {

@@ -55,7 +55,7 @@ void DirectoryService::Closed(SessionPtr session) {
 void DirectoryService::Push(Heard heard) {
   bool first = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     first = inbox_.empty();
     inbox_.push_back(std::move(heard));
   }
@@ -138,7 +138,7 @@ void DirectoryService::Turn() {
 void DirectoryService::Collect() {
   std::vector<Heard> inbox;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     inbox.swap(inbox_);
   }
   for (Heard& heard : inbox) {

@@ -12,7 +12,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 #include <variant>
@@ -23,6 +22,7 @@
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
 
+#include "base/mutex.h"
 #include "base/time.h"
 #include "directory/admission.h"
 #include "directory/lease_monitor.h"
@@ -114,8 +114,8 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
 
   std::deque<Heard> waiting_;  // what earlier turns left
 
-  std::mutex mutex_;
-  std::vector<Heard> inbox_;  // guarded by mutex_; a turn is posted while it is not empty
+  Mutex mutex_;
+  std::vector<Heard> inbox_ HOPLITE_GUARDED_BY(mutex_);  // a turn is posted while it is not empty
 };
 
 }  // namespace hoplite::directory

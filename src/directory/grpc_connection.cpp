@@ -15,7 +15,10 @@ std::shared_ptr<GrpcConnection> GrpcConnection::Start(asio::io_context& loop,
                                                       InFlight::Token flight) {
   const std::shared_ptr<GrpcConnection> connection(
       new GrpcConnection(loop, std::move(address), std::move(receive), std::move(flight)));
-  connection->self_ = connection;
+  {
+    const MutexLock lock(connection->mutex_);
+    connection->self_ = connection;
+  }
   stub.async()->Session(&connection->context_, connection.get());
   connection->AddHold();  // writes start outside of callbacks; until CloseForWriting
   connection->StartRead(&connection->incoming_);
@@ -31,7 +34,7 @@ GrpcConnection::GrpcConnection(asio::io_context& loop, std::string address, Rece
       flight_(std::move(flight)) {}
 
 void GrpcConnection::Send(const wire::NodeMessage& message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return;
   if (message.hello) *outbox_.Add(1024).mutable_hello() = wire::ToProto(*message.hello);
   for (const planner::NodeEvent& event : message.events) {
@@ -62,7 +65,7 @@ void GrpcConnection::WriteNext() {
 
 void GrpcConnection::CloseForWriting() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(closed_, true)) return;
     outbox_.Clear();
   }
@@ -70,7 +73,7 @@ void GrpcConnection::CloseForWriting() {
 }
 
 void GrpcConnection::OnWriteDone(bool ok) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   writing_ = false;
   if (ok) WriteNext();  // otherwise the read fails too, and ends the connection
 }
@@ -102,7 +105,9 @@ void GrpcConnection::OnDone(const grpc::Status& status) {
                                                         status.error_message())}}});
   }
   const InFlight::Token flight = std::move(flight_);  // dropped last: nothing is left then
-  const std::shared_ptr<GrpcConnection> self = std::move(self_);
+  std::shared_ptr<GrpcConnection> self;
+  const MutexLock lock(mutex_);
+  self = std::move(self_);
 }
 
 }  // namespace hoplite::directory

@@ -8,12 +8,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include <asio/io_context.hpp>
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_callback.h>
 
+#include "base/mutex.h"
 #include "directory/in_flight.h"
 #include "directory/outbox.h"
 #include "hoplite/v1/directory.grpc.pb.h"
@@ -40,7 +40,7 @@ class GrpcConnection final : public grpc::ClientBidiReactor<v1::NodeMessage, v1:
  private:
   GrpcConnection(asio::io_context& loop, std::string address, Receiver receive,
                  InFlight::Token flight);
-  void WriteNext();  // with the mutex held
+  void WriteNext() HOPLITE_REQUIRES(mutex_);
   void CloseForWriting();
   void Deliver(wire::ShardMessage message);
 
@@ -50,14 +50,14 @@ class GrpcConnection final : public grpc::ClientBidiReactor<v1::NodeMessage, v1:
   InFlight::Token flight_;
   grpc::ClientContext context_;
   v1::ShardMessage incoming_;  // of the read under way
-  v1::NodeMessage outgoing_;   // of the write under way
   bool ended_ = false;         // the shard said why; gRPC's callbacks of reads only
 
-  std::mutex mutex_;
-  std::shared_ptr<GrpcConnection> self_;
-  Outbox<v1::NodeMessage> outbox_;
-  bool writing_ = false;
-  bool closed_ = false;  // no write starts any more
+  Mutex mutex_;
+  v1::NodeMessage outgoing_ HOPLITE_GUARDED_BY(mutex_);  // of the write under way
+  std::shared_ptr<GrpcConnection> self_ HOPLITE_GUARDED_BY(mutex_);
+  Outbox<v1::NodeMessage> outbox_ HOPLITE_GUARDED_BY(mutex_);
+  bool writing_ HOPLITE_GUARDED_BY(mutex_) = false;
+  bool closed_ HOPLITE_GUARDED_BY(mutex_) = false;  // no write starts any more
 };
 
 }  // namespace hoplite::directory

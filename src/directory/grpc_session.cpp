@@ -34,7 +34,10 @@ void Add(Outbox<v1::ShardMessage>& outbox, const wire::ShardMessage& message) {
 GrpcSession* GrpcSession::Start(std::shared_ptr<DirectoryService> service,
                                 grpc::CallbackServerContext* context) {
   const std::shared_ptr<GrpcSession> session(new GrpcSession(std::move(service), context));
-  session->self_ = session;
+  {
+    const MutexLock lock(session->mutex_);
+    session->self_ = session;
+  }
   session->service_->Opened(session);
   session->StartRead(&session->incoming_);
   return session.get();
@@ -45,7 +48,7 @@ GrpcSession::GrpcSession(std::shared_ptr<DirectoryService> service,
     : service_(std::move(service)), context_(context) {}
 
 void GrpcSession::Send(wire::ShardMessage message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ending_ || finished_) return;
   Add(outbox_, message);
   if (outbox_.bytes() > kMaxUnread && context_) context_->TryCancel();
@@ -53,7 +56,7 @@ void GrpcSession::Send(wire::ShardMessage message) {
 }
 
 void GrpcSession::End(wire::Ended why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ending_ || finished_) return;
   outbox_.Clear();
   Add(outbox_, {.ended = std::move(why)});
@@ -61,7 +64,7 @@ void GrpcSession::End(wire::Ended why) {
 }
 
 void GrpcSession::Abort() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!context_) return;
   context_->TryCancel();
   outbox_.Clear();
@@ -86,7 +89,7 @@ void GrpcSession::FinishWhenWritten() {
 }
 
 void GrpcSession::OnWriteDone(bool ok) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   writing_ = false;
   if (!ok) {
     outbox_.Clear();
@@ -99,7 +102,7 @@ void GrpcSession::OnReadDone(bool ok) {
   const std::shared_ptr<GrpcSession> self = shared_from_this();
   if (!ok) {
     service_->Closed(self);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     FinishWhenWritten();
     return;
   }
@@ -107,25 +110,25 @@ void GrpcSession::OnReadDone(bool ok) {
   if (!message) return service_->Fail(self, std::move(message).error());
   bool pause = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++unprocessed_;
     pause = reading_paused_ = unprocessed_ > kMaxUnprocessed;
   }
   service_->Receive(self, *std::move(message));
   if (pause) return;  // Processed reads on
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!finished_) StartRead(&incoming_);
 }
 
 void GrpcSession::Processed() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --unprocessed_;
   if (!std::exchange(reading_paused_, false) || finished_) return;
   StartRead(&incoming_);
 }
 
 void GrpcSession::OnCancel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   outbox_.Clear();
   FinishWhenWritten();
 }
@@ -133,7 +136,7 @@ void GrpcSession::OnCancel() {
 void GrpcSession::OnDone() {
   std::shared_ptr<GrpcSession> self;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     context_ = nullptr;
     finished_ = true;
     self = std::move(self_);

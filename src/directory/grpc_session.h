@@ -9,10 +9,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 
 #include <grpcpp/support/server_callback.h>
 
+#include "base/mutex.h"
 #include "directory/directory_service.h"
 #include "directory/outbox.h"
 #include "directory/session.h"
@@ -40,23 +40,24 @@ class GrpcSession final : public grpc::ServerBidiReactor<v1::NodeMessage, v1::Sh
 
  private:
   GrpcSession(std::shared_ptr<DirectoryService> service, grpc::CallbackServerContext* context);
-  // With the mutex held.
-  void WriteNext();
-  void FinishWhenWritten();
+  void WriteNext() HOPLITE_REQUIRES(mutex_);
+  void FinishWhenWritten() HOPLITE_REQUIRES(mutex_);
 
   const std::shared_ptr<DirectoryService> service_;
-  v1::NodeMessage incoming_;   // of the read under way
-  v1::ShardMessage outgoing_;  // of the write under way
+  v1::NodeMessage incoming_;  // of the read under way
 
-  std::mutex mutex_;
-  grpc::CallbackServerContext* context_;  // null when gRPC is done
-  std::shared_ptr<GrpcSession> self_;
-  Outbox<v1::ShardMessage> outbox_;
-  std::size_t unprocessed_ = 0;  // messages that the service has not taken in
-  bool reading_paused_ = false;  // until they are fewer
-  bool writing_ = false;
-  bool ending_ = false;    // nothing more is queued; finishes when the outbox is empty
-  bool finished_ = false;  // Finish was called
+  Mutex mutex_;
+  v1::ShardMessage outgoing_ HOPLITE_GUARDED_BY(mutex_);             // of the write under way
+  grpc::CallbackServerContext* context_ HOPLITE_GUARDED_BY(mutex_);  // null when gRPC is done
+  std::shared_ptr<GrpcSession> self_ HOPLITE_GUARDED_BY(mutex_);
+  Outbox<v1::ShardMessage> outbox_ HOPLITE_GUARDED_BY(mutex_);
+  // Messages that the service has not taken in; while they are many, reading pauses.
+  std::size_t unprocessed_ HOPLITE_GUARDED_BY(mutex_) = 0;
+  bool reading_paused_ HOPLITE_GUARDED_BY(mutex_) = false;
+  bool writing_ HOPLITE_GUARDED_BY(mutex_) = false;
+  // Nothing more is queued; the session finishes when the outbox is empty.
+  bool ending_ HOPLITE_GUARDED_BY(mutex_) = false;
+  bool finished_ HOPLITE_GUARDED_BY(mutex_) = false;  // Finish was called
 };
 
 }  // namespace hoplite::directory

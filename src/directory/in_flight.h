@@ -2,10 +2,10 @@
 // more. Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace hoplite::directory {
 
@@ -16,24 +16,24 @@ class InFlight {
 
   // Outlives its tokens, which WaitForNone makes sure of.
   Token Begin() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++count_;
     return {this, [](InFlight* self) { self->End(); }};
   }
   void WaitForNone() {
-    std::unique_lock lock(mutex_);
-    none_.wait(lock, [this] { return count_ == 0; });
+    const MutexLock lock(mutex_);
+    while (count_ > 0) none_.Wait(mutex_);
   }
 
  private:
   void End() {
-    const std::lock_guard lock(mutex_);
-    if (--count_ == 0) none_.notify_all();
+    const MutexLock lock(mutex_);
+    if (--count_ == 0) none_.NotifyAll();
   }
 
-  std::mutex mutex_;
-  std::condition_variable none_;
-  std::size_t count_ = 0;
+  Mutex mutex_;
+  Condition none_;
+  std::size_t count_ HOPLITE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace hoplite::directory

@@ -33,7 +33,7 @@ RateLimiter::RateLimiter(std::uint64_t bytes_per_second)
 }
 
 Time RateLimiter::Take(std::size_t bytes, Time now) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   paid_until_ = std::max(paid_until_, now) + TimeFor(bytes, bytes_per_second_);
   return paid_until_ - burst_;
 }

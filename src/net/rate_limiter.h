@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/time.h"
 
 namespace hoplite::net {
@@ -25,8 +25,9 @@ class RateLimiter {
   const std::uint64_t bytes_per_second_;
   const std::size_t piece_bytes_;
   const Duration burst_;  // how far behind the rate the bucket may fall and catch up
-  std::mutex mutex_;
-  Time paid_until_{};  // when everything taken so far has moved, at the rate
+  Mutex mutex_;
+  // When everything taken so far has moved, at the rate.
+  Time paid_until_ HOPLITE_GUARDED_BY(mutex_){};
 };
 
 }  // namespace hoplite::net

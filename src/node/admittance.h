@@ -5,12 +5,12 @@
 // asks later. Any thread.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <set>
 
 #include <hoplite/result.h>
+
+#include "base/mutex.h"
 
 namespace hoplite::node {
 
@@ -25,10 +25,10 @@ class Admittance {
   std::optional<Error> refusal() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::set<std::size_t> settled_;  // guarded by mutex_
-  std::optional<Error> refusal_;   // guarded by mutex_
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::set<std::size_t> settled_ HOPLITE_GUARDED_BY(mutex_);
+  std::optional<Error> refusal_ HOPLITE_GUARDED_BY(mutex_);
 };
 
 }  // namespace hoplite::node

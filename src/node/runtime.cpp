@@ -8,6 +8,7 @@
 #include <asio/post.hpp>
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "base/exhaustion.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -73,7 +74,7 @@ Result<void> Runtime::Start(const std::string& thread_name) {
 
 void Runtime::Spawn(asio::io_context& loop, const char* what, net::Task<void> task) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++tasks_;
   }
   asio::co_spawn(loop.get_executor(), std::move(task), [this, what](std::exception_ptr exception) {
@@ -83,9 +84,9 @@ void Runtime::Spawn(asio::io_context& loop, const char* what, net::Task<void> ta
 }
 
 void Runtime::TaskEnded() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --tasks_;
-  ended_.notify_all();
+  ended_.NotifyAll();
 }
 
 void Runtime::RunOnPool(std::function<void()> work) { asio::post(pool_, std::move(work)); }
@@ -101,12 +102,15 @@ void Runtime::OnMain(const std::function<void()>& work) {
 }
 
 bool Runtime::WaitForTasks(Duration bound) {
-  std::unique_lock lock(mutex_);
-  return ended_.wait_for(lock, bound, [this] { return tasks_ == 0; });
+  const Time deadline = Now() + bound;
+  const MutexLock lock(mutex_);
+  while (tasks_ > 0 && ended_.WaitUntil(mutex_, deadline)) {
+  }
+  return tasks_ == 0;
 }
 
 std::size_t Runtime::tasks() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return tasks_;
 }
 

@@ -9,11 +9,9 @@
 // runs the loops by turns.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +21,7 @@
 
 #include <hoplite/result.h>
 
+#include "base/mutex.h"
 #include "base/time.h"
 #include "net/stream.h"
 
@@ -65,9 +64,9 @@ class Runtime {
   std::vector<std::thread> threads_;
   std::thread pool_thread_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable ended_;
-  std::size_t tasks_ = 0;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Condition ended_;
+  std::size_t tasks_ HOPLITE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace hoplite::node

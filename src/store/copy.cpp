@@ -84,17 +84,17 @@ bool Copy::Void(VoidReason reason) {
 }
 
 void Copy::AddListener(CopyListener* listener) {
-  const std::lock_guard lock(listeners_mutex_);
+  const MutexLock lock(listeners_mutex_);
   listeners_.push_back(listener);
 }
 
 void Copy::RemoveListener(CopyListener* listener) {
-  const std::lock_guard lock(listeners_mutex_);
+  const MutexLock lock(listeners_mutex_);
   std::erase(listeners_, listener);
 }
 
 void Copy::WakeListeners() {
-  const std::lock_guard lock(listeners_mutex_);
+  const MutexLock lock(listeners_mutex_);
   for (CopyListener* listener : listeners_) listener->OnCopyChanged();
 }
 

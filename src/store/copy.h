@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +26,7 @@
 
 #include "base/ids.h"
 #include "base/layout.h"
+#include "base/mutex.h"
 
 namespace hoplite::store {
 
@@ -120,8 +120,8 @@ class Copy {
   std::atomic<CopyState> state_{CopyState::kOpen};
   std::atomic<VoidReason> void_reason_{VoidReason::kNone};
 
-  std::mutex listeners_mutex_;
-  std::vector<CopyListener*> listeners_;
+  Mutex listeners_mutex_;
+  std::vector<CopyListener*> listeners_ HOPLITE_GUARDED_BY(listeners_mutex_);
 };
 
 }  // namespace hoplite::store

@@ -1,11 +1,11 @@
 #include "store/object_store.h"
 
-#include <mutex>
 #include <optional>
 #include <ranges>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "store/eviction.h"
@@ -18,38 +18,40 @@ class ObjectStore::Pool {
   Pool(std::shared_ptr<SharedSegment> segment, std::function<void()> on_space)
       : segment_(std::move(segment)),
         on_space_(std::move(on_space)),
-        allocator_(segment_->bytes().size()) {}
+        allocator_(segment_->bytes().size()),
+        capacity_(allocator_.capacity()) {}
 
   SharedSegment& segment() { return *segment_; }
-  std::uint64_t capacity() const { return allocator_.capacity(); }
+  std::uint64_t capacity() const { return capacity_; }
 
   std::optional<Extent> Allocate(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return allocator_.Allocate(bytes);
   }
 
   void Free(Extent extent) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     allocator_.Free(extent);
     if (on_space_) on_space_();
   }
 
   void ForgetOnSpace() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     on_space_ = nullptr;
   }
 
   template <typename Look>
   auto WithAllocator(Look look) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return look(std::as_const(allocator_));
   }
 
  private:
   const std::shared_ptr<SharedSegment> segment_;
-  std::mutex mutex_;
-  std::function<void()> on_space_;
-  ExtentAllocator allocator_;
+  Mutex mutex_;
+  std::function<void()> on_space_ HOPLITE_GUARDED_BY(mutex_);
+  ExtentAllocator allocator_ HOPLITE_GUARDED_BY(mutex_);
+  const std::uint64_t capacity_;
 };
 
 namespace {

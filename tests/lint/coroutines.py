@@ -13,7 +13,7 @@ COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOT
 AGGREGATE = re.compile(r"[(,]\s*(?:[A-Za-z_][\w:<>]*)?\{\s*[^\s}]")
 CAPTURING_LAMBDA = re.compile(r"[(,]\s*\[[^\]\s][^\]]*\]\s*(?:\(|\{|->|mutable)")
 SHOWS_THE_TRAP = "coroutine_check.cpp"  # the configure-time check of the compiler
-LOCK = re.compile(r"\b(?:lock_guard|unique_lock|scoped_lock|shared_lock)\b")
+LOCK = re.compile(r"\b(?:lock_guard|unique_lock|scoped_lock|shared_lock|MutexLock|TimedMutexLock)\b")
 
 
 def blank(match):

@@ -49,6 +49,10 @@ UNORDERED = re.compile(r"unordered_(map|set)")
 RAW_CLOCK = re.compile(r"\bsteady_clock::now\b")
 CLOCK_HOMES = ("src/base/virtual_time.cpp",)
 
+# Locks that the compiler can't check.
+RAW_LOCK = re.compile(r"\bstd::(timed_)?mutex\b|\bcondition_variable\b")
+LOCK_HOME = "src/base/mutex.h"
+
 MOST_LINES = 500
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -123,6 +127,8 @@ def check(path, text):
         for number, line in enumerate(lines, 1):
             if RAW_CLOCK.search(line) and path.startswith(("src/", "sim/")) and path not in CLOCK_HOMES:
                 findings.append(f"{path}:{number}: ask Now() of base/clock.h")
+            if RAW_LOCK.search(line) and path.startswith(("src/", "sim/")) and path != LOCK_HOME:
+                findings.append(f"{path}:{number}: take Mutex and Condition of {LOCK_HOME}")
             if match := INCLUDE.match(line):
                 if why := complaint(path, *match.groups()):
                     findings.append(f"{path}:{number}: {match.group(2)}: {why}")

@@ -68,6 +68,12 @@ class Layers(unittest.TestCase):
         self.assertFalse(layers.check("src/node/a.cpp", "const Time now = Now();\n"))
         self.assertTrue(self.seen("src/planner/a.cpp", '"base/clock.h"'))
 
+    def test_locks_are_annotated(self):
+        self.assertTrue(layers.check("src/node/a.h", "  std::mutex mutex_;\n"))
+        self.assertTrue(layers.check("sim/seams/a.cpp", "#include <condition_variable>\n"))
+        self.assertFalse(layers.check("src/node/a.h", "  Mutex mutex_;\n"))
+        self.assertFalse(layers.check("src/base/mutex.h", "  std::mutex mutex_;\n"))
+
     def test_length(self):
         self.assertTrue(layers.check("src/base/a.cpp", "\n" * 501))
         self.assertFalse(layers.check("src/base/a.cpp", "\n" * 500))
@@ -127,6 +133,7 @@ class Coroutines(unittest.TestCase):
     def test_locks(self):
         self.assertTrue(coroutines.check(
             "a.cpp", "{\n  const std::lock_guard lock(m_);\n  co_await F();\n}"))
+        self.assertTrue(coroutines.check("a.cpp", "{\n  const MutexLock lock(m_);\n  co_await F();\n}"))
         self.assertFalse(coroutines.check(
             "a.cpp", "{\n  {\n    const std::lock_guard lock(m_);\n  }\n  co_await F();\n}"))
 

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/stream.h"
 
 namespace hoplite::testing {
@@ -24,12 +24,12 @@ class Damage {
   explicit Damage(Plan plan) : plan_(std::move(plan)) {}
 
   std::vector<std::uint64_t> NextConnection(const std::string& address) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     dialled_.push_back(address);
     return plan_(address, static_cast<int>(dialled_.size()) - 1);
   }
   std::vector<std::string> dialled() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return dialled_;
   }
   void Flipped() { ++flipped_; }
@@ -37,8 +37,8 @@ class Damage {
 
  private:
   const Plan plan_;
-  mutable std::mutex mutex_;
-  std::vector<std::string> dialled_;
+  mutable Mutex mutex_;
+  std::vector<std::string> dialled_ HOPLITE_GUARDED_BY(mutex_);
   std::atomic<int> flipped_{0};
 };
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/time.h"
 
 namespace hoplite::node {
@@ -19,20 +19,20 @@ class RoundTrip {
   // 0 is no sample.
   void Note(Duration sample) {
     if (sample <= Duration{0}) return;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     samples_[noted_++ % kSamples] = sample;
   }
   // 0: no sample yet.
   Duration value() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (noted_ == 0) return Duration{0};
     return *std::min_element(samples_.begin(), samples_.begin() + std::min(noted_, kSamples));
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::array<Duration, kSamples> samples_{};
-  std::size_t noted_ = 0;
+  mutable Mutex mutex_;
+  std::array<Duration, kSamples> samples_ HOPLITE_GUARDED_BY(mutex_){};
+  std::size_t noted_ HOPLITE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace hoplite::node
