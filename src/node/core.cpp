@@ -51,7 +51,6 @@ std::string Core::WhyAway(std::size_t shard) const {
 }
 
 // --- operations
-// --------------------------------------------------------------------------------------
 
 // A local Put or the root of a reduction makes it here: nothing is to be fetched.
 bool Core::MadeHere(const ObjectEntry& entry) const {
@@ -251,7 +250,6 @@ std::shared_ptr<void> Core::Subscribe(ObjectId object,
 }
 
 // --- what the directory says
-// -------------------------------------------------------------------------
 
 void Core::OnAction(const planner::NodeAction& action) {
   std::visit([this](const auto& said) { On(said); }, action);

@@ -186,7 +186,6 @@ StripeMask Slot::StripesOn(std::size_t loop) const {
 }
 
 // --- the end
-// ---------------------------------------------------------------------------------------------
 
 bool Slot::InputsFinal() const {
   const bool drained = children_.size() == order_.order.children &&

@@ -46,7 +46,6 @@ net::Task<bool> Slot::ReserveMemory() {
 }
 
 // --- memory that it can do without
-// --------------------------------------------------------------------------------
 
 // A slot that held memory for a while and still lacks an input gives it to another slot of the same
 // reduction, which may produce that input. The first that has all its inputs keeps its memory.
