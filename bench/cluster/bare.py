@@ -56,7 +56,7 @@ class Bare:
 
 
 class Iperf:
-    """iperf3 as it comes; its buffers stay in the processor's cache, so it is a ceiling."""
+    """iperf3 with its defaults; its buffers stay in the processor's cache, so it is a ceiling."""
 
     name = "iperf3"
 
@@ -64,7 +64,7 @@ class Iperf:
         self._hosts = bed.hosts[:2]
         self._server = subprocess.Popen(self._hosts[1].command("iperf3", "-s"), start_new_session=True,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        time.sleep(0.5)  # it says nothing reliable when it listens
+        time.sleep(0.5)  # iperf3 does not say reliably that it listens
 
     def stop(self):
         processes.end(self._server)

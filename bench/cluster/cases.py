@@ -15,7 +15,7 @@ from transfers import GIB, KIB, MIB, Transfers
 OURS, BARE, IPERF = "hoplite", "bare stream", "iperf3"
 LOCATIONS = "locations_per_second"  # the directory's benchmark counts them
 TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}  # as Google Benchmark names them
-PUT_THREADS = 2  # that copy a large Put
+PUT_THREADS = 2  # threads that copy a large Put
 
 
 class Comparison:

@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
 GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts", "failures",
           "restart")
-SLOW_GROUPS = ("failures", "restart")  # that a quick run has only if they are named
+SLOW_GROUPS = ("failures", "restart")  # a quick run has these only if they are named
 PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
 DEFAULT_PEERS = ("hoplite", "mpich", "iperf3")  # the others are large to install
 KINDS = ("broadcast", "reduce", "allreduce", "gather", "allgather")

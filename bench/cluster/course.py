@@ -1,23 +1,23 @@
-"""How an operation came along: bytes over time at those who receive, and the blow that fell meanwhile."""
+"""The course of an operation: the bytes of each receiver over time, and the moment at which a member was hit."""
 
 import bisect
 import dataclasses
 
 BIN = 0.1  # seconds over which a rate is taken
-AROUND = 300_000_000  # nanoseconds after a blow within which the silence that it causes has begun
+AROUND = 300_000_000  # nanoseconds after a blow: a pause that begins within them counts as its consequence
 
 
 @dataclasses.dataclass
 class Course:
     """Moments in nanoseconds. flows, arrivals: name of a survivor -> pairs of a moment and the bytes by then,
-    which came over its link, or which whoever asked there can read."""
+    which have come over its link, or can be read by the program that asked there."""
 
     begin: int
     end: int  # the last survivor has everything, or the job is over
     flows: dict
     struck: int | None = None
-    finished: bool = True  # otherwise there is no result
-    ended: bool = True  # otherwise it was given up
+    finished: bool = True  # False: it has no result
+    ended: bool = True  # False: it was given up
     arrivals: dict = dataclasses.field(default_factory=dict)
 
     def seconds(self):
@@ -30,7 +30,7 @@ class Course:
         return (self.end - self.struck) / 1e9
 
     def silence(self):
-        """Seconds from the blow until everybody whom it left without bytes has new ones."""
+        """Seconds from the blow until all survivors that it left without bytes have new ones."""
         _, over = max(silence for pairs in self.arrivals.values() for silence in self._silences(pairs))
         return (over - self.struck) / 1e9
 
@@ -52,7 +52,7 @@ class Course:
 
 
 def level(pairs, moment):
-    """Bytes at a moment, between two looks in proportion."""
+    """Bytes at a moment; between two looks they are taken to grow evenly."""
     after = bisect.bisect(pairs, moment, key=lambda pair: pair[0])
     if after == 0 or after == len(pairs):
         return pairs[max(0, after - 1)][1]

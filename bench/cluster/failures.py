@@ -19,7 +19,7 @@ RATE, TENTH = "100mbit", "10mbit"
 HOSTS = 6
 LINKS = f"{HOSTS} hosts x {format_rate(RATE)}"
 ROOM = 3  # objects that a node has to store at once
-HALF = 0.5  # of S/B: when members die
+HALF = 0.5  # of S/B: the moment at which members die
 OBJECT = 72 << 10  # bytes, more than the directory keeps itself
 OBJECTS = (1, 100, 10_000)
 DIRECTORY_HOSTS = 4
@@ -119,7 +119,7 @@ class Failures:
         operation = Operation("broadcast", size)
         for _ in self._rounds("a silent relay"):
             for name, blow in blows.items():
-                with Testbed(HOSTS, RATE) as bed:  # a link that is down goes with it
+                with Testbed(HOSTS, RATE) as bed:  # the testbed goes, with the link that is down
                     course = self._guarded(name, lambda: self._struck(bed, operation, delay, blow))
                 row.add(name, course and course.silence())
         self.rows.append(row)
@@ -149,7 +149,7 @@ class Failures:
             yield number
 
     def _guarded(self, who, action):
-        """What the action gives, or None after noting why not."""
+        """The result of the action, or None after noting why there is none."""
         try:
             return action()
         except Failed as failure:

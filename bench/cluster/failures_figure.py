@@ -5,7 +5,7 @@ from figure import COLORS, OTHER, text
 
 LEFT, WIDTH, RIGHT = 70, 560, 190
 HEIGHT, TOP, BETWEEN, BOTTOM = 170, 56, 70, 50
-LONGER = 1.1  # than the last one that has a result: how far a panel goes
+LONGER = 1.1  # a panel is so many times as wide as the longest course that has a result
 MEGABIT = 1e6
 TITLES = {"broadcast": "broadcast: what comes over a survivor's link",
           "reduce": "reduce: what comes over the link of whoever asked for the sum"}
@@ -47,7 +47,7 @@ def panel(title, courses, top):
 
 
 class Scale:
-    """From seconds and megabits to places on the paper."""
+    """Turns seconds and megabits into coordinates of the figure."""
 
     def __init__(self, second, megabit, top):
         self._second, self._megabit, self._top = second, megabit, top

@@ -35,7 +35,7 @@ class Host:
                 pass  # it has ended
 
     def kill(self, program=""):
-        """The processes whose name begins so."""
+        """The processes whose name begins with this."""
         for pid, name in self.processes():
             if name.startswith(program):
                 try:
@@ -106,7 +106,7 @@ class Testbed:
 
     @staticmethod
     def reshape(host, rate):
-        """From now on its link has this rate."""
+        """From now on the host's link has this rate."""
         shape(("tc", "-n", host.name), "eth0", rate)  # what it sends
         shape(("tc",), host.port, rate)  # what it receives
 

@@ -10,7 +10,7 @@ PATIENCE = 20_000_000_000  # nanoseconds after the blow: how long a job may take
 
 
 def watch(bed, operation, begin, delay, kill, over):
-    """Calls kill(number of a host) so many seconds after the beginning; the job ends when over() says so."""
+    """Calls kill(number of a host) so many seconds after the beginning; the job has ended when over() is true."""
     links = Links(receivers(bed.hosts, operation))
     links.look_until_moment(begin + int(delay * 1e9))
     struck = time.monotonic_ns()
@@ -20,7 +20,7 @@ def watch(bed, operation, begin, delay, kill, over):
 
 
 def receivers(hosts, operation):
-    """Those that live on, or whoever asked for the sum."""
+    """The hosts that are watched: those that live on, or the one that asked for the sum."""
     if operation.kind == "reduce":
         return hosts[:1]
     return [host for number, host in enumerate(hosts) if number not in (0, VICTIM)]

@@ -1,4 +1,4 @@
-"""Bytes that come into hosts, by the counters of their links: the same measure for whoever is compared."""
+"""Bytes that come into hosts, by the counters of their links: the same measure for every peer."""
 
 import pathlib
 import time

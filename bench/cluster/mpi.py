@@ -61,7 +61,7 @@ class Ranks:
             job.signal(signal.SIGKILL)
             job.close()
             for host in bed.hosts:
-                host.kill()  # whoever goes on nevertheless
+                host.kill()  # ends ranks that go on nevertheless
 
     def _job(self, bed, operations):
         """The command line and environment of a job that runs them one after another."""

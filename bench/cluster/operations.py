@@ -29,7 +29,7 @@ class Sample:
     ends: list
 
     def seconds(self, staggered):
-        """Until the last receiver was done; staggered: the longest that any waited since it came."""
+        """Seconds until the last receiver was done; staggered: the longest wait of one receiver."""
         if staggered:
             return max(end - begin for begin, end in zip(self.begins, self.ends)) / 1e9
         return (max(self.ends) - min(self.begins)) / 1e9

@@ -40,7 +40,7 @@ class Hoplite:
         return agent
 
     def _start_directory(self, listen, collects):
-        """collects: milliseconds in which it only learns what the nodes hold."""
+        """collects: milliseconds in which the directory only learns what the nodes hold."""
         self.directory = self._start(self._place)
         self._address = self.directory.ask("directory", listen, collects)["address"]
         return self._address
@@ -55,7 +55,7 @@ class Hoplite:
         self._agents.clear()
 
     def kill(self):
-        """Ends everybody, whatever they are doing."""
+        """Ends all processes, whatever they are doing."""
         for agent in self._agents:
             agent.signal(signal.SIGKILL)
         self.stop()
@@ -161,7 +161,7 @@ class Hoplite:
         name = self.new_name()
         for node in self.nodes:
             node.tell("wait", name, seconds + 2)
-        time.sleep(1)  # everybody is blocked
+        time.sleep(1)  # until all of them are blocked
         agents = [self.directory, *self.nodes]
         before = [processor_seconds(agent.process.pid) for agent in agents]
         time.sleep(seconds)

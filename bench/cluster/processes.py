@@ -89,7 +89,7 @@ class Agent:
         return self.answer(timeout)
 
     def says_something(self):
-        """Whether an answer has come, or its end."""
+        """Whether an answer has come, or the program has ended."""
         return bool(self._pending or self._selector.select(0))
 
     def signal(self, number):

@@ -22,7 +22,7 @@ CASES = ((1_000_000, 16, None), (16_384, 64 << 10, "100mbit"))
 OVERHEAD = 1 << 10  # bytes of a node's store that an object may cost besides its own
 PROBES = 16  # objects that are put, and got, after the restart: every shard has some
 PATIENCE = 1800.0  # seconds, for so many puts; a machine may have other things to do
-OPENED = "is open"  # so says a node's log of each session
+OPENED = "is open"  # what a node logs of each session
 GET, PUT, SESSIONS = "first gets", "first puts", "sessions per node and shard"
 
 

@@ -46,7 +46,7 @@ class Rounds:
                     rows[operation].add(peer.name, seconds)
 
     def guarded(self, peer, action):
-        """What the action gives with the peer running, or None after noting why not."""
+        """The result of the action with the peer running, or None after noting why there is none."""
         if self._failed[peer] >= PATIENCE:
             return None
         try:

@@ -12,7 +12,7 @@ class Goal:
     series: str
     limit: float
     against: str = ""
-    at_least: bool = False  # otherwise at most
+    at_least: bool = False  # False: at most
 
 
 @dataclasses.dataclass

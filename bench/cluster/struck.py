@@ -10,8 +10,8 @@ from ours import LEAD
 from processes import Failed
 from transfers import MIB
 
-LOOK_AHEAD = 100_000_000  # nanoseconds before the blow: to find out who feeds whom
-SETTLE = 16 * MIB  # of a broadcast that comes first: it measures the links
+LOOK_AHEAD = 100_000_000  # nanoseconds before the blow, in which it is found out which node feeds which
+SETTLE = 16 * MIB  # bytes of a broadcast that comes first and measures the links
 STEP = 0.02  # seconds between receivers that ask in turn, so that it is known who is where in the line
 RECOVERY = 1000  # milliseconds, the programs' default
 SPARE = 1  # sources that a reduction can do without
@@ -50,7 +50,7 @@ class Struck:
         return self._course((1, name, count), moment, [0], delay, blow)
 
     def past_slow(self, size, rate):
-        """The second of a line has a slow link since the last broadcast; seen from the others."""
+        """The second node of a line has had a slow link since the last broadcast; seen from the others."""
         slow = 2
         self._bed.reshape(self._bed.hosts[slow], rate)
         _, moment = self._begin_broadcast(size, STEP)
@@ -84,7 +84,7 @@ class Struck:
         return self._hoplite.nodes
 
     def _begin_broadcast(self, size, step):
-        """Its name and moment; everybody but the first host asks, one every `step` seconds."""
+        """Begins a broadcast and gives its name and moment; all hosts but the first ask, one every `step` seconds."""
         name = self._hoplite.new_name()
         self._hoplite.prepare(size)
         self._nodes()[0].ask("put", name, 1, size, 0, 0)
@@ -94,7 +94,7 @@ class Struck:
         return name, moment
 
     def _course(self, question, moment, receivers, delay, blow):
-        """Until those receivers have answered. question: who can be asked who feeds whom, and about what."""
+        """Waits for these receivers' answers. question: the agent that knows which node feeds which, and the object."""
         links = Links([self._bed.hosts[number] for number in receivers])
         victim, struck = self._strike(links, question, moment, delay, blow)
         agents = {self._bed.hosts[number].name: self._nodes()[number] for number in receivers if number != victim}
@@ -108,7 +108,7 @@ class Struck:
                                 for name, answer in answers.items()})
 
     def _strike(self, links, question, moment, delay, blow):
-        """Who was hit, and when."""
+        """Hits a member: which one it was, and when."""
         if delay is None:
             return None, None
         witness, *thing = question

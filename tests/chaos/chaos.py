@@ -56,7 +56,7 @@ def arguments():
 
 
 def kind(options, number):
-    """Of a round, by its stretch."""
+    """The kind of a round, which its stretch decides."""
     return kind_of(options.seed, number // STRETCH, options.kinds)
 
 
@@ -215,7 +215,7 @@ def keep(options, record):
 
 
 def keep_logs(options, record, members):
-    """What the members said, for whoever looks for the cause."""
+    """Keeps what the members said, to find the cause."""
     kept = options.records.parent / f"seed-{record['seed']}-round-{record['round']}"
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)

@@ -13,18 +13,18 @@ MIB = 1024 * 1024
 @dataclasses.dataclass(frozen=True)
 class Kind:
     name: str
-    node_descriptors: int | None = None  # that a node may open beside those that it has when it is ready
+    node_descriptors: int | None = None  # how many a node may open beside those that it has when it is ready
     shard_descriptors: int | None = None
     memory: int | None = None  # of a node
     directory_rate: str | None = None  # of the shards' links; needs namespaces
-    loopback: bool = False  # everybody on one host, half of the nodes call it otherwise
+    loopback: bool = False  # all members are on one host, which half of the nodes call by another name
     own_plan: bool = False  # calls and faults of its own instead of the plain ones
     permits: tuple[str, ...] = ()  # codes that any call may end with, besides what faults excuse
 
 
 ALL = {kind.name: kind for kind in (
     Kind("plain"),
-    # Workers and streams that come at once take them all, and give them back; a shard has enough for its nodes.
+    # Workers and streams that come together take all descriptors, and give them back; a shard has enough for its nodes.
     Kind("descriptors", node_descriptors=16, shard_descriptors=12,
          permits=("resource_exhausted", "unavailable", "timeout")),
     # Less than a round's objects together.
@@ -38,7 +38,7 @@ PLAIN = ALL["plain"]
 
 
 def kind_of(seed, stretch, allowed=None):
-    """Of a stretch. Default: plain or, as often, one of the others."""
+    """The kind of a stretch. Without a choice: plain or, as often, one of the others."""
     chance = random.Random(f"kind {seed} {stretch}")
     if allowed:
         return ALL[chance.choice(allowed)]

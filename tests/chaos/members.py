@@ -16,9 +16,9 @@ import time
 
 from places import Loopback
 
-PATIENCE = 40.0  # seconds for what takes one on a machine with nothing else to do
+PATIENCE = 40.0  # seconds for anything that takes one second on an idle machine
 DATA_PORT, SHARD_PORT = 7100, 7000
-CONNECTION = "socket"  # a descriptor's kind: of TCP
+CONNECTION = "socket"  # the kind of a descriptor that is a TCP connection
 
 
 class Trouble(Exception):
@@ -26,7 +26,7 @@ class Trouble(Exception):
 
 
 def outliving_nobody(command):
-    """The command, killed with whoever started it."""
+    """The command, made to be killed with the process that started it."""
     return ["setpriv", "--pdeathsig", "KILL", *command]
 
 
@@ -43,7 +43,7 @@ class Member:
         self.process = None
 
     def launch(self):
-        """Its process begins; `output` can be read when it is ready, or has ended."""
+        """Starts the process; `output` can be read when it is ready, or has ended."""
         with open(self._log, "ab") as log:
             self.process = subprocess.Popen(
                 outliving_nobody(self.host.command(*self._command)), stdin=subprocess.DEVNULL,
@@ -56,7 +56,7 @@ class Member:
         return self.process.stdout
 
     def is_ready(self):
-        """Reads what it said. While its predecessor is taken for alive it may be refused."""
+        """Reads what the process said. It may be refused while its predecessor is taken for alive."""
         if self.output.readline():
             self._limit()
             return True
@@ -72,7 +72,7 @@ class Member:
         resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (most, most))
 
     def start(self):
-        """Returns when it is ready."""
+        """Waits until the member is ready."""
         self.launch()
         if not select.select([self.output], [], [], PATIENCE)[0] or not self.is_ready():
             raise Trouble(f"{self.name} did not become ready: {self.last_words()}")
@@ -96,7 +96,7 @@ class Member:
         self._signal(signal.SIGCONT)
 
     def end(self):
-        """As a user would: its exit status must be 0."""
+        """Ends it as a user would; its exit status must be 0."""
         self._signal(signal.SIGTERM)
         try:
             status = self.process.wait(PATIENCE)
@@ -118,7 +118,7 @@ class Member:
         self.host.connect()
 
     def descriptors(self):
-        """How many of each kind are open."""
+        """How many descriptors of each kind are open."""
         folder = f"/proc/{self.process.pid}/fd"
         kinds = collections.Counter()
         for name in os.listdir(folder):
@@ -207,7 +207,7 @@ class Cluster:
             self._places.reshape_shards(self._places.rate)
 
     def end(self):
-        """Everybody leaves in an orderly way, and nothing of them is left."""
+        """Ends all members in an orderly way; nothing of them must be left."""
         for member in reversed(self.members()):
             member.end()
         left = [path.name for path in self.folder.iterdir() if path.suffix != ".log"]
@@ -215,12 +215,12 @@ class Cluster:
             raise Trouble(f"left behind: {left}")
 
     def command(self, node, *words):
-        """A client's, at this node's host."""
+        """The command line of a client at this node's host."""
         words = (self.hoplite, *words, "--socket", self.socket(node), "--json")
         return outliving_nobody(self.nodes[node].host.command(*words))
 
     def bulk_command(self, call):
-        """A process that puts or gets many objects."""
+        """The command line of a process that puts or gets many objects."""
         words = (self.hoplite.parent / "chaos_bulk", self.socket(call.node), call.kind.partition("_")[0], call.thing,
                  call.count, call.size, int(call.timeout * 1000))
         return outliving_nobody(self.nodes[call.node].host.command(*words))

@@ -23,7 +23,7 @@ LANE = 4  # bytes of an array's lane: below 16 bits of noise, above it one bit f
 
 @functools.lru_cache(maxsize=64)
 def bytes_of(content):
-    """Noise; of an array, lanes that neither a sum nor an xor of 15 arrays carries out of."""
+    """Noise; for an array, lanes so wide that neither a sum nor an xor of 15 arrays overflows them."""
     noise = random.Random(content.key).randbytes(content.size)
     if content.source is None:
         return noise
@@ -80,7 +80,7 @@ class Judge:
         self._margin = MARGIN + lag
 
     def complaints(self, endings):
-        """Of all calls; `endings` by number."""
+        """Judges all calls; `endings` are by number."""
         found = []
         for call in self.plan.calls:
             if call.number not in self.plan.killed_calls():
@@ -128,7 +128,7 @@ class Judge:
         return ()
 
     def _get_many_is_right(self, call, _ending, _endings):
-        """The process compared the bytes itself."""
+        """For calls whose process compared the bytes itself."""
         puts = self.plan.calls_of(call.thing, "put_many")
         if not any(put.count >= call.count for put in puts):
             yield "got what nobody put"
@@ -192,7 +192,7 @@ class Judge:
         return codes | set(self.plan.shape.kind.permits)
 
     def _stopped_under(self, call):
-        """Its node was stopped, in a round that is about that."""
+        """Whether the call's node was stopped, in a round that is about that."""
         return self.plan.shape.kind.name == "stopped" and any(
             fault.kind == "stop" and fault.node == call.node for fault, _, _ in self._hits)
 
@@ -236,7 +236,7 @@ class Judge:
                 and reduce.number not in self.plan.killed_calls())
 
     def _given_up(self):
-        """Nodes that the directory perhaps declared lost."""
+        """The nodes that the directory may have declared lost."""
         return {fault.node for fault, begin, end in self._hits
                 if fault.kind == "kill" or end - begin > LEASE}
 
@@ -244,9 +244,9 @@ class Judge:
         return put.node not in self.plan.killed() and put.number not in self.plan.killed_calls()
 
     def _can_be_had(self, call, endings):
-        """Some node that has it, or will have it early enough, outlives the round."""
+        """Whether some node that has the object, or will have it early enough, outlives the round."""
         reduces = self.plan.calls_of(call.thing, "reduce")
-        if reduces:  # it lies with the root, whichever node that is, until others have it
+        if reduces:  # the sum lies at the root, whichever node that is, until others have it
             return self._succeeds(reduces[0]) and not self.plan.killed()
         deadline = endings[call.number].began + call.timeout
         return any(self._stays(put) and endings[put.number].code == "ok"
@@ -254,7 +254,7 @@ class Judge:
                    for put in self.plan.calls_of(call.thing, "put"))
 
     def _explained(self, call, ending, endings):
-        """Who waited for an object whose holders were killed is told one of their names."""
+        """A call that waited for an object whose holders were killed must be told one of their names."""
         if call.kind != "get" or call.node in self.plan.killed() or self.plan.hit_shards():
             return
         if "timeout" in self.plan.shape.kind.permits:

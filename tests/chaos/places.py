@@ -57,7 +57,7 @@ class Places:
         return places
 
     def reshape_shards(self, rate):
-        """Their links, from now on; nothing where no link is theirs."""
+        """Sets the rate of these hosts' links from now on; does nothing where they have none of their own."""
         if not self._bed:
             return
         for host in (self._bed.control, self._bed.hosts[self._nodes]):

@@ -171,7 +171,7 @@ class _Planner:
         return faults
 
     def _client_killed(self):
-        """Whoever waits for what it was to make perhaps waits for nothing."""
+        """A call that waits for what this one was to make may wait in vain."""
         victim = self._chance.choice(self._calls)
         if victim.kind in ("put", "reduce"):
             self._calls = [dataclasses.replace(call, timeout=min(call.timeout, DOOMED))
@@ -181,7 +181,7 @@ class _Planner:
 
     @staticmethod
     def _depends(call, maker):
-        """On what the other makes; by their names."""
+        """Whether one call depends on what the other makes, by their names."""
         return call.thing == maker.thing or call.thing == f"{maker.thing.rpartition('-')[0]}-sum"
 
     # Stories: calls that belong together
@@ -194,7 +194,7 @@ class _Planner:
         self._gets(self._name, self._some_nodes(), [putter])
 
     def _put_again(self):
-        """Perhaps the first is lost; whoever gets it has all of the one or all of the other."""
+        """Two puts of one object. The first may be lost; a get gives all of the one or all of the other."""
         size = self._size()
         first, second = self._chance.sample(range(1, NODES + 1), 2)
         self._put(self._name, first, self._content(size))
@@ -210,7 +210,7 @@ class _Planner:
         self._call("delete", self._name, self._node(), self._moment(1.0))
 
     def _never(self):
-        """Waits for what nobody puts."""
+        """A get of an object that is never put."""
         self._call("get", self._name, self._node(), self._moment(0.5), timeout=1.0)
 
     def _reduce(self):
@@ -220,13 +220,13 @@ class _Planner:
         self._sum(NODES, readers=list(range(1, NODES + 1)))
 
     def _first(self):
-        """The first of more sources than are needed, one of which never comes."""
+        """A reduction of the first few of more sources than it needs, one of which never comes."""
         count = self._chance.randint(3, 9)
         self._sum(count, needed=self._chance.randint(1, count - 1), absent=1,
                   readers=self._some_nodes())
 
     def _incomplete(self):
-        """Waits for a source that nobody puts."""
+        """A reduction with a source that is never put."""
         self._sum(self._chance.randint(1, 4), absent=1, readers=[self._node()], timeout=2.0)
 
     def _sum(self, count, readers, needed=None, absent=0, timeout=None):

@@ -19,17 +19,17 @@ from plan import NODES, Content
 
 HELD = 5.0  # seconds within which everything that the round made is gone after its deletion
 DRAINED = 75.0  # seconds after which connections that rest are closed, and a little more
-INPUT = "in"  # ending of files to be put
-LOOK = 0.15  # between two looks
+INPUT = "in"  # suffix of the names of files to be put
+LOOK = 0.15  # seconds between two looks
 
 
 def id_of(name):
-    """Of an object, as 40 hexadecimal digits."""
+    """The id of an object, as 40 hexadecimal digits."""
     return hashlib.sha1(name.encode()).hexdigest()
 
 
 class Running:
-    """A call's process."""
+    """The process of a call."""
 
     def __init__(self, call, cluster, folder):
         self.call = call
@@ -57,7 +57,7 @@ class Running:
                 "--target", id_of(call.thing), *map(id_of, asked.sources), *timeout)
 
     def ending(self, began, ended):
-        """Of the process, which has ended."""
+        """How the call ended, from its process, which has ended."""
         os.close(self.descriptor)
         ending = Ending(began, ended, self.process.wait(),
                         self._stderr.read_text(encoding="utf-8", errors="replace").strip())
@@ -139,7 +139,7 @@ class Round:
         self._selector.register(running.descriptor, selectors.EVENT_READ, (self._ended, running))
 
     def _end_hanging(self):
-        """Their lateness will be complained of; but the round goes on."""
+        """Gives up calls that are far too late. The judge will complain of them; the round goes on."""
         for number, running in self._running.items():
             if self._now() > self._begun[number] + running.call.timeout + 3 * MARGIN:
                 running.process.kill()
@@ -236,7 +236,7 @@ class Rest:
         name = self._probe(plan)
         putter = 1 + plan.round % NODES
         self._cluster.run(putter, "put", path, "--id", name)
-        # Those that were hit, and one more.
+        # The nodes that were hit, and one more.
         hit = {fault.node for fault in plan.faults if fault.node is not None}
         for number in hit | {putter % NODES + 1}:
             self._cluster.run(number, "get", name, "--output", copy, "--timeout", "5s")

@@ -12,7 +12,7 @@ import unittest
 
 HOPLITE = os.environ["HOPLITE"]
 UNKNOWN = "00" * 19 + "01"  # an object that nobody puts
-PATIENCE = 20  # seconds that anything may take which should take milliseconds
+PATIENCE = 20  # seconds for anything that should take milliseconds
 
 
 def wait_until(condition, what, seconds=PATIENCE):
@@ -75,7 +75,7 @@ class Cluster(contextlib.ExitStack):
             daemon.end(signal.SIGTERM)
 
     def restart_directory(self):
-        """Kills it; one that knows nothing listens at the same port."""
+        """Kills the directory and starts another one, which knows nothing, at the same port."""
         address = self.directory.ready["address"]
         self.directory.end(signal.SIGKILL)
         self.directory = self.start("directory", "--listen", address, "--recovery-window", "0")

@@ -13,7 +13,7 @@ from cluster import Cluster, run, wait_until
 IDLE = 1000  # connections to each port that say nothing
 RATE, SIZE = "40mbit", 8_000_000  # a transfer of 1.6 s, whatever the machine does meanwhile
 MORE = 1.10  # the noise may cost so much
-ATTEMPTS = 3  # the machine may make noise of its own
+ATTEMPTS = 3  # the machine may be busy with other things
 
 
 def connect(address):
@@ -59,7 +59,7 @@ class Noise(contextlib.ExitStack):
     def repeat(self, kind):
         while not self.stop.wait(0.005):
             address = self.addresses[self.told[kind] % len(self.addresses)]
-            with contextlib.suppress(OSError):  # they are thrown out, and come again
+            with contextlib.suppress(OSError):  # connections that are thrown out come again
                 kind(address)
             self.told[kind] += 1
 
@@ -85,7 +85,7 @@ class PortNoise(unittest.TestCase):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     def broadcast(self, cluster):
-        """Of a new object to all other nodes; seconds until the last has it."""
+        """Broadcasts a new object to all other nodes; seconds until the last has it."""
         path, data = cluster.write("in", SIZE)
         object_id = run("put", path, "--socket", cluster.socket(1)).stdout.decode().strip()
         got = {}

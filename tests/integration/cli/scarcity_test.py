@@ -1,4 +1,4 @@
-"""A node that has no descriptor left: it says so, and connections that rest are given up for others."""
+"""A node that has no descriptor left: it says so, and idle connections are given up for new ones."""
 
 import os
 import resource
@@ -84,11 +84,12 @@ class Scarcity(unittest.TestCase):
         wait_until(lambda: self.data_connections(2) == 0, "the connection is given up", seconds=5)
 
     def test_connections_that_rest_are_given_up_for_peers(self):
-        """Those that others opened: what one worker leaves is enough for two or three of them, but all four come."""
+        """Idle connections that peers opened are given up, too: what one worker leaves is enough for two or three peers,
+        but all four come."""
         wanted = {node: self.put(1, f"for{node}") for node in range(2, 6)}
         self.fill(1).pop().close()
         for node, data in wanted.items():
-            time.sleep(1.2)  # one that was used just now is about to be used again
+            time.sleep(1.2)  # a connection that was used just now counts as about to be used again
             self.assertEqual(self.get(node, f"for{node}"), data)
 
 

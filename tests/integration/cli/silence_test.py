@@ -38,7 +38,7 @@ class Broadcast(Cluster):
         return done.stdout
 
     def get(self, *nodes):
-        """Begins to get it there, all at once."""
+        """Begins a get at each of these nodes at once."""
         for node in nodes:
             command = [HOPLITE, "get", self.object, "--output", self.path(f"out{node}"),
                        "--timeout", "30s", "--socket", self.socket(node)]
@@ -52,7 +52,7 @@ class Broadcast(Cluster):
             get.wait()
 
     def copy(self, node):
-        """What that get wrote, when it has ended well."""
+        """The file that the get wrote, after it has ended well."""
         if self.gets[node].wait(40) != 0:
             raise AssertionError(f"the get at n{node} failed")
         with open(self.path(f"out{node}"), "rb") as file:
@@ -76,11 +76,11 @@ class Broadcast(Cluster):
         return json.loads(done.stdout)
 
     def sources(self):
-        """Number of a receiver -> number of who feeds it."""
+        """Number of a receiver -> number of the node that feeds it."""
         return {number(one["to"]): number(one["from"]) for one in self.status()["transfers"]}
 
     def marks(self):
-        """Number of a node -> bytes it has."""
+        """Number of a node -> how many bytes it has."""
         return {number(holder["node"]): holder["watermark"]
                 for one in self.status()["objects"] for holder in one["holders"]}
 
@@ -156,7 +156,7 @@ class Silence(unittest.TestCase):
                 self.assertEqual(cluster.copy(node), cluster.data)
 
     def test_a_line_behind_a_source_that_pauses_stays(self):
-        """For longer than a node may be silent: its only receiver has nobody else to go to."""
+        """The source is stopped for longer than a node may be silent; its only receiver has no other to go to."""
         with Broadcast(7) as cluster:
             receivers = range(2, 8)
             cluster.get(*receivers)
@@ -170,7 +170,7 @@ class Silence(unittest.TestCase):
                 self.assertEqual(cluster.copy(node), cluster.data)
 
     def stay(self, cluster, before, orphans):
-        """Everybody else is still fed by whoever fed it, unless it is done."""
+        """All other receivers are still fed by the same node, unless they are done."""
         now = cluster.sources()
         moved = {fed: (source, now[fed]) for fed, source in before.items()
                  if fed not in orphans and now.get(fed, source) != source}

@@ -1,5 +1,5 @@
-"""The command line with inputs and outputs that are odd, closed or full, deadlines that are now, names that nobody
-could take, and too few descriptors."""
+"""The command line with inputs and outputs that are odd, closed or full, deadlines that are now, names that no member
+can have, and too few descriptors."""
 
 import os
 import subprocess
