@@ -7,9 +7,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class Membership : public Scenario {};
+class Sessions : public Scenario {};
 
-TEST_F(Membership, ASuspendedNodeGetsNoGrantsAndKeepsItsOwn) {
+TEST_F(Sessions, ASuspendedNodeGetsNoGrantsAndKeepsItsOwn) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1").Suspend("R1").Ignore();
   Get("R2");  // S is busy, R1 is suspended
@@ -20,14 +20,14 @@ TEST_F(Membership, ASuspendedNodeGetsNoGrantsAndKeepsItsOwn) {
   EXPECT_EQ(state_->Find(object_)->transfers.size(), 2U);
 }
 
-TEST_F(Membership, AGrantThatTheReturnedNodeNeverHeardOfIsGivenAgain) {
+TEST_F(Sessions, AGrantThatTheReturnedNodeNeverHeardOfIsGivenAgain) {
   Join("S").Join("R1").Put("S").Get("R1").Suspend("R1").Ignore();
   Connect("R1").HeldBy("R1", 0).Want("R1").EndInventory("R1");
   Expect("R1 <- S strict");
   EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
 }
 
-TEST_F(Membership, ACompletionThatWasLostOnTheWayIsInTheInventory) {
+TEST_F(Sessions, ACompletionThatWasLostOnTheWayIsInTheInventory) {
   Join("S").Join("R1").Join("R2").Put("S").Get("R1").Suspend("R1").Ignore();
   Connect("R1").HeldComplete("R1").EndInventory("R1");
   EXPECT_TRUE(state_->Find(object_)->transfers.empty());
@@ -35,38 +35,38 @@ TEST_F(Membership, ACompletionThatWasLostOnTheWayIsInTheInventory) {
   Expect("R2: located v1", "R2 <- S");
 }
 
-TEST_F(Membership, ACopyThatIsNotRepeatedIsGone) {
+TEST_F(Sessions, ACopyThatIsNotRepeatedIsGone) {
   Join("S").Join("R1").Join("R2").Put("S").Get("R1").Done("R1").Get("R2").Ignore();
   Suspend("S").Join("S");  // an empty inventory
   Expect("R2 <- R1 moved");
   EXPECT_EQ(state_->Find(object_)->holders.size(), 2U);
 }
 
-TEST_F(Membership, ARequestOfAnEndedSessionIsNotAnsweredTwice) {
+TEST_F(Sessions, ARequestOfAnEndedSessionIsNotAnsweredTwice) {
   Join("S").Join("R1").Locate("R1").Suspend("R1").Put("S");
   Connect("R1").Locate("R1").EndInventory("R1");
   Expect("S: accepted v1", "R1: located v1");
 }
 
-TEST_F(Membership, AnswersQueuedForAnEndedSessionAreDropped) {
+TEST_F(Sessions, AnswersQueuedForAnEndedSessionAreDropped) {
   Join("S").JointGets().Create("S").Now().Ignore();
   Join("R1").JointGets().Locate("R1").Suspend("R1").Now();
   Expect();
 }
 
-TEST_F(Membership, ACreateWhoseAnswerWasLostIsANewVersion) {
+TEST_F(Sessions, ACreateWhoseAnswerWasLostIsANewVersion) {
   Join("S").Create("S").Suspend("S");
   Connect("S").Create("S").EndInventory("S");
   Expect("S: accepted v1", "S: accepted v2");
 }
 
-TEST_F(Membership, ALostNodeComesBackAsAStranger) {
+TEST_F(Sessions, ALostNodeComesBackAsAStranger) {
   Join("S").Join("R1").Put("S").Lose("S").Locate("R1").Ignore();
   Connect("S").HeldComplete("S").EndInventory("S");
   Expect("R1: located v1");
 }
 
-TEST_F(Membership, ANewcomerWithTheSameNameReplacesTheOldNode) {
+TEST_F(Sessions, ANewcomerWithTheSameNameReplacesTheOldNode) {
   Join("S").Join("R1").Put("S").Ignore();
   Suspend("S");
   state_->Apply({now_, NodeJoined{{NodeId{99}, "S", "other:1"}, 0}});
@@ -76,7 +76,7 @@ TEST_F(Membership, ANewcomerWithTheSameNameReplacesTheOldNode) {
   state_->Apply({now_, NodeLost{NodeId{99}}});
 }
 
-TEST_F(Membership, WaitersHearWhoTookTheLastCopyAlong) {
+TEST_F(Sessions, WaitersHearWhoTookTheLastCopyAlong) {
   Join("S").Join("R1").Join("R2").Put("S").Get("R1").Lose("S");
   Expect("S: accepted v1", "R1: located v1", "R1 <- S", "R1: lost S");
   Locate("R2");
@@ -85,15 +85,15 @@ TEST_F(Membership, WaitersHearWhoTookTheLastCopyAlong) {
   Expect("R1: recall v2", "T: accepted v2", "R2: located v2");
 }
 
-TEST_F(Membership, EventsOfStrangersAreIgnored) {
+TEST_F(Sessions, EventsOfStrangersAreIgnored) {
   Create("S").Locate("R1").Suspend("S").Lose("S");
   Expect();
   EXPECT_TRUE(state_->Objects().empty());
 }
 
-class Recovery : public Scenario {};
+class Inventories : public Scenario {};
 
-TEST_F(Recovery, CreatesAndEvictionsWaitForTheEndOfCollecting) {
+TEST_F(Inventories, CreatesAndEvictionsWaitForTheEndOfCollecting) {
   Restart(Recovering()).Join("S").Create("S");
   Expect();
   EXPECT_TRUE(state_->collecting());
@@ -103,14 +103,14 @@ TEST_F(Recovery, CreatesAndEvictionsWaitForTheEndOfCollecting) {
   EXPECT_FALSE(state_->collecting());
 }
 
-TEST_F(Recovery, ACopyThatSurvivedRefusesThePutThatWaited) {
+TEST_F(Inventories, ACopyThatSurvivedRefusesThePutThatWaited) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Join("T").Create("T");
   Connect("S").HeldComplete("S").EndInventory("S").After(seconds(1));
   Expect("T: refused already_exists");
 }
 
-TEST_F(Recovery, IncarnationsGrowBeyondWhatAnyNodeHasSeen) {
+TEST_F(Inventories, IncarnationsGrowBeyondWhatAnyNodeHasSeen) {
   Join("S").Put("S").Ignore();
   const Version before = VersionAt("S");
   DirectoryOptions forgot = Recovering();
@@ -120,7 +120,7 @@ TEST_F(Recovery, IncarnationsGrowBeyondWhatAnyNodeHasSeen) {
   EXPECT_GT(VersionAt("S").incarnation, before.incarnation);
 }
 
-TEST_F(Recovery, StreamsGoOnAndTheirEndIsUnderstood) {
+TEST_F(Inventories, StreamsGoOnAndTheirEndIsUnderstood) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1").Ignore();
   // The receiver may come back before its source.
@@ -134,7 +134,7 @@ TEST_F(Recovery, StreamsGoOnAndTheirEndIsUnderstood) {
   EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
 }
 
-TEST_F(Recovery, WhileCollectingOnlySourcesThatAreStrictlyAheadAreGranted) {
+TEST_F(Inventories, WhileCollectingOnlySourcesThatAreStrictlyAheadAreGranted) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1").Locate("R2").Ignore();
   Restart(Recovering()).Connect("R1").HeldBy("R1", 0, "S").Want("R1").EndInventory("R1");
@@ -144,7 +144,7 @@ TEST_F(Recovery, WhileCollectingOnlySourcesThatAreStrictlyAheadAreGranted) {
   Expect("R2 <- R1 strict");
 }
 
-TEST_F(Recovery, EqualityWaitsUntilEveryUpstreamIsKnown) {
+TEST_F(Inventories, EqualityWaitsUntilEveryUpstreamIsKnown) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1").Locate("R2").Ignore();
   Restart(Recovering()).Connect("R1").HeldBy("R1", 0, "S").Want("R1").EndInventory("R1");
@@ -154,7 +154,7 @@ TEST_F(Recovery, EqualityWaitsUntilEveryUpstreamIsKnown) {
   Expect("R2 <- R1");
 }
 
-TEST_F(Recovery, AnUnknownVersionWaitsForItsInventory) {
+TEST_F(Inventories, AnUnknownVersionWaitsForItsInventory) {
   Join("S").Join("R1").Put("S").Locate("R1").Ignore();
   Restart(Recovering()).Join("R1").Want("R1");
   Connect("S").HeldComplete("S").EndInventory("S");
@@ -163,8 +163,8 @@ TEST_F(Recovery, AnUnknownVersionWaitsForItsInventory) {
   Expect("R1 <- S");
 }
 
-// A request that was made while the shard collected, and was given up again, counts no more.
-TEST_F(Recovery, AWantThatWasTakenBackIsNotRemembered) {
+// What it asked for while the shard collected, and gave up again, is no request any more.
+TEST_F(Inventories, AWantThatWasTakenBackIsNotRemembered) {
   Join("S").Join("R1").Put("S").Locate("R1").Ignore();
   Restart(Recovering()).Join("R1").Want("R1").CancelWant("R1");
   Connect("S").HeldComplete("S").EndInventory("S").After(seconds(1));
@@ -172,7 +172,7 @@ TEST_F(Recovery, AWantThatWasTakenBackIsNotRemembered) {
   EXPECT_EQ(state_->Find(object_)->holders.size(), 1U);
 }
 
-TEST_F(Recovery, AnOldCopyIsRecalledInAnyOrder) {
+TEST_F(Inventories, AnOldCopyIsRecalledInAnyOrder) {
   Join("S").Join("T").Put("S").Lose("S").Put("T").Ignore();
   Restart(Recovering()).Connect("S").HeldComplete("S").EndInventory("S");
   Connect("T").HeldComplete("T").EndInventory("T");
@@ -182,8 +182,8 @@ TEST_F(Recovery, AnOldCopyIsRecalledInAnyOrder) {
   Expect("S: recall v2");
 }
 
-// The shard waits for a node that has joined and still tells what it holds (R42).
-TEST_F(Recovery, AShardCollectsWhileANodeTellsItsInventory) {
+// Who announced itself and still tells what it holds is waited for (R42).
+TEST_F(Inventories, AShardCollectsWhileANodeTellsItsInventory) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Join("T").Create("T");
   Connect("S");
@@ -193,7 +193,7 @@ TEST_F(Recovery, AShardCollectsWhileANodeTellsItsInventory) {
   Expect("T: refused already_exists");
 }
 
-TEST_F(Recovery, ANodeThatTellsNothingMoreIsNotWaitedFor) {
+TEST_F(Inventories, ANodeThatTellsNothingMoreIsNotWaitedFor) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Join("T").Create("T");
   After(milliseconds(900)).Connect("S").After(milliseconds(999));
@@ -202,8 +202,8 @@ TEST_F(Recovery, ANodeThatTellsNothingMoreIsNotWaitedFor) {
   Expect("T: accepted v2");
 }
 
-// The node's session may come back and go on.
-TEST_F(Recovery, NorIsOneWhoseSessionEndedAWhileAgo) {
+// Its session may come back and go on.
+TEST_F(Inventories, NorIsOneWhoseSessionEndedAWhileAgo) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Join("T").Create("T");
   After(milliseconds(500)).Connect("S").After(milliseconds(200)).Suspend("S");
@@ -213,7 +213,7 @@ TEST_F(Recovery, NorIsOneWhoseSessionEndedAWhileAgo) {
   Expect("T: accepted v2");
 }
 
-TEST_F(Recovery, TheLimitEndsItInAnyCase) {
+TEST_F(Inventories, TheLimitEndsItInAnyCase) {
   Join("S").Put("S").Ignore();
   DirectoryOptions options = Recovering();
   options.recovery_limit = seconds(3);
@@ -224,7 +224,7 @@ TEST_F(Recovery, TheLimitEndsItInAnyCase) {
   Expect("T: accepted v2");
 }
 
-TEST_F(Recovery, InlineBytesAreRepeatedByTheirPutter) {
+TEST_F(Inventories, InlineBytesAreRepeatedByTheirPutter) {
   Join("S").Join("R1").PutInline("S", 100).Ignore();
   Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};
   const HeldBytes bytes{object_, held.version, std::make_shared<const std::string>(100, 'x')};
@@ -234,9 +234,8 @@ TEST_F(Recovery, InlineBytesAreRepeatedByTheirPutter) {
   Delete("R1").Ignore();
 }
 
-// Bytes that belong to another copy than the present one, or come before the copy was told, don't
-// count.
-TEST_F(Recovery, BytesCountForTheCopyThatTheirNodeHolds) {
+// Bytes that are not those of the present copy, or come before it was told, are nobody's.
+TEST_F(Inventories, BytesCountForTheCopyThatTheirNodeHolds) {
   Join("S").Join("R1").PutInline("S", 100).Ignore();
   Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};
   HeldBytes bytes{object_, held.version, std::make_shared<const std::string>(100, 'x')};
@@ -248,7 +247,7 @@ TEST_F(Recovery, BytesCountForTheCopyThatTheirNodeHolds) {
   Expect("R1: located v1");
 }
 
-TEST_F(Recovery, AShardWithoutRoomForTheBytesSaysSo) {
+TEST_F(Inventories, AShardWithoutRoomForTheBytesSaysSo) {
   Join("S").PutInline("S", 100).Ignore();
   Held held{object_, VersionAt("S"), Layout::For(100), "", Layout::For(100).full_marks(), true};
   DirectoryOptions options = Recovering();
@@ -258,14 +257,14 @@ TEST_F(Recovery, AShardWithoutRoomForTheBytesSaysSo) {
   Expect("S: inline full");
 }
 
-TEST_F(Recovery, ASubscriptionIsRepeatedToo) {
+TEST_F(Inventories, ASubscriptionIsRepeatedToo) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Join("W").Subscribe("W");
   Connect("S").HeldComplete("S").EndInventory("S");
   Expect("W: S complete");
 }
 
-TEST_F(Recovery, InventoriesThatMakeNoSenseAreIgnored) {
+TEST_F(Inventories, InventoriesThatMakeNoSenseAreIgnored) {
   Join("S");
   Held held{object_, Version{{5, 5}}, layout_, "", StripeMarks{1, 2, 3}};
   Say("S", held);

@@ -6,9 +6,9 @@ namespace {
 
 using std::chrono::seconds;
 
-class Versions : public Scenario {};
+class Puts : public Scenario {};
 
-TEST_F(Versions, GrowFromOnePutToTheNext) {
+TEST_F(Puts, GrowFromOnePutToTheNext) {
   Join("S").Put("S");
   const Version first = VersionAt("S");
   Gone("S").Put("S");
@@ -16,7 +16,7 @@ TEST_F(Versions, GrowFromOnePutToTheNext) {
   Expect("S: accepted v1", "S: accepted v2");
 }
 
-TEST_F(Versions, ASecondPutIsRefusedWhileTheFirstIsThere) {
+TEST_F(Puts, ASecondPutIsRefusedWhileTheFirstIsThere) {
   Join("S").Join("T").Create("S").Create("T").Complete("S").Create("T");
   Expect("S: accepted v1", "T: refused already_exists", "T: refused already_exists");
   EXPECT_THAT(last_message_, ::testing::HasSubstr("1.0 MiB"));
@@ -28,7 +28,7 @@ NodeEvent SmallCreate(const Scenario& at, std::uint64_t attempt) {
 }
 
 // R47.
-TEST_F(Versions, APutThatIsTakenBackIsGoneWithItsBytes) {
+TEST_F(Puts, APutThatIsTakenBackIsGoneWithItsBytes) {
   Join("S").Join("R1").Say("S", SmallCreate(*this, 1)).Say("S", Withdraw{object_, 1});
   Expect("S: accepted v1", "S: refused cancelled");
   Locate("R1");
@@ -37,7 +37,7 @@ TEST_F(Versions, APutThatIsTakenBackIsGoneWithItsBytes) {
   Expect("S: accepted v2", "R1: inline v2");
 }
 
-TEST_F(Versions, OnlyThePutThatIsNamedIsTakenBack) {
+TEST_F(Puts, OnlyThePutThatIsNamedIsTakenBack) {
   Join("S").Join("T").Join("R1").Say("S", SmallCreate(*this, 1));
   Say("S", Withdraw{object_, 2}).Say("T", Withdraw{object_, 1}).Locate("R1");
   Expect("S: accepted v1", "S: refused cancelled", "T: refused cancelled", "R1: inline v1");
@@ -45,7 +45,7 @@ TEST_F(Versions, OnlyThePutThatIsNamedIsTakenBack) {
   Expect("T: refused cancelled");
 }
 
-TEST_F(Versions, APutIsTakenBackInTheNextSessionAlsoAfterTheGrace) {
+TEST_F(Puts, APutIsTakenBackInTheNextSessionAlsoAfterTheGrace) {
   Join("S").Join("R1").Say("S", SmallCreate(*this, 1)).Suspend("S").Connect("S");
   Say("S", Withdraw{object_, 1}).EndInventory("S").Locate("R1");
   Expect("S: accepted v1", "S: refused cancelled");
@@ -54,7 +54,7 @@ TEST_F(Versions, APutIsTakenBackInTheNextSessionAlsoAfterTheGrace) {
   Expect("S: refused cancelled");
 }
 
-TEST_F(Versions, APutThatWaitsIsTakenBack) {
+TEST_F(Puts, APutThatWaitsIsTakenBack) {
   Restart(Recovering()).Join("S").Say("S", SmallCreate(*this, 1)).Say("S", Withdraw{object_, 1});
   Expect();
   After(std::chrono::seconds(2));
@@ -63,12 +63,12 @@ TEST_F(Versions, APutThatWaitsIsTakenBack) {
   EXPECT_FALSE(state_->Find(object_)->inlined);
 }
 
-TEST_F(Versions, OfTwoPutsInOneBatchTheFirstWins) {
+TEST_F(Puts, OfTwoPutsInOneBatchTheFirstWins) {
   Join("S").Join("T").JointGets().Create("T").Create("S").Now();
   Expect("T: accepted v1", "S: refused already_exists");
 }
 
-TEST_F(Versions, APutWaitsForTheGraceOfASuspendedHolder) {
+TEST_F(Puts, APutWaitsForTheGraceOfASuspendedHolder) {
   Join("S").Join("T").Join("U").Put("S").Suspend("S").Create("T");
   Expect("S: accepted v1");
   Connect("S").HeldComplete("S").EndInventory("S");
@@ -79,7 +79,7 @@ TEST_F(Versions, APutWaitsForTheGraceOfASuspendedHolder) {
   Expect("U: accepted v2");
 }
 
-TEST_F(Versions, ANewVersionRecallsPartialCopiesOfTheOldOne) {
+TEST_F(Puts, ANewVersionRecallsPartialCopiesOfTheOldOne) {
   Join("S").Join("T").Join("R1").Create("S").Get("R1").Gone("S", GoneReason::kAborted);
   Expect("S: accepted v1", "R1: located v1", "R1 <- S", "R1: lost S");
   Create("T");
@@ -89,7 +89,7 @@ TEST_F(Versions, ANewVersionRecallsPartialCopiesOfTheOldOne) {
   Expect("R1: located v2", "R1 <- T");
 }
 
-TEST_F(Versions, ALateCompletionOfAnOldVersionIsRecalled) {
+TEST_F(Puts, ALateCompletionOfAnOldVersionIsRecalled) {
   Join("S").Join("T").Join("R1").Create("S").Get("R1").Lose("S").Create("T");
   Ignore();
   Complete("R1");
@@ -97,7 +97,7 @@ TEST_F(Versions, ALateCompletionOfAnOldVersionIsRecalled) {
   EXPECT_EQ(state_->Find(object_)->holders.size(), 1U);
 }
 
-TEST_F(Versions, BadRequestsAreRefusedInWords) {
+TEST_F(Puts, BadRequestsAreRefusedInWords) {
   Join("S");
   layout_.block_bytes = 3;
   Create("S");
@@ -113,7 +113,7 @@ TEST_F(Versions, BadRequestsAreRefusedInWords) {
          "S: refused invalid_argument");
 }
 
-TEST_F(Versions, SmallObjectsTravelInsideTheDirectory) {
+TEST_F(Puts, SmallObjectsTravelInsideTheDirectory) {
   Join("S").Join("R1").Join("R2").Locate("R1").PutInline("S", 100).Locate("R2");
   Expect("S: accepted v1", "R1: inline v1", "R2: inline v1");
   const ObjectView view = *state_->Find(object_);
@@ -121,7 +121,7 @@ TEST_F(Versions, SmallObjectsTravelInsideTheDirectory) {
   EXPECT_EQ(view.holders.size(), 1U);  // receivers of inline bytes are no holders
 }
 
-TEST_F(Versions, APutOfSmallBytesWhoseAnswerWasLostIsAcceptedWhenItIsRepeated) {
+TEST_F(Puts, APutOfSmallBytesWhoseAnswerWasLostIsAcceptedWhenItIsRepeated) {
   Join("S").Join("R1").PutInline("S", 100).Suspend("S").Ignore();
   Connect("S").PutInline("S", 100).EndInventory("S");
   Expect("S: accepted v2");
@@ -129,9 +129,8 @@ TEST_F(Versions, APutOfSmallBytesWhoseAnswerWasLostIsAcceptedWhenItIsRepeated) {
   Expect("R1: inline v2");
 }
 
-// The bytes outlive the loss of their node, which comes back and asks for the answer that it never
-// got.
-TEST_F(Versions, AndAlsoIfItsNodeWasDeclaredLostMeanwhile) {
+// The bytes outlive the loss of their node, which comes back and asks for what it was never told.
+TEST_F(Puts, AndAlsoIfItsNodeWasDeclaredLostMeanwhile) {
   Join("S").Join("R1").PutInline("S", 100).Lose("S").Ignore();
   Connect("S").PutInline("S", 100).EndInventory("S");
   Expect("S: accepted v2");
@@ -140,7 +139,7 @@ TEST_F(Versions, AndAlsoIfItsNodeWasDeclaredLostMeanwhile) {
 }
 
 // Another attempt with the same bytes is another Put.
-TEST_F(Versions, ButNotANewPutOfTheSameBytes) {
+TEST_F(Puts, ButNotANewPutOfTheSameBytes) {
   Join("S").PutInline("S", 100).Lose("S").Ignore();
   planner::Create create{object_, Layout::For(100), metadata_,
                          std::make_shared<const std::string>(100, 'x'), 1};
@@ -148,7 +147,7 @@ TEST_F(Versions, ButNotANewPutOfTheSameBytes) {
   Expect("S: refused already_exists");
 }
 
-TEST_F(Versions, InlineBytesOutliveTheirPutterUntilDelete) {
+TEST_F(Puts, InlineBytesOutliveTheirPutterUntilDelete) {
   Join("S").Join("R1").PutInline("S", 100).Lose("S").Locate("R1").Create("R1");
   Expect("S: accepted v1", "R1: inline v1", "R1: refused already_exists");
   Delete("R1");
@@ -156,7 +155,7 @@ TEST_F(Versions, InlineBytesOutliveTheirPutterUntilDelete) {
   EXPECT_FALSE(state_->Find(object_));
 }
 
-TEST_F(Versions, BytesBeyondTheLimitsStayWithTheirHolder) {
+TEST_F(Puts, BytesBeyondTheLimitsStayWithTheirHolder) {
   DirectoryOptions options = New();
   options.inline_limit_bytes = 100;
   options.inline_total_bytes = 150;
@@ -176,7 +175,7 @@ TEST_F(Versions, BytesBeyondTheLimitsStayWithTheirHolder) {
   Expect("S: accepted v4", "R1: inline v4");
 }
 
-TEST_F(Versions, SubscribersHearOfEveryChangeInOrder) {
+TEST_F(Puts, SubscribersHearOfEveryChangeInOrder) {
   Join("W").Join("S").Join("R1").Subscribe("W").Create("S").Complete("S").Get("R1").Done("R1");
   Lose("S");
   Delete("R1");
@@ -188,7 +187,7 @@ TEST_F(Versions, SubscribersHearOfEveryChangeInOrder) {
   Expect();
 }
 
-TEST_F(Versions, ALateSubscriberHearsWhatIsThere) {
+TEST_F(Puts, ALateSubscriberHearsWhatIsThere) {
   Join("W").Join("S").Join("R1").Put("S").Get("R1").Ignore();
   Subscribe("W");
   Expect("W: S complete", "W: R1 partial");
