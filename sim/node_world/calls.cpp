@@ -41,7 +41,19 @@ const char* Name(CallKind kind) {
   return "";
 }
 
-// The checksums of the blocks that become whole when a prefix grows.
+// The same bytes, without the pin.
+store::CopyPtr Unpinned(const store::Copy& copy) {
+  auto view = std::make_shared<store::Copy>(copy.object(), copy.layout(), copy.metadata(),
+                                            copy.bytes(), copy.segment_offset(), nullptr);
+  const Layout& layout = copy.layout();
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    view->Advance(s, layout.stripe_block_count(s));
+  }
+  view->Seal();
+  return view;
+}
+
+// Of the blocks that become whole when a prefix grows.
 std::vector<std::uint64_t> ChecksumsBetween(const Layout& layout, std::span<const std::byte> bytes,
                                             std::uint64_t from, std::uint64_t to) {
   std::vector<std::uint64_t> checksums;
@@ -155,6 +167,7 @@ net::Task<void> Calls::RunGet(CallRecordPtr record, CallStyle style) {
   auto got = co_await core.Get(record->object, record->call);
   if (!got) co_return Answer(record, got.error());
   store::CopyPtr copy = *std::move(got);
+  if (hooks_.forgets_pins) copy = Unpinned(*copy);
   record->fingerprint = Model::Fingerprint(copy->bytes());
   Answer(record, std::nullopt);
   if (copy->state() == store::CopyState::kOpen) {

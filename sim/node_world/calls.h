@@ -59,6 +59,7 @@ class Calls {
   struct Hooks {
     std::function<void(const std::string&)> broken;
     std::function<void(const CallRecord&)> answered;
+    bool forgets_pins = false;  // a planted fault: what a Get returned does not keep its memory
   };
   Calls(VirtualTime& time, Model& model, Hooks hooks)
       : time_(time), model_(model), hooks_(std::move(hooks)) {}

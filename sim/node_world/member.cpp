@@ -9,6 +9,9 @@
 #include "base/try.h"
 #include "node/pull/flight.h"
 #include "node/reduce/slot.h"
+#include "sim/node_world/planted_decisions.h"
+#include "sim/node_world/planted_directory.h"
+#include "sim/node_world/planted_transport.h"
 
 namespace hoplite::node_world {
 namespace {
@@ -22,6 +25,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
     : time_(around.time),
       index_(index),
       host_(host),
+      spins_(around.options.fault == node::PlantedFault::kSpinsForMemory),
       access_(std::make_shared<SimDirectory::Access>(around.foreign)) {
   NodeConfig config;
   config.directory.assign(around.options.shards, "simulated");
@@ -38,12 +42,14 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
   node::Environment world;
   // The lambdas refer to this member and its surroundings, which outlive every node.
   world.directory = [this, &around](asio::io_context& loop) {
-    return around.directory.MakeClient(loop, host_, access_);
+    return WithPlanted(around.options.fault, around.directory.MakeClient(loop, host_, access_));
   };
-  world.transport = [this, &around](std::vector<asio::io_context*> loops) {
+  world.decisions = DecisionsWith(around.options.fault);
+  world.transport =
+      [this, &around](std::vector<asio::io_context*> loops) -> std::unique_ptr<net::Transport> {
     auto transport = std::make_unique<SimTransport>(around.internet, host_, std::move(loops));
     transport_ = transport.get();
-    return transport;
+    return WithPlanted(around.options.fault, std::move(transport));
   };
   assembly_ =
       std::make_unique<node::Assembly>(config, std::move(settings), world, std::move(segment));
@@ -58,6 +64,9 @@ Result<void> Member::Start() {
 
 bool Member::RunReady(std::uint64_t first_loop) {
   if (time_.Now() < frozen_until_) return false;
+  if (spins_ && assembly_->memory.waited_for()) {
+    asio::post(assembly_->runtime.main(), [this] { assembly_->memory.OnSpace(); });
+  }
   bool any = false;
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     asio::io_context& loop = *loops_[(first_loop + i) % loops_.size()];

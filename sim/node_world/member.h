@@ -63,6 +63,7 @@ class Member {
   VirtualTime& time_;
   const std::uint32_t index_;
   const HostId host_;
+  const bool spins_;  // a planted fault: whoever waits for memory asks again at once
   const std::shared_ptr<SimDirectory::Access> access_;
   SimTransport* transport_ = nullptr;  // owned by the assembly
   std::unique_ptr<node::Assembly> assembly_;

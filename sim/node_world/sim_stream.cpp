@@ -163,6 +163,12 @@ void SimStream::Break() {
   }
 }
 
+void SimStream::Pretend(std::span<const std::byte> bytes) {
+  in_->arrived.insert(in_->arrived.end(), bytes.begin(), bytes.end());
+  in_->held += bytes.size();
+  readable_.Notify();
+}
+
 bool SimStream::sends_objects() const {
   return std::ranges::any_of(out_->pieces, [](const auto& piece) { return piece.owned.empty(); });
 }

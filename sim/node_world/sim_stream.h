@@ -64,6 +64,8 @@ class SimStream final : public net::Stream, public std::enable_shared_from_this<
 
   void Die(Death death);
   void Break();
+  // These bytes seem to have come from the peer.
+  void Pretend(std::span<const std::byte> bytes);
   bool sends_objects() const;  // bytes of them are under way
 
  private:

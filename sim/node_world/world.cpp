@@ -54,7 +54,8 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
                     CheckAnswer(record);
                     Tell("{}: {}", ToString(record),
                          record.error ? record.error->ToString() : "done");
-                  }}) {
+                  },
+              .forgets_pins = options.fault == node::PlantedFault::kForgetsPins}) {
   internet_.broken = [this](const std::string& what) { Broken(what); };
   internet_.on_payload = [this] { OnPayload(); };
   directory_ = std::make_unique<SimDirectory>(

@@ -43,15 +43,7 @@ void VirtualNode::Delete(Effects& out) {
 }
 
 void VirtualNode::Cancel(Effects& out) {
-  if (!std::exchange(getting_, false)) return;
-  if (std::exchange(locating_, false)) Say(planner::CancelLocate{object_}, out);
-  located_.reset();
-  if (!copy_ || copy_->complete || copy_->own) return;
-  Say(planner::CancelWant{object_, copy_->version}, out);
-  EndAllStreams(out);
-  Say(planner::CopyGone{object_, copy_->version, planner::GoneReason::kDropped}, out);
-  copy_.reset();
-  out.copy_gone = Effects::Gone::kMoved;
+  if (std::exchange(getting_, false)) LeaveFlight(out);
 }
 
 void VirtualNode::Evict(Effects& out) {
@@ -87,8 +79,8 @@ void VirtualNode::HearOne(const planner::CreateAccepted& accepted, Effects& out)
     complaint_ = "a Create was accepted that this node did not make";
     return;
   }
-  if (copy_) DropRecalledCopy(out);
-  located_.reset();
+  LeaveFlight(out);
+  DropCopy(out);
   highest_incarnation_ = std::max(highest_incarnation_, accepted.version.incarnation);
   copy_ = Copy{.version = accepted.version,
                .layout = put_->layout,
@@ -103,8 +95,8 @@ void VirtualNode::HearOne(const planner::CreateAccepted& accepted, Effects& out)
 
 void VirtualNode::MakeTarget(const Version& version, const Layout& layout, Content content,
                              Effects& out) {
-  if (copy_) DropRecalledCopy(out);
-  located_.reset();
+  LeaveFlight(out);
+  DropCopy(out);
   highest_incarnation_ = std::max(highest_incarnation_, version.incarnation);
   copy_ = Copy{.version = version,
                .layout = layout,
@@ -124,16 +116,15 @@ void VirtualNode::TargetCommitted(Effects& out) {
 
 void VirtualNode::DropTarget(const Version& version, Effects& out) {
   if (!copy_ || copy_->version != version || copy_->complete) return;
-  DropRecalledCopy(out);
+  DropCopy(out);
   AskUnlessKnown(out);
 }
 
 void VirtualNode::HearOne(const planner::TargetAborted& /*aborted*/, Effects& out) {
   told_aborted_ = told_aborted_ || getting_;
-  // Requests that wait for the target end with it, and are taken back.
-  if (locating_) Say(planner::CancelLocate{object_}, out);
-  if (copy_ && !copy_->own) Say(planner::CancelWant{object_, copy_->version}, out);
-  Forget(out);
+  getting_ = false;
+  LeaveFlight(out);
+  DropCopy(out);
 }
 
 void VirtualNode::HearOne(const planner::CreateRefused& /*refused*/) {
@@ -142,56 +133,50 @@ void VirtualNode::HearOne(const planner::CreateRefused& /*refused*/) {
 }
 
 void VirtualNode::HearOne(const planner::Located& located, Effects& out) {
-  locating_ = false;
   highest_incarnation_ = std::max(highest_incarnation_, located.version.incarnation);
-  if (!getting_) return;
-  if (copy_ && copy_->version < located.version) DropRecalledCopy(out);
-  if (copy_) return;
-  located_ = located.version;
-  layout_ = located.layout;
-  out.reserve = true;
+  if (flight_ && flight_->On(located)) out.reserve = true;
 }
 
 void VirtualNode::MemoryReserved(Effects& out) {
-  if (!located_) return;  // recalled or deleted meanwhile
-  copy_ = Copy{.version = *located_,
-               .layout = layout_,
-               .marks = layout_.empty_marks(),
-               .content = std::vector<Content>(layout_.stripe_count)};
-  located_.reset();
+  // Recalled or deleted meanwhile, perhaps located anew, and told already that there is memory.
+  if (!flight_ || !flight_->located() || flight_->receiving()) return;
+  const Layout& layout = flight_->located()->layout;
+  copy_ = Copy{.version = flight_->located()->version,
+               .layout = layout,
+               .marks = layout.empty_marks(),
+               .content = std::vector<Content>(layout.stripe_count)};
   wanted_ = copy_->version;
-  Say(planner::Want{object_, copy_->version, copy_->marks}, out);
+  planner::FlightState::Effects decided;
+  flight_->Receive(copy_->marks, false, Time{}, decided);
+  Carry(decided, out);
 }
 
 void VirtualNode::HearOne(const planner::InlineObject& object) {
-  locating_ = false;
   highest_incarnation_ = std::max(highest_incarnation_, object.version.incarnation);
-  if (getting_) Return(std::stoull(*object.bytes), object.version);
+  if (!flight_ || !flight_->On(object)) return;
+  flight_.reset();
+  Return(std::stoull(*object.bytes), object.version);
 }
 
 void VirtualNode::HearOne(const planner::Grant& grant, Effects& out) {
   if (wanted_ < grant.version) complaint_ = "P4: a node was granted that had not said Want";
-  if (!copy_ || copy_->version != grant.version) return Close(grant, Outcome::kDeclined, out);
-  const StripeMask missing = Missing(grant.stripes);
-  if (missing == 0) return Close(grant, Outcome::kDone, out);
-  std::vector<GrantId> old;
-  for (const auto& [id, stream] : streams_) {
-    if (id == grant.replaces || (stream.missing & missing) != 0) old.push_back(id);
+  if (!flight_) {
+    return Say(planner::GrantClosed{.object = object_,
+                                    .version = grant.version,
+                                    .grant = grant.grant,
+                                    .outcome = Outcome::kAbandoned},
+               out);
   }
-  for (const GrantId& id : old) EndStream(id, Outcome::kAbandoned, planner::Failure::kNone, out);
-  streams_[grant.grant] = {grant.source.id, missing};
-  out.open.push_back({.source = grant.source.id,
-                      .version = grant.version,
-                      .grant = grant.grant,
-                      .stripes = missing,
-                      .marks = copy_->marks,
-                      .equality_ok = grant.equality_ok});
+  planner::FlightState::Effects decided;
+  flight_->On(grant, Marks(), decided);
+  Carry(decided, out);
+  StepFlight(out);
 }
 
 void VirtualNode::HearOne(const planner::Recall& recall, Effects& out) {
   highest_incarnation_ = std::max(highest_incarnation_, recall.version.incarnation);
-  if (copy_ && copy_->version < recall.version) DropRecalledCopy(out);
-  if (located_ && *located_ < recall.version) located_.reset();
+  if (flight_ && flight_->OnRecall(recall.version)) LeaveFlight(out);
+  if (copy_ && copy_->version < recall.version) DropCopy(out);
   AskUnlessKnown(out);
 }
 
@@ -200,8 +185,11 @@ void VirtualNode::HearOne(const planner::Deleted& deleted, Time now, Effects& ou
   tombstone_ = now + deleted.remaining;
   deletion_ = deleted.version;
   told_deleted_ = told_deleted_ || getting_;
+  getting_ = false;
   places_.clear();
-  Forget(out);
+  if (flight_) flight_->OnDeleted();
+  LeaveFlight(out);
+  DropCopy(out);
 }
 
 void VirtualNode::HearOne(const planner::EvictAnswer& answer, Effects& out) {
@@ -210,23 +198,12 @@ void VirtualNode::HearOne(const planner::EvictAnswer& answer, Effects& out) {
     copy_->primary = true;
     return;
   }
-  copy_.reset();
-  out.copy_gone = Effects::Gone::kMoved;
+  DropCopy(out);
 }
 
 void VirtualNode::HearOne(const planner::Location& location) {
   if (location.kind == planner::LocationKind::kComplete) places_.insert(location.node);
   if (location.kind == planner::LocationKind::kGone) places_.erase(location.node);
-}
-
-// The object was deleted: no copy, no waiter, no stream is left.
-void VirtualNode::Forget(Effects& out) {
-  EndAllStreams(out);
-  if (copy_) out.copy_gone = Effects::Gone::kDeleted;
-  copy_.reset();
-  located_.reset();
-  locating_ = false;
-  getting_ = false;
 }
 
 void VirtualNode::Connected(Time now, Effects& out) {
@@ -239,15 +216,15 @@ void VirtualNode::Connected(Time now, Effects& out) {
                        .complete = copy_->complete,
                        .producing = copy_->producing && !copy_->folded,
                        .primary = copy_->own || copy_->primary};
-    if (!streams_.empty()) held.upstream = streams_.begin()->second.source;
+    if (flight_) held.upstream = flight_->upstream();
     Say(held, out);
   }
   if (tombstone_ && *tombstone_ > now)
     Say(planner::Tombstone{object_, *tombstone_ - now, deletion_}, out);
   if (put_) SayCreate(out);
-  if (locating_) Say(planner::Locate{object_}, out);
-  if (copy_ && !copy_->complete && !copy_->own) {
-    Say(planner::Want{object_, copy_->version, copy_->marks}, out);
+  if (flight_ && flight_->locating()) Say(planner::Locate{object_}, out);
+  if (flight_) {
+    if (auto want = flight_->OpenWant(Marks())) Say(std::move(*want), out);
   }
   if (deleting_) Say(planner::Delete{object_}, out);
   if (subscribed_) Say(planner::Subscribe{object_}, out);
@@ -265,9 +242,10 @@ void VirtualNode::Say(planner::NodeEvent event, Effects& out) {
 }
 
 void VirtualNode::AskUnlessKnown(Effects& out) {
-  if (!getting_ || copy_ || located_ || locating_) return;
-  locating_ = true;
-  Say(planner::Locate{object_}, out);
+  if (!getting_ || copy_ || flight_) return;
+  planner::FlightState::Effects decided;
+  flight_.emplace(object_).Locate(decided);
+  Carry(decided, out);
 }
 
 void VirtualNode::Return(Content content, const Version& version) {
@@ -277,19 +255,19 @@ void VirtualNode::Return(Content content, const Version& version) {
 }
 
 void VirtualNode::AddTo(Digest& digest) const {
-  digest.Add(connected_).Add(getting_).Add(locating_).Add(deleting_).Add(put_.has_value());
+  digest.Add(connected_).Add(getting_).Add(deleting_).Add(put_.has_value());
   digest.Add(put_refused_)
       .Add(told_deleted_)
       .Add(told_aborted_)
       .Add(got_)
       .Add(got_version_)
       .Add(wanted_);
-  digest.Add(located_.value_or(Version{})).Add(highest_incarnation_).Add(copy_inlined_);
+  digest.Add(flight_.has_value()).Add(highest_incarnation_).Add(copy_inlined_);
+  if (flight_) flight_->AddTo(digest);
   digest.Add(tombstone_.value_or(Time{})).Add(deletion_).Add(copy_.has_value()).Add(subscribed_);
   for (const NodeId place : places_) digest.Add(place);
   if (copy_) {
     digest.Add(copy_->version)
-        .Add(copy_->final)
         .Add(copy_->complete)
         .Add(copy_->producing)
         .Add(copy_->own)

@@ -1,9 +1,9 @@
-// VirtualNode: what one node knows of one object and how it behaves, as docs/protocol.md says.
+// VirtualNode: what one node knows of one object and how it behaves, as docs/protocol.md says. Its
+// fetch is decided by planner::FlightState, as a real node's is.
 //
-// Decides: what to tell the directory, which streams to open and to end, whether to serve a fetch.
-// Is told: what the directory says, how far its copy is, how streams end. Must never: move bytes,
-// know other nodes or the time (the worlds around it do). A value type: exhaustive search copies
-// it.
+// Decides: what to tell the directory of its own copy, whether to serve a fetch. Is told: what the
+// directory says, how far its copy is, how streams end. Must never: move bytes, know other nodes or
+// the time (the worlds around it do). A value type: exhaustive search copies it.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "planner/action.h"
 #include "planner/event.h"
+#include "planner/flight_state.h"
 
 namespace hoplite::sim {
 
@@ -46,8 +47,7 @@ struct Effects {
   std::vector<GrantId> end;             // own streams that it takes nothing from any more
   bool reserve = false;                 // memory for a copy; answered by MemoryReserved
   bool fill = false;                    // its Put was accepted: answered by Produced
-  enum class Gone : std::uint8_t { kNo, kRecalled, kDeleted, kMoved };
-  Gone copy_gone = Gone::kNo;  // streams to others end, and say why
+  bool copy_gone = false;               // streams to others end, which blames nobody
 };
 
 class VirtualNode {
@@ -58,7 +58,7 @@ class VirtualNode {
   void Get(Effects& out);
   void Put(const Layout& layout, Content content, bool inlined, Effects& out);
   void Delete(Effects& out);
-  void Cancel(Effects& out);     // gives up its Get: it leaves the holders, even if it feeds others
+  void Cancel(Effects& out);     // its Get: it leaves the holders, even if it feeds somebody
   void Evict(Effects& out);      // asks whether its relayed copy may go
   void Subscribe(Effects& out);  // to the object's places, from now on
 
@@ -71,9 +71,8 @@ class VirtualNode {
   void Hear(const planner::NodeAction& action, Time now, Effects& out);
   void Disconnected();
   void Connected(Time now, Effects& out);  // says the inventory
-  // The node was away for longer than its grace: it counts as lost, stops its fetches and keeps its
-  // bytes.
-  void GraceExpired(Effects& out) { EndAllStreams(out); }
+  // Away for longer than the grace: it counts as lost, stops its fetches and keeps its bytes.
+  void GraceExpired(Effects& out);
 
   // --- memory and bytes
   void MemoryReserved(Effects& out);
@@ -83,8 +82,6 @@ class VirtualNode {
   // How streams end: a stripe is whole, or they failed, or the source dropped its copy.
   void StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out);
   void StreamFailed(GrantId grant, planner::Failure why, Effects& out);
-  void StreamRecalled(GrantId grant, Effects& out);
-  void StreamDeleted(GrantId grant, Effects& out);
   // As a source: kNone if it serves this fetch.
   planner::Failure Answer(const Fetch& fetch) const;
   planner::Progress ProgressReport(std::uint64_t bytes_per_second) const;
@@ -95,7 +92,6 @@ class VirtualNode {
     Layout layout;
     StripeMarks marks;
     std::vector<Content> content;  // per stripe
-    bool final = false;            // a stream said that its bytes won't change any more
     bool complete = false;
     bool producing = false;
     bool own = false;      // made by its Put, or as the root of a reduction
@@ -141,20 +137,21 @@ class VirtualNode {
   void SayCreate(Effects& out);
   void AskUnlessKnown(Effects& out);
   void Return(Content content, const Version& version);
-  void Forget(Effects& out);
-  void StartPull(const planner::Grant& grant, StripeMask missing, Effects& out);
+  // What the flight decided; a stream that it stops has ended at once.
+  void Carry(const planner::FlightState::Effects& decided, Effects& out);
+  void StepFlight(Effects& out);
+  void LeaveFlight(Effects& out);
+  void Pull(const planner::Grant& grant, Effects& out);
+  StripeMarks Marks() const { return copy_ ? copy_->marks : StripeMarks{}; }
   StripeMask Missing(StripeMask among) const;
-  void Close(const planner::Grant& grant, planner::Outcome outcome, Effects& out);
   void EndStream(GrantId grant, planner::Outcome outcome, planner::Failure why, Effects& out);
-  void EndAllStreams(Effects& out);
-  void DropRecalledCopy(Effects& out);
+  void DropCopy(Effects& out);
   void Complete(Effects& out);
 
   NodeId id_;
   ObjectId object_;
   bool connected_ = true;
-  bool getting_ = false;   // a Get is open
-  bool locating_ = false;  // Locate is open
+  bool getting_ = false;  // a Get is open
   bool deleting_ = false;
   bool put_refused_ = false;
   bool copy_inlined_ = false;  // the directory has the bytes of its own copy
@@ -162,8 +159,7 @@ class VirtualNode {
   bool told_aborted_ = false;
   bool subscribed_ = false;
   std::set<NodeId> places_;
-  std::optional<Version> located_;  // memory for this version is being reserved
-  Layout layout_;                   // of the version that was located last
+  std::optional<planner::FlightState> flight_;
   struct PendingPut {
     Layout layout;
     Content content = 0;

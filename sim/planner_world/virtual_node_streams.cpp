@@ -27,27 +27,20 @@ void VirtualNode::StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out)
   const auto stream = streams_.find(grant);
   if (stream == streams_.end()) return;
   stream->second.missing &= ~(StripeMask{1} << stripe);
-  copy_->final = true;
-  if (stream->second.missing == 0) {
-    EndStream(grant, Outcome::kDone, planner::Failure::kNone, out);
-  }
-  if (copy_->layout.complete(copy_->marks)) Complete(out);
+  if (stream->second.missing != 0) return;
+  EndStream(grant, Outcome::kDone, planner::Failure::kNone, out);
+  if (flight_ && flight_->Whole(copy_->marks)) Complete(out);
 }
 
 void VirtualNode::StreamFailed(GrantId grant, planner::Failure why, Effects& out) {
   EndStream(grant, Outcome::kFailed, why, out);
 }
 
-void VirtualNode::StreamRecalled(GrantId grant, Effects& out) {
-  if (!streams_.contains(grant)) return;
-  DropRecalledCopy(out);
-  AskUnlessKnown(out);
-}
-
-void VirtualNode::StreamDeleted(GrantId grant, Effects& out) {
-  if (!streams_.contains(grant)) return;
-  told_deleted_ = told_deleted_ || getting_;
-  Forget(out);
+void VirtualNode::GraceExpired(Effects& out) {
+  if (!flight_) return;
+  planner::FlightState::Effects decided;
+  flight_->OnLost(decided);
+  Carry(decided, out);
 }
 
 planner::Failure VirtualNode::Answer(const Fetch& fetch) const {
@@ -74,49 +67,69 @@ StripeMask VirtualNode::Missing(StripeMask among) const {
   for (std::uint32_t s = 0; s < copy_->layout.stripe_count; ++s) {
     if (copy_->marks[s] < copy_->layout.stripe_block_count(s)) missing |= StripeMask{1} << s;
   }
-  // If no byte is missing, the end of a stream is, which says that the bytes are final.
-  if (missing == 0 && !copy_->complete) return among;
-  return missing & among;
+  // Without a missing byte it is the end of a stream that is missing: it says that they are final.
+  return (missing & among) == 0 ? among : missing & among;
 }
 
-void VirtualNode::Close(const planner::Grant& grant, Outcome outcome, Effects& out) {
-  Say(planner::GrantClosed{.object = object_,
-                           .version = grant.version,
-                           .grant = grant.grant,
-                           .outcome = outcome,
-                           .marks = copy_ ? copy_->marks : StripeMarks{}},
-      out);
+void VirtualNode::Carry(const planner::FlightState::Effects& decided, Effects& out) {
+  for (const planner::NodeEvent& event : decided.say) Say(event, out);
+  for (const planner::Grant& grant : decided.open) Pull(grant, out);
+  for (const GrantId& grant : decided.stop) {
+    EndStream(grant, Outcome::kAbandoned, planner::Failure::kNone, out);
+  }
+}
+
+void VirtualNode::StepFlight(Effects& out) {
+  planner::FlightState::Effects decided;
+  flight_->Step(Marks(), decided);
+  Carry(decided, out);
+}
+
+// Its streams have ended when this returns, and what it had is gone, unless it is complete.
+void VirtualNode::LeaveFlight(Effects& out) {
+  if (!flight_) return;
+  planner::FlightState::Effects decided;
+  flight_->Leave(Marks(), decided);
+  Carry(decided, out);
+  flight_.reset();
+  if (copy_ && !copy_->complete) DropCopy(out);
+}
+
+void VirtualNode::Pull(const planner::Grant& grant, Effects& out) {
+  const StripeMask missing = Missing(grant.stripes);
+  streams_[grant.grant] = {grant.source.id, missing};
+  out.open.push_back({.source = grant.source.id,
+                      .version = grant.version,
+                      .grant = grant.grant,
+                      .stripes = missing,
+                      .marks = copy_->marks,
+                      .equality_ok = grant.equality_ok});
 }
 
 void VirtualNode::EndStream(GrantId grant, Outcome outcome, planner::Failure why, Effects& out) {
   if (streams_.erase(grant) == 0) return;
   if (outcome != Outcome::kDone) out.end.push_back(grant);
-  Say(planner::GrantClosed{.object = object_,
-                           .version = copy_->version,
-                           .grant = grant,
-                           .outcome = outcome,
-                           .failure = why,
-                           .marks = copy_->marks},
-      out);
+  flight_->Ended(grant, outcome, why);
+  StepFlight(out);
 }
 
-void VirtualNode::EndAllStreams(Effects& out) {
-  while (!streams_.empty()) {
-    EndStream(streams_.begin()->first, Outcome::kAbandoned, planner::Failure::kNone, out);
-  }
-}
-
-void VirtualNode::DropRecalledCopy(Effects& out) {
-  EndAllStreams(out);
-  Say(planner::CopyGone{object_, copy_->version, planner::GoneReason::kRecalled}, out);
+void VirtualNode::DropCopy(Effects& out) {
+  if (!copy_) return;
   copy_.reset();
-  out.copy_gone = Effects::Gone::kRecalled;
+  out.copy_gone = true;
 }
 
 void VirtualNode::Complete(Effects& out) {
   copy_->complete = true;
   copy_->producing = false;
-  Say(planner::CopyComplete{object_, copy_->version}, out);
+  if (flight_) {
+    planner::FlightState::Effects decided;
+    flight_->Complete(decided);
+    Carry(decided, out);
+    LeaveFlight(out);
+  } else {
+    Say(planner::CopyComplete{object_, copy_->version}, out);
+  }
   if (getting_) Return(copy_->content[0], copy_->version);
 }
 

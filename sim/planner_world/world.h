@@ -101,7 +101,6 @@ class World {
   const ObjectId& object() const { return object_; }
 
  private:
-  using Handler = void (VirtualNode::*)(GrantId, Effects&);
   using Call = void (VirtualNode::*)(Effects&);
 
   void CallOf(NodeIndex index, Call call);

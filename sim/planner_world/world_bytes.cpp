@@ -19,17 +19,9 @@ constexpr Duration kReportedLongEnough = std::chrono::seconds(10);
 
 void World::Do(NodeIndex index, const Effects& effects) {
   for (const GrantId& grant : effects.end) EndStream(index, grant);
-  if (effects.copy_gone != Effects::Gone::kNo) {
-    const Handler handler = effects.copy_gone == Effects::Gone::kDeleted
-                                ? &VirtualNode::StreamDeleted
-                                : &VirtualNode::StreamRecalled;
-    const bool moved = effects.copy_gone == Effects::Gone::kMoved;
-    EndOutgoing(index, [this, handler, moved](NodeIndex receiver, GrantId grant) {
-      if (moved) return FailStream(receiver, grant, planner::Failure::kNone);
-      SyncMarks(receiver);
-      Effects more;
-      (members_[receiver].node.*handler)(grant, more);
-      Do(receiver, more);
+  if (effects.copy_gone) {
+    EndOutgoing(index, [this](NodeIndex receiver, GrantId grant) {
+      FailStream(receiver, grant, planner::Failure::kNone);
     });
     SetMarks(index, false, 0);
   }

@@ -183,12 +183,11 @@ void SmallWorld::Effect(std::uint32_t index, const Effects& effects) {
     std::erase_if(streams_,
                   [&](const Stream& s) { return s.receiver == index && s.fetch.grant == grant; });
   }
-  if (effects.copy_gone != Effects::Gone::kNo) {
-    const bool deleted = effects.copy_gone == Effects::Gone::kDeleted;
+  if (effects.copy_gone) {
     for (Stream& stream : streams_) {
       if (IndexOf(stream.fetch.source) != index || stream.open == 0) continue;
       if (stream.fate != Stream::Fate::kFlows) continue;
-      stream.fate = deleted ? Stream::Fate::kDeleted : Stream::Fate::kRecalled;
+      stream.fate = Stream::Fate::kGone;
     }
   }
   for (const planner::NodeEvent& event : effects.say) {

@@ -95,7 +95,7 @@ class SmallWorld {
     std::uint32_t receiver = 0;
     Fetch fetch;
     StripeMask open = 0;  // stripes that still flow; 0: the source has not answered
-    enum class Fate : std::uint8_t { kFlows, kBroken, kRecalled, kDeleted } fate = Fate::kFlows;
+    enum class Fate : std::uint8_t { kFlows, kBroken, kGone } fate = Fate::kFlows;
   };
 
   void AddOrdinary(std::vector<Step>& steps) const;

@@ -166,20 +166,8 @@ void SmallWorld::End(std::size_t index) {
 
 void SmallWorld::Break(std::size_t index) {
   const Stream stream = streams_[index];
-  VirtualNode& node = members_[stream.receiver].node;
-  Effects effects;
-  switch (stream.fate) {
-    case Stream::Fate::kRecalled:
-      node.StreamRecalled(stream.fetch.grant, effects);
-      break;
-    case Stream::Fate::kDeleted:
-      node.StreamDeleted(stream.fetch.grant, effects);
-      break;
-    default:
-      node.StreamFailed(stream.fetch.grant, planner::Failure::kBroken, effects);
-      break;
-  }
-  Effect(stream.receiver, effects);
+  const bool gone = stream.fate == Stream::Fate::kGone;
+  FailStream(stream, gone ? planner::Failure::kNone : planner::Failure::kBroken);
 }
 
 void SmallWorld::FailStream(const Stream& stream, planner::Failure why) {

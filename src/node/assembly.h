@@ -41,6 +41,7 @@ struct Assembly {
   const std::shared_ptr<store::SharedSegment> segment;
   store::ObjectStore store;
   const std::unique_ptr<directory::DirectoryClient> directory;
+  const std::shared_ptr<const Decisions> decisions;
   MemoryBroker memory;
   ObjectTable table;
   Context context;

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "directory/directory_client.h"
+#include "node/decisions.h"
 #include "node/memory/memory_broker.h"
 #include "node/object_table.h"
 #include "node/planted_fault.h"
@@ -52,6 +53,7 @@ struct Context {
   MemoryBroker& memory;
   ObjectTable& table;
   Counters& counters;
+  const Decisions& decisions;
 };
 
 }  // namespace hoplite::node

@@ -78,7 +78,6 @@ net::Task<Result<store::CopyPtr>> Core::Get(ObjectId object, CallPtr call) {
     const store::CopyPtr copy = context_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal) {
       context_.store.Touch(object, Now());
-      if (context_.settings.planted(PlantedFault::kForgetsPins)) co_return Unpinned(*copy);
       co_return copy;
     }
     if (flight && flight->done()) {
@@ -302,7 +301,6 @@ void Core::On(const planner::Grant& grant) {
 }
 
 void Core::On(const planner::Recall& recall) {
-  if (context_.settings.planted(PlantedFault::kSkipsRecalls)) return;
   const EntryPtr entry = context_.table.At(recall.object);
   DropCopies(
       *entry, recall.version, store::VoidReason::kRecalled,
@@ -315,7 +313,6 @@ void Core::On(const planner::Deleted& deleted) {
   entry->deleted_until = Now() + deleted.remaining;
   entry->deletion = deleted.version;
   ++entry->deletions;
-  if (context_.settings.planted(PlantedFault::kKeepsDeletedCopies)) return entry->Changed();
   DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
              Error(ErrorCode::kDeleted, "object " + deleted.object.ToHex() + " was deleted"));
   if (entry->flight) entry->flight->OnDeleted();

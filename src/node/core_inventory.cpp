@@ -136,8 +136,7 @@ void Core::AppendInventory(const ObjectEntry& entry,
     if (auto create = entry.publication->OpenCreate()) events.emplace_back(std::move(*create));
   }
   if (entry.withdrawn) events.emplace_back(planner::Withdraw{entry.object, *entry.withdrawn});
-  const bool forgets = context_.settings.planted(PlantedFault::kLosesParkedRequests);
-  if (entry.flight && !forgets) {
+  if (entry.flight) {
     if (entry.flight->locating()) events.emplace_back(planner::Locate{entry.object});
     if (auto want = entry.flight->OpenWant()) events.emplace_back(std::move(*want));
   }

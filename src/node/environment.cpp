@@ -30,6 +30,7 @@ Environment WithDefaults(const NodeConfig& config, Environment environment) {
         };
   }
   if (!environment.segment) environment.segment = store::CreateMemfdSegment;
+  if (!environment.decisions) environment.decisions = std::make_shared<Decisions>();
   return environment;
 }
 

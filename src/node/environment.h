@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "net/stream.h"
+#include "node/decisions.h"
 #include "store/segment.h"
 
 namespace hoplite::node {
@@ -22,6 +23,7 @@ struct Environment {
   std::function<std::unique_ptr<directory::DirectoryClient>(asio::io_context&)> directory;
   std::function<std::unique_ptr<net::Transport>(std::vector<asio::io_context*>)> transport;
   std::function<Result<std::unique_ptr<store::SharedSegment>>(std::uint64_t)> segment;
+  std::shared_ptr<const Decisions> decisions;
 };
 
 // Fills what is empty: gRPC, TCP, a memfd.

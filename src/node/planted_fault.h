@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "store/object_store.h"
-
 namespace hoplite::node {
 
 enum class PlantedFault : std::uint8_t {
@@ -13,12 +11,12 @@ enum class PlantedFault : std::uint8_t {
   kSkipsRecalls,           // a copy of an older version stays (R4)
   kLosesParkedRequests,    // open requests are not repeated in a new session (R15)
   kForgetsPins,            // what a Get returned does not keep its memory (R27)
-  kReusesMemoryBeingSent,  // nor does a stream that serves a complete copy (R2)
-  kSkipsABlockOnResume,    // a resumed stream goes on one block too far (R19)
+  kReusesMemoryBeingSent,  // nor does a stream, once all of a copy is on its way (R2)
+  kRepeatsABlockOnResume,  // a resumed stream begins one block too early (R19)
   kFoldsTwice,             // a child's stream resumes at the output's mark (R34)
   kReturnsBeforeCommit,    // a root is final when its last fold is done (R31)
   kHoldsItsTurn,           // one stream at a time, from FETCH to END, bytes or not (R22)
-  kKeepsDeletedCopies,     // the shard's word that an object was deleted changes nothing (R17)
+  kKeepsDeletedCopies,     // who did not ask for it does not hear that an object was deleted (R17)
   kKeepsGrantsOpen,        // a grant that failed is not closed (R5)
   kTrustsTheLastByte,      // complete without END (R21)
   kKeepsStoppedReaders,    // of a window (R38)
@@ -30,8 +28,5 @@ enum class PlantedFault : std::uint8_t {
   kHoardsMemory,           // a slot keeps memory that it can do without (R45)
   kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
 };
-
-// The same bytes, complete, without the pin.
-store::CopyPtr Unpinned(const store::Copy& copy);
 
 }  // namespace hoplite::node

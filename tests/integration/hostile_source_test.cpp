@@ -121,7 +121,8 @@ class HostileSource : public ::testing::Test {
   NoDirectory directory_;
   MemoryBroker memory_{store_, directory_};
   ObjectTable table_;
-  Context context_{settings_, runtime_, store_, directory_, memory_, table_, counters_};
+  Decisions decisions_;
+  Context context_{settings_, runtime_, store_, directory_, memory_, table_, counters_, decisions_};
   DataPlane data_plane_{context_, std::make_unique<net::TcpTransport>(runtime_.data_loops())};
   store::CopyPtr copy_;
   std::promise<LaneEnd> ended_;

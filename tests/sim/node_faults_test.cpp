@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"LosesParkedRequests", PlantedFault::kLosesParkedRequests, "P9"},
         Case{"ForgetsPins", PlantedFault::kForgetsPins, "P3", LittleMemory},
         Case{"ReusesMemoryBeingSent", PlantedFault::kReusesMemoryBeingSent, "P3", LittleMemory},
-        Case{"SkipsABlockOnResume", PlantedFault::kSkipsABlockOnResume, "P3"},
+        Case{"RepeatsABlockOnResume", PlantedFault::kRepeatsABlockOnResume, "P3"},
         Case{"FoldsTwice", PlantedFault::kFoldsTwice, "P6"},
         Case{"ReturnsBeforeCommit", PlantedFault::kReturnsBeforeCommit, "P6"},
         Case{"HoldsItsTurn", PlantedFault::kHoldsItsTurn, "P9", ManyAtOnce},

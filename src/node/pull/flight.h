@@ -1,19 +1,16 @@
 // Flight: one object on its way to this node, however many wait for it.
 //
-//   locate ---> reserve memory, wait for a place ---> want ---> grants, lanes ---> final
-//     ^                                                |
-//     '---------- recalled: a newer version, new memory, from the start
+// planner::FlightState decides what is said to the shard and which streams begin and end; this
+// gives it memory, a place, lanes and the time, and carries out what it decides.
 //
 // An object that is larger than the store comes through a window, for one reader (R38): then this
 // node is a leaf, which the shard sends nobody to.
 //
-// Decides: when to ask the shard, when to give up, resume or restart. Is told: the shard's actions,
-// the ends of its lanes, who is still interested. Must never: combine bytes of two versions, open a
-// new source for a stripe before the old one was closed, or call a copy final without END. Main
-// loop only.
+// Decides: whether somebody still wants it, and what those who wait are answered. Is told: the
+// shard's actions, the ends of its lanes, who is still interested. Must never: combine bytes of two
+// versions, or drop memory that a lane still writes to. Main loop only.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +19,7 @@
 #include "node/context.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
+#include "planner/flight_state.h"
 
 namespace hoplite::node {
 
@@ -55,9 +53,9 @@ class Flight : public std::enable_shared_from_this<Flight> {
   }
 
   // What the shard says.
-  void OnLocated(planner::Located located);
+  void OnLocated(const planner::Located& located);
   void OnInline(planner::InlineObject object);
-  void OnGrant(planner::Grant grant);
+  void OnGrant(const planner::Grant& grant);
   void OnRecall(Version below);
   void OnDeleted();
   // Whoever was to make the object gave up.
@@ -73,9 +71,9 @@ class Flight : public std::enable_shared_from_this<Flight> {
   // The copy as soon as memory for it is reserved; null before.
   const store::CopyPtr& copy() const { return copy_; }
   // The copy will be dropped, although it may still be there.
-  bool leaves() const { return leaves_ || over_ || recalled_; }
+  bool leaves() const { return leaves_ || over_ || state_->recalled(); }
   // The object is larger than the store: whoever can't read through a window is told why not.
-  bool is_leaf() const { return too_large_ && !recalled_; }
+  bool is_leaf() const { return too_large_ && !state_->recalled(); }
   const Error& too_large() const { return *too_large_; }
   // How much memory it waits for; none: it does not.
   const std::optional<std::uint64_t>& awaited_memory() const { return awaited_memory_; }
@@ -89,20 +87,15 @@ class Flight : public std::enable_shared_from_this<Flight> {
   // What it is doing now, for the message of a deadline.
   std::string Waiting() const;
   // Open requests and upstream, for the inventory.
-  bool locating() const { return stage_ == Stage::kLocating; }
-  std::optional<planner::Want> OpenWant() const;
-  NodeId upstream() const;
+  bool locating() const { return state_->locating(); }
+  std::optional<planner::Want> OpenWant() const { return state_->OpenWant(Marks()); }
+  NodeId upstream() const { return state_->upstream(); }
   // It waits for a place, although others depend on it (R46): for tests, never so between turns.
   bool held_up() const {
-    return stage_ == Stage::kQueued && place_ && place_->waits() && depended_on() && !interrupted();
+    return place_ && place_->waits() && (hurries_ || entry_->outgoing > 0) && !interrupted();
   }
 
  private:
-  // A fetch that gets nothing for so long lets another one go (R46).
-  static constexpr Duration kPlaceKept = std::chrono::milliseconds(500);
-
-  enum class Stage { kLocating, kReserving, kQueued, kReceiving, kOver };
-
   // The lanes of one grant, and how they ended.
   struct GrantLanes {
     planner::Grant grant;
@@ -118,40 +111,35 @@ class Flight : public std::enable_shared_from_this<Flight> {
   net::Task<void> AwaitPlace();
   net::Task<Result<store::CopyPtr>> TakeInline();
   net::Task<void> ReceiveAll();
-  bool GoesAtOnce() const;
   void KeepOrLendPlace();
-  net::Task<void> StopLanes();
-  bool IsWhole() const;
-  void AskAgainIfDue();
-  void StartDueGrants();
-  void StartLanes(planner::Grant grant);
+  net::Task<void> Leave();
+  void Step();
+  void Carry(const planner::FlightState::Effects& effects);
+  void StartLanes(const planner::Grant& grant);
+  void StopLanes(const GrantId& grant);
   void OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end);
-  void CloseEndedGrants();
   void ReportProgress();
   void TellProgress(StripeMarks marks, Duration starved) const;
-  planner::Want Wanting() const;
+  StripeMarks Marks() const { return copy_ ? copy_->marks() : StripeMarks(); }
   std::string NoRoom() const;
   bool ReaderStalls();
   void Complete();
   void DropCopy(store::VoidReason reason);
   void Finish(std::optional<Result<store::CopyPtr>> result);
-  bool depended_on() const { return hurries_ || entry_->outgoing > 0; }
   bool wanted() const { return interest_ > 0 || (entry_->outgoing > 0 && !too_large_); }
-  bool interrupted() const { return over_ || recalled_ || !wanted(); }
+  bool interrupted() const { return over_ || state_->recalled() || !wanted(); }
 
   Context& context_;
   DataPlane& data_plane_;
   const EntryPtr entry_;
+  const std::unique_ptr<planner::FlightState> state_;
   net::Signal changed_;
 
-  Stage stage_ = Stage::kLocating;
   bool started_ = false;
   int interest_ = 0;
   bool over_ = false;  // deleted, superseded or stopped: no more of it
   bool deleted_ = false;
-  bool recalled_ = false;  // a newer version exists: once more from the start
-  bool leaves_ = false;    // nobody wanted it any more, and its streams were told
-  bool regrant_ = false;   // asks again when the streams have ended
+  bool leaves_ = false;  // nobody wanted it any more, and its streams were told
   bool hurries_ = false;
   bool window_asked_ = false;
   bool window_given_ = false;
@@ -161,19 +149,12 @@ class Flight : public std::enable_shared_from_this<Flight> {
   std::optional<std::uint64_t> awaited_memory_;
   std::optional<Result<store::CopyPtr>> result_;
 
-  std::optional<planner::Located> located_;
   std::optional<planner::InlineObject> inline_;
   store::CopyPtr copy_;
   std::optional<FlightGate::Place> place_;
-  std::deque<planner::Grant> grants_;  // told, not yet started
-  std::vector<std::shared_ptr<GrantLanes>> granted_;
-  bool end_seen_ = false;  // END(final), on any lane
+  std::vector<std::shared_ptr<GrantLanes>> granted_;  // under way
   StripeMarks reported_marks_;
   Time reported_at_{};
-  std::uint64_t received_ = 0;  // when last looked at
-  Time received_at_{};          // when that grew
-  std::uint64_t read_ = 0;      // by the reader of a window, when last looked at
-  Time read_at_{};              // when that grew, or nothing more lay ready
 };
 
 }  // namespace hoplite::node

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <asio/post.hpp>
 #include <fmt/format.h>
 
-#include "net/await.h"
 #include "node/pull/flight.h"
 #include "node/pull/subscription.h"
 
@@ -15,7 +13,6 @@ namespace hoplite::node {
 // Bytes came with the answer: one copy for all who are told of this version while anybody has it,
 // which the directory does not list.
 net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
-  stage_ = Stage::kReserving;
   const store::CopyPtr shared = entry_->inlined.lock();
   if (shared && shared->version() == inline_->version) co_return shared;
   const std::string& bytes = *inline_->bytes;
@@ -36,8 +33,7 @@ net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
 // Nobody waits for memory while holding memory for the same object; nor is the node listed
 // meanwhile.
 net::Task<bool> Flight::ReserveMemory() {
-  stage_ = Stage::kReserving;
-  const planner::Located located = *located_;
+  const planner::Located located = *state_->located();
   const bool leaf = window_asked_ && !context_.memory.fits_ever(located.layout.size_bytes);
   if (leaf) {
     too_large_ = context_.memory.Try(entry_->object, located.layout, "").error();
@@ -83,10 +79,6 @@ net::Task<Result<store::CopyPtr>> Flight::AwaitMemory(Layout layout, std::string
       awaited_memory_ = bytes;
       entry_->Changed();  // wakes the calls: one that itself holds this memory must not wait for it
     }
-    if (context_.settings.planted(PlantedFault::kSpinsForMemory)) {
-      co_await asio::post(context_.runtime.main(), net::kAwait);
-      continue;
-    }
     co_await changed_.Wait();
   }
 }
@@ -96,8 +88,7 @@ net::Task<void> Flight::AwaitPlace() {
   place_.emplace(data_plane_.gate(), [this] { changed_.Notify(); });
   std::optional<Subscription> watch;
   while (place_->waits() && !interrupted()) {
-    stage_ = Stage::kQueued;
-    if (GoesAtOnce()) {
+    if (state_->GoesAtOnce(hurries_, entry_->outgoing > 0)) {
       place_->GoAtOnce();
     } else {
       if (!watch) watch.emplace(context_.directory, entry_, Subscriber());
@@ -106,23 +97,13 @@ net::Task<void> Flight::AwaitPlace() {
   }
 }
 
-bool Flight::GoesAtOnce() const {
-  if (context_.settings.planted(PlantedFault::kQueuesInputs) && hurries_) return false;
-  if (context_.settings.planted(PlantedFault::kQueuesFeeders) && entry_->outgoing > 0) return false;
-  return depended_on();
-}
-
-// Who gets nothing for a while perhaps waits for one that waits for its place (R46).
 void Flight::KeepOrLendPlace() {
-  const std::uint64_t received = copy_->layout().valid_bytes(copy_->marks());
-  const Time now = Now();
-  if (received != std::exchange(received_, received)) received_at_ = now;
-  const bool keeps = context_.settings.planted(PlantedFault::kKeepsItsPlace);
-  place_->SetIdle(now - received_at_ >= kPlaceKept && !keeps);
+  place_->SetIdle(state_->LendsPlace(copy_->layout().valid_bytes(copy_->marks()), Now()));
 }
 
 std::string Flight::NoRoom() const {
-  const std::uint64_t bytes = inline_ ? inline_->bytes->size() : located_->layout.size_bytes;
+  const std::uint64_t bytes =
+      inline_ ? inline_->bytes->size() : state_->located()->layout.size_bytes;
   const store::StoreUsage usage = context_.store.usage();
   return fmt::format("no memory is free for its {} bytes: {} of {} are in use", bytes,
                      usage.used_bytes, usage.capacity_bytes);

@@ -39,8 +39,6 @@ SendLane::SendLane(Context& context, net::ConnectionPtr connection, store::CopyP
       moved_at_(Now()),
       spoke_at_(moved_at_) {
   copy_->AddListener(this);
-  const bool resumed = copy_->layout().valid_bytes(fetch_.next) > 0;
-  skips_ = resumed && context_.settings.planted(PlantedFault::kSkipsABlockOnResume);
 }
 
 SendLane::~SendLane() { copy_->RemoveListener(this); }
@@ -115,20 +113,14 @@ bool SendLane::Sendable() const {
 
 net::Task<bool> SendLane::SendPiece(Piece piece) {
   const Layout& layout = copy_->layout();
-  ByteRange range = layout.piece(piece.stripe, piece.first, piece.blocks);
+  const ByteRange range = layout.piece(piece.stripe, piece.first, piece.blocks);
   wire::Data data;
   data.stripe = piece.stripe;
   data.first_block = piece.first;
   data.payload_bytes = static_cast<std::uint32_t>(range.size());
   data.block_count =
       static_cast<std::uint32_t>((range.size() + layout.block_bytes - 1) / layout.block_bytes);
-  std::uint64_t first = layout.block_at(piece.stripe, piece.first);
-  const bool next_too = piece.first + data.block_count < copy_->mark(piece.stripe) &&
-                        range.end + layout.block_bytes <= layout.size_bytes;
-  if (skips_ && next_too) {
-    ++first;
-    range = {range.begin + layout.block_bytes, range.end + layout.block_bytes};
-  }
+  const std::uint64_t first = layout.block_at(piece.stripe, piece.first);
   for (std::uint32_t i = 0; i < data.block_count; ++i)
     data.checksums[i] = copy_->checksum(first + i);
   fetch_.next[piece.stripe] += data.block_count;

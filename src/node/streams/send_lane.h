@@ -65,7 +65,6 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   bool done_ = false;  // the receiver has everything
   bool broken_ = false;
   bool over_ = false;
-  bool skips_ = false;  // a planted fault: the block that a resumed stream starts with
 };
 
 }  // namespace hoplite::node

@@ -60,9 +60,7 @@ Lookup LookUp(Context& context, const wire::Fetch& fetch) {
       return result;
     }
   }
-  const bool unpinned = context.settings.planted(PlantedFault::kReusesMemoryBeingSent) &&
-                        copy->state() == store::CopyState::kFinal;
-  result.copy = unpinned ? Unpinned(*copy) : copy;
+  result.copy = copy;
   return result;
 }
 
@@ -130,15 +128,12 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
                                  wire::Fetch fetch) {
   const auto pending = std::make_shared<Pending>(data_loop.loop);
   asio::post(context_.runtime.main(), [this, pending, fetch] {
-    Begin([this, pending, fetch] {
-      pending->lookup = LookUp(context_, fetch);
-      if (pending->lookup.copy) CountOutgoing(context_, fetch.object, +1);
-      pending->ready.Notify();
-    });
+    pending->lookup = LookUp(context_, fetch);
+    if (pending->lookup.copy) CountOutgoing(context_, fetch.object, +1);
+    pending->ready.Notify();
   });
   co_await pending->ready.Wait();
   if (!pending->lookup.copy) {
-    asio::post(context_.runtime.main(), [this] { End(); });
     wire::Frame refusal{wire::End{pending->lookup.refusal}};
     const auto sent = co_await connection->Send(std::move(refusal));
     co_return false;
@@ -150,27 +145,8 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
   asio::post(context_.runtime.main(), [this, complete, fetch = std::move(fetch)] {
     if (complete && fetch.slot != 0) NoteDrained(context_, fetch);
     CountOutgoing(context_, fetch.object, -1);
-    End();
   });
   co_return complete;
-}
-
-// At once, but for a planted fault: then it waits until no other stream is served.
-void Server::Begin(std::function<void()> step) {
-  const bool waits = context_.settings.planted(PlantedFault::kHoldsItsTurn);
-  if (waits && std::exchange(turn_taken_, true)) {
-    waiting_.push_back(std::move(step));
-  } else {
-    step();
-  }
-}
-
-void Server::End() {
-  turn_taken_ = !waiting_.empty();
-  if (waiting_.empty()) return;
-  const auto next = std::move(waiting_.front());
-  waiting_.pop_front();
-  next();
 }
 
 }  // namespace hoplite::node

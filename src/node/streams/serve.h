@@ -7,10 +7,7 @@
 // number from the wire. Conversations run on data loops; copies are looked up on the main loop.
 #pragma once
 
-#include <deque>
-#include <functional>
 #include <memory>
-#include <optional>
 
 #include "net/connection.h"
 #include "node/context.h"
@@ -30,14 +27,9 @@ class Server {
   net::Task<void> Converse(DataLoop& data_loop, net::StreamPtr stream);
   net::Task<Result<net::ConnectionPtr>> Welcome(DataLoop& data_loop, net::StreamPtr stream);
   net::Task<bool> ServeOne(DataLoop& data_loop, net::ConnectionPtr connection, wire::Fetch fetch);
-  void Begin(std::function<void()> step);
-  void End();
 
   Context& context_;
   DataPlane& data_plane_;
-  // A planted fault; main loop only.
-  std::deque<std::function<void()>> waiting_;
-  bool turn_taken_ = false;
 };
 
 }  // namespace hoplite::node

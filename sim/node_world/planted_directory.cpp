@@ -1,0 +1,97 @@
+#include "sim/node_world/planted_directory.h"
+
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hoplite::node_world {
+namespace {
+
+using directory::DirectoryClient;
+using node::PlantedFault;
+using planner::NodeAction;
+using planner::NodeEvent;
+
+class PlantedDirectory final : public DirectoryClient {
+ public:
+  PlantedDirectory(PlantedFault fault, std::unique_ptr<DirectoryClient> link)
+      : fault_(fault), link_(std::move(link)) {}
+
+  void Start(planner::NodeInfo self, Hooks hooks) override {
+    hooks.on_action = [this, hear = std::move(hooks.on_action)](const NodeAction& action) {
+      if (!Loses(action)) hear(action);
+    };
+    hooks.inventory = [this, tell = std::move(hooks.inventory)](
+                          std::size_t shard, const auto& after, std::size_t bytes) {
+      Part part = tell(shard, after, bytes);
+      Forget(part.events);
+      return part;
+    };
+    hooks.inventory_of = [this, tell = std::move(hooks.inventory_of)](const ObjectId& object) {
+      std::vector<NodeEvent> events = tell(object);
+      Forget(events);
+      return events;
+    };
+    link_->Start(std::move(self), std::move(hooks));
+  }
+  void Send(NodeEvent event) override {
+    if (const auto* deletes = std::get_if<planner::Delete>(&event)) asked_.insert(deletes->object);
+    if (!Loses(event)) link_->Send(std::move(event));
+  }
+  std::size_t shard_count() const override { return link_->shard_count(); }
+  bool connected(std::size_t shard) const override { return link_->connected(shard); }
+  std::optional<Error> refusal(std::size_t shard) const override { return link_->refusal(shard); }
+  void Find(const ObjectId& object, Duration timeout,
+            std::function<void(Result<planner::ObjectView>)> done) override {
+    link_->Find(object, timeout, std::move(done));
+  }
+  void Status(std::size_t shard, const planner::PageRequest& page, Duration timeout,
+              std::function<void(Result<planner::StatusPage>)> done) override {
+    link_->Status(shard, page, timeout, std::move(done));
+  }
+  void Stop() override { link_->Stop(); }
+
+ private:
+  bool Loses(const NodeAction& action) const {
+    if (fault_ == PlantedFault::kSkipsRecalls)
+      return std::holds_alternative<planner::Recall>(action);
+    const auto* deleted = std::get_if<planner::Deleted>(&action);
+    return fault_ == PlantedFault::kKeepsDeletedCopies && deleted != nullptr &&
+           !asked_.contains(deleted->object);
+  }
+  bool Loses(const NodeEvent& event) const {
+    const auto* closed = std::get_if<planner::GrantClosed>(&event);
+    return fault_ == PlantedFault::kKeepsGrantsOpen && closed != nullptr &&
+           closed->outcome == planner::Outcome::kFailed;
+  }
+  // Of an inventory: open requests are not repeated.
+  void Forget(std::vector<NodeEvent>& events) const {
+    if (fault_ != PlantedFault::kLosesParkedRequests) return;
+    std::erase_if(events, [](const NodeEvent& event) {
+      return std::holds_alternative<planner::Locate>(event) ||
+             std::holds_alternative<planner::Want>(event);
+    });
+  }
+
+  const PlantedFault fault_;
+  const std::unique_ptr<DirectoryClient> link_;
+  std::set<ObjectId> asked_;  // this node's own Deletes
+};
+
+}  // namespace
+
+std::unique_ptr<DirectoryClient> WithPlanted(PlantedFault fault,
+                                             std::unique_ptr<DirectoryClient> link) {
+  switch (fault) {
+    case PlantedFault::kSkipsRecalls:
+    case PlantedFault::kKeepsDeletedCopies:
+    case PlantedFault::kKeepsGrantsOpen:
+    case PlantedFault::kLosesParkedRequests:
+      return std::make_unique<PlantedDirectory>(fault, std::move(link));
+    default:
+      return link;
+  }
+}
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,16 @@
+// A node's link to the directory, with one rule broken: words that it loses on their way, so that
+// neither side knows.
+#pragma once
+
+#include <memory>
+
+#include "directory/directory_client.h"
+#include "node/planted_fault.h"
+
+namespace hoplite::node_world {
+
+// `link` itself where the fault is none of its.
+std::unique_ptr<directory::DirectoryClient> WithPlanted(
+    node::PlantedFault fault, std::unique_ptr<directory::DirectoryClient> link);
+
+}  // namespace hoplite::node_world

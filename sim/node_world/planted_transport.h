@@ -1,0 +1,15 @@
+// A node's data plane, with one rule of whoever serves broken: what its streams send.
+#pragma once
+
+#include <memory>
+
+#include "net/stream.h"
+#include "node/planted_fault.h"
+
+namespace hoplite::node_world {
+
+// `transport` itself, a SimTransport, where the fault is none of its.
+std::unique_ptr<net::Transport> WithPlanted(node::PlantedFault fault,
+                                            std::unique_ptr<net::Transport> transport);
+
+}  // namespace hoplite::node_world

@@ -1,0 +1,19 @@
+// Decisions: makes the pure parts of a node that decide. A simulation makes others, each broken in
+// one way, to show that its properties notice.
+#pragma once
+
+#include <memory>
+
+#include "planner/flight_state.h"
+
+namespace hoplite::node {
+
+class Decisions {
+ public:
+  virtual ~Decisions() = default;
+  virtual std::unique_ptr<planner::FlightState> Flight(const ObjectId& object) const {
+    return std::make_unique<planner::FlightState>(object);
+  }
+};
+
+}  // namespace hoplite::node

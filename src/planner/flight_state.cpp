@@ -1,0 +1,198 @@
+#include "planner/flight_state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hoplite::planner {
+
+void FlightState::Locate(Effects& out) {
+  *this = FlightState(object_);
+  stage_ = Stage::kLocating;
+  out.say.emplace_back(planner::Locate{object_});
+}
+
+bool FlightState::On(const planner::Located& located) {
+  if (!locating()) return false;
+  stage_ = Stage::kPreparing;
+  located_ = located;
+  return true;
+}
+
+bool FlightState::On(const InlineObject& /*object*/) {
+  if (!locating()) return false;
+  stage_ = Stage::kPreparing;
+  return true;
+}
+
+void FlightState::Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out) {
+  stage_ = Stage::kReceiving;
+  leaf_ = leaf;
+  received_at_ = read_at_ = now;
+  out.say.emplace_back(Wanting(marks));
+}
+
+void FlightState::On(const Grant& grant, const StripeMarks& marks, Effects& out) {
+  const bool under_way = stage_ == Stage::kReceiving || stage_ == Stage::kLeaving;
+  if (!under_way || grant.version != located_->version) {
+    out.say.emplace_back(Closed(grant, Outcome::kAbandoned, Failure::kNone, marks));
+    return;
+  }
+  told_.push_back(grant);
+}
+
+bool FlightState::OnRecall(Version below) {
+  if (!located_ || !(located_->version < below)) return false;
+  recalled_ = true;
+  return true;
+}
+
+void FlightState::OnLost(Effects& out) {
+  // Without streams the inventory repeats the Want; otherwise Step says it when they have ended.
+  regrant_ = pulls();
+  told_.clear();
+  for (Stream& stream : streams_) Stop(stream, out);
+}
+
+void FlightState::EndedInPart(const GrantId& grant, bool end_seen) {
+  end_seen_ |= end_seen;
+  if (Stream* const stream = Find(grant)) stream->ending = true;
+}
+
+void FlightState::Ended(const GrantId& grant, Outcome outcome, Failure failure) {
+  end_seen_ |= outcome == Outcome::kDone;
+  Stream* const stream = Find(grant);
+  if (stream == nullptr) return;
+  stream->outcome = outcome;
+  stream->failure = failure;
+}
+
+void FlightState::Step(const StripeMarks& marks, Effects& out) {
+  CloseEnded(marks, out);
+  if (stage_ == Stage::kLeaving) return FinishLeaving(marks, out);
+  if (!receiving() || Whole(marks)) return;
+  if (regrant_ && !pulls()) {
+    regrant_ = false;
+    out.say.emplace_back(Wanting(marks));
+  }
+  OpenDue(out);
+}
+
+void FlightState::CloseEnded(const StripeMarks& marks, Effects& out) {
+  std::erase_if(streams_, [&](const Stream& stream) {
+    if (!stream.outcome) return false;
+    out.say.emplace_back(Closed(stream.grant, *stream.outcome, stream.failure, marks));
+    return true;
+  });
+}
+
+// A grant that replaces another waits until that one is closed: a receiver closes its old upstream
+// before it opens the next.
+void FlightState::OpenDue(Effects& out) {
+  for (auto grant = told_.begin(); grant != told_.end();) {
+    bool replaces = false;
+    for (Stream& stream : streams_) {
+      if ((stream.grant.stripes & grant->stripes) == 0) continue;
+      replaces = true;
+      Stop(stream, out);
+    }
+    if (replaces) {
+      ++grant;
+      continue;
+    }
+    out.open.push_back(*grant);
+    streams_.push_back({.grant = std::move(*grant)});
+    grant = told_.erase(grant);
+  }
+}
+
+void FlightState::Leave(const StripeMarks& marks, Effects& out) {
+  if (locating()) {
+    out.say.emplace_back(CancelLocate{object_});
+    stage_ = Stage::kLeft;
+  }
+  if (!receiving()) return;
+  stage_ = Stage::kLeaving;
+  if (!recalled_ && !complete_) out.say.emplace_back(CancelWant{object_, located_->version});
+  for (Stream& stream : streams_) Stop(stream, out);
+  Step(marks, out);
+}
+
+// Nothing is left under way: memory is not dropped while a stream still writes to it.
+void FlightState::FinishLeaving(const StripeMarks& marks, Effects& out) {
+  if (pulls()) return;
+  for (const Grant& grant : told_) {
+    out.say.emplace_back(Closed(grant, Outcome::kAbandoned, Failure::kNone, marks));
+  }
+  told_.clear();
+  stage_ = Stage::kLeft;
+  if (recalled_ || deleted_ || complete_) return;
+  out.say.emplace_back(CopyGone{object_, located_->version, GoneReason::kDropped});
+}
+
+bool FlightState::Whole(const StripeMarks& marks) const {
+  const bool ending = std::ranges::any_of(streams_, &Stream::ending);
+  return end_seen_ && !ending && located_->layout.complete(marks);
+}
+
+void FlightState::Complete(Effects& out) {
+  complete_ = true;
+  if (leaf_) {
+    out.say.emplace_back(CancelWant{object_, located_->version});
+  } else {
+    out.say.emplace_back(CopyComplete{object_, located_->version});
+  }
+}
+
+bool FlightState::LendsPlace(std::uint64_t received_bytes, Time now) {
+  if (received_bytes != std::exchange(received_, received_bytes)) received_at_ = now;
+  return now - received_at_ >= kPlaceKept;
+}
+
+bool FlightState::ReaderStalls(std::uint64_t ready_bytes, std::uint64_t read_bytes,
+                               Duration patience, Time now) {
+  if (!leaf_) return false;
+  const bool ready = ready_bytes > read_bytes;
+  if (read_bytes != std::exchange(read_, read_bytes) || !ready) read_at_ = now;
+  return now - read_at_ > patience;
+}
+
+NodeId FlightState::upstream() const {
+  if (pulls()) return streams_.front().grant.source.id;
+  return told_.empty() ? kNoNode : told_.front().source.id;
+}
+
+std::optional<Want> FlightState::OpenWant(const StripeMarks& marks) const {
+  if (!receiving() || (!leaf_ && upstream() != kNoNode)) return std::nullopt;
+  return Wanting(marks);
+}
+
+void FlightState::AddTo(Digest& digest) const {
+  digest.Add(stage_).Add(leaf_).Add(recalled_).Add(deleted_).Add(complete_).Add(regrant_);
+  digest.Add(end_seen_).Add(located_ ? located_->version : Version{});
+  for (const Grant& grant : told_) digest.Add(grant.grant).Add(grant.source.id).Add(grant.stripes);
+  for (const Stream& stream : streams_) {
+    digest.Add(stream.grant.grant).Add(stream.grant.source.id).Add(stream.grant.stripes);
+    digest.Add(stream.stopping);
+  }
+}
+
+FlightState::Stream* FlightState::Find(const GrantId& grant) {
+  const auto found = std::ranges::find_if(
+      streams_, [&](const Stream& stream) { return stream.grant.grant == grant; });
+  return found == streams_.end() ? nullptr : &*found;
+}
+
+void FlightState::Stop(Stream& stream, Effects& out) {
+  if (!std::exchange(stream.stopping, true)) out.stop.push_back(stream.grant.grant);
+}
+
+Want FlightState::Wanting(const StripeMarks& marks) const {
+  return {object_, located_->version, marks, leaf_};
+}
+
+GrantClosed FlightState::Closed(const Grant& grant, Outcome outcome, Failure failure,
+                                const StripeMarks& marks) const {
+  return {object_, grant.version, grant.grant, outcome, failure, marks};
+}
+
+}  // namespace hoplite::planner

@@ -1,0 +1,141 @@
+// FlightState: what a node decides about one object on its way to it (docs/protocol.md: R4, R5, R8,
+// R9, R21, R38, R46).
+//
+//   Locate ---> located ---> memory, place ---> Want ---> grants, streams ---> END and every byte
+//     ^                                          |
+//     '---------------- recalled ----------------'
+//
+// Decides: what is said to the shard and when; which granted stream begins, and which has to end
+// before; when the copy is whole; who may do without a place. Is told: the shard's words, that
+// there is memory, how streams end, how far the copy is. Must never: begin a stream before the one
+// that it replaces is closed, close a grant twice, or call a copy whole without END. Knows no
+// clock, memory, stream or byte: node::Flight has these, and a simulation has its own. Copies are
+// states of their own: exhaustive search copies them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/layout.h"
+#include "base/time.h"
+#include "planner/action.h"
+#include "planner/event.h"
+
+namespace hoplite::planner {
+
+class FlightState {
+ public:
+  // What its node is to do, in this order.
+  struct Effects {
+    std::vector<NodeEvent> say;  // to the shard
+    std::vector<Grant> open;     // streams from their sources; each ends by Ended, once
+    std::vector<GrantId> stop;   // these streams: Ended says when they have
+  };
+
+  explicit FlightState(const ObjectId& object) : object_(object) {}
+  virtual ~FlightState() = default;
+
+  // --- what its node asks for
+  // Where is it? From the start: what an earlier round knew is forgotten.
+  void Locate(Effects& out);
+  // There is memory, and a place, for the version that was located: from these marks on. A leaf
+  // keeps nothing of what it gets, and feeds nobody.
+  void Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out);
+  // No more of it: nobody wants it, or it is complete. Step tells the rest as streams end.
+  void Leave(const StripeMarks& marks, Effects& out);
+
+  // --- what the shard says; false, or answered at once, where it is of no use any more
+  bool On(const Located& located);
+  bool On(const InlineObject& object);
+  void On(const Grant& grant, const StripeMarks& marks, Effects& out);
+  bool OnRecall(Version below);
+  void OnDeleted() { deleted_ = true; }
+  // It had lost this node, and knows nothing of its grants.
+  void OnLost(Effects& out);
+
+  // --- how streams end
+  // Of several connections of this stream one has ended; perhaps it said END.
+  void EndedInPart(const GrantId& grant, bool end_seen);
+  void Ended(const GrantId& grant, Outcome outcome, Failure failure);
+
+  // --- what is due, after any of these
+  void Step(const StripeMarks& marks, Effects& out);
+  // One END speaks for the version, and all bytes are there. A connection that waits for an END of
+  // its own is left, unless its source has said it on another: then it is about to come.
+  virtual bool Whole(const StripeMarks& marks) const;
+  // It is whole, and sealed: says so, or, of a leaf, that it wants nothing any more.
+  void Complete(Effects& out);
+
+  // --- its place among the fetches of its node
+  // Whoever others depend on waits for none.
+  virtual bool GoesAtOnce(bool input, bool feeds) const { return input || feeds; }
+  // Who gets nothing for a while perhaps waits for one that waits for its place.
+  virtual bool LendsPlace(std::uint64_t received_bytes, Time now);
+  // When to ask that again, if nothing happens before.
+  Time place_kept_until() const { return received_at_ + kPlaceKept; }
+  // The reader of its window takes nothing of what lies ready, and holds up those who wait for the
+  // window: they get it, and the reader starts over.
+  virtual bool ReaderStalls(std::uint64_t ready_bytes, std::uint64_t read_bytes, Duration patience,
+                            Time now);
+
+  // --- answers
+  bool locating() const { return stage_ == Stage::kLocating; }
+  bool receiving() const { return stage_ == Stage::kReceiving; }
+  bool leaf() const { return leaf_; }
+  bool recalled() const { return recalled_; }
+  // Its last stream has ended, and every grant is closed.
+  bool left() const { return stage_ == Stage::kLeft; }
+  const std::optional<planner::Located>& located() const { return located_; }
+  // The source of its first stream, or of the first to begin.
+  NodeId upstream() const;
+  bool pulls() const { return !streams_.empty(); }
+  // For the inventory. A stream into a copy is told of beside the copy; the shard knows nothing of
+  // a leaf's.
+  std::optional<Want> OpenWant(const StripeMarks& marks) const;
+  void AddTo(Digest& digest) const;
+
+ private:
+  // A fetch that gets nothing for so long lets another one go.
+  static constexpr Duration kPlaceKept = std::chrono::milliseconds(500);
+
+  enum class Stage : std::uint8_t { kIdle, kLocating, kPreparing, kReceiving, kLeaving, kLeft };
+
+  struct Stream {
+    Grant grant;
+    bool stopping = false;
+    bool ending = false;  // in part
+    std::optional<Outcome> outcome;
+    Failure failure = Failure::kNone;
+  };
+
+  Stream* Find(const GrantId& grant);
+  static void Stop(Stream& stream, Effects& out);
+  void CloseEnded(const StripeMarks& marks, Effects& out);
+  void OpenDue(Effects& out);
+  void FinishLeaving(const StripeMarks& marks, Effects& out);
+  Want Wanting(const StripeMarks& marks) const;
+  GrantClosed Closed(const Grant& grant, Outcome outcome, Failure failure,
+                     const StripeMarks& marks) const;
+
+  ObjectId object_;
+  Stage stage_ = Stage::kIdle;
+  std::optional<planner::Located> located_;
+  bool leaf_ = false;
+  bool recalled_ = false;  // a newer version exists: once more from the start
+  bool deleted_ = false;
+  bool complete_ = false;
+  bool regrant_ = false;    // asks again when its streams have ended
+  bool end_seen_ = false;   // END, on any stream
+  std::deque<Grant> told_;  // not yet begun
+  std::vector<Stream> streams_;
+
+  std::uint64_t received_ = 0;  // when last looked at
+  Time received_at_{};          // when that grew
+  std::uint64_t read_ = 0;      // by the reader of a window, when last looked at
+  Time read_at_{};              // when that grew, or nothing more lay ready
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,280 @@
+// What a node decides about an object on its way to it: rules R4, R5, R8, R9, R15, R21, R38, R46.
+#include "planner/flight_state.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hoplite::planner {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+const Version kFirst{{1, 1}};
+const Version kSecond{{1, 2}};
+
+std::string NameOf(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kDone:
+      return "done";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kDeclined:
+      return "declined";
+    case Outcome::kAbandoned:
+      return "abandoned";
+  }
+  return "";
+}
+
+std::string InWords(const NodeEvent& event) {
+  if (std::holds_alternative<Locate>(event)) return "locate";
+  if (std::holds_alternative<CancelLocate>(event)) return "cancel locate";
+  if (std::holds_alternative<CancelWant>(event)) return "cancel want";
+  if (std::holds_alternative<CopyComplete>(event)) return "complete";
+  if (std::holds_alternative<CopyGone>(event)) return "gone";
+  if (const auto* want = std::get_if<Want>(&event)) {
+    return fmt::format("want from {}{}", want->marks[0], want->leaf ? " as a leaf" : "");
+  }
+  if (const auto* closed = std::get_if<GrantClosed>(&event)) {
+    return fmt::format("{} {}", NameOf(closed->outcome), closed->grant.sequence);
+  }
+  return "another word";
+}
+
+class Flights : public ::testing::Test {
+ protected:
+  // What it decided since the last look.
+  std::vector<std::string> Decides() {
+    state_.Step(marks_, decided_);
+    std::vector<std::string> words;
+    for (const NodeEvent& event : decided_.say) words.push_back(InWords(event));
+    for (const Grant& grant : decided_.open) {
+      words.push_back(fmt::format("open {}", grant.grant.sequence));
+    }
+    for (const GrantId& grant : decided_.stop) {
+      words.push_back(fmt::format("stop {}", grant.sequence));
+    }
+    decided_ = {};
+    return words;
+  }
+  static GrantId Id(std::uint64_t number) { return GrantId{{1, number}}; }
+  Located LocatedAs(const Version& version) const { return {object_, version, layout_, ""}; }
+  Grant GrantOf(std::uint64_t number, StripeMask stripes = 1) const {
+    return {.object = object_,
+            .version = kFirst,
+            .grant = Id(number),
+            .source = {NodeId{number}, "source", ""},
+            .stripes = stripes};
+  }
+  // Located, with memory, and its Want is said.
+  void Wants(bool leaf = false) {
+    state_.Locate(decided_);
+    state_.On(LocatedAs(kFirst));
+    state_.Receive(marks_, leaf, now_, decided_);
+    Decides();
+  }
+  void Pulls(std::uint64_t number, StripeMask stripes = 1) {
+    state_.On(GrantOf(number, stripes), marks_, decided_);
+    Decides();
+  }
+
+  const ObjectId object_ = ObjectId::FromName("x");
+  const Layout layout_ = Layout::For(1 << 20, 1);
+  StripeMarks marks_ = layout_.empty_marks();
+  Time now_ = Time(1h);
+  FlightState state_{object_};
+  FlightState::Effects decided_;
+};
+
+TEST_F(Flights, MemoryComesBeforeWant) {
+  state_.Locate(decided_);
+  EXPECT_THAT(Decides(), ElementsAre("locate"));
+  EXPECT_TRUE(state_.On(LocatedAs(kFirst)));
+  EXPECT_THAT(Decides(), IsEmpty());
+  state_.Receive(marks_, false, now_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("want from 0"));
+}
+
+TEST_F(Flights, AGrantThatCameTooEarlyOrOfAnotherVersionIsClosedAtOnce) {
+  state_.On(GrantOf(1), marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 1"));
+  Wants();
+  Grant grant = GrantOf(2);
+  grant.version = kSecond;
+  state_.On(grant, marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 2"));
+}
+
+TEST_F(Flights, TheOldUpstreamIsClosedBeforeTheNextIsOpened) {
+  Wants();
+  Pulls(1);
+  state_.On(GrantOf(2), marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("stop 1"));
+  EXPECT_THAT(Decides(), IsEmpty()) << "it is told once";
+  marks_[0] = 3;
+  state_.Ended(Id(1), Outcome::kAbandoned, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 1", "open 2"));
+}
+
+TEST_F(Flights, OtherStripesAreOpenedBeside) {
+  Wants();
+  Pulls(1, 0b01);
+  state_.On(GrantOf(2, 0b10), marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("open 2"));
+}
+
+TEST_F(Flights, AFailedStreamIsClosedOnceAndTheNextGoesOnFromTheMark) {
+  Wants();
+  Pulls(1);
+  marks_[0] = 5;
+  state_.Ended(Id(1), Outcome::kFailed, Failure::kBroken);
+  EXPECT_THAT(Decides(), ElementsAre("failed 1"));
+  EXPECT_THAT(Decides(), IsEmpty());
+  EXPECT_EQ(state_.OpenWant(marks_)->marks, marks_);
+}
+
+TEST_F(Flights, EveryByteIsNotEnoughWithoutEnd) {
+  Wants();
+  Pulls(1);
+  marks_ = layout_.full_marks();
+  EXPECT_FALSE(state_.Whole(marks_));
+  state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("done 1"));
+  EXPECT_TRUE(state_.Whole(marks_));
+}
+
+TEST_F(Flights, EndIsNotEnoughWithoutEveryByte) {
+  Wants();
+  Pulls(1, 0b01);
+  state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
+  Decides();
+  EXPECT_FALSE(state_.Whole(marks_));
+}
+
+TEST_F(Flights, TheOtherConnectionOfASourceThatSaidEndIsWaitedFor) {
+  Wants();
+  Pulls(1);
+  marks_ = layout_.full_marks();
+  state_.EndedInPart(Id(1), true);
+  EXPECT_FALSE(state_.Whole(marks_));
+  state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
+  Decides();
+  EXPECT_TRUE(state_.Whole(marks_));
+}
+
+TEST_F(Flights, AnotherStreamThatIsStillOpenIsLeftWhenOneEndSaidThatTheBytesAreFinal) {
+  Wants();
+  Pulls(1, 0b01);
+  Pulls(2, 0b10);
+  marks_ = layout_.full_marks();
+  state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
+  Decides();
+  ASSERT_TRUE(state_.Whole(marks_));
+  state_.Complete(decided_);
+  state_.Leave(marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("complete", "stop 2"));
+  EXPECT_FALSE(state_.left());
+  state_.Ended(Id(2), Outcome::kAbandoned, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 2")) << "and the copy stays";
+  EXPECT_TRUE(state_.left());
+}
+
+TEST_F(Flights, WhoeverIsWantedNoMoreClosesItsStreamsBeforeItsCopyGoes) {
+  Wants();
+  Pulls(1);
+  state_.Leave(marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel want", "stop 1"));
+  state_.On(GrantOf(2), marks_, decided_);
+  EXPECT_THAT(Decides(), IsEmpty());
+  state_.Ended(Id(1), Outcome::kAbandoned, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 1", "abandoned 2", "gone"));
+}
+
+TEST_F(Flights, WhoeverWasNotAnsweredTakesItsQuestionBack) {
+  state_.Locate(decided_);
+  Decides();
+  state_.Leave(marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel locate"));
+  EXPECT_TRUE(state_.left());
+}
+
+TEST_F(Flights, ANewerVersionIsAskedForFromTheStart) {
+  Wants();
+  Pulls(1);
+  EXPECT_FALSE(state_.OnRecall(kFirst)) << "it is not older than that";
+  EXPECT_TRUE(state_.OnRecall(kSecond));
+  state_.Leave(marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("stop 1"));
+  state_.Ended(Id(1), Outcome::kAbandoned, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 1")) << "the shard knows the rest";
+  state_.Locate(decided_);
+  EXPECT_FALSE(state_.recalled());
+  EXPECT_THAT(Decides(), ElementsAre("locate"));
+}
+
+TEST_F(Flights, ADeletedObjectIsNotToldOfTwice) {
+  Wants();
+  state_.OnDeleted();
+  state_.Leave(marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel want"));
+}
+
+TEST_F(Flights, AShardThatHadLostTheNodeIsAskedAnewWhenTheStreamsHaveEnded) {
+  Wants();
+  Pulls(1);
+  state_.OnLost(decided_);
+  EXPECT_THAT(Decides(), ElementsAre("stop 1"));
+  state_.Ended(Id(1), Outcome::kAbandoned, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 1", "want from 0"));
+}
+
+TEST_F(Flights, TheInventoryRepeatsAWantThatNoStreamServes) {
+  Wants();
+  EXPECT_TRUE(state_.OpenWant(marks_));
+  Pulls(1);
+  EXPECT_FALSE(state_.OpenWant(marks_)) << "it is told of beside the copy";
+  EXPECT_EQ(state_.upstream(), NodeId{1});
+}
+
+TEST_F(Flights, ALeafRepeatsItAlwaysAndNeverSaysThatItIsComplete) {
+  Wants(true);
+  Pulls(1);
+  EXPECT_TRUE(state_.OpenWant(marks_)->leaf);
+  marks_ = layout_.full_marks();
+  state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
+  Decides();
+  state_.Complete(decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel want"));
+}
+
+TEST_F(Flights, AReaderThatTakesNothingOfWhatLiesReadyStalls) {
+  Wants(true);
+  EXPECT_FALSE(state_.ReaderStalls(0, 0, 1s, now_ + 5s)) << "nothing lay ready";
+  EXPECT_FALSE(state_.ReaderStalls(100, 0, 1s, now_ + 6s));
+  EXPECT_FALSE(state_.ReaderStalls(100, 10, 1s, now_ + 7s)) << "it took some";
+  EXPECT_TRUE(state_.ReaderStalls(100, 10, 1s, now_ + 9s));
+}
+
+TEST_F(Flights, WhoeverGetsNothingForAWhileLendsItsPlace) {
+  Wants();
+  EXPECT_FALSE(state_.LendsPlace(0, now_ + 400ms));
+  EXPECT_FALSE(state_.LendsPlace(10, now_ + 450ms));
+  EXPECT_FALSE(state_.LendsPlace(10, now_ + 900ms));
+  EXPECT_TRUE(state_.LendsPlace(10, now_ + 950ms));
+}
+
+TEST_F(Flights, WhoeverOthersDependOnWaitsForNoPlace) {
+  EXPECT_FALSE(state_.GoesAtOnce(false, false));
+  EXPECT_TRUE(state_.GoesAtOnce(true, false));
+  EXPECT_TRUE(state_.GoesAtOnce(false, true));
+}
+
+}  // namespace
+}  // namespace hoplite::planner
