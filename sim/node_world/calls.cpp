@@ -113,13 +113,13 @@ CallRecordPtr Calls::Put(Member& member, const ObjectId& object, std::uint64_t s
                          Time deadline, CallStyle style) {
   const auto record = Begin(CallKind::kPut, member, object, deadline);
   record->size_bytes = size_bytes;
-  member.assembly().core.Spawn("put", RunPut(record, style));
+  member.assembly().calls.Spawn("put", RunPut(record, style));
   return record;
 }
 
 net::Task<void> Calls::RunPut(CallRecordPtr record, CallStyle style) {
-  node::Core& core = record->member->assembly().core;
-  auto draft = co_await core.Create(record->object, record->size_bytes, "", record->call);
+  node::ClientCalls& calls = record->member->assembly().calls;
+  auto draft = co_await calls.Create(record->object, record->size_bytes, "", record->call);
   if (!draft) co_return Answer(record, draft.error());
   auto failed = co_await Fill(record, *draft, style);
   if (failed) co_return Answer(record, std::move(failed));
@@ -158,13 +158,13 @@ net::Task<std::optional<Error>> Calls::Fill(CallRecordPtr record,
 
 CallRecordPtr Calls::Get(Member& member, const ObjectId& object, Time deadline, CallStyle style) {
   const auto record = Begin(CallKind::kGet, member, object, deadline);
-  member.assembly().core.Spawn("get", RunGet(record, style));
+  member.assembly().calls.Spawn("get", RunGet(record, style));
   return record;
 }
 
 net::Task<void> Calls::RunGet(CallRecordPtr record, CallStyle style) {
-  node::Core& core = record->member->assembly().core;
-  auto got = co_await core.Get(record->object, record->call);
+  node::ClientCalls& calls = record->member->assembly().calls;
+  auto got = co_await calls.Get(record->object, record->call);
   if (!got) co_return Answer(record, got.error());
   store::CopyPtr copy = *std::move(got);
   if (hooks_.forgets_pins) copy = Unpinned(*copy);
@@ -175,32 +175,32 @@ net::Task<void> Calls::RunGet(CallRecordPtr record, CallStyle style) {
   }
   Check(*record, copy->bytes(), copy->bytes().size());
   if (style.hold > Duration{0}) {
-    co_await Sleep(core.loop(), style.hold);
+    co_await Sleep(calls.loop(), style.hold);
     Check(*record, copy->bytes(), copy->bytes().size());
   }
   copy.reset();
-  core.OnUnpin();
+  calls.OnUnpin();
 }
 
 CallRecordPtr Calls::GetInto(Member& member, const ObjectId& object, Time deadline,
                              CallStyle style) {
   const auto record = Begin(CallKind::kGetInto, member, object, deadline);
-  member.assembly().core.Spawn("get into", RunGetInto(record, style));
+  member.assembly().calls.Spawn("get into", RunGetInto(record, style));
   return record;
 }
 
 // Reads a recalled object once more, as the client library does.
 net::Task<void> Calls::RunGetInto(CallRecordPtr record, CallStyle style) {
-  node::Core& core = record->member->assembly().core;
+  node::ClientCalls& calls = record->member->assembly().calls;
   const node::CallPtr call = record->call;
   std::optional<Error> failed;
   do {
-    auto opened = co_await core.OpenWindow(record->object, call);
+    auto opened = co_await calls.OpenWindow(record->object, call);
     if (!opened) co_return Answer(record, opened.error());
     failed = co_await CopyInto(record, *std::move(opened), style);
     style.stops = false;
     call->interest.reset();
-    core.OnUnpin();
+    calls.OnUnpin();
   } while (failed && failed->code == ErrorCode::kRecalled);
   Answer(record, std::move(failed));
 }
@@ -208,7 +208,7 @@ net::Task<void> Calls::RunGetInto(CallRecordPtr record, CallStyle style) {
 // Bytes that are taken give room to those that follow, so they are checked when they are taken.
 net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::CopyPtr copy,
                                                 CallStyle style) {
-  node::Core& core = record->member->assembly().core;
+  node::ClientCalls& calls = record->member->assembly().calls;
   const node::CallPtr call = record->call;
   const std::span<const std::byte> window = copy->bytes();
   const std::uint64_t size = copy->layout().size_bytes;
@@ -216,7 +216,7 @@ net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::Cop
   int looks = 0;
   for (;;) {
     if (call->cancelled || time_.Now() >= call->deadline) {
-      co_return core.GaveUp(record->object, *call);
+      co_return calls.GaveUp(record->object, *call);
     }
     const store::CopyState state = copy->state();
     if (state == store::CopyState::kVoid) {
@@ -236,7 +236,7 @@ net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::Cop
     // An object that is whole but not final may still be recalled.
     if (!whole || state == store::CopyState::kFinal) Check(*record, into, size);
     if (whole && state == store::CopyState::kFinal) break;
-    co_await Sleep(core.loop(), kLookAtReader + style.pace);
+    co_await Sleep(calls.loop(), kLookAtReader + style.pace);
   }
   record->fingerprint = Model::Fingerprint(into);
   record->windowed = copy->windowed();
@@ -245,28 +245,28 @@ net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::Cop
 
 CallRecordPtr Calls::Open(Member& member, const ObjectId& object, Time deadline) {
   const auto record = Begin(CallKind::kOpen, member, object, deadline);
-  member.assembly().core.Spawn("open", RunOpen(record));
+  member.assembly().calls.Spawn("open", RunOpen(record));
   return record;
 }
 
 // Reads the bytes while they arrive.
 net::Task<void> Calls::RunOpen(CallRecordPtr record) {
-  node::Core& core = record->member->assembly().core;
+  node::ClientCalls& calls = record->member->assembly().calls;
   const node::CallPtr call = record->call;
-  auto opened = co_await core.Open(record->object, call);
+  auto opened = co_await calls.Open(record->object, call);
   if (!opened) co_return Answer(record, opened.error());
   store::CopyPtr copy = *std::move(opened);
   while (copy->state() == store::CopyState::kOpen && !call->cancelled &&
          time_.Now() < call->deadline && !record->abandoned) {
     const std::uint64_t prefix = copy->layout().contiguous_prefix(copy->marks());
     Check(*record, copy->bytes().first(prefix), copy->layout().size_bytes);
-    co_await Sleep(core.loop(), kLookAtReader);
+    co_await Sleep(calls.loop(), kLookAtReader);
   }
   const bool whole = copy->state() == store::CopyState::kFinal;
   if (whole) Check(*record, copy->bytes(), copy->bytes().size());
   call->interest.reset();
   copy.reset();
-  core.OnUnpin();
+  calls.OnUnpin();
   if (whole) co_return Answer(record, std::nullopt);
   Answer(record, Error(ErrorCode::kRecalled, "it did not become whole"));
 }
@@ -276,27 +276,27 @@ CallRecordPtr Calls::Reduce(Member& member, ReduceOptions options, Time deadline
   record->sum = std::move(options);
   model_.BeginSum(record->object, record->sum.sources,
                   record->sum.num_objects.value_or(record->sum.sources.size()));
-  member.assembly().core.Spawn("reduce", RunReduce(record));
+  member.assembly().calls.Spawn("reduce", RunReduce(record));
   return record;
 }
 
 net::Task<void> Calls::RunReduce(CallRecordPtr record) {
-  node::Core& core = record->member->assembly().core;
+  node::ClientCalls& calls = record->member->assembly().calls;
   ReduceOptions options = record->sum;
-  auto outcome = co_await core.Reduce(std::move(options), record->call);
+  auto outcome = co_await calls.Reduce(std::move(options), record->call);
   if (outcome && !record->abandoned) model_.EndSum(*outcome);
   Answer(record, outcome ? std::nullopt : std::optional(outcome.error()));
 }
 
 CallRecordPtr Calls::Delete(Member& member, const ObjectId& object, Time deadline) {
   const auto record = Begin(CallKind::kDelete, member, object, deadline);
-  member.assembly().core.Spawn("delete", RunDelete(record));
+  member.assembly().calls.Spawn("delete", RunDelete(record));
   return record;
 }
 
 net::Task<void> Calls::RunDelete(CallRecordPtr record) {
-  node::Core& core = record->member->assembly().core;
-  auto deleted = co_await core.Delete(record->object, record->call);
+  node::ClientCalls& calls = record->member->assembly().calls;
+  auto deleted = co_await calls.Delete(record->object, record->call);
   Answer(record, deleted ? std::nullopt : std::optional(deleted.error()));
 }
 

@@ -1,5 +1,5 @@
 // Calls: what clients of the nodes do, and what becomes of it. Each call is the real operation on
-// the real core, with a deadline, and is answered exactly once; bytes that it gives are held
+// the real node, with a deadline, and is answered exactly once; bytes that it gives are held
 // against the model, when they come and again before they are let go.
 #pragma once
 

@@ -47,7 +47,9 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       context{settings, runtime, store, *directory, memory, table, counters, *decisions},
       data_plane(context, environment.transport(runtime.data_loops())),
       server(context, data_plane),
-      core(context, data_plane),
+      calls(context, data_plane),
+      shard_words(context, data_plane),
+      inventory(context),
       ticked(runtime.main()) {}
 
 Result<void> Assembly::Listen() {
@@ -60,22 +62,22 @@ Result<void> Assembly::Listen() {
 
 void Assembly::Join() {
   directory::DirectoryClient::Hooks hooks;
-  hooks.on_action = [this](const planner::NodeAction& action) { core.OnAction(action); };
+  hooks.on_action = [this](const planner::NodeAction& action) { shard_words.OnAction(action); };
   hooks.holds = [this] { return !store.empty(); };
   hooks.inventory = [this](std::size_t shard, const auto& after, std::size_t bytes) {
-    return core.Inventory(shard, after, bytes);
+    return inventory.Tell(shard, after, bytes);
   };
-  hooks.inventory_of = [this](const ObjectId& object) { return core.InventoryOf(object); };
+  hooks.inventory_of = [this](const ObjectId& object) { return inventory.Of(object); };
   hooks.inline_bytes = [this](std::size_t shard, const auto& after, std::size_t bytes) {
-    return core.InlineBytes(shard, after, bytes);
+    return inventory.InlineBytes(shard, after, bytes);
   };
-  hooks.on_session = [this](std::size_t shard, bool open) { core.OnSession(shard, open); };
-  hooks.on_outlived = [this](std::size_t shard) { core.OnOutlived(shard); };
-  hooks.on_lost = [this](std::size_t shard) { core.OnLost(shard); };
+  hooks.on_session = [this](std::size_t shard, bool open) { shard_words.OnSession(shard, open); };
+  hooks.on_outlived = [this](std::size_t shard) { shard_words.OnOutlived(shard); };
+  hooks.on_lost = [this](std::size_t shard) { shard_words.OnLost(shard); };
   hooks.on_settled = [this](std::size_t shard) { admittance.Settled(shard); };
   hooks.on_refused = [this](const Error& error) {
     const std::string why = "the directory refuses this node: " + error.message;
-    core.Stop(Error(ErrorCode::kUnavailable, why));
+    table.Stop(Error(ErrorCode::kUnavailable, why));
     admittance.Refused(Error(error.code, why));
   };
   directory->Start({settings.self, settings.name, address}, std::move(hooks));
@@ -85,14 +87,16 @@ void Assembly::Join() {
 void Assembly::Stop(const Error& why) {
   stopping = true;
   ticked.Notify();
-  core.Stop(why);
+  table.Stop(why);
   data_plane.Stop();
 }
 
 net::Task<void> Assembly::SweepNowAndThen() {
   while (!stopping) {
     co_await ticked.Wait(Now() + kSweepEvery);
-    core.Sweep();
+    table.Sweep(Now());
+    memory.Tick();
+    directory->Send(inventory.Usage());
   }
 }
 

@@ -10,10 +10,12 @@
 #include <hoplite/result.h>
 
 #include "net/signal.h"
-#include "node/admittance.h"
+#include "node/shard/admittance.h"
+#include "node/client_calls.h"
 #include "node/context.h"
-#include "node/core.h"
 #include "node/environment.h"
+#include "node/shard/inventory.h"
+#include "node/shard/shard_words.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/serve.h"
 
@@ -47,7 +49,9 @@ struct Assembly {
   Context context;
   DataPlane data_plane;
   Server server;
-  Core core;
+  ClientCalls calls;
+  ShardWords shard_words;
+  Inventory inventory;
   net::Signal ticked;
   Admittance admittance;
   bool stopping = false;  // main loop only

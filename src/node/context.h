@@ -54,6 +54,10 @@ struct Context {
   ObjectTable& table;
   Counters& counters;
   const Decisions& decisions;
+
+  std::size_t ShardOf(const ObjectId& object) const {
+    return directory::ShardOf(object, directory.shard_count());
+  }
 };
 
 }  // namespace hoplite::node

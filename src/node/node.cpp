@@ -30,8 +30,8 @@ std::size_t DescriptorsFor(const NodeConfig& config) {
 Node::Node(std::unique_ptr<Assembly> parts)
     : assembly_(std::move(parts)),
       endpoint_(std::make_unique<LocalEndpoint>(
-          assembly_->core, ClientLimits{.requests = assembly_->config.requests_per_client,
-                                        .pins = assembly_->config.pins_per_client})) {}
+          assembly_->calls, ClientLimits{.requests = assembly_->config.requests_per_client,
+                                         .pins = assembly_->config.pins_per_client})) {}
 
 Node::~Node() { Stop(); }
 

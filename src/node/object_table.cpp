@@ -46,4 +46,15 @@ void ObjectTable::Sweep(Time now) {
   });
 }
 
+void ObjectTable::Stop(const Error& why) {
+  if (!stopped_) stopped_ = why;
+  for (const auto& [object, entry] : entries_) {
+    if (entry->flight) entry->flight->Stop(why);
+    for (const auto& [number, slot] : entry->slots) slot->Drop(store::VoidReason::kLost);
+    const auto publication = entry->publication;
+    if (publication && !publication->accepted()) publication->Refuse(why);
+    entry->Changed();
+  }
+}
+
 }  // namespace hoplite::node

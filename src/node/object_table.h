@@ -79,8 +79,13 @@ class ObjectTable {
   void Sweep(Time now);
   const std::map<ObjectId, EntryPtr>& entries() const { return entries_; }
 
+  // Ends what is under way; whoever waits, and new calls, are answered with the first such reason.
+  void Stop(const Error& why);
+  const std::optional<Error>& stopped() const { return stopped_; }
+
  private:
   std::map<ObjectId, EntryPtr> entries_;
+  std::optional<Error> stopped_;
 };
 
 // While it lives, the call is woken by every change of the entry.

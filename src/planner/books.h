@@ -1,8 +1,20 @@
 // Books: all that one shard knows. Each book is a value type that keeps its own data to itself and
 // says in its header what it is told; copying the books copies the shard's state.
 //
-// DirectoryState owns them. A part that decides something is given those that it needs, and no
-// others; views, invariants and the fingerprint read all of them.
+// DirectoryState owns them. A part that decides something is given those that it needs, and as
+// const what it only reads. Views, invariants and the fingerprint read all of them. Who writes:
+//
+//   clock              DirectoryState
+//   window             whoever hears a request that has to wait; Membership ends sessions
+//   stamps             whoever makes a version, a grant or a request
+//   nodes              Membership, Recovery; what links are like: Transfers, ReductionReports
+//   objects            every part, each its own subject; only DirectoryState forgets one
+//   inlined            Versions
+//   marks              Deletion; Recovery, where a copy shows that a mark had ended
+//   apart              Transfers
+//   sweeps             Membership, Recovery; DirectoryState takes the visits out
+//   agenda             DirectoryState, and whoever changes an object without having been told of it
+//   outbox             Post; Membership and Visits silence a node that goes
 #pragma once
 
 #include "base/time.h"
@@ -30,7 +42,7 @@ struct Books {
         nodes(options.link),
         inlined(options.inline_limit_bytes, options.inline_total_bytes) {}
 
-  DirectoryOptions options;
+  DirectoryOptions options;  // constant
   ShardClock clock;
   RecoveryWindow window;
   Stamps stamps;

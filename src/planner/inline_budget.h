@@ -1,4 +1,4 @@
-// InlineBudget: the bytes of small objects that lie in the directory, within their limits.
+// InlineBudget: the bytes of small objects that lie in the directory, within their limits (R16).
 //
 // Decides: whether an object's bytes are kept. Is told: those bytes, and when they go. Must never:
 // keep more than the total limit. A value type; the bytes themselves are in the objects' records.

@@ -1,4 +1,4 @@
-// Lookups: who hears what an object is and where it lies (R16).
+// Lookups: who hears what an object is and where it lies.
 //
 // Decides: when a request for an object is answered, and with what. Is told: Locates and
 // subscriptions. Must never: answer with an object whose bytes nobody has, or list whoever only

@@ -1,5 +1,5 @@
 // ReductionOrders: what those who execute the slots of a reduction are told, and when a slot starts
-// again (R29-R36).
+// again (R29, R30, R33).
 //
 // Decides: which slots a new order starts again (those above it), and their versions, so that every
 // participant sees one order; which slot is lost. Is told: what the coordinator orders, whose slot

@@ -1,4 +1,4 @@
-// ReductionReports: what those who execute slots say of them (R31-R36).
+// ReductionReports: what those who execute slots say of them (R31-R33).
 //
 // Decides: whether a word is about the present attempt; which of a reset and a commit came first.
 // Is told: failures, drained inputs, progress, commits. Must never: believe what is said of an old

@@ -1,5 +1,5 @@
-// ReductionRequests: what coordinators ask for, and how a reduction begins and ends (R29, R30,
-// R35).
+// ReductionRequests: what coordinators ask for, and how a reduction begins and ends (R29, R35,
+// R36).
 //
 // Decides: who may make a target; whether an order of the coordinator can be carried out; whom the
 // end of a reduction concerns. Is told: the coordinators' words, and what becomes of the

@@ -2,8 +2,8 @@
 //
 // A node may have spoken of 300,000 objects: looking at them in one go would hold the loop that
 // answers heartbeats. They are visited some at a time, oldest change first; and before anything
-// else is said or decided about an object, it is taken out and visited (DirectoryState::CatchUp),
-// so that each object sees everything in the order in which it happened.
+// else is said or decided about an object, it is taken out and visited (CatchUp in
+// directory_internal.h), so that each object sees everything in the order in which it happened.
 //
 // Decides nothing; is told which objects a change concerns; must never visit an object for a later
 // change before an earlier one. A value type.

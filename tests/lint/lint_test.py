@@ -58,7 +58,7 @@ class Layers(unittest.TestCase):
         self.assertFalse(self.seen("src/cli/main.cpp", '"sim/commands/sim_commands.h"'))
         self.assertFalse(self.seen("sim/planner_world/a.cpp", '"sim/kit/random.h"'))
         self.assertFalse(self.seen("sim/small_world/a.h", '"sim/small_world/search.h"'))
-        self.assertFalse(self.seen("sim/node_world/a.cpp", '"node/core.h"'))
+        self.assertFalse(self.seen("sim/node_world/a.cpp", '"node/node.h"'))
 
     def test_one_clock(self):
         line = "const Time now = std::chrono::steady_clock::now();\n"

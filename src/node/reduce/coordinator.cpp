@@ -8,14 +8,14 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "directory/away.h"
-#include "node/core.h"
+#include "node/client_calls.h"
 
 namespace hoplite::node {
 
-Coordinator::Coordinator(Context& context, Core& core, EntryPtr target, ReduceOptions options,
-                         CallPtr call, std::uint64_t request)
+Coordinator::Coordinator(Context& context, ClientCalls& calls, EntryPtr target,
+                         ReduceOptions options, CallPtr call, std::uint64_t request)
     : context_(context),
-      core_(core),
+      calls_(calls),
       target_(std::move(target)),
       options_(std::move(options)),
       call_(std::move(call)),
@@ -38,7 +38,7 @@ net::Task<Result<ReduceOutcome>> Coordinator::Run() {
 
 void Coordinator::Watch() {
   for (const ObjectId& source : options_.sources) {
-    watches_.push_back(core_.Watch(
+    watches_.push_back(calls_.Watch(
         source,
         [weak = weak_from_this()](const planner::Location& location) {
           const auto self = weak.lock();
@@ -79,7 +79,7 @@ std::optional<Result<ReduceOutcome>> Coordinator::Ended() const {
     if (!*outcome) return std::unexpected(outcome->error());
     return OutcomeOf(**outcome);
   }
-  if (core_.stopped()) return std::unexpected(*core_.stopped());
+  if (context_.table.stopped()) return std::unexpected(*context_.table.stopped());
   if (call_->cancelled || Now() >= call_->deadline) {
     return std::unexpected(GaveUp());
   }
@@ -168,7 +168,7 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   get->deadline = call_->deadline;
   get->hurries = true;
   gets_.push_back(get);
-  Result<store::CopyPtr> got = co_await core_.Get(source, get);
+  Result<store::CopyPtr> got = co_await calls_.Get(source, get);
   std::erase(gets_, get);
   const bool counts = got && small_fold_.OnBytes(source, (*got)->bytes());
   if (got) {
@@ -189,7 +189,7 @@ net::Task<Result<ReduceOutcome>> Coordinator::CreateTarget() {
   const std::vector<std::byte>& sum = small_fold_.sum();
   CO_TRY_ASSIGN(
       const std::shared_ptr<Draft> draft,
-      co_await core_.Create(target_->object, sum.size(), reduction_.planner().metadata(), call_));
+      co_await calls_.Create(target_->object, sum.size(), reduction_.planner().metadata(), call_));
   std::ranges::copy(sum, draft->copy()->bytes().begin());
   CO_TRY(draft->Advance(sum.size(), {}));
   CO_TRY(co_await draft->Seal(call_));

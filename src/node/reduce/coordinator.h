@@ -18,12 +18,12 @@
 
 namespace hoplite::node {
 
-class Core;
+class ClientCalls;
 
 class Coordinator : public std::enable_shared_from_this<Coordinator> {
  public:
   // `options` passed CheckReduceOptions and name a target.
-  Coordinator(Context& context, Core& core, EntryPtr target, ReduceOptions options, CallPtr call,
+  Coordinator(Context& context, ClientCalls& calls, EntryPtr target, ReduceOptions options, CallPtr call,
               std::uint64_t request);
   net::Task<Result<ReduceOutcome>> Run();
 
@@ -53,7 +53,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   ReduceOutcome OutcomeOf(const std::vector<ObjectId>& used) const;
 
   Context& context_;
-  Core& core_;
+  ClientCalls& calls_;
   const EntryPtr target_;
   const ReduceOptions options_;
   const CallPtr call_;

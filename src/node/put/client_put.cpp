@@ -1,9 +1,9 @@
-// Core: a Put of a client, from its memory on.
+// ClientCalls: a Put, from its memory on.
 #include <fmt/format.h>
 
 #include "base/limits.h"
 #include "base/try.h"
-#include "node/core.h"
+#include "node/client_calls.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
@@ -21,8 +21,9 @@ Error Exists(const ObjectId& object) {
 
 }  // namespace
 
-net::Task<Result<std::shared_ptr<Draft>>> Core::Create(ObjectId object, std::uint64_t size_bytes,
-                                                       std::string metadata, CallPtr call) {
+net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
+                                                              std::uint64_t size_bytes,
+                                                              std::string metadata, CallPtr call) {
   const EntryPtr entry = context_.table.At(object);
   const Layout layout = Layout::For(size_bytes);
   CO_TRY(Usable(*entry));

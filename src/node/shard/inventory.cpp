@@ -1,10 +1,9 @@
-// Core: what the node repeats to a shard after each (re)connect: the truth about its copies,
-// deletion marks and open requests (docs/protocol.md, R15), part by part (R42).
+#include "node/shard/inventory.h"
+
 #include <algorithm>
 #include <iterator>
 
 #include "directory/word_bytes.h"
-#include "node/core.h"
 #include "node/pull/flight.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
@@ -29,7 +28,7 @@ planner::HeldBytes HeldBytesOf(const store::Copy& copy) {
 
 }  // namespace
 
-DirectoryClient::Part Core::Inventory(std::size_t shard, const std::optional<ObjectId>& after,
+DirectoryClient::Part Inventory::Tell(std::size_t shard, const std::optional<ObjectId>& after,
                                       std::size_t bytes) {
   DirectoryClient::Part part;
   if (!after) part.events.emplace_back(Usage());
@@ -44,21 +43,22 @@ DirectoryClient::Part Core::Inventory(std::size_t shard, const std::optional<Obj
     }
     for (auto object = next.begin(); object != next.end() && said < bytes; ++object, ++looks) {
       part.reached = *object;
-      if (ShardOf(*object) == shard) Tell(*object, part.events);
+      if (context_.ShardOf(*object) == shard) TellOf(*object, part.events);
       while (counted < part.events.size()) said += WordBytes(part.events[counted++]);
     }
   }
   return part;
 }
 
-std::vector<planner::NodeEvent> Core::InventoryOf(const ObjectId& object) {
+std::vector<planner::NodeEvent> Inventory::Of(const ObjectId& object) {
   std::vector<planner::NodeEvent> events;
-  Tell(object, events);
+  TellOf(object, events);
   return events;
 }
 
-DirectoryClient::Part Core::InlineBytes(std::size_t shard, const std::optional<ObjectId>& after,
-                                        std::size_t bytes) {
+DirectoryClient::Part Inventory::InlineBytes(std::size_t shard,
+                                             const std::optional<ObjectId>& after,
+                                             std::size_t bytes) {
   DirectoryClient::Part part;
   part.reached = after;
   std::size_t said = 0;
@@ -78,16 +78,21 @@ DirectoryClient::Part Core::InlineBytes(std::size_t shard, const std::optional<O
   return part;
 }
 
+planner::StoreUsage Inventory::Usage() const {
+  const store::StoreUsage usage = context_.store.usage();
+  return {usage.capacity_bytes, usage.used_bytes, context_.counters.corrupt_blocks};
+}
+
 // Whether its bytes are to lie in that shard, too.
-bool Core::KeptByShard(const store::Copy& copy, std::size_t shard) const {
-  return ShardOf(copy.object()) == shard && copy.state() == store::CopyState::kFinal &&
+bool Inventory::KeptByShard(const store::Copy& copy, std::size_t shard) const {
+  return context_.ShardOf(copy.object()) == shard && copy.state() == store::CopyState::kFinal &&
          copy.layout().size_bytes <= context_.settings.inline_limit_bytes &&
          context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
 }
 
 // The next objects, by id, that there may be something to say of. Looking up each behind the one
 // before would be most of what a large inventory costs.
-std::vector<ObjectId> Core::ObjectsAfter(const std::optional<ObjectId>& object) const {
+std::vector<ObjectId> Inventory::ObjectsAfter(const std::optional<ObjectId>& object) const {
   std::vector<ObjectId> held;
   for (const auto& copy : context_.store.After(object, kAtOnce)) held.push_back(copy->object());
   const auto& entries = context_.table.entries();
@@ -101,14 +106,14 @@ std::vector<ObjectId> Core::ObjectsAfter(const std::optional<ObjectId>& object) 
   return all;
 }
 
-void Core::Tell(const ObjectId& object, std::vector<planner::NodeEvent>& events) {
+void Inventory::TellOf(const ObjectId& object, std::vector<planner::NodeEvent>& events) {
   const EntryPtr entry = context_.table.Find(object);
   if (const store::CopyPtr copy = context_.store.Find(object)) TellCopy(*copy, entry, events);
-  if (entry) AppendInventory(*entry, events);
+  if (entry) TellRequests(*entry, events);
 }
 
-void Core::TellCopy(const store::Copy& copy, const EntryPtr& entry,
-                    std::vector<planner::NodeEvent>& events) const {
+void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
+                         std::vector<planner::NodeEvent>& events) const {
   const bool sealed = copy.state() == store::CopyState::kFinal;
   if (entry && entry->target() && !sealed) return;  // not committed: its slot speaks of it
   const bool fetching = entry && entry->flight && entry->flight->copy().get() == &copy;
@@ -126,8 +131,8 @@ void Core::TellCopy(const store::Copy& copy, const EntryPtr& entry,
 }
 
 // Tombstones and open requests of one object.
-void Core::AppendInventory(const ObjectEntry& entry,
-                           std::vector<planner::NodeEvent>& events) const {
+void Inventory::TellRequests(const ObjectEntry& entry,
+                             std::vector<planner::NodeEvent>& events) const {
   const Time now = Now();
   if (entry.deleted(now))
     events.emplace_back(

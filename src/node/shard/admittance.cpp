@@ -1,4 +1,4 @@
-#include "node/admittance.h"
+#include "node/shard/admittance.h"
 
 #include <utility>
 

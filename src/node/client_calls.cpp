@@ -1,0 +1,261 @@
+#include "node/client_calls.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "directory/away.h"
+#include "node/local/joint_gets.h"
+#include "node/pull/flight.h"
+#include "node/pull/subscription.h"
+#include "node/put/publication.h"
+#include "node/reduce/slot.h"
+
+namespace hoplite::node {
+
+Result<void> ClientCalls::Usable(const ObjectEntry& entry) const {
+  if (context_.table.stopped()) return std::unexpected(*context_.table.stopped());
+  const Time now = Now();
+  if (!entry.deleted(now)) return {};
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(entry.deleted_until - now);
+  return std::unexpected(Error(ErrorCode::kDeleted, "object " + entry.object.ToHex() +
+                                                        " was deleted; its id is blocked for " +
+                                                        std::to_string(left.count() + 1) +
+                                                        " s more"));
+}
+
+// Why a wait ended without a result: the caller's own doing, with what was still missing.
+Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call) const {
+  const std::string name = "object " + entry.object.ToHex();
+  if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
+  std::string why = entry.flight ? entry.flight->Waiting() : "it is not sealed";
+  const std::size_t shard = context_.ShardOf(entry.object);
+  if (!context_.directory.connected(shard)) {
+    why += "; " + WhyAway(shard);
+  }
+  if (!entry.lost_holder.empty()) {
+    why += "; its last copy, on " + entry.lost_holder + ", was lost: a new put of it would help";
+  }
+  return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
+}
+
+std::string ClientCalls::WhyAway(std::size_t shard) const {
+  const std::optional<Error> refusal = context_.directory.refusal(shard);
+  if (!refusal) return directory::Away(shard);
+  return fmt::format("this node waits for directory shard {}, which refuses it: {}", shard,
+                     refusal->message);
+}
+
+// A local Put or the root of a reduction makes it here: nothing is to be fetched.
+bool ClientCalls::MadeHere(const ObjectEntry& entry) const {
+  return (entry.publication && entry.publication->accepted()) || entry.target();
+}
+
+// The one flight of this object: the present one, or a new one.
+std::shared_ptr<Flight> ClientCalls::Join(const EntryPtr& entry) {
+  if (!entry->flight) {
+    entry->flight = std::make_shared<Flight>(context_, data_plane_, entry);
+  }
+  return entry->flight;
+}
+
+net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call) {
+  const EntryPtr entry = context_.table.At(object);
+  WaitingCall waiting(entry, call);
+  std::shared_ptr<Flight> flight;
+  std::shared_ptr<Flight::Interest> interest;
+  std::optional<JointGets::Waiter> beside_others;
+  const std::uint64_t aborts = entry->aborts;
+  for (;;) {
+    CO_TRY(Usable(*entry));
+    if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
+    const store::CopyPtr copy = context_.store.Find(object);
+    if (copy && copy->state() == store::CopyState::kFinal) {
+      context_.store.Touch(object, Now());
+      co_return copy;
+    }
+    if (flight && flight->done()) {
+      if (flight->result()) co_return *flight->result();
+      interest.reset();
+      beside_others.reset();
+      flight.reset();
+    }
+    if (entry->flight && entry->flight->is_leaf()) {
+      co_return std::unexpected(entry->flight->too_large());
+    }
+    if (!flight && !MadeHere(*entry)) {
+      flight = Join(entry);
+      if (call->hurries) flight->Hurry();
+      interest = std::make_shared<Flight::Interest>(flight);
+      flight->Start();
+    }
+    if (call->together && flight && flight->awaited_memory()) {
+      const std::uint64_t bytes = *flight->awaited_memory();
+      if (!call->together->leaves(bytes)) {
+        co_return std::unexpected(call->together->NoRoom(object, bytes));
+      }
+      if (!beside_others || beside_others->bytes() != bytes) {
+        beside_others.emplace(call->together, flight->awaited_memory(), call->changed);
+      }
+    }
+    if (!co_await waiting.Wait()) co_return std::unexpected(WhyEnded(*entry, *call));
+  }
+}
+
+net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr call,
+                                                      bool through_window) {
+  const EntryPtr entry = context_.table.At(object);
+  WaitingCall waiting(entry, call);
+  std::shared_ptr<Flight> flight;
+  const std::uint64_t aborts = entry->aborts;
+  for (;;) {
+    CO_TRY(Usable(*entry));
+    if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
+    const store::CopyPtr copy = context_.store.Find(object);
+    // A copy that its flight is about to drop is waited out.
+    const bool leaves = entry->flight && entry->flight->copy() == copy && entry->flight->leaves();
+    if (copy && !leaves) {
+      if (!flight && entry->flight)
+        call->interest = std::make_shared<Flight::Interest>(entry->flight);
+      context_.store.Touch(object, Now());
+      co_return copy;
+    }
+    if (flight && flight->done()) {
+      if (flight->result()) co_return *flight->result();
+      flight.reset();
+    }
+    if (entry->flight && entry->flight->is_leaf()) {
+      const std::shared_ptr<Flight> leaf = entry->flight;
+      if (!through_window) co_return std::unexpected(leaf->too_large());
+      if (const store::CopyPtr window = leaf->TakeWindow()) {
+        call->interest = std::make_shared<Flight::Interest>(leaf);
+        co_return window;
+      }
+      if (leaf->window_given()) {  // the next one is ours
+        call->interest.reset();
+        flight.reset();
+      }
+    } else if (!flight && !MadeHere(*entry)) {
+      flight = Join(entry);
+      if (through_window) flight->AskForWindow();
+      call->interest = std::make_shared<Flight::Interest>(flight);
+      flight->Start();
+    }
+    if (!co_await waiting.Wait()) {
+      call->interest.reset();
+      co_return std::unexpected(WhyEnded(*entry, *call));
+    }
+  }
+}
+
+namespace {
+
+// While it lives the Delete is repeated after a lost session; not any more when its call was
+// answered, since the id may be put again by then.
+struct OpenDelete {
+  explicit OpenDelete(EntryPtr entry_in) : entry(std::move(entry_in)) { ++entry->open_deletes; }
+  ~OpenDelete() { --entry->open_deletes; }
+  OpenDelete(const OpenDelete&) = delete;
+  OpenDelete& operator=(const OpenDelete&) = delete;
+
+  const EntryPtr entry;
+};
+
+}  // namespace
+
+net::Task<Result<void>> ClientCalls::Delete(ObjectId object, CallPtr call) {
+  const EntryPtr entry = context_.table.At(object);
+  WaitingCall waiting(entry, call);
+  const OpenDelete open(entry);
+  const std::uint64_t before = entry->deletions;
+  context_.directory.Send(planner::Delete{object});
+  while (entry->deletions == before) {
+    if (context_.table.stopped()) co_return std::unexpected(*context_.table.stopped());
+    if (co_await waiting.Wait()) continue;
+    if (call->cancelled)
+      co_return std::unexpected(Error(ErrorCode::kCancelled, "the delete was cancelled"));
+    co_return std::unexpected(Error(
+        ErrorCode::kTimeout,
+        "the directory did not confirm the delete of " + object.ToHex() + " within the deadline"));
+  }
+  co_return Result<void>{};
+}
+
+namespace {
+
+constexpr Duration kAdminPatience = std::chrono::seconds(5);
+
+// Bridges a callback of the directory client to the call that waits for it.
+template <typename T>
+class Reply {
+ public:
+  explicit Reply(CallPtr call) : call_(std::move(call)) {}
+
+  std::function<void(Result<T>)> Callback() {
+    return [result = result_, call = call_](Result<T> said) {
+      *result = std::move(said);
+      call->changed.Notify();
+    };
+  }
+  net::Task<Result<T>> Wait() {
+    while (!*result_ && !call_->cancelled) co_await call_->changed.Wait();
+    if (*result_) co_return **result_;
+    co_return std::unexpected(Error(ErrorCode::kCancelled, "the question was cancelled"));
+  }
+
+ private:
+  const CallPtr call_;
+  const std::shared_ptr<std::optional<Result<T>>> result_ =
+      std::make_shared<std::optional<Result<T>>>();
+};
+
+Duration Patience(const Call& call, Time now) {
+  return call.deadline == kNever ? kAdminPatience
+                                 : std::max<Duration>(call.deadline - now, Duration{1});
+}
+
+}  // namespace
+
+net::Task<Result<planner::ObjectView>> ClientCalls::Info(ObjectId object, CallPtr call) {
+  Reply<planner::ObjectView> reply(call);
+  context_.directory.Find(object, Patience(*call, Now()), reply.Callback());
+  co_return co_await reply.Wait();
+}
+
+net::Task<Result<planner::StatusPage>> ClientCalls::Status(std::size_t shard,
+                                                           planner::PageRequest page,
+                                                           CallPtr call) {
+  if (shard >= shard_count()) {
+    co_return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("there is no shard {}, the directory has {}", shard, shard_count())));
+  }
+  if (context_.directory.refusal(shard)) {
+    co_return std::unexpected(Error(ErrorCode::kUnavailable, WhyAway(shard)));
+  }
+  Reply<planner::StatusPage> reply(call);
+  context_.directory.Status(shard, page, Patience(*call, Now()), reply.Callback());
+  co_return co_await reply.Wait();
+}
+
+std::shared_ptr<void> ClientCalls::Subscribe(
+    ObjectId object, std::function<void(const planner::Location&)> on_location) {
+  return std::make_shared<Subscription>(context_.directory, context_.table.At(object),
+                                        Subscriber{std::move(on_location), nullptr, nullptr});
+}
+
+std::shared_ptr<void> ClientCalls::Watch(ObjectId object,
+                                         std::function<void(const planner::Location&)> on_location,
+                                         std::function<void()> on_deleted,
+                                         std::function<void(NodeId)> on_forgotten) {
+  const EntryPtr entry = context_.table.At(object);
+  const auto known = entry->locations;
+  for (const auto& [node, location] : known) on_location(location);
+  if (entry->deleted(Now())) on_deleted();
+  return std::make_shared<Subscription>(
+      context_.directory, entry,
+      Subscriber{std::move(on_location), std::move(on_deleted), std::move(on_forgotten)});
+}
+
+}  // namespace hoplite::node

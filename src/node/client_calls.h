@@ -1,0 +1,75 @@
+// ClientCalls: what a node does for its clients.
+//
+// Decides: whether a call can be answered from here, which flight, Put or reduction it waits for,
+// and what it is answered. Is told: operations of clients; each change of an object wakes whoever
+// waits for it. Must never: let a Get return a copy that is not final, or anything a deleted
+// object. Main loop only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "node/context.h"
+#include "node/operations.h"
+#include "node/streams/data_plane.h"
+
+namespace hoplite::node {
+
+class ClientCalls final : public Operations {
+ public:
+  ClientCalls(Context& context, DataPlane& data_plane)
+      : context_(context), data_plane_(data_plane) {}
+
+  net::Task<Result<std::shared_ptr<Draft>>> Create(ObjectId object, std::uint64_t size_bytes,
+                                                   std::string metadata, CallPtr call) override;
+  net::Task<Result<store::CopyPtr>> Get(ObjectId object, CallPtr call) override;
+  net::Task<Result<store::CopyPtr>> Open(ObjectId object, CallPtr call) override {
+    return Follow(object, std::move(call), false);
+  }
+  net::Task<Result<store::CopyPtr>> OpenWindow(ObjectId object, CallPtr call) override {
+    return Follow(object, std::move(call), true);
+  }
+  net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) override;
+  net::Task<Result<void>> Delete(ObjectId object, CallPtr call) override;
+  net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) override;
+  net::Task<Result<planner::StatusPage>> Status(std::size_t shard, planner::PageRequest page,
+                                                CallPtr call) override;
+  std::size_t shard_count() const override { return context_.directory.shard_count(); }
+  std::shared_ptr<void> Subscribe(
+      ObjectId object, std::function<void(const planner::Location&)> on_location) override;
+  store::ObjectStore& store() override { return context_.store; }
+  asio::io_context& loop() override { return context_.runtime.main(); }
+  const std::string& name() const override { return context_.settings.name; }
+  void Spawn(const char* what, net::Task<void> task) override {
+    context_.runtime.Spawn(loop(), what, std::move(task));
+  }
+  void OnUnpin() override { context_.memory.OnSpace(); }
+  void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
+  Error GaveUp(const ObjectId& object, const Call& call) override {
+    return WhyEnded(*context_.table.At(object), call);
+  }
+
+  // As Subscribe, told at once what is known already, and of the object's deletion, past or to
+  // come; and, when the shard's session ends, of each place that may be none any more.
+  std::shared_ptr<void> Watch(ObjectId object,
+                              std::function<void(const planner::Location&)> on_location,
+                              std::function<void()> on_deleted,
+                              std::function<void(NodeId)> on_forgotten);
+
+ private:
+  std::shared_ptr<Flight> Join(const EntryPtr& entry);
+  net::Task<Result<store::CopyPtr>> Follow(ObjectId object, CallPtr call, bool through_window);
+  bool MadeHere(const ObjectEntry& entry) const;
+  Result<void> Usable(const ObjectEntry& entry) const;
+  std::string WhyAway(std::size_t shard) const;
+  Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
+
+  Context& context_;
+  DataPlane& data_plane_;
+  std::uint64_t reductions_ = 0;    // numbers them
+  std::uint64_t publications_ = 0;  // the same
+};
+
+}  // namespace hoplite::node

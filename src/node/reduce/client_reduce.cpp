@@ -1,0 +1,27 @@
+// ClientCalls: how a Reduce of a client starts.
+#include <utility>
+
+#include "base/try.h"
+#include "node/client_calls.h"
+#include "node/reduce/coordinator.h"
+
+namespace hoplite::node {
+
+net::Task<Result<ReduceOutcome>> ClientCalls::Reduce(ReduceOptions options, CallPtr call) {
+  if (options.target == ObjectId()) options.target = ObjectId::Random();
+  CO_TRY(planner::CheckReduceOptions(options));
+  const EntryPtr entry = context_.table.At(options.target);
+  CO_TRY(Usable(*entry));
+  if (entry->coordinator || entry->publication) {
+    co_return std::unexpected(
+        Error(ErrorCode::kAlreadyExists,
+              "object " + options.target.ToHex() + " is being made by another call already"));
+  }
+  entry->coordinator = std::make_shared<Coordinator>(context_, *this, entry, std::move(options),
+                                                     call, ++reductions_);
+  const auto coordinator = entry->coordinator;
+  const WaitingCall waiting(entry, call);
+  co_return co_await coordinator->Run();
+}
+
+}  // namespace hoplite::node

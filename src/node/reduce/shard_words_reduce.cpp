@@ -1,0 +1,69 @@
+// ShardWords: of reductions. Which coordinator or slot a word belongs to.
+#include "base/log.h"
+#include "node/pull/flight.h"
+#include "node/reduce/coordinator.h"
+#include "node/reduce/slot.h"
+#include "node/shard/shard_words.h"
+
+namespace hoplite::node {
+
+template <typename Word>
+void ShardWords::ToCoordinator(const Word& word) {
+  const EntryPtr entry = context_.table.Find(word.object);
+  if (entry && entry->coordinator) entry->coordinator->On(word);
+}
+template void ShardWords::ToCoordinator(const planner::ReduceOpened&);
+template void ShardWords::ToCoordinator(const planner::ReduceRefused&);
+template void ShardWords::ToCoordinator(const planner::SlotLost&);
+
+void ShardWords::On(const planner::ReduceCommitted& committed) {
+  ToCoordinator(committed);
+  const EntryPtr entry = context_.table.Find(committed.object);
+  const auto root = entry ? entry->target() : nullptr;
+  if (root && root->version() == committed.version) root->OnCommitted();
+}
+
+void ShardWords::On(const planner::SlotAssigned& assigned) {
+  if (context_.table.stopped()) return;
+  const EntryPtr entry = context_.table.At(assigned.object);
+  std::shared_ptr<Slot>& slot = entry->slots[assigned.order.slot];
+  if (slot && slot->version() >= assigned.version) return;  // repeated
+  if (slot) slot->Drop(store::VoidReason::kRecalled);
+  log::Debug("reduction into {}: slot {} version {}, {} children, {} own sources",
+             assigned.object.ToHex(), assigned.order.slot, ToString(assigned.version),
+             assigned.order.children, assigned.order.inputs.size());
+  slot = std::make_shared<Slot>(context_, data_plane_, entry, assigned);
+  slot->Start();
+}
+
+void ShardWords::On(const planner::SlotFeed& feed) {
+  const EntryPtr entry = context_.table.Find(feed.object);
+  if (!entry) return;
+  const auto slot = entry->slots.find(feed.slot);
+  if (slot != entry->slots.end() && slot->second->version() == feed.version) {
+    slot->second->OnFeed(feed);
+  }
+}
+
+void ShardWords::On(const planner::SlotDropped& dropped) {
+  const EntryPtr entry = context_.table.Find(dropped.object);
+  if (!entry) return;
+  const auto slot = entry->slots.find(dropped.slot);
+  if (slot != entry->slots.end() && slot->second->version() <= dropped.version) {
+    slot->second->Drop(store::VoidReason::kRecalled);
+  }
+}
+
+// Local waiters, and those of the flight, get the error; what was made so far goes.
+void ShardWords::On(const planner::TargetAborted& aborted) {
+  const EntryPtr entry = context_.table.Find(aborted.object);
+  if (!entry) return;
+  const Error error(aborted.code, aborted.message);
+  ++entry->aborts;
+  entry->abort = error;
+  DropCopies(*entry, kAllVersions, store::VoidReason::kAborted, error);
+  if (entry->flight) entry->flight->OnAborted(error);
+  entry->Changed();
+}
+
+}  // namespace hoplite::node

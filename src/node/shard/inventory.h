@@ -1,0 +1,41 @@
+// Inventory: what a node repeats to a shard after each (re)connect: the truth about its copies,
+// deletion marks and open requests (docs/protocol.md, R15), part by part (R42).
+//
+// Decides: what is said of each object, and where a part ends. Is told: nothing; it reads what the
+// store and the object table hold. Must never: change anything, or say twice in one inventory what
+// a shard knows already. Main loop only.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "node/context.h"
+
+namespace hoplite::node {
+
+class Inventory {
+ public:
+  using Part = directory::DirectoryClient::Part;
+
+  explicit Inventory(Context& context) : context_(context) {}
+
+  // As DirectoryClient's hooks say.
+  Part Tell(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes);
+  std::vector<planner::NodeEvent> Of(const ObjectId& object);
+  Part InlineBytes(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes);
+  // How full the store is.
+  planner::StoreUsage Usage() const;
+
+ private:
+  bool KeptByShard(const store::Copy& copy, std::size_t shard) const;
+  std::vector<ObjectId> ObjectsAfter(const std::optional<ObjectId>& object) const;
+  void TellOf(const ObjectId& object, std::vector<planner::NodeEvent>& events);
+  void TellCopy(const store::Copy& copy, const EntryPtr& entry,
+                std::vector<planner::NodeEvent>& events) const;
+  void TellRequests(const ObjectEntry& entry, std::vector<planner::NodeEvent>& events) const;
+
+  Context& context_;
+};
+
+}  // namespace hoplite::node
