@@ -10,10 +10,10 @@
 #include <hoplite/result.h>
 
 #include "net/signal.h"
-#include "node/shard/admittance.h"
 #include "node/client_calls.h"
 #include "node/context.h"
 #include "node/environment.h"
+#include "node/shard/admittance.h"
 #include "node/shard/inventory.h"
 #include "node/shard/shard_words.h"
 #include "node/streams/data_plane.h"

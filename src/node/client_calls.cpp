@@ -18,7 +18,8 @@ Result<void> ClientCalls::Usable(const ObjectEntry& entry) const {
   if (context_.table.stopped()) return std::unexpected(*context_.table.stopped());
   const Time now = Now();
   if (!entry.deleted(now)) return {};
-  const auto left = std::chrono::duration_cast<std::chrono::seconds>(entry.deleted_until - now);
+  const auto left =
+      std::chrono::duration_cast<std::chrono::seconds>(entry.deletion().until() - now);
   return std::unexpected(Error(ErrorCode::kDeleted, "object " + entry.object.ToHex() +
                                                         " was deleted; its id is blocked for " +
                                                         std::to_string(left.count() + 1) +
@@ -29,13 +30,13 @@ Result<void> ClientCalls::Usable(const ObjectEntry& entry) const {
 Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
-  std::string why = entry.flight ? entry.flight->Waiting() : "it is not sealed";
+  std::string why = entry.flight() ? entry.flight()->Waiting() : "it is not sealed";
   const std::size_t shard = context_.ShardOf(entry.object);
   if (!context_.directory.connected(shard)) {
     why += "; " + WhyAway(shard);
   }
-  if (!entry.lost_holder.empty()) {
-    why += "; its last copy, on " + entry.lost_holder + ", was lost: a new put of it would help";
+  if (!entry.lost_holder().empty()) {
+    why += "; its last copy, on " + entry.lost_holder() + ", was lost: a new put of it would help";
   }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
 }
@@ -49,15 +50,13 @@ std::string ClientCalls::WhyAway(std::size_t shard) const {
 
 // A local Put or the root of a reduction makes it here: nothing is to be fetched.
 bool ClientCalls::MadeHere(const ObjectEntry& entry) const {
-  return (entry.publication && entry.publication->accepted()) || entry.target();
+  return (entry.publication() && entry.publication()->accepted()) || entry.target();
 }
 
 // The one flight of this object: the present one, or a new one.
 std::shared_ptr<Flight> ClientCalls::Join(const EntryPtr& entry) {
-  if (!entry->flight) {
-    entry->flight = std::make_shared<Flight>(context_, data_plane_, entry);
-  }
-  return entry->flight;
+  if (!entry->flight()) entry->Begin(std::make_shared<Flight>(context_, data_plane_, entry));
+  return entry->flight();
 }
 
 net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call) {
@@ -66,10 +65,10 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
   std::shared_ptr<Flight> flight;
   std::shared_ptr<Flight::Interest> interest;
   std::optional<JointGets::Waiter> beside_others;
-  const std::uint64_t aborts = entry->aborts;
+  const std::uint64_t aborts = entry->aborts();
   for (;;) {
     CO_TRY(Usable(*entry));
-    if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
+    if (entry->aborts() != aborts) co_return std::unexpected(*entry->abort());
     const store::CopyPtr copy = context_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal) {
       context_.store.Touch(object, Now());
@@ -81,8 +80,8 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
       beside_others.reset();
       flight.reset();
     }
-    if (entry->flight && entry->flight->is_leaf()) {
-      co_return std::unexpected(entry->flight->too_large());
+    if (entry->flight() && entry->flight()->is_leaf()) {
+      co_return std::unexpected(entry->flight()->too_large());
     }
     if (!flight && !MadeHere(*entry)) {
       flight = Join(entry);
@@ -108,16 +107,17 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
   const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
   std::shared_ptr<Flight> flight;
-  const std::uint64_t aborts = entry->aborts;
+  const std::uint64_t aborts = entry->aborts();
   for (;;) {
     CO_TRY(Usable(*entry));
-    if (entry->aborts != aborts) co_return std::unexpected(*entry->abort);
+    if (entry->aborts() != aborts) co_return std::unexpected(*entry->abort());
     const store::CopyPtr copy = context_.store.Find(object);
     // A copy that its flight is about to drop is waited out.
-    const bool leaves = entry->flight && entry->flight->copy() == copy && entry->flight->leaves();
+    const bool leaves =
+        entry->flight() && entry->flight()->copy() == copy && entry->flight()->leaves();
     if (copy && !leaves) {
-      if (!flight && entry->flight)
-        call->interest = std::make_shared<Flight::Interest>(entry->flight);
+      if (!flight && entry->flight())
+        call->interest = std::make_shared<Flight::Interest>(entry->flight());
       context_.store.Touch(object, Now());
       co_return copy;
     }
@@ -125,8 +125,8 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
       if (flight->result()) co_return *flight->result();
       flight.reset();
     }
-    if (entry->flight && entry->flight->is_leaf()) {
-      const std::shared_ptr<Flight> leaf = entry->flight;
+    if (entry->flight() && entry->flight()->is_leaf()) {
+      const std::shared_ptr<Flight> leaf = entry->flight();
       if (!through_window) co_return std::unexpected(leaf->too_large());
       if (const store::CopyPtr window = leaf->TakeWindow()) {
         call->interest = std::make_shared<Flight::Interest>(leaf);
@@ -154,8 +154,8 @@ namespace {
 // While it lives the Delete is repeated after a lost session; not any more when its call was
 // answered, since the id may be put again by then.
 struct OpenDelete {
-  explicit OpenDelete(EntryPtr entry_in) : entry(std::move(entry_in)) { ++entry->open_deletes; }
-  ~OpenDelete() { --entry->open_deletes; }
+  explicit OpenDelete(EntryPtr entry_in) : entry(std::move(entry_in)) { entry->deletion().Ask(); }
+  ~OpenDelete() { entry->deletion().AskNoMore(); }
   OpenDelete(const OpenDelete&) = delete;
   OpenDelete& operator=(const OpenDelete&) = delete;
 
@@ -168,9 +168,9 @@ net::Task<Result<void>> ClientCalls::Delete(ObjectId object, CallPtr call) {
   const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
   const OpenDelete open(entry);
-  const std::uint64_t before = entry->deletions;
+  const std::uint64_t before = entry->deletion().confirmed();
   context_.directory.Send(planner::Delete{object});
-  while (entry->deletions == before) {
+  while (entry->deletion().confirmed() == before) {
     if (context_.table.stopped()) co_return std::unexpected(*context_.table.stopped());
     if (co_await waiting.Wait()) continue;
     if (call->cancelled)
@@ -250,7 +250,7 @@ std::shared_ptr<void> ClientCalls::Watch(ObjectId object,
                                          std::function<void()> on_deleted,
                                          std::function<void(NodeId)> on_forgotten) {
   const EntryPtr entry = context_.table.At(object);
-  const auto known = entry->locations;
+  const auto known = entry->followers().places();
   for (const auto& [node, location] : known) on_location(location);
   if (entry->deleted(Now())) on_deleted();
   return std::make_shared<Subscription>(

@@ -2,26 +2,13 @@
 
 #include "node/pull/flight.h"
 #include "node/put/publication.h"
-#include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
 
 namespace hoplite::node {
 
 // A Put or a flight that was never answered still refers to its entry, and the entry to it.
 ObjectTable::~ObjectTable() {
-  for (const auto& [object, entry] : entries_) {
-    entry->publication.reset();
-    entry->flight.reset();
-    entry->coordinator.reset();
-    entry->slots.clear();
-  }
-}
-
-std::shared_ptr<Slot> ObjectEntry::target() const {
-  for (const auto& [number, slot] : slots) {
-    if (slot->root()) return slot;
-  }
-  return nullptr;
+  for (const auto& [object, entry] : entries_) entry->Clear();
 }
 
 EntryPtr ObjectTable::At(const ObjectId& object) {
@@ -36,22 +23,15 @@ EntryPtr ObjectTable::Find(const ObjectId& object) {
 }
 
 void ObjectTable::Sweep(Time now) {
-  std::erase_if(entries_, [now](const auto& item) {
-    ObjectEntry& entry = *item.second;
-    std::erase_if(entry.subscribers, [](const auto& weak) { return weak.expired(); });
-    return !entry.publication && !entry.withdrawn && !entry.flight && !entry.coordinator &&
-           entry.slots.empty() && entry.waiters.empty() && entry.subscribers.empty() &&
-           !entry.deleted(now) && entry.open_deletes == 0 && entry.outgoing == 0 &&
-           entry.inlined.expired();
-  });
+  std::erase_if(entries_, [now](const auto& item) { return item.second->idle(now); });
 }
 
 void ObjectTable::Stop(const Error& why) {
   if (!stopped_) stopped_ = why;
   for (const auto& [object, entry] : entries_) {
-    if (entry->flight) entry->flight->Stop(why);
-    for (const auto& [number, slot] : entry->slots) slot->Drop(store::VoidReason::kLost);
-    const auto publication = entry->publication;
+    if (entry->flight()) entry->flight()->Stop(why);
+    for (const auto& [number, slot] : entry->slots()) slot->Drop(store::VoidReason::kLost);
+    const auto publication = entry->publication();
     if (publication && !publication->accepted()) publication->Refuse(why);
     entry->Changed();
   }

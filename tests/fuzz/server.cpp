@@ -90,7 +90,7 @@ void Server(Input input) {
   Require(source.runtime.WaitForTasks(Duration(0)), "a conversation ends with its stream");
   for (std::size_t i = 0; i <= kObjects; ++i) {
     const node::EntryPtr entry = source.table.Find(Object(i));
-    Require(!entry || entry->outgoing == 0, "streams that end are counted off");
+    Require(!entry || entry->outgoing() == 0, "streams that end are counted off");
   }
 }
 

@@ -239,7 +239,7 @@ void Flight::Finish(std::optional<Result<store::CopyPtr>> result) {
   result_ = std::move(result);
   place_.reset();
   done_ = true;
-  if (entry_->flight.get() == this) entry_->flight.reset();
+  entry_->Ended(*this);
   entry_->Changed();
 }
 

@@ -92,7 +92,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
   NodeId upstream() const { return state_->upstream(); }
   // It waits for a place, although others depend on it (R46): for tests, never so between turns.
   bool held_up() const {
-    return place_ && place_->waits() && (hurries_ || entry_->outgoing > 0) && !interrupted();
+    return place_ && place_->waits() && (hurries_ || entry_->outgoing() > 0) && !interrupted();
   }
 
  private:
@@ -126,7 +126,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
   void Complete();
   void DropCopy(store::VoidReason reason);
   void Finish(std::optional<Result<store::CopyPtr>> result);
-  bool wanted() const { return interest_ > 0 || (entry_->outgoing > 0 && !too_large_); }
+  bool wanted() const { return interest_ > 0 || (entry_->outgoing() > 0 && !too_large_); }
   bool interrupted() const { return over_ || state_->recalled() || !wanted(); }
 
   Context& context_;

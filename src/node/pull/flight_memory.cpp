@@ -13,7 +13,7 @@ namespace hoplite::node {
 // Bytes came with the answer: one copy for all who are told of this version while anybody has it,
 // which the directory does not list.
 net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
-  const store::CopyPtr shared = entry_->inlined.lock();
+  const store::CopyPtr shared = entry_->inlined();
   if (shared && shared->version() == inline_->version) co_return shared;
   const std::string& bytes = *inline_->bytes;
   const Layout layout = Layout::For(bytes.size());
@@ -26,7 +26,7 @@ net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
   }
   (*copy)->set_version(inline_->version);
   (*copy)->Seal();
-  entry_->inlined = *copy;
+  entry_->Share(*copy);
   co_return copy;
 }
 
@@ -88,7 +88,7 @@ net::Task<void> Flight::AwaitPlace() {
   place_.emplace(data_plane_.gate(), [this] { changed_.Notify(); });
   std::optional<Subscription> watch;
   while (place_->waits() && !interrupted()) {
-    if (state_->GoesAtOnce(hurries_, entry_->outgoing > 0)) {
+    if (state_->GoesAtOnce(hurries_, entry_->outgoing() > 0)) {
       place_->GoAtOnce();
     } else {
       if (!watch) watch.emplace(context_.directory, entry_, Subscriber());

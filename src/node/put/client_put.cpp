@@ -43,16 +43,16 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     const store::CopyPtr present = context_.store.Find(object);
     const bool complete = present && present->state() == store::CopyState::kFinal;
     const bool reduced =
-        entry->target() || (entry->coordinator && !entry->coordinator->creates_target());
-    if (complete || reduced || entry->publication) {
+        entry->target() || (entry->coordinator() && !entry->coordinator()->creates_target());
+    if (complete || reduced || entry->publication()) {
       co_return std::unexpected(Exists(object));
     }
-    if (!entry->withdrawn) {
+    if (!entry->withdrawn()) {
       auto copy = space.Try(object, layout, metadata);
       if (copy) {
         auto publication =
             std::make_shared<Publication>(context_, entry, std::move(*copy), ++publications_);
-        entry->publication = publication;
+        entry->Begin(publication);
         publication->AnnounceEarly();
         if (patient) call->deadline = kNever;
         // The client's handle: dropping it unsealed aborts the Put, which the entry keeps alive.
@@ -67,7 +67,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     if (co_await waiting.Wait()) continue;
     if (call->cancelled)
       co_return std::unexpected(Error(ErrorCode::kCancelled, "the put was cancelled"));
-    if (entry->withdrawn) {
+    if (entry->withdrawn()) {
       co_return std::unexpected(Error(ErrorCode::kTimeout,
                                       "the directory has not confirmed within the deadline that an "
                                       "earlier put of object " +

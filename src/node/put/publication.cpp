@@ -166,7 +166,7 @@ net::Task<Result<void>> Publication::Seal(CallPtr call) {
 void Publication::Accept(Version version) {
   if (accepted()) return;
   copy_->set_version(version);
-  if (entry_->flight) entry_->flight->Supersede();
+  if (entry_->flight()) entry_->flight()->Supersede();
   if (const store::CopyPtr older = context_.store.Find(copy_->object())) {
     older->Void(store::VoidReason::kRecalled);
     context_.store.Remove(copy_->object());
@@ -196,7 +196,7 @@ void Publication::Abort() {
     context_.directory.Send(
         planner::CopyGone{object, copy_->version(), planner::GoneReason::kAborted});
   } else if (told_) {
-    entry_->withdrawn = attempt_;
+    entry_->Withdraw(attempt_);
     context_.directory.Send(planner::Withdraw{object, attempt_});
   }
   Revoke(Error(ErrorCode::kCancelled, "the put was aborted"), store::VoidReason::kAborted);
@@ -213,7 +213,7 @@ void Publication::MaybeFinish() {
 }
 
 void Publication::Leave() {
-  if (entry_->publication.get() == this) entry_->publication.reset();
+  entry_->Ended(*this);
   entry_->Changed();
 }
 

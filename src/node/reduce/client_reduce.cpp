@@ -12,14 +12,14 @@ net::Task<Result<ReduceOutcome>> ClientCalls::Reduce(ReduceOptions options, Call
   CO_TRY(planner::CheckReduceOptions(options));
   const EntryPtr entry = context_.table.At(options.target);
   CO_TRY(Usable(*entry));
-  if (entry->coordinator || entry->publication) {
+  if (entry->coordinator() || entry->publication()) {
     co_return std::unexpected(
         Error(ErrorCode::kAlreadyExists,
               "object " + options.target.ToHex() + " is being made by another call already"));
   }
-  entry->coordinator = std::make_shared<Coordinator>(context_, *this, entry, std::move(options),
-                                                     call, ++reductions_);
-  const auto coordinator = entry->coordinator;
+  const auto coordinator = std::make_shared<Coordinator>(context_, *this, entry, std::move(options),
+                                                         call, ++reductions_);
+  entry->Begin(coordinator);
   const WaitingCall waiting(entry, call);
   co_return co_await coordinator->Run();
 }

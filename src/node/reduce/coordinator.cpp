@@ -31,7 +31,7 @@ net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   watches_.clear();
   const Error* why = outcome ? nullptr : &outcome.error();
   if (auto close = reduction_.Close(why)) context_.directory.Send(std::move(*close));
-  target_->coordinator.reset();
+  target_->EndCoordination();
   target_->Changed();
   co_return outcome;
 }

@@ -23,8 +23,8 @@ class ClientCalls;
 class Coordinator : public std::enable_shared_from_this<Coordinator> {
  public:
   // `options` passed CheckReduceOptions and name a target.
-  Coordinator(Context& context, ClientCalls& calls, EntryPtr target, ReduceOptions options, CallPtr call,
-              std::uint64_t request);
+  Coordinator(Context& context, ClientCalls& calls, EntryPtr target, ReduceOptions options,
+              CallPtr call, std::uint64_t request);
   net::Task<Result<ReduceOutcome>> Run();
 
   // What the shard says.

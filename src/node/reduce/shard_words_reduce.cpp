@@ -10,7 +10,7 @@ namespace hoplite::node {
 template <typename Word>
 void ShardWords::ToCoordinator(const Word& word) {
   const EntryPtr entry = context_.table.Find(word.object);
-  if (entry && entry->coordinator) entry->coordinator->On(word);
+  if (entry && entry->coordinator()) entry->coordinator()->On(word);
 }
 template void ShardWords::ToCoordinator(const planner::ReduceOpened&);
 template void ShardWords::ToCoordinator(const planner::ReduceRefused&);
@@ -26,32 +26,29 @@ void ShardWords::On(const planner::ReduceCommitted& committed) {
 void ShardWords::On(const planner::SlotAssigned& assigned) {
   if (context_.table.stopped()) return;
   const EntryPtr entry = context_.table.At(assigned.object);
-  std::shared_ptr<Slot>& slot = entry->slots[assigned.order.slot];
-  if (slot && slot->version() >= assigned.version) return;  // repeated
-  if (slot) slot->Drop(store::VoidReason::kRecalled);
+  const auto present = entry->slot(assigned.order.slot);
+  if (present && present->version() >= assigned.version) return;  // repeated
+  if (present) present->Drop(store::VoidReason::kRecalled);
   log::Debug("reduction into {}: slot {} version {}, {} children, {} own sources",
              assigned.object.ToHex(), assigned.order.slot, ToString(assigned.version),
              assigned.order.children, assigned.order.inputs.size());
-  slot = std::make_shared<Slot>(context_, data_plane_, entry, assigned);
+  const auto slot = std::make_shared<Slot>(context_, data_plane_, entry, assigned);
+  entry->Begin(assigned.order.slot, slot);
   slot->Start();
 }
 
 void ShardWords::On(const planner::SlotFeed& feed) {
   const EntryPtr entry = context_.table.Find(feed.object);
   if (!entry) return;
-  const auto slot = entry->slots.find(feed.slot);
-  if (slot != entry->slots.end() && slot->second->version() == feed.version) {
-    slot->second->OnFeed(feed);
-  }
+  const auto slot = entry->slot(feed.slot);
+  if (slot && slot->version() == feed.version) slot->OnFeed(feed);
 }
 
 void ShardWords::On(const planner::SlotDropped& dropped) {
   const EntryPtr entry = context_.table.Find(dropped.object);
   if (!entry) return;
-  const auto slot = entry->slots.find(dropped.slot);
-  if (slot != entry->slots.end() && slot->second->version() <= dropped.version) {
-    slot->second->Drop(store::VoidReason::kRecalled);
-  }
+  const auto slot = entry->slot(dropped.slot);
+  if (slot && slot->version() <= dropped.version) slot->Drop(store::VoidReason::kRecalled);
 }
 
 // Local waiters, and those of the flight, get the error; what was made so far goes.
@@ -59,10 +56,9 @@ void ShardWords::On(const planner::TargetAborted& aborted) {
   const EntryPtr entry = context_.table.Find(aborted.object);
   if (!entry) return;
   const Error error(aborted.code, aborted.message);
-  ++entry->aborts;
-  entry->abort = error;
+  entry->Abort(error);
   DropCopies(*entry, kAllVersions, store::VoidReason::kAborted, error);
-  if (entry->flight) entry->flight->OnAborted(error);
+  if (entry->flight()) entry->flight()->OnAborted(error);
   entry->Changed();
 }
 

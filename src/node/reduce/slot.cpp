@@ -44,7 +44,7 @@ Slot::~Slot() = default;
 
 void Slot::Start() {
   // From now on the object is made here; a flight would take the memory that it needs.
-  if (root() && entry_->flight) entry_->flight->Supersede();
+  if (root() && entry_->flight()) entry_->flight()->Supersede();
   context_.runtime.Spawn(context_.runtime.main(), "slot of a reduction", Run());
 }
 
@@ -76,8 +76,7 @@ net::Task<void> Slot::Run() {
   sources_.clear();
   sealed_.clear();
   accumulator_.reset();
-  const auto present = entry_->slots.find(order_.order.slot);
-  if (present != entry_->slots.end() && present->second == self) entry_->slots.erase(present);
+  entry_->Ended(order_.order.slot, *this);
   context_.memory.OnSpace();
   entry_->Changed();
 }

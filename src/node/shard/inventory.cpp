@@ -116,7 +116,7 @@ void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
                          std::vector<planner::NodeEvent>& events) const {
   const bool sealed = copy.state() == store::CopyState::kFinal;
   if (entry && entry->target() && !sealed) return;  // not committed: its slot speaks of it
-  const bool fetching = entry && entry->flight && entry->flight->copy().get() == &copy;
+  const bool fetching = entry && entry->flight() && entry->flight()->copy().get() == &copy;
   planner::Held held;
   held.object = copy.object();
   held.version = copy.version();
@@ -124,9 +124,9 @@ void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
   held.metadata = copy.metadata();
   held.marks = copy.marks();
   held.complete = sealed;
-  held.producing = entry && entry->publication && entry->publication->copy().get() == &copy;
+  held.producing = entry && entry->publication() && entry->publication()->copy().get() == &copy;
   held.primary = context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
-  held.upstream = fetching ? entry->flight->upstream() : kNoNode;
+  held.upstream = fetching ? entry->flight()->upstream() : kNoNode;
   events.emplace_back(std::move(held));
 }
 
@@ -135,22 +135,20 @@ void Inventory::TellRequests(const ObjectEntry& entry,
                              std::vector<planner::NodeEvent>& events) const {
   const Time now = Now();
   if (entry.deleted(now))
-    events.emplace_back(
-        planner::Tombstone{entry.object, entry.deleted_until - now, entry.deletion});
-  if (entry.publication) {
-    if (auto create = entry.publication->OpenCreate()) events.emplace_back(std::move(*create));
+    events.emplace_back(planner::Tombstone{entry.object, entry.deletion().until() - now,
+                                           entry.deletion().version()});
+  if (entry.publication()) {
+    if (auto create = entry.publication()->OpenCreate()) events.emplace_back(std::move(*create));
   }
-  if (entry.withdrawn) events.emplace_back(planner::Withdraw{entry.object, *entry.withdrawn});
-  if (entry.flight) {
-    if (entry.flight->locating()) events.emplace_back(planner::Locate{entry.object});
-    if (auto want = entry.flight->OpenWant()) events.emplace_back(std::move(*want));
+  if (entry.withdrawn()) events.emplace_back(planner::Withdraw{entry.object, *entry.withdrawn()});
+  if (entry.flight()) {
+    if (entry.flight()->locating()) events.emplace_back(planner::Locate{entry.object});
+    if (auto want = entry.flight()->OpenWant()) events.emplace_back(std::move(*want));
   }
-  if (entry.coordinator) events.emplace_back(entry.coordinator->Request());
-  for (const auto& [number, slot] : entry.slots) slot->AppendInventory(events);
-  if (entry.open_deletes > 0) events.emplace_back(planner::Delete{entry.object});
-  const bool subscribed =
-      std::ranges::any_of(entry.subscribers, [](const auto& s) { return !s.expired(); });
-  if (subscribed) events.emplace_back(planner::Subscribe{entry.object});
+  if (entry.coordinator()) events.emplace_back(entry.coordinator()->Request());
+  for (const auto& [number, slot] : entry.slots()) slot->AppendInventory(events);
+  if (entry.deletion().asked()) events.emplace_back(planner::Delete{entry.object});
+  if (entry.followers().any()) events.emplace_back(planner::Subscribe{entry.object});
 }
 
 }  // namespace hoplite::node

@@ -15,8 +15,8 @@ void ShardWords::OnAction(const planner::NodeAction& action) {
 
 void ShardWords::On(const planner::CreateAccepted& accepted) {
   const EntryPtr entry = context_.table.Find(accepted.object);
-  const auto publication = entry ? entry->publication : nullptr;
-  if (entry && entry->withdrawn) return;  // the shard takes it back
+  const auto publication = entry ? entry->publication() : nullptr;
+  if (entry && entry->withdrawn()) return;  // the shard takes it back
   if (publication) {
     publication->Accept(accepted.version);
   } else {
@@ -27,31 +27,31 @@ void ShardWords::On(const planner::CreateAccepted& accepted) {
 
 void ShardWords::On(const planner::CreateRefused& refused) {
   const EntryPtr entry = context_.table.Find(refused.object);
-  if (entry && entry->withdrawn) {
+  if (entry && entry->withdrawn()) {
     if (refused.code != ErrorCode::kCancelled) return;  // of the Create itself
-    entry->withdrawn.reset();
+    entry->ConfirmWithdrawal();
     return entry->Changed();
   }
-  const auto publication = entry ? entry->publication : nullptr;
+  const auto publication = entry ? entry->publication() : nullptr;
   if (publication) publication->Refuse(Error(refused.code, refused.message));
 }
 
 void ShardWords::On(const planner::Located& located) {
   const EntryPtr entry = context_.table.Find(located.object);
   if (!entry) return;
-  entry->lost_holder.clear();
-  if (entry->flight) entry->flight->OnLocated(located);
+  entry->LoseHolder("");
+  if (entry->flight()) entry->flight()->OnLocated(located);
 }
 
 void ShardWords::On(const planner::InlineObject& object) {
   const EntryPtr entry = context_.table.Find(object.object);
-  if (entry && entry->flight) entry->flight->OnInline(object);
+  if (entry && entry->flight()) entry->flight()->OnInline(object);
 }
 
 void ShardWords::On(const planner::Grant& grant) {
   const EntryPtr entry = context_.table.Find(grant.object);
-  if (entry && entry->flight) {
-    entry->flight->OnGrant(grant);
+  if (entry && entry->flight()) {
+    entry->flight()->OnGrant(grant);
   } else {
     context_.directory.Send(planner::GrantClosed{grant.object, grant.version, grant.grant,
                                                  planner::Outcome::kAbandoned,
@@ -64,38 +64,31 @@ void ShardWords::On(const planner::Recall& recall) {
   DropCopies(
       *entry, recall.version, store::VoidReason::kRecalled,
       Error(ErrorCode::kRecalled, "object " + recall.object.ToHex() + " was put anew elsewhere"));
-  if (entry->flight) entry->flight->OnRecall(recall.version);
+  if (entry->flight()) entry->flight()->OnRecall(recall.version);
 }
 
 void ShardWords::On(const planner::Deleted& deleted) {
   const EntryPtr entry = context_.table.At(deleted.object);
-  entry->deleted_until = Now() + deleted.remaining;
-  entry->deletion = deleted.version;
-  ++entry->deletions;
+  entry->deletion().Confirm(Now() + deleted.remaining, deleted.version);
   DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
              Error(ErrorCode::kDeleted, "object " + deleted.object.ToHex() + " was deleted"));
-  if (entry->flight) entry->flight->OnDeleted();
-  entry->locations.clear();
-  const auto subscribers = entry->subscribers;
-  for (const auto& weak : subscribers) {
-    const auto subscriber = weak.lock();
-    if (subscriber && subscriber->on_deleted) subscriber->on_deleted();
-  }
+  if (entry->flight()) entry->flight()->OnDeleted();
+  entry->followers().TellDeleted();
   entry->Changed();
 }
 
 // Complete copies and Puts of versions below `below`; copies of a flight are the flight's to drop.
 void ShardWords::DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason,
                             const Error& error) {
-  if (entry.publication && (entry.publication->copy()->version() < below)) {
+  if (entry.publication() && (entry.publication()->copy()->version() < below)) {
     const bool deleted = reason == store::VoidReason::kDeleted;
-    if (deleted || entry.publication->accepted()) {
-      const auto publication = entry.publication;
+    if (deleted || entry.publication()->accepted()) {
+      const auto publication = entry.publication();
       publication->Revoke(error, reason);
     }
   }
   const store::CopyPtr copy = context_.store.Find(entry.object);
-  if (copy && copy->version() < below && !(entry.flight && entry.flight->copy() == copy)) {
+  if (copy && copy->version() < below && !(entry.flight() && entry.flight()->copy() == copy)) {
     context_.store.Remove(entry.object);
     copy->Void(reason);
   }
@@ -105,21 +98,11 @@ void ShardWords::On(const planner::EvictAnswer& answer) { context_.memory.OnEvic
 
 void ShardWords::On(const planner::Location& location) {
   const EntryPtr entry = context_.table.Find(location.object);
-  if (!entry) return;
-  if (location.kind == planner::LocationKind::kGone) {
-    entry->locations.erase(location.node);
-  } else {
-    entry->locations[location.node] = location;
-  }
-  const auto subscribers = entry->subscribers;
-  for (const auto& weak : subscribers) {
-    const auto subscriber = weak.lock();
-    if (subscriber && subscriber->on_location) subscriber->on_location(location);
-  }
+  if (entry) entry->followers().Tell(location);
 }
 
 void ShardWords::On(const planner::HolderLost& lost) {
-  if (const EntryPtr entry = context_.table.Find(lost.object)) entry->lost_holder = lost.node_name;
+  if (const EntryPtr entry = context_.table.Find(lost.object)) entry->LoseHolder(lost.node_name);
 }
 
 // Its session has stopped to offer more by now.
@@ -132,18 +115,7 @@ void ShardWords::OnSession(std::size_t shard, bool open) {
   context_.memory.ForgetQuestions();
   context_.memory.OnSpace();
   for (const auto& [object, entry] : context_.table.entries()) {
-    if (!open && context_.ShardOf(object) == shard) ForgetLocations(*entry);
-  }
-}
-
-// The next session repeats the present holders, but not that others vanished meanwhile.
-void ShardWords::ForgetLocations(ObjectEntry& entry) {
-  const auto known = std::exchange(entry.locations, {});
-  const auto subscribers = entry.subscribers;
-  for (const auto& weak : subscribers) {
-    const auto subscriber = weak.lock();
-    if (!subscriber || !subscriber->on_forgotten) continue;
-    for (const auto& [node, location] : known) subscriber->on_forgotten(node);
+    if (!open && context_.ShardOf(object) == shard) entry->followers().Forget();
   }
 }
 
@@ -153,14 +125,14 @@ void ShardWords::OnOutlived(std::size_t shard) {
     const EntryPtr entry = context_.table.At(copy->object());
     DropCopies(*entry, kAllVersions, store::VoidReason::kLost,
                Error(ErrorCode::kPeerLost, "the directory had lost this node for too long"));
-    if (entry->flight) entry->flight->OnRecall(kAllVersions);
+    if (entry->flight()) entry->flight()->OnRecall(kAllVersions);
     context_.store.Remove(copy->object());  // now: the inventory is asked next
   }
 }
 
 void ShardWords::OnLost(std::size_t shard) {
   for (const auto& [object, entry] : context_.table.entries()) {
-    if (entry->flight && context_.ShardOf(object) == shard) entry->flight->OnLost();
+    if (entry->flight() && context_.ShardOf(object) == shard) entry->flight()->OnLost();
   }
 }
 

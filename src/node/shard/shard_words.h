@@ -52,7 +52,6 @@ class ShardWords {
   template <typename Word>
   void ToCoordinator(const Word& word);
   void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);
-  static void ForgetLocations(ObjectEntry& entry);
 
   Context& context_;
   DataPlane& data_plane_;  // of slots

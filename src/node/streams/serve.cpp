@@ -23,9 +23,8 @@ struct Lookup {
 // it pulls from.
 std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
   if (!entry) return nullptr;
-  const auto slot = entry->slots.find(fetch.slot);
-  if (slot == entry->slots.end() || slot->second->version() != fetch.version) return nullptr;
-  return slot->second;
+  auto slot = entry->slot(fetch.slot);
+  return slot && slot->version() == fetch.version ? slot : nullptr;
 }
 
 // The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
@@ -80,8 +79,8 @@ void NoteDrained(Context& context, const wire::Fetch& fetch) {
 
 void CountOutgoing(Context& context, const ObjectId& object, int change) {
   const EntryPtr entry = context.table.At(object);
-  entry->outgoing += change;
-  if (entry->flight) entry->flight->OutgoingChanged();
+  entry->CountOutgoing(change);
+  if (entry->flight()) entry->flight()->OutgoingChanged();
   if (change < 0) context.memory.OnSpace();  // a pin less
 }
 

@@ -1,0 +1,100 @@
+#include "node/object_entry.h"
+
+#include <algorithm>
+
+#include "node/pull/flight.h"
+#include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
+#include "node/reduce/slot.h"
+
+namespace hoplite::node {
+
+bool Followers::any() const {
+  return std::ranges::any_of(subscribers_, [](const auto& one) { return !one.expired(); });
+}
+
+bool Followers::Add(const std::shared_ptr<Subscriber>& subscriber) {
+  const bool first = !any();
+  subscribers_.push_back(subscriber);
+  return first;
+}
+
+bool Followers::Sweep() {
+  std::erase_if(subscribers_, [](const auto& one) { return one.expired(); });
+  if (subscribers_.empty()) places_.clear();
+  return subscribers_.empty();
+}
+
+// Who is told may leave, or bring others.
+void Followers::ForEach(const std::function<void(const Subscriber&)>& tell) const {
+  const auto subscribers = subscribers_;
+  for (const auto& weak : subscribers) {
+    if (const auto subscriber = weak.lock()) tell(*subscriber);
+  }
+}
+
+void Followers::Tell(const planner::Location& location) {
+  if (location.kind == planner::LocationKind::kGone) {
+    places_.erase(location.node);
+  } else {
+    places_[location.node] = location;
+  }
+  ForEach([&](const Subscriber& one) {
+    if (one.on_location) one.on_location(location);
+  });
+}
+
+void Followers::TellDeleted() {
+  places_.clear();
+  ForEach([](const Subscriber& one) {
+    if (one.on_deleted) one.on_deleted();
+  });
+}
+
+void Followers::Forget() {
+  const auto known = std::exchange(places_, {});
+  ForEach([&](const Subscriber& one) {
+    if (!one.on_forgotten) return;
+    for (const auto& [node, location] : known) one.on_forgotten(node);
+  });
+}
+
+void ObjectEntry::Ended(const Publication& publication) {
+  if (publication_.get() == &publication) publication_.reset();
+}
+
+void ObjectEntry::Ended(const Flight& flight) {
+  if (flight_.get() == &flight) flight_.reset();
+}
+
+void ObjectEntry::Ended(std::uint32_t number, const Slot& slot) {
+  const auto present = slots_.find(number);
+  if (present != slots_.end() && present->second.get() == &slot) slots_.erase(present);
+}
+
+std::shared_ptr<Slot> ObjectEntry::slot(std::uint32_t number) const {
+  const auto found = slots_.find(number);
+  return found == slots_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Slot> ObjectEntry::target() const {
+  for (const auto& [number, slot] : slots_) {
+    if (slot->root()) return slot;
+  }
+  return nullptr;
+}
+
+bool ObjectEntry::idle(Time now) const {
+  return !publication_ && !withdrawn_ && !flight_ && !coordinator_ && slots_.empty() &&
+         waiters_.empty() && !followers_.any() && !deleted(now) && !deletion_.asked() &&
+         outgoing_ == 0 && inlined_.expired();
+}
+
+void ObjectEntry::Clear() {
+  publication_.reset();
+  flight_.reset();
+  coordinator_.reset();
+  slots_.clear();
+}
+
+}  // namespace hoplite::node

@@ -1,0 +1,194 @@
+// ObjectEntry: what this node is doing about one object: a Put under way, a fetch under way, a
+// reduction, who waits here, whether it was deleted. Which bytes are where is the store's business.
+//
+// Decides nothing: each part tells what it began and ended, and others read it. Main loop only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hoplite/object_id.h>
+
+#include "base/time.h"
+#include "node/operations.h"
+#include "planner/action.h"
+
+namespace hoplite::node {
+
+class Coordinator;
+class Flight;
+class Publication;
+class Slot;
+
+// The shard's word that the object was deleted, and the calls that ask for it.
+class Deletion {
+ public:
+  // The id is blocked until then; the mark has a version of its own.
+  void Confirm(Time until, Version version) {
+    until_ = until;
+    version_ = version;
+    ++confirmed_;
+  }
+  bool blocks(Time now) const { return now < until_; }
+  Time until() const { return until_; }
+  Version version() const { return version_; }
+  std::uint64_t confirmed() const { return confirmed_; }  // how often
+
+  // Calls that wait for the shard's confirmation: while there are any, the Delete is repeated.
+  void Ask() { ++asking_; }
+  void AskNoMore() { --asking_; }
+  bool asked() const { return asking_ > 0; }
+
+ private:
+  Time until_ = Time::min();
+  Version version_;
+  std::uint64_t confirmed_ = 0;
+  int asking_ = 0;
+};
+
+struct Subscriber {
+  std::function<void(const planner::Location&)> on_location;  // may be empty, as may the next
+  std::function<void()> on_deleted;
+  std::function<void(NodeId)> on_forgotten;  // it may not be there any more: the session ended
+};
+
+// Who follows the object's places from here, and what they were told since the first of them.
+class Followers {
+ public:
+  // True: it is the first.
+  bool Add(const std::shared_ptr<Subscriber>& subscriber);
+  // Forgets those that are gone. True: nobody is left, and the places are forgotten, too.
+  bool Sweep();
+  bool any() const;
+  const std::map<NodeId, planner::Location>& places() const { return places_; }
+
+  void Tell(const planner::Location& location);
+  void TellDeleted();
+  // The next session repeats the present holders, but not that others vanished meanwhile.
+  void Forget();
+
+ private:
+  void ForEach(const std::function<void(const Subscriber&)>& tell) const;
+
+  std::vector<std::weak_ptr<Subscriber>> subscribers_;
+  std::map<NodeId, planner::Location> places_;
+};
+
+class ObjectEntry {
+ public:
+  explicit ObjectEntry(ObjectId id) : object(id) {}
+
+  const ObjectId object;
+  Deletion& deletion() { return deletion_; }
+  const Deletion& deletion() const { return deletion_; }
+  Followers& followers() { return followers_; }
+  const Followers& followers() const { return followers_; }
+  bool deleted(Time now) const { return deletion_.blocks(now); }
+
+  // --- a Put of a local client
+  void Begin(std::shared_ptr<Publication> publication) { publication_ = std::move(publication); }
+  void Ended(const Publication& publication);
+  const std::shared_ptr<Publication>& publication() const { return publication_; }
+  // One was given up while the shard had not answered: until it confirms that it took that back
+  // nothing it says about a Create is believed, and no other begins (R47).
+  void Withdraw(std::uint64_t attempt) { withdrawn_ = attempt; }
+  void ConfirmWithdrawal() { withdrawn_.reset(); }
+  const std::optional<std::uint64_t>& withdrawn() const { return withdrawn_; }
+
+  // --- its fetch: one, however many wait for it
+  void Begin(std::shared_ptr<Flight> flight) { flight_ = std::move(flight); }
+  void Ended(const Flight& flight);
+  const std::shared_ptr<Flight>& flight() const { return flight_; }
+  // The bytes that came with the directory's answer, while somebody pins them: who is told of the
+  // same version shares them.
+  void Share(const store::CopyPtr& inlined) { inlined_ = inlined; }
+  store::CopyPtr inlined() const { return inlined_.lock(); }
+  // Streams that serve this node's copy now.
+  void CountOutgoing(int change) { outgoing_ += change; }
+  int outgoing() const { return outgoing_; }
+  // The last holder that was lost, for errors; empty: none, or the object is there again.
+  void LoseHolder(std::string name) { lost_holder_ = std::move(name); }
+  const std::string& lost_holder() const { return lost_holder_; }
+
+  // --- a reduction that makes it
+  void Begin(std::shared_ptr<Coordinator> coordinator) { coordinator_ = std::move(coordinator); }
+  void EndCoordination() { coordinator_.reset(); }
+  const std::shared_ptr<Coordinator>& coordinator() const { return coordinator_; }
+  // Slots that are executed here, by number.
+  void Begin(std::uint32_t number, std::shared_ptr<Slot> slot) { slots_[number] = std::move(slot); }
+  void Ended(std::uint32_t number, const Slot& slot);
+  std::shared_ptr<Slot> slot(std::uint32_t number) const;  // null: none
+  const std::map<std::uint32_t, std::shared_ptr<Slot>>& slots() const { return slots_; }
+  // The root of a reduction that is not committed: null, or what makes the object here.
+  std::shared_ptr<Slot> target() const;
+  // A reduction that was to make it gave up: how often, and why the last time.
+  void Abort(Error why) {
+    abort_ = std::move(why);
+    ++aborts_;
+  }
+  std::uint64_t aborts() const { return aborts_; }
+  const std::optional<Error>& abort() const { return abort_; }
+
+  // --- calls that wait for a change of it, in the order of their coming
+  std::uint64_t Enter(Call& call) {
+    waiters_.emplace(waited_, &call);
+    return waited_++;
+  }
+  void Leave(std::uint64_t number) { waiters_.erase(number); }
+  // Somebody's look at the world may have changed: all waiters look again.
+  void Changed() {
+    for (const auto& [number, call] : waiters_) call->changed.Notify();
+  }
+
+  // Nothing is under way, nobody waits, and there is nothing to remember.
+  bool idle(Time now) const;
+  // Whatever refers to this entry is let go.
+  void Clear();
+
+ private:
+  Deletion deletion_;
+  Followers followers_;
+  std::shared_ptr<Publication> publication_;
+  std::optional<std::uint64_t> withdrawn_;
+  std::shared_ptr<Flight> flight_;
+  std::weak_ptr<store::Copy> inlined_;
+  int outgoing_ = 0;
+  std::string lost_holder_;
+  std::shared_ptr<Coordinator> coordinator_;
+  std::map<std::uint32_t, std::shared_ptr<Slot>> slots_;
+  std::uint64_t aborts_ = 0;
+  std::optional<Error> abort_;
+  std::map<std::uint64_t, Call*> waiters_;
+  std::uint64_t waited_ = 0;  // numbers them
+};
+using EntryPtr = std::shared_ptr<ObjectEntry>;
+
+// While it lives, the call is woken by every change of the entry.
+class WaitingCall {
+ public:
+  WaitingCall(EntryPtr entry, CallPtr call)
+      : entry_(std::move(entry)), call_(std::move(call)), number_(entry_->Enter(*call_)) {}
+  ~WaitingCall() { entry_->Leave(number_); }
+  WaitingCall(const WaitingCall&) = delete;
+  WaitingCall& operator=(const WaitingCall&) = delete;
+
+  // False when the call was cancelled or its deadline passed.
+  net::Task<bool> Wait() {
+    if (call_->cancelled) co_return false;
+    const bool woken = co_await call_->changed.Wait(call_->deadline);
+    co_return woken && !call_->cancelled;
+  }
+
+ private:
+  EntryPtr entry_;
+  CallPtr call_;
+  const std::uint64_t number_;
+};
+
+}  // namespace hoplite::node
