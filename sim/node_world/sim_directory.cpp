@@ -1,5 +1,6 @@
 #include "sim/node_world/sim_directory.h"
 
+#include <optional>
 #include <utility>
 
 #include <asio/post.hpp>
@@ -48,9 +49,16 @@ struct SimShard {
     ++lives;
     service = std::make_shared<directory::DirectoryService>(
         loop, options,
-        directory::Admission({.shards = shards,
-                              .drawn_id = std::uint64_t{host + 1} * 1000 + lives,
-                              .first_decides = first_decides}));
+        directory::Admission(
+            {.shards = shards, .drawn_id = std::uint64_t{host + 1} * 1000 + lives}));
+    told_id.reset();
+  }
+  // Whoever comes later with objects, and knows it by another id.
+  bool TurnsAway(const wire::Hello& hello) const {
+    const auto& known = hello.claims.shards;
+    if (!first_decides || !told_id || hello.shard_index >= known.size()) return false;
+    const std::uint64_t claim = known[hello.shard_index];
+    return hello.claims.holds && claim != 0 && claim != *told_id;
   }
 
   asio::io_context& loop;
@@ -60,6 +68,7 @@ struct SimShard {
   const std::vector<std::string> shards;  // no addresses here; only how many counts
   const bool first_decides;
   std::uint64_t lives = 0;
+  std::optional<std::uint64_t> told_id;                  // in the first Welcome of this life
   std::shared_ptr<directory::DirectoryService> service;  // null while it is dead
   std::vector<std::weak_ptr<SimSession>> sessions;
   std::function<void(const wire::NodeMessage&)> said;
@@ -87,7 +96,11 @@ class SimSession final : public directory::Session,
     if (message.claims) holds_ = message.claims->holds;
     const std::size_t bytes = BytesOf(message.events);
     there_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
-      if (self->shard_->service && !self->ended_) self->shard_->service->Receive(self, message);
+      if (!self->shard_->service || self->ended_) return;
+      if (message.hello && self->shard_->TurnsAway(*message.hello)) {
+        return self->End({.error = {ErrorCode::kInvalidArgument, "another node came first"}});
+      }
+      self->shard_->service->Receive(self, message);
     });
   }
   void Hang() {
@@ -109,7 +122,10 @@ class SimSession final : public directory::Session,
   // The shard's side.
   void Send(wire::ShardMessage message) override {
     if (ended_) return;
-    if (message.welcome) opened_ = shard_->network.time().Now();
+    if (message.welcome) {
+      opened_ = shard_->network.time().Now();
+      if (!shard_->told_id) shard_->told_id = message.welcome->shard_id;
+    }
     Tell(std::move(message));
   }
   void Processed() override {}

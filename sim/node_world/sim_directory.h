@@ -26,8 +26,9 @@ class SimDirectory {
   struct Settings {
     directory::ServiceOptions service;
     std::size_t shards = 1;
-    directory::Pace pace;        // of what nodes say
-    bool first_decides = false;  // a planted fault of Admission
+    directory::Pace pace;  // of what nodes say
+    // A planted fault: a shard goes by the id that whoever comes first knows it by.
+    bool first_decides = false;
   };
   SimDirectory(asio::io_context& loop, Network& network, const Settings& settings);
   ~SimDirectory();

@@ -62,7 +62,6 @@ std::optional<Error> Admission::CheckOwnId(const wire::Hello& hello) const {
   const std::uint64_t claim = OwnClaim(hello);
   const bool own = claim == 0 || claim == id_ || claim == settings_.drawn_id;
   if (own || !hello.claims.holds) return std::nullopt;
-  if (settings_.first_decides) return Refusal("another node came first");
   return Refusal(
       fmt::format("this directory shard belongs to another cluster: node '{}', with objects, knows "
                   "it by the id {:016x}, node '{}', with objects, by {:016x}",
@@ -81,7 +80,6 @@ std::optional<Error> Admission::CheckOtherIds(const wire::Hello& hello) const {
 bool Admission::TakesOver(const wire::Hello& hello) const {
   const std::uint64_t claim = OwnClaim(hello);
   if (claim == 0 || claim == id_ || claim == settings_.drawn_id) return false;
-  if (settings_.first_decides && joined_ > 0) return false;
   if (!hello.claims.holds) return taken_ == Sureness::kDrawn;
   return taken_ != Sureness::kHeld || Backer() == nullptr;
 }

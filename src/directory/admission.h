@@ -39,7 +39,6 @@ class Admission {
     // The news of an id has this long to spread before claims that contradict each other are
     // judged.
     Duration patience = std::chrono::seconds(1);
-    bool first_decides = false;  // a planted fault, for tests: whoever comes first is believed
   };
   explicit Admission(Settings settings);
 
