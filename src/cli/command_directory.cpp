@@ -19,12 +19,14 @@ namespace {
 
 struct DirectoryArguments {
   DirectoryConfig config;
+  bool exit_with_parent = false;
   bool json = false;
 };
 
 Result<void> RunDirectory(const DirectoryArguments& options) {
   AllowAllDescriptors();
-  const StopSignal stop;
+  StopSignal stop;
+  if (options.exit_with_parent) TRY(stop.WatchParent());
   TRY_ASSIGN(const auto directory, Directory::Start(options.config));
   if (options.json) {
     TRY(Print(ReadyEvent("directory", "", directory->address(), "")));
@@ -63,6 +65,7 @@ void AddDirectory(CLI::App& app, Action& chosen) {
   AddSize(*command, "--session-queue", config.session_queue_bytes,
           "answers that may wait for one node; while there are more, what it says waits")
       ->default_str(FormatSize(config.session_queue_bytes));
+  AddExitWithParent(*command, options->exit_with_parent);
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
     RequireSound("directory", options->config.Validate());

@@ -21,12 +21,14 @@ constexpr Duration kLookEvery = std::chrono::milliseconds(500);
 
 struct NodeArguments {
   NodeConfig config;
+  bool exit_with_parent = false;
   bool json = false;
 };
 
 Result<void> RunNode(const NodeArguments& options) {
   AllowAllDescriptors();
-  const StopSignal stop;
+  StopSignal stop;
+  if (options.exit_with_parent) TRY(stop.WatchParent());
   TRY_ASSIGN(const auto node, Node::Start(options.config));
   log::SetPrefix(node->name());
   if (options.json) {
@@ -82,6 +84,7 @@ void AddNode(CLI::App& app, Action& chosen) {
                    "objects that come in at a time, the others wait in order")
       ->type_name("N")
       ->capture_default_str();
+  AddExitWithParent(*command, options->exit_with_parent);
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
     RequireSound("node", options->config.Validate());

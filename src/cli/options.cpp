@@ -122,6 +122,10 @@ CLI::Option* AddAnswerTimeout(CLI::App& app, Duration& target) {
       ->default_str("30s");
 }
 
+CLI::Option* AddExitWithParent(CLI::App& app, bool& target) {
+  return app.add_flag("--exit-with-parent", target, "end when the process that started it ends");
+}
+
 CLI::Option* AddJson(CLI::App& app, bool& target) {
   return app.add_flag("--json", target, "print one JSON document");
 }

@@ -3,7 +3,9 @@
 #include <cerrno>
 
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -15,17 +17,41 @@ StopSignal::StopSignal() {
   sigemptyset(&wanted);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
   pthread_sigmask(SIG_BLOCK, &wanted, &before_);
-  fd_ = ::signalfd(-1, &wanted, SFD_CLOEXEC);
-  HOPLITE_CHECK(fd_ >= 0, "signalfd exists on every Linux");
+  signals_ = ::signalfd(-1, &wanted, SFD_CLOEXEC);
+  fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+  HOPLITE_CHECK(signals_ >= 0 && fd_ >= 0, "signalfd and epoll exist on every Linux");
+  Watch(signals_);
 }
 
 StopSignal::~StopSignal() {
   // Takes the signals that came: unblocking them would kill the process after its orderly end.
-  for (signalfd_siginfo info; WaitFor(Duration(0));) {
-    if (::read(fd_, &info, sizeof info) < 0) break;
+  pollfd came{.fd = signals_, .events = POLLIN, .revents = 0};
+  for (signalfd_siginfo info; ::poll(&came, 1, 0) > 0;) {
+    if (::read(signals_, &info, sizeof info) < 0) break;
   }
   ::close(fd_);
+  ::close(signals_);
+  if (parent_ >= 0) ::close(parent_);
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+// Not PR_SET_PDEATHSIG: that comes already when the thread that started this process ends.
+Result<void> StopSignal::WatchParent() {
+  // Not pidfd_open(): glibc 2.36 declares it for C only.
+  parent_ = static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0));
+  if (parent_ < 0) {
+    return std::unexpected(Error(ErrorCode::kUnavailable,
+                                 "the parent process can't be watched: "
+                                 "it is in another pid namespace"));
+  }
+  Watch(parent_);
+  return {};
+}
+
+void StopSignal::Watch(int fd) const {
+  epoll_event wanted{.events = EPOLLIN, .data = {.fd = fd}};
+  const int added = ::epoll_ctl(fd_, EPOLL_CTL_ADD, fd, &wanted);
+  HOPLITE_CHECK(added == 0, "both can be watched");
 }
 
 bool StopSignal::WaitFor(Duration timeout) const {

@@ -1,11 +1,14 @@
 // StopSignal: lets a long-running command end itself in order. While one lives, SIGINT, SIGTERM and
-// SIGHUP don't kill the process: they make fd() readable and stay so.
+// SIGHUP don't kill the process: they make fd() readable and stay so. Asked to, it does the same
+// when the process that started this one ends, by kill -9 too.
 //
 // Must be made before any thread is started (threads inherit the blocked signals), at most one at a
 // time. Used from one thread.
 #pragma once
 
 #include <csignal>
+
+#include <hoplite/result.h>
 
 #include "base/time.h"
 
@@ -18,13 +21,21 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
+  // From now on. Who died before this call isn't noticed: its place as the parent is taken already.
+  // An error if the parent is in another pid namespace.
+  Result<void> WatchParent();
+
   int fd() const { return fd_; }         // for poll()
   bool WaitFor(Duration timeout) const;  // true: one came
   void Wait() const;
 
  private:
+  void Watch(int fd) const;
+
   sigset_t before_;
-  int fd_ = -1;
+  int signals_ = -1;
+  int parent_ = -1;  // -1: not watched
+  int fd_ = -1;      // an epoll of those two
 };
 
 }  // namespace hoplite::cli

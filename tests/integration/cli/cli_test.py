@@ -6,11 +6,19 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 from cluster import HOPLITE, UNKNOWN, Cluster, CommandTest, read, run, wait_until
+
+START_AND_SLEEP = """
+import subprocess, sys, threading, time
+threading.Thread(target=subprocess.Popen, args=[sys.argv[1:]]).start()
+time.sleep(60)
+"""
+
 
 class ThreeNodes(CommandTest):
     """What a new user tries first."""
@@ -273,6 +281,22 @@ class Endings(CommandTest):
             cluster.start("node", "--directory", cluster.directory.ready["address"], "--listen",
                           "127.0.0.1:0", "--socket", socket, "--memory", "16MiB")
             self.succeed("status", "--socket", socket)
+
+    def test_a_daemon_that_was_asked_to_ends_with_the_process_that_started_it(self):
+        with Cluster(1) as cluster:
+            socket = cluster.path("child.sock")
+            directory = [HOPLITE, "directory", "--listen", "127.0.0.1:0", "--exit-with-parent"]
+            node = [HOPLITE, *cluster.node_command("child", socket), "--exit-with-parent"]
+            for command in (directory, node):
+                # It starts the daemon in a thread that ends at once, and then sleeps.
+                parent = subprocess.Popen([sys.executable, "-c", START_AND_SLEEP, *command, "--json"],
+                                          stdout=subprocess.PIPE)
+                self.assertIn("address", json.loads(parent.stdout.readline()))
+                parent.send_signal(signal.SIGKILL)
+                parent.wait()
+                self.assertEqual(parent.stdout.read(), b"")  # the daemon has let go of it, too
+                parent.stdout.close()
+            self.assertFalse(os.path.exists(socket))
 
     def test_ctrl_c_during_get_leaves_no_file(self):
         with Cluster(2, rate="20mbit") as cluster:
