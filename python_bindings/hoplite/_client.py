@@ -136,7 +136,11 @@ class Client:
         AlreadyExistsError, ObjectDeletedError: of this id. ResourceExhaustedError: the node's
         store has no room.
         """
-        encoded = _encoding.encode(value)
+        return self._put_encoded(_encoding.encode(value), id, timeout)
+
+    def _put_encoded(
+        self, encoded: _encoding.Encoded, id: ObjectId | None, timeout: float | None
+    ) -> ObjectId:
         if len(encoded.pieces) == 1:
             return self._core.put(encoded.pieces[0][1], id, encoded.metadata, timeout)
         draft = self._core.create(id or ObjectId.random(), encoded.size, encoded.metadata, timeout)

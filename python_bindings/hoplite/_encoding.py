@@ -42,13 +42,25 @@ class Encoded:
     metadata: bytes
 
 
-def encode(value: Any) -> Encoded:
-    """What to put for `value`. TypeError or InvalidArgumentError names what can't be put."""
+# As pickle.dumps with protocol 5: buffers go to the callback.
+Dumps = Callable[[Any, Callable[[pickle.PickleBuffer], Any] | None], bytes]
+
+
+def plain_pickle(value: Any, buffer: Callable[[pickle.PickleBuffer], Any] | None) -> bytes:
+    """What pickles where nobody wants another way: classes by the name of their module."""
+    return pickle.dumps(value, protocol=5, buffer_callback=buffer)
+
+
+def encode(value: Any, dumps: Dumps = plain_pickle, note: str = "") -> Encoded:
+    """What to put for `value`. TypeError or InvalidArgumentError names what can't be put.
+
+    `note` goes into the metadata, for a runtime's own use: `noted` reads it.
+    """
     if isinstance(value, np.ndarray):
-        return _encode_array(value)
+        return _encode_array(value, note)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _encode_bytes(memoryview(value))
-    return _encode_pickle(value)
+        return _encode_bytes(memoryview(value), note)
+    return _encode_pickle(value, dumps, note)
 
 
 def decode(view: Any, metadata: bytes) -> Any:
@@ -69,7 +81,32 @@ def decode(view: Any, metadata: bytes) -> Any:
         ) from wrong
 
 
-def array_metadata(dtype: np.dtype[Any], shape: tuple[int, ...], order: str) -> bytes:
+def noted(metadata: bytes) -> str:
+    """The note that was given to `encode`; empty if there was none."""
+    try:
+        note = json.loads(metadata).get("note", "") if metadata else ""
+    except (ValueError, AttributeError):
+        return ""
+    return note if isinstance(note, str) else ""
+
+
+def described_array(metadata: bytes) -> str | None:
+    """In words what array this metadata describes, None if none: equal for those that a reduction
+    can fold together."""
+    try:
+        described = json.loads(metadata)
+        if described["kind"] != "array":
+            return None
+        shape = tuple(int(extent) for extent in described["shape"])
+        order = "" if described["order"] == "C" or len(shape) < 2 else ", Fortran order"
+        return f"{_to_dtype(described['dtype'])} {shape}{order}"
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def array_metadata(
+    dtype: np.dtype[Any], shape: tuple[int, ...], order: str, note: str = ""
+) -> bytes:
     """The metadata of an array of this kind; InvalidArgumentError for one that can't travel."""
     if dtype.hasobject:
         raise InvalidArgumentError(
@@ -81,10 +118,9 @@ def array_metadata(dtype: np.dtype[Any], shape: tuple[int, ...], order: str) -> 
     else:
         # By name: the codes of numpy can't tell bfloat16 from two void bytes.
         described = dtype.name if dtype.isnative and dtype.name in FOLDABLE else dtype.str
-    text = json.dumps(
-        {"kind": "array", "dtype": described, "shape": list(shape), "order": order},
-        separators=(",", ":"),
-    ).encode()
+    text = _metadata(
+        {"kind": "array", "dtype": described, "shape": list(shape), "order": order}, note
+    )
     if len(text) > METADATA_LIMIT:
         raise InvalidArgumentError(
             f"the dtype's description takes {len(text)} bytes of metadata; "
@@ -117,26 +153,32 @@ def described_dtype(metadata: bytes) -> np.dtype[Any] | None:
         return None
 
 
-def _encode_bytes(view: memoryview) -> Encoded:
+def _metadata(described: dict[str, Any], note: str) -> bytes:
+    if note:
+        described["note"] = note
+    return json.dumps(described, separators=(",", ":")).encode()
+
+
+def _encode_bytes(view: memoryview, note: str) -> Encoded:
     if not view.contiguous:
         view = memoryview(view.tobytes())
     flat = view.cast("B") if view.nbytes else memoryview(b"")
-    return Encoded(len(flat), [(0, flat)], b"")
+    return Encoded(len(flat), [(0, flat)], _metadata({"kind": "bytes"}, note) if note else b"")
 
 
-def _encode_array(array: np.ndarray[Any, Any]) -> Encoded:
+def _encode_array(array: np.ndarray[Any, Any], note: str) -> Encoded:
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     order: Literal["C", "F"] = "F" if fortran else "C"
-    metadata = array_metadata(array.dtype, array.shape, order)
+    metadata = array_metadata(array.dtype, array.shape, order, note)
     if array.size == 0:
         return Encoded(0, [(0, memoryview(b""))], metadata)
     packed = array if array.flags.forc else np.ascontiguousarray(array)
     return Encoded(packed.nbytes, [(0, bytes_of(packed, order))], metadata)
 
 
-def _encode_pickle(value: Any) -> Encoded:
+def _encode_pickle(value: Any, dumps: Dumps, note: str) -> Encoded:
     buffers: list[pickle.PickleBuffer] = []
-    stream = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    stream = dumps(value, buffers.append)
     pieces = [(0, memoryview(stream))]
     end = len(stream)
     for buffer in buffers:
@@ -145,11 +187,11 @@ def _encode_pickle(value: Any) -> Encoded:
         pieces.append((start, raw))
         end = start + raw.nbytes
     places = [[start, raw.nbytes] for start, raw in pieces]
-    metadata = json.dumps({"kind": "pickle", "pieces": places}, separators=(",", ":")).encode()
+    metadata = _metadata({"kind": "pickle", "pieces": places}, note)
     if len(metadata) > METADATA_LIMIT:
         # Too many to list: then everything is inside the stream.
-        stream = pickle.dumps(value, protocol=5)
-        metadata = json.dumps({"kind": "pickle", "pieces": [[0, len(stream)]]}).encode()
+        stream = dumps(value, None)
+        metadata = _metadata({"kind": "pickle", "pieces": [[0, len(stream)]]}, note)
         return Encoded(len(stream), [(0, memoryview(stream))], metadata)
     return Encoded(end, pieces, metadata)
 
@@ -195,7 +237,12 @@ def _restore_pickle(view: Any, described: dict[str, Any]) -> Any:
     return pickle.loads(pieces[0], buffers=pieces[1:])
 
 
+def _restore_bytes(view: Any, described: dict[str, Any]) -> memoryview:
+    return memoryview(view)
+
+
 _RESTORE: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "array": _restore_array,
+    "bytes": _restore_bytes,
     "pickle": _restore_pickle,
 }
