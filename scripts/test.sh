@@ -94,6 +94,7 @@ add_python() {
   echo "== python: environment"
   if interpreter=$(./scripts/python_env.sh 2>"$log"); then
     python_options=(-DHOPLITE_PYTHON=ON "-DPython_EXECUTABLE=$interpreter")
+    sed -n 's/^could not be installed/python: SKIPPED, &/p' "$log"
   else
     tail -n 3 "$log"
     echo "python: SKIPPED, its environment could not be made: neither the package nor its tests are built"

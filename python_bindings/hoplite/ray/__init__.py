@@ -1,0 +1,20 @@
+"""Hoplite for Ray: big objects travel by handles that Ray counts like its own.
+
+>>> ray.init()
+>>> hoplite.ray.init(memory="1GiB")
+>>> ref = hoplite.ray.put(array)            # a Ref: hand it to tasks and actors
+>>> hoplite.ray.get(ref)                    # there: a view of that host's shared memory
+
+docs/ray.md says how it is used, and what it does not do.
+"""
+
+from hoplite.ray._version import require_ray
+
+require_ray()
+
+from hoplite.ray._calls import free, get, put, reduce, wait  # noqa: E402 - needs Ray
+from hoplite.ray._job import init  # noqa: E402
+from hoplite.ray._reduction import Reduction  # noqa: E402
+from hoplite.ray._refs import Ref, new_ref  # noqa: E402
+
+__all__ = ["Reduction", "Ref", "free", "get", "init", "new_ref", "put", "reduce", "wait"]

@@ -1,0 +1,132 @@
+"""put, get, wait, reduce and free: what a program does with Refs."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import ray
+from ray import cloudpickle
+
+from hoplite import _encoding
+from hoplite._client import Client
+from hoplite.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from hoplite.ray import _job
+from hoplite.ray._reduction import Reduction
+from hoplite.ray._refs import Ref, new_ref, refusing_refs
+
+# How often `wait` asks again which objects exist.
+FIRST_PAUSE = 0.001
+LONGEST_PAUSE = 0.05
+
+
+def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref:
+    """Stores a copy of `value` on this host; when it returns, every Ray node can get it.
+
+    Into `ref`, if one is given (``new_ref``). A task that Ray runs again finds what it put before,
+    and keeps that. AlreadyExistsError: anybody else has put into it. TypeError: a Ref inside the
+    value.
+    """
+    if ref is None:
+        made = new_ref()
+        _job.client()._put_encoded(_encoding.encode(value, _pickle), made.id, timeout)
+        return made
+    client = _job.client()
+    task = ray.get_runtime_context().get_task_id() or ""
+    try:
+        client._put_encoded(_encoding.encode(value, _pickle, note=task), ref.id, timeout)
+    except AlreadyExistsError:
+        if not task or _put_by(client, ref) != task:
+            raise AlreadyExistsError(
+                f"{ref} exists already, and was not put by this task"
+            ) from None
+    return ref
+
+
+def get(refs: Ref | Sequence[Ref], timeout: float | None = None) -> Any:
+    """The value, or the values of a list of Refs; waits until they exist.
+
+    Arrays and memoryviews are read-only views of this host's shared memory, not copied.
+    TimeoutError names what was missing; ObjectDeletedError: it was freed.
+    """
+    if isinstance(refs, Ref):
+        return _job.client().get(refs.id, timeout)
+    return _job.client().get_many([ref.id for ref in _checked(refs)], timeout)
+
+
+def wait(
+    refs: Sequence[Ref], num_returns: int = 1, timeout: float | None = None
+) -> tuple[list[Ref], list[Ref]]:
+    """`num_returns` of them that exist, as soon as so many do, or fewer when `timeout` has passed;
+    and the others. Both in the order of `refs`. Brings none of them here."""
+    if not 0 <= num_returns <= len(refs):
+        raise InvalidArgumentError(f"num_returns is {num_returns}, of {len(refs)} Refs")
+    if len(set(_checked(refs))) < len(refs):
+        raise InvalidArgumentError("wait: a Ref is there twice")
+    client = _job.client()
+    deadline = None if timeout is None else time.monotonic() + timeout
+    pause = FIRST_PAUSE
+    found: set[Ref] = set()
+    while True:
+        found.update(ref for ref in refs if ref not in found and _exists(client, ref))
+        left = float("inf") if deadline is None else deadline - time.monotonic()
+        if len(found) >= num_returns or left <= 0:
+            ready = [ref for ref in refs if ref in found][:num_returns]
+            return ready, [ref for ref in refs if ref not in set(ready)]
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def reduce(
+    refs: Iterable[Ref], op: str = "sum", num_objects: int | None = None, dtype: Any = None
+) -> Reduction:
+    """Makes one array of several, folded element by element on the hosts that hold them.
+
+    `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many, those that
+    come first; None: all. None of them need exist yet. Returns at once; anybody who has ``.ref``
+    may get it meanwhile. InvalidArgumentError, here or of the Reduction: arrays of different dtype
+    or shape; it names both.
+    """
+    return Reduction(_job.client(), new_ref(), _checked(refs), op, num_objects, dtype)
+
+
+def free(refs: Ref | Iterable[Ref]) -> None:
+    """Deletes the objects now, although there are Refs to them: who gets one is told `deleted`."""
+    client = _job.client()
+    client.delete([ref.id for ref in _checked([refs] if isinstance(refs, Ref) else refs)])
+
+
+def _checked(refs: Iterable[Ref]) -> list[Ref]:
+    """TypeError: one is something else, an ObjectRef perhaps."""
+    if not isinstance(refs, Iterable):
+        raise TypeError(f"a Ref of hoplite.ray, or several, are expected, not {refs!r}")
+    found = list(refs)
+    for ref in found:
+        if not isinstance(ref, Ref):
+            raise TypeError(f"a Ref of hoplite.ray is expected, not {ref!r}")
+    return found
+
+
+def _pickle(value: Any, buffer: Callable[[pickle.PickleBuffer], Any] | None) -> bytes:
+    """As Ray does, so that classes of ``__main__`` travel, too."""
+    with refusing_refs():
+        stream: bytes = cloudpickle.dumps(value, protocol=5, buffer_callback=buffer)
+        return stream
+
+
+def _put_by(client: Client, ref: Ref) -> str:
+    """The task that put it; empty if that is not known."""
+    try:
+        return _encoding.noted(client.info(ref.id).metadata)
+    except NotFoundError:
+        return ""
+
+
+def _exists(client: Client, ref: Ref) -> bool:
+    try:
+        info = client.info(ref.id)
+    except NotFoundError:
+        return False
+    return info.in_directory or any(holder.complete for holder in info.holders)

@@ -1,0 +1,92 @@
+"""One daemon of the `hoplite` program, kept running by the process that this is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from hoplite import _program
+from hoplite.errors import UnavailableError
+
+START_TIMEOUT = 20.0
+# What the program exits with if its arguments make no sense: another attempt would not help.
+USAGE_ERROR = 2
+# Between the end of one and the start of the next.
+PAUSE = 0.1
+LONGEST_PAUSE = 2.0
+
+
+class Daemon:
+    """Runs ``hoplite ARGUMENTS``, and again whenever that ends; it ends with this process.
+
+    Decides when it is started again. Asks for the arguments anew each time. Must never let one
+    outlive this process.
+    """
+
+    def __init__(self, arguments: Callable[[], list[str]], log: Path) -> None:
+        self._arguments = arguments
+        self._log = log
+        self._ready = threading.Condition()
+        self._said: dict[str, Any] = {}
+        self._last_words = ""
+        self._given_up = False
+        threading.Thread(target=self._keep, name="hoplite-keeper", daemon=True).start()
+
+    def ready(self) -> dict[str, Any]:
+        """What the ready line of the one that runs says; waits for it.
+
+        UnavailableError: none became ready in time; the last words of the last one.
+        """
+        with self._ready:
+            self._ready.wait_for(lambda: self._said or self._given_up, START_TIMEOUT)
+            if self._said:
+                return self._said
+        reason = self._last_words or f"not ready within {START_TIMEOUT:.0f} s"
+        raise UnavailableError(f"hoplite {self._arguments()[0]}: {reason} ({self._log})")
+
+    def _keep(self) -> None:
+        pause = PAUSE
+        while not self._given_up:
+            self._log.parent.mkdir(parents=True, exist_ok=True)
+            with self._log.open("ab") as log:
+                ran = self._run_once(log)
+            pause = PAUSE if ran else min(2 * pause, LONGEST_PAUSE)
+            time.sleep(pause)
+
+    def _run_once(self, log: IO[bytes]) -> bool:
+        """Whether it became ready."""
+        try:
+            process = subprocess.Popen(
+                [_program.path(), *self._arguments(), "--exit-with-parent", "--json"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        except OSError as error:
+            self._tell({}, str(error), given_up=True)
+            return False
+        assert process.stdout is not None
+        with process.stdout:
+            line = process.stdout.readline()
+            if line:
+                self._tell(json.loads(line))
+            status = process.wait()
+        self._tell({}, self._last_words_logged(status), given_up=status == USAGE_ERROR)
+        return bool(line)
+
+    def _tell(self, said: dict[str, Any], last_words: str = "", given_up: bool = False) -> None:
+        with self._ready:
+            self._said = said
+            self._last_words = last_words
+            self._given_up = given_up
+            self._ready.notify_all()
+
+    def _last_words_logged(self, status: int) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        told = [line for line in lines if not line.startswith("Run with --help")]
+        return told[-1] if told else f"ended with status {status}"

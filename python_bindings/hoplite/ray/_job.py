@@ -1,0 +1,215 @@
+"""The Ray job that this process works for: its keepers, made by the driver, and this process's
+connection to the Hoplite node of its host.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray._private.worker import global_worker
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from hoplite._client import Client, connect
+from hoplite.errors import HopliteError, InvalidArgumentError, NotFoundError, UnavailableError
+from hoplite.ray import _errands
+from hoplite.ray._keepers import DirectoryKeeper, NodeKeeper, Place
+from hoplite.ray._version import warn_if_other
+
+HEAD = "node:__internal_head__"
+# How long the processes of the cluster may take to start.
+START_TIMEOUT = 60.0
+# How often a worker looks whether the keeper that it asked for is there.
+LOOK_EVERY = 0.2
+
+
+def init(memory: int | str = "1GiB") -> None:
+    """Starts Hoplite on all nodes of the Ray cluster, for this job; call it after ``ray.init``.
+
+    `memory`: what each node's store has, a number of bytes or a text such as "4GiB". Ray nodes that
+    join later get theirs at first use. All of it ends with the job. A second call changes nothing.
+    """
+    if not ray.is_initialized():
+        raise UnavailableError("hoplite.ray.init: call ray.init() first")
+    if global_worker.mode != ray.SCRIPT_MODE:
+        # What a task starts ends with its process.
+        raise InvalidArgumentError("hoplite.ray.init: call it in the driver")
+    warn_if_other()
+    job = Job.of_this_process()
+    if not job.has_keepers():
+        _Keepers(job, str(memory)).start()
+
+
+def client() -> Client:
+    """This process's client, of the node of its host; attaches at the first call.
+
+    UnavailableError: no Ray, or ``hoplite.ray.init`` was not called in this job.
+    """
+    if not ray.is_initialized():
+        raise UnavailableError("hoplite.ray: Ray is not running in this process, or was shut down")
+    with _here.lock:
+        job = Job.of_this_process()
+        if _here.client is None or _here.job != job:
+            _here.client = job.attach()
+            _here.job = job
+        return _here.client
+
+
+class Job:
+    """A Ray job as this process sees it. Compares equal to itself only as long as the job, the Ray
+    node and the process are the same."""
+
+    def __init__(self, place: Place, node_id: str) -> None:
+        self.place = place
+        self.node_id = node_id
+        self._key = (place, node_id, os.getpid())
+
+    @staticmethod
+    def of_this_process() -> Job:
+        context = ray.get_runtime_context()
+        session = Path(context.get_temp_dir()) / context.get_session_name()
+        return Job(Place(session, context.get_job_id()), context.get_node_id())
+
+    def has_keepers(self) -> bool:
+        return _find_actor(self.place.directory_name) is not None
+
+    def attach(self) -> Client:
+        """A client of this host's node, which is started if there is none."""
+        socket = self.place.socket(self.node_id)
+        try:
+            return connect(socket)
+        except HopliteError:
+            self._wait_for_node()
+            return connect(socket)
+
+    def _wait_for_node(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT
+        name = self.place.node_name(self.node_id)
+        while (keeper := _find_actor(name)) is None:
+            directory = _find_actor(self.place.directory_name)
+            if directory is None:
+                raise UnavailableError("hoplite.ray: call hoplite.ray.init() in the driver first")
+            if time.monotonic() > deadline:
+                raise UnavailableError(f"hoplite.ray: no keeper was started on {self.node_id}")
+            # Said again and again: a keeper of the directory that was restarted has forgotten it.
+            directory.want.remote(self.node_id)
+            time.sleep(LOOK_EVERY)
+        _answer(keeper.ready.remote())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Job) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+class _Keepers:
+    """The keepers of a job. The driver holds it, and with it the actors' handles: Ray ends an actor
+    that nobody holds."""
+
+    def __init__(self, job: Job, memory: str) -> None:
+        self._job = job
+        self._memory = memory
+        self._nodes: dict[str, Any] = {}
+        self._directory: Any = None
+        self._address = ""
+
+    def start(self) -> None:
+        """Returns when all of them run; ends all if one can't."""
+        try:
+            self._start_all()
+        except BaseException:
+            for keeper in [self._directory, *self._nodes.values()]:
+                if keeper is not None:
+                    ray.kill(keeper)
+            raise
+        _here.keepers = self
+        _errands.start()
+        self._listen()
+
+    def _start_all(self) -> None:
+        alive = {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
+        head = next((one for one in alive.values() if HEAD in one["Resources"]), None)
+        if head is None:
+            raise NotFoundError("hoplite.ray.init: Ray names no head node")
+        self._directory = _actor(DirectoryKeeper, self._job.place.directory_name, head).remote(
+            self._job.place, head["NodeManagerAddress"]
+        )
+        self._address = _answer(self._directory.address.remote())
+        keepers = [self._add(node) for node in alive.values()]
+        _answer([keeper.ready.remote() for keeper in keepers])
+
+    def _add(self, node: dict[str, Any]) -> Any:
+        node_id = node["NodeID"]
+        if node_id not in self._nodes:
+            keeper = _actor(NodeKeeper, self._job.place.node_name(node_id), node)
+            self._nodes[node_id] = keeper.remote(
+                self._job.place, node_id, node["NodeManagerAddress"], self._address, self._memory
+            )
+        return self._nodes[node_id]
+
+    def _listen(self) -> None:
+        """Waits, without a thread, for the next Ray nodes that want a keeper."""
+        me = weakref.ref(self)
+
+        def told(future: Any) -> None:
+            keepers = me()
+            if keepers is not None:
+                _errands.run(lambda: keepers._serve(future))
+
+        self._directory.wanted.remote().future().add_done_callback(told)
+
+    def _serve(self, future: Any) -> None:
+        if not ray.is_initialized() or Job.of_this_process() != self._job:
+            return
+        if future.exception() is None:
+            wanted = set(future.result())
+            for node in ray.nodes():
+                if node["Alive"] and node["NodeID"] in wanted:
+                    self._add(node)
+        else:
+            time.sleep(1.0)
+        self._listen()
+
+
+def _answer(called: Any) -> Any:
+    """What keepers say; their own errors, without Ray's frames around them."""
+    try:
+        return ray.get(called, timeout=START_TIMEOUT)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+
+
+def _find_actor(name: str) -> Any:
+    try:
+        return ray.get_actor(name)
+    except ValueError:
+        return None
+
+
+def _actor(keeper: type, name: str, node: dict[str, Any]) -> Any:
+    return ray.remote(keeper).options(
+        name=name,
+        num_cpus=0,
+        max_restarts=-1,
+        max_task_retries=-1,
+        scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
+    )
+
+
+class _ThisProcess:
+    """What it has; `keepers` only in the driver."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.job: Job | None = None
+        self.client: Client | None = None
+        self.keepers: _Keepers | None = None
+
+
+_here = _ThisProcess()

@@ -1,0 +1,128 @@
+"""The actors that keep Hoplite's processes: one for the directory, beside Ray's head, and one per
+Ray node for its Hoplite node. Ray restarts them; they belong to the driver and end with the job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplite.errors import InvalidArgumentError
+from hoplite.ray._daemon import Daemon
+
+# What the address of a Unix socket has room for.
+PATH_LIMIT = 107
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the things of one job are on any host: names, sockets, logs. `session` is the folder of
+    Ray's session."""
+
+    session: Path
+    job: str
+
+    @property
+    def cluster(self) -> str:
+        """What keeps the clusters of several jobs apart."""
+        return f"{self.session.name}-{self.job}"
+
+    @property
+    def directory_name(self) -> str:
+        """Of the actor."""
+        return f"hoplite-{self.job}-directory"
+
+    @property
+    def address_file(self) -> Path:
+        """Where a directory that is started again finds the address that it had."""
+        return self.session / "hoplite" / f"{self.job}.directory"
+
+    def node_name(self, node_id: str) -> str:
+        """Of the actor."""
+        return f"hoplite-{self.job}-node-{node_id}"
+
+    def socket(self, node_id: str) -> Path:
+        """Hosts, or Ray nodes of one host, may share the folder: the node is in the name.
+
+        InvalidArgumentError: the session's folder has too long a name for a socket.
+        """
+        path = self.session / "hoplite" / f"{self.job}-{node_id[:12]}.sock"
+        length = len(bytes(path))
+        if length > PATH_LIMIT:
+            raise InvalidArgumentError(
+                f"the socket {path} has {length} bytes in its path, {PATH_LIMIT} are allowed: "
+                "give ray.init a shorter _temp_dir"
+            )
+        return path
+
+    def log(self, name: str) -> Path:
+        """Where that daemon writes what goes wrong."""
+        return self.session / "logs" / f"hoplite-{self.job}-{name}.log"
+
+
+class DirectoryKeeper:
+    """Runs the directory, always at the address that it first got.
+
+    Also the place where a worker on a Ray node without a keeper asks for one, and where the driver,
+    who owns the keepers, hears of it.
+    """
+
+    def __init__(self, place: Place, host: str) -> None:
+        self._place = place
+        self._host = host
+        self._wanted: set[str] = set()
+        self._asked = asyncio.Event()
+        place.address_file.parent.mkdir(parents=True, exist_ok=True)
+        self._daemon = Daemon(self._arguments, place.log("directory"))
+
+    async def address(self) -> str:
+        said = await asyncio.to_thread(self._daemon.ready)
+        address = str(said["address"])
+        self._place.address_file.write_text(address)
+        return address
+
+    async def want(self, node_id: str) -> None:
+        """That Ray node is to get a keeper."""
+        self._wanted.add(node_id)
+        self._asked.set()
+
+    async def wanted(self) -> list[str]:
+        """Which Ray nodes are to get one; waits until one is asked for."""
+        await self._asked.wait()
+        self._asked.clear()
+        wanted, self._wanted = sorted(self._wanted), set()
+        return wanted
+
+    def _arguments(self) -> list[str]:
+        arguments = ["directory", f"--cluster={self._place.cluster}"]
+        if self._place.address_file.exists():
+            # Nodes know it: it asks them what they hold.
+            return [*arguments, f"--listen={self._place.address_file.read_text()}"]
+        return [*arguments, f"--listen={_any_port(self._host)}", "--recovery-window=0ms"]
+
+
+class NodeKeeper:
+    """Runs the Hoplite node of its Ray node, always at the same socket."""
+
+    def __init__(self, place: Place, node_id: str, host: str, directory: str, memory: str) -> None:
+        arguments = [
+            "node",
+            f"--cluster={place.cluster}",
+            f"--directory={directory}",
+            f"--listen={_any_port(host)}",
+            f"--socket={place.socket(node_id)}",
+            f"--memory={memory}",
+            f"--name=ray-{node_id[:12]}",
+        ]
+        place.socket(node_id).parent.mkdir(parents=True, exist_ok=True)
+        log = place.log(f"node-{node_id[:12]}")
+        self._daemon = Daemon(lambda: arguments, log)
+
+    def ready(self) -> None:
+        """Returns when the node runs."""
+        self._daemon.ready()
+
+
+def _any_port(host: str) -> str:
+    return f"[{host}]:0" if ":" in host else f"{host}:0"

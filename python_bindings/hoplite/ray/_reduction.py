@@ -1,0 +1,136 @@
+"""A reduction of Refs: begun as soon as one of them tells the dtype, checked at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import Any
+
+from hoplite import _client, _encoding
+from hoplite._core import ObjectId
+from hoplite.errors import HopliteError, InvalidArgumentError, NotFoundError, TimeoutError
+from hoplite.ray._refs import Ref
+
+# How often it is looked whether a source exists that tells the dtype.
+FIRST_PAUSE = 0.001
+LONGEST_PAUSE = 0.05
+
+
+class Reduction:
+    """A reduction under way; anybody may get ``ref`` at once.
+
+    Decides when it begins: when a source exists and so tells the dtype, or at once if that was
+    given. Keeps the sources until it has ended, although nobody else may have them any more. It
+    ends early if this process does.
+    """
+
+    def __init__(
+        self,
+        client: _client.Client,
+        ref: Ref,
+        sources: list[Ref],
+        op: str,
+        num_objects: int | None,
+        dtype: Any,
+    ) -> None:
+        if not sources:
+            raise InvalidArgumentError("reduce: there are no Refs to reduce")
+        self.ref = ref
+        self._client = client
+        self._sources = {source.id: source for source in sources}
+        self._order = [source.id for source in sources]
+        self._op = op
+        self._num_objects = num_objects
+        self._running: _client.Reduction | None = None
+        self._error: HopliteError | None = None
+        self._ended = threading.Event()
+        self._begin(dtype)
+        threading.Thread(target=self._run, name="hoplite-reduce", daemon=True).start()
+
+    def wait(self, timeout: float | None = None) -> Reduction:
+        """Until the array is final. TimeoutError: it goes on, wait again."""
+        if not self._ended.wait(timeout):
+            state = "is not final" if self._running else "has not begun: none of its Refs exists"
+            raise TimeoutError(f"reduce: after {timeout} s {self.ref} {state}")
+        if self._error is not None:
+            raise self._error
+        return self
+
+    def get(self, timeout: float | None = None) -> Any:
+        """The array, when it is final."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self.wait(timeout)
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        return self._client.get(self.ref.id, left)
+
+    @property
+    def used(self) -> list[Ref]:
+        """Which Refs are in it; waits until that is known."""
+        return [self._sources[id] for id in self._outcome().used]
+
+    @property
+    def unused(self) -> list[Ref]:
+        """Which are not, because others came first; waits until that is known."""
+        return [self._sources[id] for id in self._outcome().unused]
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Reduction belongs to its process: hand over its ref")
+
+    def _outcome(self) -> _client.Reduction:
+        self.wait()
+        assert self._running is not None
+        return self._running
+
+    def _begin(self, dtype: Any) -> None:
+        """If the dtype is known."""
+        existing = self._describe(self._order)
+        _require_alike(existing)
+        if dtype is None and existing:
+            dtype = _encoding.described_dtype(existing[0][1])
+            if dtype is None:
+                raise InvalidArgumentError(f"reduce: {existing[0][0]} is no array")
+        if dtype is not None:
+            self._running = self._client.reduce(
+                self._order, self._op, self._num_objects, dtype, target=self.ref.id
+            )
+
+    def _run(self) -> None:
+        """Its own thread: to the end."""
+        pause = FIRST_PAUSE
+        try:
+            while self._running is None:
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+                self._begin(None)
+            used = self._running.wait().used
+            _require_alike(self._describe(used))
+        except HopliteError as error:
+            self._fail(error)
+        self._ended.set()
+
+    def _describe(self, ids: list[ObjectId]) -> list[tuple[Ref, bytes]]:
+        """Those that exist, with their metadata."""
+        found = []
+        for id in ids:
+            with contextlib.suppress(NotFoundError):
+                found.append((self._sources[id], self._client.info(id).metadata))
+        return found
+
+    def _fail(self, error: HopliteError) -> None:
+        """Nobody is to wait for the target, nor to take it for a result."""
+        self._error = error
+        # If the node is away, the error says so.
+        with contextlib.suppress(HopliteError):
+            self._client.delete(self.ref.id, timeout=_client.CONNECT_TIMEOUT)
+
+
+def _require_alike(existing: list[tuple[Ref, bytes]]) -> None:
+    """InvalidArgumentError names two that can't be folded together."""
+    for ref, metadata in existing[1:]:
+        first, wanted = existing[0]
+        one, other = _encoding.described_array(wanted), _encoding.described_array(metadata)
+        if one != other:
+            raise InvalidArgumentError(
+                f"reduce: {first} is {one or 'no array'}, {ref} is {other or 'no array'}"
+            )

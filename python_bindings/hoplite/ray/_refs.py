@@ -1,0 +1,117 @@
+"""Ref: the handle of an object, counted by Ray.
+
+Beside the object's id it has a token, an ObjectRef of Ray's that only its maker owns. Ray counts
+who has the token, in the whole cluster; when it says nobody has, the maker deletes the object.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ray
+from ray._private.worker import global_worker
+
+from hoplite._core import ObjectId
+from hoplite.errors import HopliteError
+from hoplite.ray import _errands, _job
+
+# How often, and for how long, a deletion is tried while this host's node does not answer.
+RETRY_EVERY = 1.0
+RETRIES = 30
+
+
+class Ref:
+    """The handle of an object that exists, or will. Hand it to tasks and actors as an argument,
+    also inside lists and other objects; equal to the Refs of the same object."""
+
+    __slots__ = ("__weakref__", "_token", "id")
+
+    def __init__(self, id: ObjectId, token: Any) -> None:
+        self.id = id
+        self._token = token
+
+    def hex(self) -> str:
+        """The id, as the command line shows it."""
+        return self.id.hex()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ref) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"Ref({self.hex()})"
+
+    def __reduce__(self) -> tuple[Callable[[bytes, Any], Ref], tuple[bytes, Any]]:
+        if getattr(_pickling, "values", False):
+            raise TypeError(
+                f"{self!r} lies inside a value that is put: Ray can't count it there; "
+                "hand it over as an argument, or put it with ray.put"
+            )
+        return _restore, (bytes(self.id), self._token)
+
+
+def new_ref() -> Ref:
+    """The Ref of an object that does not exist yet: somebody will ``put(value, ref)``.
+
+    Its maker owns it, so make it where somebody lives on: not in the task that fills it.
+    """
+    id = ObjectId.random()
+    token = ray.put(bytes(id))
+    _errands.start()
+    client = _job.client()
+    register = getattr(global_worker.core_worker, "add_object_out_of_scope_callback", None)
+    if register is None:
+        _warn_once()
+    else:
+        # Ray's thread must not wait.
+        register(token, lambda _: _errands.run(lambda: _delete(client, id)))
+    return Ref(id, token)
+
+
+@contextlib.contextmanager
+def refusing_refs() -> Iterator[None]:
+    """Meanwhile this thread pickles no Ref."""
+    _pickling.values = True
+    try:
+        yield
+    finally:
+        _pickling.values = False
+
+
+def _restore(id: bytes, token: Any) -> Ref:
+    return Ref(ObjectId.from_bytes(id), token)
+
+
+def _delete(client: Any, id: ObjectId) -> None:
+    """By the client of the job that the object belonged to: when that has ended, there is nothing
+    to delete."""
+    for _ in range(RETRIES):
+        try:
+            client.delete(id, timeout=RETRY_EVERY)
+            return
+        except HopliteError:
+            if not ray.is_initialized():
+                return
+            time.sleep(RETRY_EVERY)
+
+
+def _warn_once() -> None:
+    if not _warned:
+        _warned.append(True)
+        warnings.warn(
+            f"this Ray ({ray.__version__}) does not say when an object is out of scope: objects "
+            "stay until hoplite.ray.free(refs), or the end of the job",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+_pickling = threading.local()
+_warned: list[bool] = []

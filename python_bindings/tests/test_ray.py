@@ -1,0 +1,208 @@
+"""hoplite.ray on a real Ray cluster of two nodes: values, tasks that are run again, errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import hoplite
+import numpy as np
+import pytest
+from ray_cluster import HERE, THERE, ray, remote, two_hosts
+
+assert two_hosts
+
+pytestmark = pytest.mark.usefixtures("two_hosts")
+
+BIG = 1_000_000
+
+
+@remote()
+def total(*refs: Any, more: Any = ()) -> float:
+    """The sum of all elements of all these, wherever it runs."""
+    return sum(float(hoplite.ray.get(ref).sum()) for ref in [*refs, *more])
+
+
+@remote()
+def put_here(value: Any) -> hoplite.ray.Ref:
+    return hoplite.ray.put(value)
+
+
+def test_arrays_are_read_only_views_on_every_host() -> None:
+    ref = hoplite.ray.put(np.arange(BIG, dtype=np.float32))
+    mine = hoplite.ray.get(ref, timeout=10)
+    assert mine.dtype == np.float32 and not mine.flags.writeable and not mine.flags.owndata
+    assert ray.get(total.options(resources=THERE).remote(ref)) == mine.sum()
+
+
+def test_refs_travel_as_arguments_keywords_and_inside_others() -> None:
+    one, two = hoplite.ray.put(np.ones(BIG)), hoplite.ray.put(np.full(BIG, 2.0))
+    far = total.options(resources=THERE)
+    assert ray.get(far.remote(one, more=[two, two])) == 5 * BIG
+    boxed = ray.put({"deep": [one, (two,)]})
+
+    @remote(resources=THERE)
+    def unbox(boxes: Any) -> float:
+        box = ray.get(boxes[0])
+        return float(hoplite.ray.get(box["deep"][1][0])[0])
+
+    assert ray.get(unbox.remote([boxed])) == 2.0
+
+
+def test_a_ref_made_by_a_task_is_read_elsewhere() -> None:
+    ref = ray.get(put_here.options(resources=THERE).remote(np.arange(BIG)))
+    assert hoplite.ray.get(ref, timeout=10)[-1] == BIG - 1
+    assert ref == hoplite.ray.Ref(ref.id, None) and ref.hex() in repr(ref)
+
+
+def test_bytes_and_other_values_and_lists() -> None:
+    class Local:  # by value: no module has it
+        def __init__(self, weights: Any) -> None:
+            self.weights = weights
+
+    refs = [hoplite.ray.put(b"abc"), hoplite.ray.put(Local(np.ones((300, 300))))]
+    raw, local = hoplite.ray.get(refs, timeout=10)
+    assert bytes(raw) == b"abc" and local.weights.shape == (300, 300)
+
+    @remote(resources=THERE)
+    def shape(ref: Any) -> Any:
+        return hoplite.ray.get(ref).weights.shape
+
+    assert ray.get(shape.remote(refs[1])) == (300, 300)
+
+
+def test_a_ref_before_its_object() -> None:
+    ref = hoplite.ray.new_ref()
+    reader = total.options(resources=THERE).remote(ref)
+    with pytest.raises(TimeoutError, match=ref.hex()):
+        hoplite.ray.get(ref, timeout=0.2)
+
+    @remote(resources=HERE)
+    def fill(ref: Any) -> None:
+        hoplite.ray.put(np.ones(BIG), ref)
+
+    ray.get(fill.remote(ref))
+    assert ray.get(reader) == BIG
+
+
+def test_wait_says_which_exist() -> None:
+    refs = [hoplite.ray.new_ref() for _ in range(3)]
+    assert hoplite.ray.wait(refs, num_returns=0) == ([], refs)
+    hoplite.ray.put(b"x", refs[2])
+    assert hoplite.ray.wait(refs, timeout=10) == ([refs[2]], refs[:2])
+    hoplite.ray.put(np.ones(BIG), refs[0])
+    assert hoplite.ray.wait(refs, num_returns=2, timeout=10) == ([refs[0], refs[2]], [refs[1]])
+    assert hoplite.ray.wait(refs, num_returns=3, timeout=0.1) == ([refs[0], refs[2]], [refs[1]])
+    with pytest.raises(hoplite.InvalidArgumentError, match="num_returns is 4, of 3"):
+        hoplite.ray.wait(refs, num_returns=4)
+
+
+def test_putting_twice_is_refused() -> None:
+    ref = hoplite.ray.put(b"first", hoplite.ray.new_ref())
+    with pytest.raises(hoplite.AlreadyExistsError, match=f"{ref.hex()}.*not put by this task"):
+        hoplite.ray.put(b"second", ref)
+
+    @remote()
+    def another(ref: Any) -> str:
+        try:
+            hoplite.ray.put(b"third", ref)
+        except hoplite.AlreadyExistsError as error:
+            return error.code
+        return "put"
+
+    assert ray.get(another.remote(ref)) == "already_exists"
+    assert bytes(hoplite.ray.get(ref)) == b"first"
+
+
+def test_a_task_that_is_run_again_keeps_what_it_put_first(tmp_path: Path) -> None:
+    @remote(max_retries=2, resources=THERE)
+    def put_and_die_once(ref: Any, mark: Path) -> Any:
+        again = mark.exists()
+        mark.touch()
+        same = hoplite.ray.put(b"again" if again else b"first", ref)
+        if not again:
+            os._exit(1)
+        return same
+
+    ref = hoplite.ray.new_ref()
+    assert ray.get(put_and_die_once.remote(ref, tmp_path / "mark")) == ref
+    assert bytes(hoplite.ray.get(ref, timeout=10)) == b"first"
+
+
+def test_a_ref_inside_a_value_is_refused() -> None:
+    ref = hoplite.ray.put(b"x")
+    with pytest.raises(TypeError, match=f"{ref.hex()}.*ray.put"):
+        hoplite.ray.put({"inside": [ref]})
+    assert ray.get(ray.put([ref])) == [ref]
+
+
+def test_what_is_no_ref_is_named() -> None:
+    plain = ray.put(b"x")
+    for call in (hoplite.ray.get, hoplite.ray.free, hoplite.ray.wait, hoplite.ray.reduce):
+        with pytest.raises(TypeError, match="Ref"):
+            call([plain])
+    with pytest.raises(TypeError, match="ObjectRef"):
+        hoplite.ray.get(plain)
+    ref = hoplite.ray.put(b"x")
+    with pytest.raises(hoplite.InvalidArgumentError, match="twice"):
+        hoplite.ray.wait([ref, ref])
+    reduction = hoplite.ray.reduce([hoplite.ray.put(np.ones(3))])
+    with pytest.raises(TypeError, match="its ref"):
+        ray.put(reduction)
+
+
+def test_free_deletes_under_its_refs() -> None:
+    refs = [hoplite.ray.put(np.ones(BIG)), hoplite.ray.put(b"x")]
+    hoplite.ray.free(refs)
+    for ref in refs:
+        with pytest.raises(hoplite.ObjectDeletedError):
+            hoplite.ray.get(ref, timeout=10)
+
+
+def test_a_second_init_changes_nothing() -> None:
+    ref = hoplite.ray.put(b"x")
+    hoplite.ray.init(memory="1MiB")
+    assert bytes(hoplite.ray.get(ref)) == b"x"
+
+
+def test_init_belongs_to_the_driver() -> None:
+    @remote()
+    def in_a_task() -> str:
+        try:
+            hoplite.ray.init()
+        except hoplite.InvalidArgumentError as error:
+            return str(error)
+        return "done"
+
+    assert "driver" in ray.get(in_a_task.remote())
+
+
+def test_without_the_callback_objects_stay_and_one_warning_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refs = hoplite.ray._refs
+    monkeypatch.setattr(refs, "global_worker", types.SimpleNamespace(core_worker=object()))
+    monkeypatch.setattr(refs, "_warned", [])
+    with pytest.warns(RuntimeWarning, match=r"hoplite\.ray\.free\(refs\)") as warned:
+        kept = [hoplite.ray.put(b"x"), hoplite.ray.put(b"y")]
+    assert len(warned) == 1
+    hoplite.ray.free(kept)
+
+
+def test_another_ray_gets_one_warning_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hoplite.ray._version, "TESTED", "1.2.3")
+    with pytest.warns(RuntimeWarning, match=rf"1\.2\.3.*{ray.__version__}") as warned:
+        hoplite.ray.init()
+    assert len(warned) == 1
+
+
+def test_without_ray_the_import_says_what_to_install() -> None:
+    program = "import sys; sys.modules['ray'] = None; import hoplite; import hoplite.ray"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert "ImportError: hoplite.ray needs Ray: pip install 'ray==" in done.stderr

@@ -1,0 +1,163 @@
+"""An object goes when nobody has a Ref to it any more, by Ray's own counting, and not before."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from typing import Any
+
+import hoplite
+import numpy as np
+import pytest
+from ray_cluster import HERE, THERE, exists, id_exists, ray, remote, two_hosts, wait_until
+
+assert two_hosts
+
+pytestmark = pytest.mark.usefixtures("two_hosts")
+
+# Longer than it takes to delete what nobody has.
+A_WHILE = 1.0
+
+
+def define_keeper() -> Any:
+    """Inside a function, so that it travels by value: workers can't import this file."""
+
+    class Keeper:
+        """Has Refs until it is told otherwise."""
+
+        def __init__(self) -> None:
+            self.kept: Any = None
+
+        def keep(self, what: Any) -> None:
+            self.kept = what
+
+        def first(self) -> float:
+            return float(hoplite.ray.get(self.kept[0])[0])
+
+        def make(self) -> Any:
+            return hoplite.ray.put(np.ones(100_000))
+
+    return remote()(Keeper)
+
+
+Keeper = define_keeper()
+
+
+@remote()
+def slowly(ref: Any, seconds: float) -> float:
+    time.sleep(seconds)
+    return float(hoplite.ray.get(ref)[0])
+
+
+def goes(id: hoplite.ObjectId) -> None:
+    gc.collect()
+    wait_until(lambda: not id_exists(id), f"{id} is deleted")
+
+
+def stays(id: hoplite.ObjectId) -> None:
+    gc.collect()
+    time.sleep(A_WHILE)
+    assert id_exists(id)
+
+
+def test_it_goes_with_the_last_ref_of_its_maker() -> None:
+    ref = hoplite.ray.put(np.ones(100_000))
+    second, id = ref, ref.id
+    del ref
+    stays(id)
+    view = hoplite.ray.get(second)
+    del second
+    goes(id)
+    assert view[0] == 1.0  # views stay readable
+
+
+def test_an_actor_that_keeps_it_has_it() -> None:
+    keeper = Keeper.options(resources=THERE).remote()
+    ref = hoplite.ray.put(np.ones(100_000))
+    id = ref.id
+    ray.get(keeper.keep.remote([ref]))
+    del ref
+    stays(id)
+    assert ray.get(keeper.first.remote()) == 1.0
+    ray.get(keeper.keep.remote(None))
+    goes(id)
+
+
+def test_an_actor_that_is_killed_has_it_no_more() -> None:
+    keeper = Keeper.options(resources=THERE).remote()
+    ref = hoplite.ray.put(np.ones(100_000))
+    id = ref.id
+    ray.get(keeper.keep.remote([ref]))
+    del ref
+    stays(id)
+    ray.kill(keeper)
+    goes(id)
+
+
+def test_tasks_that_are_still_to_run_have_it() -> None:
+    ref = hoplite.ray.put(np.ones(100_000))
+    id = ref.id
+    tasks = [slowly.options(num_cpus=1).remote(ref, 0.3) for _ in range(20)]
+    del ref
+    assert ray.get(tasks) == [1.0] * 20
+    goes(id)
+
+
+def test_inside_another_object_of_ray() -> None:
+    ref = hoplite.ray.put(np.ones(100_000))
+    id = ref.id
+    box = ray.put({"ref": ref})
+    del ref
+    stays(id)
+    ref = ray.get(box)["ref"]
+    del box
+    stays(id)
+    del ref
+    goes(id)
+
+
+def test_one_made_by_an_actor_goes_when_the_driver_has_it_no_more() -> None:
+    maker = Keeper.options(resources=THERE).remote()
+    ref = ray.get(maker.make.remote())
+    id = ref.id
+    stays(id)
+    assert hoplite.ray.get(ref)[0] == 1.0
+    del ref
+    goes(id)
+
+
+def test_what_outlives_its_maker_stays_until_it_is_freed() -> None:
+    """The limit of docs/ray.md: only the maker's process hears that nobody has it."""
+    maker = Keeper.options(resources=HERE).remote()
+    ref = ray.get(maker.make.remote())
+    ray.kill(maker)
+    time.sleep(A_WHILE)
+    assert hoplite.ray.get(ref, timeout=10)[0] == 1.0
+    again = ray.get(slowly.options(resources=THERE).remote(ref, 0))
+    assert again == 1.0
+    hoplite.ray.free(ref)
+    assert not exists(ref)
+
+
+def test_the_target_of_a_reduction_goes_and_its_sources_do() -> None:
+    refs = [hoplite.ray.put(np.ones(100_000)) for _ in range(2)]
+    reduction = hoplite.ray.reduce(refs)
+    assert reduction.get(timeout=20)[0] == 2.0
+    ids = [reduction.ref.id, *(ref.id for ref in refs)]
+    del refs, reduction
+    for id in ids:
+        goes(id)
+
+
+def test_thousands_leave_nothing() -> None:
+    hoplite.ray.put(b"first")
+    before = len(os.listdir("/proc/self/fd"))
+    ids: list[hoplite.ObjectId] = []
+    for _ in range(10):
+        refs = [hoplite.ray.put(b"x" * 100) for _ in range(100)]
+        ids += [ref.id for ref in refs]
+        del refs
+    gc.collect()
+    wait_until(lambda: not any(id_exists(id) for id in ids), "all are deleted")
+    assert len(os.listdir("/proc/self/fd")) <= before + 2

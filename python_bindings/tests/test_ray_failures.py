@@ -1,0 +1,200 @@
+"""Processes of hoplite.ray that die, hosts that come late, and what is left at the end: nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hoplite
+import numpy as np
+import pytest
+from hoplite.ray._keepers import Place
+from ray_cluster import HERE, THERE, add_host, ray, remote, two_hosts, wait_until
+
+assert two_hosts
+
+pytestmark = pytest.mark.usefixtures("two_hosts")
+
+
+@remote()
+def put_here(value: Any) -> hoplite.ray.Ref:
+    return hoplite.ray.put(value)
+
+
+@remote()
+def first_of(ref: Any) -> float:
+    return float(hoplite.ray.get(ref, timeout=20)[0])
+
+
+def daemons(role: str, word: str) -> set[int]:
+    """Processes ``hoplite ROLE`` that have that word in their command lines; of any role: ""."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            arguments = (folder / "cmdline").read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        if not arguments[0].endswith("/hoplite") or role not in ("", arguments[1]):
+            continue
+        if any(word in argument for argument in arguments):
+            found.add(int(folder.name))
+    return found
+
+
+def place() -> Place:
+    return hoplite.ray._job.Job.of_this_process().place
+
+
+def works(call: Callable[[], bool]) -> bool:
+    try:
+        return call()
+    except (hoplite.HopliteError, ray.exceptions.RayError):
+        return False
+
+
+def works_again(where: dict[str, float]) -> None:
+    """Objects go from there to here."""
+
+    def there_and_back() -> bool:
+        ref = ray.get(put_here.options(resources=where).remote(np.ones(100_000)))
+        return bool(hoplite.ray.get(ref, timeout=5)[0] == 1.0)
+
+    wait_until(lambda: works(there_and_back), "objects flow", 30)
+
+
+def test_a_host_that_comes_late_gets_a_node_at_first_use(two_hosts: Any) -> None:
+    ref = hoplite.ray.put(np.full(100_000, 7.0))
+    before = daemons("node", place().cluster)
+    late = add_host(two_hosts, "late")
+    try:
+        wait_until(lambda: "late" in ray.cluster_resources(), "Ray knows it")
+        assert daemons("node", place().cluster) == before
+        task = first_of.options(resources={"late": 0.001}).remote(ref)
+        assert ray.get(task, timeout=60) == 7.0
+        assert len(daemons("node", place().cluster)) == len(before) + 1
+    finally:
+        two_hosts.remove_node(late)
+    wait_until(lambda: daemons("node", place().cluster) == before, "its node went with it")
+
+
+def test_the_keeper_of_the_directory_is_killed() -> None:
+    ref = ray.get(put_here.options(resources=THERE).remote(np.full(100_000, 3.0)))
+    keeper = ray.get_actor(place().directory_name)
+    address = ray.get(keeper.address.remote())
+    (before,) = daemons("directory", place().cluster)
+    ray.kill(keeper, no_restart=False)
+    wait_until(lambda: before not in daemons("directory", place().cluster), "the first is gone")
+    assert ray.get(keeper.address.remote(), timeout=60) == address
+    assert hoplite.ray.get(ref, timeout=20)[0] == 3.0  # what the nodes hold is not lost
+    works_again(THERE)
+
+
+def test_the_directory_is_killed() -> None:
+    ref = ray.get(put_here.options(resources=THERE).remote(np.full(100_000, 4.0)))
+    (before,) = daemons("directory", place().cluster)
+    os.kill(before, signal.SIGKILL)
+    wait_until(lambda: len(daemons("directory", place().cluster) - {before}) == 1, "another")
+    assert hoplite.ray.get(ref, timeout=20)[0] == 4.0
+
+
+@pytest.mark.parametrize("what", ["keeper", "node"])
+def test_the_node_of_a_host_is_killed(what: str) -> None:
+    node_id = next(one["NodeID"] for one in ray.nodes() if "there" in one["Resources"])
+    kept = hoplite.ray.put(np.full(100_000, 5.0))
+    assert ray.get(first_of.options(resources=THERE).remote(kept)) == 5.0
+    (before,) = daemons("node", f"ray-{node_id[:12]}")
+    if what == "keeper":
+        ray.kill(ray.get_actor(place().node_name(node_id)), no_restart=False)
+    else:
+        os.kill(before, signal.SIGKILL)
+    wait_until(lambda: len(daemons("node", f"ray-{node_id[:12]}") - {before}) == 1, "another", 30)
+    works_again(THERE)
+    assert ray.get(first_of.options(resources=THERE).remote(kept), timeout=30) == 5.0
+
+
+def test_a_session_folder_too_long_for_a_socket_is_named() -> None:
+    with pytest.raises(hoplite.InvalidArgumentError, match=r"107 are allowed.*_temp_dir"):
+        Place(Path("/tmp") / ("x" * 90), "01000000").socket("0" * 56)
+
+
+BEGIN = """
+import json, os, ray, hoplite.ray
+ray.init(log_to_driver=False, **json.loads(os.environ["HOW"]))
+"""
+WORK = """
+hoplite.ray.init(memory="16MiB")
+ref = hoplite.ray.put(b"x")
+assert bytes(hoplite.ray.get(ref)) == b"x"
+print(json.dumps(hoplite.ray._job.Job.of_this_process().place.cluster), flush=True)
+"""
+
+
+def drive(program: str, **how: Any) -> tuple[int, list[str]]:
+    """A driver of its own, with these arguments of ray.init: its exit status, its lines."""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + textwrap.dedent(program)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=100,
+        env={**os.environ, "HOW": json.dumps(how)},
+    )
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_a_node_that_can_not_start_says_why(two_hosts: Any) -> None:
+    program = """
+    for memory in ("nonsense", "1KiB"):
+        try:
+            hoplite.ray.init(memory=memory)
+        except hoplite.UnavailableError as error:
+            print(json.dumps(str(error)))
+    """
+    status, lines = drive(program + textwrap.indent(WORK, "    "), address=two_hosts.address)
+    assert status == 0
+    nonsense, little, _ = (json.loads(line) for line in lines)
+    assert "'nonsense' is no size" in nonsense and "1.0 KiB" in little and ".log" in little
+
+
+ENDS = [
+    ("", 0),
+    (
+        """
+        ray.shutdown()
+        try:
+            hoplite.ray.get(ref)
+        except hoplite.UnavailableError as error:
+            assert "shut down" in str(error), error
+        else:
+            raise AssertionError("it was got")
+        del ref
+        """,
+        0,
+    ),
+    ("raise SystemExit(3)", 3),
+    ("os.kill(os.getpid(), 9)", -9),
+]
+
+
+@pytest.mark.parametrize(("end", "status"), ENDS, ids=["end", "shutdown", "exit", "kill"])
+def test_nothing_is_left_when_the_job_ends(end: str, status: int, two_hosts: Any) -> None:
+    ended, lines = drive(WORK + textwrap.dedent(end), address=two_hosts.address)
+    assert ended == status
+    other = json.loads(lines[-1])
+    assert other != place().cluster
+    wait_until(lambda: not daemons("", other), "no process of that job is left")
+    works_again(HERE)  # the others go on
+
+
+def test_nothing_is_left_of_a_cluster_whose_driver_is_killed() -> None:
+    own = {"address": "local", "num_cpus": 1, "object_store_memory": 100_000_000}
+    ended, lines = drive(WORK + "os.kill(os.getpid(), 9)", **own)
+    assert ended == -9
+    wait_until(lambda: not daemons("", json.loads(lines[-1])), "no process of it is left")

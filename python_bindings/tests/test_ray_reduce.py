@@ -1,0 +1,110 @@
+"""hoplite.ray.reduce on a real Ray cluster of two nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hoplite
+import numpy as np
+import pytest
+from ray_cluster import HERE, THERE, ray, remote, two_hosts
+
+assert two_hosts
+
+pytestmark = pytest.mark.usefixtures("two_hosts")
+
+BIG = 500_000
+
+
+@remote()
+def put_here(value: Any, ref: Any = None) -> hoplite.ray.Ref:
+    return hoplite.ray.put(value, ref)
+
+
+def ones_everywhere(count: int) -> list[hoplite.ray.Ref]:
+    """Of float32, at both hosts by turns, made by tasks."""
+    places = [HERE, THERE]
+    return ray.get(  # type: ignore[no-any-return]
+        [
+            put_here.options(resources=places[i % 2]).remote(np.ones(BIG, np.float32))
+            for i in range(count)
+        ]
+    )
+
+
+def test_the_sum_of_arrays_of_both_hosts() -> None:
+    refs = ones_everywhere(4)
+    reduction = hoplite.ray.reduce(refs)
+    early = hoplite.ray.get(reduction.ref, timeout=20)  # anybody may, while it is made
+    assert early.dtype == np.float32 and (early == 4).all()
+    assert (reduction.get(timeout=20) == 4).all()
+    assert set(reduction.used) == set(refs) and reduction.unused == []
+
+
+def test_the_first_of_several_and_which_they_were() -> None:
+    refs = [hoplite.ray.new_ref() for _ in range(4)]
+    reduction = hoplite.ray.reduce(refs, op="max", num_objects=2)
+    with pytest.raises(TimeoutError, match="has not begun"):
+        reduction.wait(timeout=0.2)
+    for number in (3, 1):
+        put_here.options(resources=THERE).remote(np.full(BIG, number), refs[number])
+    assert (reduction.get(timeout=20) == 3).all()
+    assert set(reduction.used) == {refs[1], refs[3]}
+    assert set(reduction.unused) == {refs[0], refs[2]}
+
+
+def test_sources_that_nobody_else_has_are_kept_until_the_end() -> None:
+    late = hoplite.ray.new_ref()
+    refs = ones_everywhere(2)
+    target = hoplite.ray.reduce([*refs, late]).ref
+    del refs
+    with pytest.raises(TimeoutError):
+        hoplite.ray.get(target, timeout=1.0)
+    hoplite.ray.put(np.ones(BIG, np.float32), late)
+    assert (hoplite.ray.get(target, timeout=20) == 3).all()
+
+
+def test_the_result_goes_to_tasks() -> None:
+    @remote(resources=THERE)
+    def add_up(refs: Any) -> Any:
+        reduction = hoplite.ray.reduce(refs).wait(timeout=20)
+        return reduction.ref
+
+    ref = ray.get(add_up.remote(ones_everywhere(3)))
+    assert (hoplite.ray.get(ref, timeout=20) == 3).all()
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (np.ones(BIG, np.int32), "int32"),
+        (np.ones((2, BIG // 2), np.float32), rf"\(2, {BIG // 2}\)"),
+        (np.asfortranarray(np.ones((2, BIG // 2), np.float32)), "Fortran"),
+        (b"\0" * 4 * BIG, "no array"),
+    ],
+)
+def test_arrays_that_differ_are_refused_and_both_are_named(other: Any, named: str) -> None:
+    one, two = hoplite.ray.put(np.ones(BIG, np.float32)), hoplite.ray.put(other)
+    with pytest.raises(
+        hoplite.InvalidArgumentError, match=rf"{one.hex()}.*float32.*{two.hex()}.*{named}"
+    ):
+        hoplite.ray.reduce([one, two])
+
+
+def test_one_that_differs_and_comes_later_ends_it() -> None:
+    one, two = hoplite.ray.put(np.ones(BIG, np.float32)), hoplite.ray.new_ref()
+    reduction = hoplite.ray.reduce([one, two])
+    hoplite.ray.put(np.ones(BIG, np.int32), two)
+    with pytest.raises(hoplite.InvalidArgumentError, match=r"float32.*int32"):
+        reduction.wait(timeout=20)
+    with pytest.raises(hoplite.ObjectDeletedError):
+        hoplite.ray.get(reduction.ref, timeout=20)
+
+
+def test_what_can_not_be_reduced() -> None:
+    with pytest.raises(hoplite.InvalidArgumentError, match="no Refs"):
+        hoplite.ray.reduce([])
+    with pytest.raises(hoplite.InvalidArgumentError, match="no array"):
+        hoplite.ray.reduce([hoplite.ray.put(b"abc")])
+    with pytest.raises(hoplite.InvalidArgumentError, match="complex64"):
+        hoplite.ray.reduce([hoplite.ray.put(np.ones(3, np.complex64))])
