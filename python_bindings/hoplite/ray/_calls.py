@@ -12,7 +12,13 @@ from ray import cloudpickle
 
 from hoplite import _encoding
 from hoplite._client import Client
-from hoplite.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from hoplite.errors import (
+    AlreadyExistsError,
+    InvalidArgumentError,
+    NotFoundError,
+    TimeoutError,
+    UnavailableError,
+)
 from hoplite.ray import _job
 from hoplite.ray._reduction import Reduction
 from hoplite.ray._refs import Ref, new_ref, refusing_refs
@@ -125,8 +131,9 @@ def _put_by(client: Client, ref: Ref) -> str:
 
 
 def _exists(client: Client, ref: Ref) -> bool:
+    """As far as is known: not, while the node or the directory is started again."""
     try:
         info = client.info(ref.id)
-    except NotFoundError:
+    except (NotFoundError, TimeoutError, UnavailableError):
         return False
     return info.in_directory or any(holder.complete for holder in info.holders)

@@ -5,16 +5,30 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import ray
 
 from hoplite import _client, _encoding
 from hoplite._core import ObjectId
-from hoplite.errors import HopliteError, InvalidArgumentError, NotFoundError, TimeoutError
+from hoplite.errors import (
+    HopliteError,
+    InvalidArgumentError,
+    NotFoundError,
+    TimeoutError,
+    UnavailableError,
+)
 from hoplite.ray._refs import Ref
 
 # How often it is looked whether a source exists that tells the dtype.
 FIRST_PAUSE = 0.001
 LONGEST_PAUSE = 0.05
+
+# What is asked of a node or a directory that is being started again.
+AWAY = (TimeoutError, UnavailableError)
+
+T = TypeVar("T")
 
 
 class Reduction:
@@ -42,10 +56,12 @@ class Reduction:
         self._order = [source.id for source in sources]
         self._op = op
         self._num_objects = num_objects
+        self._dtype = dtype
         self._running: _client.Reduction | None = None
         self._error: HopliteError | None = None
         self._ended = threading.Event()
-        self._begin(dtype)
+        with contextlib.suppress(*AWAY):
+            self._begin()
         threading.Thread(target=self._run, name="hoplite-reduce", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> Reduction:
@@ -82,8 +98,9 @@ class Reduction:
         assert self._running is not None
         return self._running
 
-    def _begin(self, dtype: Any) -> None:
+    def _begin(self) -> None:
         """If the dtype is known."""
+        dtype = self._dtype
         existing = self._describe(self._order)
         _require_alike(existing)
         if dtype is None and existing:
@@ -102,9 +119,9 @@ class Reduction:
             while self._running is None:
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
-                self._begin(None)
+                _patiently(self._begin)
             used = self._running.wait().used
-            _require_alike(self._describe(used))
+            _require_alike(_patiently(lambda: self._describe(used)))
         except HopliteError as error:
             self._fail(error)
         self._ended.set()
@@ -123,6 +140,17 @@ class Reduction:
         # If the node is away, the error says so.
         with contextlib.suppress(HopliteError):
             self._client.delete(self.ref.id, timeout=_client.CONNECT_TIMEOUT)
+
+
+def _patiently(ask: Callable[[], T]) -> T:
+    """Again while the node or the directory is away, as long as there is a Ray."""
+    while True:
+        try:
+            return ask()
+        except AWAY:
+            if not ray.is_initialized():
+                raise
+            time.sleep(LONGEST_PAUSE)
 
 
 def _require_alike(existing: list[tuple[Ref, bytes]]) -> None:
