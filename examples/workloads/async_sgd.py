@@ -1,0 +1,98 @@
+"""Asynchronous SGD: a server sums the first half of the workers' gradients, updates the weights,
+and sends them to those workers; the other gradients count in a later step.
+
+    python async_sgd.py --transport hoplite --workers 4
+
+Prints the time of each step, and checks at the end that the network has learned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+import ray
+from digits import HELD_OUT, LARGE, Array, Network, digits
+from transports import TRANSPORTS, Transport
+
+BATCH = 64
+RATE = 0.1
+# Of the pictures that nobody learned from.
+WANTED = 0.9
+
+
+class Worker:
+    """Computes gradients, of a part of the pictures of its own choice."""
+
+    def __init__(self, transport: Transport, seed: int) -> None:
+        self._transport = transport
+        self._network = Network(LARGE)
+        self._pictures, self._labels = digits()
+        self._random = np.random.default_rng(seed)
+        self._seconds = 0.0
+
+    def gradient(self, weights: Any, into: Any) -> Any:
+        opened = self._transport.open(weights)
+        start = time.perf_counter()
+        chosen = self._random.integers(0, len(self._labels) - HELD_OUT, BATCH)
+        result, _ = self._network.gradient(opened, self._pictures[chosen], self._labels[chosen])
+        self._seconds += time.perf_counter() - start
+        return self._transport.result(result, into)
+
+    def seconds(self) -> float:
+        """Spent computing."""
+        return self._seconds
+
+
+def train(transport: Transport, workers: list[Any], steps: int) -> tuple[Array, list[float]]:
+    """The weights at the end, and the seconds of each step."""
+    count = max(1, len(workers) // 2)
+    weights = Network(LARGE).initial(seed=0)
+    handle = transport.put(weights)
+    running = {transport.call(worker.gradient, handle): worker for worker in workers}
+    seconds = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        total, used, _ = transport.first_sum(list(running), count)
+        weights = weights - RATE / count * total
+        handle = transport.put(weights)
+        for worker in [running.pop(gradient) for gradient in used]:
+            running[transport.call(worker.gradient, handle)] = worker
+        seconds.append(time.perf_counter() - start)
+    return weights, seconds
+
+
+def correct(weights: Array) -> float:
+    """The part of the held-out pictures that the network reads."""
+    pictures, labels = digits()
+    answers = Network(LARGE).answer(weights, pictures[-HELD_OUT:])
+    return float((answers == labels[-HELD_OUT:]).mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--transport", choices=TRANSPORTS, default="hoplite")
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=60)
+    options = parser.parse_args()
+    ray.init()  # a cluster of its own, or that of RAY_ADDRESS
+    transport = TRANSPORTS[options.transport]()
+    transport.start()
+    actor = ray.remote(Worker).options(num_cpus=0, scheduling_strategy="SPREAD")
+    workers = [actor.remote(transport, seed) for seed in range(options.workers)]
+    weights, seconds = train(transport, workers, options.steps)
+    computing = ray.get([worker.seconds.remote() for worker in workers])
+    print("seconds per step:", " ".join(f"{one:.3f}" for one in seconds))
+    print(
+        f"median {np.median(seconds):.3f} s; computing, of each worker {np.mean(computing):.2f} s"
+    )
+    learned = correct(weights)
+    print(f"{learned:.1%} of the held-out pictures are read")
+    if learned < WANTED:
+        raise SystemExit(f"it did not learn: {WANTED:.0%} were expected")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Serving by several models: a batch of pictures is broadcast to all of them, and the majority of
+their answers counts.
+
+    python serving.py --transport hoplite --models 4
+
+Prints the time of each query, and checks that the majority reads the pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+import ray
+from digits import HELD_OUT, SMALL, Array, Labels, Network, digits
+from transports import TRANSPORTS, Transport
+
+# Pictures of 256 bytes: 16 MiB.
+QUERY = 65_536
+NOISE = 0.15
+STEPS = 150
+WANTED = 0.9
+
+
+class Model:
+    """A network that has learned from pictures of its own choice."""
+
+    def __init__(self, transport: Transport, seed: int) -> None:
+        self._transport = transport
+        self._network = Network(SMALL)
+        self._weights = self._network.initial(seed)
+        self._seconds = 0.0
+        pictures, labels = digits()
+        random = np.random.default_rng(seed)
+        for _ in range(STEPS):
+            chosen = random.integers(0, len(labels) - HELD_OUT, 64)
+            noisy = with_noise(pictures[chosen], random)
+            self._weights -= 0.3 * self._network.gradient(self._weights, noisy, labels[chosen])[0]
+
+    def answer(self, query: Any, into: Any = None) -> Labels:
+        """A small result: it goes by Ray in any case."""
+        pictures = self._transport.open(query)
+        start = time.perf_counter()
+        labels = self._network.answer(self._weights, pictures.reshape(-1, 64))
+        self._seconds += time.perf_counter() - start
+        return labels
+
+    def seconds(self) -> float:
+        """Spent computing."""
+        return self._seconds
+
+
+def with_noise(pictures: Array, random: np.random.Generator) -> Array:
+    noise = random.normal(0, NOISE, pictures.shape).astype(np.float32)
+    return np.asarray(pictures + noise, np.float32)
+
+
+def make_query(seed: int) -> tuple[Array, Labels]:
+    """Pictures that no model has learned from, many times with other noise."""
+    pictures, labels = digits()
+    random = np.random.default_rng(seed)
+    chosen = random.integers(len(labels) - HELD_OUT, len(labels), QUERY)
+    return with_noise(pictures[chosen], random), labels[chosen]
+
+
+def majority(answers: list[Labels]) -> Labels:
+    """Of each picture the label that most models gave; the smallest of several."""
+    votes = np.zeros((len(answers[0]), 10), np.uint8)
+    for answer in answers:
+        votes[np.arange(len(answer)), answer] += 1
+    labels: Labels = votes.argmax(axis=1).astype(np.uint8)
+    return labels
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--transport", choices=TRANSPORTS, default="hoplite")
+    parser.add_argument("--models", type=int, default=4)
+    parser.add_argument("--queries", type=int, default=10)
+    options = parser.parse_args()
+    ray.init()  # a cluster of its own, or that of RAY_ADDRESS
+    transport = TRANSPORTS[options.transport]()
+    transport.start()
+    actor = ray.remote(Model).options(num_cpus=0, scheduling_strategy="SPREAD")
+    models = [actor.remote(transport, seed) for seed in range(options.models)]
+    ray.get([model.seconds.remote() for model in models])  # they have learned
+    seconds, right = [], []
+    for number in range(options.queries):
+        query, labels = make_query(number)
+        start = time.perf_counter()
+        handle = transport.put(query)
+        vote = majority(ray.get([model.answer.remote(handle) for model in models]))
+        seconds.append(time.perf_counter() - start)
+        right.append(float((vote == labels).mean()))
+    computing = ray.get([model.seconds.remote() for model in models])
+    print("seconds per query:", " ".join(f"{one:.3f}" for one in seconds))
+    print(f"median {np.median(seconds):.3f} s; computing, of each model {np.mean(computing):.2f} s")
+    print(f"{np.mean(right):.1%} of the pictures are read")
+    if min(right) < WANTED:
+        raise SystemExit(f"the vote is wrong: {WANTED:.0%} were expected")
+
+
+if __name__ == "__main__":
+    main()
