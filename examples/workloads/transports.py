@@ -91,7 +91,7 @@ class HopliteTransport:
         hoplite.ray.put(value, into)
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
-        reduction = hoplite.ray.reduce(handles, num_objects=count)
+        reduction = hoplite.ray.reduce(handles, num_objects=count, dtype=np.float32)
         return reduction.get(PATIENCE), reduction.used, reduction.unused
 
 

@@ -124,6 +124,28 @@ def test_the_node_of_a_host_is_killed(what: str) -> None:
     assert ray.get(first_of.options(resources=THERE).remote(kept), timeout=30) == 5.0
 
 
+def test_an_actor_that_is_started_again_attaches_again() -> None:
+    @remote(max_restarts=1, max_task_retries=1, resources=THERE)
+    class Adder:
+        def total(self, ref: Any) -> float:
+            return float(hoplite.ray.get(ref, timeout=20).sum())
+
+    adder: Any = Adder
+    actor = adder.remote()
+    ref = hoplite.ray.put(np.ones(100_000))
+    assert ray.get(actor.total.remote(ref)) == 100_000
+    ray.kill(actor, no_restart=False)
+    assert ray.get(actor.total.remote(ref)) == 100_000
+
+
+def test_nodes_listen_at_the_address_of_their_ray_node() -> None:
+    for node in ray.nodes():
+        if node["Alive"]:
+            (pid,) = daemons("node", f"ray-{node['NodeID'][:12]}")
+            arguments = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            assert f"--listen={node['NodeManagerAddress']}:0" in arguments
+
+
 def test_a_session_folder_too_long_for_a_socket_is_named() -> None:
     with pytest.raises(hoplite.InvalidArgumentError, match=r"107 are allowed.*_temp_dir"):
         hoplite.ray._keepers.Place(Path("/tmp") / ("x" * 90), "01000000").socket("0" * 56)
