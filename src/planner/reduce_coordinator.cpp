@@ -4,6 +4,23 @@
 
 namespace hoplite::planner {
 
+bool ReduceCoordinator::Hear(const NodeAction& word, Time now, Events& say) {
+  if (const auto* location = std::get_if<Location>(&word)) {
+    On(*location, now);
+  } else if (const auto* opened = std::get_if<ReduceOpened>(&word)) {
+    if (opened->request == request_) On(*opened, say);
+  } else if (const auto* refused = std::get_if<ReduceRefused>(&word)) {
+    if (refused->request == request_) refused_ = Error(refused->code, refused->message);
+  } else if (const auto* lost = std::get_if<SlotLost>(&word)) {
+    if (lost->request == request_) planner_.OnSlotLost(*lost, now);
+  } else if (const auto* committed = std::get_if<ReduceCommitted>(&word)) {
+    if (committed->request == request_) committed_ = *committed;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void ReduceCoordinator::On(const Location& location, Time now) {
   const bool final = location.kind == LocationKind::kComplete || location.producing;
   if (final || location.kind == LocationKind::kInline) {
@@ -29,24 +46,11 @@ void ReduceCoordinator::ForgetHolders() {
 
 // Once more after each interrupted session. Only now does a shard that forgot take orders.
 void ReduceCoordinator::On(const ReduceOpened& opened, Events& say) {
-  if (opened.request != request_) return;
   opened_ = true;
   planner_.OnOpened(opened.link);
   std::vector<NodeEvent> orders = planner_.Orders();
   say.insert(say.end(), std::make_move_iterator(orders.begin()),
              std::make_move_iterator(orders.end()));
-}
-
-void ReduceCoordinator::On(const ReduceRefused& refused) {
-  if (refused.request == request_) refused_ = Error(refused.code, refused.message);
-}
-
-void ReduceCoordinator::On(const SlotLost& lost, Time now) {
-  if (lost.request == request_) planner_.OnSlotLost(lost, now);
-}
-
-void ReduceCoordinator::On(const ReduceCommitted& committed) {
-  if (committed.request == request_) committed_ = committed;
 }
 
 std::optional<Result<std::vector<ObjectId>>> ReduceCoordinator::Outcome() const {
@@ -64,23 +68,6 @@ std::optional<ReduceClose> ReduceCoordinator::Close(const Error* why) const {
     close.message = why->message;
   }
   return close;
-}
-
-bool ReduceCoordinator::Hear(const NodeAction& action, Time now, Events& say) {
-  if (const auto* opened = std::get_if<ReduceOpened>(&action)) {
-    On(*opened, say);
-  } else if (const auto* refused = std::get_if<ReduceRefused>(&action)) {
-    On(*refused);
-  } else if (const auto* lost = std::get_if<SlotLost>(&action)) {
-    On(*lost, now);
-  } else if (const auto* location = std::get_if<Location>(&action)) {
-    On(*location, now);
-  } else if (const auto* committed = std::get_if<ReduceCommitted>(&action)) {
-    On(*committed);
-  } else {
-    return false;
-  }
-  return true;
 }
 
 }  // namespace hoplite::planner

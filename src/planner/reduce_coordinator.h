@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "planner/action.h"
 #include "planner/reduce_planner.h"
 
 namespace hoplite::planner {
@@ -31,17 +30,12 @@ class ReduceCoordinator {
       : target_(options.target), request_(request), planner_(options, self, request, fault) {}
 
   // --- told; `say` takes what is to be said at once
-  void On(const Location& location, Time now);
+  // What a shard says. False: it concerns no coordinator, and nothing has changed.
+  bool Hear(const NodeAction& word, Time now, Events& say);
   void OnHolderGone(const ObjectId& source, NodeId node);
   void OnDeleted(const ObjectId& source) { planner_.OnDeleted(source); }
   // The node's sessions ended: what goes meanwhile is not told, what is still there is told again.
   void ForgetHolders();
-  void On(const ReduceOpened& opened, Events& say);
-  void On(const ReduceRefused& refused);
-  void On(const SlotLost& lost, Time now);
-  void On(const ReduceCommitted& committed);
-  // The one of these that the action calls for; false: none, it is not for a coordinator.
-  bool Hear(const NodeAction& action, Time now, Events& say);
 
   // --- answers
   // Said first, and in every inventory; the orders follow its answer.
@@ -59,6 +53,9 @@ class ReduceCoordinator {
   const ReducePlanner& planner() const { return planner_; }
 
  private:
+  void On(const Location& location, Time now);
+  void On(const ReduceOpened& opened, Events& say);
+
   ObjectId target_;
   std::uint64_t request_;
   ReducePlanner planner_;

@@ -42,9 +42,7 @@ void Coordinator::Watch() {
         source,
         [weak = weak_from_this()](const planner::Location& location) {
           const auto self = weak.lock();
-          if (!self) return;
-          self->reduction_.On(location, Now());
-          self->call_->changed.Notify();
+          if (self) self->Hear(location);
         },
         [weak = weak_from_this(), source] {
           const auto self = weak.lock();
@@ -56,6 +54,17 @@ void Coordinator::Watch() {
           if (const auto self = weak.lock()) self->reduction_.OnHolderGone(source, node);
         }));
   }
+}
+
+void Coordinator::Hear(const planner::NodeAction& word) {
+  if (const auto* lost = std::get_if<planner::SlotLost>(&word)) {
+    log::Debug("reduction into {}: slot {} is lost: {}", target_->object.ToHex(),
+               lost->slot, lost->message);
+  }
+  std::vector<planner::NodeEvent> orders;
+  reduction_.Hear(word, Now(), orders);
+  Say(std::move(orders));
+  call_->changed.Notify();
 }
 
 void Coordinator::Say(std::vector<planner::NodeEvent> events) {
@@ -109,32 +118,6 @@ ReduceOutcome Coordinator::OutcomeOf(const std::vector<ObjectId>& used) const {
     (counts ? outcome.used : outcome.unused).push_back(source);
   }
   return outcome;
-}
-
-// --- what the shard says
-
-void Coordinator::On(const planner::ReduceOpened& opened) {
-  std::vector<planner::NodeEvent> orders;
-  reduction_.On(opened, orders);
-  Say(std::move(orders));
-  call_->changed.Notify();
-}
-
-void Coordinator::On(const planner::ReduceRefused& refused) {
-  reduction_.On(refused);
-  call_->changed.Notify();
-}
-
-void Coordinator::On(const planner::SlotLost& lost) {
-  log::Debug("reduction into {}: slot {} is lost: {}", target_->object.ToHex(), lost.slot,
-             lost.message);
-  reduction_.On(lost, Now());
-  call_->changed.Notify();
-}
-
-void Coordinator::On(const planner::ReduceCommitted& committed) {
-  reduction_.On(committed);
-  call_->changed.Notify();
 }
 
 // --- small objects: no tree

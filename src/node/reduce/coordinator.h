@@ -27,11 +27,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
               CallPtr call, std::uint64_t request);
   net::Task<Result<ReduceOutcome>> Run();
 
-  // What the shard says.
-  void On(const planner::ReduceOpened& opened);
-  void On(const planner::ReduceRefused& refused);
-  void On(const planner::SlotLost& lost);
-  void On(const planner::ReduceCommitted& committed);
+  // What a shard says.
+  void Hear(const planner::NodeAction& word);
 
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }

@@ -10,7 +10,7 @@ namespace hoplite::node {
 template <typename Word>
 void ShardWords::ToCoordinator(const Word& word) {
   const EntryPtr entry = context_.table.Find(word.object);
-  if (entry && entry->coordinator()) entry->coordinator()->On(word);
+  if (entry && entry->coordinator()) entry->coordinator()->Hear(word);
 }
 template void ShardWords::ToCoordinator(const planner::ReduceOpened&);
 template void ShardWords::ToCoordinator(const planner::ReduceRefused&);

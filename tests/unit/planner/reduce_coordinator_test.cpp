@@ -25,7 +25,8 @@ class Coordinating : public ::testing::Test {
     return options;
   }
 
-  void Open() { coordinator_.On({options_.target, kRequest, link_}, said_); }
+  void Hears(const NodeAction& word) { EXPECT_TRUE(coordinator_.Hear(word, now_, said_)); }
+  void Open() { Hears(ReduceOpened{options_.target, kRequest, link_}); }
   void Appears(int source, LocationKind kind = LocationKind::kComplete) {
     Location location;
     location.object = Source(source);
@@ -33,7 +34,7 @@ class Coordinating : public ::testing::Test {
     location.version = Version{{1, 1}};
     location.layout = Layout::For(1 << 20, 1);
     location.kind = kind;
-    coordinator_.On(location, now_);
+    Hears(location);
   }
   // What it says from here on, in words; the time of its first look at what came is over.
   std::vector<std::string> Says() {
@@ -80,18 +81,24 @@ TEST_F(Coordinating, RepeatsItsOrdersToAShardThatOpensItAgain) {
 }
 
 TEST_F(Coordinating, WordsAboutAnotherRequestChangeNothing) {
-  coordinator_.On(ReduceOpened{options_.target, kRequest + 1, link_}, said_);
+  Hears(ReduceOpened{options_.target, kRequest + 1, link_});
   EXPECT_FALSE(coordinator_.opened());
-  coordinator_.On(ReduceRefused{options_.target, kRequest + 1, ErrorCode::kDeleted, "deleted"});
-  coordinator_.On(Commit(kRequest + 1));
+  Hears(ReduceRefused{options_.target, kRequest + 1, ErrorCode::kDeleted, "deleted"});
+  Hears(Commit(kRequest + 1));
   EXPECT_FALSE(coordinator_.Outcome());
+}
+
+TEST_F(Coordinating, WordsForOthersAreNotTaken) {
+  EXPECT_FALSE(coordinator_.Hear(SlotAssigned{.object = options_.target}, now_, said_));
+  EXPECT_FALSE(coordinator_.Hear(Recall{options_.target, Version{{1, 5}}}, now_, said_));
+  EXPECT_THAT(said_, IsEmpty());
 }
 
 TEST_F(Coordinating, ACommitIsTheOutcomeAndNothingIsOrderedAfterIt) {
   Open();
   Appears(1);
   Appears(2);
-  coordinator_.On(Commit());
+  Hears(Commit());
   EXPECT_THAT(Says(), IsEmpty());
   ASSERT_TRUE(coordinator_.Outcome());
   EXPECT_EQ(coordinator_.Outcome()->value(), options_.sources);
@@ -100,7 +107,7 @@ TEST_F(Coordinating, ACommitIsTheOutcomeAndNothingIsOrderedAfterIt) {
 }
 
 TEST_F(Coordinating, ARefusalIsTheOutcomeAndNeedsNoLastWord) {
-  coordinator_.On(ReduceRefused{options_.target, kRequest, ErrorCode::kAlreadyExists, "it exists"});
+  Hears(ReduceRefused{options_.target, kRequest, ErrorCode::kAlreadyExists, "it exists"});
   ASSERT_TRUE(coordinator_.Outcome());
   EXPECT_EQ(coordinator_.Outcome()->error().code, ErrorCode::kAlreadyExists);
   EXPECT_FALSE(coordinator_.Close(&coordinator_.Outcome()->error()));
