@@ -1,19 +1,20 @@
-// VirtualSlot: one slot of a reduction as a participant executes it, and what it is made of.
+// VirtualSlot: one slot of a reduction as a participant of a simulated world executes it: the real
+// planner::SlotState decides, and here is what its bytes are made of.
 //
-// Decides: when the slot is final, and whether its contents may be. Is told: its order, its
-// children's ends. Must never: move bytes or know the time (the world does). A value type.
+// Decides nothing but whether what it contains may be final. Is told: the node's sources, outputs
+// of children that were pulled and folded. Must never: move bytes or know the time (the world
+// does). A value type.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "base/digest.h"
 #include "base/time.h"
-#include "planner/event.h"
-#include "planner/reduce_action.h"
+#include "planner/slot_state.h"
 #include "sim/planner_world/network.h"
 
 namespace hoplite::sim {
@@ -24,32 +25,24 @@ using Payload = std::uint64_t;
 Payload PayloadOf(const ObjectId& source);
 
 struct VirtualSlot {
-  struct Child {
-    planner::SlotFeed feed;
-    NodeIndex copy = 0;       // receives its output
-    std::uint32_t whole = 0;  // stripes
-    bool drained = false;
-    bool reported = false;  // as lost
-    Time failing_since = kNever;
-  };
+  VirtualSlot(const planner::SlotAssigned& order, const std::string& node_name, Time now);
 
-  planner::SlotAssigned order;
-  NodeIndex output = 0;  // the copy that is served
-  std::map<std::uint32_t, Child> children;
-  Payload sum = 0;             // of what was folded whole
+  planner::SlotState state;
+  Payload sum;                 // of what was folded whole
   std::set<Version> contains;  // outputs of children that were folded, also in part
-  std::uint32_t folded = 0;    // stripes of the output whose inputs are whole
-  bool final = false;
-  bool failed = false;
 
-  Version version() const { return order.version; }
-  bool root() const { return order.order.parent == 0; }
-  // Folds the sources of its order; it has failed if one of them is not among those of its node.
-  void FoldSources(const std::map<ObjectId, Version>& of_node);
+  // Of a world with a network.
+  std::optional<NodeIndex> output;            // the copy that is served
+  std::map<std::uint32_t, NodeIndex> inputs;  // by child: the copy that receives its output
+  std::uint32_t folded = 0;                   // stripes of the output whose inputs are whole
+  Time looks_at = kNever;                     // again
+
+  // These sources are whole at its node.
+  void LookAtSources(const std::map<ObjectId, Version>& here, Time now,
+                     planner::SlotState::Effects& effects);
   // P3: bytes of an attempt that was replaced are in it.
   std::string BrokenContents() const;
-  // The events that its shard may have missed.
-  std::vector<planner::NodeEvent> Inventory() const;
+  // Of what a small world lets happen: no copies of a network.
   void AddTo(Digest& digest) const;
 };
 

@@ -147,14 +147,17 @@ class World {
   // Participants (world_slots.cpp).
   bool HearReduce(NodeIndex index, const planner::NodeAction& action);
   void StartSlot(NodeIndex index, const planner::SlotAssigned& order);
-  void FeedSlot(NodeIndex index, const planner::SlotFeed& feed);
+  void DriveSlot(NodeIndex index, std::uint32_t slot, planner::SlotState::Effects effects = {});
+  void BeginFold(NodeIndex index, VirtualSlot& slot);
+  void PullChild(NodeIndex index, VirtualSlot& slot, std::uint32_t input);
   void DropSlot(NodeIndex index, std::uint32_t slot);
   void KillSlots(NodeIndex index);
-  void StopStreams(const VirtualSlot& slot, bool dead);
+  void StopStreams(const VirtualSlot& slot, planner::Failure why);
   void FetchSlot(NodeIndex copy);
-  void SlotStreamEnded(NodeIndex copy, bool dead);
+  void SlotStreamsEnded(NodeIndex copy, planner::Failure why);
   bool OnSlotWhole(const Network::Whole& whole);
-  void SlotFinal(NodeIndex index, VirtualSlot& slot);
+  void OnStripeWhole(VirtualSlot& slot, std::uint32_t input, std::uint32_t stripe,
+                     planner::SlotState::Effects& effects);
   void TargetCommitted(NodeIndex index, const Version& version);
   void Say(NodeIndex index, planner::NodeEvent event);
   struct SlotRef {
@@ -163,9 +166,10 @@ class World {
     std::uint32_t input = 0;  // 0: its output
   };
   NodeIndex AddSlotCopy(const SlotRef& ref);
-  // Null if that copy belongs to an attempt that is over.
+  // Null if it is none, or the copy belongs to an attempt that is over.
+  VirtualSlot* SlotOf(NodeIndex index, std::uint32_t slot);
   VirtualSlot* SlotAt(NodeIndex copy);
-  VirtualSlot::Child* ChildAt(NodeIndex copy);
+  std::map<std::uint32_t, VirtualSlot>::iterator RootAt(NodeIndex index);
 
   static NodeIndex IndexOf(NodeId id) { return static_cast<NodeIndex>(Raw(id) - 1); }
 

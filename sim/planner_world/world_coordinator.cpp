@@ -112,7 +112,7 @@ void World::AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& event
     more.emplace_back(planner::Create{.object = source, .layout = layout_});
   }
   for (const auto& [slot, known] : member.slots) {
-    std::ranges::move(known.Inventory(), std::back_inserter(more));
+    std::ranges::move(known.state.Inventory(), std::back_inserter(more));
   }
   const bool coordinates = reduction_ && reduction_->node == index && !reduction_->ended;
   if (coordinates && reduction_->asked) {

@@ -9,9 +9,6 @@
 namespace hoplite::sim {
 namespace {
 
-// A child may hear of its slot later than its parent does.
-constexpr Duration kChildPatience = std::chrono::seconds(2);
-constexpr Duration kTryAgain = std::chrono::milliseconds(5);
 constexpr Tag kOutputOfSlot = 1;
 
 }  // namespace
@@ -27,23 +24,24 @@ NodeIndex World::AddSlotCopy(const SlotRef& ref) {
   return copy;
 }
 
-VirtualSlot* World::SlotAt(NodeIndex copy) {
-  const auto ref = slot_refs_.find(copy);
-  if (ref == slot_refs_.end()) return nullptr;
-  auto& slots = members_[ref->second.node].slots;
-  const auto slot = slots.find(ref->second.slot);
+VirtualSlot* World::SlotOf(NodeIndex index, std::uint32_t number) {
+  auto& slots = members_[index].slots;
+  const auto slot = slots.find(number);
   return slot == slots.end() ? nullptr : &slot->second;
 }
 
-VirtualSlot::Child* World::ChildAt(NodeIndex copy) {
-  VirtualSlot* slot = SlotAt(copy);
+VirtualSlot* World::SlotAt(NodeIndex copy) {
+  const auto ref = slot_refs_.find(copy);
+  if (ref == slot_refs_.end()) return nullptr;
+  VirtualSlot* slot = SlotOf(ref->second.node, ref->second.slot);
   if (slot == nullptr) return nullptr;
-  const auto child = slot->children.find(slot_refs_.at(copy).input);
-  const bool present = child != slot->children.end() && child->second.copy == copy;
-  return present ? &child->second : nullptr;
+  const std::uint32_t input = ref->second.input;
+  if (input == 0) return slot->output == copy ? slot : nullptr;
+  const auto pulled = slot->inputs.find(input);
+  return pulled != slot->inputs.end() && pulled->second == copy ? slot : nullptr;
 }
 
-// True: the action concerned the reduction, and not the node's copy of the target.
+// True: it concerned the reduction, and not the node's copy of the target.
 bool World::HearReduce(NodeIndex index, const planner::NodeAction& action) {
   Member& member = members_[index];
   const ObjectId& object = ObjectOf(action);
@@ -62,10 +60,11 @@ bool World::HearReduce(NodeIndex index, const planner::NodeAction& action) {
   if (const auto* assigned = std::get_if<planner::SlotAssigned>(&action)) {
     StartSlot(index, *assigned);
   } else if (const auto* feed = std::get_if<planner::SlotFeed>(&action)) {
-    FeedSlot(index, *feed);
+    VirtualSlot* slot = SlotOf(index, feed->slot);
+    if (slot != nullptr && slot->state.OnFeed(*feed)) DriveSlot(index, feed->slot);
   } else if (const auto* dropped = std::get_if<planner::SlotDropped>(&action)) {
     const auto slot = member.slots.find(dropped->slot);
-    if (slot != member.slots.end() && slot->second.version() <= dropped->version) {
+    if (slot != member.slots.end() && slot->second.state.version() <= dropped->version) {
       DropSlot(index, dropped->slot);
     }
   } else {
@@ -77,103 +76,128 @@ bool World::HearReduce(NodeIndex index, const planner::NodeAction& action) {
 void World::StartSlot(NodeIndex index, const planner::SlotAssigned& order) {
   Member& member = members_[index];
   const std::uint32_t number = order.order.slot;
-  VirtualSlot fresh{.order = order};
+  VirtualSlot fresh(order, fmt::format("n{}", index), now_);
   if (const auto known = member.slots.find(number); known != member.slots.end()) {
-    if (known->second.version() >= order.version) return;
+    if (known->second.state.version() >= order.version) return;
     if (options_.fault == planner::PlantedFault::kKeepsBytesOfOldSlots) {
-      fresh.sum = known->second.sum;
-      for (const auto& [input, child] : known->second.children) {
-        const bool some = network_.Blocks(now_, child.copy, 0) > 0;
-        if (some) fresh.contains.insert(child.feed.input_version);
+      fresh.sum = known->second.sum + fresh.sum;
+      for (const auto& [input, copy] : known->second.inputs) {
+        const Version version = known->second.state.children().at(input).feed.input_version;
+        if (network_.Blocks(now_, copy, 0) > 0) fresh.contains.insert(version);
       }
     }
     DropSlot(index, number);
   }
-  fresh.FoldSources(member.sources);
-  const std::uint32_t inputs = order.order.children + (fresh.failed ? 1 : 0);
-  if (fresh.root()) {
-    Effects effects;
-    member.node.MakeTarget(order.version, layout_, ContentOf(order.version), effects);
-    Do(index, effects);
-    fresh.output = index;
-    network_.Fold(now_, index, inputs, true, ContentOf(order.version));
-  } else {
-    fresh.output = AddSlotCopy({index, number, 0});
-    network_.Fold(now_, fresh.output, inputs, false, kOutputOfSlot);
-  }
-  VirtualSlot& slot = member.slots[number] = std::move(fresh);
-  if (slot.failed) {
-    Say(index, planner::SlotFailed{.object = object_,
-                                   .slot = number,
-                                   .version = order.version,
-                                   .code = ErrorCode::kNotFound,
-                                   .message = "its source is not here"});
-  } else if (inputs == 0) {
-    SlotFinal(index, slot);
-  }
+  member.slots.emplace(number, std::move(fresh));
+  DriveSlot(index, number);
 }
 
-void World::FeedSlot(NodeIndex index, const planner::SlotFeed& feed) {
-  Member& member = members_[index];
-  const auto slot = member.slots.find(feed.slot);
-  if (slot == member.slots.end() || slot->second.version() != feed.version) return;
-  if (slot->second.children.contains(feed.input)) return;  // repeated
-  const NodeIndex copy = AddSlotCopy({index, feed.slot, feed.input});
-  slot->second.children[feed.input] = {.feed = feed, .copy = copy};
-  slot->second.contains.insert(feed.input_version);
-  network_.AddInput(now_, slot->second.output, copy);
-  After(options_.latency, [this, copy] { FetchSlot(copy); });
+// Tells a slot how things are, and does what it answers, as well as what it answered before.
+void World::DriveSlot(NodeIndex index, std::uint32_t number, planner::SlotState::Effects effects) {
+  VirtualSlot* slot = SlotOf(index, number);
+  if (slot == nullptr) return;
+  planner::SlotState& state = slot->state;
+  slot->LookAtSources(members_[index].sources, now_, effects);
+  if (state.WantsOutput(now_)) {
+    BeginFold(index, *slot);
+    slot->LookAtSources(members_[index].sources, now_, effects);
+  }
+  const bool was_final = state.final();
+  const planner::FoldProgress folded{.all = slot->folded == layout_.stripe_count};
+  const Time next = state.Plan(now_, folded, effects);
+  if (state.final() && !was_final) {
+    Fail(slot->BrokenContents());
+    reduction_->witness.Final(state.version(), slot->sum);
+  }
+  for (planner::NodeEvent& event : effects.say) {
+    if (!std::holds_alternative<planner::SlotProgress>(event)) Say(index, std::move(event));
+  }
+  for (const auto& pull : effects.pull) PullChild(index, *slot, pull.input);
+  if (next == kNever || slot->looks_at == next) return;
+  slot->looks_at = next;
+  At(next, [this, index, number] { DriveSlot(index, number); });
+}
+
+// There is always memory for it.
+void World::BeginFold(NodeIndex index, VirtualSlot& slot) {
+  const planner::SlotAssigned& order = slot.state.order();
+  const std::uint32_t inputs = order.order.children;
+  if (slot.state.root()) {
+    Effects effects;
+    members_[index].node.MakeTarget(order.version, layout_, ContentOf(order.version), effects);
+    Do(index, effects);
+    slot.output = index;
+    network_.Fold(now_, index, inputs, true, ContentOf(order.version));
+  } else {
+    slot.output = AddSlotCopy({index, slot.state.number(), 0});
+    network_.Fold(now_, *slot.output, inputs, false, kOutputOfSlot);
+  }
+  if (inputs == 0) slot.folded = layout_.stripe_count;
+  slot.state.OnOutput(now_);
+}
+
+void World::PullChild(NodeIndex index, VirtualSlot& slot, std::uint32_t input) {
+  if (!slot.inputs.contains(input)) {
+    const NodeIndex copy = AddSlotCopy({index, slot.state.number(), input});
+    slot.inputs[input] = copy;
+    slot.contains.insert(slot.state.children().at(input).feed.input_version);
+    network_.AddInput(now_, *slot.output, copy);
+  }
+  After(options_.latency, [this, copy = slot.inputs[input]] { FetchSlot(copy); });
 }
 
 // A FETCH arrives where the child's output should be.
 void World::FetchSlot(NodeIndex copy) {
-  VirtualSlot::Child* child = ChildAt(copy);
-  if (child == nullptr || child->drained || child->reported) return;
-  const Member& source = members_[IndexOf(child->feed.source.id)];
-  const auto slot = source.slots.find(child->feed.input);
-  const bool there =
-      slot != source.slots.end() && slot->second.version() == child->feed.input_version;
-  if (!source.alive || !there) {
-    After(options_.latency, [this, copy, dead = !source.alive] { SlotStreamEnded(copy, dead); });
+  const VirtualSlot* parent = SlotAt(copy);
+  if (parent == nullptr) return;
+  const planner::SlotFeed& feed = parent->state.children().at(slot_refs_.at(copy).input).feed;
+  const NodeIndex source = IndexOf(feed.source.id);
+  const VirtualSlot* child = SlotOf(source, feed.input);
+  std::optional<planner::Failure> refusal;
+  if (!members_[source].alive) {
+    refusal = planner::Failure::kUnreachable;
+  } else if (child == nullptr || child->state.version() != feed.input_version) {
+    refusal = planner::Failure::kUnknown;
+  } else if (!child->output) {
+    refusal = planner::Failure::kNotAhead;
+  }
+  if (refusal) {
+    After(options_.latency, [this, copy, why = *refusal] { SlotStreamsEnded(copy, why); });
     return;
   }
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
-    if (!network_.WholeAt(copy, s)) network_.Open(now_, slot->second.output, copy, s);
+    if (!network_.WholeAt(copy, s)) network_.Open(now_, *child->output, copy, s);
   }
 }
 
-// The source died, or does not serve that attempt, because it does not know of it yet or was
-// replaced.
-void World::SlotStreamEnded(NodeIndex copy, bool dead) {
-  VirtualSlot::Child* child = ChildAt(copy);
-  if (child == nullptr || child->drained || child->reported) return;
+// What is under way on the others is not taken any more.
+void World::SlotStreamsEnded(NodeIndex copy, planner::Failure why) {
+  VirtualSlot* slot = SlotAt(copy);
+  if (slot == nullptr) return;
+  StripeMarks folded(layout_.stripe_count);
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     if (const FlowId flow = network_.Feeding(copy, s); flow != kNoFlow) network_.Close(now_, flow);
+    folded[s] = network_.Blocks(now_, copy, s);
   }
-  child->failing_since = std::min(child->failing_since, now_);
-  if (!dead && now_ - child->failing_since < kChildPatience) {
-    After(kTryAgain, [this, copy] { FetchSlot(copy); });
-    return;
-  }
-  child->reported = true;
-  const SlotRef& ref = slot_refs_.at(copy);
-  Say(ref.node,
-      planner::SlotFailed{object_, ref.slot, SlotAt(copy)->version(), ref.input,
-                          child->feed.input_version, ErrorCode::kPeerLost, "its stream ended"});
+  const SlotRef ref = slot_refs_.at(copy);
+  planner::SlotState::Effects effects;
+  slot->state.OnStreamsEnded(ref.input, {why, "its stream ended"}, folded, now_, effects);
+  DriveSlot(ref.node, ref.slot, std::move(effects));
 }
 
-// The slot's streams end at both sides; the nodes that pull from it hear of that one latency later.
-void World::StopStreams(const VirtualSlot& slot, bool dead) {
+// Its streams end at both sides; those who pull from it hear of it one latency later.
+void World::StopStreams(const VirtualSlot& slot, planner::Failure why) {
+  if (!slot.output) return;
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
-    for (const auto& [input, child] : slot.children) {
-      const FlowId flow = network_.Feeding(child.copy, s);
+    for (const auto& [input, copy] : slot.inputs) {
+      const FlowId flow = network_.Feeding(copy, s);
       if (flow != kNoFlow) network_.Close(now_, flow);
     }
-    if (slot.root()) continue;  // the node's own copy serves the readers of the target
-    for (const FlowId flow : network_.Outgoing(slot.output, s)) {
+    if (slot.state.root()) continue;  // who reads the target is a matter of the node's own copy
+    for (const FlowId flow : network_.Outgoing(*slot.output, s)) {
       network_.Break(now_, flow);
       const NodeIndex copy = network_.ReceiverOf(flow);
-      After(options_.latency, [this, copy, dead] { SlotStreamEnded(copy, dead); });
+      After(options_.latency, [this, copy, why] { SlotStreamsEnded(copy, why); });
     }
   }
 }
@@ -181,65 +205,70 @@ void World::StopStreams(const VirtualSlot& slot, bool dead) {
 void World::DropSlot(NodeIndex index, std::uint32_t number) {
   Member& member = members_[index];
   const VirtualSlot slot = std::move(member.slots.extract(number).mapped());
-  StopStreams(slot, false);
-  if (slot.root()) {
+  StopStreams(slot, planner::Failure::kNone);
+  if (slot.state.root()) {
     Effects effects;
-    member.node.DropTarget(slot.version(), effects);
+    member.node.DropTarget(slot.state.version(), effects);
     Do(index, effects);
   }
-  network_.Unfold(now_, slot.output);
+  if (slot.output) network_.Unfold(now_, *slot.output);
 }
 
 void World::KillSlots(NodeIndex index) {
   Member& member = members_[index];
-  for (const auto& [number, slot] : member.slots) StopStreams(slot, true);
+  for (const auto& [number, slot] : member.slots) StopStreams(slot, planner::Failure::kBroken);
   member.slots.clear();
   member.sources.clear();
   member.putting.clear();
 }
 
-// True: this was a child's output that arrived, or a slot whose inputs are folded.
+// True: a child's output arrived, or a slot's inputs are folded.
 bool World::OnSlotWhole(const Network::Whole& whole) {
   const bool own_copy = whole.node < members_.size();
   if (own_copy && whole.flow != kNoFlow) return false;
   if (own_copy) {
-    for (auto& [number, slot] : members_[whole.node].slots) {
-      if (!slot.root()) continue;
-      if (++slot.folded == layout_.stripe_count) SlotFinal(whole.node, slot);
-      return true;
-    }
-    return false;
+    const auto root = RootAt(whole.node);
+    if (root == members_[whole.node].slots.end()) return false;
+    ++root->second.folded;
+    DriveSlot(whole.node, root->first);
+    return true;
   }
   VirtualSlot* slot = SlotAt(whole.node);
   if (slot == nullptr) return true;
   const SlotRef ref = slot_refs_.at(whole.node);
+  planner::SlotState::Effects effects;
   if (ref.input == 0) {
-    const bool all = slot->output == whole.node && ++slot->folded == layout_.stripe_count;
-    if (all) SlotFinal(ref.node, *slot);
-    return true;
+    ++slot->folded;
+  } else {
+    OnStripeWhole(*slot, ref.input, whole.stripe, effects);
   }
-  VirtualSlot::Child* child = ChildAt(whole.node);
-  if (child == nullptr || ++child->whole < layout_.stripe_count) return true;
-  child->drained = true;
-  slot->sum += reduction_->witness.SumOf(child->feed.input_version);
-  Say(ref.node, planner::SlotDrained{object_, ref.slot, slot->version(), ref.input,
-                                     child->feed.input_version});
+  DriveSlot(ref.node, ref.slot, std::move(effects));
   return true;
 }
 
-void World::SlotFinal(NodeIndex index, VirtualSlot& slot) {
-  slot.final = true;
-  Fail(slot.BrokenContents());
-  reduction_->witness.Final(slot.version(), slot.sum);
-  if (slot.root()) Say(index, planner::ReduceCommit{object_, slot.version()});
+// Of a child's output.
+void World::OnStripeWhole(VirtualSlot& slot, std::uint32_t input, std::uint32_t stripe,
+                          planner::SlotState::Effects& effects) {
+  planner::SlotState& state = slot.state;
+  state.OnStripesEnded(input, StripeMask{1} << stripe);
+  const planner::SlotState::Child& child = state.children().at(input);
+  if (!state.drained(child)) return;
+  slot.sum += reduction_->witness.SumOf(child.feed.input_version);
+  state.OnStreamsEnded(input, {}, layout_.full_marks(), now_, effects);
+}
+
+std::map<std::uint32_t, VirtualSlot>::iterator World::RootAt(NodeIndex index) {
+  return std::ranges::find_if(members_[index].slots,
+                              [](const auto& slot) { return slot.second.state.root(); });
 }
 
 void World::TargetCommitted(NodeIndex index, const Version& version) {
   Member& member = members_[index];
-  const auto root = std::ranges::find_if(member.slots, [&](const auto& slot) {
-    return slot.second.root() && slot.second.version() == version;
-  });
-  if (root == member.slots.end()) return;
+  const auto root = RootAt(index);
+  if (root == member.slots.end() || root->second.state.version() != version) return;
+  planner::SlotState::Effects sealing;
+  root->second.state.OnCommitted(sealing);
+  if (!sealing.seal) return;
   member.slots.erase(root);
   network_.Release(now_, index);
   Effects effects;

@@ -150,9 +150,8 @@ class SmallWorld {
   FoldStream TakeFold(std::size_t index);
   bool HearReduce(std::uint32_t index, const planner::NodeAction& action);
   void StartSlot(std::uint32_t index, const planner::SlotAssigned& order);
-  void FeedSlot(std::uint32_t index, const planner::SlotFeed& feed);
+  void DriveSlot(std::uint32_t index, VirtualSlot& slot, planner::SlotState::Effects effects = {});
   void DropSlot(std::uint32_t index, std::uint32_t number);
-  void SlotFinal(std::uint32_t index, VirtualSlot& slot);
   void TargetCommitted(std::uint32_t index, const Version& version);
   bool HearCoordinator(std::uint32_t index, const planner::NodeAction& action);
   void Drive();

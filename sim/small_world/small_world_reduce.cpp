@@ -10,6 +10,9 @@
 namespace hoplite::sim {
 namespace {
 
+// Longer than anybody's patience.
+constexpr Duration kMuchLater = std::chrono::hours(1);
+
 ObjectId SourceName(std::uint32_t i) { return ObjectId::FromName(fmt::format("source {}", i)); }
 
 }  // namespace
@@ -70,14 +73,14 @@ void SmallWorld::AddFoldSteps(std::vector<Step>& steps) const {
       if (!members_[IndexOf(stream.feed.source.id)].alive) add(Step::Kind::kFoldLost);
     } else if (OutputOf(IndexOf(stream.feed.source.id), *child) > stream.blocks) {
       add(Step::Kind::kFoldBlock);
-    } else if (child->final) {
+    } else if (child->state.final()) {
       add(Step::Kind::kFoldEnd);
     }
   }
 }
 
-// Steps that wait longer than anything else takes: a parent gives up a child that does not know its
-// slot, and the coordinator gives up waiting for sources.
+// A parent waits for a child that does not know its slot yet, or not any more; the coordinator
+// waits for sources: both for longer than anything else takes.
 void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
   for (std::uint32_t i = 0; i < reduction_->streams.size(); ++i) {
     const FoldStream& stream = reduction_->streams[i];
@@ -87,25 +90,27 @@ void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
   if (steps.empty() && waits) steps.push_back({Step::Kind::kGiveUp, reduction_->node});
 }
 
-// The slot of the stream's child, if it is there and can serve the stream; or null.
+// The slot of the stream's child, as it has to be to serve it.
 const VirtualSlot* SmallWorld::ChildOf(const FoldStream& stream) const {
   const auto& slots = members_[IndexOf(stream.feed.source.id)].slots;
   const auto slot = slots.find(stream.feed.input);
-  const bool there = slot != slots.end() && slot->second.version() == stream.feed.input_version;
+  const bool there =
+      slot != slots.end() && slot->second.state.version() == stream.feed.input_version;
   return there ? &slot->second : nullptr;
 }
 
-// How many blocks of its output are made: as many as all its inputs have.
+// Blocks of its output: as many as all its inputs have.
 std::uint32_t SmallWorld::OutputOf(std::uint32_t index, const VirtualSlot& slot) const {
-  if (slot.failed || slot.children.size() < slot.order.order.children) return 0;
+  const planner::SlotState& state = slot.state;
+  if (state.failed() || state.children().size() < state.order().order.children) return 0;
   std::uint32_t blocks = layout_.stripe_block_count(0);
-  for (const auto& [input, child] : slot.children) {
+  for (const auto& [input, child] : state.children()) {
     const auto stream = std::ranges::find_if(reduction_->streams, [&](const FoldStream& one) {
-      return one.node == index && one.feed.slot == slot.order.order.slot && one.feed.input == input;
+      return one.node == index && one.feed.slot == state.number() && one.feed.input == input;
     });
     if (stream != reduction_->streams.end()) {
       blocks = std::min(blocks, stream->blocks);
-    } else if (!child.drained) {
+    } else if (!state.drained(child)) {
       blocks = 0;  // reported as lost
     }
   }
@@ -120,8 +125,9 @@ void SmallWorld::FoldBlock(std::size_t index) {
   const VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
   VirtualNode& node = members_[stream.node].node;
   const std::uint32_t blocks = OutputOf(stream.node, slot);
-  // The target may be recalled already while the order that drops its root is still on its way.
-  const bool makes = slot.root() && node.copy() && node.copy()->version == slot.version();
+  // The target may be recalled already, the order that drops its root still on its way.
+  const bool makes =
+      slot.state.root() && node.copy() && node.copy()->version == slot.state.version();
   if (!makes || blocks <= node.copy()->marks[0]) return;
   Fail(std::string(node.Received(0, blocks, node.copy()->content[0])));
 }
@@ -129,23 +135,30 @@ void SmallWorld::FoldBlock(std::size_t index) {
 void SmallWorld::FoldEnd(std::size_t index) {
   const FoldStream stream = TakeFold(index);
   VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
-  slot.children.at(stream.feed.input).drained = true;
   slot.sum += reduction_->witness.SumOf(stream.feed.input_version);
-  Say(stream.node, planner::SlotDrained{object_, stream.feed.slot, slot.version(),
-                                        stream.feed.input, stream.feed.input_version});
-  const bool all =
-      slot.children.size() == slot.order.order.children &&
-      std::ranges::all_of(slot.children, [](const auto& child) { return child.second.drained; });
-  if (all && !slot.failed) SlotFinal(stream.node, slot);
+  planner::SlotState::Effects effects;
+  slot.state.OnStripesEnded(stream.feed.input, layout_.all_stripes());
+  slot.state.OnStreamsEnded(stream.feed.input, {}, layout_.full_marks(), now_, effects);
+  DriveSlot(stream.node, slot, std::move(effects));
 }
 
+// It asks again and again; nothing else happens until its patience ends.
 void SmallWorld::FoldLost(std::size_t index) {
+  using planner::Failure;
   const FoldStream stream = TakeFold(index);
   VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
-  slot.children.at(stream.feed.input).reported = true;
-  Say(stream.node,
-      planner::SlotFailed{object_, stream.feed.slot, slot.version(), stream.feed.input,
-                          stream.feed.input_version, ErrorCode::kPeerLost, "its stream ended"});
+  const bool dead = !members_[IndexOf(stream.feed.source.id)].alive;
+  const Time later = now_ + kMuchLater;
+  const StripeMarks folded(layout_.stripe_count, stream.blocks);
+  const auto ends = [&](Failure why, Time when, planner::SlotState::Effects& effects) {
+    slot.state.OnStreamsEnded(stream.feed.input, {why, "its stream ended"}, folded, when, effects);
+  };
+  planner::SlotState::Effects effects;
+  ends(dead ? Failure::kBroken : Failure::kUnknown, now_, effects);
+  slot.state.Plan(later, {}, effects);
+  effects.pull.clear();
+  ends(dead ? Failure::kUnreachable : Failure::kUnknown, later, effects);
+  DriveSlot(stream.node, slot, std::move(effects));
 }
 
 FoldStream SmallWorld::TakeFold(std::size_t index) {
@@ -155,7 +168,7 @@ FoldStream SmallWorld::TakeFold(std::size_t index) {
   return stream;
 }
 
-// True: the action concerned the reduction, and not the node's copy of the target.
+// True: it concerned the reduction, and not the node's copy of the target.
 bool SmallWorld::HearReduce(std::uint32_t index, const planner::NodeAction& action) {
   const ObjectId& object = ObjectOf(action);
   if (const auto* accepted = std::get_if<planner::CreateAccepted>(&action)) {
@@ -167,11 +180,13 @@ bool SmallWorld::HearReduce(std::uint32_t index, const planner::NodeAction& acti
   if (const auto* assigned = std::get_if<planner::SlotAssigned>(&action)) {
     StartSlot(index, *assigned);
   } else if (const auto* feed = std::get_if<planner::SlotFeed>(&action)) {
-    FeedSlot(index, *feed);
+    auto& slots = members_[index].slots;
+    const auto slot = slots.find(feed->slot);
+    if (slot != slots.end() && slot->second.state.OnFeed(*feed)) DriveSlot(index, slot->second);
   } else if (const auto* dropped = std::get_if<planner::SlotDropped>(&action)) {
     const auto& slots = members_[index].slots;
     const auto slot = slots.find(dropped->slot);
-    if (slot != slots.end() && slot->second.version() <= dropped->version) {
+    if (slot != slots.end() && slot->second.state.version() <= dropped->version) {
       DropSlot(index, dropped->slot);
     }
   } else {
@@ -183,11 +198,11 @@ bool SmallWorld::HearReduce(std::uint32_t index, const planner::NodeAction& acti
 void SmallWorld::StartSlot(std::uint32_t index, const planner::SlotAssigned& order) {
   Member& member = members_[index];
   const std::uint32_t number = order.order.slot;
-  VirtualSlot fresh{.order = order, .children = {}, .contains = {}};
+  VirtualSlot fresh(order, fmt::format("n{}", index), now_);
   if (const auto known = member.slots.find(number); known != member.slots.end()) {
-    if (known->second.version() >= order.version) return;
+    if (known->second.state.version() >= order.version) return;
     if (options_.fault == planner::PlantedFault::kKeepsBytesOfOldSlots) {
-      fresh.sum = known->second.sum;
+      fresh.sum += known->second.sum;
       for (const FoldStream& stream : reduction_->streams) {
         const bool some = stream.node == index && stream.feed.slot == number && stream.blocks > 0;
         if (some) fresh.contains.insert(stream.feed.input_version);
@@ -195,32 +210,44 @@ void SmallWorld::StartSlot(std::uint32_t index, const planner::SlotAssigned& ord
     }
     DropSlot(index, number);
   }
-  fresh.FoldSources(member.sources);
-  if (fresh.root()) {
-    Effects effects;
-    member.node.MakeTarget(order.version, layout_, ContentOf(order.version), effects);
-    Effect(index, effects);
+  VirtualSlot& slot = member.slots.emplace(number, std::move(fresh)).first->second;
+  planner::SlotState::Effects effects;
+  // A source that is not here will not come.
+  for (const Time when : {now_, now_ + kMuchLater}) {
+    slot.LookAtSources(member.sources, when, effects);
   }
-  VirtualSlot& slot = member.slots[number] = std::move(fresh);
-  if (slot.failed) {
-    Say(index, planner::SlotFailed{.object = object_,
-                                   .slot = number,
-                                   .version = order.version,
-                                   .code = ErrorCode::kNotFound,
-                                   .message = "its source is not here"});
-  } else if (order.order.children == 0) {
-    SlotFinal(index, slot);
-  }
+  DriveSlot(index, slot, std::move(effects));
 }
 
-void SmallWorld::FeedSlot(std::uint32_t index, const planner::SlotFeed& feed) {
-  auto& slots = members_[index].slots;
-  const auto slot = slots.find(feed.slot);
-  if (slot == slots.end() || slot->second.version() != feed.version) return;
-  if (slot->second.children.contains(feed.input)) return;  // repeated
-  slot->second.children[feed.input] = {.feed = feed};
-  slot->second.contains.insert(feed.input_version);
-  reduction_->streams.push_back({.node = index, .feed = feed});
+// Does what the slot answers now, and what it answered before. Its reports change nothing that is
+// looked at here; there is always memory for it.
+void SmallWorld::DriveSlot(std::uint32_t index, VirtualSlot& slot,
+                           planner::SlotState::Effects effects) {
+  planner::SlotState& state = slot.state;
+  if (state.WantsOutput(now_)) {
+    state.OnOutput(now_);
+    slot.LookAtSources(members_[index].sources, now_, effects);
+    if (state.root()) {
+      Effects made;
+      members_[index].node.MakeTarget(state.version(), layout_, ContentOf(state.version()), made);
+      Effect(index, made);
+    }
+  }
+  const bool was_final = state.final();
+  const std::uint32_t blocks = OutputOf(index, slot);
+  state.Plan(now_, {.all = blocks == layout_.stripe_block_count(0)}, effects);
+  for (const planner::SlotState::Effects::Pull& pull : effects.pull) {
+    const planner::SlotFeed& feed = state.children().at(pull.input).feed;
+    slot.contains.insert(feed.input_version);
+    reduction_->streams.push_back({.node = index, .feed = feed});
+  }
+  if (state.final() && !was_final) {
+    Fail(slot.BrokenContents());
+    reduction_->witness.Final(state.version(), slot.sum);
+  }
+  for (planner::NodeEvent& event : effects.say) {
+    if (!std::holds_alternative<planner::SlotProgress>(event)) Say(index, std::move(event));
+  }
 }
 
 void SmallWorld::DropSlot(std::uint32_t index, std::uint32_t number) {
@@ -229,25 +256,22 @@ void SmallWorld::DropSlot(std::uint32_t index, std::uint32_t number) {
   std::erase_if(reduction_->streams, [&](const FoldStream& stream) {
     return stream.node == index && stream.feed.slot == number;
   });
-  if (!slot.root()) return;
+  if (!slot.state.root()) return;
   Effects effects;
-  member.node.DropTarget(slot.version(), effects);
+  member.node.DropTarget(slot.state.version(), effects);
   Effect(index, effects);
-}
-
-void SmallWorld::SlotFinal(std::uint32_t index, VirtualSlot& slot) {
-  slot.final = true;
-  Fail(slot.BrokenContents());
-  reduction_->witness.Final(slot.version(), slot.sum);
-  if (slot.root()) Say(index, planner::ReduceCommit{object_, slot.version()});
 }
 
 void SmallWorld::TargetCommitted(std::uint32_t index, const Version& version) {
   Member& member = members_[index];
-  const bool root = std::erase_if(member.slots, [&](const auto& slot) {
-                      return slot.second.root() && slot.second.version() == version;
-                    }) > 0;
-  if (!root) return;
+  const auto root = std::ranges::find_if(member.slots, [&](const auto& slot) {
+    return slot.second.state.root() && slot.second.state.version() == version;
+  });
+  if (root == member.slots.end()) return;
+  planner::SlotState::Effects sealing;
+  root->second.state.OnCommitted(sealing);
+  if (!sealing.seal) return;
+  member.slots.erase(root);
   Effects effects;
   member.node.TargetCommitted(effects);
   Effect(index, effects);
@@ -255,7 +279,7 @@ void SmallWorld::TargetCommitted(std::uint32_t index, const Version& version) {
 
 // --- the coordinator
 
-// True: the action was meant for the coordinator of the reduction, or for a root.
+// True: it was said to the coordinator of the reduction, or to a root.
 bool SmallWorld::HearCoordinator(std::uint32_t index, const planner::NodeAction& action) {
   if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
     TargetCommitted(index, committed->version);
@@ -332,7 +356,7 @@ void SmallWorld::KillSlots(std::uint32_t index) {
   if (index == reduction_->node) reduction_->drive_at = kNever;
 }
 
-// Adds what belongs to the reduction, before the end of the inventory.
+// What belongs to the reduction, before the end of the inventory.
 void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEvent>& events) {
   const Member& member = members_[index];
   std::vector<planner::NodeEvent> more;
@@ -346,7 +370,7 @@ void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEven
                                     .primary = true});
   }
   for (const auto& [number, slot] : member.slots) {
-    std::ranges::move(slot.Inventory(), std::back_inserter(more));
+    std::ranges::move(slot.state.Inventory(), std::back_inserter(more));
   }
   if (index == reduction_->node && !reduction_->ended) {
     reduction_->coordinator.ForgetHolders();

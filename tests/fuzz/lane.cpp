@@ -129,7 +129,7 @@ void Lane(Input input) {
   if (folds) {
     auto into = std::make_shared<node::Accumulator>(copy, planner::Fold{Op::kSum, DType::kUint8},
                                                     std::vector<store::CopyPtr>(), 1);
-    sink = std::make_shared<node::FoldSink>(std::move(into), 0);
+    sink = std::make_shared<node::FoldSink>(std::move(into), 0, kLayout.empty_marks());
   }
   planner::Grant grant;
   grant.object = Object(0);

@@ -46,10 +46,6 @@ void Accumulator::FoldInto(std::uint64_t block, std::span<const std::byte> bytes
   reduce::Fold(fold_.op, fold_.dtype, Out(block), Out(block), bytes);
 }
 
-void Accumulator::Rewind(std::uint32_t child) {
-  for (std::uint32_t s = 0; s < layout().stripe_count; ++s) children_[child]->marks[s] = mark(s);
-}
-
 void Accumulator::FoldChild(std::uint32_t child, std::uint32_t stripe, std::uint64_t block,
                             std::span<const std::byte> bytes) {
   const std::uint32_t index = layout().index_in_stripe(block);
@@ -134,16 +130,11 @@ void Accumulator::Publish(std::uint32_t stripe) {
   out_->Advance(stripe, mark);
 }
 
-FoldSink::FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child)
+FoldSink::FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child, StripeMarks from)
     : into_(std::move(into)),
       child_(child),
+      marks_(std::move(from)),
       scratch_(std::max<std::uint64_t>(kScratchBytes, into_->layout().block_bytes)) {}
-
-StripeMarks FoldSink::marks() const {
-  StripeMarks marks(layout().stripe_count);
-  for (std::uint32_t s = 0; s < layout().stripe_count; ++s) marks[s] = mark(s);
-  return marks;
-}
 
 // A piece starts on a block, and a full scratch holds whole blocks: all of them are folded by then.
 std::span<std::byte> FoldSink::Room(std::uint64_t begin, std::uint64_t end) {
@@ -161,6 +152,7 @@ std::span<const std::byte> FoldSink::Received(ByteRange block) const {
 void FoldSink::Take(std::uint32_t stripe, std::uint64_t block, std::uint64_t /*checksum*/) {
   const ByteRange range = layout().block_range(block);
   into_->FoldChild(child_, stripe, block, Received(range));
+  marks_[stripe] = layout().index_in_stripe(block) + 1;
   taken_end_ = range.end;
 }
 

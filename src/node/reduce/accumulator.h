@@ -40,8 +40,6 @@ class Accumulator {
   // Folds what own sources have beyond what was folded, `limit` blocks at most; true if more is due
   // at once. Without children this makes the output; with children it follows them.
   bool FoldOwn(std::uint32_t stripe, std::uint32_t limit);
-  // A planted fault: the child's blocks above the output's mark are folded once more.
-  void Rewind(std::uint32_t child);
   // The output's mark, and checksums of what is new below it.
   void Publish(std::uint32_t stripe);
 
@@ -65,16 +63,15 @@ class Accumulator {
   std::vector<std::uint32_t> begun_;  // per stripe: blocks of the output that hold any input
 };
 
-// One child's side of it: received blocks lie in a scratch buffer until they are folded.
+// One stream's side of it: the blocks of a child from `from` on, which are not folded yet. Received
+// ones lie in a scratch buffer until they are.
 class FoldSink final : public ReceiveSink {
  public:
-  FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child);
+  FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child, StripeMarks from);
 
   const Layout& layout() const override { return into_->layout(); }
-  StripeMarks marks() const override;
-  std::uint32_t mark(std::uint32_t stripe) const override {
-    return into_->child_mark(child_, stripe);
-  }
+  StripeMarks marks() const override { return marks_; }
+  std::uint32_t mark(std::uint32_t stripe) const override { return marks_[stripe]; }
   std::span<std::byte> Room(std::uint64_t begin, std::uint64_t end) override;
   std::span<const std::byte> Received(ByteRange block) const override;
   void Take(std::uint32_t stripe, std::uint64_t block, std::uint64_t checksum) override;
@@ -83,6 +80,7 @@ class FoldSink final : public ReceiveSink {
  private:
   const std::shared_ptr<Accumulator> into_;
   const std::uint32_t child_;
+  StripeMarks marks_;
   std::vector<std::byte> scratch_;
   std::uint64_t scratch_begin_ = 0;  // the object's byte that lies first in it
   std::uint64_t taken_end_ = 0;      // bytes of the present piece before this are folded

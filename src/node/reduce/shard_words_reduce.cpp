@@ -41,7 +41,7 @@ void ShardWords::On(const planner::SlotFeed& feed) {
   const EntryPtr entry = context_.table.Find(feed.object);
   if (!entry) return;
   const auto slot = entry->slot(feed.slot);
-  if (slot && slot->version() == feed.version) slot->OnFeed(feed);
+  if (slot) slot->OnFeed(feed);
 }
 
 void ShardWords::On(const planner::SlotDropped& dropped) {

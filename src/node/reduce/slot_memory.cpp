@@ -1,113 +1,124 @@
-// Slot: memory for its output, and what it can do without (R45).
-#include <algorithm>
+// Slot: its own sources, and the memory of its output.
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "node/reduce/slot.h"
 
 namespace hoplite::node {
-namespace {
 
-// A slot that got no memory for so long serves its sources as they are, and another folds them.
-constexpr Duration kMemoryPatience = std::chrono::seconds(2);
-// Before another slot of the same reduction may take memory that cannot be used yet.
-constexpr Duration kHeldAtLeast = std::chrono::milliseconds(100);
+// --- its sources: the copies here, in the versions that were picked
 
-}  // namespace
-
-net::Task<bool> Slot::ReserveMemory() {
-  if (!root() && order_.order.children == 0 && sources_.size() == 1) {
-    output_ = sources_.front();
-    co_return true;
+void Slot::LookAtSources(planner::SlotState::Effects& effects) {
+  for (std::size_t i = 0; i < sources_.size() && !state_.failed(); ++i) {
+    state_.OnSource(i, LookAtSource(i), Now(), effects);
   }
-  const Time deadline = Now() + kMemoryPatience;
-  MemoryBroker::Waiter waiter(context_.memory, changed_, entry_->object);
-  const std::uint64_t size = order_.layout.size_bytes;
-  while (!dropped_) {
-    auto copy = waiter.Try(entry_->object, order_.layout, order_.metadata);
-    if (copy) {
-      output_ = std::move(*copy);
-      reserved_at_ = Now();
-      if (!root()) loan_.emplace(context_.memory, static_cast<MemoryBroker::Lender&>(*this));
-      output_->set_version(order_.version);
-      co_return !root() || ListTarget();
-    }
-    const bool hopeless = !context_.memory.fits_ever(size) || Now() >= deadline;
-    if (hopeless && !failure_) {
-      Fail(ErrorCode::kResourceExhausted,
-           fmt::format("{} has no memory for a partial result of {} bytes", context_.settings.name,
-                       size));
-    }
-    co_await changed_.Wait(failure_ ? kNever : std::min(deadline, Now() + kHeldAtLeast));
-  }
-  co_return false;
 }
 
-// --- memory that it can do without
+planner::OwnSource Slot::LookAtSource(std::size_t i) {
+  using planner::OwnSource;
+  const planner::SlotInput& input = state_.order().order.inputs[i];
+  store::CopyPtr& source = sources_[i];
+  if (!source) {
+    const store::CopyPtr copy = context_.store.Find(input.object);
+    const bool there =
+        copy && copy->version() == input.version && copy->state() != store::CopyState::kVoid;
+    if (!there) return OwnSource::kMissing;
+    if (copy->layout() != state_.order().layout) return OwnSource::kOtherLayout;
+    source = copy;
+    source->AddListener(this);
+  }
+  switch (source->state()) {
+    case store::CopyState::kOpen:
+      return OwnSource::kGrowing;
+    case store::CopyState::kFinal:
+      return OwnSource::kFinal;
+    case store::CopyState::kVoid:
+      break;
+  }
+  const bool deleted = source->void_reason() == store::VoidReason::kDeleted;
+  return deleted ? OwnSource::kDeleted : OwnSource::kVoid;
+}
 
-// A slot that held memory for a while and still lacks an input gives it to another slot of the same
-// reduction, which may produce that input. The first that has all its inputs keeps its memory.
+// --- its output
+
+void Slot::TakeOutput(planner::SlotState::Effects& effects) {
+  const planner::SlotAssigned& order = state_.order();
+  if (state_.serves_source()) {
+    output_ = sources_.front();
+    state_.OnOutput(Now());
+    return entry_->Changed();
+  }
+  if (!waiter_) waiter_.emplace(context_.memory, changed_, entry_->object);
+  auto copy = waiter_->Try(entry_->object, order.layout, order.metadata);
+  if (!copy) {
+    const bool ever = context_.memory.fits_ever(order.layout.size_bytes);
+    return state_.OnNoMemory(ever, Now(), effects);
+  }
+  waiter_.reset();
+  output_ = std::move(*copy);
+  output_->set_version(version());
+  state_.OnOutput(Now());
+  if (!root()) {
+    loan_.emplace(context_.memory, static_cast<MemoryBroker::Lender&>(*this));
+  } else if (const auto listed = ListTarget(); !listed) {
+    state_.OnRefused(listed.error(), effects);
+    return state_.Drop();
+  }
+  BeginFold();
+  entry_->Changed();
+}
+
+// A root's output is the target itself: others may pull it from now on.
+Result<void> Slot::ListTarget() {
+  if (const store::CopyPtr older = context_.store.Find(entry_->object)) {
+    older->Void(store::VoidReason::kRecalled);
+    context_.store.Remove(entry_->object);
+  }
+  TRY(context_.store.List(output_, store::CopyKind::kPrimary));
+  entry_->Changed();
+  return {};
+}
+
 bool Slot::Spares(const std::optional<ObjectId>& operation) const {
-  if (!accumulator_ || gives_back_ || dropped_) return false;
-  if (drained()) return true;
-  const bool same = operation == entry_->object;
-  const bool held = Now() >= reserved_at_ + kHeldAtLeast;
-  return same && held && !HasProduced() && LacksAnInput();
+  return state_.Spares(operation, Folded(), Now());
 }
 
 void Slot::GiveBack() {
   if (context_.settings.planted(PlantedFault::kHoardsMemory)) return;
-  log::Debug("{}: gives its memory back, {}", Name(), drained() ? "drained" : "lacks an input");
-  gives_back_ = true;
+  log::Debug("{}: gives its memory back", Name());
+  state_.GiveBack();
   changed_.Notify();
 }
 
-bool Slot::HasProduced() const {
-  return std::ranges::any_of(output_->marks(), [](std::uint32_t mark) { return mark > 0; });
-}
-
-bool Slot::LacksAnInput() const {
-  return children_.size() < order_.order.children ||
-         std::ranges::any_of(
-             children_, [this](const auto& child) { return FoldedOf(child.second) == 0; });
-}
-
-// Whatever was folded is folded once more, in the same version: nobody has a byte of it, and others
-// come first for a while; or its parent has all, and it waits until it is asked once more.
 net::Task<void> Slot::LetGo() {
-  const bool drained_before = drained();
   output_->Void(store::VoidReason::kGivenBack);
   co_await StopStreams();
   loan_.reset();
   accumulator_.reset();
   output_.reset();
-  for (auto& [slot, child] : children_) {
-    child.final_stripes = 0;
-    child.failing_since = kNever;
-    child.folded_when_failing = 0;
-    child.next_try = Time::min();
-  }
-  stopping_ = final_ = false;
+  stopping_ = false;
+  state_.LetGo(Now());
   context_.memory.OnSpace();
-  const Time others_until = drained_before ? kNever : Now() + kHeldAtLeast;
-  while (!dropped_ && drained() == drained_before && Now() < others_until) {
-    ReportProgress();
-    co_await changed_.Wait(std::min(others_until, reported_at_ + ReportEvery()));
+}
+
+// Its output stays only if it is the target that was committed.
+void Slot::Release() {
+  for (const store::CopyPtr& source : sources_) {
+    if (source) source->RemoveListener(this);
   }
-  gives_back_ = false;
-}
-
-void Slot::OnAsked(StripeMask stripes) {
-  drained_ &= ~stripes;
-  if (gives_back_) changed_.Notify();
-}
-
-void Slot::OnDrained(StripeMask stripes) {
-  if (gives_back_ || !output_ || output_->state() != store::CopyState::kFinal) return;
-  drained_ |= stripes;
-  if (drained()) context_.memory.OnSpace();  // whoever waits may ask for it
+  if (OwnsOutput() && !state_.committed()) {
+    if (root() && context_.store.Find(entry_->object) == output_) {
+      context_.store.Remove(entry_->object);
+    }
+    output_->Void(store::VoidReason::kRecalled);
+  }
+  loan_.reset();
+  output_.reset();
+  sources_.clear();
+  accumulator_.reset();
 }
 
 }  // namespace hoplite::node

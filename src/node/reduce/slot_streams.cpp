@@ -5,157 +5,92 @@
 #include "node/reduce/slot.h"
 
 namespace hoplite::node {
-namespace {
 
 using planner::Outcome;
 
-// A child may be told of its slot later than we are.
-constexpr Duration kChildPatience = std::chrono::seconds(2);
-constexpr Duration kTryChildAgain = std::chrono::milliseconds(5);
-// A child that waits for memory.
-constexpr Duration kTryAgainLater = std::chrono::milliseconds(50);
-
-}  // namespace
-
-void Slot::OnFeed(const planner::SlotFeed& feed) {
-  // A repeated one changes nothing: another version of a child means another version of ours.
-  if (children_.contains(feed.input) || children_.size() >= order_.order.children) return;
-  const auto index = static_cast<std::uint32_t>(children_.size());
-  children_.emplace(feed.input, Child{.feed = feed, .index = index, .lanes = {}, .pending = {}});
-  changed_.Notify();
-}
-
-bool Slot::Due(const Child& child) const {
-  return child.lanes.empty() && !child.reported &&
-         child.final_stripes != order_.layout.all_stripes() && Now() >= child.next_try;
-}
-
-bool Slot::held_up() const {
-  const bool goes_on = accumulator_ && !dropped_ && !gives_back_;
-  return goes_on &&
-         std::ranges::any_of(children_, [this](const auto& child) { return Due(child.second); });
-}
-
-void Slot::StartDueStreams() {
-  if (!accumulator_) return;
-  if (context_.settings.planted(PlantedFault::kQueuesInputs) && data_plane_.gate().full()) return;
-  for (auto& [slot, child] : children_) {
-    if (Due(child)) StartStreams(child);
-  }
-}
-
 // One stream for each data loop: a stripe is always folded on the same one.
-void Slot::StartStreams(Child& child) {
+void Slot::StartStreams(const planner::SlotState::Effects::Pull& pull) {
+  const planner::SlotFeed& feed = state_.children().at(pull.input).feed;
   planner::Grant grant;
   grant.object = entry_->object;
-  grant.version = child.feed.input_version;
-  grant.grant = GrantId{child.feed.input_version};
-  grant.source = child.feed.source;
-  if (context_.settings.planted(PlantedFault::kFoldsTwice)) accumulator_->Rewind(child.index);
-  child.ended = 0;
-  child.end = LaneEnd();
-  child.pending.clear();
+  grant.version = feed.input_version;
+  grant.grant = GrantId{feed.input_version};
+  grant.source = feed.source;
+  StripeMarks from = pull.from;
+  if (context_.settings.planted(PlantedFault::kFoldsTwice)) {
+    for (std::uint32_t& mark : from) mark -= std::min(mark, 1u);
+  }
+  const auto next_index = static_cast<std::uint32_t>(streams_.size());
+  Streams& streams = streams_.try_emplace(pull.input, next_index).first->second;
+  streams.ended = 0;
+  streams.end = LaneEnd();
+  streams.pending.clear();
   for (std::size_t loop = 0; loop < data_plane_.loop_count(); ++loop) {
-    const StripeMask stripes = StripesOn(loop) & ~child.final_stripes;
+    const StripeMask stripes = StripesOn(loop) & pull.stripes;
     if (stripes == 0) continue;
-    const std::size_t lane = child.lanes.size();
-    child.pending.push_back(stripes);
-    child.lanes.push_back(std::make_shared<ReceiveLane>(
+    const std::size_t lane = streams.lanes.size();
+    streams.pending.push_back(stripes);
+    streams.lanes.push_back(std::make_shared<ReceiveLane>(
         context_, data_plane_, data_plane_.LoopAt(loop),
-        std::make_shared<FoldSink>(accumulator_, child.index), grant, stripes, child.feed.input,
-        [weak = weak_from_this(), slot = child.feed.input, lane](const LaneEnd& end) {
-          if (const auto self = weak.lock()) self->OnLaneEnd(slot, lane, end);
+        std::make_shared<FoldSink>(accumulator_, streams.index, from), grant, stripes, pull.input,
+        [weak = weak_from_this(), input = pull.input, lane](const LaneEnd& end) {
+          if (const auto self = weak.lock()) self->OnLaneEnd(input, lane, end);
         }));
   }
-  for (const auto& lane : child.lanes) lane->Start();
+  for (const auto& lane : streams.lanes) lane->Start();
 }
 
-void Slot::OnLaneEnd(std::uint32_t slot, std::size_t lane, const LaneEnd& end) {
-  Child& child = children_.at(slot);
-  ++child.ended;
+// All lanes of a child end together: only then is it known how far each stripe came.
+void Slot::OnLaneEnd(std::uint32_t input, std::size_t lane, const LaneEnd& end) {
+  Streams& streams = streams_.at(input);
+  ++streams.ended;
   if (end.outcome == Outcome::kDone) {
-    child.final_stripes |= child.pending[lane];
+    state_.OnStripesEnded(input, streams.pending[lane]);
   } else {
-    if (child.end.outcome != Outcome::kFailed) child.end = end;
-    for (const auto& other : child.lanes) other->Stop();
+    if (streams.end.outcome != Outcome::kFailed) streams.end = end;
+    for (const auto& other : streams.lanes) other->Stop();
   }
   changed_.Notify();
 }
 
-void Slot::CloseEndedStreams() {
-  for (auto& [slot, child] : children_) {
-    if (child.lanes.empty() || child.ended < child.lanes.size()) continue;
-    child.lanes.clear();
-    if (dropped_ || gives_back_) continue;
-    if (child.final_stripes == order_.layout.all_stripes()) {
-      context_.directory.Send(planner::SlotDrained{entry_->object, order_.order.slot,
-                                                   order_.version, slot, child.feed.input_version});
-    } else {
-      OnStreamsFailed(child);
+void Slot::CloseEndedStreams(planner::SlotState::Effects& effects) {
+  for (auto& [input, streams] : streams_) {
+    if (streams.lanes.empty() || streams.ended < streams.lanes.size()) continue;
+    streams.lanes.clear();
+    if (streams.end.outcome == Outcome::kFailed) {
+      log::Debug("{}: child {}: {}", Name(), input, streams.end.why);
     }
+    const planner::StreamsEnd end{streams.end.failure, streams.end.why};
+    state_.OnStreamsEnded(input, end, FoldedOf(streams), Now(), effects);
   }
-}
-
-// A child that has nothing to serve from yet says itself if it gives up. One that doesn't know its
-// slot yet, or had its output recalled, will be known or replaced soon; after a connection that
-// broke, or a block that was damaged on its way, it is asked once more for what is missing.
-// Anything else, or the same again before another block was folded, is a loss at once.
-void Slot::OnStreamsFailed(Child& child) {
-  const Time now = Now();
-  const auto failure = child.end.failure;
-  if (failure == planner::Failure::kNotAhead) {
-    child.next_try = now + kTryAgainLater;
-    return;
-  }
-  const std::uint64_t folded = FoldedOf(child);
-  const bool first = child.failing_since == kNever || folded > child.folded_when_failing;
-  if (first) child.failing_since = now;
-  child.folded_when_failing = folded;
-  const bool may_come = failure == planner::Failure::kUnknown || failure == planner::Failure::kNone;
-  const bool damaged =
-      failure == planner::Failure::kBroken || failure == planner::Failure::kCorrupt;
-  const bool again = (may_come && now - child.failing_since < kChildPatience) || (damaged && first);
-  log::Debug("{}: child {}: {}{}", Name(), child.feed.input, child.end.why,
-             again ? ", once more" : "");
-  if (again) {
-    child.next_try = now + kTryChildAgain;
-    return;
-  }
-  child.reported = true;
-  context_.directory.Send(LossOf(child));
-}
-
-// Blocks of all stripes.
-std::uint64_t Slot::FoldedOf(const Child& child) const {
-  std::uint64_t folded = 0;
-  for (std::uint32_t s = 0; s < order_.layout.stripe_count; ++s) {
-    folded += accumulator_->child_mark(child.index, s);
-  }
-  return folded;
-}
-
-planner::SlotFailed Slot::LossOf(const Child& child) const {
-  const bool corrupt = child.end.failure == planner::Failure::kCorrupt;
-  return Failure(child.feed.input, child.feed.input_version,
-                 corrupt ? ErrorCode::kDataLoss : ErrorCode::kPeerLost, child.end.why);
 }
 
 net::Task<void> Slot::StopStreams() {
   stopping_ = true;
   for (const auto& grown : grown_) grown->Notify();
-  for (auto& [slot, child] : children_) {
-    for (const auto& lane : child.lanes) lane->Stop();
+  for (auto& [input, streams] : streams_) {
+    for (const auto& lane : streams.lanes) lane->Stop();
   }
-  const auto busy = [this] {
-    return folders_ > 0 || std::ranges::any_of(children_, [](const auto& child) {
-             return !child.second.lanes.empty();
-           });
-  };
-  CloseEndedStreams();
-  while (busy()) {
+  planner::SlotState::Effects none;  // nobody needs them any more
+  CloseEndedStreams(none);
+  while (folders_ > 0 || Streaming()) {
     co_await changed_.Wait();
-    CloseEndedStreams();
+    CloseEndedStreams(none);
   }
+}
+
+bool Slot::Streaming() const {
+  return std::ranges::any_of(streams_,
+                             [](const auto& streams) { return !streams.second.lanes.empty(); });
+}
+
+bool Slot::held_up() const {
+  if (!accumulator_ || state_.over() || state_.gives_back()) return false;
+  return std::ranges::any_of(state_.children(), [this](const auto& child) {
+    const auto streams = streams_.find(child.first);
+    const bool pulled = streams != streams_.end() && !streams->second.lanes.empty();
+    return !pulled && (child.second.open || state_.PullIsDue(child.second, Now()));
+  });
 }
 
 }  // namespace hoplite::node
