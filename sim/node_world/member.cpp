@@ -25,7 +25,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
     : time_(around.time),
       index_(index),
       host_(host),
-      spins_(around.options.fault == node::PlantedFault::kSpinsForMemory),
+      spins_(around.options.fault == PlantedFault::kSpinsForMemory),
       access_(std::make_shared<SimDirectory::Access>(around.foreign)) {
   NodeConfig config;
   config.directory.assign(around.options.shards, "simulated");
@@ -37,7 +37,6 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
   node::Settings settings = node::MakeSettings(config);
   settings.self = NodeId{number};
   settings.inline_limit_bytes = kInlineLimitBytes;
-  settings.fault = around.options.fault;
 
   node::Environment world;
   // The lambdas refer to this member and its surroundings, which outlive every node.

@@ -10,8 +10,8 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "directory/session_outbox.h"
-#include "node/planted_fault.h"
 #include "sim/node_world/network.h"
+#include "sim/node_world/planted_fault.h"
 
 namespace hoplite::node_world {
 
@@ -61,7 +61,7 @@ struct Options {
   std::uint32_t newcomers = 0;
 
   // A planted fault, in every node; tests only.
-  node::PlantedFault fault = node::PlantedFault::kNone;
+  PlantedFault fault = PlantedFault::kNone;
 
   bool is_small(std::uint32_t node) const { return windows > 0 && node + 1 == nodes; }
   std::uint64_t memory_of(std::uint32_t node) const;

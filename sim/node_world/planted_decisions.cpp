@@ -1,10 +1,13 @@
 #include "sim/node_world/planted_decisions.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace hoplite::node_world {
 namespace {
 
-using node::PlantedFault;
 using planner::FlightState;
+using planner::SlotState;
 
 struct TrustsTheLastByte final : FlightState {
   using FlightState::FlightState;
@@ -37,6 +40,40 @@ struct QueuesFeeders final : FlightState {
   bool GoesAtOnce(bool input, bool feeds) const override { return input && !feeds; }
 };
 
+struct HoardsMemory final : SlotState {
+  using SlotState::SlotState;
+  void GiveBack() override {}
+};
+
+struct ReturnsBeforeCommit final : SlotState {
+  using SlotState::SlotState;
+  void Finish(Effects& out) override {
+    SlotState::Finish(out);
+    out.seal = !serves_source();
+  }
+};
+
+// A child's stream, too, has its turn only now and then.
+struct QueuesChildren final : SlotState {
+  using SlotState::SlotState;
+  void PullWhatIsDue(Time now, Effects& out) override {
+    if (now < turn_) return;
+    turn_ = now + std::chrono::milliseconds(100);
+    SlotState::PullWhatIsDue(now, out);
+  }
+  Time turn_{};
+};
+
+// The last block of each stripe comes once more after a break.
+struct FoldsTwice final : SlotState {
+  using SlotState::SlotState;
+  StripeMarks ResumesAt(const Child& child) const override {
+    StripeMarks marks = SlotState::ResumesAt(child);
+    for (std::uint32_t& mark : marks) mark -= std::min(mark, 1u);
+    return marks;
+  }
+};
+
 class PlantedDecisions final : public node::Decisions {
  public:
   explicit PlantedDecisions(PlantedFault fault) : fault_(fault) {}
@@ -55,6 +92,22 @@ class PlantedDecisions final : public node::Decisions {
         return std::make_unique<QueuesFeeders>(object);
       default:
         return Decisions::Flight(object);
+    }
+  }
+
+  std::unique_ptr<SlotState> Slot(planner::SlotAssigned order, const std::string& node_name,
+                                  Time now) const override {
+    switch (fault_) {
+      case PlantedFault::kHoardsMemory:
+        return std::make_unique<HoardsMemory>(std::move(order), node_name, now);
+      case PlantedFault::kReturnsBeforeCommit:
+        return std::make_unique<ReturnsBeforeCommit>(std::move(order), node_name, now);
+      case PlantedFault::kQueuesInputs:
+        return std::make_unique<QueuesChildren>(std::move(order), node_name, now);
+      case PlantedFault::kFoldsTwice:
+        return std::make_unique<FoldsTwice>(std::move(order), node_name, now);
+      default:
+        return Decisions::Slot(std::move(order), node_name, now);
     }
   }
 

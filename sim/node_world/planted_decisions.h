@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "node/decisions.h"
-#include "node/planted_fault.h"
+#include "sim/node_world/planted_fault.h"
 
 namespace hoplite::node_world {
 
 // The product's own where the fault is none of theirs.
-std::shared_ptr<const node::Decisions> DecisionsWith(node::PlantedFault fault);
+std::shared_ptr<const node::Decisions> DecisionsWith(PlantedFault fault);
 
 }  // namespace hoplite::node_world

@@ -9,7 +9,6 @@ namespace hoplite::node_world {
 namespace {
 
 using directory::DirectoryClient;
-using node::PlantedFault;
 using planner::NodeAction;
 using planner::NodeEvent;
 

@@ -5,12 +5,12 @@
 #include <memory>
 
 #include "directory/directory_client.h"
-#include "node/planted_fault.h"
+#include "sim/node_world/planted_fault.h"
 
 namespace hoplite::node_world {
 
 // `link` itself where the fault is none of its.
 std::unique_ptr<directory::DirectoryClient> WithPlanted(
-    node::PlantedFault fault, std::unique_ptr<directory::DirectoryClient> link);
+    PlantedFault fault, std::unique_ptr<directory::DirectoryClient> link);
 
 }  // namespace hoplite::node_world

@@ -14,8 +14,6 @@
 namespace hoplite::node_world {
 namespace {
 
-using node::PlantedFault;
-
 std::optional<wire::Frame> FrameIn(std::span<const std::byte> head) {
   if (head.size() < wire::kHeaderBytes) return std::nullopt;
   const auto header = wire::DecodeHeader(head.first<wire::kHeaderBytes>());

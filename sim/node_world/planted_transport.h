@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "net/stream.h"
-#include "node/planted_fault.h"
+#include "sim/node_world/planted_fault.h"
 
 namespace hoplite::node_world {
 
 // `transport` itself, a SimTransport, where the fault is none of its.
-std::unique_ptr<net::Transport> WithPlanted(node::PlantedFault fault,
+std::unique_ptr<net::Transport> WithPlanted(PlantedFault fault,
                                             std::unique_ptr<net::Transport> transport);
 
 }  // namespace hoplite::node_world

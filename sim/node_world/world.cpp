@@ -33,7 +33,7 @@ directory::ServiceOptions ServiceOptionsOf(const Options& history) {
 
 directory::Pace PaceOfNodes(const Options& history) {
   constexpr std::size_t kAll = 1_GiB;
-  const bool at_once = history.fault == node::PlantedFault::kTellsAllAtOnce;
+  const bool at_once = history.fault == PlantedFault::kTellsAllAtOnce;
   return at_once ? directory::Pace{kAll, kAll, kAll} : history.pace;
 }
 
@@ -55,7 +55,7 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
                     Tell("{}: {}", ToString(record),
                          record.error ? record.error->ToString() : "done");
                   },
-              .forgets_pins = options.fault == node::PlantedFault::kForgetsPins}) {
+              .forgets_pins = options.fault == PlantedFault::kForgetsPins}) {
   internet_.broken = [this](const std::string& what) { Broken(what); };
   internet_.on_payload = [this] { OnPayload(); };
   directory_ = std::make_unique<SimDirectory>(
@@ -63,7 +63,7 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
       SimDirectory::Settings{.service = ServiceOptionsOf(options_),
                              .shards = options_.shards,
                              .pace = PaceOfNodes(options_),
-                             .first_decides = options_.fault == node::PlantedFault::kFirstDecides});
+                             .first_decides = options_.fault == PlantedFault::kFirstDecides});
   directory_->OnSaid([this](const wire::NodeMessage& message) {
     AddToDigest(message.events);
     CheckClosed(message);

@@ -7,6 +7,9 @@
 #include "sim/kit/random.h"
 
 namespace hoplite::sim {
+
+Payload PayloadOf(const ObjectId& source) { return Random(source.Hash()).Next(); }
+
 namespace {
 
 Payload SumOf(const std::vector<planner::SlotInput>& inputs) {
@@ -16,8 +19,6 @@ Payload SumOf(const std::vector<planner::SlotInput>& inputs) {
 }
 
 }  // namespace
-
-Payload PayloadOf(const ObjectId& source) { return Random(source.Hash()).Next(); }
 
 VirtualSlot::VirtualSlot(const planner::SlotAssigned& order, const std::string& node_name, Time now)
     : state(order, node_name, now), sum(SumOf(order.order.inputs)) {}

@@ -41,7 +41,7 @@ VirtualSlot* World::SlotAt(NodeIndex copy) {
   return pulled != slot->inputs.end() && pulled->second == copy ? slot : nullptr;
 }
 
-// True: it concerned the reduction, and not the node's copy of the target.
+// True: the action concerned the reduction, and not the node's copy of the target.
 bool World::HearReduce(NodeIndex index, const planner::NodeAction& action) {
   Member& member = members_[index];
   const ObjectId& object = ObjectOf(action);
@@ -185,7 +185,7 @@ void World::SlotStreamsEnded(NodeIndex copy, planner::Failure why) {
   DriveSlot(ref.node, ref.slot, std::move(effects));
 }
 
-// Its streams end at both sides; those who pull from it hear of it one latency later.
+// The slot's streams end at both sides; the nodes that pull from it hear of that one latency later.
 void World::StopStreams(const VirtualSlot& slot, planner::Failure why) {
   if (!slot.output) return;
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
@@ -193,7 +193,7 @@ void World::StopStreams(const VirtualSlot& slot, planner::Failure why) {
       const FlowId flow = network_.Feeding(copy, s);
       if (flow != kNoFlow) network_.Close(now_, flow);
     }
-    if (slot.state.root()) continue;  // who reads the target is a matter of the node's own copy
+    if (slot.state.root()) continue;  // the node's own copy serves the readers of the target
     for (const FlowId flow : network_.Outgoing(*slot.output, s)) {
       network_.Break(now_, flow);
       const NodeIndex copy = network_.ReceiverOf(flow);
@@ -222,7 +222,7 @@ void World::KillSlots(NodeIndex index) {
   member.putting.clear();
 }
 
-// True: a child's output arrived, or a slot's inputs are folded.
+// True: this was a child's output that arrived, or a slot whose inputs are folded.
 bool World::OnSlotWhole(const Network::Whole& whole) {
   const bool own_copy = whole.node < members_.size();
   if (own_copy && whole.flow != kNoFlow) return false;

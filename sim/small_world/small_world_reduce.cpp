@@ -79,8 +79,8 @@ void SmallWorld::AddFoldSteps(std::vector<Step>& steps) const {
   }
 }
 
-// A parent waits for a child that does not know its slot yet, or not any more; the coordinator
-// waits for sources: both for longer than anything else takes.
+// Steps that wait longer than anything else takes: a parent gives up a child that does not know its
+// slot, and the coordinator gives up waiting for sources.
 void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
   for (std::uint32_t i = 0; i < reduction_->streams.size(); ++i) {
     const FoldStream& stream = reduction_->streams[i];
@@ -90,7 +90,7 @@ void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
   if (steps.empty() && waits) steps.push_back({Step::Kind::kGiveUp, reduction_->node});
 }
 
-// The slot of the stream's child, as it has to be to serve it.
+// The slot of the stream's child, if it is there and can serve the stream; or null.
 const VirtualSlot* SmallWorld::ChildOf(const FoldStream& stream) const {
   const auto& slots = members_[IndexOf(stream.feed.source.id)].slots;
   const auto slot = slots.find(stream.feed.input);
@@ -99,7 +99,7 @@ const VirtualSlot* SmallWorld::ChildOf(const FoldStream& stream) const {
   return there ? &slot->second : nullptr;
 }
 
-// Blocks of its output: as many as all its inputs have.
+// How many blocks of its output are made: as many as all its inputs have.
 std::uint32_t SmallWorld::OutputOf(std::uint32_t index, const VirtualSlot& slot) const {
   const planner::SlotState& state = slot.state;
   if (state.failed() || state.children().size() < state.order().order.children) return 0;
@@ -125,7 +125,7 @@ void SmallWorld::FoldBlock(std::size_t index) {
   const VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
   VirtualNode& node = members_[stream.node].node;
   const std::uint32_t blocks = OutputOf(stream.node, slot);
-  // The target may be recalled already, the order that drops its root still on its way.
+  // The target may be recalled already while the order that drops its root is still on its way.
   const bool makes =
       slot.state.root() && node.copy() && node.copy()->version == slot.state.version();
   if (!makes || blocks <= node.copy()->marks[0]) return;
@@ -168,7 +168,7 @@ FoldStream SmallWorld::TakeFold(std::size_t index) {
   return stream;
 }
 
-// True: it concerned the reduction, and not the node's copy of the target.
+// True: the action concerned the reduction, and not the node's copy of the target.
 bool SmallWorld::HearReduce(std::uint32_t index, const planner::NodeAction& action) {
   const ObjectId& object = ObjectOf(action);
   if (const auto* accepted = std::get_if<planner::CreateAccepted>(&action)) {
@@ -279,7 +279,7 @@ void SmallWorld::TargetCommitted(std::uint32_t index, const Version& version) {
 
 // --- the coordinator
 
-// True: it was said to the coordinator of the reduction, or to a root.
+// True: the action was meant for the coordinator of the reduction, or for a root.
 bool SmallWorld::HearCoordinator(std::uint32_t index, const planner::NodeAction& action) {
   if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
     TargetCommitted(index, committed->version);
@@ -356,7 +356,7 @@ void SmallWorld::KillSlots(std::uint32_t index) {
   if (index == reduction_->node) reduction_->drive_at = kNever;
 }
 
-// What belongs to the reduction, before the end of the inventory.
+// Adds what belongs to the reduction, before the end of the inventory.
 void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEvent>& events) {
   const Member& member = members_[index];
   std::vector<planner::NodeEvent> more;

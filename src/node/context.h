@@ -13,7 +13,6 @@
 #include "node/decisions.h"
 #include "node/memory/memory_broker.h"
 #include "node/object_table.h"
-#include "node/planted_fault.h"
 #include "node/runtime.h"
 #include "store/object_store.h"
 
@@ -29,11 +28,9 @@ struct Settings {
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;
   // Fetches under way at a time (R46).
   std::size_t max_fetches = 64;
-  PlantedFault fault = PlantedFault::kNone;
 
   // A receiver or reader that shows life but takes nothing may be slow: it has so long.
   Duration patience() const { return 4 * stall; }
-  bool planted(PlantedFault one) const { return fault == one; }
 };
 
 // What happened since the start; for tests and status. Any thread.

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "planner/flight_state.h"
+#include "planner/slot_state.h"
 
 namespace hoplite::node {
 
@@ -13,6 +16,10 @@ class Decisions {
   virtual ~Decisions() = default;
   virtual std::unique_ptr<planner::FlightState> Flight(const ObjectId& object) const {
     return std::make_unique<planner::FlightState>(object);
+  }
+  virtual std::unique_ptr<planner::SlotState> Slot(planner::SlotAssigned order,
+                                                   const std::string& node_name, Time now) const {
+    return std::make_unique<planner::SlotState>(std::move(order), node_name, now);
   }
 };
 

@@ -46,6 +46,7 @@ void NodeTable::Suspend(NodeId node) {
 }
 
 void NodeTable::NoteHeard(NodeId node, Time now) {
+  if (open_inventories_ == 0) return;
   NodeRecord& record = nodes_.at(node);
   if (record.inventory_open) record.telling = now;
 }

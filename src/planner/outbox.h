@@ -16,7 +16,7 @@ namespace hoplite::planner {
 
 class Outbox {
  public:
-  void Add(NodeId to, NodeAction body) {
+  void Add(NodeId to, NodeAction&& body) {
     if (to != silenced_) actions_.push_back({to, std::move(body)});
   }
   // Nothing is said to this node from now on; kNoNode: everybody is told again.

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/action.h"
 #include "planner/reduce_planner.h"
 
 namespace hoplite::planner {

@@ -110,8 +110,10 @@ bool SlotState::OnAsked(StripeMask stripes) {
   return had_all;
 }
 
-void SlotState::OnDrained(StripeMask stripes) {
-  if (final_ && !gives_back_) drained_ |= stripes;
+bool SlotState::OnDrained(StripeMask stripes) {
+  if (!final_ || gives_back_) return false;
+  drained_ |= stripes;
+  return Drained();
 }
 
 void SlotState::GiveBack() {

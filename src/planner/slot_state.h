@@ -12,9 +12,10 @@
 // Is told: how its sources are, whether there is memory, where its children's outputs are and how
 // their streams end, what its parent asks for and has, the shard's commit; and the time.
 // Must never: pull a block of a child that is folded, or a stripe whose END it has seen, call the
-// output final before every input's END is folded, or seal a root before the shard's commit. A
-// value type; knows no clock, socket, thread or byte. Which block is folded next is decided where
-// the bytes are (node/reduce/accumulator.h).
+// output final before every input's END is folded, or seal a root before the shard's commit.
+// Knows no clock, socket, thread or byte: node::Slot has these, and a simulation has its own. Copies
+// are states of their own: exhaustive search copies them. Which block is folded next is decided
+// where the bytes are (node/reduce/accumulator.h).
 #pragma once
 
 #include <cstddef>
@@ -70,6 +71,7 @@ class SlotState {
 
   // `node_name` is for messages.
   SlotState(SlotAssigned order, std::string node_name, Time now);
+  virtual ~SlotState() = default;
 
   // --- told. First how its sources are; again after OnOutput, after each change, and when Plan
   // asked for a look.
@@ -86,13 +88,14 @@ class SlotState {
   void OnStripesEnded(std::uint32_t input, StripeMask stripes);
   void OnStreamsEnded(std::uint32_t input, const StreamsEnd& end, const StripeMarks& folded,
                       Time now, Effects& out);
-  // The parent asks for these stripes of the output; has all of them. True: it may have given them
-  // back, and makes them again.
+  // The parent asks for these stripes of the output. True: it had all before, and perhaps they were
+  // given back.
   bool OnAsked(StripeMask stripes);
-  void OnDrained(StripeMask stripes);
+  // The parent has all of these stripes. True: it has all there are.
+  bool OnDrained(StripeMask stripes);
   // Its memory is wanted, and Spares said so. When the streams have ended and the memory is back,
   // LetGo: whatever was folded is folded once more, in the same version.
-  void GiveBack();
+  virtual void GiveBack();
   void LetGo(Time now);
   void OnCommitted(Effects& out);
   // Not needed any more, or replaced by a newer version.
@@ -143,6 +146,13 @@ class SlotState {
   // All that decides about its future: not when it reported last.
   void AddTo(Digest& digest) const;
 
+ protected:
+  virtual void PullWhatIsDue(Time now, Effects& out);
+  // Where a stream of this child begins.
+  virtual StripeMarks ResumesAt(const Child& child) const;
+  // Every input is final, and folded.
+  virtual void Finish(Effects& out);
+
  private:
   struct Source {
     bool found = false;
@@ -153,10 +163,7 @@ class SlotState {
   bool HasSources() const;
   bool Drained() const { return drained_ == all_stripes(); }
   bool Rests(Time now) const;
-  void PullWhatIsDue(Time now, Effects& out);
   bool InputsFinal(const FoldProgress& folded) const;
-  void Finish(Effects& out);
-  StripeMarks ResumesAt(const Child& child) const;
   void OnFailedStreams(Child& child, bool moved, Time now, Effects& out);
   void Report(Time now, Effects& out);
   Duration ReportEvery() const;

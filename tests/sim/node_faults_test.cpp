@@ -11,8 +11,6 @@
 namespace hoplite::node_world {
 namespace {
 
-using node::PlantedFault;
-
 // Memory that is used again soon: little of it, many Deletes and new Puts, slow links.
 void LittleMemory(Options& options) {
   options.most_blocks = 8;

@@ -58,8 +58,8 @@ void Coordinator::Watch() {
 
 void Coordinator::Hear(const planner::NodeAction& word) {
   if (const auto* lost = std::get_if<planner::SlotLost>(&word)) {
-    log::Debug("reduction into {}: slot {} is lost: {}", target_->object.ToHex(),
-               lost->slot, lost->message);
+    log::Debug("reduction into {}: slot {} is lost: {}", target_->object.ToHex(), lost->slot,
+               lost->message);
   }
   std::vector<planner::NodeEvent> orders;
   reduction_.Hear(word, Now(), orders);

@@ -16,9 +16,9 @@ Slot::Slot(Context& context, DataPlane& data_plane, EntryPtr entry, planner::Slo
     : context_(context),
       data_plane_(data_plane),
       entry_(std::move(entry)),
-      state_(std::move(order), context.settings.name, Now()),
+      state_(context.decisions.Slot(std::move(order), context.settings.name, Now())),
       changed_(context.runtime.main()),
-      sources_(state_.order().order.inputs.size()) {
+      sources_(state_->order().order.inputs.size()) {
   for (std::size_t i = 0; i < data_plane_.loop_count(); ++i) {
     grown_.push_back(std::make_unique<net::Signal>(data_plane_.LoopAt(i).loop));
   }
@@ -39,16 +39,16 @@ void Slot::OnCopyChanged() noexcept {
 
 net::Task<void> Slot::Run() {
   const auto self = shared_from_this();
-  while (!state_.over()) {
+  while (!state_->over()) {
     const Time next = Look();
-    if (state_.over()) break;
+    if (state_->over()) break;
     co_await changed_.Wait(next);
-    if (state_.gives_back() && !state_.over()) co_await LetGo();
+    if (state_->gives_back() && !state_->over()) co_await LetGo();
   }
   waiter_.reset();
   co_await StopStreams();
   Release();
-  entry_->Ended(state_.number(), *this);
+  entry_->Ended(state_->number(), *this);
   context_.memory.OnSpace();
   entry_->Changed();
 }
@@ -56,15 +56,15 @@ net::Task<void> Slot::Run() {
 // At everything that may have changed. Answers when to look again, if nothing changes.
 Time Slot::Look() {
   const bool recalled = root() && output_ && output_->state() == store::CopyState::kVoid;
-  if (recalled) state_.Drop();  // or deleted
+  if (recalled) state_->Drop();  // or deleted
   planner::SlotState::Effects effects;
   CloseEndedStreams(effects);
   LookAtSources(effects);
-  if (state_.WantsOutput(Now())) {
+  if (state_->WantsOutput(Now())) {
     TakeOutput(effects);
     LookAtSources(effects);
   }
-  const Time next = state_.Plan(Now(), Folded(), effects);
+  const Time next = state_->Plan(Now(), Folded(), effects);
   Do(effects);
   return next;
 }
@@ -72,9 +72,7 @@ Time Slot::Look() {
 void Slot::Do(const planner::SlotState::Effects& effects) {
   for (const planner::NodeEvent& event : effects.say) Say(event);
   for (const planner::SlotState::Effects::Pull& pull : effects.pull) StartStreams(pull);
-  const bool early =
-      root() && state_.final() && context_.settings.planted(PlantedFault::kReturnsBeforeCommit);
-  if (effects.seal || early) output_->Seal();
+  if (effects.seal) output_->Seal();
 }
 
 void Slot::Say(planner::NodeEvent event) const {
@@ -95,7 +93,7 @@ void Slot::Measure(planner::NodeEvent& event) const {
 }
 
 void Slot::AppendInventory(std::vector<planner::NodeEvent>& events) const {
-  for (planner::NodeEvent& event : state_.Inventory()) {
+  for (planner::NodeEvent& event : state_->Inventory()) {
     Measure(event);
     events.push_back(std::move(event));
   }
@@ -104,12 +102,12 @@ void Slot::AppendInventory(std::vector<planner::NodeEvent>& events) const {
 // --- what the shard and the parent say
 
 void Slot::OnFeed(const planner::SlotFeed& feed) {
-  if (state_.OnFeed(feed)) changed_.Notify();
+  if (state_->OnFeed(feed)) changed_.Notify();
 }
 
 void Slot::OnCommitted() {
   planner::SlotState::Effects effects;
-  state_.OnCommitted(effects);
+  state_->OnCommitted(effects);
   if (!effects.seal) return;
   Do(effects);
   context_.store.Touch(entry_->object, Now());
@@ -118,26 +116,25 @@ void Slot::OnCommitted() {
 }
 
 void Slot::OnAsked(StripeMask stripes) {
-  if (state_.OnAsked(stripes)) changed_.Notify();
+  if (state_->OnAsked(stripes)) changed_.Notify();
 }
 
 void Slot::OnDrained(StripeMask stripes) {
-  state_.OnDrained(stripes);
-  if (Spares(std::nullopt)) context_.memory.OnSpace();  // whoever waits may ask for it
+  if (state_->OnDrained(stripes)) context_.memory.OnSpace();  // whoever waits may ask for it
 }
 
 void Slot::Drop(store::VoidReason reason) {
-  if (state_.dropped()) return;
-  state_.Drop();
+  if (state_->dropped()) return;
+  state_->Drop();
   const bool open = OwnsOutput() && output_->state() == store::CopyState::kOpen;
-  if (open && !state_.committed()) output_->Void(reason);
+  if (open && !state_->committed()) output_->Void(reason);
   changed_.Notify();
 }
 
 // --- the fold
 
 void Slot::BeginFold() {
-  const planner::SlotAssigned& order = state_.order();
+  const planner::SlotAssigned& order = state_->order();
   accumulator_ = std::make_shared<Accumulator>(output_, order.fold, sources_, order.order.children);
   for (std::size_t loop = 0; loop < data_plane_.loop_count(); ++loop) {
     if (StripesOn(loop) == 0) continue;
@@ -181,7 +178,7 @@ planner::FoldProgress Slot::Folded() const {
     return std::ranges::any_of(marks, [](std::uint32_t mark) { return mark > 0; });
   };
   const StripeMarks marks = output_->marks();
-  const bool each = streams_.size() == state_.order().order.children &&
+  const bool each = streams_.size() == state_->order().order.children &&
                     std::ranges::all_of(streams_, [&](const auto& streams) {
                       return begun(FoldedOf(streams.second));
                     });
@@ -189,7 +186,7 @@ planner::FoldProgress Slot::Folded() const {
 }
 
 StripeMarks Slot::FoldedOf(const Streams& streams) const {
-  StripeMarks marks = state_.order().layout.empty_marks();
+  StripeMarks marks = state_->order().layout.empty_marks();
   for (std::uint32_t s = 0; accumulator_ && s < marks.size(); ++s) {
     marks[s] = accumulator_->child_mark(streams.index, s);
   }
@@ -202,7 +199,7 @@ std::size_t Slot::LoopOf(std::uint32_t stripe) const {
 
 StripeMask Slot::StripesOn(std::size_t loop) const {
   StripeMask stripes = 0;
-  for (std::uint32_t s = 0; s < state_.order().layout.stripe_count; ++s) {
+  for (std::uint32_t s = 0; s < state_->order().layout.stripe_count; ++s) {
     if (LoopOf(s) == loop) stripes |= StripeMask{1} << s;
   }
   return stripes;
@@ -210,7 +207,7 @@ StripeMask Slot::StripesOn(std::size_t loop) const {
 
 std::string Slot::Name() const {
   return fmt::format("reduction into {}, slot {} version {}", entry_->object.ToHex(),
-                     state_.number(), ToString(version()));
+                     state_->number(), ToString(version()));
 }
 
 }  // namespace hoplite::node

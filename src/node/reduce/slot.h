@@ -38,8 +38,8 @@ class Slot : public std::enable_shared_from_this<Slot>,
   // Not needed any more, or replaced by a newer version.
   void Drop(store::VoidReason reason);
 
-  Version version() const { return state_.version(); }
-  bool root() const { return state_.root(); }
+  Version version() const { return state_->version(); }
+  bool root() const { return state_->root(); }
   // What a fetch of this slot is served from; null before there is memory for it.
   const store::CopyPtr& output() const { return output_; }
   // What the shard may have missed.
@@ -70,7 +70,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
   planner::OwnSource LookAtSource(std::size_t i);
   void TakeOutput(planner::SlotState::Effects& effects);
   Result<void> ListTarget();
-  bool OwnsOutput() const { return output_ && !state_.serves_source(); }
+  bool OwnsOutput() const { return output_ && !state_->serves_source(); }
   net::Task<void> LetGo();
   void Release();
   // The fold.
@@ -91,7 +91,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
   Context& context_;
   DataPlane& data_plane_;
   const EntryPtr entry_;
-  planner::SlotState state_;
+  const std::unique_ptr<planner::SlotState> state_;
   net::Signal changed_;
 
   std::vector<store::CopyPtr> sources_;  // as the order lists them; null until found

@@ -12,21 +12,21 @@ namespace hoplite::node {
 // --- its sources: the copies here, in the versions that were picked
 
 void Slot::LookAtSources(planner::SlotState::Effects& effects) {
-  for (std::size_t i = 0; i < sources_.size() && !state_.failed(); ++i) {
-    state_.OnSource(i, LookAtSource(i), Now(), effects);
+  for (std::size_t i = 0; i < sources_.size() && !state_->failed(); ++i) {
+    state_->OnSource(i, LookAtSource(i), Now(), effects);
   }
 }
 
 planner::OwnSource Slot::LookAtSource(std::size_t i) {
   using planner::OwnSource;
-  const planner::SlotInput& input = state_.order().order.inputs[i];
+  const planner::SlotInput& input = state_->order().order.inputs[i];
   store::CopyPtr& source = sources_[i];
   if (!source) {
     const store::CopyPtr copy = context_.store.Find(input.object);
     const bool there =
         copy && copy->version() == input.version && copy->state() != store::CopyState::kVoid;
     if (!there) return OwnSource::kMissing;
-    if (copy->layout() != state_.order().layout) return OwnSource::kOtherLayout;
+    if (copy->layout() != state_->order().layout) return OwnSource::kOtherLayout;
     source = copy;
     source->AddListener(this);
   }
@@ -45,27 +45,27 @@ planner::OwnSource Slot::LookAtSource(std::size_t i) {
 // --- its output
 
 void Slot::TakeOutput(planner::SlotState::Effects& effects) {
-  const planner::SlotAssigned& order = state_.order();
-  if (state_.serves_source()) {
+  const planner::SlotAssigned& order = state_->order();
+  if (state_->serves_source()) {
     output_ = sources_.front();
-    state_.OnOutput(Now());
+    state_->OnOutput(Now());
     return entry_->Changed();
   }
   if (!waiter_) waiter_.emplace(context_.memory, changed_, entry_->object);
   auto copy = waiter_->Try(entry_->object, order.layout, order.metadata);
   if (!copy) {
     const bool ever = context_.memory.fits_ever(order.layout.size_bytes);
-    return state_.OnNoMemory(ever, Now(), effects);
+    return state_->OnNoMemory(ever, Now(), effects);
   }
   waiter_.reset();
   output_ = std::move(*copy);
   output_->set_version(version());
-  state_.OnOutput(Now());
+  state_->OnOutput(Now());
   if (!root()) {
     loan_.emplace(context_.memory, static_cast<MemoryBroker::Lender&>(*this));
   } else if (const auto listed = ListTarget(); !listed) {
-    state_.OnRefused(listed.error(), effects);
-    return state_.Drop();
+    state_->OnRefused(listed.error(), effects);
+    return state_->Drop();
   }
   BeginFold();
   entry_->Changed();
@@ -83,13 +83,12 @@ Result<void> Slot::ListTarget() {
 }
 
 bool Slot::Spares(const std::optional<ObjectId>& operation) const {
-  return state_.Spares(operation, Folded(), Now());
+  return state_->Spares(operation, Folded(), Now());
 }
 
 void Slot::GiveBack() {
-  if (context_.settings.planted(PlantedFault::kHoardsMemory)) return;
   log::Debug("{}: gives its memory back", Name());
-  state_.GiveBack();
+  state_->GiveBack();
   changed_.Notify();
 }
 
@@ -100,7 +99,7 @@ net::Task<void> Slot::LetGo() {
   accumulator_.reset();
   output_.reset();
   stopping_ = false;
-  state_.LetGo(Now());
+  state_->LetGo(Now());
   context_.memory.OnSpace();
 }
 
@@ -109,7 +108,7 @@ void Slot::Release() {
   for (const store::CopyPtr& source : sources_) {
     if (source) source->RemoveListener(this);
   }
-  if (OwnsOutput() && !state_.committed()) {
+  if (OwnsOutput() && !state_->committed()) {
     if (root() && context_.store.Find(entry_->object) == output_) {
       context_.store.Remove(entry_->object);
     }

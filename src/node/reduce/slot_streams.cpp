@@ -10,16 +10,12 @@ using planner::Outcome;
 
 // One stream for each data loop: a stripe is always folded on the same one.
 void Slot::StartStreams(const planner::SlotState::Effects::Pull& pull) {
-  const planner::SlotFeed& feed = state_.children().at(pull.input).feed;
+  const planner::SlotFeed& feed = state_->children().at(pull.input).feed;
   planner::Grant grant;
   grant.object = entry_->object;
   grant.version = feed.input_version;
   grant.grant = GrantId{feed.input_version};
   grant.source = feed.source;
-  StripeMarks from = pull.from;
-  if (context_.settings.planted(PlantedFault::kFoldsTwice)) {
-    for (std::uint32_t& mark : from) mark -= std::min(mark, 1u);
-  }
   const auto next_index = static_cast<std::uint32_t>(streams_.size());
   Streams& streams = streams_.try_emplace(pull.input, next_index).first->second;
   streams.ended = 0;
@@ -32,8 +28,8 @@ void Slot::StartStreams(const planner::SlotState::Effects::Pull& pull) {
     streams.pending.push_back(stripes);
     streams.lanes.push_back(std::make_shared<ReceiveLane>(
         context_, data_plane_, data_plane_.LoopAt(loop),
-        std::make_shared<FoldSink>(accumulator_, streams.index, from), grant, stripes, pull.input,
-        [weak = weak_from_this(), input = pull.input, lane](const LaneEnd& end) {
+        std::make_shared<FoldSink>(accumulator_, streams.index, pull.from), grant, stripes,
+        pull.input, [weak = weak_from_this(), input = pull.input, lane](const LaneEnd& end) {
           if (const auto self = weak.lock()) self->OnLaneEnd(input, lane, end);
         }));
   }
@@ -45,7 +41,7 @@ void Slot::OnLaneEnd(std::uint32_t input, std::size_t lane, const LaneEnd& end) 
   Streams& streams = streams_.at(input);
   ++streams.ended;
   if (end.outcome == Outcome::kDone) {
-    state_.OnStripesEnded(input, streams.pending[lane]);
+    state_->OnStripesEnded(input, streams.pending[lane]);
   } else {
     if (streams.end.outcome != Outcome::kFailed) streams.end = end;
     for (const auto& other : streams.lanes) other->Stop();
@@ -57,11 +53,12 @@ void Slot::CloseEndedStreams(planner::SlotState::Effects& effects) {
   for (auto& [input, streams] : streams_) {
     if (streams.lanes.empty() || streams.ended < streams.lanes.size()) continue;
     streams.lanes.clear();
-    if (streams.end.outcome == Outcome::kFailed) {
+    const bool waits = streams.end.failure == planner::Failure::kNotAhead;
+    if (streams.end.outcome == Outcome::kFailed && !waits) {
       log::Debug("{}: child {}: {}", Name(), input, streams.end.why);
     }
     const planner::StreamsEnd end{streams.end.failure, streams.end.why};
-    state_.OnStreamsEnded(input, end, FoldedOf(streams), Now(), effects);
+    state_->OnStreamsEnded(input, end, FoldedOf(streams), Now(), effects);
   }
 }
 
@@ -85,11 +82,11 @@ bool Slot::Streaming() const {
 }
 
 bool Slot::held_up() const {
-  if (!accumulator_ || state_.over() || state_.gives_back()) return false;
-  return std::ranges::any_of(state_.children(), [this](const auto& child) {
+  if (!accumulator_ || state_->over() || state_->gives_back()) return false;
+  return std::ranges::any_of(state_->children(), [this](const auto& child) {
     const auto streams = streams_.find(child.first);
     const bool pulled = streams != streams_.end() && !streams->second.lanes.empty();
-    return !pulled && (child.second.open || state_.PullIsDue(child.second, Now()));
+    return !pulled && (child.second.open || state_->PullIsDue(child.second, Now()));
   });
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace hoplite::node {
+namespace hoplite::node_world {
 
 enum class PlantedFault : std::uint8_t {
   kNone,
@@ -29,4 +29,4 @@ enum class PlantedFault : std::uint8_t {
   kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
 };
 
-}  // namespace hoplite::node
+}  // namespace hoplite::node_world
