@@ -1,4 +1,5 @@
-// Buffer: an object's bytes, read-only, in the node's shared memory.
+// Buffer: an object's bytes, read-only, in the node's shared memory. PrivateBuffer: the same to
+// write to, for this process alone.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,11 @@
 
 #include <hoplite/export.h>
 #include <hoplite/object_id.h>
+#include <hoplite/result.h>
 
 namespace hoplite {
+
+class PrivateBuffer;
 
 // A view that pins the object: while a Buffer or a copy of it lives, its node keeps these bytes,
 // also after a Delete. It stays readable when its Client was closed and when its node is gone. A
@@ -35,11 +39,45 @@ class HOPLITE_EXPORT Buffer {
   // What the object's creator gave with it, at most 4 KiB.
   const std::string& metadata() const;
 
+  // The bytes once more, in memory that may be written to: nobody else sees what is written, no
+  // other holder of the object and no other mapping of it. Nothing is copied now. The first write
+  // to a page (4 KiB, most often) copies that page, which takes about a microsecond, and the
+  // memory of it from then on, which is this process's and not the store's. Pages that were not
+  // written to show the object: that is why the mapping pins it, too. It takes one system call, a
+  // fault for each page that is touched first, and one of the process's mappings (Linux allows
+  // 65530): for less than some pages, a copy costs less.
+  //   resource_exhausted  no more mappings, or no memory
+  //   unavailable         this is a forked child, which has not inherited the object either
+  Result<PrivateBuffer> MapPrivate() const;
+
  private:
   friend class ClientAccess;
   struct Pin;
   explicit Buffer(std::shared_ptr<const Pin> pin);
   std::shared_ptr<const Pin> pin_;
+};
+
+// Owns its mapping, and a pin of the object. One thread at a time may write, as to any memory. A
+// forked child does not inherit it.
+class HOPLITE_EXPORT PrivateBuffer {
+ public:
+  PrivateBuffer() = default;  // no bytes
+  ~PrivateBuffer() = default;
+  PrivateBuffer(PrivateBuffer&&) noexcept = default;
+  PrivateBuffer& operator=(PrivateBuffer&&) noexcept = default;
+  PrivateBuffer(const PrivateBuffer&) = delete;
+  PrivateBuffer& operator=(const PrivateBuffer&) = delete;
+
+  std::span<std::byte> bytes() const { return bytes_; }
+  std::uint64_t size() const { return bytes_.size(); }  // in bytes
+  // What it was mapped of; unchanged.
+  const Buffer& object() const { return object_; }
+
+ private:
+  friend class Buffer;
+  Buffer object_;  // its pin ends after the mapping
+  std::span<std::byte> bytes_;
+  std::shared_ptr<void> pages_;
 };
 
 }  // namespace hoplite

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +15,9 @@
 #include <hoplite/export.h>
 #include <hoplite/future.h>
 #include <hoplite/object_id.h>
+#include <hoplite/options.h>
 #include <hoplite/reader.h>
+#include <hoplite/reduce.h>
 #include <hoplite/reduction.h>
 #include <hoplite/result.h>
 #include <hoplite/status.h>
@@ -24,20 +25,8 @@
 
 namespace hoplite {
 
-struct PutOptions {
-  ObjectId id = {};           // all zero: a random one
-  std::string metadata = {};  // at most 4 KiB
-  std::chrono::milliseconds timeout = kForever;
-};
-
-struct CreateOptions {
-  std::string metadata = {};  // at most 4 KiB
-  std::chrono::milliseconds timeout = kForever;
-};
-
-struct GetOptions {
-  std::chrono::milliseconds timeout = kForever;
-};
+// The objects of one WaitExists.
+inline constexpr std::size_t kMaxWaitExists = 16384;
 
 // A handle: copies share one connection, which ends with the last of them and of everything that
 // was made through them. All calls may come from any thread; a waiting thread sleeps.
@@ -48,9 +37,6 @@ struct GetOptions {
 // Buffers of the old connection stay readable; its drafts, readers, reductions and subscriptions
 // answer `unavailable`. A forked child can't use its parent's clients nor anything made through
 // them: calls there answer `unavailable` at once; destroying them is fine.
-//
-// A timeout of zero is now: the call takes what is at its node already and waits for nobody;
-// kForever never passes.
 //
 // Errors that every call may answer: timeout; cancelled (the client was closed meanwhile);
 // unavailable (the node or the object's directory shard can't be reached); invalid_argument.
@@ -75,6 +61,17 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  the node's store has no room
   Result<ObjectId> Put(std::span<const std::byte> bytes, const PutOptions& options = {});
   Result<ObjectId> Put(std::string_view bytes, const PutOptions& options = {});
+  // Pieces that lie apart, as one object: one after the other, in this order.
+  Result<ObjectId> Put(std::span<const std::span<const std::byte>> pieces,
+                       const PutOptions& options = {});
+  // The same; returns at once. The bytes stay the caller's and are read until the future is ready:
+  // they must be there, and unchanged, so long. (Those of the list of pieces may go.) Cancel, and
+  // destroying the future, first wait for what is just being copied, a fraction of a millisecond;
+  // a put that is cancelled at the very end may have been done all the same. Large objects are
+  // copied one after the other by a thread that the client has meanwhile.
+  Future<ObjectId> PutAsync(std::span<const std::byte> bytes, const PutOptions& options = {});
+  Future<ObjectId> PutAsync(std::span<const std::span<const std::byte>> pieces,
+                            const PutOptions& options = {});
   // The same without the copy: room for the bytes in the node's store, to be filled in place.
   Result<Draft> Create(const ObjectId& id, std::uint64_t size_bytes,
                        const CreateOptions& options = {});
@@ -83,8 +80,8 @@ class HOPLITE_EXPORT Client {
   //   deleted             it was deleted, before or meanwhile
   //   resource_exhausted  it is larger than the node's store
   //   timeout             names the reason known: not created, its holders lost, …
-  Result<Buffer> Get(const ObjectId& id, const GetOptions& options = {});
-  Future<Buffer> GetAsync(const ObjectId& id, const GetOptions& options = {});
+  Result<Buffer> Get(const ObjectId& id, const CallOptions& options = {});
+  Future<Buffer> GetAsync(const ObjectId& id, const CallOptions& options = {});
   // All at once, under one timeout; one answer per id, in their order. Clients of different nodes
   // begin with different ones, so that an allgather does not ask one node first. The answers are
   // held until the last one is there: what has no room in the node's store beside those that are
@@ -94,16 +91,16 @@ class HOPLITE_EXPORT Client {
   //                       another GetMany that came first waits for memory, too, and each has
   //                       what the other needs: drop the answers, and ask again for all.
   std::vector<Result<Buffer>> GetMany(std::span<const ObjectId> ids,
-                                      const GetOptions& options = {});
+                                      const CallOptions& options = {});
   // Into the caller's memory, copied by the calling thread while the bytes arrive; also an object
   // that is larger than the node's store, which then gets it for this call alone. Starts over if
   // the object is replaced meanwhile. Gives its size; after an error the memory's contents are
   // undefined.
   //   invalid_argument  `into` is smaller than the object: says both sizes
   Result<std::uint64_t> GetInto(const ObjectId& id, std::span<std::byte> into,
-                                const GetOptions& options = {});
+                                const CallOptions& options = {});
   // Waits until the object exists; then it can be read while it arrives.
-  Result<Reader> Open(const ObjectId& id, const GetOptions& options = {});
+  Result<Reader> Open(const ObjectId& id, const CallOptions& options = {});
 
   // Makes one object of several, folded element by element in a tree over the nodes that hold
   // them; returns at once. Anybody may get the target meanwhile: an allreduce is this and a Get of
@@ -113,24 +110,40 @@ class HOPLITE_EXPORT Client {
   Result<Reduction> Reduce(const ReduceOptions& options);
 
   // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable.
-  Result<void> Delete(const ObjectId& id, const GetOptions& options = {});
+  Result<void> Delete(const ObjectId& id, const CallOptions& options = {});
   // not_found: no directory shard knows the object.
-  Result<ObjectInfo> Info(const ObjectId& id, const GetOptions& options = {});
+  Result<ObjectInfo> Info(const ObjectId& id, const CallOptions& options = {});
+  // Waits until `count` of the objects exist, and gives all that do by then, in their order;
+  // nothing is fetched. An object exists when some node, or the directory, has all of its bytes: a
+  // Get would not wait for its Put, nor for the reduction that makes it. It may be deleted, or lost
+  // with its last holder, before it is asked for. At the deadline it gives those that exist, fewer
+  // than `count`: that is no error. What is not at this node takes a message to its shard and back:
+  // a timeout of zero, or a `count` of zero, tells only what the node knows by itself.
+  //   invalid_argument    more than kMaxWaitExists objects, or a `count` above their number
+  //   resource_exhausted  they are more than NodeConfig::pins_per_client leaves this client
+  Result<std::vector<ObjectId>> WaitExists(std::span<const ObjectId> ids, std::size_t count,
+                                           const CallOptions& options = {});
   // Who gets and loses copies of the object from now on.
-  Result<Subscription> Subscribe(const ObjectId& id, const GetOptions& options = {});
+  Result<Subscription> Subscribe(const ObjectId& id, const CallOptions& options = {});
   // Lists at most so many objects, the first in the order of ids; counts all. A node and its
   // directory are asked for page after page: the more objects, the longer it takes.
-  Result<ClusterStatus> Status(const GetOptions& options = {},
+  Result<ClusterStatus> Status(const CallOptions& options = {},
                                std::uint64_t max_objects = kAllObjects);
+
+  // The node that this client is attached to, or was before that ended; "" in a forked child, and
+  // if it never was.
+  std::string node_name() const;
+  // 16 hexadecimal digits that the nodes of one cluster have in common, and no other cluster has.
+  // They stay the same while a node of it lives that holds objects, also when the directory is
+  // started again; new ones of a directory may change once in its first second.
+  //   unavailable  the node has not reached the directory's first shard since it was started
+  Result<std::string> cluster_id(const CallOptions& options = {}) const;
 
   // Cancels what waits and refuses later calls; Buffers stay readable. Idempotent.
   void Close();
 
  private:
   friend class ClientAccess;
-  Result<Reader> OpenUntil(const ObjectId& id, std::chrono::steady_clock::time_point deadline,
-                           bool through_window);
-  Future<Buffer> GetTogether(const ObjectId& id, const GetOptions& options, std::uint64_t together);
   struct State;
   explicit Client(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;

@@ -42,10 +42,10 @@ struct HOPLITE_EXPORT NodeConfig {
   // Threads that move bytes. Two reach the limit of one fast link; more cost a thread and a pool of
   // connections each, and help when links are faster than two cores can copy.
   std::uint32_t data_threads = 2;
-  // What one client may have under way, and hold of buffers, readers, drafts and subscriptions, at
-  // a time; one more is answered resource_exhausted. Lower bounds what a client that goes wrong
-  // costs this node (some hundred bytes each, and the memory that it pins); higher lets an honest
-  // one ask for more at once.
+  // What one client may have under way, and hold of buffers, readers, drafts and subscriptions,
+  // with the objects that a WaitExists waits for, at a time; one more is answered
+  // resource_exhausted. Lower bounds what a client that goes wrong costs this node (some hundred
+  // bytes each, and the memory that it pins); higher lets an honest one ask for more at once.
   std::uint32_t requests_per_client = 65536;
   std::uint32_t pins_per_client = 65536;
   // Objects that come to this node at a time; further ones wait in order. Lower needs fewer

@@ -8,8 +8,8 @@
 #include <span>
 
 #include <hoplite/export.h>
-#include <hoplite/future.h>
 #include <hoplite/object_id.h>
+#include <hoplite/options.h>
 #include <hoplite/result.h>
 
 namespace hoplite {
@@ -39,6 +39,7 @@ class HOPLITE_EXPORT Draft {
 
  private:
   friend class Client;
+  friend class ClientAccess;
   class Impl;
   explicit Draft(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

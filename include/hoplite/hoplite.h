@@ -1,39 +1,40 @@
 // Hoplite: objects that many processes of a changing group share, broadcast by whoever has them and
-// reduced wherever they are.
+// reduced wherever they are. Begin here:
 //
-//   auto directory = hoplite::Directory::Start({});
-//   auto node = hoplite::Node::Start({.directory = {(*directory)->address()},
-//                                     .memory_bytes = 1ull << 30});
-//   hoplite::Client client = (*node)->client();  // or Client::Connect("/run/hoplite.sock")
-//   const auto id = client.Put("weights");       // from here on every node can have it
-//   if (!id) return Fail(id.error());
-//   const auto view = client.Get(*id, {.timeout = 5s});  // shared memory, read-only, no copy
-//   if (!view) return Fail(view.error());
-//   Use(view->bytes());
+//   auto cluster = hoplite::LocalCluster::Start({.nodes = 2}).value();  // to try it in one process
+//   hoplite::Client a = cluster->client(0);  // a worker: hoplite::Client::Connect("/run/h.sock")
+//   hoplite::Client b = cluster->client(1);
+//   const hoplite::ObjectId x = a.Put("\1\2\3").value();  // from here on every node can have it
+//   const hoplite::ObjectId y = b.Put("\4\5\6").value();
+//   const hoplite::Buffer view = b.Get(x, {.timeout = 5s}).value();  // shared memory, no copy
+//   auto sum = a.Reduce({.sources = {x, y}, .dtype = hoplite::DType::kUint8}).value();
+//   const hoplite::Buffer total = b.Get(sum.target()).value();  // also while it is being made
+//   const hoplite::ReduceOutcome outcome = sum.Wait(5s).value();  // which sources were used
+//   a.Delete(x).value();  // everywhere; `view` stays readable
 //
 // A broadcast is many Gets of one id, before or after the Put: whoever has a part of an object
-// passes it on. examples/broadcast.cpp is the whole program.
+// passes it on. An allreduce is a Reduce and a Get of its target by everybody.
 //
-//   auto sum = client.Reduce({.sources = ids, .op = hoplite::Op::kSum,
-//                             .dtype = hoplite::DType::kFloat32, .num_objects = 3});
-//   if (!sum) return Fail(sum.error());
-//   const auto total = client.Get(sum->target());  // anybody may, also before it is done
-//
-// An allreduce is a Reduce and a Get of its target by everybody: examples/reduce.cpp.
+// client.h is all that a program does with objects; it hands out the classes of buffer.h, draft.h,
+// future.h, reader.h, reduction.h and subscription.h. Who runs members of the cluster, instead of
+// the program `hoplite`, needs node.h, directory.h and config.h. No call throws, but `value()` of a
+// Result that holds an error (result.h). examples/ has whole programs.
 #pragma once
 
 #include <hoplite/buffer.h>
 #include <hoplite/client.h>
 #include <hoplite/config.h>
 #include <hoplite/directory.h>
-#include <hoplite/forever.h>
+#include <hoplite/draft.h>
 #include <hoplite/future.h>
 #include <hoplite/local_cluster.h>
 #include <hoplite/node.h>
 #include <hoplite/object_id.h>
+#include <hoplite/options.h>
+#include <hoplite/reader.h>
 #include <hoplite/reduce.h>
-#include <hoplite/reduce_options.h>
 #include <hoplite/reduction.h>
 #include <hoplite/result.h>
 #include <hoplite/status.h>
+#include <hoplite/subscription.h>
 #include <hoplite/version.h>

@@ -9,8 +9,8 @@
 #include <string>
 
 #include <hoplite/export.h>
-#include <hoplite/future.h>
 #include <hoplite/object_id.h>
+#include <hoplite/options.h>
 #include <hoplite/result.h>
 
 namespace hoplite {

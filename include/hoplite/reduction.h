@@ -2,12 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include <hoplite/export.h>
-#include <hoplite/forever.h>
 #include <hoplite/object_id.h>
-#include <hoplite/reduce_options.h>
+#include <hoplite/options.h>
+#include <hoplite/reduce.h>
 #include <hoplite/result.h>
 
 namespace hoplite {
@@ -37,12 +38,15 @@ class HOPLITE_EXPORT Reduction {
   Result<ReduceOutcome> Wait(std::chrono::milliseconds timeout = kForever) const;
   // Whether Wait would return at once.
   bool ready() const;
+  // Calls `fn` once, when Wait would return at once; as Future::OnReady says.
+  void OnReady(std::function<void()> fn) const;
   // Gives the reduction up: Wait answers `cancelled`, unless the outcome was already there.
   // Idempotent.
   void Cancel();
 
  private:
   friend class Client;
+  friend class ClientAccess;
   struct State;
   explicit Reduction(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;

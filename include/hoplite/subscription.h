@@ -8,7 +8,7 @@
 #include <string>
 
 #include <hoplite/export.h>
-#include <hoplite/future.h>
+#include <hoplite/options.h>
 #include <hoplite/result.h>
 
 namespace hoplite {

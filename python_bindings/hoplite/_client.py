@@ -143,12 +143,12 @@ class Client:
     ) -> ObjectId:
         if len(encoded.pieces) == 1:
             return self._core.put(encoded.pieces[0][1], id, encoded.metadata, timeout)
-        draft = self._core.create(id or ObjectId.random(), encoded.size, encoded.metadata, timeout)
-        room = memoryview(draft)
+        pieces: list[memoryview] = []
+        end = 0
         for start, piece in encoded.pieces:
-            room[start : start + len(piece)] = piece
-        draft.seal(timeout)
-        return draft.id
+            pieces += [memoryview(bytes(start - end)), piece]
+            end = start + piece.nbytes
+        return self._core.put_pieces(pieces, id, encoded.metadata, timeout)
 
     def create(
         self,
@@ -168,7 +168,11 @@ class Client:
         return Draft(core, np.ndarray(extents, kind, buffer=memoryview(core)))
 
     def get(
-        self, id: ObjectId, timeout: float | None = None, out: npt.NDArray[Any] | None = None
+        self,
+        id: ObjectId,
+        timeout: float | None = None,
+        out: npt.NDArray[Any] | None = None,
+        writable: bool = False,
     ) -> Any:
         """Waits until the object exists, brings it to this node, and gives its value.
 
@@ -176,12 +180,15 @@ class Client:
         object while it lives. With `out`, a writable C-contiguous array of the object's size in
         bytes, the bytes are copied there while they arrive, and `out` is returned.
 
+        With `writable` the view may be written to, and nobody else sees that: each page that is
+        written to is copied for this process when it is first, and takes memory of its own.
+
         TimeoutError names what was missing; ObjectDeletedError; ResourceExhaustedError: the store
         has no room for it.
         """
         if out is None:
             view = self._core.get(id, timeout)
-            return _encoding.decode(view, view.metadata)
+            return _encoding.decode(view.map_private() if writable else view, view.metadata)
         if not out.flags.c_contiguous or not out.flags.writeable:
             raise InvalidArgumentError("out: a writable C-contiguous array is expected")
         room = _encoding.bytes_of(out) if out.size else memoryview(bytearray())
@@ -223,6 +230,19 @@ class Client:
     def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
         """Size, holders and metadata. NotFoundError: no directory shard knows the object."""
         return self._core.info(id, timeout)
+
+    @property
+    def node_name(self) -> str:
+        """The name of the node that this client is attached to."""
+        return self._core.node_name
+
+    @property
+    def cluster_id(self) -> str:
+        """16 hexadecimal digits that the nodes of one cluster have in common, and no other has.
+
+        UnavailableError: the node has not reached its directory yet.
+        """
+        return self._core.cluster_id
 
     def close(self) -> None:
         """Cancels what waits and refuses later calls; views stay readable. Idempotent."""

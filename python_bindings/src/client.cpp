@@ -1,4 +1,6 @@
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +25,9 @@ namespace hoplite::python {
 namespace nb = nanobind;
 
 namespace {
+
+// What a node answers by itself.
+constexpr std::chrono::seconds kAnswersIn{5};
 
 // A contiguous buffer of the caller, held while C++ reads or writes it.
 class HeldBuffer {
@@ -55,6 +60,19 @@ ObjectId Put(Client& client, nb::handle data, const std::optional<ObjectId>& id,
       .id = id.value_or(ObjectId()), .metadata = ToText(metadata), .timeout = ToTimeout(timeout)};
   const Unlocked unlocked;
   return ValueOf(client.Put(held.bytes(), options));
+}
+
+ObjectId PutPieces(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
+                   const nb::bytes& metadata, std::optional<double> timeout) {
+  std::deque<HeldBuffer> held;
+  std::vector<std::span<const std::byte>> spans;
+  for (const nb::handle piece : pieces) {
+    spans.push_back(held.emplace_back(piece, HeldBuffer::Access::kRead).bytes());
+  }
+  const PutOptions options{
+      .id = id.value_or(ObjectId()), .metadata = ToText(metadata), .timeout = ToTimeout(timeout)};
+  const Unlocked unlocked;
+  return ValueOf(client.Put(spans, options));
 }
 
 OpenDraft Create(Client& client, const ObjectId& id, std::uint64_t size_bytes,
@@ -152,6 +170,8 @@ void BindClient(nb::module_& module) {
           nb::arg("socket"), nb::arg("timeout") = none)
       .def("put", &Put, nb::arg("data"), nb::arg("id") = none, nb::arg("metadata") = nb::bytes(""),
            nb::arg("timeout") = none)
+      .def("put_pieces", &PutPieces, nb::arg("pieces"), nb::arg("id") = none,
+           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none)
       .def("create", &Create, nb::arg("id"), nb::arg("size_bytes"),
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none)
       .def("get", &Get, nb::arg("id"), nb::arg("timeout") = none)
@@ -162,6 +182,12 @@ void BindClient(nb::module_& module) {
            nb::arg("timeout") = none)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
+      .def_prop_ro("node_name", &Client::node_name)
+      .def_prop_ro("cluster_id",
+                   [](const Client& client) {
+                     const Unlocked unlocked;
+                     return ValueOf(client.cluster_id({.timeout = kAnswersIn}));
+                   })
       .def("close", [](Client& client) {
         const Unlocked unlocked;
         client.Close();

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <hoplite/forever.h>
+#include <hoplite/options.h>
 
 namespace hoplite::python {
 

@@ -1,5 +1,5 @@
-// View and Draft: an object's bytes in the node's store, through Python's buffer protocol. Every
-// memoryview and array over them keeps the C++ object alive, and with it the pin and the mapping.
+// View, PrivateView and Draft: an object's bytes through Python's buffer protocol. Every memoryview
+// and array over them keeps the C++ object alive, and with it the pin and the mapping.
 #include "memory.h"
 
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 template <typename T, bool writable>
 int ExportBuffer(PyObject* self, Py_buffer* out, int flags) {
   T* object = nb::inst_ptr<T>(nb::handle(self));
-  if constexpr (writable) {
+  if constexpr (requires { object->open(); }) {
     if (!object->open()) {
       PyErr_SetString(PyExc_ValueError, "the draft was sealed or aborted");
       return -1;
@@ -44,6 +44,16 @@ View::~View() {
   // The last pin tells the node: a system call.
   const Unlocked unlocked;
   buffer_ = Buffer();
+}
+
+PrivateView View::MapPrivate() const {
+  const Unlocked unlocked;
+  return PrivateView(ValueOf(buffer_.MapPrivate()));
+}
+
+PrivateView::~PrivateView() {
+  const Unlocked unlocked;
+  buffer_ = PrivateBuffer();
 }
 
 void OpenDraft::Advance(std::uint64_t prefix_bytes) {
@@ -81,7 +91,13 @@ void BindMemory(nb::module_& module) {
                    [](const View& view) {
                      return nb::bytes(view.metadata().data(), view.metadata().size());
                    })
+      .def("map_private", &View::MapPrivate)
       .def("__len__", [](const View& view) { return view.bytes().size(); });
+
+  nb::class_<PrivateView>(module, "PrivateView", nb::type_slots(buffer_slots<PrivateView, true>),
+                          "An object's bytes as a writable buffer: a page that is written to is "
+                          "copied for this process alone.")
+      .def("__len__", [](const PrivateView& view) { return view.bytes().size(); });
 
   nb::class_<OpenDraft>(module, "Draft", nb::type_slots(buffer_slots<OpenDraft, true>),
                         "Memory of the node's store that becomes an object: a writable buffer.")

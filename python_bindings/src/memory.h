@@ -1,4 +1,4 @@
-// The C++ side of View and Draft.
+// The C++ side of View, PrivateView and Draft.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,20 @@
 
 namespace hoplite::python {
 
+// An object's bytes to write to, for this process alone.
+class PrivateView {
+ public:
+  explicit PrivateView(PrivateBuffer buffer) : buffer_(std::move(buffer)) {}
+  PrivateView(PrivateView&&) noexcept = default;
+  PrivateView& operator=(PrivateView&&) = delete;
+  ~PrivateView();
+
+  std::span<const std::byte> bytes() const { return buffer_.bytes(); }
+
+ private:
+  PrivateBuffer buffer_;
+};
+
 class View {
  public:
   explicit View(Buffer buffer) : buffer_(std::move(buffer)) {}
@@ -25,6 +39,7 @@ class View {
   ObjectId id() const { return buffer_.id(); }
   const std::string& metadata() const { return buffer_.metadata(); }
   std::span<const std::byte> bytes() const { return buffer_.bytes(); }
+  PrivateView MapPrivate() const;
 
  private:
   Buffer buffer_;

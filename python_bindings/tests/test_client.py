@@ -74,6 +74,12 @@ def test_info(here: Client) -> None:
         here.info(ObjectId.random())
 
 
+def test_clients_know_their_node_and_cluster(here: Client, there: Client) -> None:
+    assert here.node_name != there.node_name
+    assert here.cluster_id == there.cluster_id
+    assert len(here.cluster_id) == 16
+
+
 def test_a_closed_client_refuses(cluster: LocalCluster) -> None:
     client = cluster.connect(0)
     name = client.put(np.arange(100_000))
@@ -108,6 +114,20 @@ def test_a_view_outlives_its_cluster() -> None:
     with LocalCluster(nodes=1, memory="16MiB") as alone, alone.connect(0) as client:
         view = client.get(client.put(np.arange(100_000)), timeout=10)
     assert view.sum() == sum(range(100_000))
+
+
+def test_a_writable_view_is_nobody_elses(here: Client, there: Client) -> None:
+    name = here.put({"step": 1, "weights": np.zeros((300, 300))})
+    mine = there.get(name, timeout=10, writable=True)
+    mine["weights"][:] = 7
+    assert there.get(name, timeout=10)["weights"].sum() == 0
+    assert here.get(name)["weights"].sum() == 0
+    plain = here.get(here.put(b"bytes"), writable=True)
+    plain[0] = ord("B")
+    assert bytes(plain) == b"Bytes"
+    there.delete(name)
+    del there
+    assert (mine["weights"] == 7).all()
 
 
 def test_views_that_go_give_their_memory_back(here: Client) -> None:

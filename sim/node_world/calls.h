@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 
 #include "base/virtual_time.h"
 #include "node/operations.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <hoplite/object_id.h>
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 
 namespace hoplite::node_world {
 

@@ -46,6 +46,17 @@ std::string_view Buffer::view() const {
 
 const std::string& Buffer::metadata() const { return pin_ ? pin_->metadata : kNoMetadata; }
 
+Result<PrivateBuffer> Buffer::MapPrivate() const {
+  PrivateBuffer made;
+  if (!pin_) return made;
+  if (pin_->connection->inherited()) return std::unexpected(client::Connection::Inherited());
+  TRY_ASSIGN(auto mapped, pin_->connection->readable().MapPrivate(pin_->bytes));
+  made.object_ = *this;
+  made.bytes_ = mapped.bytes;
+  made.pages_ = std::move(mapped.pages);
+  return made;
+}
+
 Result<Buffer> ClientAccess::MakeBuffer(std::shared_ptr<client::Connection> connection,
                                         const ObjectId& object, std::uint64_t id,
                                         const client::local::Answer& answer) {

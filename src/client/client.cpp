@@ -1,4 +1,3 @@
-#include <bit>
 #include <optional>
 #include <utility>
 
@@ -7,6 +6,7 @@
 #include <hoplite/client.h>
 
 #include "base/try.h"
+#include "client/async_put.h"
 #include "client/client_access.h"
 #include "client/convert.h"
 #include "client/draft_impl.h"
@@ -25,6 +25,22 @@ using client::local::Request;
 
 std::string Bytes(const ObjectId& id) { return std::string(id.view()); }
 
+static_assert(kMaxWaitExists == wire::kMaxWaitExists);
+
+ObjectId IdOf(const PutOptions& options) {
+  return options.id == ObjectId() ? ObjectId::Random() : options.id;
+}
+
+Request SmallPut(const ObjectId& id, const client::Pieces& contents, const std::string& metadata) {
+  Request request;
+  client::local::Put& put = *request.mutable_put();
+  put.set_object(Bytes(id));
+  put.set_metadata(metadata);
+  put.mutable_contents()->resize(contents.size());
+  contents.CopyTo(std::as_writable_bytes(std::span(*put.mutable_contents())), 0);
+  return request;
+}
+
 }  // namespace
 
 Result<ObjectId> Client::Put(std::string_view bytes, const PutOptions& options) {
@@ -32,22 +48,47 @@ Result<ObjectId> Client::Put(std::string_view bytes, const PutOptions& options) 
 }
 
 Result<ObjectId> Client::Put(std::span<const std::byte> bytes, const PutOptions& options) {
-  const ObjectId id = options.id == ObjectId() ? ObjectId::Random() : options.id;
-  if (bytes.size() > wire::kMaxMessagePut) {
-    const Time deadline = DeadlineAfter(options.timeout);
-    TRY_ASSIGN(
-        const Draft draft,
-        Create(id, bytes.size(), {.metadata = options.metadata, .timeout = options.timeout}));
-    TRY(draft.impl_->Fill(bytes, deadline));
+  return Put(std::span(&bytes, 1), options);
+}
+
+Result<ObjectId> Client::Put(std::span<const std::span<const std::byte>> pieces,
+                             const PutOptions& options) {
+  const ObjectId id = IdOf(options);
+  const client::Pieces contents(pieces);
+  const Time deadline = DeadlineAfter(options.timeout);
+  if (contents.size() <= wire::kMaxMessagePut) {
+    TRY(state_->Now(deadline)->Call(SmallPut(id, contents, options.metadata), deadline));
     return id;
   }
-  Request request;
-  request.mutable_put()->set_object(Bytes(id));
-  request.mutable_put()->set_metadata(options.metadata);
-  request.mutable_put()->set_contents(bytes.data(), bytes.size());
-  const Time deadline = DeadlineAfter(options.timeout);
-  TRY(state_->Now(deadline)->Call(std::move(request), deadline));
+  TRY_ASSIGN(const Draft draft, Create(id, contents.size(),
+                                       {.metadata = options.metadata, .timeout = options.timeout}));
+  TRY(draft.impl_->Write(contents));
+  TRY(draft.impl_->Seal(deadline));
   return id;
+}
+
+Future<ObjectId> Client::PutAsync(std::span<const std::byte> bytes, const PutOptions& options) {
+  return PutAsync(std::span(&bytes, 1), options);
+}
+
+Future<ObjectId> Client::PutAsync(std::span<const std::span<const std::byte>> pieces,
+                                  const PutOptions& options) {
+  const ObjectId id = IdOf(options);
+  client::Pieces contents(pieces);
+  const Time deadline = DeadlineAfter(options.timeout);
+  auto connection = state_->Now(deadline);
+  std::unique_ptr<client::Question> question;
+  if (contents.size() <= wire::kMaxMessagePut) {
+    auto pending = connection->Begin(SmallPut(id, contents, options.metadata), deadline);
+    question =
+        std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
+  } else {
+    const auto put = std::make_shared<AsyncPut>(connection, id, std::move(contents), deadline);
+    put->Start(options.metadata);
+    question = std::make_unique<client::Question>(std::move(connection), put->done(), deadline,
+                                                  [put](const Error& why) { put->GiveUp(why); });
+  }
+  return Future<ObjectId>(std::make_shared<PutState>(std::move(question), id));
 }
 
 Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
@@ -55,54 +96,41 @@ Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
   const Time deadline = DeadlineAfter(options.timeout);
   const auto connection = state_->Now(deadline);
   const std::uint64_t made_by = connection->NextId();
-  Request request;
-  request.set_id(made_by);
-  request.mutable_create()->set_object(Bytes(id));
-  request.mutable_create()->set_size(size_bytes);
-  request.mutable_create()->set_metadata(options.metadata);
-  request.mutable_create()->set_maps_writable(connection->lacks_writable());
-  TRY_ASSIGN(const Answer answer, connection->Call(std::move(request), deadline));
-  const std::uint32_t block_bytes = answer.draft_ready().block_bytes();
-  auto range = connection->writable().Range(answer.draft_ready().offset(), size_bytes);
-  if (range && !std::has_single_bit(block_bytes)) {
-    range = std::unexpected(Error(ErrorCode::kProtocol,
-                                  fmt::format("the node offers blocks of {} bytes", block_bytes)));
-  }
-  if (!range) {
-    connection->Release(made_by);
-    return std::unexpected(range.error());
-  }
-  return Draft(std::make_unique<Draft::Impl>(connection, made_by, id, *range, block_bytes));
+  TRY_ASSIGN(
+      const Answer answer,
+      connection->Call(Draft::Impl::Request(*connection, made_by, id, size_bytes, options.metadata),
+                       deadline));
+  TRY_ASSIGN(auto impl, Draft::Impl::Of(connection, made_by, id, size_bytes, answer));
+  return Draft(std::move(impl));
 }
 
-Result<Buffer> Client::Get(const ObjectId& id, const GetOptions& options) {
+Result<Buffer> Client::Get(const ObjectId& id, const CallOptions& options) {
   return GetAsync(id, options).Wait();
 }
 
-Future<Buffer> Client::GetAsync(const ObjectId& id, const GetOptions& options) {
-  return GetTogether(id, options, 0);
+Future<Buffer> Client::GetAsync(const ObjectId& id, const CallOptions& options) {
+  return state_->Get(id, DeadlineAfter(options.timeout), 0);
 }
 
-// `together` is the same number in all Gets whose answers are held at once; 0: this one is alone.
-Future<Buffer> Client::GetTogether(const ObjectId& id, const GetOptions& options,
-                                   std::uint64_t together) {
-  const Time deadline = DeadlineAfter(options.timeout);
+Future<Buffer> Client::State::Get(const ObjectId& id, Time deadline, std::uint64_t together) {
   Request request;
   request.mutable_get()->set_object(Bytes(id));
   request.mutable_get()->set_together(together);
-  auto connection = state_->Now(deadline);
+  auto connection = Now(deadline);
   auto pending = connection->Begin(std::move(request), deadline);
-  return Future<Buffer>(std::make_shared<FutureState<Buffer>>(std::move(connection),
-                                                              std::move(pending), id, deadline));
+  auto question =
+      std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
+  return Future<Buffer>(std::make_shared<GetState>(std::move(question), id));
 }
 
 std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
-                                            const GetOptions& options) {
+                                            const CallOptions& options) {
   std::vector<std::optional<Future<Buffer>>> asked(ids.size());
-  const auto connection = state_->Now(DeadlineAfter(options.timeout));
+  const Time deadline = DeadlineAfter(options.timeout);
+  const auto connection = state_->Now(deadline);
   const std::uint64_t together = connection->NextId();
   for (const std::size_t place : client::OrderOfAsking(ids, connection->node())) {
-    asked[place] = GetTogether(ids[place], options, together);
+    asked[place] = state_->Get(ids[place], deadline, together);
   }
   std::vector<Result<Buffer>> answers;
   answers.reserve(ids.size());
@@ -111,10 +139,10 @@ std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
 }
 
 Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> into,
-                                      const GetOptions& options) {
+                                      const CallOptions& options) {
   const Time deadline = DeadlineAfter(options.timeout);
   for (;;) {
-    TRY_ASSIGN(const Reader reader, OpenUntil(id, deadline, true));
+    TRY_ASSIGN(const Reader reader, state_->Open(id, deadline, true));
     if (into.size() < reader.size()) {
       return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                    fmt::format("object {} has {} bytes, the memory for it {}",
@@ -127,13 +155,12 @@ Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> i
   }
 }
 
-Result<Reader> Client::Open(const ObjectId& id, const GetOptions& options) {
-  return OpenUntil(id, DeadlineAfter(options.timeout), false);
+Result<Reader> Client::Open(const ObjectId& id, const CallOptions& options) {
+  return state_->Open(id, DeadlineAfter(options.timeout), false);
 }
 
-Result<Reader> Client::OpenUntil(const ObjectId& id, std::chrono::steady_clock::time_point deadline,
-                                 bool through_window) {
-  const auto connection = state_->Now(deadline);
+Result<Reader> Client::State::Open(const ObjectId& id, Time deadline, bool through_window) {
+  const auto connection = Now(deadline);
   const std::uint64_t made_by = connection->NextId();
   Request request;
   request.set_id(made_by);
@@ -150,7 +177,7 @@ Result<Reader> Client::OpenUntil(const ObjectId& id, std::chrono::steady_clock::
   return Reader(std::make_unique<Reader::Impl>(connection, made_by, id, *range, view));
 }
 
-Result<void> Client::Delete(const ObjectId& id, const GetOptions& options) {
+Result<void> Client::Delete(const ObjectId& id, const CallOptions& options) {
   Request request;
   request.mutable_delete_object()->set_object(Bytes(id));
   const Time deadline = DeadlineAfter(options.timeout);
@@ -158,7 +185,7 @@ Result<void> Client::Delete(const ObjectId& id, const GetOptions& options) {
   return {};
 }
 
-Result<ObjectInfo> Client::Info(const ObjectId& id, const GetOptions& options) {
+Result<ObjectInfo> Client::Info(const ObjectId& id, const CallOptions& options) {
   Request request;
   request.mutable_info()->set_object(Bytes(id));
   const Time deadline = DeadlineAfter(options.timeout);
@@ -166,7 +193,36 @@ Result<ObjectInfo> Client::Info(const ObjectId& id, const GetOptions& options) {
   return client::ToObjectInfo(answer.info());
 }
 
-Result<Subscription> Client::Subscribe(const ObjectId& id, const GetOptions& options) {
+Result<std::vector<ObjectId>> Client::WaitExists(std::span<const ObjectId> ids, std::size_t count,
+                                                 const CallOptions& options) {
+  if (ids.size() > kMaxWaitExists || count > ids.size()) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 fmt::format("{} are to exist, of {} objects; at most {} objects",
+                                             count, ids.size(), kMaxWaitExists)));
+  }
+  Request request;
+  for (const ObjectId& id : ids) request.mutable_wait_exists()->add_objects(Bytes(id));
+  request.mutable_wait_exists()->set_count(static_cast<std::uint32_t>(count));
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
+  std::vector<ObjectId> existing;
+  for (const std::uint32_t place : answer.existing().places()) {
+    if (place < ids.size()) existing.push_back(ids[place]);
+  }
+  return existing;
+}
+
+std::string Client::node_name() const { return state_->NodeName(); }
+
+Result<std::string> Client::cluster_id(const CallOptions& options) const {
+  Request request;
+  request.mutable_identify();
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
+  return fmt::format("{:016x}", answer.identity().cluster_id());
+}
+
+Result<Subscription> Client::Subscribe(const ObjectId& id, const CallOptions& options) {
   const Time deadline = DeadlineAfter(options.timeout);
   const auto connection = state_->Now(deadline);
   const std::uint64_t made_by = connection->NextId();
@@ -180,7 +236,7 @@ Result<Subscription> Client::Subscribe(const ObjectId& id, const GetOptions& opt
   return Subscription(std::move(impl));
 }
 
-Result<ClusterStatus> Client::Status(const GetOptions& options, std::uint64_t max_objects) {
+Result<ClusterStatus> Client::Status(const CallOptions& options, std::uint64_t max_objects) {
   const Time deadline = DeadlineAfter(options.timeout);
   return client::AskForStatus(*state_->Now(deadline), deadline, max_objects);
 }

@@ -1,6 +1,7 @@
 // What the library itself needs of its public types.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/own_process.h"
 #include "base/time.h"
 #include "client/connection.h"
+#include "client/question.h"
 
 namespace hoplite {
 
@@ -19,30 +21,39 @@ namespace hoplite {
 struct Client::State {
   // `path` empty: a client in the node's process, whose node does not come back.
   State(std::shared_ptr<client::Connection> first, std::string path_in)
-      : path(std::move(path_in)), connection(std::move(first)) {}
+      : path(std::move(path_in)), current(std::move(first)) {}
 
   // The connection to use now. If it is lost, no other could be made by `deadline`, and it says
   // why.
   std::shared_ptr<client::Connection> Now(Time deadline);
   void Close();
+  std::string NodeName();
+
+  // together: the same number in each whose answers are held all at once; 0: not one of several.
+  Future<Buffer> Get(const ObjectId& id, Time deadline, std::uint64_t together);
+  Result<Reader> Open(const ObjectId& id, Time deadline, bool through_window);
 
   const OwnProcess process;
   const std::string path;
   TimedMutex mutex;
-  std::shared_ptr<client::Connection> connection HOPLITE_GUARDED_BY(mutex);
+  std::shared_ptr<client::Connection> current HOPLITE_GUARDED_BY(mutex);
   bool closed HOPLITE_GUARDED_BY(mutex) = false;
 };
 
 class ClientAccess {
  public:
+  using DraftImpl = Draft::Impl;
+
   static Client Make(std::shared_ptr<client::Connection> connection, std::string path = {});
   // From the View that answered request `id`: the buffer releases it. protocol: it is no View, or
   // not inside the segment.
   static Result<Buffer> MakeBuffer(std::shared_ptr<client::Connection> connection,
                                    const ObjectId& object, std::uint64_t id,
                                    const client::local::Answer& answer);
-  static client::Pending* PendingOf(const Future<Buffer>& future);
-  static bool Inherited(const Future<Buffer>& future);
+  template <typename T>
+  static const client::Question* QuestionOf(const Future<T>& future);
+  static const client::Question* QuestionOf(const Reduction& reduction);
+  static const client::Question* QuestionOf(const Waitable& waitable);
 };
 
 }  // namespace hoplite

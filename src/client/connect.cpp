@@ -67,18 +67,24 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
         Error(ErrorCode::kTimeout, "no connection to the node at " + path + " in time"));
   }
   const TimedMutexLock lock(AlreadyLocked(), mutex);
-  if (path.empty() || closed || !connection->lost()) return connection;
+  if (path.empty() || closed || !current->lost()) return current;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - hoplite::Now());
   auto made = Attach(path, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
   if (!made) return client::Connection::Ended(made.error());
-  return connection = *std::move(made);
+  return current = *std::move(made);
+}
+
+std::string Client::State::NodeName() {
+  if (!process.here()) return {};
+  const TimedMutexLock lock(mutex);
+  return current->node();
 }
 
 void Client::State::Close() {
   if (!process.here()) return;
   const TimedMutexLock lock(mutex);
   closed = true;
-  connection->Close();
+  current->Close();
 }
 
 Client ClientAccess::Make(std::shared_ptr<client::Connection> connection, std::string path) {

@@ -50,14 +50,14 @@ Result<std::shared_ptr<Connection>> Connection::Attach(int socket, SegmentMap in
     ::close(socket);
     return std::unexpected(NoDescriptorLeft());
   }
-  std::shared_ptr<Connection> made(new Connection(socket, wake, std::move(in_process)));
-  TRY_ASSIGN(made->reader_, StartThread([connection = made.get()] { connection->Read(); }));
+  std::shared_ptr<Connection> made = Make(socket, wake, std::move(in_process));
+  TRY_ASSIGN(made->reader_, StartThread([connection = made.get()] { RunReader(connection); }));
   TRY(made->Greet(here, deadline));
   return made;
 }
 
 std::shared_ptr<Connection> Connection::Ended(Error why) {
-  std::shared_ptr<Connection> made(new Connection(-1, -1, SegmentMap()));
+  const std::shared_ptr<Connection> made = Make(-1, -1, SegmentMap());
   const MutexLock lock(made->mutex_);
   made->ended_ = std::move(why);
   return made;
@@ -76,13 +76,35 @@ Result<void> Connection::Greet(bool in_process, Time deadline) {
       Error(ErrorCode::kProtocol, "the node answered Hello with something else"));
 }
 
+std::shared_ptr<Connection> Connection::Make(int socket, int wake, SegmentMap in_process) {
+  return {new Connection(socket, wake, std::move(in_process)), &Connection::Destroy};
+}
+
+void Connection::Destroy(Connection* connection) {
+  if (!connection->on_reader() || connection->inherited()) {
+    delete connection;
+    return;
+  }
+  connection->orphaned_ = true;
+  connection->stopping_ = true;
+}
+
+void Connection::RunReader(Connection* connection) {
+  connection->Read();
+  if (!connection->orphaned_) return;
+  connection->reader_.detach();
+  delete connection;
+}
+
 Connection::~Connection() {
   if (socket_ < 0) return;
   if (inherited()) {
     reader_.detach();  // no such thread in a forked child
   } else {
+    stopping_ = true;
     ::shutdown(socket_, SHUT_RDWR);
-    if (reader_.joinable()) reader_.join();  // not joinable: no thread could be made
+    ::eventfd_write(wake_, 1);
+    if (reader_.joinable()) reader_.join();  // else none could be made, or this is it
   }
   ::close(socket_);
   ::close(wake_);
@@ -116,6 +138,10 @@ Result<local::Answer> Connection::Call(local::Request request, Time deadline) {
 
 const Result<local::Answer>& Connection::Finish(const PendingPtr& pending, Time deadline) {
   if (inherited()) return inherited_;
+  if (on_reader()) {
+    GiveUp(*pending, Error(ErrorCode::kInvalidArgument,
+                           "what OnReady calls can't wait for an answer to its own client"));
+  }
   if (!WaitFor(*pending, LastMoment(deadline))) {
     GiveUp(*pending, Error(ErrorCode::kTimeout, "the node did not answer in time"));
   }
@@ -127,8 +153,25 @@ Time Connection::LastMoment(Time deadline) const {
   return deadline + (in_process_ ? kPatienceInProcess : kPatience);
 }
 
+bool Connection::Settle(Pending& pending, Result<local::Answer> outcome) {
+  if (!pending.Settle(std::move(outcome))) return false;
+  if (ready_calls_.OnSettled(pending)) ::eventfd_write(wake_, 1);
+  return true;
+}
+
+void Connection::OnReady(const PendingPtr& pending, Time deadline, ReadyCalls::Function give_up,
+                         ReadyCalls::Function function) {
+  if (inherited() || socket_ < 0) return function();
+  ready_calls_.Add(pending, LastMoment(deadline), std::move(give_up), std::move(function));
+  ::eventfd_write(wake_, 1);
+}
+
+void Connection::Forget(const Pending& pending) {
+  if (!inherited()) ready_calls_.Forget(pending);
+}
+
 void Connection::GiveUp(Pending& pending, Error why) {
-  if (inherited() || !pending.Settle(std::unexpected(std::move(why)))) return;
+  if (inherited() || !Settle(pending, std::unexpected(std::move(why)))) return;
   if (outgoing_.Withdraw(pending.id())) {
     const MutexLock lock(mutex_);
     pending_.erase(pending.id());

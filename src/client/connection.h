@@ -2,10 +2,11 @@
 // and it always speaks this protocol, also inside the node's own process (through a socketpair,
 // with the node's mapping instead of one of its own): one code path, one set of tests.
 //
-// A thread of its own reads answers and settles what waits for them. Decides: nothing. Must never:
-// leave a request unsettled when the connection has ended, or a pin behind whose answer came after
-// its requester had given up. Thread-safe; the destructor runs on any thread but the reader, which
-// therefore never owns a Connection.
+// A thread of its own, the reader, reads answers and settles what waits for them; it calls what
+// users want called then, also when the connection has ended. Decides: nothing. Must never: leave a
+// request unsettled when the connection has ended, or a pin behind whose answer came after its
+// requester had given up. Thread-safe. The last owner may go on any thread, the reader's too: it
+// may be held by a function that is called there.
 #pragma once
 
 #include <atomic>
@@ -23,15 +24,15 @@
 #include "base/mutex.h"
 #include "base/own_process.h"
 #include "base/time.h"
+#include "client/background.h"
 #include "client/outgoing.h"
 #include "client/pending.h"
+#include "client/ready_calls.h"
 #include "client/segment_map.h"
 #include "hoplite/v1/local.pb.h"
 #include "wire/local_frame.h"
 
 namespace hoplite::client {
-
-using PendingPtr = std::shared_ptr<Pending>;
 
 // Hears what the node says unasked about one draft or subscription. On the reader's thread.
 class NewsSink {
@@ -50,7 +51,6 @@ class Connection {
                                                     Time deadline);
   // A connection that was never made: all requests answer `why`.
   static std::shared_ptr<Connection> Ended(Error why);
-  ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -66,6 +66,17 @@ class Connection {
   void Drop(const PendingPtr& pending);
   // Settles it with `why`, unless it is already.
   void GiveUp(Pending& pending, Error why);
+  // False if it was settled before.
+  bool Settle(Pending& pending, Result<local::Answer> outcome);
+  // The reader calls `function` once `pending` is settled, soon if it is. When a node does not
+  // answer in time the reader calls `give_up`, which must settle it. Without a reader (the
+  // connection never was, or is another process's) `function` is called at once.
+  void OnReady(const PendingPtr& pending, Time deadline, ReadyCalls::Function give_up,
+               ReadyCalls::Function function);
+  // None of the functions of it is called, or running, any more.
+  void Forget(const Pending& pending);
+  // How long a node is waited for that owes an answer by `deadline`.
+  Time LastMoment(Time deadline) const;
   // Sends a request that is not answered.
   void Tell(const local::Request& request);
   void Release(std::uint64_t made_by);
@@ -81,7 +92,11 @@ class Connection {
   // This process was forked from the one that made it, and can use nothing of it: all calls answer
   // so at once.
   bool inherited() const { return !process_.here(); }
+  Background& background() { return background_; }
   static Error Inherited() { return OwnProcess::NotHere("the client"); }
+  const Result<local::Answer>& inherited_answer() const { return inherited_; }
+  // Whether this thread is the one that would bring an answer: then it must not wait for one.
+  bool on_reader() const { return reader_.get_id() == std::this_thread::get_id(); }
   const std::string& node() const { return node_; }  // its name
   const SegmentMap& readable() const { return readable_; }
   // After the answer to a Create: what drafts lie in.
@@ -91,12 +106,17 @@ class Connection {
 
  private:
   Connection(int socket, int wake, SegmentMap in_process);
+  ~Connection();
+  static std::shared_ptr<Connection> Make(int socket, int wake, SegmentMap in_process);
+  static void Destroy(Connection* connection);
   Result<void> Greet(bool in_process, Time deadline);
   Result<void> Send(const local::Request& request);
-  Time LastMoment(Time deadline) const;
 
   // On the reader's thread.
+  static void RunReader(Connection* connection);
   void Read();
+  int PatienceMs() const;
+  void WaitForCalls();
   Result<bool> WaitForBytes();
   Result<void> ReadSome();
   void TakeDescriptors(msghdr& head);
@@ -124,6 +144,10 @@ class Connection {
 
   Outgoing outgoing_;
   std::atomic<bool> lost_{false};
+  ReadyCalls ready_calls_;
+  Background background_;
+  std::atomic<bool> stopping_{false};  // the last owner has gone
+  bool orphaned_ = false;              // on the reader's thread, which destroys it then
 
   Mutex mutex_;
   std::unordered_map<std::uint64_t, PendingPtr> pending_ HOPLITE_GUARDED_BY(mutex_);

@@ -1,6 +1,8 @@
 // What a Connection does on its reader's thread.
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "client/connection.h"
 #include "client/no_descriptor.h"
@@ -28,17 +31,40 @@ Result<local::Answer> OutcomeOf(local::Answer answer) {
 }  // namespace
 
 void Connection::Read() {
-  for (;;) {
-    if (const Result<void> read = ReadSome(); !read) return End(read.error());
+  bool open = true;
+  while (!stopping_) {
+    ready_calls_.Call();
+    if (stopping_) break;
+    if (!open) {
+      WaitForCalls();
+    } else if (const Result<void> read = ReadSome(); !read) {
+      End(read.error());
+      open = false;
+    }
   }
 }
 
-// Meanwhile sends what waits for room. False: no bytes yet, look again.
+// Until there is something to call by itself, for poll.
+int Connection::PatienceMs() const {
+  const Time next = ready_calls_.next();
+  if (next == kNever) return -1;
+  constexpr std::int64_t kLongest = 3600 * 1000;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongest));
+}
+
+void Connection::WaitForCalls() {
+  pollfd looked{.fd = wake_, .events = POLLIN, .revents = 0};
+  eventfd_t ignored = 0;
+  if (::poll(&looked, 1, PatienceMs()) > 0) ::eventfd_read(wake_, &ignored);
+}
+
+// Meanwhile what waits for room is sent. False: look again.
 Result<bool> Connection::WaitForBytes() {
   const short room = outgoing_.waits() ? POLLOUT : 0;
   std::array<pollfd, 2> looked{{{.fd = socket_, .events = static_cast<short>(POLLIN | room)},
                                 {.fd = wake_, .events = POLLIN}}};
-  if (::poll(looked.data(), looked.size(), -1) < 0) return false;
+  if (::poll(looked.data(), looked.size(), PatienceMs()) < 0) return false;
   eventfd_t ignored = 0;
   if (looked[1].revents != 0) ::eventfd_read(wake_, &ignored);
   // If that fails the socket has ended, and reading finds out, after the node's last words.
@@ -145,7 +171,7 @@ Result<void> Connection::Handle(local::Answer answer) {
   }
   const bool made_something = outcome.has_value();
   // The requester gave up before: nobody else can release what the late answer made.
-  if (!pending->Settle(std::move(outcome)) && made_something) Release(id);
+  if (!Settle(*pending, std::move(outcome)) && made_something) Release(id);
   return {};
 }
 
@@ -170,7 +196,7 @@ void Connection::End(const Error& why) {
     sinks.swap(sinks_);
   }
   ::shutdown(socket_, SHUT_RDWR);  // the node must see it, when we end because of what it sent
-  for (const auto& [id, pending] : waiting) pending->Settle(std::unexpected(lost));
+  for (const auto& [id, pending] : waiting) Settle(*pending, std::unexpected(lost));
   for (const auto& [id, sink] : sinks) {
     if (const auto alive = sink.lock()) alive->OnEnd(lost);
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <hoplite/object_id.h>
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 #include <hoplite/status.h>
 
 #include "hoplite/v1/local.pb.h"

@@ -1,8 +1,6 @@
 #include "client/copy_forward.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -21,21 +19,24 @@ constexpr std::uint64_t kTellEvery = 4_MiB;
 // Chunks are taken in order by whoever is free, so the copied prefix grows steadily.
 class Copying {
  public:
-  Copying(std::span<std::byte> to, std::span<const std::byte> from, std::uint32_t block_bytes)
+  Copying(std::span<std::byte> to, const Pieces& from, std::uint32_t block_bytes,
+          const std::atomic<bool>* stop)
       : to_(to),
         from_(from),
         block_bytes_(block_bytes),
         chunk_bytes_(std::max<std::uint64_t>(kChunk, block_bytes)),
+        stop_(stop),
         checksums_(DivideUp(from.size(), block_bytes)),
         copied_(DivideUp(from.size(), chunk_bytes_)) {}
 
-  // False when nothing is left to take.
+  // False when nothing is left to take, or nobody wants it.
   bool CopyOne() {
+    if (stop_ != nullptr && *stop_) return false;
     const std::size_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
     if (chunk >= copied_.size()) return false;
     const std::uint64_t begin = chunk * chunk_bytes_;
     const std::uint64_t end = std::min(begin + chunk_bytes_, from_.size());
-    std::memcpy(to_.data() + begin, from_.data() + begin, end - begin);
+    from_.CopyTo(to_.subspan(begin, end - begin), begin);
     for (std::uint64_t at = begin; at < end; at += block_bytes_) {
       const std::span block = to_.subspan(at, std::min<std::uint64_t>(block_bytes_, end - at));
       checksums_[at / block_bytes_] = BlockChecksum(block);
@@ -60,9 +61,10 @@ class Copying {
 
  private:
   const std::span<std::byte> to_;
-  const std::span<const std::byte> from_;
+  const Pieces& from_;
   const std::uint64_t block_bytes_;
   const std::uint64_t chunk_bytes_;
+  const std::atomic<bool>* const stop_;
   std::vector<std::uint64_t> checksums_;  // of a block: written before its chunk is `copied_`
   std::atomic<std::size_t> next_{0};
   std::vector<std::atomic<bool>> copied_;
@@ -72,9 +74,9 @@ class Copying {
 
 }  // namespace
 
-void CopyForward(std::span<std::byte> to, std::span<const std::byte> from,
-                 std::uint32_t block_bytes, const OnPrefix& on_prefix) {
-  Copying copying(to, from, block_bytes);
+void CopyForward(std::span<std::byte> to, const Pieces& from, std::uint32_t block_bytes,
+                 const OnPrefix& on_prefix, const std::atomic<bool>* stop) {
+  Copying copying(to, from, block_bytes, stop);
   bool wanted = true;
   {
     std::jthread second;

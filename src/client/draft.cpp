@@ -1,3 +1,4 @@
+#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +24,34 @@ void DraftFailure::OnEnd(const Error& why) {
 std::optional<Error> DraftFailure::error() const {
   const MutexLock lock(mutex_);
   return error_;
+}
+
+client::local::Request Draft::Impl::Request(const client::Connection& connection,
+                                            std::uint64_t made_by, const ObjectId& id,
+                                            std::uint64_t size_bytes, const std::string& metadata) {
+  client::local::Request request;
+  request.set_id(made_by);
+  request.mutable_create()->set_object(std::string(id.view()));
+  request.mutable_create()->set_size(size_bytes);
+  request.mutable_create()->set_metadata(metadata);
+  request.mutable_create()->set_maps_writable(connection.lacks_writable());
+  return request;
+}
+
+Result<std::unique_ptr<Draft::Impl>> Draft::Impl::Of(
+    const std::shared_ptr<client::Connection>& connection, std::uint64_t made_by,
+    const ObjectId& id, std::uint64_t size_bytes, const client::local::Answer& answer) {
+  const std::uint32_t block_bytes = answer.draft_ready().block_bytes();
+  auto range = connection->writable().Range(answer.draft_ready().offset(), size_bytes);
+  if (range && !std::has_single_bit(block_bytes)) {
+    range = std::unexpected(Error(ErrorCode::kProtocol,
+                                  fmt::format("the node offers blocks of {} bytes", block_bytes)));
+  }
+  if (!range) {
+    connection->Release(made_by);
+    return std::unexpected(range.error());
+  }
+  return std::make_unique<Impl>(connection, made_by, id, *range, block_bytes);
 }
 
 Draft::Impl::Impl(std::shared_ptr<client::Connection> connection, std::uint64_t made_by,
@@ -66,31 +95,37 @@ Result<void> Draft::Impl::Advance(std::uint64_t prefix, std::span<const std::uin
   return {};
 }
 
-Result<void> Draft::Impl::Fill(std::span<const std::byte> contents, Time deadline) {
+Result<void> Draft::Impl::Write(const client::Pieces& contents, const std::atomic<bool>* stop) {
   Result<void> advanced;
-  client::CopyForward(bytes_, contents, block_bytes_,
-                      [&](std::uint64_t prefix, std::span<const std::uint64_t> checksums) {
-                        advanced = Advance(prefix, checksums);
-                        return advanced.has_value();
-                      });
-  TRY(advanced);
-  return Seal(deadline);
+  client::CopyForward(
+      bytes_, contents, block_bytes_,
+      [&](std::uint64_t prefix, std::span<const std::uint64_t> checksums) {
+        advanced = Advance(prefix, checksums);
+        return advanced.has_value();
+      },
+      stop);
+  return advanced;
 }
 
 Result<void> Draft::Impl::Seal(Time deadline) {
   TRY(CheckOpen());
-  const Result<void> sealed = SealAtNode(deadline);
+  const Result<client::PendingPtr> asked = BeginSeal(deadline);
+  Result<void> sealed;
+  if (!asked) {
+    sealed = std::unexpected(asked.error());
+  } else if (const auto& answer = connection_->Finish(*asked, deadline); !answer) {
+    sealed = std::unexpected(answer.error());
+  }
   if (!sealed) Abort();
-  open_ = false;
+  Sealed();
   return sealed;
 }
 
-Result<void> Draft::Impl::SealAtNode(Time deadline) {
+Result<client::PendingPtr> Draft::Impl::BeginSeal(Time deadline) {
   TRY(Advance(bytes_.size(), {}));
   client::local::Request request;
   request.mutable_seal()->set_draft(made_by_);
-  TRY(connection_->Call(std::move(request), deadline));
-  return {};
+  return connection_->Begin(std::move(request), deadline);
 }
 
 void Draft::Impl::Abort() {

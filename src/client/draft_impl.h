@@ -1,14 +1,18 @@
 // An object that this process writes.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include <hoplite/draft.h>
 
 #include "base/mutex.h"
 #include "client/connection.h"
+#include "client/pieces.h"
 
 namespace hoplite {
 
@@ -26,6 +30,14 @@ class DraftFailure final : public client::NewsSink {
 
 class Draft::Impl {
  public:
+  // What asks for one; `made_by` is the request's id. And what its answer makes.
+  static client::local::Request Request(const client::Connection& connection, std::uint64_t made_by,
+                                        const ObjectId& id, std::uint64_t size_bytes,
+                                        const std::string& metadata);
+  static Result<std::unique_ptr<Impl>> Of(const std::shared_ptr<client::Connection>& connection,
+                                          std::uint64_t made_by, const ObjectId& id,
+                                          std::uint64_t size_bytes,
+                                          const client::local::Answer& answer);
   Impl(std::shared_ptr<client::Connection> connection, std::uint64_t made_by, const ObjectId& id,
        std::span<std::byte> bytes, std::uint32_t block_bytes);
   ~Impl();
@@ -34,14 +46,16 @@ class Draft::Impl {
   std::span<std::byte> bytes() const { return bytes_; }
   // checksums: of the blocks that became whole, or none: then the node computes them.
   Result<void> Advance(std::uint64_t prefix, std::span<const std::uint64_t> checksums);
-  // Writes all of it, passing on what is written already, and seals it.
-  Result<void> Fill(std::span<const std::byte> contents, Time deadline);
+  // Writes all of it, passing on what is written already; not all if `stop` is set meanwhile.
+  Result<void> Write(const client::Pieces& contents, const std::atomic<bool>* stop = nullptr);
   Result<void> Seal(Time deadline);
+  // The same without waiting for the node's answer, which Sealed is told.
+  Result<client::PendingPtr> BeginSeal(Time deadline);
+  void Sealed() { open_ = false; }
   void Abort();
 
  private:
   Result<void> CheckOpen() const;
-  Result<void> SealAtNode(Time deadline);
 
   const std::shared_ptr<client::Connection> connection_;
   const std::uint64_t made_by_;

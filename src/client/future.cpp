@@ -3,48 +3,48 @@
 #include <vector>
 
 #include <hoplite/future.h>
+#include <hoplite/reduction.h>
 
+#include "client/client_access.h"
 #include "client/future_state.h"
 
 namespace hoplite {
 
-FutureState<Buffer>::FutureState(std::shared_ptr<client::Connection> connection,
-                                 client::PendingPtr pending, const ObjectId& object, Time deadline)
-    : connection_(std::move(connection)),
-      pending_(std::move(pending)),
-      object_(object),
-      deadline_(deadline) {}
+using client::Question;
 
-FutureState<Buffer>::~FutureState() {
-  if (!result_) connection_->Drop(pending_);
-}
-
-Result<Buffer> FutureState<Buffer>::Wait(Time until) {
-  if (inherited()) return std::unexpected(client::Connection::Inherited());
-  if (until < deadline_ && !client::WaitFor(*pending_, until)) {
+template <typename T>
+Result<T> FutureState<T>::Wait(Time until) {
+  const Question::Answer* answer = question_->Wait(until);
+  if (answer == nullptr) {
     return std::unexpected(
         Error(ErrorCode::kTimeout, "object " + object_.ToHex() + " is not there yet"));
   }
-  (void)connection_->Finish(pending_, deadline_);
-  return Convert();
-}
-
-Result<Buffer> FutureState<Buffer>::Convert() {
+  if (question_->inherited()) return std::unexpected(answer->error());
   const MutexLock lock(mutex_);
-  if (!result_) {
-    const Result<client::local::Answer>& answer = pending_->outcome();
-    if (answer) {
-      result_ = ClientAccess::MakeBuffer(connection_, object_, pending_->id(), *answer);
-    } else {
-      result_ = std::unexpected(answer.error());
-    }
-  }
+  if (!result_) result_ = *answer ? Read(**answer) : std::unexpected(answer->error());
   return *result_;
 }
 
-void FutureState<Buffer>::Cancel() {
-  connection_->GiveUp(*pending_, Error(ErrorCode::kCancelled,
-                                       "object " + object_.ToHex() + ": the caller cancelled"));
+template <typename T>
+void FutureState<T>::Cancel() {
+  question_->GiveUp(
+      Error(ErrorCode::kCancelled, "object " + object_.ToHex() + ": the caller cancelled"));
+}
+
+template <typename T>
+void FutureState<T>::Drop() {
+  question_->Forget();
+  const MutexLock lock(mutex_);
+  if (!result_) question_->Drop();
+}
+
+GetState::~GetState() { Drop(); }
+
+PutState::~PutState() { Drop(); }
+
+Result<Buffer> GetState::Read(const client::local::Answer& answer) {
+  return ClientAccess::MakeBuffer(question().connection(), object(), question().pending().id(),
+                                  answer);
 }
 
 template <typename T>
@@ -58,7 +58,7 @@ Future<T>& Future<T>::operator=(Future&&) noexcept = default;
 
 template <typename T>
 bool Future<T>::ready() const {
-  return state_->ready();
+  return state_->question().ready();
 }
 
 template <typename T>
@@ -67,30 +67,44 @@ Result<T> Future<T>::Wait(std::chrono::milliseconds timeout) const {
 }
 
 template <typename T>
+void Future<T>::OnReady(std::function<void()> fn) const {
+  state_->question().OnReady(std::move(fn));
+}
+
+template <typename T>
 void Future<T>::Cancel() {
   state_->Cancel();
 }
 
 template class HOPLITE_EXPORT Future<Buffer>;
+template class HOPLITE_EXPORT Future<ObjectId>;
 
-client::Pending* ClientAccess::PendingOf(const Future<Buffer>& future) {
-  return &future.state_->pending();
+Waitable::Waitable(const Future<Buffer>& future) : question_(ClientAccess::QuestionOf(future)) {}
+Waitable::Waitable(const Future<ObjectId>& future) : question_(ClientAccess::QuestionOf(future)) {}
+Waitable::Waitable(const Reduction& reduction) : question_(ClientAccess::QuestionOf(reduction)) {}
+
+template <typename T>
+const Question* ClientAccess::QuestionOf(const Future<T>& future) {
+  return &future.state_->question();
 }
 
-bool ClientAccess::Inherited(const Future<Buffer>& future) { return future.state_->inherited(); }
+const Question* ClientAccess::QuestionOf(const Waitable& waitable) {
+  return static_cast<const Question*>(waitable.question_);
+}
 
-Result<std::size_t> WaitAny(std::span<const Future<Buffer>> futures,
-                            std::chrono::milliseconds timeout) {
-  if (futures.empty()) {
-    return std::unexpected(Error(ErrorCode::kInvalidArgument, "no futures to wait for"));
+Result<std::size_t> WaitAny(std::span<const Waitable> any, std::chrono::milliseconds timeout) {
+  if (any.empty()) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument, "nothing to wait for"));
   }
-  const auto inherited = std::ranges::find_if(futures, &ClientAccess::Inherited);
-  if (inherited != futures.end()) return static_cast<std::size_t>(inherited - futures.begin());
-  std::vector<client::Pending*> pendings(futures.size());
-  std::ranges::transform(futures, pendings.begin(), &ClientAccess::PendingOf);
+  std::vector<client::Pending*> pendings;
+  for (const Waitable& one : any) {
+    const Question* question = ClientAccess::QuestionOf(one);
+    if (question->inherited()) return pendings.size();
+    pendings.push_back(&question->pending());
+  }
   const auto first = client::WaitForAny(pendings, client::DeadlineAfter(timeout));
   if (first) return *first;
-  return std::unexpected(Error(ErrorCode::kTimeout, "none of the futures became ready"));
+  return std::unexpected(Error(ErrorCode::kTimeout, "none became ready"));
 }
 
 }  // namespace hoplite

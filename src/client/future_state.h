@@ -1,38 +1,60 @@
-// The state behind Future<Buffer>.
+// The state behind a Future: what was asked, and what becomes of the answer.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <hoplite/future.h>
 
 #include "base/mutex.h"
-#include "client/client_access.h"
+#include "base/time.h"
+#include "client/question.h"
 
 namespace hoplite {
 
-template <>
-class FutureState<Buffer> {
+template <typename T>
+class FutureState {
  public:
-  FutureState(std::shared_ptr<client::Connection> connection, client::PendingPtr pending,
-              const ObjectId& object, Time deadline);
-  ~FutureState();  // nobody wants the answer any more, if nobody took it
-  Result<Buffer> Wait(Time until);
+  FutureState(std::unique_ptr<client::Question> question, const ObjectId& object)
+      : question_(std::move(question)), object_(object) {}
+  virtual ~FutureState() = default;
+
+  Result<T> Wait(Time until);
   void Cancel();
-  bool ready() const { return inherited() || pending_->settled(); }
-  bool inherited() const { return connection_->inherited(); }
-  client::Pending& pending() { return *pending_; }
+  client::Question& question() { return *question_; }
+  const ObjectId& object() const { return object_; }
+
+ protected:
+  // Once, of the answer.
+  virtual Result<T> Read(const client::local::Answer& answer) = 0;
+  // Nobody wants the value any more, if nobody took it: the last act of a derived class.
+  void Drop();
 
  private:
-  Result<Buffer> Convert();
-
-  const std::shared_ptr<client::Connection> connection_;
-  const client::PendingPtr pending_;
+  const std::unique_ptr<client::Question> question_;
   const ObjectId object_;
-  const Time deadline_;
   Mutex mutex_;
   // Made of the answer by the first thread that asks.
-  std::optional<Result<Buffer>> result_ HOPLITE_GUARDED_BY(mutex_);
+  std::optional<Result<T>> result_ HOPLITE_GUARDED_BY(mutex_);
+};
+
+class GetState final : public FutureState<Buffer> {
+ public:
+  using FutureState::FutureState;
+  ~GetState() override;
+
+ private:
+  Result<Buffer> Read(const client::local::Answer& answer) override;
+};
+
+class PutState final : public FutureState<ObjectId> {
+ public:
+  using FutureState::FutureState;
+  ~PutState() override;
+
+ private:
+  Result<ObjectId> Read(const client::local::Answer& /*answer*/) override { return object(); }
 };
 
 }  // namespace hoplite

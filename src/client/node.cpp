@@ -18,8 +18,9 @@ constexpr std::chrono::seconds kAttachTimeout{5};
 Result<std::shared_ptr<client::Connection>> Attach(node::Node& node) {
   TRY_ASSIGN(const int socket, node.AttachLocal());
   const std::shared_ptr<store::SharedSegment> segment = node.segment();
-  return client::Connection::Attach(socket, client::SegmentMap::Of(segment->bytes(), segment),
-                                    client::DeadlineAfter(kAttachTimeout));
+  return client::Connection::Attach(
+      socket, client::SegmentMap::Of(segment->bytes(), segment->read_only_descriptor(), segment),
+      client::DeadlineAfter(kAttachTimeout));
 }
 
 }  // namespace

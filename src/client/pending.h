@@ -47,6 +47,8 @@ class Pending {
   std::vector<Waker*> wakers_ HOPLITE_GUARDED_BY(mutex_);
 };
 
+using PendingPtr = std::shared_ptr<Pending>;
+
 // Sleeps until one is settled: the lowest index that is; none at the deadline.
 std::optional<std::size_t> WaitForAny(std::span<Pending* const> pendings, Time deadline);
 bool WaitFor(Pending& pending, Time deadline);

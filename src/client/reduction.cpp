@@ -35,10 +35,8 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
 
 // The pending answer pins nothing, so that a handle which goes leaves it to the connection.
 struct Reduction::State {
-  std::shared_ptr<client::Connection> connection;
-  client::PendingPtr pending;
+  client::Question question;
   ObjectId target;
-  Time deadline;  // of the reduction
 };
 
 Result<Reduction> Client::Reduce(const ReduceOptions& options) {
@@ -54,8 +52,8 @@ Result<Reduction> Client::Reduce(const ReduceOptions& options) {
   Fill(options, target, *request.mutable_reduce());
   auto connection = state_->Now(deadline);
   client::PendingPtr pending = connection->Begin(std::move(request), deadline);
-  return Reduction(std::make_shared<Reduction::State>(std::move(connection), std::move(pending),
-                                                      target, deadline));
+  return Reduction(std::shared_ptr<Reduction::State>(new Reduction::State{
+      .question = {std::move(connection), std::move(pending), deadline}, .target = target}));
 }
 
 Reduction::Reduction(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -66,26 +64,28 @@ Reduction& Reduction::operator=(Reduction&&) noexcept = default;
 const ObjectId& Reduction::target() const { return state_->target; }
 
 Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout) const {
-  const Time until = client::DeadlineAfter(timeout);
-  if (state_->connection->inherited()) return std::unexpected(client::Connection::Inherited());
-  if (until < state_->deadline && !client::WaitFor(*state_->pending, until)) {
+  const auto* answer = state_->question.Wait(client::DeadlineAfter(timeout));
+  if (answer == nullptr) {
     return std::unexpected(
         Error(ErrorCode::kTimeout,
               fmt::format("the reduction into {} is not done yet", target().ToHex())));
   }
-  TRY_ASSIGN(const Answer answer, state_->connection->Finish(state_->pending, state_->deadline));
-  return client::ToReduceOutcome(answer.reduced(), target());
+  if (!*answer) return std::unexpected(answer->error());
+  return client::ToReduceOutcome((*answer)->reduced(), target());
 }
 
-bool Reduction::ready() const {
-  return state_->connection->inherited() || state_->pending->settled();
-}
+bool Reduction::ready() const { return state_->question.ready(); }
+
+void Reduction::OnReady(std::function<void()> fn) const { state_->question.OnReady(std::move(fn)); }
 
 void Reduction::Cancel() {
-  state_->connection->GiveUp(
-      *state_->pending,
+  state_->question.GiveUp(
       Error(ErrorCode::kCancelled,
             fmt::format("the reduction into {}: the caller cancelled", target().ToHex())));
+}
+
+const client::Question* ClientAccess::QuestionOf(const Reduction& reduction) {
+  return &reduction.state_->question;
 }
 
 }  // namespace hoplite

@@ -9,33 +9,76 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_descriptor.h"
+#include "base/own_process.h"
+
 namespace hoplite::client {
 
-SegmentMap::SegmentMap(std::span<std::byte> bytes, std::shared_ptr<void> owner)
-    : bytes_(bytes), owner_(std::move(owner)) {}
+namespace {
 
-Result<SegmentMap> SegmentMap::Map(int descriptor, Access access) {
-  struct stat file{};
-  void* memory = MAP_FAILED;
-  if (::fstat(descriptor, &file) == 0) {
-    const int protection = access == Access::kWrite ? PROT_READ | PROT_WRITE : PROT_READ;
-    memory = ::mmap(nullptr, static_cast<std::size_t>(file.st_size), protection, MAP_SHARED,
-                    descriptor, 0);
-  }
-  const int error = errno;
-  ::close(descriptor);
-  if (memory == MAP_FAILED) {
-    return std::unexpected(Error(ErrorCode::kResourceExhausted,
-                                 fmt::format("mapping the node's memory: {}", strerror(error))));
-  }
-  const auto size = static_cast<std::size_t>(file.st_size);
-  ::madvise(memory, size, MADV_DONTFORK);
-  return SegmentMap({static_cast<std::byte*>(memory), size},
-                    std::shared_ptr<void>(memory, [size](void* start) { ::munmap(start, size); }));
+std::unexpected<Error> NoMapping(const char* what, int error) {
+  return std::unexpected(
+      Error(ErrorCode::kResourceExhausted, fmt::format("mapping {}: {}", what, strerror(error))));
 }
 
-SegmentMap SegmentMap::Of(std::span<std::byte> bytes, std::shared_ptr<void> owner) {
-  return SegmentMap(bytes, std::move(owner));
+// A mapping, and what keeps its file open. A forked child has not inherited the mapping: something
+// else may lie there.
+class Pages {
+ public:
+  Pages(void* start, std::size_t size, FileDescriptor file)
+      : start_(start), size_(size), file_(std::move(file)) {}
+  ~Pages() {
+    if (process_.here()) ::munmap(start_, size_);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+ private:
+  void* const start_;
+  const std::size_t size_;
+  const FileDescriptor file_;
+  const OwnProcess process_;
+};
+
+}  // namespace
+
+SegmentMap::SegmentMap(std::span<std::byte> bytes, int descriptor, std::shared_ptr<void> owner)
+    : bytes_(bytes), descriptor_(descriptor), owner_(std::move(owner)) {}
+
+Result<SegmentMap> SegmentMap::Map(int descriptor, Access access) {
+  FileDescriptor file(descriptor);
+  struct stat about{};
+  void* memory = MAP_FAILED;
+  if (::fstat(file.get(), &about) == 0) {
+    const int protection = access == Access::kWrite ? PROT_READ | PROT_WRITE : PROT_READ;
+    memory = ::mmap(nullptr, static_cast<std::size_t>(about.st_size), protection, MAP_SHARED,
+                    file.get(), 0);
+  }
+  if (memory == MAP_FAILED) return NoMapping("the node's memory", errno);
+  if (access == Access::kWrite) file.Reset();
+  const auto size = static_cast<std::size_t>(about.st_size);
+  ::madvise(memory, size, MADV_DONTFORK);
+  const int kept = file.get();
+  auto owner = std::make_shared<Pages>(memory, size, std::move(file));
+  return SegmentMap({static_cast<std::byte*>(memory), size}, kept, std::move(owner));
+}
+
+SegmentMap SegmentMap::Of(std::span<std::byte> bytes, int descriptor, std::shared_ptr<void> owner) {
+  return SegmentMap(bytes, descriptor, std::move(owner));
+}
+
+Result<SegmentMap::PrivateRange> SegmentMap::MapPrivate(std::span<const std::byte> range) const {
+  if (range.empty()) return PrivateRange();
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = static_cast<std::uint64_t>(range.data() - bytes_.data());
+  const std::uint64_t before = begin % page;
+  const std::size_t size = before + range.size();
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor_,
+                        static_cast<off_t>(begin - before));
+  if (memory == MAP_FAILED) return NoMapping("an object's memory once more", errno);
+  ::madvise(memory, size, MADV_DONTFORK);
+  return PrivateRange{.bytes = {static_cast<std::byte*>(memory) + before, range.size()},
+                      .pages = std::make_shared<Pages>(memory, size, FileDescriptor())};
 }
 
 Result<std::span<std::byte>> SegmentMap::Range(std::uint64_t offset, std::uint64_t size) const {

@@ -17,20 +17,29 @@ class SegmentMap {
   enum class Access : std::uint8_t { kRead, kWrite };
 
   SegmentMap() = default;  // nothing mapped
-  // Takes the descriptor, and closes it: the mapping doesn't need it.
+  // Takes the descriptor; closes it, if it is not for reading: that mapping doesn't need it.
   static Result<SegmentMap> Map(int descriptor, Access access);
-  // In the node's process. `owner` keeps the memory.
-  static SegmentMap Of(std::span<std::byte> bytes, std::shared_ptr<void> owner);
+  // In the node's process. `owner` keeps the memory and the descriptor of it.
+  static SegmentMap Of(std::span<std::byte> bytes, int descriptor, std::shared_ptr<void> owner);
 
   bool mapped() const { return !bytes_.empty(); }
   // protocol: not inside the segment. A mapping for reading faults at the first write.
   Result<std::span<std::byte>> Range(std::uint64_t offset, std::uint64_t size) const;
 
+  struct PrivateRange {
+    std::span<std::byte> bytes;
+    std::shared_ptr<void> pages;  // unmaps them
+  };
+  // These bytes, of a Range, once more: what is written there is nobody else's. In whole pages, so
+  // bytes of others lie around them.
+  Result<PrivateRange> MapPrivate(std::span<const std::byte> range) const;
+
  private:
-  SegmentMap(std::span<std::byte> bytes, std::shared_ptr<void> owner);
+  SegmentMap(std::span<std::byte> bytes, int descriptor, std::shared_ptr<void> owner);
 
   std::span<std::byte> bytes_;
-  std::shared_ptr<void> owner_;  // unmaps, or is the node's
+  int descriptor_ = -1;          // for reading; -1: none
+  std::shared_ptr<void> owner_;  // unmaps and closes, or is the node's
 };
 
 }  // namespace hoplite::client

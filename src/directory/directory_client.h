@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -73,6 +74,8 @@ class DirectoryClient {
   virtual void Send(planner::NodeEvent event) = 0;
   virtual std::size_t shard_count() const = 0;
   virtual bool connected(std::size_t shard) const = 0;
+  // By which id the shard goes, as it told last; 0: it was not reached yet.
+  virtual std::uint64_t shard_id(std::size_t shard) const = 0;
   // Why the shard doesn't take this node, which waits and asks again; none if it does or is away.
   virtual std::optional<Error> refusal(std::size_t shard) const = 0;
   // One object, or a page of a shard's picture, for `info` and `status`; `done` runs on the loop,

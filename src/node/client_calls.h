@@ -39,6 +39,11 @@ class ClientCalls final : public Operations {
   std::size_t shard_count() const override { return context_.directory.shard_count(); }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) override;
+  std::shared_ptr<void> Watch(ObjectId object,
+                              std::function<void(const planner::Location&)> on_location,
+                              std::function<void()> on_deleted,
+                              std::function<void(NodeId)> on_forgotten) override;
+  std::uint64_t cluster_id() const override { return context_.directory.shard_id(0); }
   store::ObjectStore& store() override { return context_.store; }
   asio::io_context& loop() override { return context_.runtime.main(); }
   const std::string& name() const override { return context_.settings.name; }
@@ -50,13 +55,6 @@ class ClientCalls final : public Operations {
   Error GaveUp(const ObjectId& object, const Call& call) override {
     return WhyEnded(*context_.table.At(object), call);
   }
-
-  // As Subscribe, told at once what is known already, and of the object's deletion, past or to
-  // come; and, when the shard's session ends, of each place that may be none any more.
-  std::shared_ptr<void> Watch(ObjectId object,
-                              std::function<void(const planner::Location&)> on_location,
-                              std::function<void()> on_deleted,
-                              std::function<void(NodeId)> on_forgotten);
 
  private:
   std::shared_ptr<Flight> Join(const EntryPtr& entry);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <hoplite/object_id.h>
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 #include <hoplite/result.h>
 
 #include "base/time.h"
@@ -96,6 +96,15 @@ class Operations {
   // on_location runs on the loop for every later location until the returned token is dropped.
   virtual std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) = 0;
+
+  // The same, told at once what is known already, and of the object's deletion, past or to come;
+  // and, when the shard's session ends, of each place that may be none any more.
+  virtual std::shared_ptr<void> Watch(ObjectId object,
+                                      std::function<void(const planner::Location&)> on_location,
+                                      std::function<void()> on_deleted,
+                                      std::function<void(NodeId)> on_forgotten) = 0;
+  // Of the cluster: that of the directory's first shard. 0: that was not reached yet.
+  virtual std::uint64_t cluster_id() const = 0;
 
   // Runs a task of the endpoint on the loop; the node's stop waits for its end.
   virtual void Spawn(const char* what, net::Task<void> task) = 0;

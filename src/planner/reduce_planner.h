@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 
 #include "base/time.h"
 #include "planner/action.h"

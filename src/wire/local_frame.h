@@ -17,11 +17,12 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kLocalProtocolVersion = 2;
+inline constexpr std::uint32_t kLocalProtocolVersion = 3;
 // Puts up to this size travel inside their message.
 inline constexpr std::size_t kMaxMessagePut = 64_KiB;
-// Room for the sources of a Reduce.
+// Room for the sources of a Reduce, and for the objects of a WaitExists.
 inline constexpr std::size_t kMaxLocalRequest = 512_KiB;
+inline constexpr std::size_t kMaxWaitExists = 16384;
 // Large for the sake of Status of a cluster with many objects.
 inline constexpr std::size_t kMaxLocalAnswer = 16_MiB;
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 
 #include "base/try.h"
 #include "wire/checked_fields.h"

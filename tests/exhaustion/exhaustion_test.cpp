@@ -240,7 +240,7 @@ class ExhaustedCall : public testing::Test {
   std::vector<ObjectId> made_;
 };
 
-constexpr GetOptions kWithin{.timeout = kTimeout};
+constexpr CallOptions kWithin{.timeout = kTimeout};
 
 TEST_F(ExhaustedCall, Connect) {
   ExhaustCall([](Client&) { return Result<void>(); });
@@ -265,6 +265,17 @@ TEST_F(ExhaustedCall, Put) {
   });
 }
 
+TEST_F(ExhaustedCall, PutAsync) {
+  const std::vector<std::byte> large(8_MiB);
+  ExhaustCall([&](Client& client) -> Result<void> {
+    for (const std::size_t size : {std::size_t{100}, std::size_t{200'000}, large.size()}) {
+      const PutOptions options{.id = Note(ObjectId::Random()), .timeout = kTimeout};
+      TRY(client.PutAsync(std::span(large).first(size), options).Wait());
+    }
+    return {};
+  });
+}
+
 TEST_F(ExhaustedCall, CreateAndSeal) {
   ExhaustCall([&](Client& client) -> Result<void> {
     TRY_ASSIGN(Draft draft,
@@ -284,7 +295,16 @@ TEST_F(ExhaustedCall, Get) {
   });
 }
 
-// The node has to make its first connections.
+TEST_F(ExhaustedCall, MapPrivate) {
+  ExhaustCall([&](Client& client) -> Result<void> {
+    TRY_ASSIGN(const Buffer buffer, client.Get(Elsewhere(200'000), kWithin));
+    TRY_ASSIGN(const PrivateBuffer mapped, buffer.MapPrivate());
+    std::ranges::fill(mapped.bytes(), std::byte{1});
+    return {};
+  });
+}
+
+// With connections of its own, that are not there yet.
 TEST_F(ExhaustedCall, GetByANewNode) {
   int number = 0;
   ExhaustCall([&](Client&) -> Result<void> {
@@ -342,6 +362,15 @@ TEST_F(ExhaustedCall, DeleteInfoStatus) {
     TRY(client.Info(id, kWithin));
     TRY(client.Status(kWithin));
     return client.Delete(id, kWithin);
+  });
+}
+
+TEST_F(ExhaustedCall, WaitExists) {
+  ExhaustCall([&](Client& client) -> Result<void> {
+    const ObjectId ids[] = {Elsewhere(1_MiB), Elsewhere(100)};
+    TRY_ASSIGN(const std::vector<ObjectId> existing, client.WaitExists(ids, 2, kWithin));
+    if (existing.size() == 2) return {};
+    return std::unexpected(Error(ErrorCode::kTimeout, "they were not seen"));
   });
 }
 

@@ -101,9 +101,9 @@ Request RequestOf(FuzzedDataProvider& data) {
   const auto handle = [&data] { return data.ConsumeIntegralInRange<std::uint64_t>(0, 12); };
   Request request;
   request.set_id(handle());
-  switch (data.ConsumeIntegralInRange<int>(0, 14)) {
+  switch (data.ConsumeIntegralInRange<int>(0, 16)) {
     case 0:
-      request.mutable_hello()->set_protocol_version(data.ConsumeIntegralInRange<int>(0, 2));
+      request.mutable_hello()->set_protocol_version(data.ConsumeIntegralInRange<int>(0, 3));
       break;
     case 1:
       request.mutable_put()->set_object(ObjectOf(data));
@@ -148,6 +148,15 @@ Request RequestOf(FuzzedDataProvider& data) {
       break;
     case 13:
       request.mutable_cancel()->set_request(handle());
+      break;
+    case 14:
+      for (int i = data.ConsumeIntegralInRange<int>(0, 3); i > 0; --i) {
+        request.mutable_wait_exists()->add_objects(ObjectOf(data));
+      }
+      request.mutable_wait_exists()->set_count(data.ConsumeIntegralInRange<std::uint32_t>(0, 4));
+      break;
+    case 15:
+      request.mutable_identify();
       break;
     default:
       request.mutable_release()->set_made_by(handle());

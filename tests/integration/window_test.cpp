@@ -185,7 +185,8 @@ TEST_F(Window, AStoppedReaderHoldsNobodyUp) {
   ASSERT_TRUE(socket);
   const auto segment = cluster_->node(small_).segment();
   const auto stopped = client::Connection::Attach(
-      *socket, client::SegmentMap::Of(segment->bytes(), segment), kNever);
+      *socket, client::SegmentMap::Of(segment->bytes(), segment->read_only_descriptor(), segment),
+      kNever);
   ASSERT_TRUE(stopped);
   client::local::Request open;
   open.mutable_open()->set_object(std::string(id.view()));

@@ -47,7 +47,7 @@ struct Begun {
 inline std::vector<BlockingCall> BlockingCalls(Begun& begun, std::chrono::milliseconds timeout) {
   Client* client = &begun.client;
   const ObjectId id = ObjectId::FromName("never");
-  const GetOptions soon{.timeout = timeout};
+  const CallOptions soon{.timeout = timeout};
   const auto put = [=](std::uint64_t size) {
     return ErrorOf(client->Put(std::string(size, 'x'), {.timeout = timeout}));
   };

@@ -113,9 +113,9 @@ Client ClientOf(node::Node& node) {
   const auto socket = node.AttachLocal();
   HOPLITE_CHECK(socket.has_value(), "a session of a running node");
   const auto segment = node.segment();
-  auto connection =
-      client::Connection::Attach(*socket, client::SegmentMap::Of(segment->bytes(), segment),
-                                 std::chrono::steady_clock::now() + std::chrono::seconds(10));
+  auto connection = client::Connection::Attach(
+      *socket, client::SegmentMap::Of(segment->bytes(), segment->read_only_descriptor(), segment),
+      std::chrono::steady_clock::now() + std::chrono::seconds(10));
   HOPLITE_CHECK(connection.has_value(), connection.error().message.c_str());
   return ClientAccess::Make(std::move(*connection));
 }

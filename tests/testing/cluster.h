@@ -23,8 +23,8 @@
 
 namespace hoplite::testing {
 
-// For calls that should be answered in a moment, but on a machine that may be busy.
-inline constexpr GetOptions kSoon{.timeout = std::chrono::seconds(60)};
+// For what comes in a moment, on a machine that may be busy.
+inline constexpr CallOptions kSoon{.timeout = std::chrono::seconds(60)};
 
 // A loop with its own thread.
 class LoopThread {

@@ -33,6 +33,9 @@ class FakeOperations::FakeDraft final : public node::Draft {
     if (!copy_->Seal()) {
       co_return std::unexpected(Error(ErrorCode::kInvalidArgument, "not complete, or sealed"));
     }
+    node_.Locate({.object = copy_->object(),
+                  .node_name = node_.name_,
+                  .kind = planner::LocationKind::kComplete});
     node_.WakeAll();
     co_return Result<void>();
   }
@@ -201,6 +204,13 @@ std::shared_ptr<void> FakeOperations::Subscribe(
   return {nullptr, [all = subscribers_, at](std::nullptr_t) { all->erase(at); }};
 }
 
+// Of no place is known but what was told; of its own copies the store knows.
+std::shared_ptr<void> FakeOperations::Watch(
+    ObjectId object, std::function<void(const planner::Location&)> on_location,
+    std::function<void()> /*on_deleted*/, std::function<void(NodeId)> /*on_forgotten*/) {
+  return Subscribe(object, std::move(on_location));
+}
+
 void FakeOperations::Recall(const ObjectId& object) { Drop(object, store::VoidReason::kRecalled); }
 
 void FakeOperations::Locate(const planner::Location& location) {
@@ -216,6 +226,7 @@ void FakeOperations::Drop(const ObjectId& object, store::VoidReason why) {
   if (const store::CopyPtr copy = store_->Find(object)) {
     copy->Void(why);
     store_->Remove(object);
+    Locate({.object = object, .node_name = name_, .kind = planner::LocationKind::kGone});
   }
   WakeAll();
 }

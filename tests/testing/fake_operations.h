@@ -40,6 +40,11 @@ class FakeOperations final : public node::Operations {
   std::size_t shard_count() const override { return 1; }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const planner::Location&)> on_location) override;
+  std::shared_ptr<void> Watch(ObjectId object,
+                              std::function<void(const planner::Location&)> on_location,
+                              std::function<void()> on_deleted,
+                              std::function<void(NodeId)> on_forgotten) override;
+  std::uint64_t cluster_id() const override { return cluster_id_; }
   void Spawn(const char* what, net::Task<void> task) override;
   void OnUnpin() override {}
   void GiveUpIdle() override {}
@@ -52,6 +57,7 @@ class FakeOperations final : public node::Operations {
   void Recall(const ObjectId& object);
   void Locate(const planner::Location& location);
   std::size_t subscribers() const { return subscribers_->size(); }
+  void SetClusterId(std::uint64_t id) { cluster_id_ = id; }
   // Requests that wait for something now.
   std::size_t waiting() const { return waiting_.size(); }
   // What the last Reduce asked for.
@@ -72,6 +78,7 @@ class FakeOperations final : public node::Operations {
   asio::io_context& loop_;
   const std::string name_ = "alone";
   std::unique_ptr<store::ObjectStore> store_;
+  std::uint64_t cluster_id_ = 0;
   std::set<ObjectId> deleted_;
   std::set<node::CallPtr> waiting_;
   ReduceOptions reduction_;

@@ -93,7 +93,8 @@ class LocalNode {
       throw std::runtime_error("no socketpair");
     }
     OnLoop([this, end = ends[1]] { return endpoint_.AddSession(end).has_value(); });
-    auto map = client::SegmentMap::Of(operations_.store().segment().bytes(), nullptr);
+    auto& segment = operations_.store().segment();
+    auto map = client::SegmentMap::Of(segment.bytes(), segment.read_only_descriptor(), nullptr);
     return ClientAccess::Make(client::Connection::Attach(ends[0], std::move(map), kNever).value());
   }
 

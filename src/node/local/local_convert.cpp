@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "base/try.h"
+#include "wire/local_frame.h"
 
 namespace hoplite::node {
 namespace {
@@ -19,6 +20,21 @@ template <typename Enum>
 Result<Enum> ReadEnum(std::uint32_t number, Enum last, const char* what) {
   if (number >= 1 && number <= static_cast<std::uint32_t>(last)) return static_cast<Enum>(number);
   return Invalid(fmt::format("{} is not the number of any {}", number, what));
+}
+
+Result<std::vector<ObjectId>> ReadIds(const char* what,
+                                      const google::protobuf::RepeatedPtrField<std::string>& ids) {
+  std::vector<ObjectId> read;
+  read.reserve(static_cast<std::size_t>(ids.size()));
+  for (const std::string& bytes : ids) {
+    const auto id = ObjectId::FromBytes(bytes);
+    if (!id || *id == ObjectId()) {
+      return Invalid(fmt::format("{} {} of {} is no id: an id has 20 bytes, not all zero", what,
+                                 read.size() + 1, ids.size()));
+    }
+    read.push_back(*id);
+  }
+  return read;
 }
 
 std::string VersionText(const Version& version) { return version ? ToString(version) : ""; }
@@ -116,6 +132,17 @@ void FillLocation(const planner::Location& location, v1::local::LocationChange& 
   message.set_version(VersionText(location.version));
 }
 
+Result<std::vector<ObjectId>> ReadObjects(const v1::local::WaitExists& message) {
+  const auto count = static_cast<std::size_t>(message.objects_size());
+  if (count > wire::kMaxWaitExists) {
+    return Invalid(fmt::format("{} objects; at most {} are allowed", count, wire::kMaxWaitExists));
+  }
+  if (message.count() > count) {
+    return Invalid(fmt::format("{} are to exist, of {} objects", message.count(), count));
+  }
+  return ReadIds("object", message.objects());
+}
+
 Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target) {
   ReduceOptions options;
   TRY_ASSIGN(options.op, ReadEnum(message.op(), Op::kXor, "op"));
@@ -124,15 +151,7 @@ Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectI
   if (count > kMaxReduceSources) {
     return Invalid(fmt::format("{} sources; at most {} are allowed", count, kMaxReduceSources));
   }
-  options.sources.reserve(count);
-  for (const std::string& bytes : message.sources()) {
-    const auto source = ObjectId::FromBytes(bytes);
-    if (!source || *source == ObjectId()) {
-      return Invalid(fmt::format("source {} of {} is no id: an id has 20 bytes, not all zero",
-                                 options.sources.size() + 1, count));
-    }
-    options.sources.push_back(*source);
-  }
+  TRY_ASSIGN(options.sources, ReadIds("source", message.sources()));
   if (message.has_num_objects()) options.num_objects = message.num_objects();
   options.target = target;
   options.metadata = message.metadata();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <hoplite/object_id.h>
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 #include <hoplite/result.h>
 
 #include "hoplite/v1/local.pb.h"
@@ -23,6 +23,7 @@ void FillLocation(const planner::Location& location, v1::local::LocationChange& 
 
 // What a client asks for, with its target read already: numbers that are none, ids that can't be
 // and too many sources are an invalid_argument that names them. The timeout is the request's.
+Result<std::vector<ObjectId>> ReadObjects(const v1::local::WaitExists& message);
 Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target);
 
 }  // namespace hoplite::node

@@ -48,7 +48,7 @@ class LocalSession : public LocalClients::Member,
   void Stop();
   // Whether it said Hello. One that does not in time is sent away.
   bool greeted() const { return greeted_; }
-  ClientUse use() const override { return {calls_.size(), entries_.size() + exit_pins_.size()}; }
+  ClientUse use() const override { return {calls_.size(), pins() + exit_pins_.size()}; }
   void SendAway(const std::string& why);
 
  private:
@@ -106,6 +106,9 @@ class LocalSession : public LocalClients::Member,
   Handled Status(const local::Status& body, CallPtr call, local::Answer& answer);
   Handled Reduce(const local::Reduce& body, ObjectId target, CallPtr call, local::Answer& answer);
   Handled Subscribe(Id id, ObjectId object);
+  Handled WaitExists(const local::WaitExists& body, CallPtr call, local::Answer& answer);
+  Handled Identify(local::Answer& answer);
+  std::size_t pins() const { return entries_.size() + watched_; }
   Result<void> CheckLimits(const local::Request& request) const;
   Result<void> Keep(Id made_by, Entry entry);
   // For a worker that has no writable mapping yet: what it may write through.
@@ -121,6 +124,7 @@ class LocalSession : public LocalClients::Member,
   bool ended_ = false;  // the connection is gone; pins may be left
   std::unordered_map<Id, CallPtr> calls_;
   std::unordered_map<Id, Entry> entries_;                        // by the request that made them
+  std::size_t watched_ = 0;                                      // objects, of all WaitExists
   std::unordered_map<Id, std::weak_ptr<JointGets>> joint_gets_;  // by the client's number
   std::vector<store::CopyPtr> exit_pins_;                        // until the worker's exit
 };

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/try.h"
+#include "node/local/existence.h"
 #include "node/local/joint_gets.h"
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
@@ -104,6 +105,19 @@ bool MakesAPin(const local::Request& request) {
 
 Error Gone() { return {ErrorCode::kCancelled, "the client is gone"}; }
 
+// While it lives, so many more.
+class Counted {
+ public:
+  Counted(std::size_t& sum, std::size_t count) : sum_(sum), count_(count) { sum_ += count_; }
+  ~Counted() { sum_ -= count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::size_t& sum_;
+  const std::size_t count_;
+};
+
 // Wakes a call when its copy changes.
 class CopyWatch final : public store::CopyListener {
  public:
@@ -200,6 +214,10 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
       return Subscribe(request.id(), object);
     case local::Request::kReduce:
       return Reduce(request.reduce(), object, std::move(call), answer);
+    case local::Request::kWaitExists:
+      return WaitExists(request.wait_exists(), std::move(call), answer);
+    case local::Request::kIdentify:
+      return Identify(answer);
     default:
       return Status(request.status(), std::move(call), answer);
   }
@@ -350,10 +368,41 @@ LocalSession::Handled LocalSession::Subscribe(Id id, ObjectId object) {
   co_return Keep(id, SubscriptionEntry{operations_.Subscribe(object, std::move(tell))});
 }
 
+LocalSession::Handled LocalSession::WaitExists(const local::WaitExists& body, CallPtr call,
+                                               local::Answer& answer) {
+  CO_TRY_ASSIGN(std::vector<ObjectId> objects, ReadObjects(body));
+  const std::uint32_t limit = clients().limits().pins;
+  if (pins() + objects.size() > limit) co_return std::unexpected(TooMany("pins", limit));
+  const Counted counted(watched_, objects.size());
+  const Existence existence(operations_, std::move(objects), *call);
+  bool in_time = true;
+  while (existence.count() < body.count() && in_time && !call->cancelled) {
+    in_time = co_await call->changed.Wait(call->deadline);
+  }
+  if (call->cancelled) {
+    co_return std::unexpected(Error(ErrorCode::kCancelled, "the wait was cancelled"));
+  }
+  for (const std::uint32_t place : existence.Existing()) {
+    answer.mutable_existing()->add_places(place);
+  }
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Identify(local::Answer& answer) {
+  const std::uint64_t id = operations_.cluster_id();
+  if (id == 0) {
+    co_return std::unexpected(
+        Error(ErrorCode::kUnavailable,
+              "the node has not reached the directory's first shard since it was started"));
+  }
+  answer.mutable_identity()->set_cluster_id(id);
+  co_return Result<void>();
+}
+
 Result<void> LocalSession::CheckLimits(const local::Request& request) const {
   const ClientLimits& limits = clients().limits();
   if (calls_.size() > limits.requests) return std::unexpected(TooMany("requests", limits.requests));
-  if (MakesAPin(request) && entries_.size() >= limits.pins) {
+  if (MakesAPin(request) && pins() >= limits.pins) {
     return std::unexpected(TooMany("pins", limits.pins));
   }
   return {};
@@ -362,7 +411,7 @@ Result<void> LocalSession::CheckLimits(const local::Request& request) const {
 // What a request made, until its Release. Others may have made theirs while it waited.
 Result<void> LocalSession::Keep(Id made_by, Entry entry) {
   const std::uint32_t limit = clients().limits().pins;
-  if (entries_.size() >= limit) return std::unexpected(TooMany("pins", limit));
+  if (pins() >= limit) return std::unexpected(TooMany("pins", limit));
   entries_.emplace(made_by, std::move(entry));
   return {};
 }

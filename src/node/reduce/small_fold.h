@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <hoplite/object_id.h>
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 
 #include "base/time.h"
 

@@ -104,7 +104,7 @@ TEST_P(ClientTest, CancelEndsTheRequestOnce) {
 TEST_P(ClientTest, CancelAfterTheAnswerChangesNothing) {
   const auto id = client_.Put("there");
   auto future = client_.GetAsync(*id);
-  ASSERT_TRUE(WaitAny({&future, 1}, 5s));
+  ASSERT_TRUE(WaitAny({future}, 5s));
   future.Cancel();
   EXPECT_EQ(future.Wait()->view(), "there");
 }
@@ -248,6 +248,71 @@ TEST_P(ClientTest, StatusComesInPagesAndListsAsManyAsAreAskedFor) {
     ASSERT_EQ(some->objects.size(), wanted);
     for (std::size_t i = 0; i < wanted; ++i) EXPECT_EQ(some->objects[i].id, all->objects[i].id);
   }
+}
+
+TEST_P(ClientTest, WaitExistsGivesThoseThatDoInTheirOrder) {
+  const std::vector<ObjectId> ids{ObjectId::Random(), ObjectId::Random(), ObjectId::Random()};
+  ASSERT_TRUE(client_.Put("here", {.id = ids[2]}));
+  EXPECT_THAT(*client_.WaitExists(ids, 1), testing::ElementsAre(ids[2]));
+  EXPECT_THAT(*client_.WaitExists(ids, 0), testing::ElementsAre(ids[2]));
+  EXPECT_THAT(*client_.WaitExists(ids, 2, {.timeout = 20ms}), testing::ElementsAre(ids[2]));
+  std::thread later([&] {
+    std::this_thread::sleep_for(20ms);
+    EXPECT_TRUE(Attach().Put(Pattern(1_MiB), {.id = ids[0]}));
+  });
+  EXPECT_THAT(*client_.WaitExists(ids, 2, {.timeout = 20s}), testing::ElementsAre(ids[0], ids[2]));
+  later.join();
+  node_.OnLoop([&] {
+    node_.operations().Locate({.object = ids[1], .kind = planner::LocationKind::kPartial});
+  });
+  EXPECT_EQ(client_.WaitExists(ids, 3, {.timeout = 20ms})->size(), 2u) << "not complete anywhere";
+  ASSERT_TRUE(client_.Delete(ids[2]));
+  EXPECT_THAT(*client_.WaitExists(ids, 2, {.timeout = 20ms}), testing::ElementsAre(ids[0]));
+  EXPECT_EQ(node_.OnLoop([&] { return node_.operations().subscribers(); }), 0u);
+}
+
+TEST_P(ClientTest, WaitExistsRefusesWhatCannotBe) {
+  const std::vector<ObjectId> ids{ObjectId::Random(), ObjectId()};
+  EXPECT_EQ(CodeOf(client_.WaitExists(ids, 1)), ErrorCode::kInvalidArgument) << "the zero id";
+  EXPECT_EQ(CodeOf(client_.WaitExists(std::span(ids).first(1), 2)), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(client_.WaitExists({}, 0)->size(), 0u);
+  std::vector<ObjectId> many(kMaxWaitExists + 1, ids[0]);
+  EXPECT_EQ(CodeOf(client_.WaitExists(many, 1)), ErrorCode::kInvalidArgument);
+  many.pop_back();
+  ASSERT_TRUE(client_.Put("x", {.id = ids[0]}));
+  EXPECT_EQ(client_.WaitExists(many, many.size(), {.timeout = 20s})->size(), kMaxWaitExists);
+}
+
+TEST(ClientOfASmallNode, WaitsForAsManyObjectsAsItMayHold) {
+  LocalNode node(64_MiB, FreshSocketPath(), {.pins = 10});
+  Client client = node.Worker();
+  const std::vector<ObjectId> ids(11, ObjectId::FromName("one"));
+  EXPECT_EQ(CodeOf(client.WaitExists(ids, 1)), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(client.WaitExists(std::span(ids).first(10), 10, {.timeout = 1ms})->size(), 0u);
+  EXPECT_EQ(client.WaitExists(std::span(ids).first(10), 10, {.timeout = 1ms})->size(), 0u);
+}
+
+TEST_P(ClientTest, WaitExistsEndsWithItsClient) {
+  Client other = Attach();
+  std::thread waiting([&] {
+    EXPECT_EQ(CodeOf(other.WaitExists(std::vector{ObjectId::Random()}, 1)), ErrorCode::kCancelled);
+  });
+  const auto subscribers = [&] {
+    return node_.OnLoop([&] { return node_.operations().subscribers(); });
+  };
+  EXPECT_TRUE(Eventually([&] { return subscribers() == 1; }));
+  other.Close();
+  waiting.join();
+  EXPECT_TRUE(Eventually([&] { return subscribers() == 0; }));
+}
+
+TEST_P(ClientTest, KnowsItsNodeAndItsCluster) {
+  EXPECT_EQ(client_.node_name(), "alone");
+  EXPECT_EQ(CodeOf(client_.cluster_id()), ErrorCode::kUnavailable) << "not known yet";
+  node_.OnLoop([&] { node_.operations().SetClusterId(0x1234abcd); });
+  EXPECT_EQ(client_.cluster_id(), "000000001234abcd");
+  node_.Stop();
+  EXPECT_EQ(client_.node_name(), "alone");
 }
 
 TEST_P(ClientTest, SubscriptionTellsChangesUntilItEnds) {

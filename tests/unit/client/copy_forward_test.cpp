@@ -2,6 +2,7 @@
 #include "client/copy_forward.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -29,7 +30,7 @@ TEST(CopyForward, TellsEachBlocksChecksumOnce) {
       std::vector<std::byte> to(size);
       std::vector<std::uint64_t> told;
       std::uint64_t last = 0;
-      CopyForward(to, from, block,
+      CopyForward(to, Pieces(from), block,
                   [&](std::uint64_t prefix, std::span<const std::uint64_t> checksums) {
                     EXPECT_GT(prefix, last);
                     EXPECT_TRUE(prefix == size || prefix % block == 0) << prefix;
@@ -50,11 +51,46 @@ TEST(CopyForward, StopsWhenNobodyWantsMore) {
   const auto from = test::Pattern(64_MiB);
   std::vector<std::byte> to(from.size());
   int told = 0;
-  CopyForward(to, from, 64_KiB, [&](std::uint64_t, std::span<const std::uint64_t>) {
+  CopyForward(to, Pieces(from), 64_KiB, [&](std::uint64_t, std::span<const std::uint64_t>) {
     ++told;
     return false;
   });
   EXPECT_EQ(told, 1);
+}
+
+TEST(CopyForward, StopsSoonAfterItIsToldTo) {
+  const auto from = test::Pattern(64_MiB);
+  std::vector<std::byte> to(from.size());
+  std::uint64_t told = 0;
+  std::atomic<bool> stop{true};
+  CopyForward(
+      to, Pieces(from), 64_KiB,
+      [&](std::uint64_t prefix, std::span<const std::uint64_t>) {
+        told = prefix;
+        return true;
+      },
+      &stop);
+  EXPECT_EQ(told, 0u);
+}
+
+TEST(CopyForward, CopiesPiecesAsIfTheyLayInOne) {
+  const std::vector<std::byte> whole = test::Pattern(9_MiB + 5);
+  std::vector<std::span<const std::byte>> pieces;
+  std::uint64_t at = 0;
+  for (const std::uint64_t size : {0ul, 1ul, 0ul, 256_KiB, 4_MiB + 3, 7ul}) {
+    pieces.push_back(std::span(whole).subspan(at, size));
+    at += size;
+  }
+  pieces.push_back(std::span(whole).subspan(at));
+  std::vector<std::byte> to(whole.size());
+  std::vector<std::uint64_t> told;
+  CopyForward(to, Pieces(pieces), 16_KiB,
+              [&](std::uint64_t, std::span<const std::uint64_t> checksums) {
+                told.insert(told.end(), checksums.begin(), checksums.end());
+                return true;
+              });
+  EXPECT_EQ(to, whole);
+  EXPECT_EQ(told, ChecksumsOf(whole, 16_KiB));
 }
 
 }  // namespace

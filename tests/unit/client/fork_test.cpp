@@ -84,7 +84,10 @@ TEST_F(ForkTest, WaitingInTheChildForWhatTheParentAskedIsAnError) {
   std::thread listening([&] { EXPECT_TRUE(subscription.Next(20s)); });
   EXPECT_EQ(InChild([&] {
               if (!future.ready() || !NamesTheFork(future.Wait())) return 1;
-              if (!WaitAny(std::span(&future, 1))) return 2;
+              if (!WaitAny({future})) return 2;
+              bool called = false;
+              future.OnReady([&] { called = true; });
+              if (!called) return 6;
               if (!NamesTheFork(subscription.Next())) return 3;
               if (!NamesTheFork(client_.Get(id)) || !NamesTheFork(client_.Subscribe(id))) return 4;
               if (!NamesTheFork(client_.Create(id, 100'000))) return 5;
@@ -97,6 +100,19 @@ TEST_F(ForkTest, WaitingInTheChildForWhatTheParentAskedIsAnError) {
   EXPECT_TRUE(client_.Put("here it is", {.id = id, .timeout = 20s}));
   waiting.join();
   listening.join();
+}
+
+TEST_F(ForkTest, APrivateMappingIsNotInherited) {
+  const Buffer view = *client_.Get(*client_.Put("bytes"));
+  PrivateBuffer mapped = *view.MapPrivate();
+  EXPECT_EQ(InChild([&] {
+              if (!NamesTheFork(view.MapPrivate())) return 1;
+              mapped = PrivateBuffer();
+              return 0;
+            }),
+            0);
+  mapped.bytes()[0] = std::byte{'B'};
+  EXPECT_EQ(view.view(), "bytes");
 }
 
 TEST_F(ForkTest, ADraftAndAReductionAreTheParents) {

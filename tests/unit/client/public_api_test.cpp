@@ -35,8 +35,36 @@ TEST(PublicApiTest, ClusterInOneProcess) {
   EXPECT_TRUE(Equal(into, bytes));
 }
 
-// Otherwise a program that was started meanwhile would keep ports and connections open after our
-// end.
+TEST(PublicApiTest, ClientsOfAClusterKnowItAndWhatExistsInIt) {
+  const auto one = LocalCluster::Start({.nodes = 2}).value();
+  const auto other = LocalCluster::Start({.nodes = 1}).value();
+  Client a = one->client(0);
+  Client b = one->client(1);
+  EXPECT_EQ(a.node_name(), one->node(0).name());
+  const auto cluster = a.cluster_id();
+  ASSERT_TRUE(cluster) << cluster.error().ToString();
+  EXPECT_EQ(cluster->size(), 16u);
+  EXPECT_EQ(b.cluster_id(), cluster);
+  EXPECT_NE(other->client(0).cluster_id(), cluster);
+
+  const std::vector<ObjectId> ids{ObjectId::Random(), ObjectId::Random(), ObjectId::Random()};
+  ASSERT_TRUE(a.Put("inside the directory", {.id = ids[1], .timeout = 10s}));
+  ASSERT_TRUE(a.Put(Pattern(1'000'000), {.id = ids[2], .timeout = 10s}));
+  EXPECT_THAT(*b.WaitExists(ids, 2, {.timeout = 10s}), testing::ElementsAre(ids[1], ids[2]));
+  Draft draft = a.Create(ids[0], 1'000'000, {.timeout = 10s}).value();
+  ASSERT_TRUE(draft.Advance(500'000));
+  EXPECT_EQ(b.WaitExists(ids, 3, {.timeout = 100ms})->size(), 2u) << "half of it is none";
+  const auto all = b.GetAsync(ids[0], {.timeout = 10s});
+  ASSERT_TRUE(draft.Seal(10s));
+  EXPECT_EQ(b.WaitExists(ids, 3, {.timeout = 10s})->size(), 3u);
+  ASSERT_TRUE(a.Delete(ids[2], {.timeout = 10s}));
+  EXPECT_EQ(b.WaitExists(ids, 3, {.timeout = 100ms})->size(), 2u);
+  EXPECT_EQ((*one).node(1).name(), b.node_name());
+  // Nothing was fetched for it.
+  EXPECT_EQ(b.Info(ids[1], {.timeout = 10s})->transfers.size(), 0u);
+}
+
+// Or a program that was started meanwhile would keep ports and connections open after our end.
 TEST(PublicApiTest, ProgramsThatAreStartedInheritNoSocket) {
   const auto directory = Directory::Start({.recovery_window = 0ms});
   ASSERT_TRUE(directory) << directory.error().ToString();

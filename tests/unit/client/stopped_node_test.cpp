@@ -1,5 +1,7 @@
 // A worker beside a node that stands still, wakes up, or is started again at the same socket.
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <future>
 #include <string>
 #include <vector>
@@ -84,6 +86,21 @@ TEST(StoppedNode, APutThatFoundNoRoomInTimeNeverHappens) {
   }
   ASSERT_TRUE(PutWithin(client, 20s));  // sent behind those messages
   EXPECT_TRUE(client.Put("anew", {.id = id, .timeout = 20s}));
+}
+
+TEST(StoppedNode, WhoIsCalledWhenReadyIsCalledAtTheDeadline) {
+  LocalNode node;
+  Client client = node.Worker();
+  const std::vector<std::byte> bytes(1_MiB);
+  std::atomic<int> called{0};
+  const Standstill standstill(node);
+  const auto get = client.GetAsync(ObjectId::Random(), {.timeout = 100ms});
+  const auto put = client.PutAsync(bytes, {.timeout = 100ms});
+  get.OnReady([&] { ++called; });
+  put.OnReady([&] { ++called; });
+  EXPECT_TRUE(Eventually([&] { return called == 2; }));
+  EXPECT_EQ(get.Wait(0ms).error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(put.Wait(0ms).error().code, ErrorCode::kTimeout);
 }
 
 TEST(RestartedNode, TheClientFindsTheNewOneAndWhatItHadFromTheOldStays) {

@@ -171,6 +171,10 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient other(node.path());
   other.Hello(999);
   EXPECT_THAT(other.LastWord(), testing::HasSubstr("999"));
+  RawClient older(node.path());
+  older.Hello(wire::kLocalProtocolVersion - 1);
+  EXPECT_THAT(older.LastWord(),
+              testing::HasSubstr("the client speaks local protocol 2, this node 3"));
 
   RawClient twice(node.path());
   twice.Hello();

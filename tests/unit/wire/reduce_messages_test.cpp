@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <hoplite/reduce_options.h>
+#include <hoplite/reduce.h>
 
 #include "message_checks.h"
 #include "wire/directory_messages.h"

@@ -1,0 +1,35 @@
+// Options of a client's calls: plain values with defaults. (`= {}` lets who names only some members
+// compile without a warning.) Those of a Reduce are in reduce.h.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <hoplite/object_id.h>
+
+namespace hoplite {
+
+// What `timeout` means wherever it stands: the call ends after so long, with the error `timeout` if
+// its answer is not there. Zero is now: the call takes what is at its node already and waits for
+// nobody. Below zero is zero.
+//
+// This one never passes: wait until the answer is there, however long that takes.
+inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
+
+// Of calls that have nothing to be told but how long they may take.
+struct CallOptions {
+  std::chrono::milliseconds timeout = kForever;
+};
+
+struct PutOptions {
+  ObjectId id = {};           // all zero: a random one
+  std::string metadata = {};  // at most 4 KiB
+  std::chrono::milliseconds timeout = kForever;
+};
+
+struct CreateOptions {
+  std::string metadata = {};  // at most 4 KiB
+  std::chrono::milliseconds timeout = kForever;
+};
+
+}  // namespace hoplite

@@ -1,0 +1,47 @@
+#include "client/question.h"
+
+#include <utility>
+
+#include "base/clock.h"
+
+namespace hoplite::client {
+namespace {
+
+Error Silent() { return {ErrorCode::kTimeout, "the node did not answer in time"}; }
+
+}  // namespace
+
+Question::Question(std::shared_ptr<Connection> connection, PendingPtr pending, Time deadline)
+    : connection_(std::move(connection)), pending_(std::move(pending)), deadline_(deadline) {}
+
+Question::Question(std::shared_ptr<Connection> connection, PendingPtr pending, Time deadline,
+                   GiveUpBy give_up)
+    : connection_(std::move(connection)),
+      pending_(std::move(pending)),
+      deadline_(deadline),
+      give_up_(std::move(give_up)) {}
+
+const Question::Answer* Question::Wait(Time until) {
+  if (inherited()) return &connection_->inherited_answer();
+  if (connection_->on_reader()) until = Now();  // who waits there keeps the answer away
+  if (until < deadline_) return WaitFor(*pending_, until) ? &pending_->outcome() : nullptr;
+  if (!WaitFor(*pending_, connection_->LastMoment(deadline_))) GiveUp(Silent());
+  return &pending_->outcome();
+}
+
+void Question::OnReady(std::function<void()> function) {
+  connection_->OnReady(pending_, deadline_, [this] { GiveUp(Silent()); }, std::move(function));
+}
+
+void Question::GiveUp(Error why) {
+  if (inherited()) return;
+  if (give_up_) return give_up_(std::move(why));
+  connection_->GiveUp(*pending_, std::move(why));
+}
+
+void Question::Drop() {
+  if (give_up_) return GiveUp(Error(ErrorCode::kCancelled, "nobody waits for the answer"));
+  connection_->Drop(pending_);
+}
+
+}  // namespace hoplite::client

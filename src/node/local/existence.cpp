@@ -1,0 +1,55 @@
+#include "node/local/existence.h"
+
+namespace hoplite::node {
+
+Existence::Existence(Operations& operations, std::vector<ObjectId> objects, Call& call)
+    : operations_(operations), call_(call), watched_(objects.size()) {
+  for (std::size_t place = 0; place < objects.size(); ++place) {
+    watched_[place].object = objects[place];
+    Watch(watched_[place]);
+  }
+}
+
+void Existence::Watch(Watched& watched) {
+  watched.watch = operations_.Watch(
+      watched.object,
+      [this, &watched](const planner::Location& location) {
+        const bool complete = location.kind == planner::LocationKind::kComplete ||
+                              location.kind == planner::LocationKind::kInline;
+        if (complete) {
+          watched.places.insert(location.node);
+        } else {
+          watched.places.erase(location.node);
+        }
+        Look(watched);
+      },
+      [this, &watched] {
+        watched.places.clear();
+        Look(watched);
+      },
+      [this, &watched](NodeId node) {
+        watched.places.erase(node);
+        Look(watched);
+      });
+  Look(watched);
+}
+
+void Existence::Look(Watched& watched) {
+  const store::CopyPtr here = operations_.store().Find(watched.object);
+  const bool exists =
+      !watched.places.empty() || (here && here->state() == store::CopyState::kFinal);
+  if (exists == watched.exists) return;
+  watched.exists = exists;
+  count_ += exists ? 1 : -1;
+  call_.changed.Notify();
+}
+
+std::vector<std::uint32_t> Existence::Existing() const {
+  std::vector<std::uint32_t> places;
+  for (std::size_t place = 0; place < watched_.size(); ++place) {
+    if (watched_[place].exists) places.push_back(static_cast<std::uint32_t>(place));
+  }
+  return places;
+}
+
+}  // namespace hoplite::node
