@@ -47,7 +47,8 @@ struct NodeParts {
   testing::NoDirectory directory;
   node::MemoryBroker memory{store, directory};
   node::ObjectTable table;
-  node::Context services{settings, runtime, store, directory, memory, table, counters};
+  node::Decisions decisions;
+  node::Context services{settings, runtime, store, directory, memory, table, counters, decisions};
   net::StreamPtr next_stream;  // the next connection is this
   node::DataPlane data_plane{services, std::make_unique<OneStream>(next_stream)};
 };
