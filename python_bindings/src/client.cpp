@@ -182,7 +182,11 @@ void BindClient(nb::module_& module) {
            nb::arg("timeout") = none)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
-      .def_prop_ro("node_name", &Client::node_name)
+      .def_prop_ro("node_name",
+                   [](const Client& client) {
+                     const Unlocked unlocked;
+                     return client.node_name();
+                   })
       .def_prop_ro("cluster_id",
                    [](const Client& client) {
                      const Unlocked unlocked;

@@ -66,12 +66,15 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
     return client::Connection::Ended(
         Error(ErrorCode::kTimeout, "no connection to the node at " + path + " in time"));
   }
+  // It goes after the lock: its end waits for its reader, whose functions may be coming here.
+  std::shared_ptr<client::Connection> lost;
   const TimedMutexLock lock(AlreadyLocked(), mutex);
   if (path.empty() || closed || !current->lost()) return current;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - hoplite::Now());
   auto made = Attach(path, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
   if (!made) return client::Connection::Ended(made.error());
-  return current = *std::move(made);
+  lost = std::exchange(current, *std::move(made));
+  return current;
 }
 
 std::string Client::State::NodeName() {

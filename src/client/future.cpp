@@ -5,6 +5,7 @@
 #include <hoplite/future.h>
 #include <hoplite/reduction.h>
 
+#include "base/clock.h"
 #include "client/client_access.h"
 #include "client/future_state.h"
 
@@ -34,6 +35,7 @@ void FutureState<T>::Cancel() {
 template <typename T>
 void FutureState<T>::Drop() {
   question_->Forget();
+  if (question_->inherited()) return;  // another thread may have held the mutex
   const MutexLock lock(mutex_);
   if (!result_) question_->Drop();
 }
@@ -96,15 +98,26 @@ Result<std::size_t> WaitAny(std::span<const Waitable> any, std::chrono::millisec
   if (any.empty()) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument, "nothing to wait for"));
   }
+  Time until = client::DeadlineAfter(timeout);
+  std::vector<const Question*> questions;
   std::vector<client::Pending*> pendings;
   for (const Waitable& one : any) {
     const Question* question = ClientAccess::QuestionOf(one);
     if (question->inherited()) return pendings.size();
+    // Who waits there keeps the answers away.
+    if (question->connection()->on_reader()) until = std::min(until, Now());
+    questions.push_back(question);
     pendings.push_back(&question->pending());
   }
-  const auto first = client::WaitForAny(pendings, client::DeadlineAfter(timeout));
-  if (first) return *first;
-  return std::unexpected(Error(ErrorCode::kTimeout, "none became ready"));
+  for (;;) {
+    const Question* next = *std::ranges::min_element(questions, {}, &Question::last);
+    const auto first = client::WaitForAny(pendings, std::min(until, next->last()));
+    if (first) return *first;
+    if (until <= next->last()) {
+      return std::unexpected(Error(ErrorCode::kTimeout, "none became ready"));
+    }
+    next->GiveUpSilent();
+  }
 }
 
 }  // namespace hoplite

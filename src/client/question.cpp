@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/clock.h"
-
 namespace hoplite::client {
 namespace {
 
@@ -23,17 +21,20 @@ Question::Question(std::shared_ptr<Connection> connection, PendingPtr pending, T
 
 const Question::Answer* Question::Wait(Time until) {
   if (inherited()) return &connection_->inherited_answer();
-  if (connection_->on_reader()) until = Now();  // who waits there keeps the answer away
+  // Who waits there keeps the answer away.
+  if (connection_->on_reader()) return pending_->settled() ? &pending_->outcome() : nullptr;
   if (until < deadline_) return WaitFor(*pending_, until) ? &pending_->outcome() : nullptr;
-  if (!WaitFor(*pending_, connection_->LastMoment(deadline_))) GiveUp(Silent());
+  if (!WaitFor(*pending_, last())) GiveUpSilent();
   return &pending_->outcome();
 }
 
 void Question::OnReady(std::function<void()> function) {
-  connection_->OnReady(pending_, deadline_, [this] { GiveUp(Silent()); }, std::move(function));
+  connection_->OnReady(pending_, deadline_, [this] { GiveUpSilent(); }, std::move(function));
 }
 
-void Question::GiveUp(Error why) {
+void Question::GiveUpSilent() const { GiveUp(Silent()); }
+
+void Question::GiveUp(Error why) const {
   if (inherited()) return;
   if (give_up_) return give_up_(std::move(why));
   connection_->GiveUp(*pending_, std::move(why));

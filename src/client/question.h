@@ -32,7 +32,10 @@ class Question {
   void OnReady(std::function<void()> function);
   // What OnReady was given is not called any more.
   void Forget() { connection_->Forget(*pending_); }
-  void GiveUp(Error why);
+  void GiveUp(Error why) const;
+  // Until when the node may be silent; then it is given up.
+  Time last() const { return connection_->LastMoment(deadline_); }
+  void GiveUpSilent() const;
   // Nobody wants the answer; what it made, or will make, is released.
   void Drop();
 

@@ -8,6 +8,7 @@ void ReadyCalls::Add(const PendingPtr& pending, Time last, Function give_up, Fun
   const MutexLock lock(mutex_);
   // Under the mutex: who settles it later comes to OnSettled after this.
   if (pending->settled()) {
+    MakeDue(*pending);  // those that were given before, if OnSettled is still to come
     due_.push_back({pending.get(), std::move(function)});
     return;
   }
@@ -21,6 +22,10 @@ void ReadyCalls::Add(const PendingPtr& pending, Time last, Function give_up, Fun
 
 bool ReadyCalls::OnSettled(const Pending& pending) {
   const MutexLock lock(mutex_);
+  return MakeDue(pending);
+}
+
+bool ReadyCalls::MakeDue(const Pending& pending) {
   const auto at = waiting_.find(&pending);
   if (at == waiting_.end()) return false;
   EraseDeadline(pending, at->second);

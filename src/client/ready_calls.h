@@ -52,6 +52,7 @@ class ReadyCalls {
   };
   using Deadline = std::pair<Time, const Pending*>;
 
+  bool MakeDue(const Pending& pending) HOPLITE_REQUIRES(mutex_);
   Due TakeDue();  // none: its pending is null
   void GiveUpLate();
   void EraseDeadline(const Pending& pending, const Waiting& waiting) HOPLITE_REQUIRES(mutex_);

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <new>
 #include <utility>
 
 #include <hoplite/subscription.h>
 
+#include "base/clock.h"
 #include "client/subscription_impl.h"
 
 namespace hoplite {
@@ -60,6 +62,7 @@ Subscription::Impl::~Impl() {
 
 Result<LocationChange> Subscription::Impl::Next(Time deadline) {
   if (connection_->inherited()) return std::unexpected(client::Connection::Inherited());
+  if (connection_->on_reader()) deadline = std::min(deadline, Now());  // it brings the news
   return queue_->Next(deadline);
 }
 

@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -162,12 +163,26 @@ TEST_P(ReadyTest, WaitingForItsOwnClientIsRefused) {
   const auto never = client_.GetAsync(ObjectId::Random());
   const auto future = client_.GetAsync(id_);
   future.OnReady([&] {
-    codes.set_value({CodeOf(client_.Info(id_)), CodeOf(never.Wait()), CodeOf(future.Wait())});
+    codes.set_value({CodeOf(client_.Info(id_)), CodeOf(never.Wait()), CodeOf(WaitAny({never})),
+                     CodeOf(future.Wait())});
   });
   ASSERT_TRUE(Attach().Put("here", {.id = id_}));
   EXPECT_THAT(codes.get_future().get(),
-              testing::ElementsAre(ErrorCode::kInvalidArgument, ErrorCode::kTimeout, std::nullopt));
+              testing::ElementsAre(ErrorCode::kInvalidArgument, ErrorCode::kTimeout,
+                                   ErrorCode::kTimeout, std::nullopt));
   EXPECT_TRUE(client_.Info(id_));
+}
+
+// The reader does not wait for the node's last word there: it would have to read it itself.
+TEST_P(ReadyTest, AFutureWhoseDeadlineHasPassedHoldsUpNoOtherAnswer) {
+  std::promise<std::string> why;
+  const auto future = client_.GetAsync(id_);
+  future.OnReady([&] {
+    const auto late = client_.GetAsync(ObjectId::Random(), {.timeout = 0ms});
+    why.set_value(late.Wait().error().message);
+  });
+  ASSERT_TRUE(Attach().Put("here", {.id = id_}));
+  EXPECT_THAT(why.get_future().get(), testing::HasSubstr("is not there yet"));
 }
 
 TEST_P(ReadyTest, OfAReduction) {

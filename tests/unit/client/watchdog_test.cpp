@@ -48,6 +48,17 @@ TEST_P(HungNodeTest, EveryCallEndsAtItsDeadline) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 2 * kBound);
 }
 
+// The first deadline counts, whoever else would wait for ever.
+TEST_P(HungNodeTest, WaitAnyEndsAtTheFirstDeadline) {
+  const auto never = client_.GetAsync(ObjectId::Random());
+  const auto soon = client_.GetAsync(ObjectId::Random(), {.timeout = kTimeout});
+  Hang();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(WaitAny({never, soon}), 1u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kBound);
+  client_.Close();
+}
+
 HOPLITE_TEST_BOTH_WAYS(HungNodeTest);
 
 // Connections are taken by the kernel; nobody says Welcome.
