@@ -94,7 +94,8 @@ class ObjectEntry {
   // --- a Put of a local client
   void Begin(std::shared_ptr<Publication> publication) { publication_ = std::move(publication); }
   void Ended(const Publication& publication);
-  const std::shared_ptr<Publication>& publication() const { return publication_; }
+  // Whoever ends it keeps it meanwhile.
+  std::shared_ptr<Publication> publication() const { return publication_; }
   // One was given up while the shard had not answered: until it confirms that it took that back
   // nothing it says about a Create is believed, and no other begins (R47).
   void Withdraw(std::uint64_t attempt) { withdrawn_ = attempt; }

@@ -165,13 +165,12 @@ void SlotState::OnStreamsEnded(std::uint32_t input, const StreamsEnd& end,
                                const StripeMarks& folded, Time now, Effects& out) {
   Child& child = children_.at(input);
   if (!std::exchange(child.open, false) || over() || gives_back_) return;
-  const bool moved = Blocks(folded) > Blocks(child.folded);
   child.folded = folded;
   if (drained(child)) {
     out.say.emplace_back(DrainedOf(child));
   } else {
     child.end = end;
-    OnFailedStreams(child, moved, now, out);
+    OnFailedStreams(child, now, out);
   }
 }
 
@@ -179,13 +178,15 @@ void SlotState::OnStreamsEnded(std::uint32_t input, const StreamsEnd& end,
 // slot yet, or had its output recalled, will be known or replaced soon; after a connection that
 // broke, or a block that was damaged on its way, it is asked once more for what is missing.
 // Anything else, or the same again before another block was folded, is a loss at once.
-void SlotState::OnFailedStreams(Child& child, bool moved, Time now, Effects& out) {
+void SlotState::OnFailedStreams(Child& child, Time now, Effects& out) {
   const Failure failure = child.end.failure;
   if (failure == Failure::kNotAhead) {
     child.next_try = now + kTryAgainLater;
     return;
   }
-  const bool first = child.failing_since == kNever || moved;
+  const std::uint64_t folded = Blocks(child.folded);
+  const bool first = child.failing_since == kNever || folded > child.folded_when_failing;
+  child.folded_when_failing = folded;
   if (first) child.failing_since = now;
   const bool may_come = failure == Failure::kUnknown || failure == Failure::kNone;
   const bool damaged = failure == Failure::kBroken || failure == Failure::kCorrupt;
@@ -311,6 +312,7 @@ void SlotState::AddTo(Digest& digest) const {
   for (const auto& [slot, child] : children_) {
     digest.Add(slot).Add(child.feed.input_version).Add(child.open).Add(child.lost);
     digest.Add(child.end_seen).Add(child.failing_since).Add(child.next_try);
+    digest.Add(child.folded_when_failing);
     for (const std::uint32_t mark : child.folded) digest.Add(mark);
   }
   digest.Add(children_.size()).Add(failed()).Add(final_).Add(committed_).Add(dropped_);

@@ -128,11 +128,12 @@ class SlotState {
   // A child, and what is known of its output.
   struct Child {
     SlotFeed feed;
-    bool open = false;        // streams pull it
-    bool lost = false;        // and was reported
-    StripeMask end_seen = 0;  // stripes
-    StreamsEnd end{};         // of the last streams
-    StripeMarks folded{};     // when they ended
+    bool open = false;                      // streams pull it
+    bool lost = false;                      // and was reported
+    StripeMask end_seen = 0;                // stripes
+    StreamsEnd end{};                       // of the last streams
+    StripeMarks folded{};                   // when they ended
+    std::uint64_t folded_when_failing = 0;  // blocks, at the last failure but NOT_AHEAD
     Time failing_since = kNever;
     Time next_try = Time::min();
   };
@@ -164,7 +165,7 @@ class SlotState {
   bool Drained() const { return drained_ == all_stripes(); }
   bool Rests(Time now) const;
   bool InputsFinal(const FoldProgress& folded) const;
-  void OnFailedStreams(Child& child, bool moved, Time now, Effects& out);
+  void OnFailedStreams(Child& child, Time now, Effects& out);
   void Report(Time now, Effects& out);
   Duration ReportEvery() const;
   Time NextLook(Time now) const;

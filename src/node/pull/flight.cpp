@@ -61,6 +61,8 @@ net::Task<void> Flight::Fly() {
     co_await ReceiveAll();
     co_await Leave();
     place_.reset();
+    // Deleted, or put anew, while the last streams of a complete copy ended: that was left to us.
+    if (deleted_ || state_->recalled()) result_.reset();
     if (result_ || !state_->recalled()) break;
     DropCopy(store::VoidReason::kRecalled);
   }

@@ -342,6 +342,14 @@ TEST(SlotState, BlocksThatWereFoldedMeanwhileAllowAnotherTry) {
   EXPECT_THAT(slot.Answers(), ElementsAre("lost 1"));
 }
 
+TEST(SlotState, AsDoThoseBeforeTheChildGaveItsMemoryBack) {
+  Execution slot = Pulling();
+  slot.Breaks(1, Failure::kUnknown).After(milliseconds(5)).Answers();
+  slot.Breaks(1, Failure::kNotAhead, 4).After(milliseconds(50)).Answers();
+  slot.Breaks(1, Failure::kBroken, 4).After(milliseconds(5));
+  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 from 4"));
+}
+
 TEST(SlotState, AChildThatCannotBeReachedIsLostAtOnce) {
   Execution slot = Pulling();
   slot.Breaks(2, Failure::kUnreachable);
