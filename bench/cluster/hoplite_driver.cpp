@@ -5,7 +5,8 @@
 //   node NAME ADDRESS DIRECTORY MEMORY       {"address":HOST:PORT}
 //   prepare BYTES                            {}: makes what puts store, which takes a while
 //   put NAME COUNT BYTES MOMENT STEP         {"begins":[...],"ends":[...]}
-//   get NAME COUNT BYTES MOMENT STEP         the same
+//   fill NAME COUNT BYTES                    {}: puts as well, many at a time
+//   get NAME COUNT BYTES MOMENT STEP         as put
 //   wait NAME SECONDS                        {}: a get of what never comes, for so long
 //   delete NAME COUNT                        {}
 //
@@ -31,6 +32,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,6 +56,7 @@ using hoplite::bench::SleepUntil;
 using hoplite::bench::Word;
 
 constexpr std::chrono::seconds kTimeout{100};
+constexpr std::size_t kPutsAtOnce = 256;
 constexpr Nanoseconds kLook = 10'000'000;  // from one look at what has come to the next
 
 template <typename T>
@@ -205,6 +208,23 @@ class Driver {
       Value(client().Put(source, {.id = id, .timeout = kTimeout}));
       return Now();
     });
+  }
+
+  std::string Fill(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto count = Word<std::size_t>(words);
+    const auto source = Source(Word<std::size_t>(words));
+    std::deque<hoplite::Future<hoplite::ObjectId>> on_their_way;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (on_their_way.size() == kPutsAtOnce) {
+        Value(on_their_way.front().Wait());
+        on_their_way.pop_front();
+      }
+      on_their_way.push_back(
+          client().PutAsync(source, {.id = Numbered(name, i), .timeout = kTimeout}));
+    }
+    for (const auto& put : on_their_way) Value(put.Wait());
+    return "";
   }
 
   std::string Get(std::istream& words) {
@@ -412,6 +432,7 @@ int main() {
                                    {"node", bind(&Driver::Node)},
                                    {"prepare", bind(&Driver::Prepare)},
                                    {"put", bind(&Driver::Put)},
+                                   {"fill", bind(&Driver::Fill)},
                                    {"get", bind(&Driver::Get)},
                                    {"wait", bind(&Driver::Wait)},
                                    {"delete", bind(&Driver::Delete)},

@@ -22,6 +22,7 @@ CASES = ((1_000_000, 16, None), (16_384, 64 << 10, "100mbit"))
 OVERHEAD = 1 << 10  # bytes of a node's store that an object may cost besides its own
 PROBES = 16  # objects that are put, and got, after the restart: every shard has some
 PATIENCE = 1800.0  # seconds, for so many puts; a machine may have other things to do
+REOPENED = 60.0  # seconds after which every node has its sessions again
 OPENED = "is open"  # what a node logs of each session
 GET, PUT, SESSIONS = "first gets", "first puts", "sessions per node and shard"
 
@@ -44,7 +45,8 @@ class Restarts:
             times = Row(name, "s", series={GET: [], PUT: []})
             sessions = Row(SESSIONS, "", goals=[Goal("one", SESSIONS, 1.0)])
             try:
-                with Testbed(HOSTS, rate) as bed, Cluster(self._programs, bed, count, size) as cluster:
+                with Testbed(HOSTS, rate) as bed, \
+                        Cluster(self._programs, bed, count, size, self._repetitions) as cluster:
                     for number in range(self._repetitions):
                         gets, puts, opened = cluster.restart(number)
                         times.add(GET, gets)
@@ -57,13 +59,14 @@ class Restarts:
 
 
 class Cluster:
-    """`with Cluster(...) as cluster:` shards and nodes, and objects on all nodes, put one by one."""
+    """`with Cluster(...) as cluster:` shards and nodes, and objects on all nodes."""
 
-    def __init__(self, programs, bed, count, size):
+    def __init__(self, programs, bed, count, size, restarts):
         self._programs = programs
         self._hosts = bed.hosts
         self._count = count
         self._size = size
+        self._restarts = restarts
         self._logs = []
         self._nodes = []
         self._shards = []
@@ -75,9 +78,11 @@ class Cluster:
             self._start_shards()
             self._start_nodes()
             for number, node in enumerate(self._nodes):
-                node.tell("put", f"held-{number}", self._count // HOSTS, self._size, 0, 0)
+                node.tell("fill", f"held-{number}", self._count // HOSTS, self._size)
             for node in self._nodes:
                 node.answer(PATIENCE)
+            for number in range(self._restarts):
+                self._nodes[0].ask("fill", f"wanted-{number}", PROBES, self._size)
         except BaseException:
             self.__exit__()
             raise
@@ -92,19 +97,27 @@ class Cluster:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def restart(self, number):
-        """Seconds from the death of the shards to the last of some gets of what was there and of some new puts, and the
-        most sessions that a node has opened with one shard since."""
+        """Seconds from the death of the shards to the last of some gets of what was there (and is not yet at the node
+        that gets it) and of some new puts, and the most sessions that a node has opened with one shard since."""
         putter, getter = self._nodes[:2]
-        before = [log.read_text().count(OPENED) for log in self._logs]
+        before = self._opened()
         killed = time.monotonic_ns()
         for shard in self._shards:
             end(shard)
-        getter.tell("get", "held-0", PROBES, self._size, 0, 0)
+        getter.tell("get", f"wanted-{number}", PROBES, self._size, 0, 0)
         putter.tell("put", f"new-{number}", PROBES, self._size, 0, 0)
         self._start_shards()
         gets, puts = ((node.answer()["ends"][-1] - killed) / 1e9 for node in (getter, putter))
-        opened = [log.read_text().count(OPENED) for log in self._logs]
-        return gets, puts, max(after - one for one, after in zip(before, opened)) / SHARDS
+        deadline = time.monotonic() + REOPENED
+        while min(opened := [after - one for one, after in zip(before, self._opened())]) < SHARDS:
+            if time.monotonic() > deadline:
+                raise Failed(f"a node has only {min(opened)} of {SHARDS} sessions {REOPENED:.0f} s after the restart")
+            time.sleep(0.05)
+        return gets, puts, max(opened) / SHARDS
+
+    def _opened(self):
+        """By node: how many sessions it has opened so far."""
+        return [log.read_text().count(OPENED) for log in self._logs]
 
     def _start_shards(self):
         self._shards = [
