@@ -45,6 +45,9 @@ if(HOPLITE_SANITIZE)
   target_link_options(hoplite_flags INTERFACE -fsanitize=${HOPLITE_SANITIZE})
 endif()
 
+# A target whose property HOPLITE_UNOPTIMIZED is on is compiled quickly (it comes after the build type's -O).
+target_compile_options(hoplite_flags INTERFACE $<$<BOOL:$<TARGET_PROPERTY:HOPLITE_UNOPTIMIZED>>:-O0>)
+
 if(HOPLITE_FUZZ)
   target_compile_options(hoplite_flags INTERFACE -fsanitize=fuzzer-no-link -O2)
   # Without sanitizers it is there for the number of inputs: little is counted, and the standard library checks itself.

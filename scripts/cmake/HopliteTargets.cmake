@@ -35,12 +35,17 @@ add_custom_target(tsan_tests)
 # hoplite_test(NAME SOURCES a.cpp... LINKS ... [LABELS unit tsan ...] [TIMEOUT seconds])
 # A GoogleTest program whose cases ctest runs one by one. Labels: unit, conformance, sim, integration,
 # root (needs root), slow (left out of sanitizer runs), tsan (also run under TSan).
+# What a test does is told once: its own sources are not optimized, which takes half the time to
+# compile. Those that count or search much (sim, slow) are.
 function(hoplite_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS;PCH" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
   hoplite_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main PCH ${ARG_PCH})
+  if(NOT "sim" IN_LIST ARG_LABELS AND NOT "slow" IN_LIST ARG_LABELS)
+    set_target_properties(${name} PROPERTIES HOPLITE_UNOPTIMIZED ON)
+  endif()
   add_dependencies(all_tests ${name})
   if(tsan IN_LIST ARG_LABELS)
     add_dependencies(tsan_tests ${name})

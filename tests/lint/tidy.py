@@ -1,7 +1,7 @@
 """Runs clang-tidy over src/ and sim/ with the flags of the build; what passed before is skipped while the sources,
 their headers and the settings are the same.
 
-Sources of one folder go through clang-tidy a few at a time, as one file that includes them: most of
+Sources of one library go through clang-tidy many at a time, as one file that includes them: most of
 the time goes into the headers of libraries, which are then read once.
 """
 
@@ -10,14 +10,14 @@ import itertools
 import compile_commands
 import repository
 
-TOGETHER = 12
+TOGETHER = 24
 
 
 def batches(units):
-    """Lists of units that are compiled alike and lie in the same folder; who goes without its precompiled headers
-    does not go with the others."""
+    """Lists of units of one library that are compiled alike; who goes without its precompiled headers does not go
+    with the others."""
     def likeness(unit):
-        return str(unit.source.parent), unit.flags(), unit.precompiled()
+        return unit.object.partition(".dir/")[0], unit.flags(), unit.precompiled()
     for _, alike in itertools.groupby(sorted(units, key=likeness), key=likeness):
         alike = list(alike)
         for start in range(0, len(alike), TOGETHER):
