@@ -36,7 +36,11 @@ class Bare:
         self._agents.clear()
 
     def run(self, operations):
-        return [self._hop(operation.size) for operation in operations]
+        return [self._round_trip(operation) if operation.kind == "round_trip" else self._hop(operation.size)
+                for operation in operations]
+
+    def _round_trip(self, operation):
+        return Sample([0], [sum(self.round_trips(operation.times, operation.size))])
 
     def _hop(self, size):
         self._receiver.tell("receive", size)

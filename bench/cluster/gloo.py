@@ -69,11 +69,11 @@ class Gloo:
             self._warm.add(operation.kind)
         last = len(self._ranks) - 1
         answers = self._moments(operation.kind, operation.size, lambda rank: (
-            rank * operation.step + (operation.late if rank == last else 0.0)))
+            rank * operation.step + (operation.late if rank == last else 0.0)), operation.times)
         return of_ranks(operation, [a["begins"][0] for a in answers], [a["ends"][0] for a in answers])
 
-    def _moments(self, kind, size, delay):
+    def _moments(self, kind, size, delay, times=1):
         moment = time.monotonic_ns() + LEAD
         for number, rank in enumerate(self._ranks):
-            rank.tell("run", kind, size, moment + int(delay(number) * 1e9))
+            rank.tell("run", kind, size, moment + int(delay(number) * 1e9), times)
         return [rank.answer() for rank in self._ranks]

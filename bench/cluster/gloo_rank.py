@@ -1,7 +1,7 @@
 """One rank of torch.distributed with its backend gloo, as an agent: see agent.h.
 
   join RANK RANKS ADDRESS PORT              {}: a group, whose first rank listens there
-  run KIND BYTES MOMENT                     {"begins":[...],"ends":[...]}
+  run KIND BYTES MOMENT [TIMES]             {"begins":[...],"ends":[...]}; TIMES one after another
 
 KIND is an operation of the comparison. Arrays of float32 that a sum of whole numbers leaves exact.
 """
@@ -33,12 +33,13 @@ class Rank:
                                  world_size=self._ranks)
         return {}
 
-    def run(self, kind, size, moment):
+    def run(self, kind, size, moment, times=1):
         count, moment = int(size) // 4, int(moment)
         work, expected = getattr(self, f"_{kind}")(count)
         time.sleep(max(0.0, (moment - time.monotonic_ns()) / 1e9))
         begin = time.monotonic_ns()
-        work()
+        for _ in range(int(times)):
+            work()
         end = time.monotonic_ns()
         for got, wanted in expected():
             if not torch.equal(got, wanted):
@@ -50,6 +51,15 @@ class Rank:
     def _broadcast(self, count):
         data = element(0, count) if self._rank == 0 else torch.zeros(count)
         return lambda: group.broadcast(data, 0), lambda: [(data, element(0, count))]
+
+    def _round_trip(self, count):
+        """The second rank sends back what it got; the others have no part in it."""
+        data, back = element(0, count), torch.zeros(count)
+        calls = {0: lambda: (group.send(data, 1), group.recv(back, 1)),
+                 1: lambda: (group.recv(back, 0), group.send(back, 0))}
+        if self._rank not in calls:
+            return lambda: None, lambda: []
+        return calls[self._rank], lambda: [(back, data)]
 
     def _reduce(self, count):
         data = element(self._rank, count)

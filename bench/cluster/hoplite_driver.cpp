@@ -7,6 +7,9 @@
 //   put NAME COUNT BYTES MOMENT STEP         {"begins":[...],"ends":[...]}
 //   fill NAME COUNT BYTES                    {}: puts as well, many at a time
 //   get NAME COUNT BYTES MOMENT STEP         as put
+//   round_trips NAME COUNT BYTES MOMENT FIRST
+//                                            COUNT, each of two objects: the first host puts one
+//                                            and gets the other, the second host gets and puts
 //   wait NAME SECONDS                        {}: a get of what never comes, for so long
 //   delete NAME COUNT                        {}
 //
@@ -238,6 +241,29 @@ class Driver {
     });
   }
 
+  std::string RoundTrips(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto count = Word<std::size_t>(words);
+    const auto source = Source(Word<std::size_t>(words));
+    const auto moment = Word<Nanoseconds>(words);
+    const bool first = Word<int>(words) != 0;
+    std::vector<hoplite::Buffer> views(count);
+    const auto put = [&](std::size_t index, std::span<const std::byte> bytes) {
+      Value(client().Put(bytes, {.id = Numbered(name, index), .timeout = kTimeout}));
+    };
+    SleepUntil(moment);
+    const Nanoseconds begin = Now();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (first) put(2 * i, source);
+      views[i] =
+          Value(client().Get(Numbered(name, first ? 2 * i + 1 : 2 * i), {.timeout = kTimeout}));
+      if (!first) put(2 * i + 1, views[i].bytes());
+    }
+    const Nanoseconds end = Now();
+    for (const hoplite::Buffer& view : views) CheckBytes(view, source);
+    return Moments(begin, end);
+  }
+
   std::string Wait(std::istream& words) {
     const auto id = hoplite::ObjectId::FromName(Word<std::string>(words));
     const auto view = client().Get(id, {.timeout = std::chrono::seconds(Word<int>(words))});
@@ -434,6 +460,7 @@ int main() {
                                    {"put", bind(&Driver::Put)},
                                    {"fill", bind(&Driver::Fill)},
                                    {"get", bind(&Driver::Get)},
+                                   {"round_trips", bind(&Driver::RoundTrips)},
                                    {"wait", bind(&Driver::Wait)},
                                    {"delete", bind(&Driver::Delete)},
                                    {"prepare_source", bind(&Driver::PrepareSource)},

@@ -106,5 +106,7 @@ class OpenMpi(Ranks):
 
 
 def argument(operation):
+    if operation.kind == "round_trip":
+        return f"{operation.kind}:{operation.size}:{operation.times}"
     delay = operation.step or operation.late
     return f"{operation.kind}:{operation.size}" + (f":{round(delay * 1e6)}" if delay else "")

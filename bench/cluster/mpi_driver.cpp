@@ -2,6 +2,7 @@
 //
 //   broadcast:BYTES[:MICROSECONDS]   from rank 0; rank i joins that much later than rank i - 1
 //   point_to_point:BYTES             from rank 0 to rank 1
+//   round_trip:BYTES:TIMES           and back, so many times one after another
 //   reduce:BYTES[:MICROSECONDS]      float32 sums to rank 0; the last rank joins that much later
 //   allreduce:BYTES                  to everybody
 //   gather:BYTES                     everybody's array to rank 0
@@ -36,14 +37,20 @@ struct Operation {
   std::string kind;
   std::size_t bytes = 0;
   Nanoseconds step = 0;
+  int times = 1;
 };
 
 Operation Parse(std::string text) {
   std::replace(text.begin(), text.end(), ':', ' ');
   std::istringstream words(text);
   Operation operation;
-  words >> operation.kind >> operation.bytes >> operation.step;
-  operation.step *= 1000;
+  words >> operation.kind >> operation.bytes;
+  if (operation.kind == "round_trip") {
+    words >> operation.times;
+  } else {
+    words >> operation.step;
+    operation.step *= 1000;
+  }
   return operation;
 }
 
@@ -64,7 +71,8 @@ class Transfer {
     for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = Element(SourceRank(), i);
     if (copies() && rank > 0) std::fill(in_.begin(), in_.end(), -1.0f);
     const bool gathers = kind_ == "gather" || kind_ == "allgather";
-    if (!copies() && takes()) out_.assign(gathers ? in_.size() * ranks_ : in_.size(), -1.0f);
+    const bool apart = !copies() || (kind_ == "round_trip" && rank == 0);
+    if (apart && takes()) out_.assign(gathers ? in_.size() * ranks_ : in_.size(), -1.0f);
   }
 
   void Run() {
@@ -79,24 +87,34 @@ class Transfer {
       MPI_Gather(in_.data(), count, MPI_FLOAT, out_.data(), count, MPI_FLOAT, 0, MPI_COMM_WORLD);
     else if (kind_ == "allgather")
       MPI_Allgather(in_.data(), count, MPI_FLOAT, out_.data(), count, MPI_FLOAT, MPI_COMM_WORLD);
-    else if (rank_ == 0)
-      MPI_Send(in_.data(), count, MPI_FLOAT, 1, 0, MPI_COMM_WORLD);
-    else if (rank_ == 1)
-      MPI_Recv(in_.data(), count, MPI_FLOAT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (rank_ < 2)
+      SendOrReceive(count);
   }
 
   bool Intact() const {
     if (!takes()) return true;
-    const std::vector<float>& got = copies() ? in_ : out_;
+    const std::vector<float>& got = out_.empty() ? in_ : out_;
     for (std::size_t i = 0; i < got.size(); ++i)
       if (got[i] != Expected(i)) return false;
     return true;
   }
 
  private:
-  bool copies() const { return kind_ == "broadcast" || kind_ == "point_to_point"; }
+  // Rank 0 has sent when rank 1 receives; in a round trip it gets the same array back.
+  void SendOrReceive(int count) {
+    const bool back = kind_ == "round_trip";
+    const int other = rank_ == 0 ? 1 : 0;
+    float* arrived = out_.empty() ? in_.data() : out_.data();
+    if (rank_ == 0) MPI_Send(in_.data(), count, MPI_FLOAT, other, 0, MPI_COMM_WORLD);
+    if (rank_ == 1 || back)
+      MPI_Recv(arrived, count, MPI_FLOAT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank_ == 1 && back) MPI_Send(in_.data(), count, MPI_FLOAT, other, 0, MPI_COMM_WORLD);
+  }
+
+  bool to_one() const { return kind_ == "point_to_point" || kind_ == "round_trip"; }
+  bool copies() const { return kind_ == "broadcast" || to_one(); }
   bool takes() const {
-    if (kind_ == "point_to_point") return rank_ < 2;
+    if (to_one()) return rank_ < 2;
     return rank_ == 0 || kind_ == "broadcast" || kind_.starts_with("all");
   }
   std::size_t SourceRank() const { return copies() ? 0 : rank_; }
@@ -136,7 +154,7 @@ void Run(const std::string& text, int rank, int ranks) {
   MPI_Barrier(MPI_COMM_WORLD);
   SleepUntil(moment + Delay(operation, rank, ranks));
   const Nanoseconds begin = Now();
-  transfer.Run();
+  for (int i = 0; i < operation.times; ++i) transfer.Run();
   const Nanoseconds end = Now();
 
   const auto begins = Gather(begin, ranks);

@@ -8,17 +8,24 @@ import re
 class Operation:
     """One transfer; what each kind is and what its time means is told in bench/README.md."""
 
-    kind: str  # broadcast, point_to_point, reduce, allreduce, gather or allgather
+    kind: str  # broadcast, point_to_point, round_trip, reduce, allreduce, gather or allgather
     size: int  # of one object
     step: float = 0.0  # broadcast: seconds by which each receiver asks later than the one before
     late: float = 0.0  # reduce: seconds by which the last host's source comes later than the others
     degree: int = 0  # reduce, ours: the forced degree
+    times: int = 1  # round_trip: so many one after another, whose mean is the figure
 
     @property
     def name(self):
-        staggered = f", one every {self.step:.2f} s" if self.step else ""
-        late = f", the last source {self.late:.2f} s late" if self.late else ""
-        return f"{self.kind.replace('_', ' ')} {format_size(self.size)}{staggered}{late}"
+        note = f", {self.note}" if self.note else ""
+        return f"{self.kind.replace('_', ' ')} {format_size(self.size)}{note}"
+
+    @property
+    def note(self):
+        """What is special about it."""
+        if self.step:
+            return f"one every {self.step:.2f} s"
+        return f"the last source {self.late:.2f} s late" if self.late else ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +46,8 @@ def of_ranks(operation, begins, ends):
     """A sample from the moments of all ranks, of a peer whose processes are ranks."""
     if operation.kind == "point_to_point":  # begins when the sender sends
         return Sample(begins[:1], ends[1:2])
+    if operation.kind == "round_trip":  # ends where it began
+        return Sample(begins[:1], ends[:1])
     if operation.kind == "broadcast":  # begins when each rank joins it
         return Sample(begins[1:], ends[1:])
     if operation.kind in ("reduce", "gather"):  # ends at the root; begins when the late one came

@@ -82,6 +82,18 @@ class Hoplite:
         self.delete(name)
         return sample(answers)
 
+    def _round_trip(self, operation):
+        """The first host puts an object; the second one gets it and puts it again, for the first to get."""
+        name = self.new_name()
+        self.prepare(operation.size)
+        moment = time.monotonic_ns() + LEAD
+        first, second = self.nodes[:2]
+        second.tell("round_trips", name, operation.times, operation.size, 0, 0)
+        first.tell("round_trips", name, operation.times, operation.size, moment, 1)
+        answers = [node.answer() for node in (first, second)]
+        self.delete(name, 2 * operation.times)
+        return sample(answers[:1])
+
     def _reduce(self, operation):
         """The first host asks, and has the target at the end; the last host's source may come late."""
         name = self.sources(operation, late=operation.late > 0)
