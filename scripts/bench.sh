@@ -1,16 +1,31 @@
 #!/bin/sh
 # Compares this project with its peers on one machine: builds, makes the hosts (network namespaces,
-# so it needs root), measures, writes tables, JSON and a figure to bench/results/. See
-# bench/README.md; --help lists the options.
+# so it needs root), measures, writes tables, JSON and figures to bench/results/. `bench.sh draw
+# FILE.json` draws results that lie there, and needs no root. See bench/README.md; --help lists the
+# options.
 set -eu
 cd "$(dirname "$0")/.."
 
-VENV=build/bench-venv # the peers, apart from everything that the project itself uses
+VENV=build/bench-venv # peers and matplotlib, apart from everything that the project itself uses
+MATPLOTLIB=3.11.2
 MPICH=5.0.2
 TORCH=2.13.0
 
 say() { echo "bench.sh: $*" >&2; }
 
+make_venv() {
+  [ -x "$VENV/bin/pip" ] || python3 -m venv "$VENV"
+  if ! "$VENV/bin/python" -c 'import matplotlib' 2>/dev/null; then
+    say "installing matplotlib $MATPLOTLIB into $VENV"
+    "$VENV/bin/pip" install --quiet "matplotlib==$MATPLOTLIB"
+  fi
+}
+
+if [ "${1:-}" = draw ]; then
+  shift
+  make_venv
+  exec "$VENV/bin/python" bench/cluster/draw.py "$@"
+fi
 case " $* " in *" --help "* | *" -h "*) exec python3 bench/cluster/compare.py --help ;; esac
 if [ "$(id -u)" -ne 0 ]; then
   say "making hosts needs root: run it as root or with sudo"
@@ -21,9 +36,9 @@ if [ -x scripts/setup.sh ]; then ./scripts/setup.sh; fi
 for tool in iperf3 ip tc python3; do
   command -v "$tool" >/dev/null || { say "$tool is missing: apt-get install iperf3 iproute2 python3"; exit 1; }
 done
+make_venv
 if ! "$VENV/bin/mpichversion" >/dev/null 2>&1; then
   say "installing MPICH $MPICH into $VENV"
-  python3 -m venv "$VENV"
   "$VENV/bin/pip" install --quiet "mpich==$MPICH"
 fi
 

@@ -9,7 +9,7 @@ from hosts import Testbed
 from operations import Operation, format_rate, format_size
 from ours import Forced
 from rounds import Rounds, say
-from rows import Goal, Row
+from rows import Goal, Row, Setting
 from transfers import GIB, KIB, MIB, Transfers
 
 OURS, BARE, IPERF = "hoplite", "bare stream", "iperf3"
@@ -19,21 +19,21 @@ PUT_THREADS = 2  # threads that copy a large Put
 
 
 class Comparison:
-    """Runs cases and collects their rows. peers: a Peers."""
+    """Runs cases and collects their rows. peers: a Peers; failures: sentences, for the report."""
 
-    def __init__(self, peers, repetitions):
+    def __init__(self, peers, repetitions, failures):
         self._peers = peers
         self._repetitions = repetitions
         self.rows = []
         self.part_rows = []
-        self.failures = []
+        self.failures = failures
 
     def transfers(self, case):
         links = f"{case.hosts} hosts x {format_rate(case.rate)}"
         say(f"{', '.join(sorted({operation.kind for operation in case.limits}))}; {links}")
         rows = {}
         for operation, limit in case.limits.items():
-            row = Row(f"{operation.name}, {links}", "s", reference=BARE)
+            row = Row(f"{operation.name}, {links}", "s", reference=BARE, setting=setting(operation, case))
             if limit:
                 row.goals.append(Goal(f"at most {limit} x S/B", OURS, limit, against=BARE))
             rows[operation] = row
@@ -69,7 +69,8 @@ class Comparison:
     def fast_link(self, size=GIB):
         """Point to point over an unshaped link."""
         say(f"point to point {format_size(size)}, unshaped")
-        row = Row(f"point to point {format_size(size)}, unshaped", "s", reference=IPERF, goals=[
+        row = Row(f"point to point {format_size(size)}, unshaped", "s", reference=IPERF,
+                  setting=Setting("point_to_point", size, 2, None), goals=[
             Goal("at most 1.11 x iperf3: 0.9 of its rate", OURS, 1 / 0.9, against=IPERF),
             Goal("at most 1.0 x the bare copy", OURS, 1.0, against=BARE)])
         with Testbed(2) as bed:
@@ -92,7 +93,7 @@ class Comparison:
                 f"put to get of {format_size(size)} on another host, {name}", "s",
                 series={OURS: waiting.get(name, []), "hoplite, get after put": later.get(name, []),
                         "blocking TCP round trip": round_trip.get(name, [])},
-                reference="blocking TCP round trip",
+                reference="blocking TCP round trip", setting=Setting("put_to_get", size, 2, None, name),
                 goals=[Goal(f"below {limit * 1e6:.0f} µs", OURS, limit)]))
 
     def put(self, size=256 * MIB):
@@ -153,6 +154,10 @@ class Comparison:
                 self.failures.append(str(failure))
                 continue
             self.part_rows += [part_row(entry) for entry in report["benchmarks"] if "error_message" not in entry]
+
+
+def setting(operation, case):
+    return Setting(operation.kind, operation.size, case.hosts, case.rate, operation.note)
 
 
 def part_row(entry):

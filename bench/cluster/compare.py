@@ -1,19 +1,20 @@
-"""Runs the comparison and writes its table, its JSON and its figure. See bench/README.md."""
+"""Runs the comparison and writes its tables, its JSON and its figures. See bench/README.md."""
 
 import argparse
+import dataclasses
 import pathlib
 import sys
 import time
 
 import environment
-import failures_figure
-import figure
 import hosts
 import mpi
+import processes
 import report
 import transfers
 from bare import Bare, Iperf
 from cases import Comparison
+from course import median
 from failures import Failures
 from gloo import Gloo
 from operations import Operation, parse_size
@@ -23,6 +24,7 @@ from struck import Struck
 from transfers import MIB, Transfers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+DRAW = pathlib.Path(__file__).with_name("draw.py")  # a program of its own: only its Python has matplotlib
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
 GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts", "failures",
           "restart")
@@ -115,54 +117,77 @@ def sizes(text):
     return [parse_size(size) for size in text.split(",")]
 
 
-def run(options, comparison, failures, restarts):
-    if options.hosts:
-        rate = None if options.rate == "none" else options.rate
-        limits = {Operation(options.operation, size): None for size in options.sizes}
-        comparison.transfers(Transfers(options.hosts, rate, limits))
-        return
-    groups = {
-        "broadcast": lambda: each(comparison.transfers, transfers.broadcasts(options.quick)),
-        "reduce": lambda: each(comparison.transfers, transfers.reductions(options.quick)),
-        "gather": lambda: each(comparison.transfers, transfers.gathers(options.quick)),
-        "degree": lambda: each(comparison.degrees, transfers.degrees(options.quick)),
-        "fast": lambda: (comparison.fast_link(), comparison.fast_reduce()),
-        "latency": comparison.latency,
-        "put": comparison.put,
-        "waiting": comparison.waiting,
-        "sim": lambda: comparison.simulation(str(options.programs / "hoplite")),
-        "failures": failures.run,
-        "restart": restarts.run,
-        "parts": lambda: comparison.parts([options.programs / source.stem for source in PARTS],
-                                          seconds=0.05 if options.quick else 0.3),
-    }
-    for group in options.cases:
-        groups[group]()
+class Run:
+    """All groups of cases with what they measured."""
+
+    def __init__(self, options, described):
+        self._options = options
+        self._described = described
+        self._failures = []  # sentences
+        peers = Peers(options)
+        self._comparison = Comparison(peers, options.reps, self._failures)
+        self._members = Failures(peers, options.reps, self._failures)
+        self._restarts = Restarts(options.programs, options.reps, self._failures)
+
+    def go(self):
+        options, comparison = self._options, self._comparison
+        if options.hosts:
+            rate = None if options.rate == "none" else options.rate
+            limits = {Operation(options.operation, size): None for size in options.sizes}
+            comparison.transfers(Transfers(options.hosts, rate, limits))
+            return
+        groups = {
+            "broadcast": lambda: each(comparison.transfers, transfers.broadcasts(options.quick)),
+            "reduce": lambda: each(comparison.transfers, transfers.reductions(options.quick)),
+            "gather": lambda: each(comparison.transfers, transfers.gathers(options.quick)),
+            "degree": lambda: each(comparison.degrees, transfers.degrees(options.quick)),
+            "fast": lambda: (comparison.fast_link(), comparison.fast_reduce()),
+            "latency": comparison.latency,
+            "put": comparison.put,
+            "waiting": comparison.waiting,
+            "sim": lambda: comparison.simulation(str(options.programs / "hoplite")),
+            "failures": self._members.run,
+            "restart": self._restarts.run,
+            "parts": lambda: comparison.parts([options.programs / source.stem for source in PARTS],
+                                              seconds=0.05 if options.quick else 0.3),
+        }
+        for group in options.cases:
+            groups[group]()
+
+    def write(self):
+        """What there is, also after an interruption."""
+        rows = self._comparison.rows + self._members.rows + self._restarts.rows
+        parts = self._comparison.part_rows
+        if rows or parts:
+            tables = report.comparison(rows) + ("\n" + report.parts(parts) if parts else "")
+            self._save(self._options.name, tables, rows=rows, parts=parts, courses=shown(self._members.courses))
+        for failure in self._failures:
+            print(f"failed: {failure}")
+
+    def _save(self, name, tables, **members):
+        folder = self._options.output
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.md").write_text(tables)
+        document = folder / f"{name}.json"
+        document.write_text(report.as_json(self._described, self._failures, **members))
+        print(tables)
+        print(f"written to {folder}/{name}.*")
+        try:
+            print(processes.run([str(self._options.venv / "bin" / "python"), str(DRAW), str(document)]), end="")
+        except processes.Failed as failure:
+            print(f"not drawn: {failure}")
+
+
+def shown(courses):
+    """Of each kind and peer the course of median length, as JSON."""
+    return {kind: {who: dataclasses.asdict(median(several).curve())
+                   for who, several in of_peers.items() if any(several)}
+            for kind, of_peers in courses.items()}
 
 
 def each(run_case, cases):
     for case in cases:
         run_case(case)
-
-
-def write(options, described, comparison, failures, restarts):
-    options.output.mkdir(parents=True, exist_ok=True)
-    rows = comparison.rows + failures.rows + restarts.rows
-    tables = report.comparison(rows)
-    if comparison.part_rows:
-        tables += "\n" + report.parts(comparison.part_rows)
-    (options.output / f"{options.name}.md").write_text(tables)
-    (options.output / f"{options.name}.json").write_text(
-        report.as_json(described, rows, comparison.part_rows, comparison.failures))
-    drawn = [row for row in comparison.rows if "hosts x" in row.case and row.reference == Bare.name]
-    if drawn:
-        (options.output / f"{options.name}.svg").write_text(figure.draw(drawn))
-    if failures.courses:
-        (options.output / f"{options.name}-failures.svg").write_text(failures_figure.draw(failures.courses))
-    print(tables)
-    for failure in comparison.failures:
-        print(f"failed: {failure}")
-    print(f"written to {options.output}/{options.name}.*")
 
 
 def main():
@@ -172,18 +197,15 @@ def main():
     for name, value in described.items():
         print(f"{name}: {value}", flush=True)
     print()
-    comparison = Comparison(Peers(options), options.reps)
-    failures = Failures(Peers(options), options.reps, comparison.failures)
-    restarts = Restarts(options.programs, options.reps, comparison.failures)
+    run = Run(options, described)
     try:
-        run(options, comparison, failures, restarts)
+        run.go()
     except PermissionError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted; the testbed is removed")
     finally:
-        if comparison.rows or comparison.part_rows or failures.rows or restarts.rows:
-            write(options, described, comparison, failures, restarts)
+        run.write()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,19 @@ import bisect
 import dataclasses
 
 BIN = 0.1  # seconds over which a rate is taken
+MEGABIT = 1e6
 AROUND = 300_000_000  # nanoseconds after a blow: a pause that begins within them counts as its consequence
+
+
+@dataclasses.dataclass
+class Curve:
+    """How much came over a survivor's link, on average, from the beginning on."""
+
+    seconds: float  # until the end
+    struck: float | None  # seconds from the beginning to the blow
+    finished: bool
+    ended: bool
+    rates: list  # Mbit/s in each BIN
 
 
 @dataclasses.dataclass
@@ -19,6 +31,11 @@ class Course:
     finished: bool = True  # False: it has no result
     ended: bool = True  # False: it was given up
     arrivals: dict = dataclasses.field(default_factory=dict)
+
+    def curve(self):
+        """What a figure shows of it."""
+        return Curve(self.seconds(), self.seconds_before_blow() if self.struck else None, self.finished, self.ended,
+                     [round(rate / MEGABIT, 1) for rate in self.rates()])
 
     def seconds(self):
         return (self.end - self.begin) / 1e9
@@ -49,6 +66,12 @@ class Course:
             for number, (low, high) in enumerate(zip(levels, levels[1:])):
                 rates[number] += 8 * (high - low) / BIN / len(self.flows)
         return rates
+
+
+def median(courses):
+    """That of median length; None if all failed."""
+    in_order = sorted(filter(None, courses), key=Course.seconds)
+    return in_order[(len(in_order) - 1) // 2] if in_order else None
 
 
 def level(pairs, moment):

@@ -1,52 +1,109 @@
-"""A figure of the transfers: how long each peer took, in units of one bare hop."""
+"""Figures of the comparison: a panel for each operation, a line for each case, a mark for each peer."""
 
-from xml.sax.saxutils import escape
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
-COLORS = {"hoplite": "#0b6e4f", "mpich ofi": "#d08c60", "mpich ucx": "#b5651d", "gloo": "#5b7db1",
-          "openmpi": "#8e5ea2"}
-OTHER = "#8a8a8a"
-LEFT, WIDTH, RIGHT = 330, 420, 60
-BAR, GAP, TOP, BOTTOM = 16, 18, 54, 34
-STYLE = "font-family:sans-serif;font-size:12px;fill:#222"
+import look
+import panels
+from verdicts import OURS
 
-
-def draw(rows):
-    """SVG: for each row a bar for each series, with a line at 1.00."""
-    rows = [row for row in rows if any(row.ratio(series) for series in compared(row))]
-    longest = max((row.ratio(series) or 0 for row in rows for series in compared(row)), default=1.0)
-    scale = WIDTH / max(longest, 1.2)
-    height = TOP + BOTTOM + sum(GAP + BAR * len(compared(row)) for row in rows)
-    parts = [text(LEFT, 22, "Until the last one has everything; one bare hop of the same size = 1.00", size=14)]
-    y = TOP
-    for row in rows:
-        parts.append(text(LEFT - 12, y + BAR * len(compared(row)) / 2 + 4, row.case, anchor="end"))
-        for series in compared(row):
-            parts.append(bar(y, row.ratio(series), scale, series))
-            y += BAR
-        y += GAP
-    parts.append(reference_line(scale, height))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + RIGHT + 110}" height="{height}" '
-            f'style="background:white">\n' + "\n".join(parts) + "\n</svg>\n")
+LEFT, WIDTH = 206, 380  # pixels: where the axes lie
+LINE, NOTE = 32, 6  # of height: of a case, and more if its label has a second line
+HEADING, AXIS, FOOT = 34, 20, 8
+TITLE, LEGEND_LINE = 64, 20
+IN_LINE = 6  # peers of the legend
+HOPS = (0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
+SECONDS = tuple(10.0 ** power for power in range(-6, 3))
+MARGIN = 1.12  # an axis is so many times as long as its marks
+BESIDE = 4  # pixels between the marks of two peers across a line, so that none hides another
+NOTES = "At the right who is fastest: by what factor hoplite beats the next one, or is beaten."
 
 
-def compared(row):
-    return [series for series in row.series if series != row.reference]
+def draw_hops(rows, path, png=False):
+    return draw(panels.of_hops(rows), path, png, HOPS, "{:g}".format, (
+        "Until the last host has everything",
+        "In multiples of the time that one bare TCP stream takes for the same bytes over one link; less is better.", NOTES))
 
 
-def bar(y, ratio, scale, series):
-    if ratio is None:
-        return text(LEFT + 4, y + BAR - 4, f"{series}: failed")
-    width = ratio * scale
-    return (f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR - 2}" '
-            f'fill="{COLORS.get(series, OTHER)}"/>' + text(LEFT + width + 6, y + BAR - 4, f"{ratio:.2f} {series}"))
+def draw_seconds(rows, path, png=False):
+    return draw(panels.of_seconds(rows), path, png, SECONDS, seconds, (
+        "Small objects: how long they take", "Medians and spreads; less is better.", NOTES))
 
 
-def reference_line(scale, height):
-    x = LEFT + scale
-    return (f'<line x1="{x:.1f}" y1="{TOP - 10}" x2="{x:.1f}" y2="{height - BOTTOM + 4}" stroke="#222" '
-            f'stroke-dasharray="4 3"/>' + text(x, height - 12, "one bare hop", anchor="middle"))
+def draw(of_heading, path, png, ticks, form, words):
+    """The path, or None if there is nothing to draw."""
+    if not any(of_heading.values()):
+        return None
+    names = list(dict.fromkeys(who for lines in of_heading.values() for line in lines for who in line.points))
+    head = TITLE + LEGEND_LINE * -(-len(names) // IN_LINE)
+    height = head + FOOT + sum(HEADING + AXIS + sum(map(line_height, lines)) for lines in of_heading.values())
+    sheet = look.sheet(height)
+    look.title(sheet, *words)
+    look.legend(sheet, names, TITLE, IN_LINE)
+    together = span([lines for heading, lines in of_heading.items() if heading != panels.UNSHAPED])
+    top = head
+    for heading, lines in of_heading.items():
+        panel = sum(map(line_height, lines))
+        axes = look.box(sheet, LEFT, top + HEADING, WIDTH, panel)
+        look.write(sheet, 10, top + HEADING - 20, heading, size=10, weight="bold")
+        limits(axes, span([lines]) if heading == panels.UNSHAPED else together, ticks, form)
+        fill(axes, lines, [who for who in names if any(line.points.get(who) for line in lines)])
+        top += HEADING + panel + AXIS
+    return look.save(sheet, path, png)
 
 
-def text(x, y, content, anchor="start", size=12):
-    return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" style="{STYLE};font-size:{size}px">'
-            f"{escape(content)}</text>")
+def span(panels_of_lines):
+    """The least and the greatest figure."""
+    values = [value for lines in panels_of_lines for line in lines for point in line.points.values() if point
+              for value in point]
+    return (min(values), max(values)) if values else None
+
+
+def line_height(line):
+    return LINE + NOTE * line.label.count("\n")
+
+
+def fill(axes, lines, names):
+    """A line for each case; names: peers with figures, in the order in which their marks lie beside each other."""
+    middle, places = 0.0, []
+    for line in lines:
+        places.append(middle + line_height(line) / 2)
+        middle += line_height(line)
+    axes.set_ylim(middle, 0)
+    axes.set_yticks(places, [line.label for line in lines])
+    axes.tick_params(axis="y", length=0, pad=8)
+    axes.grid(axis="x")
+    for number, who in enumerate(names):
+        aside = BESIDE * (number - (len(names) - 1) / 2)
+        marks(axes, who, {place + aside: line.points[who] for place, line in zip(places, lines)
+                          if line.points.get(who)})
+    for place, line in zip(places, lines):
+        axes.axhline(place + line_height(line) / 2, color=look.GRID, linewidth=0.6)
+        words, looks = look.said(line.verdict)
+        axes.annotate(words, (1, place), xycoords=("axes fraction", "data"), xytext=(12, 0),
+                      textcoords="offset points", va="center", **looks)
+
+
+def marks(axes, who, points):
+    """points: height -> median, least and greatest."""
+    medians, least, greatest = zip(*points.values())
+    color, size = look.color(who), 9 if who == OURS else 6.5
+    axes.hlines(list(points), least, greatest, color=color, linewidth=2.2, alpha=0.5)
+    axes.plot(medians, list(points), color=color, marker=look.marker(who), markersize=size, linestyle="",
+              markeredgecolor=look.edge(who), markeredgewidth=0.8, zorder=4 if who == OURS else 3, clip_on=False)
+
+
+def limits(axes, span_of_values, ticks, form):
+    low, high = span_of_values[0] / MARGIN, span_of_values[1] * MARGIN
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_xticks([tick for tick in ticks if low <= tick <= high])
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis="x", which="minor", length=0)
+
+
+def seconds(value):
+    for factor, name in ((1e-6, "µs"), (1e-3, "ms")):
+        if value < 999 * factor:
+            return f"{value / factor:.3g} {name}"
+    return f"{value:.3g} s"

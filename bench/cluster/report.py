@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import re
 
 HEADER = ("case", "who", "median", "spread", "ratio", "goal", "reached")
 PARTS_HEADER = ("part", "time", "figures", "goal", "reached")
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+NUMBERS = re.compile(r"\[\s+((?:[-+.\de]+|null)(?:,\s+(?:[-+.\de]+|null))*)\s+\]")  # a list of nothing else
 
 
 def table(header, lines):
@@ -75,9 +77,12 @@ def show(value, unit):
     return f"{value:.3f} s"
 
 
-def as_json(environment, rows, part_rows, failures):
-    return json.dumps({"environment": environment, "rows": [document(row) for row in rows],
-                       "parts": [document(row) for row in part_rows], "failures": failures}, indent=1)
+def as_json(environment, failures, **members):
+    """members: lists of rows, or what is JSON already."""
+    ready = {name: [document(row) for row in member] if isinstance(member, list) else member
+             for name, member in members.items()}
+    text = json.dumps({"environment": environment, **ready, "failures": failures}, indent=1)
+    return NUMBERS.sub(lambda numbers: "[" + re.sub(r"\s+", " ", numbers[1]) + "]", text) + "\n"
 
 
 def document(row):

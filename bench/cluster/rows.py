@@ -15,6 +15,17 @@ class Goal:
     at_least: bool = False  # False: at most
 
 
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What was done where, for figures and tables that sort cases by it."""
+
+    kind: str  # as Operation.kind, or put_to_get
+    size: int  # of one object, in bytes
+    hosts: int
+    rate: str | None  # of each host's link, None without a limit
+    note: str = ""  # what else is special about it
+
+
 @dataclasses.dataclass
 class Row:
     """One case. Each series has one value for each repetition, None where a repetition failed."""
@@ -24,6 +35,7 @@ class Row:
     series: dict = dataclasses.field(default_factory=dict)
     goals: list = dataclasses.field(default_factory=list)
     reference: str = ""  # the series that ratios are quoted to
+    setting: Setting | None = None
 
     def add(self, series, value):
         self.series.setdefault(series, []).append(value)
@@ -35,10 +47,14 @@ class Row:
         values = self.values(series)
         return statistics.median(values) if values else None
 
+    def ratios(self, series, reference):
+        """Those within each repetition: slow moments of the machine cancel out."""
+        pairs = zip(self.series.get(series, []), self.series.get(reference, []))
+        return [mine / other for mine, other in pairs if mine is not None and other]
+
     def ratio(self, series, reference=None):
-        """The median of the ratios within each repetition: slow moments of the machine cancel out."""
-        pairs = zip(self.series.get(series, []), self.series.get(reference or self.reference, []))
-        ratios = [mine / other for mine, other in pairs if mine is not None and other]
+        """The median of the ratios within each repetition."""
+        ratios = self.ratios(series, reference or self.reference)
         return statistics.median(ratios) if ratios else None
 
     def reached(self, goal):
@@ -47,3 +63,15 @@ class Row:
         if figure is None:
             return None, False
         return figure, figure >= goal.limit if goal.at_least else figure <= goal.limit
+
+
+def loaded(entry):
+    """The row that report.document() wrote."""
+    goals = [Goal(**of_class(Goal, goal)) for goal in entry["goals"]]
+    setting = Setting(**entry["setting"]) if entry.get("setting") else None
+    return Row(**{**of_class(Row, entry), "goals": goals, "setting": setting})
+
+
+def of_class(kind, entry):
+    """The members of a JSON object that are fields of a class."""
+    return {field.name: entry[field.name] for field in dataclasses.fields(kind) if field.name in entry}

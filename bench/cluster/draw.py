@@ -1,0 +1,39 @@
+"""Draws what a comparison has measured: draw.py [--png] FILE.json...; figures lie beside their file."""
+
+import argparse
+import json
+import pathlib
+
+import failures_figure
+import figure
+from course import Curve
+from rows import loaded
+
+
+def draw(path, png):
+    """Paths of the figures."""
+    document = json.loads(path.read_text())
+    rows = [loaded(entry) for entry in document.get("rows", [])]
+    courses = {kind: {who: Curve(**entry) for who, entry in of_peers.items()}
+               for kind, of_peers in document.get("courses", {}).items()}
+    drawn = [figure.draw_hops(rows, named(path, ""), png), figure.draw_seconds(rows, named(path, "-latency"), png),
+             failures_figure.draw(courses, named(path, "-failures"), png)]
+    return [one for one in drawn if one]
+
+
+def named(path, what):
+    return path.with_name(path.stem.removesuffix(what) + what + ".svg")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/bench.sh draw", description="Draws results that lie there.")
+    parser.add_argument("results", type=pathlib.Path, nargs="+", help="what a run has written: bench/results/NAME.json")
+    parser.add_argument("--png", action="store_true", help="also as PNG, to look at")
+    options = parser.parse_args()
+    for path in options.results:
+        for one in draw(path, options.png):
+            print(f"drawn {one}")
+
+
+if __name__ == "__main__":
+    main()

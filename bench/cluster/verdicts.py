@@ -1,0 +1,42 @@
+"""Who was fastest, and by how much: this project against the better of its peers."""
+
+import dataclasses
+
+OURS = "hoplite"
+PEERS = ("mpich ofi", "mpich ucx", "gloo", "openmpi")
+EVEN = 1.03  # a lesser factor is none
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """winner: the fastest one. factor: the time of the best peer by ours, or ours by that of the best peer."""
+
+    winner: str
+    best_peer: str
+    factor: float
+    even: bool  # it is too little to tell, or the repetitions do not agree
+
+    def short(self):
+        """For a cell of a table: whoever is fastest, and by what factor."""
+        if self.even:
+            return f"even ({self.best_peer})"
+        return f"**{OURS}** {figure(self.factor)}" if self.winner == OURS else f"{self.winner} {figure(self.factor)}"
+
+
+def verdict(row):
+    """None if we or all peers have no figure. Compared are times, or whatever is better if it is less."""
+    measured = [peer for peer in PEERS if row.values(peer)]
+    if not measured or not row.values(OURS):
+        return None
+    best = min(measured, key=row.median)
+    factor = row.ratio(best, OURS)
+    rounds = row.ratios(best, OURS)
+    if factor is None:
+        return None
+    winner, factor = (OURS, factor) if factor >= 1 else (best, 1 / factor)
+    return Verdict(winner, best, factor, even=factor < EVEN or min(rounds) < 1 < max(rounds))
+
+
+def figure(factor):
+    """1.98, 12.3 or 123: three digits."""
+    return f"{factor:.{2 if factor < 10 else 1 if factor < 100 else 0}f}"
