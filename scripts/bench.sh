@@ -42,7 +42,13 @@ if ! "$VENV/bin/mpichversion" >/dev/null 2>&1; then
   "$VENV/bin/pip" install --quiet "mpich==$MPICH"
 fi
 
-asked_for() { case " $* " in *" --peers "*"$peer"*) true ;; *) false ;; esac; }
+asked_for() {
+  case " $* " in
+    *" --peers "*) case " $* " in *" --peers "*"$peer"*) true ;; *) false ;; esac ;;
+    *curves*) true ;; # all peers, unless they are named
+    *) false ;;
+  esac
+}
 peer=gloo
 if asked_for "$@" && ! "$VENV/bin/python" -c 'import torch' 2>/dev/null; then
   say "installing torch $TORCH, for Gloo, into $VENV"

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import json
 import pathlib
 import sys
 import time
@@ -15,11 +16,13 @@ import transfers
 from bare import Bare, Iperf
 from cases import Comparison
 from course import median
+from curves import Curves
 from failures import Failures
 from gloo import Gloo
 from operations import Operation, parse_size
 from ours import Hoplite
 from restarts import Restarts
+from rows import loaded
 from struck import Struck
 from transfers import MIB, Transfers
 
@@ -27,8 +30,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRAW = pathlib.Path(__file__).with_name("draw.py")  # a program of its own: only its Python has matplotlib
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
 GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts", "failures",
-          "restart")
+          "restart", "curves")
 SLOW_GROUPS = ("failures", "restart")  # a quick run has these only if they are named
+NAMED_GROUPS = ("curves",)  # every run
 PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
 DEFAULT_PEERS = ("hoplite", "mpich", "iperf3")  # the others are large to install
 KINDS = ("broadcast", "reduce", "allreduce", "gather", "allgather")
@@ -48,7 +52,11 @@ class Peers:
         return Hoplite(self._bin / "cluster_hoplite", memory, self._options.directory_with_source)
 
     def for_transfers(self, case):
-        ours = [self.ours(case)] if "hoplite" in self._options.peers else []
+        return self.together(self._memory(case))
+
+    def together(self, memory):
+        """memory: of each of our nodes' stores, in bytes."""
+        ours = [self.hoplite(memory)] if "hoplite" in self._options.peers else []
         return [self.bare(), *ours, *self.jobs()]
 
     def for_fast_link(self, size):
@@ -57,10 +65,14 @@ class Peers:
         return [*iperf, self.bare(), *ours, *self._mpich()]
 
     def ours(self, case):
+        return self.hoplite(self._memory(case))
+
+    @staticmethod
+    def _memory(case):
         """Room for two rounds' objects: the memory of a deleted one returns a moment later."""
         needs = {"allgather": case.hosts, "gather": case.hosts, "broadcast": 1}
         largest = max(operation.size * needs.get(operation.kind, 3) for operation in case.limits)
-        return self.hoplite(2 * largest + 16 * MIB)
+        return 2 * largest + 16 * MIB
 
     def struck(self, bed, memory):
         """A cluster of its own."""
@@ -81,10 +93,11 @@ class Peers:
 def parse_options():
     parser = argparse.ArgumentParser(prog="scripts/bench.sh", description="Compares this project with its peers.")
     parser.add_argument("--quick", action="store_true", help="fewer cases and repetitions: about six minutes")
-    parser.add_argument("cases", type=names(GROUPS), nargs="?", help=f"of {','.join(GROUPS)}; without it all")
+    parser.add_argument("cases", type=names(GROUPS), nargs="?",
+                        help=f"of {','.join(GROUPS)}; without it all but {','.join(NAMED_GROUPS)}")
     parser.add_argument("--cases", type=names(GROUPS), dest="named", help="the same")
-    parser.add_argument("--peers", type=names(PEERS), default=list(DEFAULT_PEERS),
-                        help=f"of {','.join(PEERS)}; without it {','.join(DEFAULT_PEERS)}")
+    parser.add_argument("--peers", type=names(PEERS),
+                        help=f"of {','.join(PEERS)}; without it {','.join(DEFAULT_PEERS)}, and for curves all")
     parser.add_argument("--reps", type=int, help="repetitions of each case (5; quick: 3)")
     parser.add_argument("--hosts", type=int, help="one operation between so many hosts instead of the cases")
     parser.add_argument("--operation", choices=KINDS, default="broadcast", help="which one")
@@ -92,6 +105,8 @@ def parse_options():
     parser.add_argument("--sizes", type=sizes, default=[MIB, 16 * MIB], help="of its objects: 1MiB,16MiB")
     parser.add_argument("--directory-with-source", action="store_true",
                         help="the directory shares the source's host and link instead of having its own")
+    parser.add_argument("--minutes", type=float, help="curves: after so many no new one is begun")
+    parser.add_argument("--resume", action="store_true", help="curves: leave out those that NAME-curves.json has")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench" / "results")
     parser.add_argument("--name", default=time.strftime("%Y%m%d-%H%M%S"), help="of the files written there")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
@@ -99,7 +114,8 @@ def parse_options():
     options = parser.parse_args()
     options.reps = options.reps or (3 if options.quick else 5)
     options.cases = options.cases or options.named or [
-        group for group in GROUPS if not (options.quick and group in SLOW_GROUPS)]
+        group for group in GROUPS if group not in NAMED_GROUPS and not (options.quick and group in SLOW_GROUPS)]
+    options.peers = options.peers or (list(PEERS) if "curves" in options.cases else list(DEFAULT_PEERS))
     return options
 
 
@@ -128,6 +144,8 @@ class Run:
         self._comparison = Comparison(peers, options.reps, self._failures)
         self._members = Failures(peers, options.reps, self._failures)
         self._restarts = Restarts(options.programs, options.reps, self._failures)
+        self._curves = Curves(peers, options.reps, self._failures, self._earlier_curves(), options.minutes,
+                              options.quick)
 
     def go(self):
         options, comparison = self._options, self._comparison
@@ -148,6 +166,7 @@ class Run:
             "sim": lambda: comparison.simulation(str(options.programs / "hoplite")),
             "failures": self._members.run,
             "restart": self._restarts.run,
+            "curves": self._curves.run,
             "parts": lambda: comparison.parts([options.programs / source.stem for source in PARTS],
                                               seconds=0.05 if options.quick else 0.3),
         }
@@ -161,6 +180,8 @@ class Run:
         if rows or parts:
             tables = report.comparison(rows) + ("\n" + report.parts(parts) if parts else "")
             self._save(self._options.name, tables, rows=rows, parts=parts, courses=shown(self._members.courses))
+        if self._curves.rows:
+            self._save(curves_name(self._options), report.curves(self._curves.rows), curves=self._curves.rows)
         for failure in self._failures:
             print(f"failed: {failure}")
 
@@ -176,6 +197,21 @@ class Run:
             print(processes.run([str(self._options.venv / "bin" / "python"), str(DRAW), str(document)]), end="")
         except processes.Failed as failure:
             print(f"not drawn: {failure}")
+
+    def _earlier_curves(self):
+        """Rows that an earlier run of this name has measured, if it is to be continued."""
+        path = self._options.output / f"{curves_name(self._options)}.json"
+        if not self._options.resume or not path.exists():
+            return []
+        document = json.loads(path.read_text())
+        was, now = document["environment"]["revision"], self._described["revision"]
+        if was != now:
+            sys.exit(f"{path} was measured with revision {was}, this is {now}: give another --name")
+        return [loaded(entry) for entry in document["curves"]]
+
+
+def curves_name(options):
+    return f"{options.name}-curves"
 
 
 def shown(courses):

@@ -4,6 +4,7 @@ import argparse
 import json
 import pathlib
 
+import curves_figure
 import failures_figure
 import figure
 from course import Curve
@@ -14,10 +15,14 @@ def draw(path, png):
     """Paths of the figures."""
     document = json.loads(path.read_text())
     rows = [loaded(entry) for entry in document.get("rows", [])]
+    curves = [loaded(entry) for entry in document.get("curves", [])]
     courses = {kind: {who: Curve(**entry) for who, entry in of_peers.items()}
                for kind, of_peers in document.get("courses", {}).items()}
     drawn = [figure.draw_hops(rows, named(path, ""), png), figure.draw_seconds(rows, named(path, "-latency"), png),
-             failures_figure.draw(courses, named(path, "-failures"), png)]
+             failures_figure.draw(courses, named(path, "-failures"), png),
+             curves_figure.draw_hops(curves, named(path, ""), png),
+             curves_figure.draw_seconds(curves, named(path, "-latency"), png),
+             curves_figure.draw_round_trips(curves, named(path, "-round-trips"), png)]
     return [one for one in drawn if one]
 
 

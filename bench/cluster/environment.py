@@ -46,3 +46,10 @@ def processor():
 def memory():
     with open("/proc/meminfo", encoding="ascii") as file:
         return f"{int(file.readline().split()[1]) / (1 << 20):.0f} GiB"
+
+
+def available_memory():
+    """Bytes that programs could still take."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        fields = dict(line.split(":") for line in file)
+    return int(fields["MemAvailable"].split()[0]) << 10

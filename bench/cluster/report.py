@@ -4,6 +4,9 @@ import dataclasses
 import json
 import re
 
+from operations import format_rate, format_size
+from verdicts import EVEN, verdict
+
 HEADER = ("case", "who", "median", "spread", "ratio", "goal", "reached")
 PARTS_HEADER = ("part", "time", "figures", "goal", "reached")
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -26,6 +29,53 @@ def comparison(rows):
         if not row.series:
             lines.append([case, "", "not measured", "", "", "", ""])
     return table(HEADER, lines)
+
+
+def curves(rows):
+    """Who was fastest where, and then a table for each operation on each testbed: a line for each size."""
+    testbeds = grouped(rows, lambda row: (row.setting.hosts, row.setting.rate))
+    texts = ["Who is fastest: over the next one if that is hoplite, else over hoplite. Even: less than "
+             f"{100 * (EVEN - 1):.0f} % apart, or the repetitions do not agree.\n"]
+    texts += [f"### {links(*testbed)}\n\n" + fastest(there) for testbed, there in testbeds.items()]
+    for testbed, there in testbeds.items():
+        for kind, of_sizes in grouped(there, lambda row: row.setting.kind).items():
+            texts.append(f"### {kind.replace('_', ' ')}, {links(*testbed)}\n\n" + times(of_sizes))
+    return "\n".join(texts)
+
+
+def links(hosts, rate):
+    return f"{hosts} hosts × {format_rate(rate)}"
+
+
+def grouped(rows, key):
+    groups = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def fastest(rows):
+    """A line for each size, a column for each operation."""
+    kinds = list(grouped(rows, lambda row: row.setting.kind))
+    lines = []
+    for size, of_size in sorted(grouped(rows, lambda row: row.setting.size).items()):
+        found = {row.setting.kind: verdict(row) for row in of_size}
+        lines.append([format_size(size)] + [found[kind].short() if found.get(kind) else "" for kind in kinds])
+    return table(["size", *(kind.replace("_", " ") for kind in kinds)], lines)
+
+
+def times(rows):
+    """A line for each size, a column for each peer: the median and the spread."""
+    names = list(dict.fromkeys(name for row in rows for name in row.series))
+    lines = [[format_size(row.setting.size)] + [time_and_spread(row, name) for name in names] for row in rows]
+    return table(["size", *names], lines)
+
+
+def time_and_spread(row, name):
+    values = row.values(name)
+    if not values:
+        return "failed" if name in row.series else ""
+    return f"{show(row.median(name), row.unit)} ({show(min(values), row.unit)} to {show(max(values), row.unit)})"
 
 
 def parts(rows):

@@ -38,7 +38,7 @@ class Verdicts(unittest.TestCase):
         self.assertFalse(verdicts.verdict(row(hoplite=[1.0, 1.0, 1.0], gloo=[2.0, 2.0, 1.1])).even)
 
     def test_factors_are_of_one_repetition(self):
-        slow_moment = row(hoplite=[1.0, 10.0, 1.0], gloo=[2.0, 20.0, 2.0])
+        slow_moment = row(hoplite=[1.0, 10.0, 3.0], gloo=[4.0, 20.0, 3.3])
         self.assertEqual(verdicts.verdict(slow_moment).factor, 2.0)
 
     def test_the_bare_stream_is_no_peer(self):
@@ -91,6 +91,12 @@ class Documents(unittest.TestCase):
 
     def test_numbers_of_a_series_stay_on_a_line(self):
         self.assertIn("[0.0, 1.5, null]", report.as_json({}, [], courses={"rates": [0.0, 1.5, None]}))
+
+    def test_the_table_of_winners_has_a_line_for_each_size(self):
+        rows = [row(size=MIB, hoplite=[1.0], gloo=[2.0]), row(size=KIB, hoplite=[2.0], gloo=[1.0]),
+                row(size=MIB, kind="reduce", hoplite=[1.0], gloo=[1.0])]
+        self.assertEqual(report.fastest(rows).splitlines()[2:],
+                         ["| 1 KiB | gloo 2.00 |  |", "| 1 MiB | **hoplite** 2.00 | even (gloo) |"])
 
 
 class Courses(unittest.TestCase):
