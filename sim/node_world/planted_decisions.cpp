@@ -11,6 +11,8 @@ using planner::SlotState;
 
 struct TrustsTheLastByte final : FlightState {
   using FlightState::FlightState;
+
+ protected:
   bool Whole(const StripeMarks& marks) const override { return located()->layout.complete(marks); }
 };
 

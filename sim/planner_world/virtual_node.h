@@ -139,12 +139,13 @@ class VirtualNode {
   void Return(Content content, const Version& version);
   // What the flight decided; a stream that it stops has ended at once.
   void Carry(const planner::FlightState::Effects& decided, Effects& out);
-  void StepFlight(Effects& out);
+  // These two: true if the copy is whole.
+  bool StepFlight(Effects& out);
+  bool EndStream(GrantId grant, planner::Outcome outcome, planner::Failure why, Effects& out);
   void LeaveFlight(Effects& out);
   void Pull(const planner::Grant& grant, Effects& out);
   StripeMarks Marks() const { return copy_ ? copy_->marks : StripeMarks{}; }
   StripeMask Missing(StripeMask among) const;
-  void EndStream(GrantId grant, planner::Outcome outcome, planner::Failure why, Effects& out);
   void DropCopy(Effects& out);
   void Complete(Effects& out);
 

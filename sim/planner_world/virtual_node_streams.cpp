@@ -28,8 +28,7 @@ void VirtualNode::StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out)
   if (stream == streams_.end()) return;
   stream->second.missing &= ~(StripeMask{1} << stripe);
   if (stream->second.missing != 0) return;
-  EndStream(grant, Outcome::kDone, planner::Failure::kNone, out);
-  if (flight_ && flight_->Whole(copy_->marks)) Complete(out);
+  if (EndStream(grant, Outcome::kDone, planner::Failure::kNone, out)) Complete(out);
 }
 
 void VirtualNode::StreamFailed(GrantId grant, planner::Failure why, Effects& out) {
@@ -79,10 +78,11 @@ void VirtualNode::Carry(const planner::FlightState::Effects& decided, Effects& o
   }
 }
 
-void VirtualNode::StepFlight(Effects& out) {
+bool VirtualNode::StepFlight(Effects& out) {
   planner::FlightState::Effects decided;
   flight_->Step(Marks(), decided);
   Carry(decided, out);
+  return decided.whole;
 }
 
 // Its streams have ended when this returns, and what it had is gone, unless it is complete.
@@ -106,11 +106,11 @@ void VirtualNode::Pull(const planner::Grant& grant, Effects& out) {
                       .equality_ok = grant.equality_ok});
 }
 
-void VirtualNode::EndStream(GrantId grant, Outcome outcome, planner::Failure why, Effects& out) {
-  if (streams_.erase(grant) == 0) return;
+bool VirtualNode::EndStream(GrantId grant, Outcome outcome, planner::Failure why, Effects& out) {
+  if (streams_.erase(grant) == 0) return false;
   if (outcome != Outcome::kDone) out.end.push_back(grant);
   flight_->Ended(grant, outcome, why);
-  StepFlight(out);
+  return StepFlight(out);
 }
 
 void VirtualNode::DropCopy(Effects& out) {

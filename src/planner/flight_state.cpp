@@ -69,7 +69,9 @@ void FlightState::Ended(const GrantId& grant, Outcome outcome, Failure failure) 
 void FlightState::Step(const StripeMarks& marks, Effects& out) {
   CloseEnded(marks, out);
   if (stage_ == Stage::kLeaving) return FinishLeaving(marks, out);
-  if (!receiving() || Whole(marks)) return;
+  if (!receiving()) return;
+  out.whole = Whole(marks);
+  if (out.whole) return;
   if (regrant_ && !pulls()) {
     regrant_ = false;
     out.say.emplace_back(Wanting(marks));

@@ -33,6 +33,7 @@ class FlightState {
     std::vector<NodeEvent> say;  // to the shard
     std::vector<Grant> open;     // streams from their sources; each ends by Ended, once
     std::vector<GrantId> stop;   // these streams: Ended says when they have
+    bool whole = false;          // every byte is there and final: seal it, then Complete
   };
 
   explicit FlightState(const ObjectId& object) : object_(object) {}
@@ -63,9 +64,6 @@ class FlightState {
 
   // --- what is due, after any of these
   void Step(const StripeMarks& marks, Effects& out);
-  // One END speaks for the version, and all bytes are there. A connection that waits for an END of
-  // its own is left, unless its source has said it on another: then it is about to come.
-  virtual bool Whole(const StripeMarks& marks) const;
   // It is whole, and sealed: says so, or, of a leaf, that it wants nothing any more.
   void Complete(Effects& out);
 
@@ -86,6 +84,7 @@ class FlightState {
   bool receiving() const { return stage_ == Stage::kReceiving; }
   bool leaf() const { return leaf_; }
   bool recalled() const { return recalled_; }
+  bool deleted() const { return deleted_; }
   // Its last stream has ended, and every grant is closed.
   bool left() const { return stage_ == Stage::kLeft; }
   const std::optional<planner::Located>& located() const { return located_; }
@@ -96,6 +95,11 @@ class FlightState {
   // a leaf's.
   std::optional<Want> OpenWant(const StripeMarks& marks) const;
   void AddTo(Digest& digest) const;
+
+ protected:
+  // One END speaks for the version, and all bytes are there. A connection that waits for an END of
+  // its own is left, unless its source has said it on another: then it is about to come.
+  virtual bool Whole(const StripeMarks& marks) const;
 
  private:
   // A fetch that gets nothing for so long lets another one go.

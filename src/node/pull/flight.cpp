@@ -62,7 +62,7 @@ net::Task<void> Flight::Fly() {
     co_await Leave();
     place_.reset();
     // Deleted, or put anew, while the last streams of a complete copy ended: that was left to us.
-    if (deleted_ || state_->recalled()) result_.reset();
+    if (state_->deleted() || state_->recalled()) result_.reset();
     if (result_ || !state_->recalled()) break;
     DropCopy(store::VoidReason::kRecalled);
   }
@@ -70,7 +70,9 @@ net::Task<void> Flight::Fly() {
     auto copy = co_await TakeInline();
     if (copy || !context_.memory.fits_ever(inline_->bytes->size())) result_ = std::move(copy);
   }
-  if (!result_) DropCopy(deleted_ ? store::VoidReason::kDeleted : store::VoidReason::kAborted);
+  if (!result_) {
+    DropCopy(state_->deleted() ? store::VoidReason::kDeleted : store::VoidReason::kAborted);
+  }
   if (error_ && !result_) result_ = std::unexpected(*error_);
   Finish(std::move(result_));
 }
@@ -94,17 +96,17 @@ net::Task<void> Flight::ReceiveAll() {
   Carry(effects);
   entry_->Changed();  // whoever follows the growing copy may start
   while (!interrupted()) {
-    Step();
-    if (state_->Whole(Marks())) {
+    const StripeMarks marks = Marks();
+    if (Step(marks)) {
       Complete();
       co_return;
     }
-    if (ReaderStalls()) {
+    if (ReaderStalls(marks)) {
       over_ = true;
       break;
     }
-    ReportProgress();
-    KeepOrLendPlace();
+    ReportProgress(marks);
+    KeepOrLendPlace(marks);
     const bool idle = granted_.empty() && !copy_->windowed();
     const Time now = Now();
     const Time lends = state_->place_kept_until();
@@ -121,14 +123,16 @@ net::Task<void> Flight::Leave() {
   Carry(effects);
   while (!state_->left()) {
     co_await changed_.Wait();
-    Step();
+    Step(Marks());
   }
 }
 
-void Flight::Step() {
+// True: it is whole.
+bool Flight::Step(const StripeMarks& marks) {
   planner::FlightState::Effects effects;
-  state_->Step(Marks(), effects);
+  state_->Step(marks, effects);
   Carry(effects);
+  return effects.whole;
 }
 
 void Flight::Carry(const planner::FlightState::Effects& effects) {
@@ -137,9 +141,9 @@ void Flight::Carry(const planner::FlightState::Effects& effects) {
   for (const GrantId& grant : effects.stop) StopLanes(grant);
 }
 
-bool Flight::ReaderStalls() {
+bool Flight::ReaderStalls(const StripeMarks& marks) {
   if (!copy_->windowed()) return false;
-  return state_->ReaderStalls(copy_->layout().contiguous_prefix(copy_->marks()), copy_->taken(),
+  return state_->ReaderStalls(copy_->layout().contiguous_prefix(marks), copy_->taken(),
                               context_.settings.patience(), Now());
 }
 
@@ -190,11 +194,10 @@ void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd
   changed_.Notify();
 }
 
-void Flight::ReportProgress() {
+void Flight::ReportProgress(const StripeMarks& marks) {
   if (granted_.empty()) return;
   const Time now = Now();
   if (now - reported_at_ < kProgressEvery) return;
-  StripeMarks marks = copy_->marks();
   Duration starved{0};
   for (const auto& granted : granted_) {
     for (const auto& lane : granted->lanes) {
@@ -204,11 +207,11 @@ void Flight::ReportProgress() {
   if (marks == reported_marks_ && starved == Duration{0}) return;
   reported_at_ = now;
   reported_marks_ = marks;
-  TellProgress(std::move(marks), starved);
+  TellProgress(marks, starved);
 }
 
-void Flight::TellProgress(StripeMarks marks, Duration starved) const {
-  context_.directory.Send(planner::Progress{entry_->object, copy_->version(), std::move(marks),
+void Flight::TellProgress(const StripeMarks& marks, Duration starved) const {
+  context_.directory.Send(planner::Progress{entry_->object, copy_->version(), marks,
                                             data_plane_.credit().bytes_per_second(), starved,
                                             data_plane_.round_trip().value()});
 }
@@ -274,7 +277,6 @@ void Flight::OnAborted(Error error) {
 
 void Flight::OnDeleted() {
   error_ = Error(ErrorCode::kDeleted, "object " + entry_->object.ToHex() + " was deleted");
-  deleted_ = true;
   state_->OnDeleted();
   over_ = true;
   changed_.Notify();

@@ -111,18 +111,18 @@ class Flight : public std::enable_shared_from_this<Flight> {
   net::Task<void> AwaitPlace();
   net::Task<Result<store::CopyPtr>> TakeInline();
   net::Task<void> ReceiveAll();
-  void KeepOrLendPlace();
+  void KeepOrLendPlace(const StripeMarks& marks);
   net::Task<void> Leave();
-  void Step();
+  bool Step(const StripeMarks& marks);
   void Carry(const planner::FlightState::Effects& effects);
   void StartLanes(const planner::Grant& grant);
   void StopLanes(const GrantId& grant);
   void OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end);
-  void ReportProgress();
-  void TellProgress(StripeMarks marks, Duration starved) const;
+  void ReportProgress(const StripeMarks& marks);
+  void TellProgress(const StripeMarks& marks, Duration starved) const;
   StripeMarks Marks() const { return copy_ ? copy_->marks() : StripeMarks(); }
   std::string NoRoom() const;
-  bool ReaderStalls();
+  bool ReaderStalls(const StripeMarks& marks);
   void Complete();
   void DropCopy(store::VoidReason reason);
   void Finish(std::optional<Result<store::CopyPtr>> result);
@@ -137,8 +137,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
 
   bool started_ = false;
   int interest_ = 0;
-  bool over_ = false;  // deleted, superseded or stopped: no more of it
-  bool deleted_ = false;
+  bool over_ = false;    // deleted, superseded or stopped: no more of it
   bool leaves_ = false;  // nobody wanted it any more, and its streams were told
   bool hurries_ = false;
   bool window_asked_ = false;

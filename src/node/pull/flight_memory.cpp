@@ -97,8 +97,8 @@ net::Task<void> Flight::AwaitPlace() {
   }
 }
 
-void Flight::KeepOrLendPlace() {
-  place_->SetIdle(state_->LendsPlace(copy_->layout().valid_bytes(copy_->marks()), Now()));
+void Flight::KeepOrLendPlace(const StripeMarks& marks) {
+  place_->SetIdle(state_->LendsPlace(copy_->layout().valid_bytes(marks), Now()));
 }
 
 std::string Flight::NoRoom() const {

@@ -61,6 +61,7 @@ class Flights : public ::testing::Test {
     for (const GrantId& grant : decided_.stop) {
       words.push_back(fmt::format("stop {}", grant.sequence));
     }
+    if (decided_.whole) words.emplace_back("whole");
     decided_ = {};
     return words;
   }
@@ -144,18 +145,16 @@ TEST_F(Flights, EveryByteIsNotEnoughWithoutEnd) {
   Wants();
   Pulls(1);
   marks_ = layout_.full_marks();
-  EXPECT_FALSE(state_.Whole(marks_));
+  EXPECT_THAT(Decides(), IsEmpty());
   state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
-  EXPECT_THAT(Decides(), ElementsAre("done 1"));
-  EXPECT_TRUE(state_.Whole(marks_));
+  EXPECT_THAT(Decides(), ElementsAre("done 1", "whole"));
 }
 
 TEST_F(Flights, EndIsNotEnoughWithoutEveryByte) {
   Wants();
   Pulls(1, 0b01);
   state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
-  Decides();
-  EXPECT_FALSE(state_.Whole(marks_));
+  EXPECT_THAT(Decides(), ElementsAre("done 1"));
 }
 
 TEST_F(Flights, TheOtherConnectionOfASourceThatSaidEndIsWaitedFor) {
@@ -163,10 +162,9 @@ TEST_F(Flights, TheOtherConnectionOfASourceThatSaidEndIsWaitedFor) {
   Pulls(1);
   marks_ = layout_.full_marks();
   state_.EndedInPart(Id(1), true);
-  EXPECT_FALSE(state_.Whole(marks_));
+  EXPECT_THAT(Decides(), IsEmpty());
   state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
-  Decides();
-  EXPECT_TRUE(state_.Whole(marks_));
+  EXPECT_THAT(Decides(), ElementsAre("done 1", "whole"));
 }
 
 TEST_F(Flights, AnotherStreamThatIsStillOpenIsLeftWhenOneEndSaidThatTheBytesAreFinal) {
@@ -175,8 +173,7 @@ TEST_F(Flights, AnotherStreamThatIsStillOpenIsLeftWhenOneEndSaidThatTheBytesAreF
   Pulls(2, 0b10);
   marks_ = layout_.full_marks();
   state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
-  Decides();
-  ASSERT_TRUE(state_.Whole(marks_));
+  EXPECT_THAT(Decides(), ElementsAre("done 1", "whole"));
   state_.Complete(decided_);
   state_.Leave(marks_, decided_);
   EXPECT_THAT(Decides(), ElementsAre("complete", "stop 2"));
@@ -251,6 +248,7 @@ TEST_F(Flights, ALeafRepeatsItAlwaysAndNeverSaysThatItIsComplete) {
   state_.Ended(Id(1), Outcome::kDone, Failure::kNone);
   Decides();
   state_.Complete(decided_);
+  state_.Leave(marks_, decided_);
   EXPECT_THAT(Decides(), ElementsAre("cancel want"));
 }
 
