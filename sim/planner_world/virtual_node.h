@@ -70,9 +70,10 @@ class VirtualNode {
   // --- the session
   void Hear(const planner::NodeAction& action, Time now, Effects& out);
   void Disconnected();
+  // Before it is connected again, if the shard had declared it lost: its streams end, what the
+  // shard had granted is void, and it keeps its bytes.
+  void WasLost(Effects& out);
   void Connected(Time now, Effects& out);  // says the inventory
-  // Away for longer than the grace: it counts as lost, stops its fetches and keeps its bytes.
-  void GraceExpired(Effects& out);
 
   // --- memory and bytes
   void MemoryReserved(Effects& out);

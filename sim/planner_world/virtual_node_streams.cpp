@@ -35,7 +35,7 @@ void VirtualNode::StreamFailed(GrantId grant, planner::Failure why, Effects& out
   EndStream(grant, Outcome::kFailed, why, out);
 }
 
-void VirtualNode::GraceExpired(Effects& out) {
+void VirtualNode::WasLost(Effects& out) {
   if (!flight_) return;
   planner::FlightState::Effects decided;
   flight_->OnLost(decided);

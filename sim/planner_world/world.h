@@ -38,6 +38,7 @@ struct Member {
   bool alive = true;
   Time memory_free{};            // before that a copy can't be reserved
   std::uint64_t connection = 0;  // counts its sessions; messages of an older one are lost
+  std::uint64_t lost_in = 0;     // the life of the directory that declared it lost, until it hears
   std::optional<Time> asked;
   std::optional<Time> returned;
   std::uint32_t depth = 0;  // of the tree, as it pulled
@@ -117,7 +118,6 @@ class World {
   void Tell(planner::EventBody body);  // the directory, one latency from now
   void Deliver(NodeId to, planner::NodeAction action);
   void LoseAfterGrace(NodeIndex index);
-  void StopFetches(NodeIndex index);
 
   // Bytes (world_bytes.cpp).
   void Do(NodeIndex index, const Effects& effects);

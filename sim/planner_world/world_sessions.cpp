@@ -48,6 +48,11 @@ void World::Connect(NodeIndex index) {
   if (!member.alive || !directory_ || (member.connection > 0 && member.node.connected())) return;
   ++member.connection;
   SyncMarks(index);
+  if (std::exchange(member.lost_in, 0) == directory_life_) {
+    Effects effects;
+    member.node.WasLost(effects);
+    Do(index, effects);
+  }
   const planner::NodeInfo info{.id = member.node.id(),
                                .name = fmt::format("n{}", index),
                                .address = fmt::format("n{}:1", index)};
@@ -64,7 +69,9 @@ void World::LoseAfterGrace(NodeIndex index) {
   const std::uint64_t connection = members_[index].connection;
   After(options_.grace, [this, index, id, connection, life = directory_life_] {
     const bool back = members_[index].connection != connection;
-    if (life == directory_life_ && !back) Tell(planner::NodeLost{id});
+    if (life != directory_life_ || back) return;
+    members_[index].lost_in = life;
+    Tell(planner::NodeLost{id});
   });
 }
 
@@ -88,19 +95,7 @@ void World::BreakSession(NodeIndex index, Duration duration) {
   if (!member.alive || !member.node.connected()) return;
   member.node.Disconnected();
   LoseAfterGrace(index);
-  if (duration >= options_.grace) {
-    After(options_.grace, [this, index] { StopFetches(index); });
-  }
   After(duration, [this, index] { Connect(index); });
-}
-
-void World::StopFetches(NodeIndex index) {
-  Member& member = members_[index];
-  if (!member.alive || member.node.connected()) return;
-  SyncMarks(index);
-  Effects effects;
-  member.node.GraceExpired(effects);
-  Do(index, effects);
 }
 
 void World::RestartDirectory() {

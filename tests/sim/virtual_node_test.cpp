@@ -1,6 +1,12 @@
 #include "sim/planner_world/virtual_node.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "sim/planner_world/bounds.h"
+#include "sim/planner_world/world.h"
 
 namespace hoplite::sim {
 namespace {
@@ -63,6 +69,47 @@ TEST_F(VirtualNodeTest, ARecallDropsTheCopyAndAsksAgain) {
   EXPECT_FALSE(node.copy());
   ASSERT_EQ(effects.say.size(), 1u) << "the shard knows that the copy goes";
   EXPECT_TRUE(std::holds_alternative<planner::Locate>(effects.say[0]));
+}
+
+TEST_F(VirtualNodeTest, ANodeThatHearsThatItWasLostEndsItsStreamsAndWantsAnew) {
+  VirtualNode node = Receiver(2);
+  Effects effects;
+  node.Hear(planner::Grant{.object = object_,
+                           .version = kVersion,
+                           .grant = kGrant,
+                           .source = {NodeId{3}, "n3", ""},
+                           .stripes = 1},
+            Time{}, effects);
+  node.Disconnected();
+  EXPECT_EQ(node.streams().size(), 1u) << "bytes go on";
+  effects = {};
+  node.WasLost(effects);
+  EXPECT_EQ(effects.end, std::vector{kGrant});
+  EXPECT_TRUE(effects.say.empty()) << "the shard knows nothing of that grant";
+  node.Connected(Time{}, effects);
+  ASSERT_EQ(effects.say.size(), 3u);
+  EXPECT_EQ(std::get<planner::Held>(effects.say[0]).upstream, kNoNode);
+  EXPECT_EQ(std::get<planner::Want>(effects.say[1]).marks, (StripeMarks{2}));
+}
+
+// As long as it does not hear of it: its session is away, its streams are not.
+TEST(LostNode, PullsOnUntilItHearsThatItWasLost) {
+  const Options options{.nodes = 2, .size_bytes = 256_MiB, .grace = std::chrono::milliseconds(20)};
+  const double transfer = BoundSeconds(options.size_bytes, {options.latency, 1.25e9});
+  for (const double away : {2 * transfer, transfer / 2}) {
+    World world(options);
+    world.AddNode();
+    world.AddNode();
+    world.At(Time{}, [&] { world.Put(0, 1); });
+    const Time start = Time{} + std::chrono::milliseconds(10);
+    world.At(start, [&] { world.Get(1); });
+    world.At(start + FromSeconds(transfer / 4), [&] { world.BreakSession(1, FromSeconds(away)); });
+    world.Run();
+    EXPECT_EQ(world.violation(), "");
+    ASSERT_TRUE(world.members()[1].returned);
+    EXPECT_LT(ToSeconds(*world.members()[1].returned - start), 1.05 * transfer);
+    EXPECT_LT(world.network().bytes_dropped(), 1_MiB) << "the rest is pulled once";
+  }
 }
 
 }  // namespace
