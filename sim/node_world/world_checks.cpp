@@ -196,7 +196,7 @@ void World::CheckKept() {
 bool World::Available(const ObjectId& object) const {
   const bool withdrawn = std::ranges::any_of(hosts_, [&](const Host& host) {
     const auto entry = host.member ? host.member->assembly().table.Find(object) : nullptr;
-    return entry && entry->withdrawn();
+    return entry && entry->withdrawal().open();
   });
   if (withdrawn) return false;
   const auto known = directory_->state(ShardOf(object)).Find(object);

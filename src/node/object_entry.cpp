@@ -85,7 +85,7 @@ std::shared_ptr<Slot> ObjectEntry::target() const {
 }
 
 bool ObjectEntry::idle(Time now) const {
-  return !publication_ && !withdrawn_ && !flight_ && !coordinator_ && slots_.empty() &&
+  return !publication_ && !withdrawal_.open() && !flight_ && !coordinator_ && slots_.empty() &&
          waiters_.empty() && !followers_.any() && !deleted(now) && !deletion_.asked() &&
          outgoing_ == 0 && inlined_.expired();
 }

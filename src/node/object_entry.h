@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "node/operations.h"
 #include "planner/action.h"
+#include "planner/publication_state.h"
 
 namespace hoplite::node {
 
@@ -96,11 +97,9 @@ class ObjectEntry {
   void Ended(const Publication& publication);
   // Whoever ends it keeps it meanwhile.
   std::shared_ptr<Publication> publication() const { return publication_; }
-  // One was given up while the shard had not answered: until it confirms that it took that back
-  // nothing it says about a Create is believed, and no other begins (R47).
-  void Withdraw(std::uint64_t attempt) { withdrawn_ = attempt; }
-  void ConfirmWithdrawal() { withdrawn_.reset(); }
-  const std::optional<std::uint64_t>& withdrawn() const { return withdrawn_; }
+  // One that was given up.
+  planner::Withdrawal& withdrawal() { return withdrawal_; }
+  const planner::Withdrawal& withdrawal() const { return withdrawal_; }
 
   // --- its fetch: one, however many wait for it
   void Begin(std::shared_ptr<Flight> flight) { flight_ = std::move(flight); }
@@ -156,7 +155,7 @@ class ObjectEntry {
   Deletion deletion_;
   Followers followers_;
   std::shared_ptr<Publication> publication_;
-  std::optional<std::uint64_t> withdrawn_;
+  planner::Withdrawal withdrawal_;
   std::shared_ptr<Flight> flight_;
   std::weak_ptr<store::Copy> inlined_;
   int outgoing_ = 0;

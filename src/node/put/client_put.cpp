@@ -47,13 +47,13 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     if (complete || reduced || entry->publication()) {
       co_return std::unexpected(Exists(object));
     }
-    if (!entry->withdrawn()) {
+    if (!entry->withdrawal().open()) {
       auto copy = space.Try(object, layout, metadata);
       if (copy) {
         auto publication =
             std::make_shared<Publication>(context_, entry, std::move(*copy), ++publications_);
         entry->Begin(publication);
-        publication->AnnounceEarly();
+        publication->Begin();
         if (patient) call->deadline = kNever;
         // The client's handle: dropping it unsealed aborts the Put, which the entry keeps alive.
         std::shared_ptr<Draft> draft(publication.get(),
@@ -67,7 +67,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     if (co_await waiting.Wait()) continue;
     if (call->cancelled)
       co_return std::unexpected(Error(ErrorCode::kCancelled, "the put was cancelled"));
-    if (entry->withdrawn()) {
+    if (entry->withdrawal().open()) {
       co_return std::unexpected(Error(ErrorCode::kTimeout,
                                       "the directory has not confirmed within the deadline that an "
                                       "earlier put of object " +

@@ -12,10 +12,7 @@
 namespace hoplite::node {
 namespace {
 
-std::uint64_t WholeBlocks(const Layout& layout, std::uint64_t prefix_bytes) {
-  return prefix_bytes == layout.size_bytes ? layout.block_count()
-                                           : prefix_bytes / layout.block_bytes;
-}
+using planner::WholeBlocks;
 
 // Checksums of the blocks of [first block, written) and the marks that release them.
 std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64_t written_bytes) {
@@ -33,24 +30,28 @@ std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64
 
 Publication::Publication(Context& context, EntryPtr entry, store::CopyPtr copy,
                          std::uint64_t attempt)
-    : context_(context), entry_(std::move(entry)), copy_(std::move(copy)), attempt_(attempt) {}
+    : context_(context),
+      entry_(std::move(entry)),
+      copy_(std::move(copy)),
+      state_(copy_->object(), copy_->layout(),
+             copy_->layout().size_bytes <= context.settings.inline_limit_bytes, attempt) {}
 
 Publication::~Publication() = default;
 
-void Publication::AnnounceEarly() {
-  if (!small()) Announce();
+bool Publication::in_session() const {
+  return context_.directory.connected(context_.ShardOf(copy_->object()));
 }
 
-void Publication::Announce() {
-  announced_ = true;
-  told_ = context_.directory.connected(
-      directory::ShardOf(copy_->object(), context_.directory.shard_count()));
-  context_.directory.Send(MakeCreate());
+void Publication::Begin() {
+  planner::PublicationState::Effects effects;
+  state_.Begin(in_session(), effects);
+  Carry(effects);
 }
 
 planner::Create Publication::MakeCreate() const {
-  planner::Create create{copy_->object(), copy_->layout(), copy_->metadata(), nullptr, attempt_};
-  if (small()) {
+  planner::Create create{copy_->object(), copy_->layout(), copy_->metadata(), nullptr,
+                         state_.attempt()};
+  if (state_.small()) {
     const auto bytes = copy_->bytes();
     create.inline_bytes = std::make_shared<const std::string>(
         reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -59,46 +60,24 @@ planner::Create Publication::MakeCreate() const {
 }
 
 std::optional<planner::Create> Publication::OpenCreate() {
-  if (!announced_ || accepted() || failure_) return std::nullopt;
-  told_ = true;
+  if (!state_.Repeats()) return std::nullopt;
   return MakeCreate();
 }
 
 Result<void> Publication::Advance(std::uint64_t prefix_bytes,
                                   std::span<const std::uint64_t> checksums) {
-  if (failure_) return std::unexpected(*failure_);
-  TRY(CheckAdvance(prefix_bytes, checksums.size()));
+  const std::uint64_t written = written_.load(std::memory_order_relaxed);
+  TRY(state_.Advance(written, prefix_bytes, checksums.size()));
   const bool taken = TakeChecksums(prefix_bytes, checksums);
   written_.store(prefix_bytes, std::memory_order_release);
-  if (!taken && !small()) PumpChecksums();
-  return {};
-}
-
-Result<void> Publication::CheckAdvance(std::uint64_t prefix_bytes,
-                                       std::size_t checksum_count) const {
-  const auto bad = [](std::string why) {
-    return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(why)));
-  };
-  const Layout& layout = copy_->layout();
-  const std::uint64_t before = written_.load(std::memory_order_relaxed);
-  if (seal_asked_) return bad("the draft is sealed already");
-  if (prefix_bytes > layout.size_bytes || prefix_bytes < before) {
-    return bad("advance to " + std::to_string(prefix_bytes) + " of " +
-               std::to_string(layout.size_bytes) + " bytes after " + std::to_string(before) +
-               " were announced");
-  }
-  const std::uint64_t whole = WholeBlocks(layout, prefix_bytes) - WholeBlocks(layout, before);
-  if (checksum_count != 0 && checksum_count != whole) {
-    return bad("advance by " + std::to_string(whole) + " blocks with " +
-               std::to_string(checksum_count) + " checksums");
-  }
+  if (!taken && !state_.small()) PumpChecksums();
   return {};
 }
 
 // The client's own checksums, where all blocks before have theirs: else the pool goes on.
 bool Publication::TakeChecksums(std::uint64_t prefix_bytes,
                                 std::span<const std::uint64_t> checksums) {
-  if (checksums.empty() || pumping_ || small()) return false;
+  if (checksums.empty() || pumping_ || state_.small()) return false;
   const Layout& layout = copy_->layout();
   if (summed_blocks_ + checksums.size() != WholeBlocks(layout, prefix_bytes)) return false;
   for (const std::uint64_t checksum : checksums) copy_->SetChecksum(summed_blocks_++, checksum);
@@ -124,48 +103,80 @@ void Publication::OnPumped() {
   if (summed_blocks_ < WholeBlocks(copy_->layout(), written)) {
     PumpChecksums();
   } else {
-    MaybeFinish();
+    Step();
   }
 }
 
 net::Task<Result<void>> Publication::Seal(CallPtr call) {
   const auto self = shared_from_this();
-  if (failure_) co_return std::unexpected(*failure_);
-  if (seal_asked_) {
-    co_return std::unexpected(Error(ErrorCode::kInvalidArgument, "the draft is sealed already"));
-  }
-  const std::uint64_t size = copy_->layout().size_bytes;
   const std::uint64_t written = written_.load(std::memory_order_relaxed);
-  if (written != size) {
-    co_return std::unexpected(Error(
-        ErrorCode::kInvalidArgument,
-        "sealed after " + std::to_string(written) + " of " + std::to_string(size) + " bytes"));
-  }
-  seal_asked_ = true;
-  if (small()) {
-    summed_blocks_ = ChecksumBlocks(*copy_, 0, size);
-    Announce();
-  } else {
-    MaybeFinish();
-  }
+  planner::PublicationState::Effects effects;
+  CO_TRY(state_.Seal(written, in_session(), effects));
+  if (state_.small()) summed_blocks_ = ChecksumBlocks(*copy_, 0, written);
+  Carry(effects);
+  Step();
   WaitingCall waiting(entry_, call);
-  while (!finished_ && !failure_) {
+  while (!state_.result()) {
     if (co_await waiting.Wait()) continue;
-    if (accepted()) co_return Result<void>{};  // only checksums are missing: nothing can undo it
-    Error error = call->cancelled ? Error(ErrorCode::kCancelled, "the put was cancelled")
-                                  : Error(ErrorCode::kTimeout,
-                                          "the directory did not accept object " +
-                                              copy_->object().ToHex() + " within the deadline");
-    Abort();
-    co_return std::unexpected(std::move(error));
+    planner::PublicationState::Effects last;
+    const Result<void> result = state_.StopWaiting(call->cancelled, last);
+    Carry(last);
+    co_return result;
   }
-  if (failure_) co_return std::unexpected(*failure_);
-  co_return Result<void>{};
+  co_return *state_.result();
 }
 
 void Publication::Accept(Version version) {
-  if (accepted()) return;
-  copy_->set_version(version);
+  planner::PublicationState::Effects effects;
+  state_.Accept(version, effects);
+  if (!effects.show) return;
+  Carry(effects);
+  Step();
+  entry_->Changed();
+}
+
+void Publication::Refuse(Error error, store::VoidReason reason) {
+  planner::PublicationState::Effects effects;
+  state_.Refuse(std::move(error), effects);
+  Carry(effects, reason);
+}
+
+void Publication::Recall(Version below, Error error, store::VoidReason reason) {
+  planner::PublicationState::Effects effects;
+  state_.Recall(below, std::move(error), effects);
+  Carry(effects, reason);
+}
+
+void Publication::Abort() {
+  planner::PublicationState::Effects effects;
+  state_.Abort(effects);
+  Carry(effects);
+}
+
+void Publication::Step() {
+  planner::PublicationState::Effects effects;
+  state_.Step(copy_->marks(), effects);
+  Carry(effects);
+}
+
+void Publication::Carry(const planner::PublicationState::Effects& effects,
+                        store::VoidReason reason) {
+  if (effects.announce) context_.directory.Send(MakeCreate());
+  if (effects.show) Show();
+  if (effects.seal) {
+    copy_->Seal();
+    context_.store.Touch(copy_->object(), Now());
+  }
+  if (effects.withdraw) entry_->withdrawal().Begin(state_.attempt());
+  for (const planner::NodeEvent& event : effects.say) context_.directory.Send(event);
+  if (effects.drop) Drop(reason);
+  if (!effects.seal && !effects.drop) return;
+  entry_->Ended(*this);
+  entry_->Changed();
+}
+
+void Publication::Show() {
+  copy_->set_version(state_.version());
   if (entry_->flight()) entry_->flight()->Supersede();
   if (const store::CopyPtr older = context_.store.Find(copy_->object())) {
     older->Void(store::VoidReason::kRecalled);
@@ -173,48 +184,12 @@ void Publication::Accept(Version version) {
   }
   const auto listed = context_.store.List(copy_, store::CopyKind::kPrimary);
   if (!listed) log::ErrorLine("{}: {}", copy_->object().ToHex(), listed.error().message);
-  MaybeFinish();
-  entry_->Changed();
 }
 
-void Publication::Refuse(Error error) { Revoke(std::move(error), store::VoidReason::kAborted); }
-
-void Publication::Revoke(Error error, store::VoidReason reason) {
-  if (finished_ || failure_) return;
-  failure_ = std::move(error);
+void Publication::Drop(store::VoidReason reason) {
   const bool listed = context_.store.Find(copy_->object()) == copy_;
   if (listed) context_.store.Remove(copy_->object());
   copy_->Void(reason);
-  Leave();
-}
-
-void Publication::Abort() {
-  if (finished_ || failure_) return;
-  if (accepted() && seal_asked_) return;  // accepted and fully written: it only waits for checksums
-  const ObjectId object = copy_->object();
-  if (accepted()) {
-    context_.directory.Send(
-        planner::CopyGone{object, copy_->version(), planner::GoneReason::kAborted});
-  } else if (told_) {
-    entry_->Withdraw(attempt_);
-    context_.directory.Send(planner::Withdraw{object, attempt_});
-  }
-  Revoke(Error(ErrorCode::kCancelled, "the put was aborted"), store::VoidReason::kAborted);
-}
-
-void Publication::MaybeFinish() {
-  if (finished_ || failure_ || !seal_asked_ || !accepted()) return;
-  if (!copy_->layout().complete(copy_->marks())) return;
-  finished_ = true;
-  copy_->Seal();
-  context_.store.Touch(copy_->object(), Now());
-  context_.directory.Send(planner::CopyComplete{copy_->object(), copy_->version()});
-  Leave();
-}
-
-void Publication::Leave() {
-  entry_->Ended(*this);
-  entry_->Changed();
 }
 
 }  // namespace hoplite::node

@@ -1,13 +1,15 @@
 // Publication: one Put under way, from reserved memory to an accepted, final copy.
 //
-// Decides: when to announce (large objects at once, small ones with their bytes at Seal) and when
-// the copy is final. Is told: how far the client has written, what the shard answered. Must never:
-// show the copy to any Get before the shard accepted its creation.
+// planner::PublicationState decides when the shard is told, what its answers mean, and when the
+// copy is final or goes; this has the copy, takes checksums of what the client wrote, and carries
+// out what is decided.
 //
 //   client writes -> written_ grows -> checksums: its own, or the pool's -> marks grow -> others
 //   pull
 //
-// Main loop only, except that checksums are computed on the pool.
+// Decides: whose checksums are taken. Is told: how far the client has written, what the shard
+// answered. Must never: advance a mark over a block without its checksum. Main loop only, except
+// that checksums are computed on the pool.
 #pragma once
 
 #include <atomic>
@@ -17,12 +19,13 @@
 
 #include "node/context.h"
 #include "node/operations.h"
+#include "planner/publication_state.h"
 
 namespace hoplite::node {
 
 class Publication final : public Draft, public std::enable_shared_from_this<Publication> {
  public:
-  // attempt: never used twice by this node.
+  // attempt: as PublicationState's.
   Publication(Context& context, EntryPtr entry, store::CopyPtr copy, std::uint64_t attempt);
   ~Publication() override;
 
@@ -32,43 +35,38 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   net::Task<Result<void>> Seal(CallPtr call) override;
   void Abort() override;
 
-  // Large objects: others may pull while the client still writes.
-  void AnnounceEarly();
+  // Once, when its entry has it.
+  void Begin();
 
-  // The shard's answer. Accept makes the copy visible; Refuse tells the client why.
+  // What the shard says. Accept makes the copy visible; the others tell the client why not.
   void Accept(Version version);
-  void Refuse(Error error);
-  // The object was deleted, or a newer version was accepted elsewhere.
-  void Revoke(Error error, store::VoidReason reason);
+  void Refuse(Error error, store::VoidReason reason = store::VoidReason::kAborted);
+  void Recall(Version below, Error error, store::VoidReason reason);
 
-  bool accepted() const { return static_cast<bool>(copy_->version()); }
+  bool accepted() const { return state_.accepted(); }
   // An announcement that the shard has not answered; the inventory repeats it.
   std::optional<planner::Create> OpenCreate();
 
  private:
-  bool small() const { return copy_->layout().size_bytes <= context_.settings.inline_limit_bytes; }
-  void Announce();
+  bool in_session() const;
+  void Carry(const planner::PublicationState::Effects& effects,
+             store::VoidReason reason = store::VoidReason::kAborted);
   planner::Create MakeCreate() const;
-  Result<void> CheckAdvance(std::uint64_t prefix_bytes, std::size_t checksum_count) const;
   bool TakeChecksums(std::uint64_t prefix_bytes, std::span<const std::uint64_t> checksums);
   void PumpChecksums();
   void OnPumped();
-  void MaybeFinish();
-  void Leave();  // the entry forgets this Put
+  void Step();
+  void Show();
+  void Drop(store::VoidReason reason);
 
   Context& context_;
   const EntryPtr entry_;
   const store::CopyPtr copy_;
-  const std::uint64_t attempt_;
+  planner::PublicationState state_;
 
   std::atomic<std::uint64_t> written_{0};
   std::uint64_t summed_blocks_ = 0;  // blocks with a checksum; a running pump's own
   bool pumping_ = false;
-  bool announced_ = false;
-  bool told_ = false;  // in a session
-  bool seal_asked_ = false;
-  bool finished_ = false;
-  std::optional<Error> failure_;
 };
 
 }  // namespace hoplite::node

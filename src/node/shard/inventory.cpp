@@ -140,7 +140,9 @@ void Inventory::TellRequests(const ObjectEntry& entry,
   if (entry.publication()) {
     if (auto create = entry.publication()->OpenCreate()) events.emplace_back(std::move(*create));
   }
-  if (entry.withdrawn()) events.emplace_back(planner::Withdraw{entry.object, *entry.withdrawn()});
+  if (const auto& attempt = entry.withdrawal().attempt()) {
+    events.emplace_back(planner::Withdraw{entry.object, *attempt});
+  }
   if (entry.flight()) {
     if (entry.flight()->locating()) events.emplace_back(planner::Locate{entry.object});
     if (auto want = entry.flight()->OpenWant()) events.emplace_back(std::move(*want));

@@ -16,7 +16,7 @@ void ShardWords::OnAction(const planner::NodeAction& action) {
 void ShardWords::On(const planner::CreateAccepted& accepted) {
   const EntryPtr entry = context_.table.Find(accepted.object);
   const auto publication = entry ? entry->publication() : nullptr;
-  if (entry && entry->withdrawn()) return;  // the shard takes it back
+  if (entry && entry->withdrawal().open()) return;  // the shard takes it back
   if (publication) {
     publication->Accept(accepted.version);
   } else {
@@ -27,10 +27,9 @@ void ShardWords::On(const planner::CreateAccepted& accepted) {
 
 void ShardWords::On(const planner::CreateRefused& refused) {
   const EntryPtr entry = context_.table.Find(refused.object);
-  if (entry && entry->withdrawn()) {
-    if (refused.code != ErrorCode::kCancelled) return;  // of the Create itself
-    entry->ConfirmWithdrawal();
-    return entry->Changed();
+  if (entry && entry->withdrawal().open()) {
+    if (entry->withdrawal().Ends(refused)) entry->Changed();
+    return;
   }
   const auto publication = entry ? entry->publication() : nullptr;
   if (publication) publication->Refuse(Error(refused.code, refused.message));
@@ -80,11 +79,11 @@ void ShardWords::On(const planner::Deleted& deleted) {
 // Complete copies and Puts of versions below `below`; copies of a flight are the flight's to drop.
 void ShardWords::DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason,
                             const Error& error) {
-  if (entry.publication() && (entry.publication()->copy()->version() < below)) {
-    const bool deleted = reason == store::VoidReason::kDeleted;
-    if (deleted || entry.publication()->accepted()) {
-      const auto publication = entry.publication();
-      publication->Revoke(error, reason);
+  if (const auto publication = entry.publication()) {
+    if (reason == store::VoidReason::kDeleted) {
+      publication->Refuse(error, reason);
+    } else {
+      publication->Recall(below, error, reason);
     }
   }
   const store::CopyPtr copy = context_.store.Find(entry.object);
