@@ -1,14 +1,12 @@
 // MemoryBroker: finds room for objects, with the directory's permission to evict.
 //
-// Decides: which relayed copies to ask the directory about; who looks first, by MemoryQueue. Is
-// told: requests, answers, freed memory. Must never: drop a copy that the directory did not
-// release. On the node's main loop only.
+// MemoryState decides who looks for room and whom others ask for it; this looks into the store,
+// speaks with the shards, and wakes those who wait. Must never: drop a copy that the directory did
+// not release. On the node's main loop only.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,31 +15,22 @@
 
 #include "directory/directory_client.h"
 #include "net/signal.h"
-#include "node/memory/memory_queue.h"
+#include "node/memory/memory_state.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
 
 class MemoryBroker {
  public:
+  using Lender = MemoryState::Lender;
+
   MemoryBroker(store::ObjectStore& store, directory::DirectoryClient& directory);
 
-  // Who holds memory for an operation and may come to do without it (R45).
-  class Lender {
-   public:
-    virtual ~Lender() = default;
-    // Whether it can do without it now, if another part of `operation` waits for memory, or, for
-    // no operation, if anybody does.
-    virtual bool Spares(const std::optional<ObjectId>& operation) const = 0;
-    // Soon; the memory comes back as any other.
-    virtual void GiveBack() = 0;
-  };
   class Loan {
    public:
-    Loan(MemoryBroker& memory, Lender& lender) : memory_(memory), number_(memory.lent_++) {
-      memory_.lenders_.emplace(number_, &lender);
-    }
-    ~Loan() { memory_.lenders_.erase(number_); }
+    Loan(MemoryBroker& memory, Lender& lender)
+        : memory_(memory), number_(memory.state_.Lends(lender)) {}
+    ~Loan() { memory_.state_.LendsNoMore(number_); }
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
 
@@ -50,17 +39,10 @@ class MemoryBroker {
     const std::uint64_t number_;
   };
 
-  // Room for a whole object, unlisted. resource_exhausted with fits_ever(): evictions were asked
-  // for where that can help, and one who can do without is asked to give his back; wait for a
-  // notification (Waiter) and try again.
-  Result<store::CopyPtr> Try(const ObjectId& object, const Layout& layout,
-                             const std::string& metadata,
-                             const std::optional<ObjectId>& operation = std::nullopt);
-  // The same, of so many bytes, for a window on an object that never fits.
-  Result<store::CopyPtr> TryWindow(const ObjectId& object, const Layout& layout,
-                                   const std::string& metadata);
-  std::uint64_t WindowBytes(const Layout& layout) const;
   bool fits_ever(std::uint64_t bytes) const { return store_.FitsEver(bytes); }
+  // Of an object that does not, which says both sizes.
+  Error TooLarge(const ObjectId& object, const Layout& layout) const;
+  std::uint64_t WindowBytes(const Layout& layout) const;
 
   // One who waits for memory, in line with others from its first try until it has some or goes. Its
   // signal is notified when it is to try again; out of turn it is told that there is no room.
@@ -73,51 +55,43 @@ class MemoryBroker {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
+    // Room for a whole object, unlisted. resource_exhausted with fits_ever(): what can help was
+    // asked for; wait for the signal and try again.
     Result<store::CopyPtr> Try(const ObjectId& object, const Layout& layout,
                                const std::string& metadata);
+    // The same for a window on an object that never fits.
     Result<store::CopyPtr> TryWindow(const ObjectId& object, const Layout& layout,
                                      const std::string& metadata);
     void Leave();
 
    private:
     bool HasTurn(std::uint64_t bytes);
-    Result<store::CopyPtr> OutOfTurn();
-    Result<store::CopyPtr> Looked(Result<store::CopyPtr> found);
+    Result<store::CopyPtr> Looked(Result<store::CopyPtr> found, std::uint64_t bytes);
 
     MemoryBroker& memory_;
     net::Signal& signal_;
     const std::optional<ObjectId> operation_;
-    std::optional<MemoryQueue::Place> place_;
+    std::optional<MemoryState::Place> place_;
   };
 
   // The directory answered an EvictAsk.
   void OnEvictAnswer(const planner::EvictAnswer& answer);
-  // The session was lost: questions that were under way will not be answered.
-  void ForgetQuestions() { asked_.clear(); }
-  void OnSpace() { Wake(line_.Wake(free_bytes())); }
-  void Tick() { Wake(line_.Tick(free_bytes())); }  // every second
-  // Whether somebody keeps what it can do without while a part of the same operation waits: for
-  // tests, which know for how long.
-  bool hoarded() const;
-  bool waited_for() const { return line_.size() > 0; }
+  void ForgetQuestions() { state_.ForgetQuestions(); }
+  void OnSpace();
+  void Tick();  // every second
+  // As MemoryState's.
+  bool hoarded() const { return state_.hoarded(); }
+  bool waited_for() const { return state_.waited_for(); }
 
  private:
-  void AskForEvictions(std::uint64_t bytes);
-  void AskLenders(const std::optional<ObjectId>& operation);
-  void Wake(const std::vector<MemoryQueue::Place>& places);
+  void Carry(const MemoryState::Effects& effects);
+  std::vector<planner::EvictAsk> Movable(std::uint64_t bytes) const;
   std::uint64_t free_bytes() const;
 
   store::ObjectStore& store_;
   directory::DirectoryClient& directory_;
-  std::set<ObjectId> asked_;
-  MemoryQueue line_;
-  struct Waiting {
-    net::Signal* signal;
-    std::optional<ObjectId> operation;
-  };
-  std::map<MemoryQueue::Place, Waiting> waiting_;
-  std::map<std::uint64_t, Lender*> lenders_;  // in the order of their reservations
-  std::uint64_t lent_ = 0;
+  MemoryState state_;
+  std::map<MemoryState::Place, net::Signal*> waiting_;
 };
 
 }  // namespace hoplite::node

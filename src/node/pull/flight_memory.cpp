@@ -36,7 +36,7 @@ net::Task<bool> Flight::ReserveMemory() {
   const planner::Located located = *state_->located();
   const bool leaf = window_asked_ && !context_.memory.fits_ever(located.layout.size_bytes);
   if (leaf) {
-    too_large_ = context_.memory.Try(entry_->object, located.layout, "").error();
+    too_large_ = context_.memory.TooLarge(entry_->object, located.layout);
     entry_->Changed();
   }
   auto copy = co_await AwaitMemory(located.layout, located.metadata);
