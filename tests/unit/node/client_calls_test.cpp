@@ -1,0 +1,241 @@
+// What clients are answered, and what their calls set going.
+#include "node/client_calls.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+#include "testing/node_by_hand.h"
+
+namespace hoplite::node {
+namespace {
+
+using hoplite::testing::NodeByHand;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+const Version kFirstVersion{{1, 5}};
+const Version kSecondVersion{{1, 6}};
+constexpr std::uint64_t kStoreBytes = 4_MiB;
+
+class ClientCallsTest : public ::testing::Test {
+ protected:
+  auto Get(const CallPtr& call) { return node_.Ask(calls_.Get(x_, call)); }
+  auto Create(const ObjectId& object, std::uint64_t bytes, const CallPtr& call) {
+    return node_.Ask(calls_.Create(object, bytes, "", call));
+  }
+  planner::InlineObject InDirectory(const std::string& bytes) const {
+    return {x_, kFirstVersion, "", std::make_shared<const std::string>(bytes)};
+  }
+  static std::string BytesOf(const store::CopyPtr& copy) {
+    return {reinterpret_cast<const char*>(copy->bytes().data()), copy->bytes().size()};
+  }
+  template <typename T>
+  static Error ErrorOf(const NodeByHand::Answer<Result<T>>& answer) {
+    if (!*answer) return {ErrorCode::kInternal, "it was not answered"};
+    if (**answer) return {ErrorCode::kInternal, "there was no error"};
+    return (**answer).error();
+  }
+
+  NodeByHand node_{kStoreBytes};
+  ClientCalls& calls_ = node_.calls();
+  const ObjectId x_ = node_.Named("x");
+};
+
+// --- Get
+
+TEST_F(ClientCallsTest, WhatIsHereIsNotAskedFor) {
+  const auto copy = node_.Keep(x_, "bytes", kFirstVersion, store::CopyKind::kRelayed);
+  const auto answer = Get(node_.NewCall());
+  ASSERT_TRUE(*answer && **answer);
+  EXPECT_EQ(***answer, copy);
+  EXPECT_THAT(node_.Says(), IsEmpty());
+}
+
+TEST_F(ClientCallsTest, HoweverManyWaitTheObjectIsAskedForOnce) {
+  const auto first = Get(node_.NewCall());
+  const CallPtr second_call = node_.NewCall();
+  const auto second = Get(second_call);
+  EXPECT_THAT(node_.Says(), ElementsAre("locate x"));
+  second_call->Cancel();
+  node_.Turn();
+  EXPECT_EQ(ErrorOf(second).code, ErrorCode::kCancelled);
+  EXPECT_THAT(node_.Says(), IsEmpty()) << "the other waits";
+  node_.Hear(InDirectory("small"));
+  ASSERT_TRUE(*first && **first);
+  EXPECT_EQ(BytesOf(***first), "small");
+}
+
+TEST_F(ClientCallsTest, BytesOfTheDirectoryAreSharedByThoseWhoPinTheSameVersion) {
+  const auto first = Get(node_.NewCall());
+  node_.Hear(InDirectory("small"));
+  const auto second = Get(node_.NewCall());
+  EXPECT_THAT(node_.Says(), ElementsAre("locate x", "locate x")) << "each Get asks";
+  node_.Hear(InDirectory("small"));
+  ASSERT_TRUE(*first && **first && *second && **second);
+  EXPECT_EQ(***first, ***second);
+  EXPECT_THAT(node_.Inventory(), IsEmpty()) << "it is no holder of them";
+}
+
+TEST_F(ClientCallsTest, ADeadlineSaysWhatWasMissing) {
+  const auto waits = [&] { return Get(node_.NewCall(node_.now() + 1s)); };
+  auto answer = waits();
+  node_.Pass(1s);
+  EXPECT_EQ(ErrorOf(answer).code, ErrorCode::kTimeout);
+  EXPECT_THAT(ErrorOf(answer).message,
+              HasSubstr(x_.ToHex() + " is not complete at the deadline: it does not exist"));
+
+  answer = waits();
+  node_.Hear(planner::HolderLost{x_, "n7"});
+  node_.directory().open = false;
+  node_.Pass(1s);
+  EXPECT_THAT(ErrorOf(answer).message, HasSubstr("it does not exist; "));
+  EXPECT_THAT(ErrorOf(answer).message, HasSubstr("shard 0"));
+  EXPECT_THAT(ErrorOf(answer).message, HasSubstr("its last copy, on n7, was lost"));
+}
+
+TEST_F(ClientCallsTest, ADeletedIdIsBlockedForSoManySeconds) {
+  node_.Hear(planner::Deleted{x_, 30s, kSecondVersion});
+  const auto get = Get(node_.NewCall());
+  EXPECT_THAT(ErrorOf(get).message, HasSubstr("was deleted; its id is blocked for 31 s more"));
+  EXPECT_EQ(ErrorOf(Create(x_, 100, node_.NewCall())).code, ErrorCode::kDeleted);
+  EXPECT_THAT(node_.Says(), IsEmpty());
+  node_.Pass(30s);
+  EXPECT_TRUE(*Create(x_, 100, node_.NewCall()));
+}
+
+// --- Put
+
+TEST_F(ClientCallsTest, ASmallPutIsSaidWithItsBytesAndThenHere) {
+  auto created = Create(x_, 5, node_.NewCall());
+  ASSERT_TRUE(*created && **created);
+  const std::shared_ptr<Draft> draft = ***created;
+  std::ranges::fill(draft->copy()->bytes(), std::byte{'b'});
+  EXPECT_TRUE(draft->Advance(5, {}));
+  const auto sealed = node_.Ask(draft->Seal(node_.NewCall()));
+  EXPECT_THAT(node_.Says(), ElementsAre("create x with bytes"));
+  EXPECT_FALSE(*sealed);
+  node_.Hear(planner::CreateAccepted{x_, kFirstVersion});
+  EXPECT_TRUE(*sealed && **sealed);
+  EXPECT_THAT(node_.Says(), ElementsAre("complete x"));
+  const auto get = Get(node_.NewCall());
+  ASSERT_TRUE(*get && **get);
+  EXPECT_EQ(BytesOf(***get), "bbbbb");
+}
+
+TEST_F(ClientCallsTest, AnotherPutOfWhatIsHereIsRefused) {
+  node_.Keep(x_, "bytes", kFirstVersion, store::CopyKind::kPrimary);
+  EXPECT_EQ(ErrorOf(Create(x_, 5, node_.NewCall())).code, ErrorCode::kAlreadyExists);
+  const ObjectId y = node_.Named("y");
+  const auto under_way = Create(y, 5, node_.NewCall());
+  EXPECT_EQ(ErrorOf(Create(y, 5, node_.NewCall())).code, ErrorCode::kAlreadyExists);
+}
+
+TEST_F(ClientCallsTest, AGetThatWaitedIsAnsweredByAPutAtItsOwnNode) {
+  const auto get = Get(node_.NewCall());
+  const auto created = Create(x_, 5, node_.NewCall());
+  const std::shared_ptr<Draft> draft = ***created;
+  EXPECT_TRUE(draft->Advance(5, {}));
+  const auto sealed = node_.Ask(draft->Seal(node_.NewCall()));
+  EXPECT_FALSE(*get) << "the shard has not accepted it";
+  node_.Hear(planner::CreateAccepted{x_, kFirstVersion});
+  ASSERT_TRUE(*get && **get);
+  EXPECT_EQ(***get, draft->copy());
+}
+
+TEST_F(ClientCallsTest, MetadataHasALimit) {
+  const auto answer =
+      node_.Ask(calls_.Create(x_, 5, std::string(kMaxMetadataBytes + 1, 'm'), node_.NewCall()));
+  EXPECT_EQ(ErrorOf(answer).code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(ErrorOf(answer).message, HasSubstr(std::to_string(kMaxMetadataBytes)));
+}
+
+TEST_F(ClientCallsTest, WhatNeverFitsIsRefusedAtOnceAndSaysBothSizes) {
+  const Error error = ErrorOf(Create(x_, kStoreBytes + 1, node_.NewCall()));
+  EXPECT_EQ(error.code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(error.message, HasSubstr("is larger than the whole store"));
+}
+
+TEST_F(ClientCallsTest, WhatFindsNoRoomIsRefusedAtItsDeadlineAndCountsWhatIsInUse) {
+  const auto pinned = node_.Keep(node_.Named("pinned"), std::string(3_MiB, 'p'), kFirstVersion,
+                                 store::CopyKind::kPrimary);
+  const auto answer = Create(x_, 2_MiB, node_.NewCall(node_.now() + 1s));
+  EXPECT_FALSE(*answer);
+  node_.Pass(1s);
+  const Error error = ErrorOf(answer);
+  EXPECT_EQ(error.code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(error.message, HasSubstr("no room for 2097152 bytes: 3145728 of "));
+  EXPECT_THAT(node_.Says(), IsEmpty());
+}
+
+TEST_F(ClientCallsTest, APutWithoutDeadlineWaitsForRoomForFiveSeconds) {
+  node_.Keep(node_.Named("primary"), std::string(3_MiB, 'p'), kFirstVersion,
+             store::CopyKind::kPrimary);
+  const auto gives_up = Create(x_, 2_MiB, node_.NewCall());
+  node_.Pass(4900ms);
+  EXPECT_FALSE(*gives_up);
+  node_.Pass(100ms);
+  EXPECT_EQ(ErrorOf(gives_up).code, ErrorCode::kResourceExhausted);
+  const auto gets_it = Create(x_, 2_MiB, node_.NewCall());
+  node_.Pass(3s);
+  node_.Hear(planner::Deleted{node_.Named("primary"), 60s, kSecondVersion});
+  node_.Pass(1s);
+  EXPECT_TRUE(*gets_it && **gets_it);
+}
+
+// --- Delete
+
+TEST_F(ClientCallsTest, ADeleteWaitsForTheShardAndTakesTheCopyAlong) {
+  node_.Keep(x_, "bytes", kFirstVersion, store::CopyKind::kPrimary);
+  const auto deletes = node_.Ask(calls_.Delete(x_, node_.NewCall()));
+  EXPECT_THAT(node_.Says(), ElementsAre("delete x"));
+  EXPECT_FALSE(*deletes);
+  EXPECT_NE(node_.parts().store.Find(x_), nullptr);
+  node_.Hear(planner::Deleted{x_, 60s, kSecondVersion});
+  EXPECT_TRUE(*deletes && **deletes);
+  EXPECT_EQ(node_.parts().store.Find(x_), nullptr);
+}
+
+TEST_F(ClientCallsTest, ADeleteThatIsNotConfirmedIsNotRepeatedAfterItsDeadline) {
+  const auto deletes = node_.Ask(calls_.Delete(x_, node_.NewCall(node_.now() + 1s)));
+  EXPECT_THAT(node_.Inventory(), ElementsAre("delete x"));
+  node_.Pass(1s);
+  EXPECT_EQ(ErrorOf(deletes).code, ErrorCode::kTimeout);
+  EXPECT_THAT(node_.Inventory(), IsEmpty()) << "the id may be put again by then";
+}
+
+TEST_F(ClientCallsTest, ACallAtANodeThatStopsIsAnsweredWhy) {
+  const auto get = Get(node_.NewCall());
+  const auto deletes = node_.Ask(calls_.Delete(x_, node_.NewCall()));
+  node_.directory().hooks.on_refused(Error(ErrorCode::kAlreadyExists, "its name is taken"));
+  node_.Turn();
+  EXPECT_THAT(ErrorOf(get).message, HasSubstr("its name is taken"));
+  EXPECT_THAT(ErrorOf(deletes).message, HasSubstr("its name is taken"));
+  EXPECT_EQ(ErrorOf(Create(x_, 5, node_.NewCall())).code, ErrorCode::kUnavailable);
+}
+
+// --- questions
+
+TEST_F(ClientCallsTest, AShardThatDoesNotExistIsNotAsked) {
+  const auto answer = node_.Ask(calls_.Status(3, {}, node_.NewCall()));
+  EXPECT_THAT(ErrorOf(answer).message, HasSubstr("there is no shard 3, the directory has 1"));
+}
+
+TEST_F(ClientCallsTest, ACancelledQuestionMayStillBeAnswered) {
+  const CallPtr call = node_.NewCall();
+  const auto answer = node_.Ask(calls_.Info(x_, call));
+  call->Cancel();
+  node_.Turn();
+  EXPECT_EQ(ErrorOf(answer).code, ErrorCode::kCancelled);
+  node_.directory().find(planner::ObjectView());
+}
+
+}  // namespace
+}  // namespace hoplite::node

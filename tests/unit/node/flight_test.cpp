@@ -1,0 +1,136 @@
+// A fetch with its lanes, memory and place: what FlightState decides, carried out.
+#include "node/pull/flight.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/node_by_hand.h"
+
+namespace hoplite::node {
+namespace {
+
+using hoplite::testing::NodeByHand;
+using hoplite::testing::TransportByHand;
+using ::testing::ElementsAre;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kFetchedBytes = 128_KiB;
+const Version kOlder{{1, 5}};
+const Version kNewer{{1, 6}};
+
+class FlightTest : public ::testing::Test {
+ protected:
+  planner::Grant GrantOf(std::uint64_t number, const planner::NodeInfo& source,
+                         StripeMask stripes) const {
+    return {.object = object_,
+            .version = kOlder,
+            .grant = {{1, number}},
+            .source = source,
+            .stripes = stripes};
+  }
+  // Somebody waits for the object; it was located, and its Want is said.
+  void Want() {
+    answer_ = node_.Ask(node_.calls().Get(object_, call_));
+    EXPECT_THAT(node_.Says(), ElementsAre("locate x"));
+    node_.Hear(planner::Located{object_, kOlder, layout_, ""});
+    EXPECT_THAT(node_.Says(), ElementsAre("want x"));
+  }
+  store::CopyPtr Listed() { return node_.parts().store.Find(object_); }
+  bool flying() { return node_.parts().table.At(object_)->flight() != nullptr; }
+
+  NodeByHand node_;
+  const ObjectId object_ = node_.Named("x");
+  const std::string bytes_ = std::string(kFetchedBytes - 100, 'a') + std::string(100, 'b');
+  const Layout layout_ = Layout::For(kFetchedBytes, 2);
+  const planner::NodeInfo& left_ = node_.AddPeer(2, bytes_, layout_);
+  const planner::NodeInfo& right_ = node_.AddPeer(3, bytes_, layout_, false);
+  const planner::NodeInfo silent_{NodeId{4}, "n4", TransportByHand::kNowhere};
+  const CallPtr call_ = node_.NewCall();
+  NodeByHand::Answer<Result<store::CopyPtr>> answer_;
+};
+
+TEST_F(FlightTest, StripesOfTwoSourcesBecomeOneCopy) {
+  Want();
+  node_.Hear(GrantOf(1, right_, 0b10));
+  EXPECT_THAT(node_.Says(), ElementsAre("closed x failed")) << "it says no END";
+  node_.Hear(GrantOf(2, left_, 0b01));
+  EXPECT_THAT(node_.Says(), ElementsAre("closed x done", "complete x"));
+  ASSERT_TRUE(*answer_ && **answer_);
+  const store::CopyPtr copy = ***answer_;
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(copy->bytes().data()), kFetchedBytes),
+            bytes_);
+  EXPECT_EQ(Listed(), copy);
+  EXPECT_FALSE(flying());
+}
+
+TEST_F(FlightTest, AFetchThatNobodyWaitsForGivesEverythingBack) {
+  Want();
+  node_.Hear(GrantOf(1, silent_, 0b11));
+  call_->Cancel();
+  node_.Turn();
+  ASSERT_TRUE(*answer_ && !**answer_);
+  EXPECT_EQ((**answer_).error().code, ErrorCode::kCancelled);
+  EXPECT_THAT(node_.Says(), ElementsAre("cancel want x"));
+  EXPECT_NE(Listed(), nullptr) << "a lane may still write to it";
+  node_.transport().FailConnect();
+  node_.Turn();
+  EXPECT_THAT(node_.Says(), ElementsAre("closed x abandoned", "gone x"));
+  EXPECT_EQ(Listed(), nullptr);
+  EXPECT_EQ(node_.parts().store.usage().used_bytes, 0u);
+  EXPECT_FALSE(flying());
+}
+
+// All bytes are there, and one END; a lane of the other stripe hangs in its connect.
+class FlightThatEnds : public FlightTest {
+ protected:
+  FlightThatEnds() {
+    Want();
+    node_.Hear(GrantOf(1, right_, 0b10));
+    node_.Hear(GrantOf(2, silent_, 0b10));
+    node_.Hear(GrantOf(3, left_, 0b01));
+    EXPECT_THAT(node_.Says(), ElementsAre("closed x failed", "closed x done", "complete x"));
+    copy_ = Listed();
+    EXPECT_EQ(copy_->state(), store::CopyState::kFinal);
+    EXPECT_TRUE(flying());
+  }
+  void LastStreamEnds() {
+    node_.transport().FailConnect();
+    node_.Turn();
+  }
+
+  store::CopyPtr copy_;
+};
+
+TEST_F(FlightThatEnds, KeepsItsCopy) {
+  LastStreamEnds();
+  EXPECT_THAT(node_.Says(), ElementsAre("closed x abandoned"));
+  EXPECT_EQ(Listed(), copy_);
+  EXPECT_FALSE(flying());
+  ASSERT_TRUE(*answer_ && **answer_);
+  EXPECT_EQ(***answer_, copy_);
+}
+
+TEST_F(FlightThatEnds, DropsACopyThatIsDeletedMeanwhile) {
+  node_.Hear(planner::Deleted{object_, 60s, kNewer});
+  ASSERT_TRUE(*answer_ && !**answer_);
+  EXPECT_EQ((**answer_).error().code, ErrorCode::kDeleted);
+  LastStreamEnds();
+  EXPECT_EQ(Listed(), nullptr);
+  EXPECT_EQ(copy_->void_reason(), store::VoidReason::kDeleted);
+  EXPECT_FALSE(flying());
+}
+
+TEST_F(FlightThatEnds, DropsACopyThatIsPutAnewMeanwhile) {
+  node_.Hear(planner::Recall{object_, kNewer});
+  LastStreamEnds();
+  EXPECT_EQ(Listed(), nullptr);
+  EXPECT_EQ(copy_->void_reason(), store::VoidReason::kRecalled);
+  EXPECT_THAT(node_.Says(), ElementsAre("closed x abandoned", "locate x")) << "somebody waits";
+  EXPECT_FALSE(*answer_);
+}
+
+}  // namespace
+}  // namespace hoplite::node
