@@ -59,6 +59,11 @@ std::shared_ptr<Flight> ClientCalls::Join(const EntryPtr& entry) {
   return entry->flight();
 }
 
+// A copy that its flight is about to drop, although it is still there, is waited out.
+bool ClientCalls::Leaves(const ObjectEntry& entry, const store::CopyPtr& copy) {
+  return entry.flight() && entry.flight()->copy() == copy && entry.flight()->leaves();
+}
+
 net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call) {
   const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
@@ -70,7 +75,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
     CO_TRY(Usable(*entry));
     if (entry->aborts() != aborts) co_return std::unexpected(*entry->abort());
     const store::CopyPtr copy = context_.store.Find(object);
-    if (copy && copy->state() == store::CopyState::kFinal) {
+    if (copy && copy->state() == store::CopyState::kFinal && !Leaves(*entry, copy)) {
       context_.store.Touch(object, Now());
       co_return copy;
     }
@@ -112,10 +117,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
     CO_TRY(Usable(*entry));
     if (entry->aborts() != aborts) co_return std::unexpected(*entry->abort());
     const store::CopyPtr copy = context_.store.Find(object);
-    // A copy that its flight is about to drop is waited out.
-    const bool leaves =
-        entry->flight() && entry->flight()->copy() == copy && entry->flight()->leaves();
-    if (copy && !leaves) {
+    if (copy && !Leaves(*entry, copy)) {
       if (!flight && entry->flight())
         call->interest = std::make_shared<Flight::Interest>(entry->flight());
       context_.store.Touch(object, Now());

@@ -59,6 +59,7 @@ class ClientCalls final : public Operations {
  private:
   std::shared_ptr<Flight> Join(const EntryPtr& entry);
   net::Task<Result<store::CopyPtr>> Follow(ObjectId object, CallPtr call, bool through_window);
+  static bool Leaves(const ObjectEntry& entry, const store::CopyPtr& copy);
   bool MadeHere(const ObjectEntry& entry) const;
   Result<void> Usable(const ObjectEntry& entry) const;
   std::string WhyAway(std::size_t shard) const;

@@ -132,5 +132,15 @@ TEST_F(FlightThatEnds, DropsACopyThatIsPutAnewMeanwhile) {
   EXPECT_FALSE(*answer_);
 }
 
+TEST_F(FlightThatEnds, GivesWhoeverAsksAfterARecallTheNewVersionOnly) {
+  node_.Says();
+  node_.Hear(planner::Recall{object_, kNewer});
+  const auto later = node_.Ask(node_.calls().Get(object_, node_.NewCall()));
+  EXPECT_FALSE(*later) << "the old one is still there";
+  node_.transport().FailConnect();
+  node_.Turn();
+  EXPECT_THAT(node_.Says(), ElementsAre("closed x abandoned", "locate x"));
+}
+
 }  // namespace
 }  // namespace hoplite::node
