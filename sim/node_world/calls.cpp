@@ -81,12 +81,25 @@ CallRecordPtr Calls::Begin(CallKind kind, Member& member, const ObjectId& object
   record->call = std::make_shared<node::Call>(member.assembly().runtime.main());
   record->call->deadline = deadline;
   records_.push_back(record);
-  open_.push_back(record);
+  record->place = open_.insert(open_.end(), record);
+  first_deadline_ = std::min(first_deadline_, deadline);
   return record;
 }
 
+const CallRecord* Calls::Late(Duration slack) {
+  const Time now = time_.Now();
+  if (first_deadline_ == kNever || now <= first_deadline_ + slack) return nullptr;
+  first_deadline_ = kNever;
+  for (const CallRecordPtr& record : open_) {
+    const Time due = std::max(record->call->deadline, record->member->frozen_until());
+    if (due != kNever && now > due + slack) return record.get();
+    first_deadline_ = std::min(first_deadline_, record->call->deadline);
+  }
+  return nullptr;
+}
+
 void Calls::Answer(const CallRecordPtr& record, std::optional<Error> error) {
-  std::erase(open_, record);
+  if (!record->abandoned) open_.erase(record->place);
   record->call = nullptr;
   record->answered_at = time_.Now();
   record->error = std::move(error);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +20,10 @@
 #include "sim/node_world/model.h"
 
 namespace hoplite::node_world {
+
+struct CallRecord;
+using CallRecordPtr = std::shared_ptr<CallRecord>;
+using CallList = std::list<CallRecordPtr>;
 
 enum class CallKind { kPut, kGet, kGetInto, kOpen, kReduce, kDelete };
 
@@ -35,11 +40,11 @@ struct CallRecord {
   std::uint64_t fingerprint = 0;  // of the bytes that a Get gave
   bool windowed = false;          // it came through a window
   bool abandoned = false;         // its process died: nobody hears the answer
+  CallList::iterator place;       // among the open ones, while it is
 
   bool answered() const { return call == nullptr; }
   bool succeeded() const { return answered() && !error && !abandoned; }
 };
-using CallRecordPtr = std::shared_ptr<CallRecord>;
 std::string ToString(const CallRecord& record);
 
 // How a call goes on, beside what it asks for.
@@ -77,7 +82,10 @@ class Calls {
 
   const std::vector<CallRecordPtr>& all() const { return records_; }
   // The calls of living processes that are not answered yet.
-  const std::vector<CallRecordPtr>& open() const { return open_; }
+  const CallList& open() const { return open_; }
+  // One of these that is not answered within `slack` after its deadline, or after its process goes
+  // on; null: there is none. Cheap while no deadline passes.
+  const CallRecord* Late(Duration slack);
 
  private:
   CallRecordPtr Begin(CallKind kind, Member& member, const ObjectId& object, Time deadline);
@@ -98,7 +106,8 @@ class Calls {
   Model& model_;
   const Hooks hooks_;
   std::vector<CallRecordPtr> records_;
-  std::vector<CallRecordPtr> open_;
+  CallList open_;
+  Time first_deadline_ = kNever;  // no open call has an earlier one
 };
 
 }  // namespace hoplite::node_world

@@ -67,8 +67,10 @@ bool Member::RunReady(std::uint64_t first_loop) {
     asio::post(assembly_->runtime.main(), [this] { assembly_->memory.OnSpace(); });
   }
   bool any = false;
+  std::size_t next = first_loop % loops_.size();
   for (std::size_t i = 0; i < loops_.size(); ++i) {
-    asio::io_context& loop = *loops_[(first_loop + i) % loops_.size()];
+    asio::io_context& loop = *loops_[next];
+    if (++next == loops_.size()) next = 0;
     // A loop whose work always makes more work is left after some turns, so that the spinning is
     // noticed.
     std::uint64_t ran = 0;

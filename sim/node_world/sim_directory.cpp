@@ -263,6 +263,7 @@ void SimDirectory::OnRefused(const std::function<void(NodeId, const Error&)>& re
 
 HostId SimDirectory::host(std::size_t shard) const { return shards_[shard]->host; }
 bool SimDirectory::up(std::size_t shard) const { return shards_[shard]->service != nullptr; }
+std::uint64_t SimDirectory::lives(std::size_t shard) const { return shards_[shard]->lives; }
 const planner::DirectoryState& SimDirectory::state(std::size_t shard) const {
   return shards_[shard]->service->state();
 }

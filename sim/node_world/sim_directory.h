@@ -65,6 +65,7 @@ class SimDirectory {
   void OnRefused(const std::function<void(NodeId, const Error&)>& refused);
   const planner::DirectoryState& state(std::size_t shard) const;
   bool up(std::size_t shard) const;
+  std::uint64_t lives(std::size_t shard) const;  // how often it started
   void Kill(std::size_t shard);
   void Return(std::size_t shard);
   HostId host(std::size_t shard) const;

@@ -243,8 +243,10 @@ void World::RunReady() {
     const std::uint64_t order = random_.Next();
     any = directory_loop_.poll() > 0;
     if (any) CheckDirectory();
+    std::size_t next = order % hosts_.size();
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
-      Host& host = hosts_[(order + i) % hosts_.size()];
+      const Host& host = hosts_[next];
+      if (++next == hosts_.size()) next = 0;
       if (host.member) any |= host.member->RunReady(order >> 32);
     }
     for (const auto& member : leaving_) any |= member->RunReady(order >> 32);

@@ -174,11 +174,13 @@ class World {
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<Member>> leaving_;
   std::uint64_t processes_ = 0;
-  std::uint64_t targets_ = 0;
+  std::vector<ObjectId> targets_;  // of all reductions
   bool reader_stopped_ = false;
   bool leaves_ = false;      // all nodes leave
   Time disturbed_until_{};   // until then the last fault may have effects
   std::uint64_t turns_ = 0;  // of the directory
+  // By shard: its life, and how often its state had changed, at the last look at its invariants.
+  std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> checked_;
   std::uint64_t sum_bytes_ = 0;
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;
   std::map<ObjectId, int> refusals_;  // of receivers, by sources that were not ahead

@@ -92,9 +92,7 @@ std::vector<ObjectId> World::AllObjects() const {
   std::vector<ObjectId> all;
   for (std::uint32_t i = 0; i < options_.objects; ++i) all.push_back(Object(i));
   for (std::uint32_t i = 0; i < options_.sources; ++i) all.push_back(Source(i));
-  for (std::uint64_t i = 0; i < targets_; ++i) {
-    all.push_back(ObjectId::FromName(fmt::format("sum {}", i)));
-  }
+  all.insert(all.end(), targets_.begin(), targets_.end());
   for (std::uint32_t i = 0; i < options_.crowd; ++i) all.push_back(OneOfTheCrowd(i));
   return all;
 }
@@ -127,8 +125,8 @@ void World::MakeCall() {
     Tell("{} opens {}", member->name(), object.ToShortString());
     calls_.Open(*member, object, deadline);
   } else {
-    const ObjectId wanted = targets_ > 0 && random_.Below(3) == 0
-                                ? ObjectId::FromName(fmt::format("sum {}", random_.Below(targets_)))
+    const ObjectId wanted = !targets_.empty() && random_.Below(3) == 0
+                                ? targets_[random_.Below(targets_.size())]
                                 : object;
     Tell("{} gets {}", member->name(), wanted.ToShortString());
     calls_.Get(*member, wanted, deadline, style);
@@ -154,7 +152,7 @@ void World::PutOneOfTheCrowd(std::uint32_t i) {
 void World::MakeSum() {
   Member* const member = RandomMemberWithRoom();
   if (member == nullptr) return;
-  const ObjectId target = ObjectId::FromName(fmt::format("sum {}", targets_));
+  const ObjectId target = ObjectId::FromName(fmt::format("sum {}", targets_.size()));
   const bool patient = random_.Below(2) == 0;
   BeginSum(*member, time_.Now() + (patient ? seconds(60) : random_.Within(seconds(3))));
   for (std::uint64_t readers = random_.Below(4); readers > 0; --readers) {
@@ -169,7 +167,8 @@ void World::MakeSum() {
 
 void World::BeginSum(Member& member, Time deadline) {
   ReduceOptions sum;
-  sum.target = ObjectId::FromName(fmt::format("sum {}", targets_++));
+  sum.target = ObjectId::FromName(fmt::format("sum {}", targets_.size()));
+  targets_.push_back(sum.target);
   const auto count = static_cast<std::uint32_t>(1 + random_.Below(options_.sources));
   const auto first = static_cast<std::uint32_t>(random_.Below(options_.sources));
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -200,9 +199,9 @@ void World::ReadThroughWindow() {
   style.stops_after = static_cast<int>(random_.Below(6));
   style.stops = !reader_stopped_ && random_.Below(3) == 0;
   reader_stopped_ |= style.stops;
-  const bool of_sums = targets_ > 0 && random_.Below(2) == 0;
+  const bool of_sums = !targets_.empty() && random_.Below(2) == 0;
   const ObjectId object = of_sums
-                              ? ObjectId::FromName(fmt::format("sum {}", random_.Below(targets_)))
+                              ? targets_[random_.Below(targets_.size())]
                               : Object(static_cast<std::uint32_t>(random_.Below(options_.objects)));
   Tell("{} gets {} into memory", member->name(), object.ToShortString());
   calls_.GetInto(*member, object, deadline, style);
@@ -219,7 +218,9 @@ void World::DeleteSomething() {
 
 void World::CancelSomething() {
   if (calls_.open().empty()) return;
-  const CallRecordPtr record = calls_.open()[random_.Below(calls_.open().size())];
+  const CallList& open = calls_.open();
+  const CallRecordPtr record =
+      *std::next(open.begin(), static_cast<std::ptrdiff_t>(random_.Below(open.size())));
   Tell("{} is cancelled", ToString(*record));
   record->call->Cancel();
 }

@@ -1,6 +1,6 @@
 #include "sim/small_world/search.h"
 
-#include <set>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::string SearchResult::ToString() const {
 
 SearchResult Search(const SmallOptions& options, std::uint64_t most_states) {
   SearchResult result;
-  std::set<std::uint64_t> seen;
+  std::unordered_set<std::uint64_t> seen;
   std::vector<Frame> stack;
   SmallWorld start(options);
   seen.insert(start.Fingerprint());
@@ -38,8 +38,11 @@ SearchResult Search(const SmallOptions& options, std::uint64_t most_states) {
       stack.pop_back();
       continue;
     }
-    SmallWorld world = frame.world;
-    world.Do(frame.steps[frame.next++]);
+    const Step& step = frame.steps[frame.next++];
+    // The last step needs no copy.
+    const bool last = frame.next == frame.steps.size();
+    SmallWorld world = last ? std::move(frame.world) : frame.world;
+    world.Do(step);
     result.violation = world.violation();
     if (result.violation.empty() && stack.size() > kLongestPath) result.violation = "P9: no rest";
     if (!result.violation.empty()) break;

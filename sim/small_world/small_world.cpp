@@ -144,7 +144,7 @@ void SmallWorld::Do(const Step& step) {
 
 void SmallWorld::ToDirectory(std::uint32_t index) {
   const std::vector<planner::EventBody> batch = std::move(members_[index].to_directory.front());
-  members_[index].to_directory.pop_front();
+  members_[index].to_directory.erase(members_[index].to_directory.begin());
   for (const planner::EventBody& event : batch) {
     witness_.Told(event);
     const auto* said = std::get_if<planner::NodeSaid>(&event);
@@ -171,7 +171,7 @@ void SmallWorld::Plan() {
 
 void SmallWorld::ToNode(std::uint32_t index) {
   const planner::NodeAction action = std::move(members_[index].to_node.front());
-  members_[index].to_node.pop_front();
+  members_[index].to_node.erase(members_[index].to_node.begin());
   if (options_.sources > 0 && HearReduce(index, action)) return;
   Effects effects;
   members_[index].node.Hear(action, now_, effects);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -86,8 +85,10 @@ class SmallWorld {
     bool alive = true;
     bool has_memory = true;
     bool wants_memory = false;
-    std::deque<std::vector<planner::EventBody>> to_directory;  // batches: an inventory is one
-    std::deque<planner::NodeAction> to_node;
+    // First in, first out. Vectors, since a deque that is empty takes memory, and each step of the
+    // search copies the world.
+    std::vector<std::vector<planner::EventBody>> to_directory;  // batches: an inventory is one
+    std::vector<planner::NodeAction> to_node;
     std::map<std::uint32_t, VirtualSlot> slots;  // slots of the reduction that it executes
     std::map<ObjectId, Version> sources;         // of the reduction, put here
   };

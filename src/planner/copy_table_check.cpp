@@ -22,34 +22,36 @@ std::string CopyTable::BrokenInvariant() const {
 
 std::string CopyTable::BrokenCopies() const {
   for (const auto& [node, copy] : copies_) {
-    const std::string name = ToString(node);
     std::uint32_t used = 0;
     std::uint32_t leaves = 0;
     const Flow& flow = copy.flow();
     for (const GrantId grant : flow.serving) {
       const auto open = grants().find(grant);
       if (open == grants().end() || open->second.source != node) {
-        return fmt::format("S2: {} serves grant {} that isn't its own", name, ToString(grant));
+        return fmt::format("S2: {} serves grant {} that isn't its own", ToString(node),
+                           ToString(grant));
       }
       (open->second.leaf ? leaves : used) +=
           static_cast<std::uint32_t>(std::popcount(open->second.stripes));
     }
     if (used != flow.used || leaves != flow.leaves) {
       return fmt::format("S2: {} has {} units in use and {} by leaves, its grants need {} and {}",
-                         name, flow.used, flow.leaves, used, leaves);
+                         ToString(node), flow.used, flow.leaves, used, leaves);
     }
-    if (leaves > layout_.stripe_count) return fmt::format("P1: {} serves two leaves", name);
-    if (copy.leaf && copy.listed) return fmt::format("S5: {} is a leaf and listed", name);
+    if (leaves > layout_.stripe_count)
+      return fmt::format("P1: {} serves two leaves", ToString(node));
+    if (copy.leaf && copy.listed) return fmt::format("S5: {} is a leaf and listed", ToString(node));
     if (flow.used > flow.limit + layout_.stripe_count) {
-      return fmt::format("P1: {} uses {} units, {} and one receiver more are its limit", name,
-                         flow.used, flow.limit);
+      return fmt::format("P1: {} uses {} units, {} and one receiver more are its limit",
+                         ToString(node), flow.used, flow.limit);
     }
-    if (!layout_.valid(copy.marks)) return fmt::format("P3: {} has marks beyond the end", name);
+    if (!layout_.valid(copy.marks))
+      return fmt::format("P3: {} has marks beyond the end", ToString(node));
     if ((copy.done & copy.parked()) != 0 || (flow.fed & copy.parked()) != 0) {
-      return fmt::format("S1: {} has a stripe parked that is done or granted", name);
+      return fmt::format("S1: {} has a stripe parked that is done or granted", ToString(node));
     }
     if (copy.listed && copy.order == 0) {
-      return fmt::format("S5: {} is listed but never asked with memory reserved", name);
+      return fmt::format("S5: {} is listed but never asked with memory reserved", ToString(node));
     }
   }
   return {};

@@ -19,6 +19,7 @@
 //   Membership    sessions
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "planner/books.h"
@@ -44,10 +45,12 @@ namespace hoplite::planner {
 class DirectoryState::State {
  public:
   State(const DirectoryOptions& options, Time start) : books_(options, start) {}
-  State(const State& other) : books_(other.books_) {}  // each one's parts write its own books
+  // Each one's parts write its own books.
+  State(const State& other) : books_(other.books_), changes_(other.changes_) {}
   State& operator=(const State&) = delete;
 
   const Books& books() const { return books_; }
+  std::uint64_t changes() const { return changes_; }
   void Apply(const Event& event);
   Time Plan(Time now, std::vector<Action>& actions);
 
@@ -66,6 +69,7 @@ class DirectoryState::State {
   Time NextTime() const;
 
   Books books_;
+  std::uint64_t changes_ = 0;
   Post post_{books_.outbox, books_.nodes, books_.marks, books_.clock};
   Versions versions_{books_.agenda, books_.inlined, books_.nodes, post_, books_.options.fault};
   Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,

@@ -54,6 +54,8 @@ DirectoryState& DirectoryState::operator=(DirectoryState&&) noexcept = default;
 
 void DirectoryState::Apply(const Event& event) { state_->Apply(event); }
 
+std::uint64_t DirectoryState::changes() const { return state_->changes(); }
+
 Time DirectoryState::Plan(Time now, std::vector<Action>& actions) {
   return state_->Plan(now, actions);
 }
@@ -61,6 +63,7 @@ Time DirectoryState::Plan(Time now, std::vector<Action>& actions) {
 // --- what is told
 
 void DirectoryState::State::Apply(const Event& event) {
+  ++changes_;
   books_.clock.Advance(event.time);
   struct Visitor {
     State& state;
@@ -120,8 +123,12 @@ Time DirectoryState::State::Plan(Time now, std::vector<Action>& actions) {
 void DirectoryState::State::Tick(Time time) {
   books_.clock.Advance(time);
   const Time now = books_.clock.now();
+  if (books_.marks.next() <= now) ++changes_;
   books_.marks.Expire(now, books_.options.slice);
-  if (!books_.apart.Expire(now).empty()) books_.agenda.SomeMayMeetAgain();
+  if (!books_.apart.Expire(now).empty()) {
+    ++changes_;
+    books_.agenda.SomeMayMeetAgain();
+  }
   books_.window.EndIfDue(now, books_.nodes);
   if (books_.window.KnowsMembers(books_.nodes)) books_.agenda.MembersAreKnown();
 }
@@ -129,17 +136,16 @@ void DirectoryState::State::Tick(Time time) {
 void DirectoryState::State::Work() {
   const std::size_t slice = books_.options.slice;
   const std::size_t enough = books_.outbox.size() + slice;
-  for (std::size_t looks = 0; looks < slice && books_.outbox.size() < enough; ++looks) {
+  for (std::size_t looks = 0; due() && looks < slice && books_.outbox.size() < enough; ++looks) {
+    ++changes_;
     if (!books_.agenda.empty()) {
       const ObjectId id = books_.agenda.Take();
       CatchUp(id);
       Settle(id);
     } else if (!books_.sweeps.empty()) {
       CatchUp(ObjectId(books_.sweeps.next()));
-    } else if (books_.window.due()) {
-      CatchUp(ObjectId(books_.window.next()));
     } else {
-      break;
+      CatchUp(ObjectId(books_.window.next()));
     }
   }
   if (books_.sweeps.empty()) books_.nodes.ForgetDeparted();

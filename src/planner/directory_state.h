@@ -81,6 +81,8 @@ class DirectoryState {
   // Empty, or the first broken invariant in words ("P2: n3 pulls from its descendant n5 …").
   // O(state); tests and simulations call it after each event.
   std::string BrokenInvariant() const;
+  // How often something changed so far. While it stays the same, so does what BrokenInvariant says.
+  std::uint64_t changes() const;
 
  private:
   class State;
