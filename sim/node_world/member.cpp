@@ -20,8 +20,8 @@ constexpr std::uint64_t kMostAtOnce = 1000;
 
 }  // namespace
 
-Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std::uint64_t number,
-               std::shared_ptr<store::SharedSegment> segment)
+Member::Member(const Surroundings& around, std::uint32_t index, net::HostId host,
+               std::uint64_t number, std::shared_ptr<store::SharedSegment> segment)
     : time_(around.time),
       index_(index),
       host_(host),
@@ -46,7 +46,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, HostId host, std
   world.decisions = DecisionsWith(around.options.fault);
   world.transport =
       [this, &around](std::vector<asio::io_context*> loops) -> std::unique_ptr<net::Transport> {
-    auto transport = std::make_unique<SimTransport>(around.internet, host_, std::move(loops));
+    auto transport = std::make_unique<net::SimTransport>(around.internet, host_, std::move(loops));
     transport_ = transport.get();
     return WithPlanted(around.options.fault, std::move(transport));
   };
@@ -96,7 +96,7 @@ void Member::Freeze(Time until) {
   time_.At(frozen_until_, [] {});  // so that there is a step at that time
 }
 
-void Member::Die(Death death) {
+void Member::Die(net::Death death) {
   access_->Die(death);
   transport_->Die(death);
   frozen_until_ = Time{};

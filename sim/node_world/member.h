@@ -11,10 +11,10 @@
 
 #include "base/virtual_time.h"
 #include "node/assembly.h"
-#include "sim/node_world/network.h"
 #include "sim/node_world/options.h"
 #include "sim/node_world/sim_directory.h"
-#include "sim/node_world/sim_transport.h"
+#include "sim/seams/sim_network.h"
+#include "sim/seams/sim_transport.h"
 
 namespace hoplite::node_world {
 
@@ -23,14 +23,14 @@ class Member {
   // What a member is made of and shares with others.
   struct Surroundings {
     VirtualTime& time;
-    Internet& internet;
+    const net::InternetPtr& internet;
     SimDirectory& directory;
     const Options& options;
     bool foreign = false;  // it knows the shards by the ids of another cluster
   };
 
   // `number` tells processes apart, also those of one host.
-  Member(const Surroundings& around, std::uint32_t index, HostId host, std::uint64_t number,
+  Member(const Surroundings& around, std::uint32_t index, net::HostId host, std::uint64_t number,
          std::shared_ptr<store::SharedSegment> segment);
   Result<void> Start();
 
@@ -41,7 +41,7 @@ class Member {
 
   void Freeze(Time until);
   void Thaw() { frozen_until_ = std::min(frozen_until_, time_.Now()); }
-  void Die(Death death);
+  void Die(net::Death death);
   // Leaves in order, as Node::Stop does.
   void Stop();
   // No task is left: it may be destroyed.
@@ -54,7 +54,7 @@ class Member {
   bool up() const { return !leaving_; }
   Time frozen_until() const { return frozen_until_; }
   std::uint32_t index() const { return index_; }
-  HostId host() const { return host_; }
+  net::HostId host() const { return host_; }
   const std::string& name() const { return assembly_->settings.name; }
   node::Assembly& assembly() { return *assembly_; }
   SimDirectory::Access& access() { return *access_; }
@@ -62,10 +62,10 @@ class Member {
  private:
   VirtualTime& time_;
   const std::uint32_t index_;
-  const HostId host_;
+  const net::HostId host_;
   const bool spins_;  // a planted fault: whoever waits for memory asks again at once
   const std::shared_ptr<SimDirectory::Access> access_;
-  SimTransport* transport_ = nullptr;  // owned by the assembly
+  net::SimTransport* transport_ = nullptr;  // owned by the assembly
   std::unique_ptr<node::Assembly> assembly_;
   std::vector<asio::io_context*> loops_;
   Time frozen_until_{};

@@ -10,8 +10,8 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "directory/session_outbox.h"
-#include "sim/node_world/network.h"
 #include "sim/node_world/planted_fault.h"
+#include "sim/seams/sim_network.h"
 
 namespace hoplite::node_world {
 
@@ -26,7 +26,7 @@ struct Options {
   std::uint32_t data_loops = 1;  // of a node
   std::uint64_t memory_bytes = 4_MiB;
   std::uint32_t max_fetches = 64;  // of a node, under way at a time
-  LinkOptions link;
+  net::LinkOptions link;
 
   // Calls of clients, at random moments of the span: Put, Get, Open; some are cancelled.
   Duration span = std::chrono::milliseconds(500);

@@ -8,7 +8,7 @@
 
 #include "base/checksum.h"
 #include "net/signal.h"
-#include "sim/node_world/sim_stream.h"
+#include "sim/seams/sim_stream.h"
 #include "wire/frame.h"
 
 namespace hoplite::node_world {
@@ -26,7 +26,7 @@ std::optional<wire::Frame> FrameIn(std::span<const std::byte> head) {
 // A stream that a peer fetches by; the base class changes nothing.
 class ServingStream : public net::Stream, public std::enable_shared_from_this<ServingStream> {
  public:
-  explicit ServingStream(std::shared_ptr<SimStream> stream) : stream_(std::move(stream)) {}
+  explicit ServingStream(std::shared_ptr<net::SimStream> stream) : stream_(std::move(stream)) {}
 
   net::Task<Result<void>> Send(std::span<const std::byte> head, net::Payload payload) override {
     co_return co_await stream_->Send(head, payload);
@@ -44,10 +44,10 @@ class ServingStream : public net::Stream, public std::enable_shared_from_this<Se
   asio::io_context& loop() override { return stream_->loop(); }
 
  protected:
-  SimStream& stream() { return *stream_; }
+  net::SimStream& stream() { return *stream_; }
 
  private:
-  const std::shared_ptr<SimStream> stream_;
+  const std::shared_ptr<net::SimStream> stream_;
 };
 
 // R19: who resumes a stream sends the block before the mark once more, as the next ones.
@@ -121,7 +121,7 @@ class Turn {
 
 class QueueingStream final : public ServingStream {
  public:
-  QueueingStream(std::shared_ptr<SimStream> stream, std::shared_ptr<Turn> turn)
+  QueueingStream(std::shared_ptr<net::SimStream> stream, std::shared_ptr<Turn> turn)
       : ServingStream(std::move(stream)), turn_(std::move(turn)), mine_(loop()) {
     turn_->Wait(mine_);
   }
@@ -167,7 +167,7 @@ class PlantedTransport final : public net::Transport {
       const std::string& address, std::function<void(net::StreamPtr)> on_accept) override {
     return transport_->Listen(
         address, [this, on_accept = std::move(on_accept)](const net::StreamPtr& stream) {
-          on_accept(Serving(std::static_pointer_cast<SimStream>(stream)));
+          on_accept(Serving(std::static_pointer_cast<net::SimStream>(stream)));
         });
   }
   net::Task<Result<net::StreamPtr>> Connect(std::string address, Duration timeout) override {
@@ -175,7 +175,7 @@ class PlantedTransport final : public net::Transport {
   }
 
  private:
-  net::StreamPtr Serving(std::shared_ptr<SimStream> stream) const {
+  net::StreamPtr Serving(std::shared_ptr<net::SimStream> stream) const {
     if (fault_ == PlantedFault::kRepeatsABlockOnResume) {
       return std::make_shared<RepeatingStream>(std::move(stream));
     }

@@ -8,7 +8,7 @@
 
 namespace hoplite::node_world {
 
-// `transport` itself, a SimTransport, where the fault is none of its.
+// `transport` itself, a net::SimTransport, where the fault is none of its.
 std::unique_ptr<net::Transport> WithPlanted(PlantedFault fault,
                                             std::unique_ptr<net::Transport> transport);
 

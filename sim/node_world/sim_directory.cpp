@@ -5,6 +5,7 @@
 
 #include <asio/post.hpp>
 
+#include "base/clock.h"
 #include "directory/sharded_client.h"
 
 namespace hoplite::node_world {
@@ -36,7 +37,8 @@ Error Unreachable() { return {ErrorCode::kUnavailable, "the shard can't be reach
 }  // namespace
 
 struct SimShard {
-  SimShard(asio::io_context& loop_in, Network& network_in, const SimDirectory::Settings& settings)
+  SimShard(asio::io_context& loop_in, net::SimNetwork& network_in,
+           const SimDirectory::Settings& settings)
       : loop(loop_in),
         network(network_in),
         host(network_in.AddHost()),
@@ -62,8 +64,8 @@ struct SimShard {
   }
 
   asio::io_context& loop;
-  Network& network;
-  const HostId host;
+  net::SimNetwork& network;
+  const net::HostId host;
   directory::ServiceOptions options;
   const std::vector<std::string> shards;  // no addresses here; only how many counts
   const bool first_decides;
@@ -81,11 +83,12 @@ struct SimShard {
 class SimSession final : public directory::Session,
                          public std::enable_shared_from_this<SimSession> {
  public:
-  SimSession(std::shared_ptr<SimShard> shard, HostId host, asio::io_context& loop, Receiver receive)
+  SimSession(std::shared_ptr<SimShard> shard, net::HostId host, asio::io_context& loop,
+             Receiver receive)
       : shard_(std::move(shard)),
         loop_(loop),
-        there_(std::make_shared<Wire>(shard_->network, host, shard_->host)),
-        back_(std::make_shared<Wire>(shard_->network, shard_->host, host)),
+        there_(std::make_shared<net::Wire>(shard_->network, host, shard_->host)),
+        back_(std::make_shared<net::Wire>(shard_->network, shard_->host, host)),
         receive_(std::move(receive)) {}
 
   // The node's side.
@@ -109,11 +112,11 @@ class SimSession final : public directory::Session,
     back_->Cut();
     there_->Send(1, [self = shared_from_this()] { self->Gone(); });
   }
-  void Die(Death death) {
+  void Die(net::Death death) {
     opened_.reset();
     receive_ = nullptr;
     back_->Cut();
-    if (death == Death::kKilled) {
+    if (death == net::Death::kKilled) {
       there_->Send(1, [self = shared_from_this()] { self->Gone(); });
     }
     there_->Seal();
@@ -123,7 +126,7 @@ class SimSession final : public directory::Session,
   void Send(wire::ShardMessage message) override {
     if (ended_) return;
     if (message.welcome) {
-      opened_ = shard_->network.time().Now();
+      opened_ = Now();
       if (!shard_->told_id) shard_->told_id = message.welcome->shard_id;
     }
     Tell(std::move(message));
@@ -166,8 +169,8 @@ class SimSession final : public directory::Session,
 
   const std::shared_ptr<SimShard> shard_;
   asio::io_context& loop_;
-  const std::shared_ptr<Wire> there_;
-  const std::shared_ptr<Wire> back_;
+  const std::shared_ptr<net::Wire> there_;
+  const std::shared_ptr<net::Wire> back_;
   Receiver receive_;
   NodeId node_ = kNoNode;
   bool holds_ = false;          // the node has objects, by its last word
@@ -187,7 +190,7 @@ class SimConnection final : public directory::Connection {
 
 class SimPort final : public directory::ShardPort {
  public:
-  SimPort(std::shared_ptr<SimShard> shard, HostId host, asio::io_context& loop,
+  SimPort(std::shared_ptr<SimShard> shard, net::HostId host, asio::io_context& loop,
           std::shared_ptr<SimDirectory::Access> access)
       : shard_(std::move(shard)), host_(host), loop_(loop), access_(std::move(access)) {}
 
@@ -198,7 +201,7 @@ class SimPort final : public directory::ShardPort {
       std::erase_if(*sessions, [](const auto& one) { return one.expired(); });
       sessions->push_back(session);
     }
-    if (access_->dead_) session->Die(Death::kPowerOff);
+    if (access_->dead_) session->Die(net::Death::kPowerOff);
     if (!shard_->service) session->Abort();
     if (access_->foreign_) ClaimOtherIds(hello.claims);
     connection->Send({.hello = std::move(hello)});
@@ -216,12 +219,13 @@ class SimPort final : public directory::ShardPort {
 
  private:
   const std::shared_ptr<SimShard> shard_;
-  const HostId host_;
+  const net::HostId host_;
   asio::io_context& loop_;
   const std::shared_ptr<SimDirectory::Access> access_;
 };
 
-SimDirectory::SimDirectory(asio::io_context& loop, Network& network, const Settings& settings)
+SimDirectory::SimDirectory(asio::io_context& loop, net::SimNetwork& network,
+                           const Settings& settings)
     : pace_(settings.pace) {
   for (std::size_t i = 0; i < settings.shards; ++i) {
     shards_.push_back(std::make_shared<SimShard>(loop, network, settings));
@@ -235,7 +239,7 @@ SimDirectory::~SimDirectory() {
 }
 
 std::unique_ptr<directory::DirectoryClient> SimDirectory::MakeClient(
-    asio::io_context& loop, HostId host, std::shared_ptr<Access> access) {
+    asio::io_context& loop, net::HostId host, std::shared_ptr<Access> access) {
   std::vector<std::unique_ptr<directory::ShardPort>> ports;
   for (const auto& shard : shards_) {
     ports.push_back(std::make_unique<SimPort>(shard, host, loop, access));
@@ -261,7 +265,7 @@ void SimDirectory::OnRefused(const std::function<void(NodeId, const Error&)>& re
   for (const auto& shard : shards_) shard->refused = refused;
 }
 
-HostId SimDirectory::host(std::size_t shard) const { return shards_[shard]->host; }
+net::HostId SimDirectory::host(std::size_t shard) const { return shards_[shard]->host; }
 bool SimDirectory::up(std::size_t shard) const { return shards_[shard]->service != nullptr; }
 std::uint64_t SimDirectory::lives(std::size_t shard) const { return shards_[shard]->lives; }
 const planner::DirectoryState& SimDirectory::state(std::size_t shard) const {
@@ -295,7 +299,7 @@ void SimDirectory::BreakSession(Access& access, std::uint64_t which) {
   if (!open.empty()) open[which % open.size()]->Break();
 }
 
-void SimDirectory::Access::Die(Death death) {
+void SimDirectory::Access::Die(net::Death death) {
   dead_ = true;
   for (const auto& weak : sessions_) {
     if (const auto session = weak.lock()) session->Die(death);

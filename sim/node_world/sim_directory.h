@@ -13,8 +13,8 @@
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "directory/directory_service.h"
-#include "sim/node_world/network.h"
-#include "sim/node_world/sim_transport.h"
+#include "sim/seams/sim_network.h"
+#include "sim/seams/sim_transport.h"
 
 namespace hoplite::node_world {
 
@@ -30,7 +30,7 @@ class SimDirectory {
     // A planted fault: a shard goes by the id that whoever comes first knows it by.
     bool first_decides = false;
   };
-  SimDirectory(asio::io_context& loop, Network& network, const Settings& settings);
+  SimDirectory(asio::io_context& loop, net::SimNetwork& network, const Settings& settings);
   ~SimDirectory();
 
   // The conversations of one process with the shards.
@@ -40,7 +40,7 @@ class SimDirectory {
     // ids of that one.
     explicit Access(bool foreign) : foreign_(foreign) {}
     // Nothing that the process still says is heard by anybody.
-    void Die(Death death);
+    void Die(net::Death death);
 
    private:
     friend class SimDirectory;
@@ -49,7 +49,7 @@ class SimDirectory {
     std::vector<std::weak_ptr<SimSession>> sessions_;
     bool dead_ = false;
   };
-  std::unique_ptr<directory::DirectoryClient> MakeClient(asio::io_context& loop, HostId host,
+  std::unique_ptr<directory::DirectoryClient> MakeClient(asio::io_context& loop, net::HostId host,
                                                          std::shared_ptr<Access> access);
 
   std::size_t shard_count() const { return shards_.size(); }
@@ -68,7 +68,7 @@ class SimDirectory {
   std::uint64_t lives(std::size_t shard) const;  // how often it started
   void Kill(std::size_t shard);
   void Return(std::size_t shard);
-  HostId host(std::size_t shard) const;
+  net::HostId host(std::size_t shard) const;
   // Ends a session of the process, for both sides.
   void BreakSession(Access& access, std::uint64_t which);
 

@@ -44,8 +44,9 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
       tell_(std::move(tell)),
       random_(options.seed),
       start_(time_.Now()),
-      network_(time_, options.link, options.seed ^ 0x5eed),
-      internet_(network_),
+      internet_(
+          std::make_shared<net::Internet>(directory_loop_, options.link, options.seed ^ 0x5eed)),
+      network_(internet_->network),
       calls_(time_, model_,
              {.broken = [this](const std::string& what) { Broken(what); },
               .answered =
@@ -56,8 +57,8 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
                          record.error ? record.error->ToString() : "done");
                   },
               .forgets_pins = options.fault == PlantedFault::kForgetsPins}) {
-  internet_.broken = [this](const std::string& what) { Broken(what); };
-  internet_.on_payload = [this] { OnPayload(); };
+  internet_->broken = [this](const std::string& what) { Broken(what); };
+  internet_->on_payload = [this] { OnPayload(); };
   directory_ = std::make_unique<SimDirectory>(
       directory_loop_, network_,
       SimDirectory::Settings{.service = ServiceOptionsOf(options_),
@@ -271,8 +272,8 @@ void World::Join(std::size_t host, bool foreign) {
 
 void World::Crash(std::size_t host) {
   Member& member = *hosts_[host].member;
-  const Death death = random_.Below(2) == 0 ? Death::kKilled : Death::kPowerOff;
-  Tell("{} {}", member.name(), death == Death::kKilled ? "is killed" : "loses its power");
+  const net::Death death = random_.Below(2) == 0 ? net::Death::kKilled : net::Death::kPowerOff;
+  Tell("{} {}", member.name(), death == net::Death::kKilled ? "is killed" : "loses its power");
   report_.resumed += member.assembly().counters.fetches_resumed;
   calls_.Abandon(member);
   member.Die(death);

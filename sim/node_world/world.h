@@ -27,10 +27,10 @@
 #include "sim/node_world/calls.h"
 #include "sim/node_world/member.h"
 #include "sim/node_world/model.h"
-#include "sim/node_world/network.h"
 #include "sim/node_world/options.h"
 #include "sim/node_world/sim_directory.h"
-#include "sim/node_world/sim_transport.h"
+#include "sim/seams/sim_network.h"
+#include "sim/seams/sim_transport.h"
 
 namespace hoplite::node_world {
 
@@ -57,7 +57,7 @@ class World {
 
  private:
   struct Host {
-    HostId id = 0;
+    net::HostId id = 0;
     std::unique_ptr<Member> member;  // the present process; null while there is none
     // Since when its turns are counted, and how many there were before.
     Time counted_since{};
@@ -163,8 +163,8 @@ class World {
 
   VirtualTime time_;
   const Time start_;
-  Network network_;
-  Internet internet_;
+  const net::InternetPtr internet_;
+  net::SimNetwork& network_;
   std::vector<std::shared_ptr<store::SharedSegment>> segments_;  // read until the end
   asio::io_context directory_loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard_{directory_loop_.get_executor()};

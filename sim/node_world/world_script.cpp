@@ -235,7 +235,7 @@ Duration World::RandomFaultTime() {
 void World::Disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
 
 void World::BreakAStream() {
-  if (BreakStream(internet_, random_.Next())) Tell("a stream breaks");
+  if (net::BreakStream(*internet_, random_.Next())) Tell("a stream breaks");
 }
 
 void World::BreakASession() {
@@ -248,15 +248,15 @@ void World::BreakASession() {
 namespace {
 
 // Hosts of the shards come first.
-HostId RandomHost(sim::Random& random, const Options& options) {
-  return static_cast<HostId>(random.Below(options.shards + options.nodes));
+net::HostId RandomHost(sim::Random& random, const Options& options) {
+  return static_cast<net::HostId>(random.Below(options.shards + options.nodes));
 }
 
 }  // namespace
 
 void World::PartTwo() {
-  const HostId one = RandomHost(random_, options_);
-  const HostId other = RandomHost(random_, options_);
+  const net::HostId one = RandomHost(random_, options_);
+  const net::HostId other = RandomHost(random_, options_);
   const Time until = time_.Now() + RandomFaultTime();
   Tell("hosts {} and {} don't hear each other until {:.3f}", one, other, ToSeconds(until - start_));
   network_.Block(one, other, until);
@@ -265,8 +265,8 @@ void World::PartTwo() {
 }
 
 void World::PartOneWay() {
-  const HostId one = RandomHost(random_, options_);
-  const HostId other = RandomHost(random_, options_);
+  const net::HostId one = RandomHost(random_, options_);
+  const net::HostId other = RandomHost(random_, options_);
   const Time until = time_.Now() + RandomFaultTime();
   Tell("host {} is not heard by {} until {:.3f}", one, other, ToSeconds(until - start_));
   network_.Block(one, other, until);
@@ -274,10 +274,10 @@ void World::PartOneWay() {
 }
 
 void World::Clog() {
-  const HostId clogged = RandomHost(random_, options_);
+  const net::HostId clogged = RandomHost(random_, options_);
   const Time until = time_.Now() + random_.Within(milliseconds(400));
   Tell("nothing reaches host {} until {:.3f}", clogged, ToSeconds(until - start_));
-  for (HostId host = 0; host < options_.shards + options_.nodes; ++host) {
+  for (net::HostId host = 0; host < options_.shards + options_.nodes; ++host) {
     network_.Block(host, clogged, until);
   }
   Disturb(until);

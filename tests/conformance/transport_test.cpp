@@ -1,15 +1,18 @@
 // The contract of Stream and Transport, held to each implementation.
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/units.h"
+#include "base/virtual_time.h"
 #include "net/tcp_transport.h"
-#include "sim/seams/pipe_transport.h"
+#include "sim/seams/sim_transport.h"
 #include "testing/memfd.h"
 #include "testing/run_task.h"
 
@@ -31,6 +34,7 @@ struct Kind {
   const char* listen;
   const char* nobody;  // an address that nobody listens on
   std::unique_ptr<Transport> (*make)(asio::io_context& loop);
+  bool virtual_time = false;
 };
 
 std::unique_ptr<Transport> MakeTcp(asio::io_context& loop) {
@@ -41,8 +45,12 @@ std::unique_ptr<Transport> MakeSendfile(asio::io_context& loop) {
   options.sendfile = true;
   return std::make_unique<TcpTransport>(std::vector{&loop}, options);
 }
-std::unique_ptr<Transport> MakePipe(asio::io_context& loop) {
-  return std::make_unique<PipeTransport>(loop);
+std::unique_ptr<Transport> MakeSim(asio::io_context& loop) {
+  return std::make_unique<SimTransport>(loop);
+}
+std::unique_ptr<Transport> MakeDelayed(asio::io_context& loop) {
+  return std::make_unique<SimTransport>(
+      loop, LinkOptions{.latency = 200us, .jitter = 200us, .bytes_per_second = 1'000'000'000});
 }
 
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
@@ -58,6 +66,7 @@ ErrorCode CodeOf(const auto& result) { return result ? ErrorCode{} : result.erro
 
 struct TransportTest : ::testing::TestWithParam<Kind> {
   void SetUp() override {
+    if (GetParam().virtual_time) time.emplace();
     transport = GetParam().make(loop);
     auto listening = transport->Listen(
         GetParam().listen, [this](StreamPtr stream) { accepted.push_back(std::move(stream)); });
@@ -79,6 +88,7 @@ struct TransportTest : ::testing::TestWithParam<Kind> {
     return RunTask(loop, stream->Send(bytes, Payload{}));
   }
 
+  std::optional<VirtualTime> time;
   asio::io_context loop{1};
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Listener> listener;
@@ -233,12 +243,12 @@ TEST_P(TransportTest, QuietTellsWhetherAnIdleStreamMayBeUsedAgain) {
 
 TEST_P(TransportTest, LastReceivedFollowsTheBytes) {
   const auto [near, far] = Pair();
-  const Time before = std::chrono::steady_clock::now();
+  const Time before = Now();
   ASSERT_TRUE(Send(near, RandomBytes(3)));
   Bytes got(3);
   ASSERT_TRUE(RunTask(loop, ReceiveAll(far, got)));
   EXPECT_GE(far->last_received(), before);
-  EXPECT_LE(far->last_received(), std::chrono::steady_clock::now());
+  EXPECT_LE(far->last_received(), Now());
 }
 
 Task<void> SendAll(StreamPtr stream, std::size_t total) {
@@ -294,13 +304,15 @@ TEST_P(TransportTest, ManyThatComeAndGoDisturbNobody) {
   EXPECT_TRUE(RunUntil(loop, [&] { return accepted.size() == 201; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TransportTest,
-                         ::testing::Values(Kind{"TcpV4", "127.0.0.1:0", "127.0.0.1:1", MakeTcp},
-                                           Kind{"TcpV6", "[::1]:0", "[::1]:1", MakeTcp},
-                                           Kind{"TcpSendfile", "127.0.0.1:0", "127.0.0.1:1",
-                                                MakeSendfile},
-                                           Kind{"Pipe", "pipe:0", "pipe:nobody", MakePipe}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, TransportTest,
+    ::testing::Values(Kind{"TcpV4", "127.0.0.1:0", "127.0.0.1:1", MakeTcp},
+                      Kind{"TcpV6", "[::1]:0", "[::1]:1", MakeTcp},
+                      Kind{"TcpSendfile", "127.0.0.1:0", "127.0.0.1:1", MakeSendfile},
+                      Kind{"Sim", "sim:0", "sim:nobody", MakeSim},
+                      Kind{"SimDelayed", "sim:0", "sim:nobody", MakeDelayed},
+                      Kind{"SimDelayedInVirtualTime", "sim:0", "sim:nobody", MakeDelayed, true}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace hoplite::net

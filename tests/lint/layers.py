@@ -31,10 +31,11 @@ HOMES = {
 # program's main().
 SIM_ROOMS = {
     "kit": {"planner"},
-    "seams": {"planner", "wire", "net", "directory"},
+    "seams": {"planner", "wire", "net", "directory", "sim/kit"},
     "planner_world": {"planner", "sim/kit"},
     "small_world": {"planner", "sim/kit", "sim/planner_world"},
-    "node_world": {"planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit"},
+    "node_world": {"planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit",
+                   "sim/seams"},
     "commands": {"cli", "sim/planner_world", "sim/node_world"},
 }
 PURE_ROOMS = ("kit", "planner_world", "small_world")

@@ -50,7 +50,7 @@ class Layers(unittest.TestCase):
         self.assertFalse(self.seen("src/planner/a.cpp", "<map>"))
 
     def test_simulation_stands_beside(self):
-        self.assertTrue(self.seen("src/node/a.cpp", '"sim/seams/pipe_transport.h"'))
+        self.assertTrue(self.seen("src/node/a.cpp", '"sim/seams/sim_transport.h"'))
         self.assertTrue(self.seen("sim/planner_world/a.cpp", '"node/node.h"'))
         self.assertTrue(self.seen("sim/planner_world/a.cpp", "<thread>"))
         self.assertTrue(self.seen("sim/kit/a.h", '"sim/node_world/world.h"'))

@@ -12,19 +12,29 @@
 #include <asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "base/virtual_time.h"
 #include "net/stream.h"
 
 namespace hoplite::test {
 
 inline constexpr std::chrono::seconds kBound{20};  // far beyond what any test takes
 
+// Runs one thing that is ready, or waits for it for a moment. Where the thread has a virtual time,
+// that goes on when nothing is ready.
+inline void Turn(asio::io_context& loop) {
+  loop.restart();
+  VirtualTime* const time = VirtualTime::OfThisThread();
+  if (time == nullptr) {
+    loop.run_one_for(std::chrono::milliseconds(10));
+  } else if (loop.poll_one() == 0 && time->next() < kNever) {
+    time->Step();
+  }
+}
+
 // Turns the loop until the condition holds; false if it doesn't within the bound.
 inline bool RunUntil(asio::io_context& loop, const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + kBound;
-  while (!condition() && std::chrono::steady_clock::now() < end) {
-    loop.restart();
-    loop.run_one_for(std::chrono::milliseconds(10));
-  }
+  while (!condition() && std::chrono::steady_clock::now() < end) Turn(loop);
   return condition();
 }
 

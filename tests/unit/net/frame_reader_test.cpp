@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/try.h"
-#include "sim/seams/pipe_transport.h"
+#include "sim/seams/sim_transport.h"
 #include "testing/run_task.h"
 
 namespace hoplite::net {
@@ -16,10 +16,10 @@ using hoplite::test::Running;
 using hoplite::test::RunTask;
 using ::testing::HasSubstr;
 
-// The two ends of a pipe: the test writes at `near`, reads at `far`.
+// The two ends of a stream: the test writes at `near`, reads at `far`.
 struct FrameReaderTest : ::testing::Test {
   FrameReaderTest() {
-    listener = *transport.Listen("pipe:0", [this](StreamPtr stream) { far = stream; });
+    listener = *transport.Listen("sim:0", [this](StreamPtr stream) { far = stream; });
     near = *RunTask(loop, transport.Connect(listener->address(), std::chrono::seconds(1)));
     EXPECT_TRUE(hoplite::test::RunUntil(loop, [this] { return far != nullptr; }));
   }
@@ -28,7 +28,7 @@ struct FrameReaderTest : ::testing::Test {
   }
 
   asio::io_context loop{1};
-  PipeTransport transport{loop};
+  SimTransport transport{loop};
   std::unique_ptr<Listener> listener;
   StreamPtr near;
   StreamPtr far;

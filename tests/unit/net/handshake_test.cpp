@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/seams/pipe_transport.h"
+#include "sim/seams/sim_transport.h"
 #include "testing/run_task.h"
 
 namespace hoplite::net {
@@ -22,7 +22,7 @@ constexpr Identity kListening{.cluster = 0xc1, .self = NodeId{2}};
 
 struct HandshakeTest : ::testing::Test {
   HandshakeTest() {
-    listener = *transport.Listen("pipe:0", [this](StreamPtr stream) { accepted = stream; });
+    listener = *transport.Listen("sim:0", [this](StreamPtr stream) { accepted = stream; });
     dialled = *RunTask(loop, transport.Connect(listener->address(), 1s));
     EXPECT_TRUE(hoplite::test::RunUntil(loop, [this] { return accepted != nullptr; }));
   }
@@ -46,7 +46,7 @@ struct HandshakeTest : ::testing::Test {
   }
 
   asio::io_context loop{1};
-  PipeTransport transport{loop};
+  SimTransport transport{loop};
   std::unique_ptr<Listener> listener;
   StreamPtr dialled;
   StreamPtr accepted;

@@ -1,7 +1,8 @@
-// Network: hosts and what passes between them, in virtual time. Decides when something that leaves
-// arrives: latency, jitter, and a card of finite speed at each end, which serves in the order of
-// sending. Is told of faults: hosts that don't hear others for a while, or are slow. Knows nothing
-// of what it carries.
+// SimNetwork: hosts and what passes between them. Decides when something that leaves arrives:
+// latency, jitter, and a card of finite speed at each end, which serves in the order of sending. Is
+// told of faults: hosts that don't hear others for a while, or are slow. Knows nothing of what it
+// carries. All on one thread: by the VirtualTime of that thread, where it has one, else by the
+// machine's time on the given loop.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +14,40 @@
 #include <utility>
 #include <vector>
 
+#include <asio/io_context.hpp>
+
 #include "base/time.h"
-#include "base/virtual_time.h"
 #include "sim/kit/random.h"
 
-namespace hoplite::node_world {
+namespace hoplite::net {
 
 using HostId = std::uint32_t;
 class Wire;
 
 struct LinkOptions {
   Duration latency = std::chrono::microseconds(200);
-  Duration jitter{0};  // at most so much more
-  std::uint64_t bytes_per_second = 100'000'000;
+  Duration jitter{0};                            // at most so much more
+  std::uint64_t bytes_per_second = 100'000'000;  // 0: no limit
+
+  // Whatever leaves arrives at once.
+  static LinkOptions Immediate() { return {.latency = Duration{0}, .bytes_per_second = 0}; }
 };
 
-class Network {
+// How a process ends: its kernel says so to its peers, or the machine is gone without a word.
+enum class Death { kKilled, kPowerOff };
+
+class SimNetwork {
  public:
-  Network(VirtualTime& time, const LinkOptions& options, std::uint64_t seed)
-      : time_(time), options_(options), random_(seed) {}
+  SimNetwork(asio::io_context& loop, const LinkOptions& options, std::uint64_t seed)
+      : loop_(loop), options_(options), random_(seed) {}
 
   HostId AddHost();
-  VirtualTime& time() { return time_; }
 
   // When so many bytes that leave now arrive, if nothing is in their way.
   Time Arrival(HostId from, HostId to, std::size_t bytes);
   Duration latency() const { return options_.latency; }
+  // Does it at that time, never within this call.
+  void At(Time when, std::function<void()> step);
 
   // What `from` sends to `to` waits until then; two blocks last until the later end.
   void Block(HostId from, HostId to, Time until);
@@ -57,7 +66,7 @@ class Network {
   };
   Duration Transfer(const Host& host, std::size_t bytes) const;
 
-  VirtualTime& time_;
+  asio::io_context& loop_;
   const LinkOptions options_;
   sim::Random random_;
   std::vector<Host> hosts_;
@@ -68,7 +77,7 @@ class Network {
 // One direction of a connection: things arrive in the order in which they were sent.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
-  Wire(Network& network, HostId from, HostId to) : network_(network), from_(from), to_(to) {}
+  Wire(SimNetwork& network, HostId from, HostId to) : network_(network), from_(from), to_(to) {}
 
   void Send(std::size_t bytes, std::function<void()> arrive);
   void Arrive();                        // what is due; the network's
@@ -86,7 +95,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   };
   void Arm();
 
-  Network& network_;
+  SimNetwork& network_;
   const HostId from_;
   const HostId to_;
   std::deque<Message> under_way_;
@@ -95,4 +104,4 @@ class Wire : public std::enable_shared_from_this<Wire> {
   bool sealed_ = false;
 };
 
-}  // namespace hoplite::node_world
+}  // namespace hoplite::net

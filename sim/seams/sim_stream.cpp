@@ -1,13 +1,12 @@
-#include "sim/node_world/sim_stream.h"
+#include "sim/seams/sim_stream.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/checksum.h"
-#include "net/timer.h"
-#include "store/copy.h"
+#include "base/clock.h"
 
-namespace hoplite::node_world {
+namespace hoplite::net {
 
 void Half::Piece::Own() {
   owned.assign(bytes.begin(), bytes.end());
@@ -24,9 +23,9 @@ void Half::Refuse() {
   if (writable != nullptr) writable->Notify();
 }
 
-SimStream::SimStream(Internet& internet, asio::io_context& loop, HalfPtr in, HalfPtr out,
+SimStream::SimStream(InternetPtr internet, asio::io_context& loop, HalfPtr in, HalfPtr out,
                      std::string peer)
-    : internet_(internet),
+    : internet_(std::move(internet)),
       loop_(loop),
       in_(std::move(in)),
       out_(std::move(out)),
@@ -45,7 +44,7 @@ SimStream::~SimStream() {
   out_->writable = nullptr;
 }
 
-net::Task<Result<void>> SimStream::Send(std::span<const std::byte> head, net::Payload payload) {
+Task<Result<void>> SimStream::Send(std::span<const std::byte> head, Payload payload) {
   const auto self = shared_from_this();
   const std::span<const std::byte> both[] = {head, payload.bytes};
   for (std::span<const std::byte> rest : both) {
@@ -53,12 +52,12 @@ net::Task<Result<void>> SimStream::Send(std::span<const std::byte> head, net::Pa
     while (!rest.empty()) {
       if (closed_) co_return std::unexpected(Closed());
       if (out_->refused) co_return std::unexpected(Ended());
-      if (out_->held >= internet_.buffer_bytes) {
+      if (out_->held >= internet_->buffer_bytes) {
         co_await writable_.Wait();
         continue;
       }
       const auto piece = rest.first(
-          std::min({rest.size(), internet_.piece_bytes, internet_.buffer_bytes - out_->held}));
+          std::min({rest.size(), internet_->piece_bytes, internet_->buffer_bytes - out_->held}));
       Push(piece, own);
       rest = rest.subspan(piece.size());
     }
@@ -72,16 +71,16 @@ void SimStream::Push(std::span<const std::byte> bytes, bool own) {
   if (own) {
     piece.Own();
   } else {
-    internet_.on_payload();
+    internet_->on_payload();
   }
   piece.checksum = BlockChecksum(bytes);
   out_->held += bytes.size();
   last_sent_ = Now();
-  out_->wire->Send(bytes.size(), [half = out_, &internet = internet_] {
+  out_->wire->Send(bytes.size(), [half = out_, internet = internet_.get()] {
     const Half::Piece arrives = std::move(half->pieces.front());
     half->pieces.pop_front();
     if (BlockChecksum(arrives.bytes) != arrives.checksum) {
-      internet.broken("P3: bytes changed in their sender's memory while they were under way");
+      internet->broken("P3: bytes changed in their sender's memory while they were under way");
     }
     half->arrived.insert(half->arrived.end(), arrives.bytes.begin(), arrives.bytes.end());
     half->last_arrival = Now();
@@ -89,7 +88,7 @@ void SimStream::Push(std::span<const std::byte> bytes, bool own) {
   });
 }
 
-net::Task<Result<std::size_t>> SimStream::ReceiveSome(std::span<std::byte> into) {
+Task<Result<std::size_t>> SimStream::ReceiveSome(std::span<std::byte> into) {
   const auto self = shared_from_this();
   Half& in = *in_;
   while (!closed_ && in.read == in.arrived.size() && !in.ended) co_await readable_.Wait();
@@ -183,4 +182,4 @@ Error SimStream::Ended() const {
   return {ErrorCode::kUnavailable, "closed by peer " + peer_address_};
 }
 
-}  // namespace hoplite::node_world
+}  // namespace hoplite::net

@@ -11,10 +11,10 @@
 
 #include "net/signal.h"
 #include "net/stream.h"
-#include "sim/node_world/network.h"
-#include "sim/node_world/sim_transport.h"
+#include "sim/seams/sim_network.h"
+#include "sim/seams/sim_transport.h"
 
-namespace hoplite::node_world {
+namespace hoplite::net {
 
 // One direction of the connection.
 struct Half {
@@ -27,7 +27,7 @@ struct Half {
     void Own();  // copies the bytes, so that the sender's memory may change
   };
 
-  Half(Network& network, HostId from, HostId to)
+  Half(SimNetwork& network, HostId from, HostId to)
       : wire(std::make_shared<Wire>(network, from, to)) {}
 
   void End();     // nothing will arrive any more
@@ -41,18 +41,19 @@ struct Half {
   bool ended = false;
   bool refused = false;
   Time last_arrival{};
-  net::Signal* readable = nullptr;
-  net::Signal* writable = nullptr;
+  Signal* readable = nullptr;
+  Signal* writable = nullptr;
 };
 using HalfPtr = std::shared_ptr<Half>;
 
-class SimStream final : public net::Stream, public std::enable_shared_from_this<SimStream> {
+class SimStream final : public Stream, public std::enable_shared_from_this<SimStream> {
  public:
-  SimStream(Internet& internet, asio::io_context& loop, HalfPtr in, HalfPtr out, std::string peer);
+  SimStream(InternetPtr internet, asio::io_context& loop, HalfPtr in, HalfPtr out,
+            std::string peer);
   ~SimStream() override;
 
-  net::Task<Result<void>> Send(std::span<const std::byte> head, net::Payload payload) override;
-  net::Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override;
+  Task<Result<void>> Send(std::span<const std::byte> head, Payload payload) override;
+  Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override;
   void Close() override;
   void Abort() override;
   bool closed() const override { return closed_; }
@@ -75,15 +76,15 @@ class SimStream final : public net::Stream, public std::enable_shared_from_this<
   Error Closed() const;
   Error Ended() const;
 
-  Internet& internet_;
+  const InternetPtr internet_;
   asio::io_context& loop_;
   const HalfPtr in_;
   const HalfPtr out_;
   const std::string peer_address_;
-  net::Signal readable_;
-  net::Signal writable_;
+  Signal readable_;
+  Signal writable_;
   Time last_sent_;
   bool closed_ = false;
 };
 
-}  // namespace hoplite::node_world
+}  // namespace hoplite::net

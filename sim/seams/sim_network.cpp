@@ -1,40 +1,61 @@
-#include "sim/node_world/network.h"
+#include "sim/seams/sim_network.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace hoplite::node_world {
+#include <asio/post.hpp>
 
-HostId Network::AddHost() {
+#include "base/clock.h"
+#include "base/virtual_time.h"
+#include "net/timer.h"
+
+namespace hoplite::net {
+
+HostId SimNetwork::AddHost() {
   hosts_.emplace_back();
   return static_cast<HostId>(hosts_.size() - 1);
 }
 
-Duration Network::Transfer(const Host& host, std::size_t bytes) const {
+Duration SimNetwork::Transfer(const Host& host, std::size_t bytes) const {
+  if (options_.bytes_per_second == 0) return Duration{0};
   return Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(bytes * host.slowness) /
                                             static_cast<double>(options_.bytes_per_second)));
 }
 
-Time Network::Arrival(HostId from, HostId to, std::size_t bytes) {
+Time SimNetwork::Arrival(HostId from, HostId to, std::size_t bytes) {
   Host& sender = hosts_[from];
   Host& receiver = hosts_[to];
-  sender.up_free = std::max(time_.Now(), sender.up_free) + Transfer(sender, bytes);
+  sender.up_free = std::max(Now(), sender.up_free) + Transfer(sender, bytes);
   const Time reached = sender.up_free + options_.latency + random_.Within(options_.jitter);
   receiver.down_free = std::max(reached, receiver.down_free + Transfer(receiver, bytes));
   return receiver.down_free;
 }
 
-void Network::Block(HostId from, HostId to, Time until) {
+void SimNetwork::At(Time when, std::function<void()> step) {
+  if (VirtualTime* const time = VirtualTime::OfThisThread()) {
+    time->At(when, std::move(step));
+  } else if (when <= Now()) {
+    asio::post(loop_, std::move(step));
+  } else {
+    const auto timer = std::make_shared<Timer>(loop_);
+    timer->expires_at(when);
+    timer->async_wait([timer, step = std::move(step)](const asio::error_code& error) {
+      if (!error) step();
+    });
+  }
+}
+
+void SimNetwork::Block(HostId from, HostId to, Time until) {
   Time& blocked = blocked_[{from, to}];
   blocked = std::max(blocked, until);
 }
 
-Time Network::blocked_until(HostId from, HostId to) const {
+Time SimNetwork::blocked_until(HostId from, HostId to) const {
   const auto found = blocked_.find({from, to});
   return found == blocked_.end() ? Time{} : found->second;
 }
 
-void Network::Heal() {
+void SimNetwork::Heal() {
   blocked_.clear();
   for (Host& host : hosts_) host.slowness = 1;
   for (const auto& weak : std::exchange(held_, {})) {
@@ -55,14 +76,14 @@ void Wire::Arm() {
   const Time opens = network_.blocked_until(from_, to_);
   if (opens > under_way_.front().arrival) network_.Held(weak_from_this());
   const Time when = std::max(under_way_.front().arrival, opens);
-  network_.time().At(when, [weak = weak_from_this()] {
+  network_.At(when, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->Arrive();
   });
 }
 
 void Wire::Arrive() {
   armed_ = false;
-  const Time now = network_.time().Now();
+  const Time now = Now();
   const bool passes = now >= network_.blocked_until(from_, to_);
   if (passes && !under_way_.empty() && under_way_.front().arrival <= now) {
     const auto arrive = std::move(under_way_.front().arrive);
@@ -72,4 +93,4 @@ void Wire::Arrive() {
   Arm();
 }
 
-}  // namespace hoplite::node_world
+}  // namespace hoplite::net
