@@ -26,7 +26,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, net::HostId host
       index_(index),
       host_(host),
       spins_(around.options.fault == PlantedFault::kSpinsForMemory),
-      access_(std::make_shared<SimDirectory::Access>(around.foreign)) {
+      access_(std::make_shared<directory::SimDirectory::Access>(around.foreign)) {
   NodeConfig config;
   config.directory.assign(around.options.shards, "simulated");
   config.name = fmt::format("n{}", index + 1);
@@ -41,7 +41,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, net::HostId host
   node::Environment world;
   // The lambdas refer to this member and its surroundings, which outlive every node.
   world.directory = [this, &around](asio::io_context& loop) {
-    return WithPlanted(around.options.fault, around.directory.MakeClient(loop, host_, access_));
+    return WithPlanted(around.options.fault, around.shards.MakeClient(loop, host_, access_));
   };
   world.decisions = DecisionsWith(around.options.fault);
   world.transport =

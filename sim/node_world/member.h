@@ -12,7 +12,7 @@
 #include "base/virtual_time.h"
 #include "node/assembly.h"
 #include "sim/node_world/options.h"
-#include "sim/node_world/sim_directory.h"
+#include "sim/seams/sim_directory.h"
 #include "sim/seams/sim_network.h"
 #include "sim/seams/sim_transport.h"
 
@@ -24,7 +24,7 @@ class Member {
   struct Surroundings {
     VirtualTime& time;
     const net::InternetPtr& internet;
-    SimDirectory& directory;
+    directory::SimDirectory& shards;
     const Options& options;
     bool foreign = false;  // it knows the shards by the ids of another cluster
   };
@@ -57,14 +57,14 @@ class Member {
   net::HostId host() const { return host_; }
   const std::string& name() const { return assembly_->settings.name; }
   node::Assembly& assembly() { return *assembly_; }
-  SimDirectory::Access& access() { return *access_; }
+  directory::SimDirectory::Access& access() { return *access_; }
 
  private:
   VirtualTime& time_;
   const std::uint32_t index_;
   const net::HostId host_;
   const bool spins_;  // a planted fault: whoever waits for memory asks again at once
-  const std::shared_ptr<SimDirectory::Access> access_;
+  const std::shared_ptr<directory::SimDirectory::Access> access_;
   net::SimTransport* transport_ = nullptr;  // owned by the assembly
   std::unique_ptr<node::Assembly> assembly_;
   std::vector<asio::io_context*> loops_;

@@ -59,12 +59,13 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
               .forgets_pins = options.fault == PlantedFault::kForgetsPins}) {
   internet_->broken = [this](const std::string& what) { Broken(what); };
   internet_->on_payload = [this] { OnPayload(); };
-  directory_ = std::make_unique<SimDirectory>(
+  directory_ = std::make_unique<directory::SimDirectory>(
       directory_loop_, network_,
-      SimDirectory::Settings{.service = ServiceOptionsOf(options_),
-                             .shards = options_.shards,
-                             .pace = PaceOfNodes(options_),
-                             .first_decides = options_.fault == PlantedFault::kFirstDecides});
+      directory::SimDirectory::Settings{
+          .service = ServiceOptionsOf(options_),
+          .shards = options_.shards,
+          .pace = PaceOfNodes(options_),
+          .first_decides = options_.fault == PlantedFault::kFirstDecides});
   directory_->OnSaid([this](const wire::NodeMessage& message) {
     AddToDigest(message.events);
     CheckClosed(message);

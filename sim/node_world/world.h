@@ -28,7 +28,7 @@
 #include "sim/node_world/member.h"
 #include "sim/node_world/model.h"
 #include "sim/node_world/options.h"
-#include "sim/node_world/sim_directory.h"
+#include "sim/seams/sim_directory.h"
 #include "sim/seams/sim_network.h"
 #include "sim/seams/sim_transport.h"
 
@@ -168,7 +168,7 @@ class World {
   std::vector<std::shared_ptr<store::SharedSegment>> segments_;  // read until the end
   asio::io_context directory_loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard_{directory_loop_.get_executor()};
-  std::unique_ptr<SimDirectory> directory_;
+  std::unique_ptr<directory::SimDirectory> directory_;
   Model model_;
   Calls calls_;
   std::vector<Host> hosts_;

@@ -1,8 +1,11 @@
 // InProcessDirectory: a directory of any number of shards inside this process, for tests of nodes
 // and for benchmarks: the real service and the real client without gRPC between them.
 //
-// Its shards run on one loop; each client lives on its node's own loop, which may be the same or
-// run on another thread. It can also do to a node what failures do.
+// Decides nothing: what is said is posted to the other side's loop at once. Its shards run on one
+// loop; each client lives on its node's own loop, which may be the same or run on another thread.
+// It can also do to a node what failures do. SimDirectory is the other stand-in: with a network in
+// between, all on one thread; a network's delays and faults have no order that could be replayed
+// where threads run.
 #pragma once
 
 #include <cstddef>

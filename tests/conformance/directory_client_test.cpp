@@ -10,9 +10,9 @@ namespace hoplite::test {
 using namespace planner;  // NOLINT(google-build-using-namespace): the events and actions spoken
 
 std::unique_ptr<DirectoryNode> DirectoryClientTest::NewNode(const std::string& name) {
-  return std::make_unique<DirectoryNode>(NodeId(++nodes_), name, [this](asio::io_context& loop) {
-    return directory_->MakeClient(loop);
-  });
+  return std::make_unique<DirectoryNode>(
+      NodeId(++nodes_), name,
+      [this](asio::io_context& loop) { return directory_->MakeClient(loop); }, directory_->loop());
 }
 
 std::unique_ptr<DirectoryNode> DirectoryClientTest::JoinedNode(const std::string& name) {

@@ -16,6 +16,8 @@ class DirectoryUnderTest {
  public:
   virtual ~DirectoryUnderTest() = default;
   virtual std::unique_ptr<directory::DirectoryClient> MakeClient(asio::io_context& loop) = 0;
+  // The loop that everything of it and its nodes runs on; null: each node has one of its own.
+  virtual asio::io_context* loop() { return nullptr; }
   // The shard dies and starts again where it was, without its state.
   virtual void Restart(std::size_t shard) = 0;
 };

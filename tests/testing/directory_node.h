@@ -1,5 +1,6 @@
-// DirectoryNode: a node reduced to its directory client, on a loop and thread of its own. Tests say
-// what it says and wait, with a bound, for what it is told.
+// DirectoryNode: a node reduced to its directory client, on a loop and thread of its own, unless it
+// is given a loop that another thread runs. Tests say what it says and wait, with a bound, for what
+// it is told.
 #pragma once
 
 #include <condition_variable>
@@ -32,10 +33,13 @@ class DirectoryNode {
   using MakeClient =
       std::function<std::unique_ptr<directory::DirectoryClient>(asio::io_context& loop)>;
 
-  DirectoryNode(NodeId id, const std::string& name, const MakeClient& make)
+  DirectoryNode(NodeId id, const std::string& name, const MakeClient& make,
+                asio::io_context* shared_loop = nullptr)
       : info_{id, name, "127.0.0.1:" + std::to_string(1000 + Raw(id) % 1000)},
-        client_(make(loop_)),
-        thread_([this] { loop_.run(); }) {}
+        loop_(shared_loop != nullptr ? *shared_loop : own_loop_) {
+    thread_ = std::thread([this] { own_loop_.run(); });
+    Run([&] { client_ = make(loop_); });
+  }
 
   // On the node's loop.
   template <typename Step>
@@ -50,6 +54,8 @@ class DirectoryNode {
     Run([this] { client_->Stop(); });
     work_.reset();
     thread_.join();
+    // A thread that still runs may be about to touch it.
+    if (&loop_ != &own_loop_) Run([this] { client_.reset(); });
   }
 
   void Start() {
@@ -169,8 +175,9 @@ class DirectoryNode {
   }
 
   const planner::NodeInfo info_;
-  asio::io_context loop_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_{loop_.get_executor()};
+  asio::io_context own_loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{own_loop_.get_executor()};
+  asio::io_context& loop_;
   std::vector<planner::NodeEvent> inventory_;  // on the loop
   std::mutex mutex_;
   std::vector<planner::NodeAction> actions_;

@@ -1,5 +1,9 @@
 // SimDirectory: the real shards and the real client of them, with a network between that delays,
 // loses sessions, or says nothing for a while; and shards that are killed and come back empty.
+//
+// Decides nothing: it carries messages and does what failures do. All on one thread, in virtual time
+// or in the machine's (SimNetwork); whoever looks on is told of every message. InProcessDirectory
+// is the other stand-in: for nodes that have threads of their own, with nothing in between.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +18,8 @@
 #include "directory/directory_client.h"
 #include "directory/directory_service.h"
 #include "sim/seams/sim_network.h"
-#include "sim/seams/sim_transport.h"
 
-namespace hoplite::node_world {
+namespace hoplite::directory {
 
 struct SimShard;
 class SimSession;
@@ -24,9 +27,9 @@ class SimSession;
 class SimDirectory {
  public:
   struct Settings {
-    directory::ServiceOptions service;
+    ServiceOptions service;
     std::size_t shards = 1;
-    directory::Pace pace;  // of what nodes say
+    Pace pace;  // of what nodes say
     // A planted fault: a shard goes by the id that whoever comes first knows it by.
     bool first_decides = false;
   };
@@ -49,8 +52,8 @@ class SimDirectory {
     std::vector<std::weak_ptr<SimSession>> sessions_;
     bool dead_ = false;
   };
-  std::unique_ptr<directory::DirectoryClient> MakeClient(asio::io_context& loop, net::HostId host,
-                                                         std::shared_ptr<Access> access);
+  std::unique_ptr<DirectoryClient> MakeClient(asio::io_context& loop, net::HostId host,
+                                              std::shared_ptr<Access> access);
 
   std::size_t shard_count() const { return shards_.size(); }
   // `heard` is told whatever a node says in an open session, when it is sent.
@@ -73,8 +76,8 @@ class SimDirectory {
   void BreakSession(Access& access, std::uint64_t which);
 
  private:
-  const directory::Pace pace_;
+  const Pace pace_;
   std::vector<std::shared_ptr<SimShard>> shards_;
 };
 
-}  // namespace hoplite::node_world
+}  // namespace hoplite::directory

@@ -1,4 +1,4 @@
-#include "sim/node_world/sim_directory.h"
+#include "sim/seams/sim_directory.h"
 
 #include <optional>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "directory/sharded_client.h"
 
-namespace hoplite::node_world {
+namespace hoplite::directory {
 
 namespace {
 
@@ -18,7 +18,7 @@ constexpr std::size_t kMessageBytes = 60;
 template <typename Word>
 std::size_t BytesOf(const std::vector<Word>& words) {
   std::size_t bytes = kMessageBytes;
-  for (const Word& word : words) bytes += directory::WordBytes(word);
+  for (const Word& word : words) bytes += WordBytes(word);
   return bytes;
 }
 
@@ -49,10 +49,9 @@ struct SimShard {
   }
   void Start() {
     ++lives;
-    service = std::make_shared<directory::DirectoryService>(
+    service = std::make_shared<DirectoryService>(
         loop, options,
-        directory::Admission(
-            {.shards = shards, .drawn_id = std::uint64_t{host + 1} * 1000 + lives}));
+        Admission({.shards = shards, .drawn_id = std::uint64_t{host + 1} * 1000 + lives}));
     told_id.reset();
   }
   // Whoever comes later with objects, and knows it by another id.
@@ -66,12 +65,12 @@ struct SimShard {
   asio::io_context& loop;
   net::SimNetwork& network;
   const net::HostId host;
-  directory::ServiceOptions options;
+  ServiceOptions options;
   const std::vector<std::string> shards;  // no addresses here; only how many counts
   const bool first_decides;
   std::uint64_t lives = 0;
-  std::optional<std::uint64_t> told_id;                  // in the first Welcome of this life
-  std::shared_ptr<directory::DirectoryService> service;  // null while it is dead
+  std::optional<std::uint64_t> told_id;       // in the first Welcome of this life
+  std::shared_ptr<DirectoryService> service;  // null while it is dead
   std::vector<std::weak_ptr<SimSession>> sessions;
   std::function<void(const wire::NodeMessage&)> said;
   std::function<void(const wire::ShardMessage&)> answered;
@@ -80,8 +79,7 @@ struct SimShard {
 };
 
 // Both ends of one attempt at a session.
-class SimSession final : public directory::Session,
-                         public std::enable_shared_from_this<SimSession> {
+class SimSession final : public Session, public std::enable_shared_from_this<SimSession> {
  public:
   SimSession(std::shared_ptr<SimShard> shard, net::HostId host, asio::io_context& loop,
              Receiver receive)
@@ -178,7 +176,7 @@ class SimSession final : public directory::Session,
   bool ended_ = false;
 };
 
-class SimConnection final : public directory::Connection {
+class SimConnection final : public Connection {
  public:
   explicit SimConnection(std::shared_ptr<SimSession> session) : session_(std::move(session)) {}
   void Send(wire::NodeMessage message) override { session_->Say(std::move(message)); }
@@ -188,13 +186,18 @@ class SimConnection final : public directory::Connection {
   const std::shared_ptr<SimSession> session_;
 };
 
-class SimPort final : public directory::ShardPort {
+class SimPort final : public ShardPort {
  public:
   SimPort(std::shared_ptr<SimShard> shard, net::HostId host, asio::io_context& loop,
           std::shared_ptr<SimDirectory::Access> access)
-      : shard_(std::move(shard)), host_(host), loop_(loop), access_(std::move(access)) {}
+      : shard_(std::move(shard)),
+        host_(host),
+        loop_(loop),
+        access_(std::move(access)),
+        there_(std::make_shared<net::Wire>(shard_->network, host, shard_->host)),
+        back_(std::make_shared<net::Wire>(shard_->network, shard_->host, host)) {}
 
-  std::unique_ptr<directory::Connection> Open(wire::Hello hello, Receiver receive) override {
+  std::unique_ptr<Connection> Open(wire::Hello hello, Receiver receive) override {
     auto session = std::make_shared<SimSession>(shard_, host_, loop_, std::move(receive));
     auto connection = std::make_unique<SimConnection>(session);
     for (auto* sessions : {&access_->sessions_, &shard_->sessions}) {
@@ -207,21 +210,43 @@ class SimPort final : public directory::ShardPort {
     connection->Send({.hello = std::move(hello)});
     return connection;
   }
-  void Find(const ObjectId&, Duration,
+  void Find(const ObjectId& object, Duration,
             std::function<void(Result<planner::ObjectView>)> done) override {
-    done(std::unexpected(Unreachable()));
+    Ask([object, answer = BackHere(std::move(done))](DirectoryService& service) {
+      service.Find(object, answer);
+    });
   }
-  void Status(const planner::PageRequest&, Duration,
+  void Status(const planner::PageRequest& page, Duration,
               std::function<void(Result<planner::StatusPage>)> done) override {
-    done(std::unexpected(Unreachable()));
+    Ask([page, answer = BackHere(std::move(done))](DirectoryService& service) {
+      service.Status(page, answer);
+    });
   }
-  void Stop() override {}
+  void Stop() override { back_->Cut(); }
 
  private:
+  // A dead shard says nothing: the asker's timeout ends the question.
+  void Ask(std::function<void(DirectoryService&)> question) {
+    there_->Send(kMessageBytes, [shard = shard_, question = std::move(question)] {
+      if (shard->service) question(*shard->service);
+    });
+  }
+  template <typename T>
+  std::function<void(Result<T>)> BackHere(std::function<void(Result<T>)> done) {
+    return [back = back_, &loop = loop_, done = std::move(done)](Result<T> result) {
+      back->Send(kMessageBytes, [&loop, done, result = std::move(result)] {
+        asio::post(loop, [done, result] { done(result); });
+      });
+    };
+  }
+
   const std::shared_ptr<SimShard> shard_;
   const net::HostId host_;
   asio::io_context& loop_;
   const std::shared_ptr<SimDirectory::Access> access_;
+  // For questions, which belong to no session.
+  const std::shared_ptr<net::Wire> there_;
+  const std::shared_ptr<net::Wire> back_;
 };
 
 SimDirectory::SimDirectory(asio::io_context& loop, net::SimNetwork& network,
@@ -238,15 +263,15 @@ SimDirectory::~SimDirectory() {
   }
 }
 
-std::unique_ptr<directory::DirectoryClient> SimDirectory::MakeClient(
-    asio::io_context& loop, net::HostId host, std::shared_ptr<Access> access) {
-  std::vector<std::unique_ptr<directory::ShardPort>> ports;
+std::unique_ptr<DirectoryClient> SimDirectory::MakeClient(asio::io_context& loop, net::HostId host,
+                                                          std::shared_ptr<Access> access) {
+  std::vector<std::unique_ptr<ShardPort>> ports;
   for (const auto& shard : shards_) {
     ports.push_back(std::make_unique<SimPort>(shard, host, loop, access));
   }
-  directory::ShardedClient::Options options;
+  ShardedClient::Options options;
   options.pace = pace_;
-  return std::make_unique<directory::ShardedClient>(loop, std::move(ports), std::move(options));
+  return std::make_unique<ShardedClient>(loop, std::move(ports), std::move(options));
 }
 
 void SimDirectory::OnSaid(std::function<void(const wire::NodeMessage&)> heard) {
@@ -306,4 +331,4 @@ void SimDirectory::Access::Die(net::Death death) {
   }
 }
 
-}  // namespace hoplite::node_world
+}  // namespace hoplite::directory
