@@ -86,12 +86,20 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
   }
 }
 
-void ReductionRequests::On(NodeId node, const ReduceShape& event) {
-  if (window_.collecting()) return window_.Defer(node, event);
-  if (PendingOpen* open = Pending(node, event.object, event.request)) {
-    open->then.emplace_back(event);
-    return;
+template <typename Order>
+bool ReductionRequests::Later(NodeId node, const Order& event) {
+  if (window_.collecting()) {
+    window_.Defer(node, event);
+    return true;
   }
+  PendingOpen* const open = Pending(node, event.object, event.request);
+  if (open == nullptr) return false;
+  open->then.emplace_back(event);
+  return true;
+}
+
+void ReductionRequests::On(NodeId node, const ReduceShape& event) {
+  if (Later(node, event)) return;
   ReductionRecord* reduction = Open(node, event.object, event.request);
   const bool sound =
       event.layout.Validate() && event.metadata.size() <= options_.metadata_limit_bytes;
@@ -103,11 +111,7 @@ void ReductionRequests::On(NodeId node, const ReduceShape& event) {
 }
 
 void ReductionRequests::On(NodeId node, const SlotAssign& event) {
-  if (window_.collecting()) return window_.Defer(node, event);
-  if (PendingOpen* open = Pending(node, event.object, event.request)) {
-    open->then.emplace_back(event);
-    return;
-  }
+  if (Later(node, event)) return;
   ReductionRecord* reduction = Open(node, event.object, event.request);
   if (reduction == nullptr || !reduction->shaped) return;
   ObjectRecord& record = *objects_.Find(event.object);

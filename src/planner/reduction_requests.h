@@ -59,6 +59,9 @@ class ReductionRequests {
  private:
   // Null, or the node's request that was not answered yet.
   PendingOpen* Pending(NodeId node, const ObjectId& id, std::uint64_t request);
+  // Whether the order waits: the shard still collects, or the node's request is not answered yet.
+  template <typename Order>
+  bool Later(NodeId node, const Order& event);
   // Null, or the node's reduction that is still open.
   ReductionRecord* Open(NodeId node, const ObjectId& id, std::uint64_t request);
   // Its session was interrupted: what it was told meanwhile is lost.
