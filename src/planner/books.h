@@ -17,6 +17,8 @@
 //   outbox             Post; Membership and Visits silence a node that goes
 #pragma once
 
+#include <string>
+
 #include "base/time.h"
 #include "planner/agenda.h"
 #include "planner/deletion_marks.h"
@@ -55,5 +57,8 @@ struct Books {
   Agenda agenda;
   Outbox outbox;
 };
+
+// Empty, or the first broken invariant of README.md in words. O(books).
+std::string BrokenInvariant(const Books& books);
 
 }  // namespace hoplite::planner

@@ -54,8 +54,7 @@ std::string BrokenObject(const Books& books, const ObjectId& id, const ObjectRec
 
 }  // namespace
 
-std::string DirectoryState::BrokenInvariant() const {
-  const Books& books = state_->books();
+std::string BrokenInvariant(const Books& books) {
   if (!books.marks.Consistent() || !books.apart.Consistent()) {
     return "S4: an index of times disagrees with its entries";
   }
@@ -72,6 +71,10 @@ std::string DirectoryState::BrokenInvariant() const {
                        inlined.total_bytes(), inlined.total_limit_bytes());
   }
   return {};
+}
+
+std::string DirectoryState::BrokenInvariant() const {
+  return planner::BrokenInvariant(state_->books());
 }
 
 }  // namespace hoplite::planner
