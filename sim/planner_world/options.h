@@ -11,7 +11,7 @@
 
 #include "base/time.h"
 #include "base/units.h"
-#include "planner/planted_fault.h"
+#include "sim/planner_world/planted_fault.h"
 
 namespace hoplite::sim {
 
@@ -63,7 +63,7 @@ struct Options {
   std::uint64_t inline_limit_bytes = 0;  // objects up to this size travel through the directory
   Duration recovery_window = std::chrono::seconds(1);  // of a restarted directory
   Duration grace = std::chrono::seconds(1);            // from the end of a session to NodeLost
-  planner::PlantedFault fault = planner::PlantedFault::kNone;  // a planted fault; tests only
+  PlantedFault fault = PlantedFault::kNone;            // a planted fault; tests only
 
   // The reaction to a bad value is to correct it: the message names the field.
   Result<void> Validate() const;

@@ -153,9 +153,7 @@ std::string Witness::Check(const VirtualNode& node) {
 
 std::string Witness::CheckNow(const planner::DirectoryState& directory,
                               std::span<const Party> parties) const {
-  if (ask_planner_) {
-    if (std::string broken = directory.BrokenInvariant(); !broken.empty()) return broken;
-  }
+  if (std::string broken = directory.BrokenInvariant(); !broken.empty()) return broken;
   const auto view = directory.Find(object_);
   if (!view) return {};
   for (const planner::HolderView& holder : view->holders) {

@@ -24,9 +24,7 @@ struct Party {
 
 class Witness {
  public:
-  // `ask_planner`: CheckNow asks the planner for its own broken invariants, too.
-  explicit Witness(const ObjectId& object, bool ask_planner = true)
-      : object_(object), ask_planner_(ask_planner) {}
+  explicit Witness(const ObjectId& object) : object_(object) {}
 
   void Told(const planner::EventBody& event);
   void DirectoryRestarted();
@@ -37,7 +35,7 @@ class Witness {
   // Each answers with a broken property in words, or nothing.
   std::string Check(const planner::Action& action);
   std::string Check(const VirtualNode& node);
-  // The directory's picture against the parties; index = raw id - 1.
+  // The directory's picture against the parties (index = raw id - 1), and its own invariants.
   std::string CheckNow(const planner::DirectoryState& directory,
                        std::span<const Party> parties) const;
   std::string CheckAtRest(const planner::DirectoryState& directory,
@@ -56,7 +54,6 @@ class Witness {
   std::string CheckGrant(const planner::Grant& grant, NodeId to) const;
 
   ObjectId object_;
-  bool ask_planner_;
   std::map<NodeId, Session> sessions_;
   std::map<NodeId, Version> whole_;  // complete copies that it was told of, and may still count on
   std::map<Version, Content> contents_;  // of the puts that were accepted

@@ -31,11 +31,10 @@ void World::StartDirectory(Duration recovery_window) {
   options.incarnation = ++directory_life_;
   options.inline_limit_bytes = options_.inline_limit_bytes;
   options.recovery_window = recovery_window;
-  options.fault = options_.fault;
   options.link = {.latency = options_.latency,
                   .overhead = Duration{0},
                   .bytes_per_second = static_cast<double>(options_.bytes_per_second)};
-  directory_.emplace(options, now_);
+  directory_.emplace(options_.fault, options, now_);
   witness_.DirectoryRestarted();
   if (reduction_) reduction_->witness.DirectoryRestarted();
   plan_at_ = now_;
@@ -93,7 +92,7 @@ void World::Run() {
     }
     Step(next);
   }
-  if (violation_.empty() && directory_) Fail(witness_.CheckAtRest(*directory_, Parties()));
+  if (violation_.empty() && directory_) Fail(witness_.CheckAtRest(directory_->state(), Parties()));
   if (reduction_) Fail(CheckReduceAtRest());
 }
 
@@ -114,7 +113,7 @@ void World::Step(Time when) {
 
 void World::Check() {
   Fail(network_.BrokenInvariant(now_));
-  if (directory_) Fail(witness_.CheckNow(*directory_, Parties()));
+  if (directory_) Fail(witness_.CheckNow(directory_->state(), Parties()));
 }
 
 std::vector<Party> World::Parties() const {

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "planner/directory_state.h"
 #include "planner/reduce_coordinator.h"
 #include "sim/kit/event_queue.h"
 #include "sim/kit/random.h"
 #include "sim/planner_world/network.h"
 #include "sim/planner_world/options.h"
+#include "sim/planner_world/planted_shard.h"
 #include "sim/planner_world/reduce_witness.h"
 #include "sim/planner_world/virtual_node.h"
 #include "sim/planner_world/virtual_slot.h"
@@ -52,7 +52,7 @@ struct Member {
 
 // The reduction whose target the world's object is.
 struct Reduction {
-  Reduction(const ReduceOptions& options, NodeIndex node, planner::PlantedFault fault);
+  Reduction(const ReduceOptions& options, NodeIndex node);
 
   static constexpr std::uint64_t kRequest = 1;
   ReduceOptions options;
@@ -184,7 +184,7 @@ class World {
   std::vector<Member> members_;
   std::vector<GrantId> grants_;  // of each flow
 
-  std::optional<planner::DirectoryState> directory_;  // none while it is down
+  std::optional<PlantedShard> directory_;  // none while it is down
   std::uint64_t directory_life_ = 0;
   Time plan_at_ = kNever;
   std::vector<planner::Action> actions_;  // scratch

@@ -22,11 +22,10 @@ Duration DeadlineOf(const Options& options, std::size_t sources) {
 
 }  // namespace
 
-Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in,
-                     planner::PlantedFault fault)
+Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in)
     : options(options_in),
       node(node_in),
-      coordinator(options_in, NodeId{node_in + 1}, kRequest, fault),
+      coordinator(options_in, NodeId{node_in + 1}, kRequest),
       witness(options_in.num_objects.value_or(options_in.sources.size())) {}
 
 void World::PutSource(NodeIndex index, const ObjectId& source) {
@@ -37,7 +36,7 @@ void World::PutSource(NodeIndex index, const ObjectId& source) {
 }
 
 void World::Reduce(const ReduceOptions& request, NodeIndex coordinator) {
-  reduction_.emplace(request, coordinator, options_.fault);
+  reduction_.emplace(request, coordinator);
   if (!members_[coordinator].alive) return;
   reduction_->asked = true;
   for (const ObjectId& source : request.sources) Say(coordinator, planner::Subscribe{source});
@@ -129,7 +128,7 @@ void World::AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& event
 void World::CheckReduce() {
   ReduceWitness& witness = reduction_->witness;
   if (witness.committed()) {
-    const auto view = directory_->Find(object_);
+    const auto view = directory_->state().Find(object_);
     const bool there = view && std::ranges::any_of(view->holders, &planner::HolderView::complete);
     if (!there) witness.TargetLost();
   }
@@ -159,7 +158,7 @@ std::string World::CheckReduceAtRest() const {
     return fmt::format("P10: n{} still executes slot {}", Raw(member.node.id()) - 1,
                        member.slots.begin()->first);
   }
-  const auto view = directory_ ? directory_->Find(object_) : std::nullopt;
+  const auto view = directory_ ? directory_->state().Find(object_) : std::nullopt;
   if (view && !view->slots.empty()) return "P10: the directory keeps slots of what has ended";
   return {};
 }

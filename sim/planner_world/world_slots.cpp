@@ -79,7 +79,7 @@ void World::StartSlot(NodeIndex index, const planner::SlotAssigned& order) {
   VirtualSlot fresh(order, fmt::format("n{}", index), now_);
   if (const auto known = member.slots.find(number); known != member.slots.end()) {
     if (known->second.state.version() >= order.version) return;
-    if (options_.fault == planner::PlantedFault::kKeepsBytesOfOldSlots) {
+    if (options_.fault == PlantedFault::kKeepsBytesOfOldSlots) {
       fresh.sum = known->second.sum + fresh.sum;
       for (const auto& [input, copy] : known->second.inputs) {
         const Version version = known->second.state.children().at(input).feed.input_version;

@@ -27,12 +27,12 @@ SmallWorld::SmallWorld(const SmallOptions& options)
     : options_(options),
       object_(ObjectId::FromName("small")),
       layout_(SmallLayout(options)),
-      directory_(DirectoryOptionsOf(1), Time{}),
+      directory_(options.fault, DirectoryOptionsOf(1), Time{}),
       deaths_left_(options.deaths),
       restarts_left_(options.restarts),
       put_again_left_(options.put_again),
       delete_left_(options.deletes),
-      witness_(object_, options.ask_planner) {
+      witness_(object_) {
   const std::uint32_t count = options.nodes + (PutsOnOneMore() ? 1 : 0);
   for (std::uint32_t i = 0; i < count; ++i) {
     members_.push_back({VirtualNode(NodeId{i + 1}, object_)});
@@ -62,7 +62,6 @@ planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnati
   options.incarnation = incarnation;
   options.inline_limit_bytes = 0;
   if (incarnation == 1) options.recovery_window = Duration{0};
-  options.fault = options_.fault;
   return options;
 }
 
@@ -234,9 +233,9 @@ void SmallWorld::Fail(const std::string& what) {
 }
 
 void SmallWorld::Check() {
-  Fail(witness_.CheckNow(directory_, Parties()));
+  Fail(witness_.CheckNow(directory_.state(), Parties()));
   if (!violation_.empty() || !AtRest()) return;
-  Fail(witness_.CheckAtRest(directory_, Parties()));
+  Fail(witness_.CheckAtRest(directory_.state(), Parties()));
   if (reduction_) Fail(CheckReduceAtRest());
 }
 

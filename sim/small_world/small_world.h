@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/directory_state.h"
+#include "sim/planner_world/planted_shard.h"
 #include "sim/planner_world/virtual_node.h"
 #include "sim/planner_world/virtual_slot.h"
 #include "sim/planner_world/witness.h"
@@ -37,8 +37,7 @@ struct SmallOptions {
   // the last node.
   std::uint32_t sources = 0;
   std::uint32_t wanted = 0;  // of the sources; 0: all
-  planner::PlantedFault fault = planner::PlantedFault::kNone;
-  bool ask_planner = true;  // false: the planner's own invariants are not checked
+  PlantedFault fault = PlantedFault::kNone;
 };
 
 struct Step {
@@ -173,7 +172,7 @@ class SmallWorld {
   SmallOptions options_;
   ObjectId object_;
   Layout layout_;
-  planner::DirectoryState directory_;
+  PlantedShard directory_;
   std::uint64_t incarnation_ = 1;
   Time now_{};
   Time plan_at_ = kNever;

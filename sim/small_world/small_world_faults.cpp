@@ -27,7 +27,7 @@ void SmallWorld::Die(std::uint32_t index) {
 
 void SmallWorld::Restart() {
   --restarts_left_;
-  directory_ = planner::DirectoryState(DirectoryOptionsOf(++incarnation_), now_);
+  directory_ = PlantedShard(options_.fault, DirectoryOptionsOf(++incarnation_), now_);
   witness_.DirectoryRestarted();
   if (reduction_) reduction_->witness.DirectoryRestarted();
   for (Member& member : members_) {

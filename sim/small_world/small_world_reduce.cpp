@@ -37,14 +37,14 @@ void SmallWorld::StartReduction() {
   }
   if (options_.wanted != 0) request.num_objects = options_.wanted;
   const std::uint32_t coordinator = options_.nodes - 1;
-  reduction_ = SmallReduction{
-      .options = request,
-      .node = coordinator,
-      .coordinator = planner::ReduceCoordinator(request, members_[coordinator].node.id(),
-                                                SmallReduction::kRequest, options_.fault),
-      .history = {},
-      .witness = ReduceWitness(request.num_objects.value_or(request.sources.size())),
-      .streams = {}};
+  reduction_ =
+      SmallReduction{.options = request,
+                     .node = coordinator,
+                     .coordinator = planner::ReduceCoordinator(
+                         request, members_[coordinator].node.id(), SmallReduction::kRequest),
+                     .history = {},
+                     .witness = ReduceWitness(request.num_objects.value_or(request.sources.size())),
+                     .streams = {}};
   for (const ObjectId& source : request.sources) Say(coordinator, planner::Subscribe{source});
   Say(coordinator, reduction_->coordinator.Request());
 }
@@ -201,7 +201,7 @@ void SmallWorld::StartSlot(std::uint32_t index, const planner::SlotAssigned& ord
   VirtualSlot fresh(order, fmt::format("n{}", index), now_);
   if (const auto known = member.slots.find(number); known != member.slots.end()) {
     if (known->second.state.version() >= order.version) return;
-    if (options_.fault == planner::PlantedFault::kKeepsBytesOfOldSlots) {
+    if (options_.fault == PlantedFault::kKeepsBytesOfOldSlots) {
       fresh.sum += known->second.sum;
       for (const FoldStream& stream : reduction_->streams) {
         const bool some = stream.node == index && stream.feed.slot == number && stream.blocks > 0;
@@ -388,7 +388,7 @@ void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEven
 void SmallWorld::CheckReduce(const std::vector<planner::Action>& actions) {
   ReduceWitness& witness = reduction_->witness;
   if (witness.committed()) {
-    const auto view = directory_.Find(object_);
+    const auto view = directory_.state().Find(object_);
     const bool there = view && std::ranges::any_of(view->holders, &planner::HolderView::complete);
     if (!there) witness.TargetLost();
   }
@@ -408,7 +408,7 @@ std::string SmallWorld::CheckReduceAtRest() const {
     return fmt::format("P10: n{} still executes slot {}", Raw(member.node.id()) - 1,
                        member.slots.begin()->first);
   }
-  const auto view = directory_.Find(object_);
+  const auto view = directory_.state().Find(object_);
   if (view && !view->slots.empty()) return "P10: the directory keeps slots of what has ended";
   return {};
 }

@@ -51,7 +51,7 @@ void SmallWorld::AddOrdinary(std::vector<Step>& steps) const {
   AddStreamSteps(steps);
   if (reduction_) AddFoldSteps(steps);
   const bool quiet = steps.empty();
-  if (NextTime() != kNever && (quiet || directory_.collecting())) {
+  if (NextTime() != kNever && (quiet || directory_.state().collecting())) {
     steps.push_back({Step::Kind::kTime});
   }
   if (reduction_ && quiet) AddLastSteps(steps);

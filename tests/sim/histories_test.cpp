@@ -57,7 +57,7 @@ TEST_P(HistoriesTest, KeepEveryProperty) {
 INSTANTIATE_TEST_SUITE_P(Seeds, HistoriesTest, testing::Range(0, 8));
 
 // Planted faults must be found by random histories, too, and the message must replay it.
-void ExpectFound(planner::PlantedFault fault, const std::string& broken,
+void ExpectFound(PlantedFault fault, const std::string& broken,
                  const std::function<void(Options&)>& provoke) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Options options = Draw(seed);
@@ -74,7 +74,7 @@ void ExpectFound(planner::PlantedFault fault, const std::string& broken,
 }
 
 TEST(Histories, FindADeadNodeThatIsHandedOut) {
-  ExpectFound(planner::PlantedFault::kHandsOutDeadNodes, "P4", [](Options&) {});
+  ExpectFound(PlantedFault::kHandsOutDeadNodes, "P4", [](Options&) {});
 }
 
 // The producer dies when both receivers have the object; both want to drop it.
@@ -90,7 +90,7 @@ Options LastCopies(std::uint64_t seed) {
 }
 
 TEST(Histories, FindALastCopyThatIsDropped) {
-  ExpectFound(planner::PlantedFault::kDropsTheLastCopy, "told to drop the last copy",
+  ExpectFound(PlantedFault::kDropsTheLastCopy, "told to drop the last copy",
               [](Options& options) { options = LastCopies(options.seed); });
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const Result<Report> report = RunBroadcast(LastCopies(seed));

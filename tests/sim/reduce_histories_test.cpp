@@ -1,6 +1,6 @@
 // Random histories of reductions, with deaths of leaves, inner slots, roots and coordinators,
 // lost sessions and restarts of the directory: no property may break. A failure prints the command
-// that runs its history again. Planted faults must be caught, and named by the property they break.
+// that runs its history again.
 #include <set>
 #include <string>
 
@@ -13,7 +13,6 @@
 namespace hoplite::sim {
 namespace {
 
-using planner::PlantedFault;
 using std::chrono::milliseconds;
 
 Options DrawReduction(std::uint64_t seed) {

@@ -12,7 +12,6 @@
 namespace hoplite::sim {
 namespace {
 
-using planner::PlantedFault;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 

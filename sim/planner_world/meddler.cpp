@@ -1,0 +1,270 @@
+#include "sim/planner_world/meddler.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace hoplite::sim {
+namespace {
+
+using planner::Action;
+using planner::EventBody;
+
+// Numbers from here on are made up: no shard of a test comes so far.
+constexpr std::uint64_t kMadeUp = 1'000'000'000;
+
+template <typename Word>
+const Word* Said(const EventBody& event) {
+  const auto* said = std::get_if<planner::NodeSaid>(&event);
+  return said != nullptr ? std::get_if<Word>(&said->event) : nullptr;
+}
+
+template <typename Self>
+class Meddling : public Meddler {
+ public:
+  std::unique_ptr<Meddler> Copy() const override {
+    return std::make_unique<Self>(static_cast<const Self&>(*this));
+  }
+};
+
+// The grants that are open, as far as one can hear: until it is closed, or a node of it is lost.
+class Grants {
+ public:
+  struct Open {
+    NodeId receiver = kNoNode;
+    planner::Grant grant;
+  };
+
+  const std::map<GrantId, Open>& open() const { return open_; }
+  // Null, or the first that this node serves.
+  const Open* From(NodeId source) const {
+    const auto found = std::ranges::find_if(
+        open_, [&](const auto& entry) { return entry.second.grant.source.id == source; });
+    return found == open_.end() ? nullptr : &found->second;
+  }
+  void Note(const std::vector<Action>& answers) {
+    for (const Action& answer : answers) {
+      const auto* grant = std::get_if<planner::Grant>(&answer.body);
+      if (grant != nullptr) open_[grant->grant] = {answer.to, *grant};
+    }
+  }
+  void Note(const EventBody& event) {
+    if (const auto* closed = Said<planner::GrantClosed>(event)) open_.erase(closed->grant);
+    const auto* lost = std::get_if<planner::NodeLost>(&event);
+    std::erase_if(open_, [&](const auto& entry) {
+      const Open& one = entry.second;
+      return lost != nullptr && (one.receiver == lost->node || one.grant.source.id == lost->node);
+    });
+  }
+  void AddTo(Digest& digest) const {
+    for (const auto& [id, one] : open_) digest.Add(id).Add(one.receiver).Add(one.grant.source.id);
+  }
+
+ private:
+  std::map<GrantId, Open> open_;
+};
+
+class ForgetsDescendants final : public Meddling<ForgetsDescendants> {
+ public:
+  bool Hears(const EventBody& event) override {
+    if (const auto* lost = std::get_if<planner::NodeLost>(&event)) SendBack(lost->node);
+    grants_.Note(event);
+    return true;
+  }
+  std::vector<EventBody> Answer(std::vector<Action>& answers) override {
+    grants_.Note(answers);
+    std::ranges::move(std::exchange(wrong_, {}), std::back_inserter(answers));
+    return {};
+  }
+  void AddTo(Digest& digest) const override {
+    grants_.AddTo(digest);
+    digest.Add(wrong_.size());
+  }
+
+ private:
+  // Whoever pulls from the lost node is sent to one that pulls from it.
+  void SendBack(NodeId lost) {
+    for (const auto& [id, cut] : grants_.open()) {
+      const Grants::Open* below = grants_.From(cut.receiver);
+      if (cut.grant.source.id != lost || below == nullptr) continue;
+      planner::Grant circle = cut.grant;
+      circle.grant.sequence += kMadeUp;
+      circle.source = {.id = below->receiver};
+      circle.equality_ok = true;
+      circle.replaces = id;
+      wrong_.push_back({cut.receiver, circle});
+    }
+  }
+
+  Grants grants_;
+  std::vector<Action> wrong_;  // to be said next
+};
+
+class HandsOutDeadNodes final : public Meddling<HandsOutDeadNodes> {
+ public:
+  bool Hears(const EventBody& event) override {
+    return !std::holds_alternative<planner::NodeSuspended>(event) &&
+           !std::holds_alternative<planner::NodeLost>(event);
+  }
+};
+
+class MixesVersionsOnResume final : public Meddling<MixesVersionsOnResume> {
+ public:
+  std::vector<EventBody> Answer(std::vector<Action>& answers) override {
+    std::erase_if(answers, [](const Action& answer) {
+      return std::holds_alternative<planner::Recall>(answer.body);
+    });
+    for (Action& answer : answers) {
+      auto* accepted = std::get_if<planner::CreateAccepted>(&answer.body);
+      if (accepted == nullptr) continue;
+      accepted->version = first_.try_emplace(accepted->object, accepted->version).first->second;
+    }
+    return {};
+  }
+  void AddTo(Digest& digest) const override {
+    for (const auto& [object, version] : first_) digest.Add(object).Add(version);
+  }
+
+ private:
+  std::map<ObjectId, Version> first_;
+};
+
+class KeepsGrantsOpen final : public Meddling<KeepsGrantsOpen> {
+ public:
+  bool Hears(const EventBody& event) override {
+    return Said<planner::GrantClosed>(event) == nullptr;
+  }
+};
+
+class DropsOldGrantCompletions final : public Meddling<DropsOldGrantCompletions> {
+ public:
+  bool Hears(const EventBody& event) override {
+    if (const auto* closed = Said<planner::GrantClosed>(event)) {
+      const NodeId node = std::get<planner::NodeSaid>(event).node;
+      late_.erase(node);
+      if (!grants_.open().contains(closed->grant)) late_.insert(node);
+    }
+    grants_.Note(event);
+    const bool complete = Said<planner::CopyComplete>(event) != nullptr;
+    return !complete || !late_.contains(std::get<planner::NodeSaid>(event).node);
+  }
+  std::vector<EventBody> Answer(std::vector<Action>& answers) override {
+    grants_.Note(answers);
+    return {};
+  }
+  void AddTo(Digest& digest) const override {
+    grants_.AddTo(digest);
+    for (const NodeId node : late_) digest.Add(node);
+  }
+
+ private:
+  Grants grants_;
+  std::set<NodeId> late_;  // whose last grant was not open any more when it was closed
+};
+
+class ListsWaitersForMemory final : public Meddling<ListsWaitersForMemory> {
+ public:
+  std::vector<EventBody> Answer(std::vector<Action>& answers) override {
+    std::vector<EventBody> wants;
+    for (const Action& answer : answers) {
+      const auto* located = std::get_if<planner::Located>(&answer.body);
+      if (located == nullptr) continue;
+      wants.emplace_back(
+          planner::NodeSaid{answer.to, planner::Want{.object = located->object,
+                                                     .version = located->version,
+                                                     .marks = located->layout.empty_marks()}});
+    }
+    return wants;
+  }
+};
+
+class FoldsTwice final : public Meddling<FoldsTwice> {
+ public:
+  std::vector<EventBody> Answer(std::vector<Action>& answers) override {
+    for (Action& answer : answers) {
+      auto* assigned = std::get_if<planner::SlotAssigned>(&answer.body);
+      if (assigned == nullptr || assigned->order.inputs.empty()) continue;
+      assigned->order.inputs.push_back(assigned->order.inputs.front());
+    }
+    return {};
+  }
+};
+
+class ResetsSiblings final : public Meddling<ResetsSiblings> {
+ public:
+  std::vector<EventBody> Answer(std::vector<Action>& answers) override {
+    std::set<std::uint32_t> told;
+    bool again = false;
+    for (const Action& answer : answers) {
+      const auto* assigned = std::get_if<planner::SlotAssigned>(&answer.body);
+      if (assigned == nullptr) continue;
+      const std::uint32_t slot = assigned->order.slot;
+      told.insert(slot);
+      again |= orders_.contains(slot) && OrderIn(orders_.at(slot)).version < assigned->version;
+      orders_[slot] = answer;
+    }
+    for (auto& [slot, order] : orders_) {
+      if (!again || told.contains(slot)) continue;
+      OrderIn(order).version.sequence += kMadeUp;
+      answers.push_back(order);
+    }
+    return {};
+  }
+  void AddTo(Digest& digest) const override {
+    for (const auto& [slot, order] : orders_) {
+      digest.Add(order.to).Add(std::get<planner::SlotAssigned>(order.body).version);
+    }
+  }
+
+ private:
+  static planner::SlotAssigned& OrderIn(Action& action) {
+    return std::get<planner::SlotAssigned>(action.body);
+  }
+
+  std::map<std::uint32_t, Action> orders_;  // the newest of each slot
+};
+
+class DropsTheLastCopy final : public Meddling<DropsTheLastCopy> {
+ public:
+  std::vector<EventBody> Answer(std::vector<Action>& answers) override {
+    for (Action& answer : answers) {
+      if (auto* evict = std::get_if<planner::EvictAnswer>(&answer.body)) evict->drop = true;
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Meddler> MeddlerWith(PlantedFault fault) {
+  switch (fault) {
+    case PlantedFault::kForgetsDescendants:
+      return std::make_unique<ForgetsDescendants>();
+    case PlantedFault::kHandsOutDeadNodes:
+      return std::make_unique<HandsOutDeadNodes>();
+    case PlantedFault::kMixesVersionsOnResume:
+      return std::make_unique<MixesVersionsOnResume>();
+    case PlantedFault::kKeepsGrantsOpen:
+      return std::make_unique<KeepsGrantsOpen>();
+    case PlantedFault::kDropsOldGrantCompletions:
+      return std::make_unique<DropsOldGrantCompletions>();
+    case PlantedFault::kListsWaitersForMemory:
+      return std::make_unique<ListsWaitersForMemory>();
+    case PlantedFault::kFoldsTwice:
+      return std::make_unique<FoldsTwice>();
+    case PlantedFault::kResetsSiblings:
+      return std::make_unique<ResetsSiblings>();
+    case PlantedFault::kDropsTheLastCopy:
+      return std::make_unique<DropsTheLastCopy>();
+    case PlantedFault::kKeepsBytesOfOldSlots:  // of the worlds' own participants
+    case PlantedFault::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace hoplite::sim

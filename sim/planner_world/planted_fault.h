@@ -1,0 +1,23 @@
+// Planted faults: each breaks one rule of the directory or of a reduction, so that the simulations
+// can show that their properties would notice. Only tests choose another value than kNone.
+#pragma once
+
+#include <cstdint>
+
+namespace hoplite::sim {
+
+enum class PlantedFault : std::uint8_t {
+  kNone,
+  kForgetsDescendants,     // who lost its source is sent to a node that pulls from it (R7)
+  kHandsOutDeadNodes,      // no end of a session is heard of: suspended and lost nodes stay
+  kMixesVersionsOnResume,  // a new version goes by the number of the old one, partial copies stay
+  kKeepsGrantsOpen,        // no end of a grant is heard of (R5)
+  kDropsOldGrantCompletions,  // "my copy is complete" counts only while its grant is open (R11)
+  kListsWaitersForMemory,     // who asked where the object is has said Want, memory or not (R9)
+  kFoldsTwice,                // a slot has one of its sources twice
+  kKeepsBytesOfOldSlots,      // a slot's new version starts with what the old one folded
+  kResetsSiblings,            // a lost slot resets all others, not only those above it
+  kDropsTheLastCopy,          // every relayed copy may go, also the only one that is left (R18)
+};
+
+}  // namespace hoplite::sim
