@@ -6,10 +6,10 @@
 namespace hoplite::sim {
 
 PlantedShard::PlantedShard(PlantedFault fault, const planner::DirectoryOptions& options, Time start)
-    : state_(options, start), meddler_(MeddlerWith(fault)) {}
+    : state_(options, start), injector_(InjectorOf(fault)) {}
 
 PlantedShard::PlantedShard(const PlantedShard& other)
-    : state_(other.state_), meddler_(other.meddler_ ? other.meddler_->Copy() : nullptr) {}
+    : state_(other.state_), injector_(other.injector_ ? other.injector_->Copy() : nullptr) {}
 
 PlantedShard& PlantedShard::operator=(const PlantedShard& other) {
   if (this != &other) *this = PlantedShard(other);
@@ -17,15 +17,15 @@ PlantedShard& PlantedShard::operator=(const PlantedShard& other) {
 }
 
 void PlantedShard::Apply(const planner::Event& event) {
-  if (!meddler_ || meddler_->Hears(event.body)) state_.Apply(event);
+  if (!injector_ || injector_->Hears(event.body)) state_.Apply(event);
 }
 
 Time PlantedShard::Plan(Time now, std::vector<planner::Action>& actions) {
-  if (!meddler_) return state_.Plan(now, actions);
+  if (!injector_) return state_.Plan(now, actions);
   while (true) {
     std::vector<planner::Action> answers;
     const Time again = state_.Plan(now, answers);
-    const std::vector<planner::EventBody> made_up = meddler_->Answer(answers);
+    const std::vector<planner::EventBody> made_up = injector_->Answer(answers);
     std::ranges::move(answers, std::back_inserter(actions));
     if (made_up.empty()) return again;
     for (const planner::EventBody& event : made_up) state_.Apply({now, event});
@@ -33,10 +33,10 @@ Time PlantedShard::Plan(Time now, std::vector<planner::Action>& actions) {
 }
 
 std::uint64_t PlantedShard::Fingerprint() const {
-  if (!meddler_) return state_.Fingerprint();
+  if (!injector_) return state_.Fingerprint();
   Digest digest;
   digest.Add(state_.Fingerprint());
-  meddler_->AddTo(digest);
+  injector_->AddTo(digest);
   return digest.value();
 }
 

@@ -1,5 +1,5 @@
 // PlantedShard: the directory shard of a simulated world: the real planner, and, if a fault is
-// planted, a Meddler between it and the nodes.
+// planted, a FaultInjector between it and the nodes.
 //
 // Decides nothing. Is told, and answers, what DirectoryState is and does. Must never: change
 // anything where no fault is planted. A value type.
@@ -11,7 +11,7 @@
 
 #include "base/time.h"
 #include "planner/directory_state.h"
-#include "sim/planner_world/meddler.h"
+#include "sim/planner_world/fault_injector.h"
 #include "sim/planner_world/planted_fault.h"
 
 namespace hoplite::sim {
@@ -33,7 +33,7 @@ class PlantedShard {
 
  private:
   planner::DirectoryState state_;
-  std::unique_ptr<Meddler> meddler_;  // null: nobody
+  std::unique_ptr<FaultInjector> injector_;  // null: nobody
 };
 
 }  // namespace hoplite::sim

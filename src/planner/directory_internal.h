@@ -71,13 +71,12 @@ class DirectoryState::State {
   Books books_;
   std::uint64_t changes_ = 0;
   Post post_{books_.outbox, books_.nodes, books_.marks, books_.clock};
-  Versions versions_{books_.agenda, books_.inlined, books_.nodes, post_, books_.options.fault};
+  Versions versions_{books_.agenda, books_.inlined, books_.nodes, post_};
   Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,
                        books_.objects, books_.apart, post_,         versions_};
   Passes passes_{books_.clock,  books_.window, books_.nodes, books_.apart,
-                 books_.stamps, books_.agenda, post_,        books_.options.fault};
-  ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects,
-                          post_,         versions_,    books_.options.fault};
+                 books_.stamps, books_.agenda, post_};
+  ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects, post_, versions_};
   ReductionRequests requests_{books_.options, books_.clock,   books_.window,
                               books_.nodes,   books_.objects, books_.marks,
                               books_.agenda,  post_,          orders_};
@@ -85,14 +84,13 @@ class DirectoryState::State {
                             post_,         orders_,      transfers_};
   Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,
                      books_.marks,   post_,        versions_,     orders_};
-  Lookups lookups_{books_.objects, post_, books_.options.fault};
+  Lookups lookups_{books_.objects, post_};
   Deletion deletion_{books_.clock, books_.stamps, books_.objects, books_.marks,
                      post_,        versions_,     requests_,      books_.options.tombstone};
-  Eviction eviction_{books_.window, books_.objects, post_, versions_, books_.options.fault};
+  Eviction eviction_{books_.window, books_.objects, post_, versions_};
   Recovery recovery_{books_.options, books_.clock,  books_.stamps, books_.nodes, books_.objects,
                      books_.marks,   books_.sweeps, post_,         versions_,    requests_};
-  Visits visits_{books_.objects, books_.agenda, books_.outbox,
-                 versions_,      requests_,     books_.options.fault};
+  Visits visits_{books_.objects, books_.agenda, books_.outbox, versions_, requests_};
   Membership membership_{books_.clock,   books_.window, books_.stamps, books_.nodes,
                          books_.objects, books_.sweeps, books_.outbox};
 };

@@ -24,7 +24,6 @@
 #include "planner/action.h"
 #include "planner/event.h"
 #include "planner/link_model.h"
-#include "planner/planted_fault.h"
 #include "planner/views.h"
 
 namespace hoplite::planner {
@@ -50,7 +49,6 @@ struct DirectoryOptions {
   LinkModel link;
   // So many objects one Plan looks at; what is left is due at once.
   std::size_t slice = 1000;
-  PlantedFault fault = PlantedFault::kNone;
 };
 
 class DirectoryState {

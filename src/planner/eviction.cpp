@@ -22,9 +22,8 @@ void Eviction::ResolveEvictions(const ObjectId& id, ObjectRecord& record) {
   for (const NodeId node : asked) {
     const auto& sources = record.table.sources();
     // Complete copies sort first, and those that ask to go are not among them.
-    const bool another = record.inline_bytes != nullptr ||
-                         (!sources.empty() && !sources.begin()->partial) ||
-                         fault_ == PlantedFault::kDropsTheLastCopy;
+    const bool another =
+        record.inline_bytes != nullptr || (!sources.empty() && !sources.begin()->partial);
     if (another && !record.table.Find(node)->flow().serving.empty()) continue;
     record.waits->evictions.erase(node);
     if (another) {

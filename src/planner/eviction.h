@@ -9,7 +9,6 @@
 #include "base/ids.h"
 #include "planner/event.h"
 #include "planner/object_book.h"
-#include "planner/planted_fault.h"
 #include "planner/post.h"
 #include "planner/recovery_window.h"
 #include "planner/versions.h"
@@ -19,9 +18,8 @@ namespace hoplite::planner {
 class Eviction {
  public:
   // Writes into the objects, and into the window what has to wait; all outlive it.
-  Eviction(RecoveryWindow& window, ObjectBook& objects, Post& post, Versions& versions,
-           PlantedFault fault)
-      : window_(window), objects_(objects), post_(post), versions_(versions), fault_(fault) {}
+  Eviction(RecoveryWindow& window, ObjectBook& objects, Post& post, Versions& versions)
+      : window_(window), objects_(objects), post_(post), versions_(versions) {}
 
   void On(NodeId node, const EvictAsk& event);
   // Answers those who want to drop a copy of the object, as far as they can be answered.
@@ -32,7 +30,6 @@ class Eviction {
   ObjectBook& objects_;
   Post& post_;
   Versions& versions_;
-  PlantedFault fault_;
 };
 
 }  // namespace hoplite::planner

@@ -28,10 +28,6 @@ void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
       continue;
     }
     post_.Send(node, Located{id, record.version, record.table.layout(), metadata});
-    if (fault_ != PlantedFault::kListsWaitersForMemory) continue;
-    if (record.table.Find(node) != nullptr) continue;
-    record.table.Add(node);
-    record.table.Edit(node, [](Copy& copy) { copy.listed = true; });
   }
 }
 

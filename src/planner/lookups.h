@@ -10,7 +10,6 @@
 #include "base/ids.h"
 #include "planner/event.h"
 #include "planner/object_book.h"
-#include "planner/planted_fault.h"
 #include "planner/post.h"
 
 namespace hoplite::planner {
@@ -18,8 +17,7 @@ namespace hoplite::planner {
 class Lookups {
  public:
   // Writes into the objects; both outlive it.
-  Lookups(ObjectBook& objects, Post& post, PlantedFault fault)
-      : objects_(objects), post_(post), fault_(fault) {}
+  Lookups(ObjectBook& objects, Post& post) : objects_(objects), post_(post) {}
 
   void On(NodeId node, const Locate& event);
   void On(NodeId node, const CancelLocate& event);
@@ -31,7 +29,6 @@ class Lookups {
  private:
   ObjectBook& objects_;
   Post& post_;
-  PlantedFault fault_;
 };
 
 }  // namespace hoplite::planner

@@ -6,7 +6,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows = record.table.parked().empty() && record.table.starved().empty();
   if (flows && !record.slow_relays.OrEmpty().busy()) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
-  const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members, fault_};
+  const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
   if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());

@@ -10,7 +10,6 @@
 #include "planner/agenda.h"
 #include "planner/node_table.h"
 #include "planner/object_record.h"
-#include "planner/planted_fault.h"
 #include "planner/post.h"
 #include "planner/recovery_window.h"
 #include "planner/shard_clock.h"
@@ -23,15 +22,14 @@ class Passes {
  public:
   // Writes into the agenda and takes grants from the stamps, reads the others; all outlive it.
   Passes(const ShardClock& clock, const RecoveryWindow& window, const NodeTable& nodes,
-         const KeepApart& apart, Stamps& stamps, Agenda& agenda, Post& post, PlantedFault fault)
+         const KeepApart& apart, Stamps& stamps, Agenda& agenda, Post& post)
       : clock_(clock),
         window_(window),
         nodes_(nodes),
         apart_(apart),
         stamps_(stamps),
         agenda_(agenda),
-        post_(post),
-        fault_(fault) {}
+        post_(post) {}
 
   void Run(const ObjectId& id, ObjectRecord& record);
 
@@ -43,7 +41,6 @@ class Passes {
   Stamps& stamps_;
   Agenda& agenda_;
   Post& post_;
-  PlantedFault fault_;
 };
 
 }  // namespace hoplite::planner

@@ -26,9 +26,8 @@ class ReduceCoordinator {
   using Events = std::vector<NodeEvent>;
 
   // As ReducePlanner's.
-  ReduceCoordinator(const ReduceOptions& options, NodeId self, std::uint64_t request,
-                    PlantedFault fault = PlantedFault::kNone)
-      : target_(options.target), request_(request), planner_(options, self, request, fault) {}
+  ReduceCoordinator(const ReduceOptions& options, NodeId self, std::uint64_t request)
+      : target_(options.target), request_(request), planner_(options, self, request) {}
 
   // --- told; `say` takes what is to be said at once
   // What a shard says. False: it concerns no coordinator, and nothing has changed.

@@ -67,13 +67,11 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
   return {};
 }
 
-ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
-                             PlantedFault fault)
+ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request)
     : options_(options),
       self_(self),
       request_(request),
       wanted_(options.num_objects.value_or(options.sources.size())),
-      fault_(fault),
       sources_(options.sources) {}
 
 // --- told
@@ -103,7 +101,6 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
     return;
   }
   if (sources_.ready().empty()) batch_since_ = now_;
-  if (fault_ == PlantedFault::kFoldsTwice) sources_.GiveBack(*index);
   sources_.AddHolder(*index, node, version, metadata, now_);
 }
 

@@ -23,7 +23,6 @@
 #include "planner/event.h"
 #include "planner/link_model.h"
 #include "planner/planned_slots.h"
-#include "planner/planted_fault.h"
 #include "planner/reduce_sources.h"
 
 namespace hoplite::planner {
@@ -36,8 +35,7 @@ Result<void> CheckReduceOptions(const ReduceOptions& options);
 class ReducePlanner {
  public:
   // `options` passed CheckReduceOptions, target set; `self` is the coordinator's node.
-  ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
-                PlantedFault fault = PlantedFault::kNone);
+  ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request);
 
   // --- told
   void OnOpened(const LinkModel& link);
@@ -105,7 +103,6 @@ class ReducePlanner {
   NodeId self_;
   std::uint64_t request_;
   std::size_t wanted_;  // k
-  PlantedFault fault_;
   ReduceSources sources_;
   std::optional<LinkModel> link_;
   std::optional<Layout> layout_;

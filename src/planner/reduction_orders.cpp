@@ -5,18 +5,6 @@
 #include <utility>
 
 namespace hoplite::planner {
-namespace {
-
-// The planted fault: the slot first, then all that are executed.
-std::vector<std::uint32_t> EveryOther(const SlotTree& tree, std::uint32_t slot) {
-  std::vector<std::uint32_t> all{slot};
-  for (const auto& [other, known] : tree.slots()) {
-    if (other != slot && known.version) all.push_back(other);
-  }
-  return all;
-}
-
-}  // namespace
 
 void ReductionOrders::Assign(const ObjectId& id, ObjectRecord& record, const SlotAssign& event) {
   ReductionRecord& reduction = *record.reduction;
@@ -36,12 +24,10 @@ void ReductionOrders::Assign(const ObjectId& id, ObjectRecord& record, const Slo
   record.table.Edit(event.order.node, [&](Copy& copy) { copy.slot = slot; });
 }
 
-std::vector<std::uint32_t> ReductionOrders::Renewed(const SlotTree& tree,
-                                                    std::uint32_t slot) const {
+std::vector<std::uint32_t> ReductionOrders::Renewed(const SlotTree& tree, std::uint32_t slot) {
   std::vector<std::uint32_t> renewed{slot};
   const SlotRecord* before = tree.Find(slot);
   if (before == nullptr || !before->version) return renewed;
-  if (fault_ == PlantedFault::kResetsSiblings) return EveryOther(tree, slot);
   std::ranges::copy(tree.Ancestors(slot), std::back_inserter(renewed));
   return renewed;
 }

@@ -18,7 +18,6 @@
 #include "base/ids.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
-#include "planner/planted_fault.h"
 #include "planner/post.h"
 #include "planner/stamps.h"
 #include "planner/versions.h"
@@ -29,13 +28,8 @@ class ReductionOrders {
  public:
   // Writes into the objects and takes versions from the stamps, reads the nodes; all outlive it.
   ReductionOrders(Stamps& stamps, const NodeTable& nodes, ObjectBook& objects, Post& post,
-                  Versions& versions, PlantedFault fault)
-      : stamps_(stamps),
-        nodes_(nodes),
-        objects_(objects),
-        post_(post),
-        versions_(versions),
-        fault_(fault) {}
+                  Versions& versions)
+      : stamps_(stamps), nodes_(nodes), objects_(objects), post_(post), versions_(versions) {}
 
   // Of an open reduction: the order fits into its tree.
   void Assign(const ObjectId& id, ObjectRecord& record, const SlotAssign& event);
@@ -51,7 +45,7 @@ class ReductionOrders {
 
  private:
   // The slot, and what starts again with it.
-  std::vector<std::uint32_t> Renewed(const SlotTree& tree, std::uint32_t slot) const;
+  static std::vector<std::uint32_t> Renewed(const SlotTree& tree, std::uint32_t slot);
   void NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot);
   void ListRoot(const ObjectId& id, ObjectRecord& record, NodeId node);
   void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
@@ -64,7 +58,6 @@ class ReductionOrders {
   ObjectBook& objects_;
   Post& post_;
   Versions& versions_;
-  PlantedFault fault_;
 };
 
 }  // namespace hoplite::planner

@@ -121,8 +121,7 @@ void ReductionRequests::On(NodeId node, const SlotAssign& event) {
   }
   const SlotRecord* before = tree.Find(event.order.slot);
   if (event.attempt <= (before == nullptr ? 0 : before->attempt)) return;
-  const std::string twice = tree.TwiceIn(event.order);
-  if (!twice.empty() && options_.fault != PlantedFault::kFoldsTwice) {
+  if (const std::string twice = tree.TwiceIn(event.order); !twice.empty()) {
     return End(event.object, record, Error(ErrorCode::kProtocol, twice), node);
   }
   orders_.Assign(event.object, record, event);

@@ -213,8 +213,7 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
         has > lacks_from || (has == lacks_from && EqualityOk(receiver, source_id, bit));
     if (!source->final() && !ahead) continue;
     // A node that serves nobody has no descendants.
-    const bool check =
-        !copy.flow().serving.empty() && rules_.fault != PlantedFault::kForgetsDescendants;
+    const bool check = !copy.flow().serving.empty();
     if (!check || !table_.DependsOn(source_id, receiver, bit)) eligible |= bit;
   }
   return eligible;
@@ -222,7 +221,7 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
 
 bool SourceSelector::EqualityOk(NodeId receiver, NodeId source, StripeMask stripes) const {
   if (!rules_.knows_members || !table_.knows_all_upstreams()) return false;
-  if (table_.knows_all_streams() || rules_.fault == PlantedFault::kForgetsDescendants) return true;
+  if (table_.knows_all_streams()) return true;
   return !table_.MayDependOn(source, receiver, stripes);
 }
 

@@ -16,7 +16,6 @@
 #include "planner/copy_table.h"
 #include "planner/expiring.h"
 #include "planner/link_model.h"
-#include "planner/planted_fault.h"
 #include "planner/stamps.h"
 
 namespace hoplite::planner {
@@ -29,7 +28,6 @@ struct PassRules {
   const LinkModel& link;
   const KeepApart& apart;
   bool knows_members = false;  // not collecting, no inventory under way
-  PlantedFault fault = PlantedFault::kNone;
 };
 
 struct Decision {

@@ -114,8 +114,6 @@ void Transfers::On(NodeId node, const CopyComplete& event) {
   CopyTable& table = record->table;
   const Copy* known = table.Find(node);
   if (known != nullptr && known->complete) return;
-  const bool old_grant = known != nullptr && known->parked() != 0;
-  if (old_grant && options_.fault == PlantedFault::kDropsOldGrantCompletions) return;
   // A fact about the copy, whatever became of the grant that fed it (R11).
   objects_.Touch(event.object, node);
   table.Add(node);

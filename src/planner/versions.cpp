@@ -13,8 +13,6 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
     record.waits->evictions.clear();
   }
   inlined_.Drop(record);
-  const bool mixes = fault_ == PlantedFault::kMixesVersionsOnResume;
-  if (mixes && record.table.layout() == layout) return;
   for (const auto& [node, copy] : record.table.copies()) {
     if (copy.listed) post_.Notify(id, record, node, LocationKind::kGone);
     post_.Send(node, Recall{id, version});

@@ -16,7 +16,6 @@
 #include "planner/inline_budget.h"
 #include "planner/node_table.h"
 #include "planner/object_record.h"
-#include "planner/planted_fault.h"
 #include "planner/post.h"
 
 namespace hoplite::planner {
@@ -24,9 +23,8 @@ namespace hoplite::planner {
 class Versions {
  public:
   // Writes into the agenda and the budget, reads the nodes' names; all outlive it.
-  Versions(Agenda& agenda, InlineBudget& inlined, const NodeTable& nodes, Post& post,
-           PlantedFault fault)
-      : agenda_(agenda), inlined_(inlined), nodes_(nodes), post_(post), fault_(fault) {}
+  Versions(Agenda& agenda, InlineBudget& inlined, const NodeTable& nodes, Post& post)
+      : agenda_(agenda), inlined_(inlined), nodes_(nodes), post_(post) {}
 
   // The version is current from now on: older copies are void, their nodes told.
   void Start(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
@@ -44,7 +42,6 @@ class Versions {
   InlineBudget& inlined_;
   const NodeTable& nodes_;
   Post& post_;
-  PlantedFault fault_;
 };
 
 }  // namespace hoplite::planner

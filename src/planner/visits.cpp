@@ -21,9 +21,8 @@ void Visits::Suspend(const ObjectId& id, ObjectRecord& record, NodeId node) {
   ForgetRequests(record, node);
   const Copy* known = record.table.Find(node);
   if (known == nullptr) return;
-  record.table.Edit(node, [&](Copy& copy) {
-    copy.live = fault_ == PlantedFault::kHandsOutDeadNodes && copy.listed;
-    copy.evicting = false;
+  record.table.Edit(node, [](Copy& copy) {
+    copy.live = copy.evicting = false;
     copy.wanted &= copy.fed();
     copy.orphan = copy.starved = false;
   });
@@ -45,7 +44,7 @@ void Visits::ForgetRequests(ObjectRecord& record, NodeId node) {
 void Visits::Lose(const ObjectId& id, ObjectRecord& record, NodeId node) {
   record.touched.erase(node);
   reductions_.Lose(id, record, node);
-  if (fault_ != PlantedFault::kHandsOutDeadNodes) versions_.DropCopy(id, record, node);
+  versions_.DropCopy(id, record, node);
 }
 
 void Visits::EndInventory(const ObjectId& id, ObjectRecord& record, NodeId node) {

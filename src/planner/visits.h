@@ -11,7 +11,6 @@
 #include "planner/agenda.h"
 #include "planner/object_book.h"
 #include "planner/outbox.h"
-#include "planner/planted_fault.h"
 #include "planner/reduction_requests.h"
 #include "planner/sweeps.h"
 #include "planner/versions.h"
@@ -22,13 +21,12 @@ class Visits {
  public:
   // Writes into the objects and the agenda; all outlive it.
   Visits(ObjectBook& objects, Agenda& agenda, Outbox& outbox, Versions& versions,
-         ReductionRequests& reductions, PlantedFault fault)
+         ReductionRequests& reductions)
       : objects_(objects),
         agenda_(agenda),
         outbox_(outbox),
         versions_(versions),
-        reductions_(reductions),
-        fault_(fault) {}
+        reductions_(reductions) {}
 
   void Pay(const Visit& visit, const ObjectId& id);
 
@@ -43,7 +41,6 @@ class Visits {
   Outbox& outbox_;
   Versions& versions_;
   ReductionRequests& reductions_;
-  PlantedFault fault_;
 };
 
 }  // namespace hoplite::planner

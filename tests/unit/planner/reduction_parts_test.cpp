@@ -82,8 +82,8 @@ class ReductionParts : public ::testing::Test {
   Agenda agenda_;
   Outbox outbox_;
   Post post_{outbox_, nodes_, marks_, clock_};
-  Versions versions_{agenda_, inlined_, nodes_, post_, PlantedFault::kNone};
-  ReductionOrders orders_{stamps_, nodes_, objects_, post_, versions_, PlantedFault::kNone};
+  Versions versions_{agenda_, inlined_, nodes_, post_};
+  ReductionOrders orders_{stamps_, nodes_, objects_, post_, versions_};
   ReductionRequests requests_{options_, clock_,  window_, nodes_, objects_,
                               marks_,   agenda_, post_,   orders_};
   std::uint64_t attempts_ = 0;

@@ -1,4 +1,4 @@
-#include "sim/planner_world/meddler.h"
+#include "sim/planner_world/fault_injector.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -24,9 +24,9 @@ const Word* Said(const EventBody& event) {
 }
 
 template <typename Self>
-class Meddling : public Meddler {
+class Copied : public FaultInjector {
  public:
-  std::unique_ptr<Meddler> Copy() const override {
+  std::unique_ptr<FaultInjector> Copy() const override {
     return std::make_unique<Self>(static_cast<const Self&>(*this));
   }
 };
@@ -68,7 +68,7 @@ class Grants {
   std::map<GrantId, Open> open_;
 };
 
-class ForgetsDescendants final : public Meddling<ForgetsDescendants> {
+class ForgetsDescendants final : public Copied<ForgetsDescendants> {
  public:
   bool Hears(const EventBody& event) override {
     if (const auto* lost = std::get_if<planner::NodeLost>(&event)) SendBack(lost->node);
@@ -104,7 +104,7 @@ class ForgetsDescendants final : public Meddling<ForgetsDescendants> {
   std::vector<Action> wrong_;  // to be said next
 };
 
-class HandsOutDeadNodes final : public Meddling<HandsOutDeadNodes> {
+class HandsOutDeadNodes final : public Copied<HandsOutDeadNodes> {
  public:
   bool Hears(const EventBody& event) override {
     return !std::holds_alternative<planner::NodeSuspended>(event) &&
@@ -112,7 +112,7 @@ class HandsOutDeadNodes final : public Meddling<HandsOutDeadNodes> {
   }
 };
 
-class MixesVersionsOnResume final : public Meddling<MixesVersionsOnResume> {
+class MixesVersionsOnResume final : public Copied<MixesVersionsOnResume> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     std::erase_if(answers, [](const Action& answer) {
@@ -133,14 +133,14 @@ class MixesVersionsOnResume final : public Meddling<MixesVersionsOnResume> {
   std::map<ObjectId, Version> first_;
 };
 
-class KeepsGrantsOpen final : public Meddling<KeepsGrantsOpen> {
+class KeepsGrantsOpen final : public Copied<KeepsGrantsOpen> {
  public:
   bool Hears(const EventBody& event) override {
     return Said<planner::GrantClosed>(event) == nullptr;
   }
 };
 
-class DropsOldGrantCompletions final : public Meddling<DropsOldGrantCompletions> {
+class DropsOldGrantCompletions final : public Copied<DropsOldGrantCompletions> {
  public:
   bool Hears(const EventBody& event) override {
     if (const auto* closed = Said<planner::GrantClosed>(event)) {
@@ -166,7 +166,7 @@ class DropsOldGrantCompletions final : public Meddling<DropsOldGrantCompletions>
   std::set<NodeId> late_;  // whose last grant was not open any more when it was closed
 };
 
-class ListsWaitersForMemory final : public Meddling<ListsWaitersForMemory> {
+class ListsWaitersForMemory final : public Copied<ListsWaitersForMemory> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     std::vector<EventBody> wants;
@@ -182,7 +182,7 @@ class ListsWaitersForMemory final : public Meddling<ListsWaitersForMemory> {
   }
 };
 
-class FoldsTwice final : public Meddling<FoldsTwice> {
+class FoldsTwice final : public Copied<FoldsTwice> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     for (Action& answer : answers) {
@@ -194,7 +194,7 @@ class FoldsTwice final : public Meddling<FoldsTwice> {
   }
 };
 
-class ResetsSiblings final : public Meddling<ResetsSiblings> {
+class ResetsSiblings final : public Copied<ResetsSiblings> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     std::set<std::uint32_t> told;
@@ -228,7 +228,7 @@ class ResetsSiblings final : public Meddling<ResetsSiblings> {
   std::map<std::uint32_t, Action> orders_;  // the newest of each slot
 };
 
-class DropsTheLastCopy final : public Meddling<DropsTheLastCopy> {
+class DropsTheLastCopy final : public Copied<DropsTheLastCopy> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     for (Action& answer : answers) {
@@ -240,7 +240,7 @@ class DropsTheLastCopy final : public Meddling<DropsTheLastCopy> {
 
 }  // namespace
 
-std::unique_ptr<Meddler> MeddlerWith(PlantedFault fault) {
+std::unique_ptr<FaultInjector> InjectorOf(PlantedFault fault) {
   switch (fault) {
     case PlantedFault::kForgetsDescendants:
       return std::make_unique<ForgetsDescendants>();

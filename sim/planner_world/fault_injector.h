@@ -1,4 +1,4 @@
-// Meddler: stands between a directory shard and its nodes, and breaks one rule: a planted fault.
+// FaultInjector: stands between a directory shard and its nodes, and breaks one rule: a planted fault.
 //
 // Decides: which word of either side is lost, changed or made up. Is told all of them. Must never:
 // know more than they say.
@@ -14,10 +14,10 @@
 
 namespace hoplite::sim {
 
-class Meddler {
+class FaultInjector {
  public:
-  virtual ~Meddler() = default;
-  virtual std::unique_ptr<Meddler> Copy() const = 0;
+  virtual ~FaultInjector() = default;
+  virtual std::unique_ptr<FaultInjector> Copy() const = 0;
   // Whether the shard hears this.
   virtual bool Hears(const planner::EventBody& /*event*/) { return true; }
   // Changes what the shard answers at once, which may be nothing. Returns what the shard hears next
@@ -29,6 +29,6 @@ class Meddler {
 };
 
 // Null where the fault is none of a shard's.
-std::unique_ptr<Meddler> MeddlerWith(PlantedFault fault);
+std::unique_ptr<FaultInjector> InjectorOf(PlantedFault fault);
 
 }  // namespace hoplite::sim
