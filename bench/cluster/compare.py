@@ -199,7 +199,7 @@ class Run:
             print(f"not drawn: {failure}")
 
     def _earlier_curves(self):
-        """Rows that an earlier run of this name has measured, if it is to be continued."""
+        """Rows that an earlier run of this name has measured, if it is to be continued; what failed in it is kept."""
         path = self._options.output / f"{curves_name(self._options)}.json"
         if not self._options.resume or not path.exists():
             return []
@@ -207,6 +207,7 @@ class Run:
         was, now = document["environment"]["revision"], self._described["revision"]
         if was != now:
             sys.exit(f"{path} was measured with revision {was}, this is {now}: give another --name")
+        self._failures += document["failures"]
         return [loaded(entry) for entry in document["curves"]]
 
 

@@ -22,6 +22,7 @@ FEW = 3  # repetitions with those
 ROUND_TRIPS = ((KIB, 100), (MIB, 20), (GIB, 1))  # of so many bytes, so many one after another
 QUICK_ROUND_TRIPS = ((KIB, 100), (MIB, 20), (64 * MIB, 1))
 MEMORY_OF_HOST = 768 * MIB  # of the machine: what the processes of one host need, of all peers together
+COPIES = 14  # of a round trip's object, of all peers together
 SPARE = 64 * MIB  # of a store, for objects that are being deleted
 
 
@@ -38,8 +39,8 @@ class Curves:
         self.rows = list(rows)
 
     def run(self):
-        self._curve(2, None, [Operation("round_trip", size, times=times) for size, times in
-                              (QUICK_ROUND_TRIPS if self._quick else ROUND_TRIPS)])
+        self._curve(2, None, round_trips(QUICK_ROUND_TRIPS if self._quick else ROUND_TRIPS,
+                                         environment.available_memory()))
         for hosts, rate, largest in QUICK_TESTBEDS if self._quick else TESTBEDS:
             if not carries(hosts, environment.available_memory()):
                 say(f"{hosts} hosts are left out: they need {format_size(hosts * MEMORY_OF_HOST)} of free memory")
@@ -65,6 +66,14 @@ class Curves:
                 rounds.run(chosen, min(FEW, self._repetitions) if few else self._repetitions)
         self.rows = [row for row in self.rows if row.setting not in {new.setting for new in rows.values()}]
         self.rows += rows.values()
+
+
+def round_trips(sizes_and_times, available):
+    """Those that the memory suffices for."""
+    fitting = [(size, times) for size, times in sizes_and_times if COPIES * size <= available]
+    for size, _ in sizes_and_times[len(fitting):]:
+        say(f"round trips of {format_size(size)} are left out: they need {format_size(COPIES * size)} of free memory")
+    return [Operation("round_trip", size, times=times) for size, times in fitting]
 
 
 def operations(kind, hosts, largest, step):

@@ -16,13 +16,17 @@ import torch.distributed as group
 PERIOD = 1021  # of the numbers, as in agent.h
 
 
+def places(count):
+    """Whole numbers, which a float32 holds exactly; one array of that size and nothing beside it."""
+    return torch.arange(PERIOD, dtype=torch.float32).repeat(-(-count // PERIOD))[:count]
+
+
 def element(rank, count):
-    return torch.arange(count, dtype=torch.int64).remainder(PERIOD).add(rank).to(torch.float32)
+    return places(count).add_(rank)
 
 
 def total(ranks, count):
-    places = torch.arange(count, dtype=torch.int64).remainder(PERIOD)
-    return (ranks * places + ranks * (ranks - 1) // 2).to(torch.float32)
+    return places(count).mul_(ranks).add_(ranks * (ranks - 1) // 2)
 
 
 class Rank:

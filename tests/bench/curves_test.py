@@ -73,6 +73,11 @@ class Runs(unittest.TestCase):
         measured, _ = run(memory=LITTLE)
         self.assertEqual({row.setting.hosts for row in measured.rows}, {2, 4, 8})
 
+    def test_round_trips_that_the_memory_does_not_suffice_for_are_left_out(self):
+        sizes = {memory: {row.setting.size for row in run(memory)[0].rows if row.setting.kind == "round_trip"}
+                 for memory in (PLENTY, LITTLE)}
+        self.assertEqual(sizes, {PLENTY: {KIB, MIB, GIB}, LITTLE: {KIB, MIB}})
+
     def test_a_run_goes_on_where_the_last_one_ended(self):
         measured, _ = run()
         kept = [row for row in measured.rows if row.setting.kind != "reduce"]
