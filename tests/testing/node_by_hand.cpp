@@ -135,10 +135,14 @@ NodeByHand::~NodeByHand() {
 }
 
 void NodeByHand::Turn() {
-  std::size_t ran = 1;
-  while (ran > 0) {
-    ran = 0;
-    for (asio::io_context* loop : parts_->runtime.all_loops()) ran += loop->poll();
+  for (;;) {
+    std::size_t ran = 1;
+    while (ran > 0) {
+      ran = 0;
+      for (asio::io_context* loop : parts_->runtime.all_loops()) ran += loop->poll();
+    }
+    if (time_.next() > time_.Now()) return;
+    time_.Step();  // due now: what streams deliver, for one
   }
 }
 

@@ -19,7 +19,7 @@
 #include "directory/directory_client.h"
 #include "net/signal.h"
 #include "node/assembly.h"
-#include "sim/seams/pipe_transport.h"
+#include "sim/seams/sim_transport.h"
 
 namespace hoplite::testing {
 
@@ -69,7 +69,7 @@ class TransportByHand final : public net::Transport {
   void FailConnect() { fails_.Notify(); }
 
  private:
-  net::PipeTransport pipes_;
+  net::SimTransport pipes_;
   net::Signal fails_;
 };
 

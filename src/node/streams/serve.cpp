@@ -8,11 +8,15 @@
 #include "net/handshake.h"
 #include "net/timer.h"
 #include "node/pull/flight.h"
+#include "node/put/publication.h"
 #include "node/reduce/slot.h"
 #include "node/streams/send_lane.h"
 
 namespace hoplite::node {
 namespace {
+
+// A shard that is slower than this in one direction is away. Less than a receiver's patience.
+constexpr Duration kHeldAtMost = std::chrono::milliseconds(300);
 
 struct Lookup {
   store::CopyPtr copy;
@@ -61,6 +65,13 @@ Lookup LookUp(Context& context, const wire::Fetch& fetch) {
   }
   result.copy = copy;
   return result;
+}
+
+// The shard's word that it accepted a Put goes to its node when the first grants go to those who
+// wait for the object. Their FETCH may be there first: the version is about to be known (R49).
+bool IsEarly(Context& context, const ObjectId& object) {
+  const EntryPtr entry = context.table.Find(object);
+  return entry && entry->publication() && !entry->publication()->accepted();
 }
 
 // Looks the copy up on the main loop; while the answer lives, the entry counts one outgoing stream.
@@ -123,13 +134,29 @@ net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::
   co_return co_await net::Answer(stream, data_plane_.identity());
 }
 
+net::Task<void> Server::Hold(ObjectId object, std::function<void()> answer) {
+  const auto call = std::make_shared<Call>(context_.runtime.main());
+  call->deadline = Now() + kHeldAtMost;
+  {
+    WaitingCall waiting(context_.table.At(object), call);
+    while (IsEarly(context_, object)) {
+      if (!co_await waiting.Wait()) break;
+    }
+  }
+  answer();
+}
+
 net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connection,
                                  wire::Fetch fetch) {
   const auto pending = std::make_shared<Pending>(data_loop.loop);
   asio::post(context_.runtime.main(), [this, pending, fetch] {
-    pending->lookup = LookUp(context_, fetch);
-    if (pending->lookup.copy) CountOutgoing(context_, fetch.object, +1);
-    pending->ready.Notify();
+    const auto answer = [context = &context_, pending, fetch] {
+      pending->lookup = LookUp(*context, fetch);
+      if (pending->lookup.copy) CountOutgoing(*context, fetch.object, +1);
+      pending->ready.Notify();
+    };
+    if (!IsEarly(context_, fetch.object)) return answer();
+    context_.runtime.Spawn(context_.runtime.main(), "an early fetch", Hold(fetch.object, answer));
   });
   co_await pending->ready.Wait();
   if (!pending->lookup.copy) {

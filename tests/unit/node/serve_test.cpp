@@ -1,0 +1,92 @@
+// What a node answers to a FETCH of a peer, which the test plays.
+#include "node/streams/serve.h"
+
+#include <optional>
+#include <variant>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "net/handshake.h"
+#include "testing/node_by_hand.h"
+
+namespace hoplite::node {
+namespace {
+
+using hoplite::testing::NodeByHand;
+using ::testing::ElementsAre;
+using namespace std::chrono_literals;
+
+const Version kVersion{{1, 5}};
+constexpr std::uint64_t kBytes = 128_KiB;
+
+class ServeTest : public ::testing::Test {
+ protected:
+  // A client has asked for room for the object; the shard has not answered yet.
+  void Create() {
+    draft_ = node_.Ask(node_.calls().Create(x_, kBytes, "", node_.NewCall()));
+    ASSERT_TRUE(*draft_ && **draft_);
+    EXPECT_THAT(node_.Says(), ElementsAre("create x"));
+  }
+  void Write() {
+    const auto& draft = ***draft_;
+    ASSERT_TRUE(draft->Advance(kBytes, {}));
+    node_.Turn();
+  }
+  // A peer asks for all of it. Its answer: the first frame that it hears.
+  NodeByHand::Answer<std::optional<wire::Frame>> Fetch() { return node_.Ask(FetchAll()); }
+
+  NodeByHand node_;
+  const ObjectId x_ = node_.Named("x");
+  NodeByHand::Answer<Result<std::shared_ptr<Draft>>> draft_;
+
+ private:
+  net::Task<std::optional<wire::Frame>> FetchAll() {
+    const auto stream = co_await node_.transport().Connect("n1:1", 1s);
+    if (!stream) co_return std::nullopt;
+    const net::Identity self{node_.parts().settings.cluster_id, NodeId{2}};
+    const auto greeted = co_await net::Greet(*stream, self, NodeId{1});
+    if (!greeted) co_return std::nullopt;
+    const Layout layout = Layout::For(kBytes);
+    wire::Frame fetch{wire::Fetch{.object = x_,
+                                  .version = kVersion,
+                                  .stripes = layout.all_stripes(),
+                                  .credit_bytes = kBytes,
+                                  .next = layout.marks_of_prefix(0)}};
+    if (!co_await (*greeted)->Send(std::move(fetch))) co_return std::nullopt;
+    auto heard = co_await (*greeted)->reader.Next();
+    (*stream)->Close();
+    if (!heard) co_return std::nullopt;
+    co_return *std::move(heard);
+  }
+};
+
+TEST_F(ServeTest, AFetchThatOvertakesTheShardsAnswerIsHeld) {
+  Create();
+  Write();
+  const auto heard = Fetch();
+  EXPECT_FALSE(*heard) << "the version is not known here yet";
+  node_.Hear(planner::CreateAccepted{x_, kVersion});
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+TEST_F(ServeTest, AFetchIsNotHeldForLong) {
+  Create();
+  Write();
+  const auto heard = Fetch();
+  node_.Pass(250ms);
+  EXPECT_FALSE(*heard);
+  node_.Pass(100ms);
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kUnknown);
+}
+
+TEST_F(ServeTest, AFetchOfWhatIsNotPutHereIsRefusedAtOnce) {
+  const auto heard = Fetch();
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kUnknown);
+}
+
+}  // namespace
+}  // namespace hoplite::node
