@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/exhaustion.h"
 #include "base/try.h"
+#include "client/interruption.h"
 #include "client/no_descriptor.h"
 
 namespace hoplite::client {
@@ -143,7 +144,9 @@ const Result<local::Answer>& Connection::Finish(const PendingPtr& pending, Time 
                            "what OnReady calls can't wait for an answer to its own client"));
   }
   if (!WaitFor(*pending, LastMoment(deadline))) {
-    GiveUp(*pending, Error(ErrorCode::kTimeout, "the node did not answer in time"));
+    GiveUp(*pending, Interruption::Wanted()
+                         ? Interruption::Reason()
+                         : Error(ErrorCode::kTimeout, "the node did not answer in time"));
   }
   return pending->outcome();
 }

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "client/copy_forward.h"
 #include "client/draft_impl.h"
+#include "client/interruption.h"
 
 namespace hoplite {
 
@@ -101,6 +102,9 @@ Result<void> Draft::Impl::Write(const client::Pieces& contents, const std::atomi
       bytes_, contents, block_bytes_,
       [&](std::uint64_t prefix, std::span<const std::uint64_t> checksums) {
         advanced = Advance(prefix, checksums);
+        if (client::Interruption::Wanted()) {
+          advanced = std::unexpected(client::Interruption::Reason());
+        }
         return advanced.has_value();
       },
       stop);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "client/client_access.h"
 #include "client/future_state.h"
+#include "client/interruption.h"
 
 namespace hoplite {
 
@@ -113,7 +114,7 @@ Result<std::size_t> WaitAny(std::span<const Waitable> any, std::chrono::millisec
     const Question* next = *std::ranges::min_element(questions, {}, &Question::last);
     const auto first = client::WaitForAny(pendings, std::min(until, next->last()));
     if (first) return *first;
-    if (until <= next->last()) {
+    if (until <= next->last() || client::Interruption::Wanted()) {
       return std::unexpected(Error(ErrorCode::kTimeout, "none became ready"));
     }
     next->GiveUpSilent();

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "client/interruption.h"
 
 namespace hoplite::client {
 
@@ -16,9 +17,17 @@ class Waker {
     woken_ = true;
     changed_.NotifyOne();
   }
-  void SleepUntil(Time deadline) {
+  // False: nobody woke it.
+  bool SleepUntil(Time deadline) {
     const MutexLock lock(mutex_);
     while (!woken_ && changed_.WaitUntil(mutex_, deadline)) {
+    }
+    return woken_;
+  }
+  // Or until this thread is interrupted.
+  void Sleep(Time deadline) {
+    while (!SleepUntil(std::min(deadline, Interruption::NextQuestion()))) {
+      if (Now() >= deadline || Interruption::Wanted()) return;
     }
   }
 
@@ -57,7 +66,7 @@ std::optional<std::size_t> WaitForAny(std::span<Pending* const> pendings, Time d
   Waker waker;
   std::size_t registered = 0;
   while (registered < pendings.size() && !pendings[registered]->AddWaker(&waker)) ++registered;
-  if (registered == pendings.size()) waker.SleepUntil(deadline);
+  if (registered == pendings.size()) waker.Sleep(deadline);
   for (Pending* pending : pendings.first(registered)) pending->RemoveWaker(&waker);
   const auto settled =
       std::ranges::find_if(pendings, [](const Pending* pending) { return pending->settled(); });

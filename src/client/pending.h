@@ -49,7 +49,8 @@ class Pending {
 
 using PendingPtr = std::shared_ptr<Pending>;
 
-// Sleeps until one is settled: the lowest index that is; none at the deadline.
+// Sleeps until one is settled: the lowest index that is; none at the deadline, and where the thread
+// is interrupted.
 std::optional<std::size_t> WaitForAny(std::span<Pending* const> pendings, Time deadline);
 bool WaitFor(Pending& pending, Time deadline);
 

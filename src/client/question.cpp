@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "client/interruption.h"
+
 namespace hoplite::client {
 namespace {
 
@@ -24,7 +26,10 @@ const Question::Answer* Question::Wait(Time until) {
   // Who waits there keeps the answer away.
   if (connection_->on_reader()) return pending_->settled() ? &pending_->outcome() : nullptr;
   if (until < deadline_) return WaitFor(*pending_, until) ? &pending_->outcome() : nullptr;
-  if (!WaitFor(*pending_, last())) GiveUpSilent();
+  if (!WaitFor(*pending_, last())) {
+    if (Interruption::Wanted()) return nullptr;
+    GiveUpSilent();
+  }
   return &pending_->outcome();
 }
 

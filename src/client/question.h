@@ -27,7 +27,7 @@ class Question {
 
   bool inherited() const { return connection_->inherited(); }
   bool ready() const { return inherited() || pending_->settled(); }
-  // Null: it is not there at `until`, and may still come.
+  // Null: it is not there at `until`, or when the thread is interrupted, and may still come.
   const Answer* Wait(Time until);
   void OnReady(std::function<void()> function);
   // What OnReady was given is not called any more.

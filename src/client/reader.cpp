@@ -8,6 +8,7 @@
 
 #include "base/try.h"
 #include "base/units.h"
+#include "client/interruption.h"
 #include "client/reader_impl.h"
 
 namespace hoplite {
@@ -17,6 +18,8 @@ namespace {
 constexpr std::uint64_t kStep = 512_KiB;
 // A window has room for so many of these: some under way, some arrived, one being copied.
 constexpr std::uint64_t kSteps = 4;
+// Takes some milliseconds; between two of these it is asked whether anybody still wants them.
+constexpr std::uint64_t kMostAtOnce = 16_MiB;
 
 }  // namespace
 
@@ -74,22 +77,24 @@ Result<void> Reader::Impl::CopyInto(std::span<std::byte> into, Time deadline) {
     const std::uint64_t wanted = std::min({prefix_ + step, room_end, size_});
     const client::PendingPtr asked = Ask(wanted, copied, deadline);
     const std::uint64_t there = prefix_;
-    Copy(into, copied, there);
+    TRY(Copy(into, copied, there));
     copied = there;
     TRY(Finish(asked, wanted, deadline));
   }
-  Copy(into, copied, prefix_);
-  return {};
+  return Copy(into, copied, prefix_);
 }
 
 // From memory that may be a window: byte b of the object lies at b modulo its size.
-void Reader::Impl::Copy(std::span<std::byte> into, std::uint64_t from, std::uint64_t to) const {
+Result<void> Reader::Impl::Copy(std::span<std::byte> into, std::uint64_t from,
+                                std::uint64_t to) const {
   while (from < to) {
+    if (client::Interruption::Wanted()) return std::unexpected(client::Interruption::Reason());
     const std::span<const std::byte> here = bytes_.subspan(from % bytes_.size());
-    const std::uint64_t count = std::min<std::uint64_t>(to - from, here.size());
+    const std::uint64_t count = std::min<std::uint64_t>({to - from, here.size(), kMostAtOnce});
     std::memcpy(&into[from], here.data(), count);
     from += count;
   }
+  return {};
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -35,7 +35,7 @@ class Reader::Impl {
   Result<void> CopyInto(std::span<std::byte> into, Time deadline);
 
  private:
-  void Copy(std::span<std::byte> into, std::uint64_t from, std::uint64_t to) const;
+  Result<void> Copy(std::span<std::byte> into, std::uint64_t from, std::uint64_t to) const;
 
   const std::shared_ptr<client::Connection> connection_;
   const std::uint64_t made_by_;

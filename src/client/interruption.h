@@ -1,0 +1,44 @@
+// Interruption: ends what a thread waits for, or copies, for a reason that no deadline knows of. (In
+// Python, a signal.)
+//
+// While one lives, the calls of clients on its thread ask it now and then whether they are to end.
+// Then they answer `cancelled`; waiting for a Future or a Reduction answers `timeout`: those go on.
+// Decides: nothing. Must never: be asked by another thread; answer no after a yes.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include <hoplite/result.h>
+
+#include "base/time.h"
+
+namespace hoplite::client {
+
+class Interruption {
+ public:
+  // Between two questions, and before the first: a call that is over sooner is never held up.
+  static constexpr std::chrono::milliseconds kAskEvery{50};
+
+  explicit Interruption(std::function<bool()> wanted);
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  // The rest is of the calling thread, and does nothing where it has none.
+
+  // Whether its call is to end. Asks if it is time to.
+  static bool Wanted();
+  // Until when it may sleep before it asks again.
+  static Time NextQuestion();
+  // What the call answers.
+  static Error Reason();
+
+ private:
+  const std::function<bool()> wanted_;
+  Interruption* const outer_;
+  Time next_;
+  bool came_ = false;
+};
+
+}  // namespace hoplite::client
