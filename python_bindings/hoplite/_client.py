@@ -1,21 +1,24 @@
 """The client: what a program does with objects, in terms of Python values.
 
 Values are turned into bytes by `_encoding`; everything about where objects are is the node's
-business. Every call may come from any thread, and releases the GIL while it waits or copies.
+business. Every call may come from any thread, and releases the GIL while it waits or copies. Those
+that are named ``a...`` are for coroutines: their loop goes on meanwhile.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hoplite import _core, _encoding
+from hoplite import _core, _encoding, _torch
 from hoplite._core import ObjectId
+from hoplite._waiting import Waiting
 from hoplite.errors import InvalidArgumentError, NotFoundError
 
 # How long a worker waits for its node to answer at all.
@@ -56,8 +59,10 @@ class Draft:
 
     def seal(self, timeout: float | None = None) -> ObjectId:
         """All of it is written; ``array`` becomes read-only. Gives the object's id."""
-        self._core.seal(timeout)
-        self.array.flags.writeable = False
+        try:
+            self._core.seal(timeout)
+        finally:
+            self.array.flags.writeable = False
         return self._core.id
 
     def abort(self) -> None:
@@ -81,10 +86,14 @@ class Draft:
 
 
 class Reduction:
-    """A reduction under way. Its target may be asked for at once, by anybody."""
+    """A reduction under way. Its target may be asked for at once, by anybody.
 
-    def __init__(self, core: _core.Reduction) -> None:
+    ``await`` it for what ``wait`` does; who is cancelled meanwhile cancels the reduction.
+    """
+
+    def __init__(self, core: _core.Reduction, waiting: Waiting) -> None:
         self._core = core
+        self._waiting = waiting
         self._outcome: _core.ReduceOutcome | None = None
 
     @property
@@ -94,6 +103,13 @@ class Reduction:
     def wait(self, timeout: float | None = None) -> Reduction:
         """Until the target is final. TimeoutError: it goes on, wait again."""
         self._outcome = self._core.wait(timeout)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Reduction]:
+        return self._final().__await__()
+
+    async def _final(self) -> Reduction:
+        self._outcome = await self._waiting.answer(self._core)
         return self
 
     def ready(self) -> bool:
@@ -126,29 +142,35 @@ class Client:
 
     def __init__(self, core: _core.Client) -> None:
         self._core = core
+        self._waiting = Waiting()
 
     def put(self, value: Any, id: ObjectId | None = None, timeout: float | None = None) -> ObjectId:
         """Stores a copy of `value`; when it returns, every node can get it.
 
-        Arrays come back as arrays, bytes as memoryviews, all else as pickle brings it back: so
-        ``get`` only what people you trust have put. It stays until ``delete``.
+        Arrays come back as arrays, tensors of PyTorch as tensors, bytes as memoryviews, all else as
+        pickle brings it back: so ``get`` only what people you trust have put. It stays until
+        ``delete``.
 
         AlreadyExistsError, ObjectDeletedError: of this id. ResourceExhaustedError: the node's
         store has no room.
         """
         return self._put_encoded(_encoding.encode(value), id, timeout)
 
+    async def aput(
+        self, value: Any, id: ObjectId | None = None, timeout: float | None = None
+    ) -> ObjectId:
+        """``put``. The value is read until this is done: leave it as it is. (What is not contiguous
+        is packed, and what is no array pickled, at once.)"""
+        encoded = _encoding.encode(value)
+        pieces = _pieces(encoded)
+        return await self._waiting.answer(
+            self._core.put_later(pieces, id, encoded.metadata, timeout)
+        )
+
     def _put_encoded(
         self, encoded: _encoding.Encoded, id: ObjectId | None, timeout: float | None
     ) -> ObjectId:
-        if len(encoded.pieces) == 1:
-            return self._core.put(encoded.pieces[0][1], id, encoded.metadata, timeout)
-        pieces: list[memoryview] = []
-        end = 0
-        for start, piece in encoded.pieces:
-            pieces += [memoryview(bytes(start - end)), piece]
-            end = start + piece.nbytes
-        return self._core.put_pieces(pieces, id, encoded.metadata, timeout)
+        return self._core.put(_pieces(encoded), id, encoded.metadata, timeout)
 
     def create(
         self,
@@ -171,56 +193,95 @@ class Client:
         self,
         id: ObjectId,
         timeout: float | None = None,
-        out: npt.NDArray[Any] | None = None,
+        out: Any = None,
         writable: bool = False,
     ) -> Any:
         """Waits until the object exists, brings it to this node, and gives its value.
 
         An array or memoryview is a read-only view of shared memory, not copied, which pins the
-        object while it lives. With `out`, a writable C-contiguous array of the object's size in
-        bytes, the bytes are copied there while they arrive, and `out` is returned.
+        object while it lives. With `out`, a writable C-contiguous array or tensor of the object's
+        size in bytes, the bytes are copied there while they arrive, and `out` is returned.
 
         With `writable` the view may be written to, and nobody else sees that: each page that is
-        written to is copied for this process when it is first, and takes memory of its own.
+        written to is copied for this process when it is first, and takes memory of its own. (Of
+        some 16 KiB and less, all of it is copied at once.) A tensor is always such a view.
 
         TimeoutError names what was missing; ObjectDeletedError; ResourceExhaustedError: the store
         has no room for it.
         """
         if out is None:
-            view = self._core.get(id, timeout)
-            return _encoding.decode(view.map_private() if writable else view, view.metadata)
-        if not out.flags.c_contiguous or not out.flags.writeable:
-            raise InvalidArgumentError("out: a writable C-contiguous array is expected")
-        room = _encoding.bytes_of(out) if out.size else memoryview(bytearray())
+            return _value(self._core.get(id, timeout), writable)
+        room = _room(out)
         size = self._core.get_into(id, room, timeout)
-        if size != out.nbytes:
-            raise InvalidArgumentError(f"the object has {size} bytes, `out` has {out.nbytes}")
+        if size != room.nbytes:
+            raise InvalidArgumentError(f"the object has {size} bytes, `out` has {room.nbytes}")
         return out
 
+    async def aget(self, id: ObjectId, timeout: float | None = None, writable: bool = False) -> Any:
+        """``get``."""
+        return _value(await self._waiting.answer(self._core.get_later(id, timeout)), writable)
+
     def get_many(self, ids: Iterable[ObjectId], timeout: float | None = None) -> list[Any]:
-        """The values of all, under one timeout, in the order of `ids`."""
-        futures = [self._core.get_later(id, timeout) for id in ids]
-        views = [future.wait() for future in futures]
-        return [_encoding.decode(view, view.metadata) for view in views]
+        """The values of all, under one timeout, in the order of `ids`.
+
+        ResourceExhaustedError: they have no room in the store together; get one after the other.
+        """
+        return [_value(view) for view in self._core.get_many(list(ids), timeout)]
+
+    def wait(
+        self, ids: Sequence[ObjectId], num_returns: int = 1, timeout: float | None = None
+    ) -> tuple[list[ObjectId], list[ObjectId]]:
+        """`num_returns` of them that exist, as soon as so many do, or fewer when `timeout` has
+        passed; and the others. Both in the order of `ids`.
+
+        Brings none of them to this node: they may be gone again when they are asked for. With a
+        timeout of 0 the node tells only what it knows by itself.
+        """
+        if not 0 <= num_returns <= len(ids):
+            raise InvalidArgumentError(f"wait: num_returns is {num_returns}, of {len(ids)} ids")
+        if len(set(ids)) < len(ids):
+            raise InvalidArgumentError("wait: an id is there twice")
+        ready = self._core.wait_exists(list(ids), num_returns, timeout)[:num_returns]
+        found = set(ready)
+        return ready, [id for id in ids if id not in found]
 
     def reduce(
         self,
         ids: Iterable[ObjectId],
         op: str = "sum",
         num_objects: int | None = None,
-        dtype: npt.DTypeLike | None = None,
+        dtype: Any = None,
         target: ObjectId | None = None,
         timeout: float | None = None,
     ) -> Reduction:
         """Makes one array of several, folded element by element on the nodes that hold them.
 
         `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many of the
-        sources, those that come first; None: all. `dtype`: None takes that of a source that exists
-        already. Returns at once; anybody may get the target meanwhile.
+        sources, those that come first; None: all. `dtype`, of NumPy or torch: None takes that of a
+        source that exists already. Returns at once; anybody may get the target meanwhile.
         """
         sources = list(ids)
-        name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(np.dtype(dtype))
-        return Reduction(self._core.reduce(sources, op, name, num_objects, target, timeout=timeout))
+        name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
+        begun = self._core.reduce(sources, op, name, num_objects, target, timeout=timeout)
+        return Reduction(begun, self._waiting)
+
+    async def areduce(
+        self,
+        ids: Iterable[ObjectId],
+        op: str = "sum",
+        num_objects: int | None = None,
+        dtype: Any = None,
+        target: ObjectId | None = None,
+        timeout: float | None = None,
+    ) -> Reduction:
+        """``reduce``: gives a Reduction under way; ``await`` that, too, until it is final.
+
+        Without a `dtype` another thread asks for it.
+        """
+        sources = list(ids)
+        if dtype is None:
+            dtype = await asyncio.to_thread(self._dtype_of, sources)
+        return self.reduce(sources, op, num_objects, dtype, target, timeout)
 
     def delete(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
         """Deletes everywhere; also ids that don't exist (yet). Views stay readable."""
@@ -262,9 +323,35 @@ class Client:
     def _dtype_of(self, sources: list[ObjectId]) -> str:
         for source in sources:
             try:
-                dtype = _encoding.described_dtype(self._core.info(source, CONNECT_TIMEOUT).metadata)
+                metadata = self._core.info(source, CONNECT_TIMEOUT).metadata
             except NotFoundError:
                 continue
+            dtype = _encoding.described_dtype(metadata)
             if dtype is not None:
                 return _encoding.dtype_name(dtype)
         raise InvalidArgumentError("reduce: no source exists yet as an array: give its dtype")
+
+
+def _value(view: _core.View, writable: bool = False) -> Any:
+    return _encoding.decode(_encoding.private(view) if writable else view, view.metadata)
+
+
+def _pieces(encoded: _encoding.Encoded) -> list[memoryview]:
+    """What lies one after another in the object, gaps included."""
+    pieces: list[memoryview] = []
+    end = 0
+    for start, piece in encoded.pieces:
+        if start > end:
+            pieces.append(memoryview(bytes(start - end)))
+        pieces.append(piece)
+        end = start + piece.nbytes
+    return pieces
+
+
+def _room(out: Any) -> memoryview:
+    """The bytes of an array or a tensor, to be written."""
+    if _torch.is_tensor(out):
+        return _torch.room_of(out)
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise InvalidArgumentError("out: a writable C-contiguous array is expected")
+    return _encoding.bytes_of(out) if out.size else memoryview(bytearray())

@@ -1,9 +1,9 @@
 """How Python values lie in objects: what the metadata says, what the bytes are.
 
 Three kinds. Bytes: no metadata, so that C++ programs and the command line read and write them.
-Arrays: their elements, with dtype, shape and order in the metadata, so that a reduction folds them
-as they are. Anything else: a pickle (protocol 5), whose large buffers lie behind it in the same
-object and come back as views of it.
+Arrays, and tensors of PyTorch: their elements, with dtype, shape and order in the metadata, so that
+a reduction folds them as they are. Anything else: a pickle (protocol 5), whose large buffers lie
+behind it in the same object and come back as views of it.
 
 Decides nothing about where an object is. Must never read beyond the bytes, whatever the metadata
 says: they may come from a stranger's program.
@@ -11,6 +11,7 @@ says: they may come from a stranger's program.
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import pickle
@@ -20,9 +21,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hoplite import _torch
 from hoplite.errors import InvalidArgumentError
 
 METADATA_LIMIT = 4096
+# Up to this size a copy of an object costs less than a mapping of one's own, of which a process may
+# have some ten thousand.
+SMALL = 16384
 # Where a buffer of a pickle begins: no vector instruction wants more.
 ALIGNMENT = 64
 
@@ -56,15 +61,24 @@ def encode(value: Any, dumps: Dumps = plain_pickle, note: str = "") -> Encoded:
 
     `note` goes into the metadata, for a runtime's own use: `noted` reads it.
     """
-    if isinstance(value, np.ndarray):
+    # Other subclasses (masked arrays, records) have more than elements: pickle knows it.
+    if type(value) in (np.ndarray, np.memmap):
         return _encode_array(value, note)
+    if _torch.is_tensor(value):
+        return _encode_tensor(value, note)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _encode_bytes(memoryview(value), note)
     return _encode_pickle(value, dumps, note)
 
 
+def private(view: Any) -> Any:
+    """The bytes of a View of the extension, to be written to: nobody else sees that."""
+    return bytearray(view) if len(view) <= SMALL else view.map_private()
+
+
 def decode(view: Any, metadata: bytes) -> Any:
-    """The value that `view`, a read-only buffer, holds. Arrays and buffers are views of it."""
+    """The value that `view`, a View or what `private` made of it, holds. Arrays and buffers are
+    views of it; tensors of what `private` makes of it, since there are none that are read-only."""
     if not metadata:
         return memoryview(view)
     try:
@@ -99,7 +113,7 @@ def described_array(metadata: bytes) -> str | None:
             return None
         shape = tuple(int(extent) for extent in described["shape"])
         order = "" if described["order"] == "C" or len(shape) < 2 else ", Fortran order"
-        return f"{_to_dtype(described['dtype'])} {shape}{order}"
+        return f"{described_dtype(metadata)} {shape}{order}"
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -108,19 +122,7 @@ def array_metadata(
     dtype: np.dtype[Any], shape: tuple[int, ...], order: str, note: str = ""
 ) -> bytes:
     """The metadata of an array of this kind; InvalidArgumentError for one that can't travel."""
-    if dtype.hasobject:
-        raise InvalidArgumentError(
-            f"an array of dtype {dtype} holds Python objects, which have no bytes of their own: "
-            "put a list of them instead"
-        )
-    if dtype.fields is not None or dtype.subdtype is not None:
-        described: Any = np.lib.format.dtype_to_descr(dtype)
-    else:
-        # By name: the codes of numpy can't tell bfloat16 from two void bytes.
-        described = dtype.name if dtype.isnative and dtype.name in FOLDABLE else dtype.str
-    text = _metadata(
-        {"kind": "array", "dtype": described, "shape": list(shape), "order": order}, note
-    )
+    text = _array_metadata(_described(dtype), shape, order, note)
     if len(text) > METADATA_LIMIT:
         raise InvalidArgumentError(
             f"the dtype's description takes {len(text)} bytes of metadata; "
@@ -129,28 +131,59 @@ def array_metadata(
     return text
 
 
+def _described(dtype: np.dtype[Any]) -> Any:
+    if dtype.hasobject:
+        raise InvalidArgumentError(
+            f"an array of dtype {dtype} holds Python objects, which have no bytes of their own: "
+            "put a list of them instead"
+        )
+    if dtype.fields is not None:
+        return np.lib.format.dtype_to_descr(dtype)
+    # By name: the codes of numpy can't tell bfloat16 from two void bytes.
+    return dtype.name if dtype.isnative and dtype.name in FOLDABLE else dtype.str
+
+
 def bytes_of(array: np.ndarray[Any, Any], order: Literal["C", "F"] = "C") -> memoryview:
     """Of a contiguous array; some dtypes (bfloat16, datetime64) export no buffer themselves."""
     flat = array.reshape((array.size,), order=order).view(np.uint8)
     return memoryview(flat)  # type: ignore[arg-type]  # __buffer__ is known from 3.12 on
 
 
-def dtype_name(dtype: np.dtype[Any]) -> str:
-    """The name by which a reduction knows it; InvalidArgumentError for one that it can't fold."""
-    if dtype.isnative and dtype.name in FOLDABLE:
-        return dtype.name
+def dtype_name(dtype: Any) -> str:
+    """The name by which a reduction knows a dtype, of NumPy or torch; InvalidArgumentError for one
+    that it can't fold."""
+    # bfloat16 has a name, also where there is no ml_dtypes.
+    named = str(dtype).removeprefix("torch.")
+    if named in FOLDABLE:
+        return named
+    kind = np.dtype(dtype)
+    if kind.isnative and kind.name in FOLDABLE:
+        return str(kind.name)
     raise InvalidArgumentError(
         f"arrays of dtype {dtype} can't be reduced: {', '.join(sorted(FOLDABLE))} can"
     )
 
 
-def described_dtype(metadata: bytes) -> np.dtype[Any] | None:
-    """The dtype of the array that this metadata describes; None if it describes none."""
+def described_dtype(metadata: bytes) -> Any:
+    """The dtype of the array that this metadata describes, of those that can be folded the name;
+    None if it describes none."""
     try:
         described = json.loads(metadata)
-        return _to_dtype(described["dtype"]) if described["kind"] == "array" else None
+        if described["kind"] != "array":
+            return None
+        dtype = described["dtype"]
+        return dtype if isinstance(dtype, str) and dtype in FOLDABLE else _to_dtype(dtype)
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _array_metadata(
+    dtype: Any, shape: tuple[int, ...], order: str, note: str, kind: str = ""
+) -> bytes:
+    described = {"kind": "array", "dtype": dtype, "shape": list(shape), "order": order}
+    if kind:
+        described["as"] = kind
+    return _metadata(described, note)
 
 
 def _metadata(described: dict[str, Any], note: str) -> bytes:
@@ -176,6 +209,14 @@ def _encode_array(array: np.ndarray[Any, Any], note: str) -> Encoded:
     return Encoded(packed.nbytes, [(0, bytes_of(packed, order))], metadata)
 
 
+def _encode_tensor(tensor: Any, note: str) -> Encoded:
+    name, shape, order, flat = _torch.take_apart(tensor)
+    # As the array of NumPy that has these elements, for who has no torch.
+    dtype = name if name in FOLDABLE else np.dtype(name).str
+    metadata = _array_metadata(dtype, shape, order, note, kind="torch")
+    return Encoded(flat.nbytes, [(0, flat)], metadata)
+
+
 def _encode_pickle(value: Any, dumps: Dumps, note: str) -> Encoded:
     buffers: list[pickle.PickleBuffer] = []
     stream = dumps(value, buffers.append)
@@ -199,11 +240,9 @@ def _encode_pickle(value: Any, dumps: Dumps, note: str) -> Encoded:
 def _to_dtype(described: Any) -> np.dtype[Any]:
     dtype: np.dtype[Any]
     if described == "bfloat16":
-        import ml_dtypes  # noqa: PLC0415 - only who has such arrays needs it
-
-        dtype = np.dtype(ml_dtypes.bfloat16)
+        dtype = np.dtype(_ml_dtypes().bfloat16)
     elif isinstance(described, list):
-        dtype = np.lib.format.descr_to_dtype([tuple(field) for field in described])
+        dtype = np.lib.format.descr_to_dtype(_fields(described))
     else:
         dtype = np.dtype(described)
     if dtype.hasobject:
@@ -211,20 +250,58 @@ def _to_dtype(described: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _restore_array(view: Any, described: dict[str, Any]) -> np.ndarray[Any, Any]:
-    dtype = _to_dtype(described["dtype"])
+def _fields(described: list[Any]) -> list[Any]:
+    """Of a structured dtype: NumPy wants tuples where JSON has lists."""
+    fields = []
+    for name, kind, *shape in described:
+        fields.append(
+            (
+                tuple(name) if isinstance(name, list) else name,
+                _fields(kind) if isinstance(kind, list) else kind,
+                *(tuple(extents) for extents in shape),
+            )
+        )
+    return fields
+
+
+def _ml_dtypes() -> Any:
+    try:
+        return importlib.import_module("ml_dtypes")
+    except ImportError as missing:
+        raise ImportError("arrays of bfloat16 need ml_dtypes: pip install ml_dtypes") from missing
+
+
+def _restore_array(view: Any, described: dict[str, Any]) -> Any:
     shape = tuple(int(extent) for extent in described["shape"])
     order: Literal["C", "F"] = "F" if described["order"] == "F" else "C"
     if any(extent < 0 for extent in shape):
         raise ValueError(f"shape {shape}")
-    wanted = math.prod(shape) * dtype.itemsize
-    if wanted != len(memoryview(view)):
-        raise ValueError(f"shape {shape} of {dtype} takes {wanted} bytes")
-    if wanted == 0:
+    if described.get("as") == "torch":
+        return _restore_tensor(view, described["dtype"], shape, order)
+    dtype = _to_dtype(described["dtype"])
+    _require_size(view, shape, dtype, dtype.itemsize)
+    if len(view) == 0:
         array: np.ndarray[Any, Any] = np.empty(shape, dtype)
         array.flags.writeable = False
         return array
     return np.ndarray(shape, dtype, buffer=memoryview(view), order=order)
+
+
+def _restore_tensor(
+    view: Any, described: str, shape: tuple[int, ...], order: Literal["C", "F"]
+) -> Any:
+    name = described if described == "bfloat16" else np.dtype(described).name
+    _require_size(view, shape, name, 2 if name == "bfloat16" else np.dtype(name).itemsize)
+    buffer = memoryview(view)
+    return _torch.put_together(
+        memoryview(private(view)) if buffer.readonly else buffer, name, shape, order
+    )
+
+
+def _require_size(view: Any, shape: tuple[int, ...], dtype: Any, itemsize: int) -> None:
+    wanted = math.prod(shape) * itemsize
+    if wanted != len(view):
+        raise ValueError(f"shape {shape} of {dtype} takes {wanted} bytes")
 
 
 def _restore_pickle(view: Any, described: dict[str, Any]) -> Any:

@@ -7,6 +7,7 @@ namespace hoplite::python {
 
 void BindObjectId(nanobind::module_& module);
 void BindMemory(nanobind::module_& module);  // View and Draft: bytes in the node's store
+void BindLater(nanobind::module_& module);   // Arrivals, and requests under way
 void BindReduction(nanobind::module_& module);
 void BindClient(nanobind::module_& module);
 

@@ -1,8 +1,8 @@
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +18,8 @@
 #include "bind.h"
 #include "errors.h"
 #include "gil.h"
+#include "held_buffer.h"
+#include "later.h"
 #include "memory.h"
 
 namespace hoplite::python {
@@ -29,85 +31,70 @@ namespace {
 // What a node answers by itself.
 constexpr std::chrono::seconds kAnswersIn{5};
 
-// A contiguous buffer of the caller, held while C++ reads or writes it.
-class HeldBuffer {
- public:
-  enum class Access : int { kRead = PyBUF_SIMPLE, kWrite = PyBUF_WRITABLE };
-
-  HeldBuffer(nb::handle object, Access access) {
-    if (PyObject_GetBuffer(object.ptr(), &buffer_, static_cast<int>(access)) != 0) {
-      throw nb::python_error();
-    }
-  }
-  ~HeldBuffer() { PyBuffer_Release(&buffer_); }
-  HeldBuffer(const HeldBuffer&) = delete;
-  HeldBuffer& operator=(const HeldBuffer&) = delete;
-
-  std::span<std::byte> bytes() const {
-    return {static_cast<std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
-  }
-
- private:
-  Py_buffer buffer_{};
-};
-
 std::string ToText(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-ObjectId Put(Client& client, nb::handle data, const std::optional<ObjectId>& id,
-             const nb::bytes& metadata, std::optional<double> timeout) {
-  const HeldBuffer held(data, HeldBuffer::Access::kRead);
-  const PutOptions options{
+PutOptions ToOptions(const std::optional<ObjectId>& id, const nb::bytes& metadata,
+                     std::optional<double> timeout) {
+  return {
       .id = id.value_or(ObjectId()), .metadata = ToText(metadata), .timeout = ToTimeout(timeout)};
-  const Unlocked unlocked;
-  return ValueOf(client.Put(held.bytes(), options));
 }
 
-ObjectId PutPieces(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
-                   const nb::bytes& metadata, std::optional<double> timeout) {
-  std::deque<HeldBuffer> held;
-  std::vector<std::span<const std::byte>> spans;
-  for (const nb::handle piece : pieces) {
-    spans.push_back(held.emplace_back(piece, HeldBuffer::Access::kRead).bytes());
-  }
-  const PutOptions options{
-      .id = id.value_or(ObjectId()), .metadata = ToText(metadata), .timeout = ToTimeout(timeout)};
-  const Unlocked unlocked;
-  return ValueOf(client.Put(spans, options));
+ObjectId Put(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
+             const nb::bytes& metadata, std::optional<double> timeout) {
+  const HeldPieces held(pieces);
+  const PutOptions options = ToOptions(id, metadata, timeout);
+  return WithoutGil([&] { return client.Put(held.spans(), options); });
+}
+
+PutLater BeginPut(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
+                  const nb::bytes& metadata, std::optional<double> timeout) {
+  auto held = std::make_unique<HeldPieces>(pieces);
+  const PutOptions options = ToOptions(id, metadata, timeout);
+  Future<ObjectId> future = [&] {
+    const Unlocked unlocked;
+    return client.PutAsync(held->spans(), options);
+  }();
+  return {std::move(held), std::move(future)};
 }
 
 OpenDraft Create(Client& client, const ObjectId& id, std::uint64_t size_bytes,
                  const nb::bytes& metadata, std::optional<double> timeout) {
   const CreateOptions options{.metadata = ToText(metadata), .timeout = ToTimeout(timeout)};
-  const Unlocked unlocked;
-  return OpenDraft(ValueOf(client.Create(id, size_bytes, options)));
-}
-
-Future<Buffer> GetLater(Client& client, const ObjectId& id, std::optional<double> timeout) {
-  const std::chrono::milliseconds wait = ToTimeout(timeout);
-  const Unlocked unlocked;
-  return client.GetAsync(id, {.timeout = wait});
-}
-
-// The request's own deadline ends it, with the reason why the object is not there.
-View WaitFor(const Future<Buffer>& future) {
-  return View(WaitInterruptibly(kForever, [&](auto slice) -> Result<Buffer> {
-    Result<Buffer> answer = future.Wait(slice);
-    const bool over = !answer && future.ready();
-    if (over) throw Raised{std::move(answer).error()};
-    return answer;
-  }));
+  return OpenDraft(WithoutGil([&] { return client.Create(id, size_bytes, options); }));
 }
 
 View Get(Client& client, const ObjectId& id, std::optional<double> timeout) {
-  return WaitFor(GetLater(client, id, timeout));
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  return View(WithoutGil([&] { return client.Get(id, options); }));
+}
+
+Future<Buffer> BeginGet(Client& client, const ObjectId& id, std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  const Unlocked unlocked;
+  return client.GetAsync(id, options);
+}
+
+std::vector<View> GetMany(Client& client, const std::vector<ObjectId>& ids,
+                          std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  auto buffers = WithoutGil([&]() -> Result<std::vector<Buffer>> {
+    std::vector<Buffer> all;
+    for (Result<Buffer>& answer : client.GetMany(ids, options)) {
+      if (!answer) return std::unexpected(std::move(answer).error());
+      all.push_back(*std::move(answer));
+    }
+    return all;
+  });
+  std::vector<View> views;
+  for (Buffer& buffer : buffers) views.emplace_back(std::move(buffer));
+  return views;
 }
 
 std::uint64_t GetInto(Client& client, const ObjectId& id, nb::handle out,
                       std::optional<double> timeout) {
   const HeldBuffer held(out, HeldBuffer::Access::kWrite);
-  const std::chrono::milliseconds wait = ToTimeout(timeout);
-  const Unlocked unlocked;
-  return ValueOf(client.GetInto(id, held.bytes(), {.timeout = wait}));
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  return WithoutGil([&] { return client.GetInto(id, held.bytes(), options); });
 }
 
 Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::string& op,
@@ -121,20 +108,23 @@ Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::strin
                               .target = target.value_or(ObjectId()),
                               .fixed_order = fixed_order,
                               .timeout = ToTimeout(timeout)};
-  const Unlocked unlocked;
-  return ValueOf(client.Reduce(options));
+  return WithoutGil([&] { return client.Reduce(options); });
 }
 
 void Delete(Client& client, const ObjectId& id, std::optional<double> timeout) {
-  const std::chrono::milliseconds wait = ToTimeout(timeout);
-  const Unlocked unlocked;
-  ValueOf(client.Delete(id, {.timeout = wait}));
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  WithoutGil([&] { return client.Delete(id, options); });
 }
 
 ObjectInfo Info(Client& client, const ObjectId& id, std::optional<double> timeout) {
-  const std::chrono::milliseconds wait = ToTimeout(timeout);
-  const Unlocked unlocked;
-  return ValueOf(client.Info(id, {.timeout = wait}));
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  return WithoutGil([&] { return client.Info(id, options); });
+}
+
+std::vector<ObjectId> WaitExists(Client& client, const std::vector<ObjectId>& ids,
+                                 std::size_t count, std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  return WithoutGil([&] { return client.WaitExists(ids, count, options); });
 }
 
 }  // namespace
@@ -155,33 +145,30 @@ void BindClient(nb::module_& module) {
       });
 
   const nb::object none = nb::none();
-  nb::class_<Future<Buffer>>(module, "Future")
-      .def("wait", &WaitFor)
-      .def("ready", &Future<Buffer>::ready)
-      .def("cancel", &Future<Buffer>::Cancel);
   nb::class_<Client>(module, "Client")
       .def_static(
           "connect",
           [](const std::string& socket, std::optional<double> timeout) {
             const std::chrono::milliseconds wait = ToTimeout(timeout);
-            const Unlocked unlocked;
-            return ValueOf(Client::Connect(socket, wait));
+            return WithoutGil([&] { return Client::Connect(socket, wait); });
           },
           nb::arg("socket"), nb::arg("timeout") = none)
-      .def("put", &Put, nb::arg("data"), nb::arg("id") = none, nb::arg("metadata") = nb::bytes(""),
-           nb::arg("timeout") = none)
-      .def("put_pieces", &PutPieces, nb::arg("pieces"), nb::arg("id") = none,
+      .def("put", &Put, nb::arg("pieces"), nb::arg("id") = none,
+           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none)
+      .def("put_later", &BeginPut, nb::arg("pieces"), nb::arg("id") = none,
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none)
       .def("create", &Create, nb::arg("id"), nb::arg("size_bytes"),
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none)
       .def("get", &Get, nb::arg("id"), nb::arg("timeout") = none)
-      .def("get_later", &GetLater, nb::arg("id"), nb::arg("timeout") = none)
+      .def("get_later", &BeginGet, nb::arg("id"), nb::arg("timeout") = none)
+      .def("get_many", &GetMany, nb::arg("ids"), nb::arg("timeout") = none)
       .def("get_into", &GetInto, nb::arg("id"), nb::arg("out"), nb::arg("timeout") = none)
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
            nb::arg("num_objects") = none, nb::arg("target") = none, nb::arg("fixed_order") = false,
            nb::arg("timeout") = none)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
+      .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none)
       .def_prop_ro("node_name",
                    [](const Client& client) {
                      const Unlocked unlocked;
@@ -189,8 +176,7 @@ void BindClient(nb::module_& module) {
                    })
       .def_prop_ro("cluster_id",
                    [](const Client& client) {
-                     const Unlocked unlocked;
-                     return ValueOf(client.cluster_id({.timeout = kAnswersIn}));
+                     return WithoutGil([&] { return client.cluster_id({.timeout = kAnswersIn}); });
                    })
       .def("close", [](Client& client) {
         const Unlocked unlocked;

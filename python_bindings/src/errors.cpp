@@ -1,8 +1,11 @@
 #include "errors.h"
 
 #include <cmath>
+#include <string>
 
 #include <hoplite/options.h>
+
+#include "memory.h"
 
 namespace hoplite::python {
 
@@ -16,7 +19,8 @@ void RegisterErrors(nb::module_& /*module*/) {
       const nb::object classes = nb::module_::import_("hoplite.errors").attr("BY_CODE");
       const std::string_view code = Name(raised.error.code);
       const nb::object type = classes[nb::str(code.data(), code.size())];
-      const std::string& message = raised.error.message;
+      std::string message = raised.error.message;
+      if (raised.error.code == ErrorCode::kResourceExhausted) message += ViewsOfThisProcess();
       PyErr_SetObject(type.ptr(), nb::str(message.data(), message.size()).ptr());
     }
   });

@@ -1,4 +1,4 @@
-// Errors of the library as Python exceptions, and waits that Ctrl-C interrupts.
+// Errors of the library as Python exceptions, and calls that Ctrl-C ends.
 //
 // The classes live in hoplite/errors.py; this file finds them by code. Everything that may block
 // runs without the GIL.
@@ -6,12 +6,14 @@
 
 #include <chrono>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <nanobind/nanobind.h>
 
 #include <hoplite/result.h>
 
+#include "client/interruption.h"
 #include "gil.h"
 
 namespace hoplite::python {
@@ -33,29 +35,25 @@ T ValueOf(Result<T> result) {
 // Seconds, or None for ever. ValueError for a number that is none.
 std::chrono::milliseconds ToTimeout(std::optional<double> seconds);
 
-// How long a thread may sleep before it looks whether Ctrl-C was pressed.
-inline constexpr std::chrono::milliseconds kSlice{50};
-
-// Waits in slices without the GIL: `wait` gets at most kSlice and answers `timeout` when the thing
-// is not there yet. Ends with what `wait` answers, with its own timeout, or with the exception of a
-// signal's handler.
-template <typename Wait>
-auto WaitInterruptibly(std::chrono::milliseconds timeout, Wait wait) {
-  const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - start);
-    const auto left = timeout - std::min(passed, timeout);
-    const bool last = left <= kSlice;
-    auto result = [&] {
-      const Unlocked unlocked;
-      return wait(std::min(left, kSlice));
-    }();
-    if (result || last || result.error().code != ErrorCode::kTimeout) {
-      return ValueOf(std::move(result));
-    }
-    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+// Runs a call of the library, which gives a Result, without the GIL. While it waits or copies,
+// Python's signal handlers run (on the main thread): if one raises, the call is given up, and what
+// it raised comes out of here.
+template <typename Call>
+auto WithoutGil(Call call) {
+  std::optional<Unlocked> unlocked(std::in_place);
+  const client::Interruption interruption([&unlocked] {
+    unlocked.reset();
+    const bool raised = PyErr_CheckSignals() != 0;
+    unlocked.emplace();  // the exception waits in this thread's state
+    return raised;
+  });
+  auto result = call();
+  unlocked.reset();
+  // A signal may have ended a system call, and with it the call.
+  if (PyErr_Occurred() != nullptr || (!result && PyErr_CheckSignals() != 0)) {
+    throw nanobind::python_error();
   }
+  return ValueOf(std::move(result));
 }
 
 }  // namespace hoplite::python

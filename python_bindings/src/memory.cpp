@@ -2,6 +2,7 @@
 // and array over them keeps the C++ object alive, and with it the pin and the mapping.
 #include "memory.h"
 
+#include <atomic>
 #include <string>
 
 #include <nanobind/stl/optional.h>
@@ -38,7 +39,28 @@ template <typename T, bool writable>
 PyType_Slot buffer_slots[] = {
     {Py_bf_getbuffer, reinterpret_cast<void*>(&ExportBuffer<T, writable>)}, {0, nullptr}};
 
+// Of all views in this process.
+std::atomic<std::int64_t> views{0};
+std::atomic<std::int64_t> view_bytes{0};
+
+void CountViews(std::int64_t change, std::uint64_t bytes) {
+  views += change;
+  view_bytes += change * static_cast<std::int64_t>(bytes);
+}
+
 }  // namespace
+
+Counted::Counted(std::uint64_t bytes) : bytes_(bytes) { CountViews(1, bytes); }
+
+Counted::~Counted() {
+  if (bytes_) CountViews(-1, *bytes_);
+}
+
+std::string ViewsOfThisProcess() {
+  if (views == 0) return {};
+  return "; " + std::to_string(views) + " views in this process hold " +
+         std::to_string(view_bytes) + " bytes of objects";
+}
 
 View::~View() {
   // The last pin tells the node: a system call.
@@ -47,8 +69,7 @@ View::~View() {
 }
 
 PrivateView View::MapPrivate() const {
-  const Unlocked unlocked;
-  return PrivateView(ValueOf(buffer_.MapPrivate()));
+  return PrivateView(WithoutGil([this] { return buffer_.MapPrivate(); }));
 }
 
 PrivateView::~PrivateView() {
@@ -63,8 +84,9 @@ void OpenDraft::Advance(std::uint64_t prefix_bytes) {
 
 void OpenDraft::Seal(std::optional<double> timeout) {
   const std::chrono::milliseconds wait = ToTimeout(timeout);
-  const Unlocked unlocked;
-  ValueOf(draft().Seal(wait));
+  Draft& open_draft = draft();
+  state_ = State::kAborted;  // as it is if this fails
+  WithoutGil([&] { return open_draft.Seal(wait); });
   state_ = State::kSealed;
 }
 

@@ -15,10 +15,26 @@
 
 namespace hoplite::python {
 
+// One view that pins an object, among those of this process.
+class Counted {
+ public:
+  explicit Counted(std::uint64_t bytes);
+  Counted(Counted&& other) noexcept : bytes_(std::exchange(other.bytes_, std::nullopt)) {}
+  Counted& operator=(Counted&&) = delete;
+  ~Counted();
+
+ private:
+  std::optional<std::uint64_t> bytes_;
+};
+
+// What to add to the error of who found the store full; empty: nothing.
+std::string ViewsOfThisProcess();
+
 // An object's bytes to write to, for this process alone.
 class PrivateView {
  public:
-  explicit PrivateView(PrivateBuffer buffer) : buffer_(std::move(buffer)) {}
+  explicit PrivateView(PrivateBuffer buffer)
+      : buffer_(std::move(buffer)), counted_(buffer_.size()) {}
   PrivateView(PrivateView&&) noexcept = default;
   PrivateView& operator=(PrivateView&&) = delete;
   ~PrivateView();
@@ -27,11 +43,12 @@ class PrivateView {
 
  private:
   PrivateBuffer buffer_;
+  Counted counted_;
 };
 
 class View {
  public:
-  explicit View(Buffer buffer) : buffer_(std::move(buffer)) {}
+  explicit View(Buffer buffer) : buffer_(std::move(buffer)), counted_(buffer_.size()) {}
   View(View&&) noexcept = default;
   View& operator=(View&&) = delete;
   ~View();
@@ -43,6 +60,7 @@ class View {
 
  private:
   Buffer buffer_;
+  Counted counted_;
 };
 
 // A Draft that remembers what became of it. The memory stays mapped while it lives, also after

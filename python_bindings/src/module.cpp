@@ -15,6 +15,7 @@ NB_MODULE(_core, module) {
   RegisterExit();
   BindObjectId(module);
   BindMemory(module);
+  BindLater(module);
   BindReduction(module);
   BindClient(module);
 }

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <optional>
 
 #include <nanobind/nanobind.h>
@@ -6,6 +7,7 @@
 
 #include <hoplite/reduction.h>
 
+#include "arrivals.h"
 #include "bind.h"
 #include "errors.h"
 
@@ -24,10 +26,12 @@ void BindReduction(nb::module_& module) {
       .def(
           "wait",
           [](const Reduction& reduction, std::optional<double> timeout) {
-            return WaitInterruptibly(ToTimeout(timeout),
-                                     [&](auto slice) { return reduction.Wait(slice); });
+            const std::chrono::milliseconds wait = ToTimeout(timeout);
+            return WithoutGil([&] { return reduction.Wait(wait); });
           },
           nb::arg("timeout") = nb::none())
+      .def("tell", [](const Reduction& reduction, const Arrivals& arrivals,
+                      std::uint64_t number) { reduction.OnReady(arrivals.Teller(number)); })
       .def("cancel", &Reduction::Cancel);
 }
 

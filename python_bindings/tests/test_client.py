@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
 import pickle
-import signal
 import subprocess
 import sys
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import hoplite
@@ -46,6 +42,47 @@ def test_more_than_fits_names_both_sizes(here: Client) -> None:
         here.put(np.zeros(100 << 20, np.uint8), timeout=1)
 
 
+def test_a_store_full_of_views_says_how_many(here: Client) -> None:
+    gc.collect()
+    ids = [here.put(np.zeros(10 << 20, np.uint8)) for _ in range(6)]
+    views = [here.get(id) for id in ids]
+    with pytest.raises(hoplite.ResourceExhaustedError, match=r"6 views.* 62914560 bytes"):
+        here.put(np.zeros(10 << 20, np.uint8), timeout=0.1)
+    views.append(here.get(ids[0], writable=True))
+    with pytest.raises(hoplite.ResourceExhaustedError, match="7 views"):
+        here.put(np.zeros(10 << 20, np.uint8), timeout=0.1)
+    del views
+    gc.collect()
+    here.delete(ids)
+    here.delete(here.put(np.zeros(10 << 20, np.uint8), timeout=10))
+
+
+def test_wait_says_which_exist(here: Client, there: Client) -> None:
+    ids = [ObjectId.random() for _ in range(3)]
+    assert here.wait(ids, num_returns=0) == ([], ids)
+    there.put(b"x", ids[2])
+    assert here.wait(ids, timeout=10) == ([ids[2]], ids[:2])
+    there.put(np.zeros(100_000), ids[0])
+    assert here.wait(ids, num_returns=2, timeout=10) == ([ids[0], ids[2]], [ids[1]])
+    assert here.wait(ids, num_returns=1, timeout=10) == ([ids[0]], ids[1:])
+    assert here.wait(ids, num_returns=3, timeout=0.1) == ([ids[0], ids[2]], [ids[1]])
+    assert there.info(ids[0]).holders[0].node == "n1"  # it was not brought here
+    with pytest.raises(hoplite.InvalidArgumentError, match="num_returns is 4, of 3"):
+        here.wait(ids, num_returns=4)
+    with pytest.raises(hoplite.InvalidArgumentError, match="twice"):
+        here.wait([ids[0], ids[0]])
+
+
+def test_wait_sleeps_until_somebody_puts(here: Client, there: Client) -> None:
+    ids = [ObjectId.random() for _ in range(100)]
+    with ThreadPoolExecutor(1) as pool:
+        wait = pool.submit(here.wait, ids, 100, 20)
+        there.put(np.zeros(100_000), ids[0])
+        for id in ids[1:]:
+            there.put(b"x", id)
+        assert wait.result(timeout=20) == (ids, [])
+
+
 @pytest.mark.parametrize("timeout", [-1, float("nan")])
 def test_a_timeout_that_is_none(here: Client, timeout: float) -> None:
     with pytest.raises(ValueError, match="seconds"):
@@ -78,28 +115,6 @@ def test_clients_know_their_node_and_cluster(here: Client, there: Client) -> Non
     assert here.node_name != there.node_name
     assert here.cluster_id == there.cluster_id
     assert len(here.cluster_id) == 16
-
-
-def test_a_closed_client_refuses(cluster: LocalCluster) -> None:
-    client = cluster.connect(0)
-    name = client.put(np.arange(100_000))
-    view = client.get(name, timeout=10)
-    client.close()
-    client.close()
-    with pytest.raises(hoplite.HopliteError):
-        client.put(b"late")
-    assert view[-1] == 99_999
-
-
-def test_close_ends_the_waits_of_other_threads(cluster: LocalCluster) -> None:
-    client = cluster.connect(0)
-    with ThreadPoolExecutor(16) as pool:
-        waits = [pool.submit(client.get, ObjectId.random()) for _ in range(16)]
-        time.sleep(0.2)
-        client.close()
-        for wait in waits:
-            with pytest.raises(hoplite.HopliteError):
-                wait.result(timeout=10)
 
 
 def test_a_waiting_get_lets_other_threads_run(here: Client, there: Client) -> None:
@@ -139,11 +154,6 @@ def test_views_that_go_give_their_memory_back(here: Client) -> None:
         gc.collect()
 
 
-def test_clients_do_not_pickle(here: Client) -> None:
-    with pytest.raises(TypeError, match="connect"):
-        pickle.dumps(here)
-
-
 @pytest.mark.parametrize("kind", errors.BY_CODE.values())
 def test_errors_pickle(kind: type[hoplite.HopliteError]) -> None:
     again = pickle.loads(pickle.dumps(kind("one sentence")))
@@ -166,18 +176,15 @@ def test_the_socket_of_the_environment(
         assert client.get(client.put(b"x"), timeout=10) == b"x"
 
 
-@pytest.mark.parametrize("call", ["get", "reduce"])
-def test_ctrl_c_interrupts_a_wait(here: Client, call: str) -> None:
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    start = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        if call == "get":
-            here.get(ObjectId.random(), timeout=30)
-        else:
-            here.reduce([ObjectId.random()], dtype="int8").wait(timeout=30)
-    assert time.monotonic() - start < 10
-    timer.join()
+def a_loop_that_waits(made_by: str) -> str:
+    """In a thread that is left alone."""
+    return f"""
+import asyncio, threading, uvloop
+loop = {made_by}.new_event_loop()
+waiting = client.aget(hoplite.ObjectId.random())
+threading.Thread(target=loop.run_until_complete, args=(waiting,), daemon=True).start()
+threading.Event().wait(0.2)
+"""
 
 
 EXITS = {
@@ -188,6 +195,16 @@ EXITS = {
     ),
     "with a draft": "draft = client.create(100_000)",
     "with a reduction": "r = client.reduce([hoplite.ObjectId.random()], dtype='int8')",
+    "with a running loop": a_loop_that_waits("asyncio"),
+    "with a running loop of uvloop": a_loop_that_waits("uvloop"),
+    "out of a running loop": """
+import asyncio
+async def leave():
+    waiting = asyncio.create_task(client.aget(hoplite.ObjectId.random()))
+    await asyncio.sleep(0.05)
+    raise SystemExit
+asyncio.run(leave())
+""",
 }
 
 

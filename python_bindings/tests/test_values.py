@@ -62,14 +62,14 @@ def test_what_can_not_be_pickled_says_so(here: Client) -> None:
     ],
 )
 def test_metadata_that_lies_is_an_error(here: Client, metadata: bytes) -> None:
-    name = here._core.put(memoryview(b"12345678"), None, metadata)
+    name = here._core.put([memoryview(b"12345678")], None, metadata)
     with pytest.raises(hoplite.InvalidArgumentError, match="8 bytes"):
         here.get(name, timeout=10)
 
 
 @pytest.mark.parametrize("metadata", [b"somebody's own", b'{"kind":"other"}', b"\xff\xfe", b"[]"])
 def test_metadata_of_others_leaves_the_bytes(here: Client, metadata: bytes) -> None:
-    name = here._core.put(memoryview(b"12345678"), None, metadata)
+    name = here._core.put([memoryview(b"12345678")], None, metadata)
     assert here.get(name, timeout=10) == b"12345678"
 
 
