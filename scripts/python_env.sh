@@ -2,16 +2,23 @@
 # Makes the Python environment that builds and tests the package, under build/python-env, in the
 # exact versions of python_bindings/tests/requirements.txt; at once when it is there. Prints the
 # path of its interpreter. Exit status 3: there is no network to get it from.
-# Runtimes that the plug-ins are tested with come on top, from requirements-NAME.txt beside it; one
-# that can't be had is named on standard error, and its tests skip themselves.
+# What is tested with and not needed otherwise (Ray, PyTorch) comes on top, from requirements-NAME.txt
+# beside it; one that can't be had is named on standard error, and its tests skip themselves.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 environment=$PWD/build/python-env
 wanted=python_bindings/tests/requirements.txt
 
-install() { # FILE
-  "$environment/bin/pip" install --quiet --disable-pip-version-check --requirement "$1" >&2
+install() { # FILE [OPTION]...
+  "$environment/bin/pip" install --quiet --disable-pip-version-check --requirement "$@" >&2
+}
+
+# From the index that the file names ("# index: URL"), where pip's own have no such version.
+install_from_its_index() { # FILE
+  local index
+  index=$(sed -n 's/^# index: //p' "$1")
+  [[ -n $index ]] && install "$1" --extra-index-url "$index"
 }
 
 if ! cmp -s "$wanted" "$environment/installed.txt"; then
@@ -24,7 +31,7 @@ fi
 for extra in python_bindings/tests/requirements-*.txt; do
   stamp=$environment/installed-$(basename "$extra")
   cmp -s "$extra" "$stamp" && continue
-  if install "$extra"; then
+  if install "$extra" || install_from_its_index "$extra"; then
     cp "$extra" "$stamp"
   else
     echo "could not be installed, what needs it is skipped: $(grep -v '^#' "$extra" | paste -sd ' ')" >&2

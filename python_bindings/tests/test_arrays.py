@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import hoplite
@@ -39,6 +40,17 @@ def test_bfloat16_travels(here: Client, there: Client) -> None:
     np.testing.assert_array_equal(got, array)
 
 
+def test_without_ml_dtypes_the_error_says_what_to_install(
+    here: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = here.put(np.ones(3, ml_dtypes.bfloat16))
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(ImportError, match="bfloat16 need ml_dtypes: pip install"):
+        here.get(name, timeout=10)
+    total = here.get(here.reduce([name]).wait(timeout=10).target, out=np.empty(3, np.uint16))
+    assert (total == 0x3F80).all()
+
+
 def test_structured_arrays_travel(here: Client, there: Client) -> None:
     array = np.array([(1, 2.5), (3, 4.5)], dtype=[("a", "<i4"), ("b", "<f8")])
     got = there.get(here.put(array), timeout=10)
@@ -68,9 +80,41 @@ def test_what_is_not_contiguous_is_packed(here: Client, there: Client, view: Any
     np.testing.assert_array_equal(there.get(here.put(array), timeout=10), array)
 
 
-def test_object_arrays_are_refused(here: Client) -> None:
-    with pytest.raises(hoplite.InvalidArgumentError, match="object"):
-        here.put(np.array([object()]))
+NESTED = np.dtype([("a", [("x", "<i4"), ("y", ">f8", (2, 3))]), (("title", "name"), "S4")])
+
+
+def test_structured_arrays_of_structured_elements_travel(here: Client, there: Client) -> None:
+    for kind in (NESTED, np.dtype({"names": ["a"], "formats": ["u1"], "itemsize": 8})):
+        array = np.ones(5, kind)
+        got = there.get(here.put(array), timeout=10)
+        assert got.dtype == kind
+        np.testing.assert_array_equal(got, array)
+
+
+@pytest.mark.parametrize("dtype", [object, [("a", "i4"), ("b", "O")], np.dtypes.StringDType()])
+def test_arrays_of_python_objects_are_refused(here: Client, dtype: Any) -> None:
+    array = np.zeros(3, dtype)
+    with pytest.raises(hoplite.InvalidArgumentError) as refused:
+        here.put(array)
+    assert f"dtype {array.dtype} holds Python objects" in str(refused.value)
+
+
+def test_what_arrays_of_other_classes_know_is_kept(here: Client, there: Client) -> None:
+    masked = np.ma.masked_array(np.arange(100_000), mask=np.arange(100_000) % 2 == 1)
+    got = there.get(here.put(masked), timeout=10)
+    assert got.count() == 50_000 and got.sum() == masked.sum()
+    records = np.rec.array([(1, 3.0), (2, 4.0)], dtype=[("a", "i4"), ("b", "f8")])
+    assert there.get(here.put(records), timeout=10).b[1] == 4.0
+
+
+def test_dlpack(here: Client, there: Client) -> None:
+    name = here.put(np.arange(100_000))
+    got = there.get(name, timeout=10)
+    taken = np.from_dlpack(got)
+    assert np.shares_memory(taken, got) and not taken.flags.writeable
+    taken = np.from_dlpack(there.get(name, writable=True))
+    taken[0] = 7
+    assert there.get(name)[0] == 0
 
 
 def test_a_view_is_read_only_and_shared(here: Client) -> None:
