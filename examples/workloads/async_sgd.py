@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import ray
+from actors import Computing, spread, start
 from digits import HELD_OUT, LARGE, Array, Network, digits
 from transports import TRANSPORTS, Transport
 
@@ -23,27 +24,21 @@ RATE = 0.1
 WANTED = 0.9
 
 
-class Worker:
+class Worker(Computing):
     """Computes gradients, of a part of the pictures of its own choice."""
 
     def __init__(self, transport: Transport, seed: int) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._network = Network(LARGE)
         self._pictures, self._labels = digits()
         self._random = np.random.default_rng(seed)
-        self._seconds = 0.0
 
     def gradient(self, weights: Any, into: Any) -> Any:
-        opened = self._transport.open(weights)
-        start = time.perf_counter()
-        chosen = self._random.integers(0, len(self._labels) - HELD_OUT, BATCH)
-        result, _ = self._network.gradient(opened, self._pictures[chosen], self._labels[chosen])
-        self._seconds += time.perf_counter() - start
-        return self._transport.result(result, into)
-
-    def seconds(self) -> float:
-        """Spent computing."""
-        return self._seconds
+        opened = self.transport.open(weights)
+        with self.computing():
+            chosen = self._random.integers(0, len(self._labels) - HELD_OUT, BATCH)
+            result, _ = self._network.gradient(opened, self._pictures[chosen], self._labels[chosen])
+        return self.transport.result(result, into)
 
 
 def train(transport: Transport, workers: list[Any], steps: int) -> tuple[Array, list[float]]:
@@ -54,13 +49,13 @@ def train(transport: Transport, workers: list[Any], steps: int) -> tuple[Array, 
     running = {transport.call(worker.gradient, handle): worker for worker in workers}
     seconds = []
     for _ in range(steps):
-        start = time.perf_counter()
+        begin = time.perf_counter()
         total, used, _ = transport.first_sum(list(running), count)
         weights = weights - RATE / count * total
         handle = transport.put(weights)
         for worker in [running.pop(gradient) for gradient in used]:
             running[transport.call(worker.gradient, handle)] = worker
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.perf_counter() - begin)
     return weights, seconds
 
 
@@ -77,11 +72,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--steps", type=int, default=60)
     options = parser.parse_args()
-    ray.init()  # a cluster of its own, or that of RAY_ADDRESS
-    transport = TRANSPORTS[options.transport]()
-    transport.start()
-    actor = ray.remote(Worker).options(num_cpus=0, scheduling_strategy="SPREAD")
-    workers = [actor.remote(transport, seed) for seed in range(options.workers)]
+    transport = start(options.transport)
+    workers = spread(Worker, transport, options.workers)
     weights, seconds = train(transport, workers, options.steps)
     computing = ray.get([worker.seconds.remote() for worker in workers])
     print("seconds per step:", " ".join(f"{one:.3f}" for one in seconds))

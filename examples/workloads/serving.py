@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import ray
+from actors import Computing, spread, start
 from digits import HELD_OUT, SMALL, Array, Labels, Network, digits
 from transports import TRANSPORTS, Transport
 
@@ -24,14 +25,13 @@ STEPS = 150
 WANTED = 0.9
 
 
-class Model:
+class Model(Computing):
     """A network that has learned from pictures of its own choice."""
 
     def __init__(self, transport: Transport, seed: int) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._network = Network(SMALL)
         self._weights = self._network.initial(seed)
-        self._seconds = 0.0
         pictures, labels = digits()
         random = np.random.default_rng(seed)
         for _ in range(STEPS):
@@ -41,15 +41,9 @@ class Model:
 
     def answer(self, query: Any, into: Any = None) -> Labels:
         """A small result: it goes by Ray in any case."""
-        pictures = self._transport.open(query)
-        start = time.perf_counter()
-        labels = self._network.answer(self._weights, pictures.reshape(-1, 64))
-        self._seconds += time.perf_counter() - start
-        return labels
-
-    def seconds(self) -> float:
-        """Spent computing."""
-        return self._seconds
+        pictures = self.transport.open(query)
+        with self.computing():
+            return self._network.answer(self._weights, pictures.reshape(-1, 64))
 
 
 def with_noise(pictures: Array, random: np.random.Generator) -> Array:
@@ -80,19 +74,16 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=4)
     parser.add_argument("--queries", type=int, default=10)
     options = parser.parse_args()
-    ray.init()  # a cluster of its own, or that of RAY_ADDRESS
-    transport = TRANSPORTS[options.transport]()
-    transport.start()
-    actor = ray.remote(Model).options(num_cpus=0, scheduling_strategy="SPREAD")
-    models = [actor.remote(transport, seed) for seed in range(options.models)]
+    transport = start(options.transport)
+    models = spread(Model, transport, options.models)
     ray.get([model.seconds.remote() for model in models])  # they have learned
     seconds, right = [], []
     for number in range(options.queries):
         query, labels = make_query(number)
-        start = time.perf_counter()
+        begin = time.perf_counter()
         handle = transport.put(query)
         vote = majority(ray.get([model.answer.remote(handle) for model in models]))
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.perf_counter() - begin)
         right.append(float((vote == labels).mean()))
     computing = ray.get([model.seconds.remote() for model in models])
     print("seconds per query:", " ".join(f"{one:.3f}" for one in seconds))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import hoplite
 import pytest
@@ -27,3 +28,12 @@ def there(cluster: hoplite.LocalCluster) -> Iterator[hoplite.Client]:
     """A client of the second node."""
     with cluster.connect(1) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def two_hosts() -> Iterator[Any]:
+    """A Ray cluster of two nodes, with Hoplite; the driver is at the first. All files share it: a
+    test that kills something waits until it is there again."""
+    import ray_cluster  # noqa: PLC0415 - where there is Ray
+
+    yield from ray_cluster.two_hosts()

@@ -23,9 +23,8 @@ HERE = {"here": 0.001}
 THERE = {"there": 0.001}
 
 
-@pytest.fixture(scope="module")
 def two_hosts() -> Iterator[Any]:
-    """A Ray cluster of two nodes, with Hoplite; the driver is at the first."""
+    """The fixture of that name."""
     from ray.cluster_utils import Cluster  # noqa: PLC0415 - where there is Ray
 
     cluster = Cluster()

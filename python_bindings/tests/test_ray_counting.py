@@ -10,14 +10,12 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
-from ray_cluster import HERE, THERE, exists, id_exists, ray, remote, two_hosts, wait_until
-
-assert two_hosts
+from ray_cluster import HERE, THERE, exists, id_exists, ray, remote, wait_until
 
 pytestmark = pytest.mark.usefixtures("two_hosts")
 
-# Longer than it takes to delete what nobody has.
-A_WHILE = 1.0
+# Longer than a host needs to tell another that it has a Ref no more.
+A_WHILE = 0.3
 
 
 def define_keeper() -> Any:
@@ -58,7 +56,19 @@ def goes(id: hoplite.ObjectId) -> None:
 def stays(id: hoplite.ObjectId) -> None:
     gc.collect()
     time.sleep(A_WHILE)
+    goes(hoplite.ray.put(b"nobody has this").id)  # what was to be deleted before is deleted
     assert id_exists(id)
+
+
+def kept_by_an_actor() -> tuple[Any, hoplite.ObjectId]:
+    """An actor of the other host, and an object that nobody but it has."""
+    keeper = Keeper.options(resources=THERE).remote()
+    ref = hoplite.ray.put(np.ones(100_000))
+    ray.get(keeper.keep.remote([ref]))
+    id = ref.id
+    del ref
+    stays(id)
+    return keeper, id
 
 
 def test_it_goes_with_the_last_ref_of_its_maker() -> None:
@@ -73,24 +83,14 @@ def test_it_goes_with_the_last_ref_of_its_maker() -> None:
 
 
 def test_an_actor_that_keeps_it_has_it() -> None:
-    keeper = Keeper.options(resources=THERE).remote()
-    ref = hoplite.ray.put(np.ones(100_000))
-    id = ref.id
-    ray.get(keeper.keep.remote([ref]))
-    del ref
-    stays(id)
+    keeper, id = kept_by_an_actor()
     assert ray.get(keeper.first.remote()) == 1.0
     ray.get(keeper.keep.remote(None))
     goes(id)
 
 
 def test_an_actor_that_is_killed_has_it_no_more() -> None:
-    keeper = Keeper.options(resources=THERE).remote()
-    ref = hoplite.ray.put(np.ones(100_000))
-    id = ref.id
-    ray.get(keeper.keep.remote([ref]))
-    del ref
-    stays(id)
+    keeper, id = kept_by_an_actor()
     ray.kill(keeper)
     goes(id)
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ray_cluster import two_hosts
-
-assert two_hosts
+import ray_cluster  # noqa: F401 - skips this file where there is no Ray
 
 ROOT = Path(__file__).parents[2]
 WORKLOADS = ROOT / "examples" / "workloads"

@@ -15,9 +15,7 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
-from ray_cluster import HERE, THERE, add_host, ray, remote, two_hosts, wait_until
-
-assert two_hosts
+from ray_cluster import HERE, THERE, add_host, ray, remote, wait_until
 
 pytestmark = pytest.mark.usefixtures("two_hosts")
 

@@ -7,9 +7,7 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
-from ray_cluster import HERE, THERE, ray, remote, two_hosts
-
-assert two_hosts
+from ray_cluster import HERE, THERE, ray, remote
 
 pytestmark = pytest.mark.usefixtures("two_hosts")
 

@@ -16,16 +16,16 @@ from hoplite.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
     NotFoundError,
-    TimeoutError,
     UnavailableError,
 )
 from hoplite.ray import _job
 from hoplite.ray._reduction import Reduction
 from hoplite.ray._refs import Ref, new_ref, refusing_refs
 
-# How often `wait` asks again which objects exist.
-FIRST_PAUSE = 0.001
-LONGEST_PAUSE = 0.05
+# Seconds: what the directory is given to answer.
+LEAST_WAIT = 0.02
+# Before a node that is away is asked again.
+PAUSE = 0.05
 
 
 def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref:
@@ -66,23 +66,26 @@ def wait(
     refs: Sequence[Ref], num_returns: int = 1, timeout: float | None = None
 ) -> tuple[list[Ref], list[Ref]]:
     """`num_returns` of them that exist, as soon as so many do, or fewer when `timeout` has passed;
-    and the others. Both in the order of `refs`. Brings none of them here."""
-    if not 0 <= num_returns <= len(refs):
-        raise InvalidArgumentError(f"num_returns is {num_returns}, of {len(refs)} Refs")
+    and the others. Both in the order of `refs`. Brings none of them here. The directory is asked
+    in any case: a `timeout` below 20 ms is taken for that."""
     if len(set(_checked(refs))) < len(refs):
         raise InvalidArgumentError("wait: a Ref is there twice")
     client = _job.client()
-    deadline = None if timeout is None else time.monotonic() + timeout
-    pause = FIRST_PAUSE
-    found: set[Ref] = set()
+    deadline = None if timeout is None else time.monotonic() + max(timeout, LEAST_WAIT)
+    by_id = {ref.id: ref for ref in refs}
     while True:
-        found.update(ref for ref in refs if ref not in found and _exists(client, ref))
-        left = float("inf") if deadline is None else deadline - time.monotonic()
-        if len(found) >= num_returns or left <= 0:
-            ready = [ref for ref in refs if ref in found][:num_returns]
-            return ready, [ref for ref in refs if ref not in set(ready)]
-        time.sleep(min(pause, left))
-        pause = min(2 * pause, LONGEST_PAUSE)
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            ready, others = client.wait(list(by_id), num_returns, left)
+        except UnavailableError:
+            # The node is being started again: until it is there none is known to exist.
+            if not ray.is_initialized():
+                raise
+            if left == 0:
+                return [], list(refs)
+            time.sleep(PAUSE)
+        else:
+            return [by_id[id] for id in ready], [by_id[id] for id in others]
 
 
 def reduce(
@@ -128,12 +131,3 @@ def _put_by(client: Client, ref: Ref) -> str:
         return _encoding.noted(client.info(ref.id).metadata)
     except NotFoundError:
         return ""
-
-
-def _exists(client: Client, ref: Ref) -> bool:
-    """As far as is known: not, while the node or the directory is started again."""
-    try:
-        info = client.info(ref.id)
-    except (NotFoundError, TimeoutError, UnavailableError):
-        return False
-    return info.in_directory or any(holder.complete for holder in info.holders)

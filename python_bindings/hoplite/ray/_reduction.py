@@ -21,9 +21,8 @@ from hoplite.errors import (
 )
 from hoplite.ray._refs import Ref
 
-# How often it is looked whether a source exists that tells the dtype.
-FIRST_PAUSE = 0.001
-LONGEST_PAUSE = 0.05
+# Before a node that is away is asked again, or a source that was there for a moment only.
+PAUSE = 0.05
 
 # What is asked of a node or a directory that is being started again.
 AWAY = (TimeoutError, UnavailableError)
@@ -114,12 +113,12 @@ class Reduction:
 
     def _run(self) -> None:
         """Its own thread: to the end."""
-        pause = FIRST_PAUSE
         try:
             while self._running is None:
-                time.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                _patiently(lambda: self._client.wait(list(self._sources)))
                 _patiently(self._begin)
+                if self._running is None:
+                    time.sleep(PAUSE)
             used = self._running.wait().used
             _require_alike(_patiently(lambda: self._describe(used)))
         except HopliteError as error:
@@ -131,7 +130,9 @@ class Reduction:
         found = []
         for id in ids:
             with contextlib.suppress(NotFoundError):
-                found.append((self._sources[id], self._client.info(id).metadata))
+                info = self._client.info(id)
+                if info.version:  # else somebody waits for it
+                    found.append((self._sources[id], info.metadata))
         return found
 
     def _fail(self, error: HopliteError) -> None:
@@ -150,7 +151,7 @@ def _patiently(ask: Callable[[], T]) -> T:
         except AWAY:
             if not ray.is_initialized():
                 raise
-            time.sleep(LONGEST_PAUSE)
+            time.sleep(PAUSE)
 
 
 def _require_alike(existing: list[tuple[Ref, bytes]]) -> None:

@@ -1,0 +1,44 @@
+"""What the actors of both workloads have in common: a transport, and a clock of their computing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+from transports import TRANSPORTS, Transport
+
+
+class Computing:
+    """An actor's class; `transport` brings what its methods are given."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self._seconds = 0.0
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Meanwhile the clock runs."""
+        start = time.perf_counter()
+        yield
+        self._seconds += time.perf_counter() - start
+
+    def seconds(self) -> float:
+        """Spent computing."""
+        return self._seconds
+
+
+def start(name: str) -> Transport:
+    """That transport, on a Ray cluster of its own or that of RAY_ADDRESS."""
+    ray.init()
+    transport = TRANSPORTS[name]()
+    transport.start()
+    return transport
+
+
+def spread(kind: type[Computing], transport: Transport, count: int) -> list[Any]:
+    """So many actors, on all hosts by turns; each is told a number of its own."""
+    actor = ray.remote(kind).options(num_cpus=0, scheduling_strategy="SPREAD")
+    return [actor.remote(transport, number) for number in range(count)]
