@@ -1,6 +1,7 @@
 // Node: this process's member of the cluster, with its store and its data plane.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ class HOPLITE_EXPORT Node {
   std::string name() const;
   std::string address() const;  // HOST:PORT of its data plane
   std::string socket() const;   // where worker processes attach; empty: nowhere
+
+  // For how long no client has been attached, here or in a worker; zero while one is.
+  std::chrono::milliseconds idle() const;
 
   // Why the directory does not take this node any more; empty while it does. Another node took its
   // name while this one was cut off, for example. Clients answer `unavailable` from then on.

@@ -18,12 +18,18 @@ namespace hoplite::cli {
 namespace {
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(500);
+constexpr Duration kNotThen = Duration::max();
 
 struct NodeArguments {
   NodeConfig config;
   bool exit_with_parent = false;
+  Duration exit_when_idle = kNotThen;
   bool json = false;
 };
+
+bool IsIdle(const Node& node, const NodeArguments& options) {
+  return options.exit_when_idle != kNotThen && node.idle() >= options.exit_when_idle;
+}
 
 Result<void> RunNode(const NodeArguments& options) {
   AllowAllDescriptors();
@@ -38,7 +44,9 @@ Result<void> RunNode(const NodeArguments& options) {
                           node->address(), node->socket())));
   }
   std::optional<Error> refusal;
-  while (!refusal && !stop.WaitFor(kLookEvery)) refusal = node->refusal();
+  while (!refusal && !IsIdle(*node, options) && !stop.WaitFor(kLookEvery)) {
+    refusal = node->refusal();
+  }
   node->Stop();
   if (refusal) return std::unexpected(*refusal);
   return {};
@@ -85,9 +93,14 @@ void AddNode(CLI::App& app, Action& chosen) {
       ->type_name("N")
       ->capture_default_str();
   AddExitWithParent(*command, options->exit_with_parent);
+  AddDuration(*command, "--exit-when-idle", options->exit_when_idle,
+              "end when no client has been attached for so long, as 10s");
   AddJson(*command, options->json);
   command->callback([&chosen, options] {
     RequireSound("node", options->config.Validate());
+    if (options->exit_when_idle <= Duration(0)) {
+      throw CLI::ValidationError("--exit-when-idle", "must be longer than 0: nobody could attach");
+    }
     chosen = [options] { return RunNode(*options); };
   });
 }

@@ -52,6 +52,10 @@ Client Node::client() {
 std::string Node::name() const { return state_->node->name(); }
 std::string Node::address() const { return state_->node->address(); }
 std::string Node::socket() const { return state_->node->socket(); }
+std::chrono::milliseconds Node::idle() const {
+  if (!state_->process.here()) return {};
+  return std::chrono::floor<std::chrono::milliseconds>(state_->node->idle());
+}
 std::optional<Error> Node::refusal() const {
   if (!state_->process.here()) return OwnProcess::NotHere("the node");
   return state_->node->refusal();

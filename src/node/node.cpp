@@ -75,6 +75,13 @@ store::StoreUsage Node::usage() const {
   return usage;
 }
 
+Duration Node::idle() const {
+  Duration idle{0};
+  const std::shared_lock lock(loops_);
+  assembly_->runtime.OnMain([&] { idle = endpoint_->idle(); });
+  return idle;
+}
+
 std::shared_ptr<store::SharedSegment> Node::segment() { return assembly_->segment; }
 
 Result<int> Node::AttachLocal() {

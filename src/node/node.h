@@ -34,7 +34,9 @@ class Node {
   const Counters& counters() const;
   // Why the directory does not take this node any more; empty while it does.
   std::optional<Error> refusal() const;
-  store::StoreUsage usage() const;  // from outside the node's threads only
+  // From outside the node's threads only:
+  store::StoreUsage usage() const;
+  Duration idle() const;  // for how long no client has been attached
   // One end of a socketpair; a session of the local protocol answers at the other.
   Result<int> AttachLocal();
   // This process's mapping of the objects' memory; valid as long as any client's buffer needs it.

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/clock.h"
 #include "node/local/joint_gets.h"
 
 namespace hoplite::node {
@@ -33,7 +34,10 @@ class LocalClients {
     explicit Member(std::shared_ptr<LocalClients> clients) : clients_(std::move(clients)) {
       clients_->members_.insert(this);
     }
-    virtual ~Member() { clients_->members_.erase(this); }
+    virtual ~Member() {
+      clients_->members_.erase(this);
+      clients_->last_seen_ = Now();
+    }
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
     virtual ClientUse use() const = 0;
@@ -48,6 +52,8 @@ class LocalClients {
 
   const ClientLimits& limits() const { return limits_; }
   std::size_t count() const { return members_.size(); }
+  // For how long there has been none; zero while there is one.
+  Duration idle() const { return members_.empty() ? Now() - last_seen_ : Duration{0}; }
   ClientUse total() const {
     ClientUse sum;
     for (const Member* member : members_) {
@@ -70,6 +76,7 @@ class LocalClients {
   const ClientLimits limits_;
   const std::shared_ptr<Togethers> togethers_ = std::make_shared<Togethers>();
   std::unordered_set<const Member*> members_;
+  Time last_seen_ = Now();  // when one ended
 };
 
 }  // namespace hoplite::node

@@ -41,6 +41,8 @@ class LocalEndpoint {
   Result<void> Listen(const std::string& path);
   // One end of a socketpair, whose other end belongs to a client in this process. Takes it.
   Result<void> AddSession(int socket);
+  // For how long no client has been attached, be it one that says nothing yet.
+  Duration idle() const { return clients_->idle(); }
   // Closes all connections, drops all pins, removes the socket. What the sessions had asked for is
   // cancelled and ends on the loop soon after.
   void Stop();

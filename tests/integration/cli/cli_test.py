@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from cluster import HOPLITE, UNKNOWN, Cluster, CommandTest, read, run, wait_until
+from cluster import HOPLITE, PATIENCE, UNKNOWN, Cluster, CommandTest, read, run, wait_until
 
 START_AND_SLEEP = """
 import subprocess, sys, threading, time
@@ -297,6 +297,25 @@ class Endings(CommandTest):
                 self.assertEqual(parent.stdout.read(), b"")  # the daemon has let go of it, too
                 parent.stdout.close()
             self.assertFalse(os.path.exists(socket))
+
+    def test_a_node_that_was_asked_to_ends_when_nobody_is_attached(self):
+        with Cluster(0) as cluster:
+            socket = cluster.path("idle.sock")
+            command = cluster.node_command("idle", socket)
+            node = cluster.start(*command, "--exit-when-idle", "2s")
+            # It waits for what nobody puts, for longer than the node would.
+            get = subprocess.Popen([HOPLITE, "get", UNKNOWN, "--timeout", "4s", "--socket", socket],
+                                   stderr=subprocess.DEVNULL)
+            self.assertEqual(get.wait(PATIENCE), 1)
+            left = time.monotonic()
+            self.assertIsNone(node.process.poll(), "the node ended although a client was attached")
+            node.process.wait(PATIENCE)
+            self.assertEqual(node.end(), 0)
+            self.assertGreater(time.monotonic() - left, 1.0)
+            self.assertFalse(os.path.exists(socket))
+            nobody = cluster.start(*command, "--exit-when-idle", "300ms")
+            nobody.process.wait(PATIENCE)
+            self.assertEqual(nobody.end(), 0)
 
     def test_ctrl_c_during_get_leaves_no_file(self):
         with Cluster(2, rate="20mbit") as cluster:
