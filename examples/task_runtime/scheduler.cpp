@@ -41,13 +41,13 @@ void Scheduler::Hear(WorkerId worker, const Message& message) {
   const Future current = given_.at(worker).back().lock();
   if (!current) return;
   const Task& task = message.task;
-  std::vector<Future> needs = Among(current->needs, task.arguments);
+  const std::vector<Future> needs = Among(current->needs, task.arguments);
   if (message.verb == Verb::kDone) current->is_to_come = false;
-  if (message.verb == Verb::kBecome) Submit(current, task, std::move(needs));
+  if (message.verb == Verb::kBecome) Submit(current, task, needs);
   // A task that runs once more submits the same ones again.
   if (message.verb == Verb::kSubmit && Among(current->needs, {task.result}).empty()) {
     const auto child = std::make_shared<Object>(current->client, task.result);
-    Submit(child, task, std::move(needs));
+    Submit(child, task, needs);
     current->needs.push_back(child);
   }
 }
