@@ -36,7 +36,7 @@ class Shard {
         asker_(Join("asker", NodeId(2), located_)) {
     RunUntil([this] { return holder_->connected(0) && asker_->connected(0); });
     for (std::size_t number = 0; number < kObjects; ++number)
-      holder_->Send(planner::Create{NumberedId(number), Layout::For(1_MiB), "", nullptr});
+      holder_->Send(protocol::Create{NumberedId(number), Layout::For(1_MiB), "", nullptr});
     RunUntil([this] { return accepted_ == kObjects; });
   }
   ~Shard() {
@@ -50,7 +50,7 @@ class Shard {
   void Locate(std::size_t count) {
     located_ = 0;
     for (std::size_t i = 0; i < count; ++i)
-      asker_->Send(planner::Locate{NumberedId(next_++ % kObjects)});
+      asker_->Send(protocol::Locate{NumberedId(next_++ % kObjects)});
     RunUntil([this, count] { return located_ == count; });
   }
 
@@ -70,7 +70,7 @@ class Shard {
     options.shards = {server_->address()};
     auto client = MakeGrpcDirectoryClient(loop_, std::move(options));
     DirectoryClient::Hooks hooks;
-    hooks.on_action = [&answers](const planner::NodeAction&) { ++answers; };
+    hooks.on_action = [&answers](const protocol::NodeAction&) { ++answers; };
     hooks.inventory = [](auto&&...) { return DirectoryClient::Part(); };
     client->Start({id, name, "127.0.0.1:1"}, std::move(hooks));
     return client;

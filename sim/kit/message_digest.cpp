@@ -8,9 +8,9 @@ void Add(Digest& digest, const StripeMarks& marks) {
   digest.Add(marks.size());
 }
 
-void Add(Digest& digest, const planner::SlotOrder& order) {
+void Add(Digest& digest, const protocol::SlotOrder& order) {
   digest.Add(order.slot).Add(order.parent).Add(order.children).Add(order.node);
-  for (const planner::SlotInput& input : order.inputs) digest.Add(input.object).Add(input.version);
+  for (const protocol::SlotInput& input : order.inputs) digest.Add(input.object).Add(input.version);
 }
 
 // Fields are looked up by name: messages share them, and one that a message lacks adds nothing.
@@ -63,12 +63,12 @@ void AddTo(Digest& digest, const planner::EventBody& event) {
   }
 }
 
-void AddTo(Digest& digest, const planner::NodeEvent& event) {
+void AddTo(Digest& digest, const protocol::NodeEvent& event) {
   digest.Add(event.index());
   std::visit([&digest](const auto& message) { AddFields(digest, message); }, event);
 }
 
-void AddTo(Digest& digest, const planner::NodeAction& action) {
+void AddTo(Digest& digest, const protocol::NodeAction& action) {
   digest.Add(action.index());
   std::visit([&digest](const auto& message) { AddFields(digest, message); }, action);
 }

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "base/digest.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "planner/words.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
 
 namespace hoplite::sim {
 
 void AddTo(Digest& digest, const planner::EventBody& event);
-void AddTo(Digest& digest, const planner::NodeEvent& event);
-void AddTo(Digest& digest, const planner::NodeAction& action);
+void AddTo(Digest& digest, const protocol::NodeEvent& event);
+void AddTo(Digest& digest, const protocol::NodeAction& action);
 
 }  // namespace hoplite::sim

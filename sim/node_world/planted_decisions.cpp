@@ -97,7 +97,7 @@ class PlantedDecisions final : public node::Decisions {
     }
   }
 
-  std::unique_ptr<SlotState> Slot(planner::SlotAssigned order, const std::string& node_name,
+  std::unique_ptr<SlotState> Slot(protocol::SlotAssigned order, const std::string& node_name,
                                   Time now) const override {
     switch (fault_) {
       case PlantedFault::kHoardsMemory:

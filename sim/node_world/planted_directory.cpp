@@ -9,15 +9,15 @@ namespace hoplite::node_world {
 namespace {
 
 using directory::DirectoryClient;
-using planner::NodeAction;
-using planner::NodeEvent;
+using protocol::NodeAction;
+using protocol::NodeEvent;
 
 class PlantedDirectory final : public DirectoryClient {
  public:
   PlantedDirectory(PlantedFault fault, std::unique_ptr<DirectoryClient> link)
       : fault_(fault), link_(std::move(link)) {}
 
-  void Start(planner::NodeInfo self, Hooks hooks) override {
+  void Start(protocol::NodeInfo self, Hooks hooks) override {
     hooks.on_action = [this, hear = std::move(hooks.on_action)](const NodeAction& action) {
       if (!Loses(action)) hear(action);
     };
@@ -35,7 +35,7 @@ class PlantedDirectory final : public DirectoryClient {
     link_->Start(std::move(self), std::move(hooks));
   }
   void Send(NodeEvent event) override {
-    if (const auto* deletes = std::get_if<planner::Delete>(&event)) asked_.insert(deletes->object);
+    if (const auto* deletes = std::get_if<protocol::Delete>(&event)) asked_.insert(deletes->object);
     if (!Loses(event)) link_->Send(std::move(event));
   }
   std::size_t shard_count() const override { return link_->shard_count(); }
@@ -43,11 +43,11 @@ class PlantedDirectory final : public DirectoryClient {
   std::uint64_t shard_id(std::size_t shard) const override { return link_->shard_id(shard); }
   std::optional<Error> refusal(std::size_t shard) const override { return link_->refusal(shard); }
   void Find(const ObjectId& object, Duration timeout,
-            std::function<void(Result<planner::ObjectView>)> done) override {
+            std::function<void(Result<protocol::ObjectView>)> done) override {
     link_->Find(object, timeout, std::move(done));
   }
-  void Status(std::size_t shard, const planner::PageRequest& page, Duration timeout,
-              std::function<void(Result<planner::StatusPage>)> done) override {
+  void Status(std::size_t shard, const protocol::PageRequest& page, Duration timeout,
+              std::function<void(Result<protocol::StatusPage>)> done) override {
     link_->Status(shard, page, timeout, std::move(done));
   }
   void Stop() override { link_->Stop(); }
@@ -55,22 +55,22 @@ class PlantedDirectory final : public DirectoryClient {
  private:
   bool Loses(const NodeAction& action) const {
     if (fault_ == PlantedFault::kSkipsRecalls)
-      return std::holds_alternative<planner::Recall>(action);
-    const auto* deleted = std::get_if<planner::Deleted>(&action);
+      return std::holds_alternative<protocol::Recall>(action);
+    const auto* deleted = std::get_if<protocol::Deleted>(&action);
     return fault_ == PlantedFault::kKeepsDeletedCopies && deleted != nullptr &&
            !asked_.contains(deleted->object);
   }
   bool Loses(const NodeEvent& event) const {
-    const auto* closed = std::get_if<planner::GrantClosed>(&event);
+    const auto* closed = std::get_if<protocol::GrantClosed>(&event);
     return fault_ == PlantedFault::kKeepsGrantsOpen && closed != nullptr &&
-           closed->outcome == planner::Outcome::kFailed;
+           closed->outcome == protocol::Outcome::kFailed;
   }
   // Of an inventory: open requests are not repeated.
   void Forget(std::vector<NodeEvent>& events) const {
     if (fault_ != PlantedFault::kLosesParkedRequests) return;
     std::erase_if(events, [](const NodeEvent& event) {
-      return std::holds_alternative<planner::Locate>(event) ||
-             std::holds_alternative<planner::Want>(event);
+      return std::holds_alternative<protocol::Locate>(event) ||
+             std::holds_alternative<protocol::Want>(event);
     });
   }
 

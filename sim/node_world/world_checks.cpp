@@ -150,13 +150,13 @@ bool World::Calm() const {
 }
 
 void World::CheckClosed(const wire::NodeMessage& message) {
-  for (const planner::NodeEvent& event : message.events) {
-    const auto* closed = std::get_if<planner::GrantClosed>(&event);
+  for (const protocol::NodeEvent& event : message.events) {
+    const auto* closed = std::get_if<protocol::GrantClosed>(&event);
     if (closed == nullptr) continue;
     if (!closed_grants_.emplace(closed->object, closed->grant).second) {
       Broken(fmt::format("P8: a grant of {} is closed twice", closed->object.ToShortString()));
     }
-    const bool refused = closed->failure == planner::Failure::kNotAhead;
+    const bool refused = closed->failure == protocol::Failure::kNotAhead;
     if (refused && ++refusals_[closed->object] > kMostRefusals) {
       Broken(
           fmt::format("P11: receivers of {} are sent again and again to who is not ahead of them",
@@ -268,20 +268,20 @@ std::string World::Unsettled() const {
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
     const auto nodes = directory_->state(shard).Nodes();
     for (const Host& host : hosts_) {
-      const auto is_it = [&host](const planner::NodeView& node) {
+      const auto is_it = [&host](const protocol::NodeView& node) {
         return host.member && node.node.id == host.member->assembly().settings.self;
       };
       const auto known = std::ranges::find_if(nodes, is_it);
       const bool alive = known != nodes.end() && known->alive;
       if (host.member && !alive) return fmt::format("P10: {} has no session", host.member->name());
     }
-    for (const planner::NodeView& node : nodes) {
+    for (const protocol::NodeView& node : nodes) {
       if (!node.alive) return fmt::format("P10: {} stays suspended", node.node.name);
     }
-    for (const planner::ObjectView& object : directory_->state(shard).Objects()) {
+    for (const protocol::ObjectView& object : directory_->state(shard).Objects()) {
       // An object that lacks its sources, or that was lost with its last holder, is pulled until it
       // comes.
-      const bool whole = std::ranges::any_of(object.holders, &planner::HolderView::complete);
+      const bool whole = std::ranges::any_of(object.holders, &protocol::HolderView::complete);
       if (object.transfers.empty() || !whole) continue;
       return fmt::format("P10: {} still pulls {} from {}", object.transfers.front().to_name,
                          object.object.ToShortString(), object.transfers.front().from_name);

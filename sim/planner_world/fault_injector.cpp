@@ -36,7 +36,7 @@ class Grants {
  public:
   struct Open {
     NodeId receiver = kNoNode;
-    planner::Grant grant;
+    protocol::Grant grant;
   };
 
   const std::map<GrantId, Open>& open() const { return open_; }
@@ -48,12 +48,12 @@ class Grants {
   }
   void Note(const std::vector<Action>& answers) {
     for (const Action& answer : answers) {
-      const auto* grant = std::get_if<planner::Grant>(&answer.body);
+      const auto* grant = std::get_if<protocol::Grant>(&answer.body);
       if (grant != nullptr) open_[grant->grant] = {answer.to, *grant};
     }
   }
   void Note(const EventBody& event) {
-    if (const auto* closed = Said<planner::GrantClosed>(event)) open_.erase(closed->grant);
+    if (const auto* closed = Said<protocol::GrantClosed>(event)) open_.erase(closed->grant);
     const auto* lost = std::get_if<planner::NodeLost>(&event);
     std::erase_if(open_, [&](const auto& entry) {
       const Open& one = entry.second;
@@ -91,7 +91,7 @@ class ForgetsDescendants final : public Copied<ForgetsDescendants> {
     for (const auto& [id, cut] : grants_.open()) {
       const Grants::Open* below = grants_.From(cut.receiver);
       if (cut.grant.source.id != lost || below == nullptr) continue;
-      planner::Grant circle = cut.grant;
+      protocol::Grant circle = cut.grant;
       circle.grant.sequence += kMadeUp;
       circle.source = {.id = below->receiver};
       circle.equality_ok = true;
@@ -116,10 +116,10 @@ class MixesVersionsOnResume final : public Copied<MixesVersionsOnResume> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     std::erase_if(answers, [](const Action& answer) {
-      return std::holds_alternative<planner::Recall>(answer.body);
+      return std::holds_alternative<protocol::Recall>(answer.body);
     });
     for (Action& answer : answers) {
-      auto* accepted = std::get_if<planner::CreateAccepted>(&answer.body);
+      auto* accepted = std::get_if<protocol::CreateAccepted>(&answer.body);
       if (accepted == nullptr) continue;
       accepted->version = first_.try_emplace(accepted->object, accepted->version).first->second;
     }
@@ -136,20 +136,20 @@ class MixesVersionsOnResume final : public Copied<MixesVersionsOnResume> {
 class KeepsGrantsOpen final : public Copied<KeepsGrantsOpen> {
  public:
   bool Hears(const EventBody& event) override {
-    return Said<planner::GrantClosed>(event) == nullptr;
+    return Said<protocol::GrantClosed>(event) == nullptr;
   }
 };
 
 class DropsOldGrantCompletions final : public Copied<DropsOldGrantCompletions> {
  public:
   bool Hears(const EventBody& event) override {
-    if (const auto* closed = Said<planner::GrantClosed>(event)) {
+    if (const auto* closed = Said<protocol::GrantClosed>(event)) {
       const NodeId node = std::get<planner::NodeSaid>(event).node;
       late_.erase(node);
       if (!grants_.open().contains(closed->grant)) late_.insert(node);
     }
     grants_.Note(event);
-    const bool complete = Said<planner::CopyComplete>(event) != nullptr;
+    const bool complete = Said<protocol::CopyComplete>(event) != nullptr;
     return !complete || !late_.contains(std::get<planner::NodeSaid>(event).node);
   }
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
@@ -171,12 +171,12 @@ class ListsWaitersForMemory final : public Copied<ListsWaitersForMemory> {
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     std::vector<EventBody> wants;
     for (const Action& answer : answers) {
-      const auto* located = std::get_if<planner::Located>(&answer.body);
+      const auto* located = std::get_if<protocol::Located>(&answer.body);
       if (located == nullptr) continue;
       wants.emplace_back(
-          planner::NodeSaid{answer.to, planner::Want{.object = located->object,
-                                                     .version = located->version,
-                                                     .marks = located->layout.empty_marks()}});
+          planner::NodeSaid{answer.to, protocol::Want{.object = located->object,
+                                                      .version = located->version,
+                                                      .marks = located->layout.empty_marks()}});
     }
     return wants;
   }
@@ -186,7 +186,7 @@ class FoldsTwice final : public Copied<FoldsTwice> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     for (Action& answer : answers) {
-      auto* assigned = std::get_if<planner::SlotAssigned>(&answer.body);
+      auto* assigned = std::get_if<protocol::SlotAssigned>(&answer.body);
       if (assigned == nullptr || assigned->order.inputs.empty()) continue;
       assigned->order.inputs.push_back(assigned->order.inputs.front());
     }
@@ -200,7 +200,7 @@ class ResetsSiblings final : public Copied<ResetsSiblings> {
     std::set<std::uint32_t> told;
     bool again = false;
     for (const Action& answer : answers) {
-      const auto* assigned = std::get_if<planner::SlotAssigned>(&answer.body);
+      const auto* assigned = std::get_if<protocol::SlotAssigned>(&answer.body);
       if (assigned == nullptr) continue;
       const std::uint32_t slot = assigned->order.slot;
       told.insert(slot);
@@ -216,13 +216,13 @@ class ResetsSiblings final : public Copied<ResetsSiblings> {
   }
   void AddTo(Digest& digest) const override {
     for (const auto& [slot, order] : orders_) {
-      digest.Add(order.to).Add(std::get<planner::SlotAssigned>(order.body).version);
+      digest.Add(order.to).Add(std::get<protocol::SlotAssigned>(order.body).version);
     }
   }
 
  private:
-  static planner::SlotAssigned& OrderIn(Action& action) {
-    return std::get<planner::SlotAssigned>(action.body);
+  static protocol::SlotAssigned& OrderIn(Action& action) {
+    return std::get<protocol::SlotAssigned>(action.body);
   }
 
   std::map<std::uint32_t, Action> orders_;  // the newest of each slot
@@ -232,7 +232,7 @@ class DropsTheLastCopy final : public Copied<DropsTheLastCopy> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
     for (Action& answer : answers) {
-      if (auto* evict = std::get_if<planner::EvictAnswer>(&answer.body)) evict->drop = true;
+      if (auto* evict = std::get_if<protocol::EvictAnswer>(&answer.body)) evict->drop = true;
     }
     return {};
   }

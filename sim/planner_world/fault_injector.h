@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "planner/words.h"
 #include "sim/planner_world/planted_fault.h"
 
 namespace hoplite::sim {

@@ -29,7 +29,7 @@ ReduceOptions RequestOf(const Options& options, const ObjectId& target) {
   return request;
 }
 
-planner::LinkModel LinkOf(const Options& options) {
+protocol::LinkModel LinkOf(const Options& options) {
   return {.latency = options.latency,
           .overhead = Duration{0},
           .bytes_per_second = static_cast<double>(options.bytes_per_second)};
@@ -42,7 +42,7 @@ double PlainSeconds(const Options& options) {
   const std::uint32_t picks = job.num_objects == 0 ? sources : job.num_objects;
   const std::uint32_t count = picks + (job.root_here ? 1 : 0);
   const Layout layout = Layout::For(options.size_bytes, options.stripes);
-  const planner::LinkModel link = LinkOf(options);
+  const protocol::LinkModel link = LinkOf(options);
   std::uint32_t degree = job.fixed_order ? 1 : job.degree;
   if (degree == 0) degree = planner::BestReduceDegree(count, layout, link);
   const double shared = std::max(1.0, static_cast<double>(sources) / options.nodes);

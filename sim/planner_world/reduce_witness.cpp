@@ -6,7 +6,7 @@
 
 namespace hoplite::sim {
 
-void ReduceWitness::Told(const planner::SlotAssign& order) {
+void ReduceWitness::Told(const protocol::SlotAssign& order) {
   parents_[order.order.slot] = order.order.parent;
   bool& executed = executed_[order.order.slot];
   const bool again = executed;
@@ -42,10 +42,10 @@ std::string ReduceWitness::Check(const std::vector<planner::Action>& actions) {
   std::set<std::uint32_t> started;
   for (const planner::Action& action : actions) {
     if (!broken.empty()) break;
-    if (const auto* assigned = std::get_if<planner::SlotAssigned>(&action.body)) {
+    if (const auto* assigned = std::get_if<protocol::SlotAssigned>(&action.body)) {
       broken = CheckAssigned(*assigned);
       started.insert(assigned->order.slot);
-    } else if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action.body)) {
+    } else if (const auto* committed = std::get_if<protocol::ReduceCommitted>(&action.body)) {
       broken = CheckCommitted(*committed);
     }
   }
@@ -53,7 +53,7 @@ std::string ReduceWitness::Check(const std::vector<planner::Action>& actions) {
   return broken;
 }
 
-std::string ReduceWitness::CheckAssigned(const planner::SlotAssigned& assigned) {
+std::string ReduceWitness::CheckAssigned(const protocol::SlotAssigned& assigned) {
   const std::uint32_t slot = assigned.order.slot;
   Version& last = versions_[slot];
   if (assigned.version == last) return {};  // repeated to a node that was away
@@ -65,7 +65,7 @@ std::string ReduceWitness::CheckAssigned(const planner::SlotAssigned& assigned) 
                      slot);
 }
 
-std::string ReduceWitness::CheckCommitted(const planner::ReduceCommitted& committed) {
+std::string ReduceWitness::CheckCommitted(const protocol::ReduceCommitted& committed) {
   if (committed_ && committed_ != committed.version) return "P7: two versions are committed";
   committed_ = committed.version;
   commits_.insert(committed.version);

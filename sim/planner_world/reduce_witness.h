@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "planner/words.h"
+#include "protocol/node_event.h"
+#include "protocol/reduce_action.h"
 #include "sim/planner_world/virtual_slot.h"
 
 namespace hoplite::sim {
@@ -19,7 +20,7 @@ class ReduceWitness {
  public:
   explicit ReduceWitness(std::size_t wanted) : wanted_(wanted) {}
 
-  void Told(const planner::SlotAssign& order);
+  void Told(const protocol::SlotAssign& order);
   void DirectoryRestarted();
   // A slot is final, and this is what it contains.
   void Final(const Version& version, Payload sum) { sums_[version] = sum; }
@@ -40,8 +41,8 @@ class ReduceWitness {
   std::uint32_t Degree() const;
 
  private:
-  std::string CheckAssigned(const planner::SlotAssigned& assigned);
-  std::string CheckCommitted(const planner::ReduceCommitted& committed);
+  std::string CheckAssigned(const protocol::SlotAssigned& assigned);
+  std::string CheckCommitted(const protocol::ReduceCommitted& committed);
 
   std::size_t wanted_;
   std::map<std::uint32_t, std::uint32_t> parents_;

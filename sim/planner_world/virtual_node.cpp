@@ -10,7 +10,7 @@ namespace hoplite::sim {
 namespace {
 
 // The model of an object's bytes: the name of its content, filled up to the size.
-planner::InlineBytes BytesOf(Content content, std::uint64_t size) {
+protocol::InlineBytes BytesOf(Content content, std::uint64_t size) {
   std::string bytes = std::to_string(content);
   bytes.resize(size, ' ');
   return std::make_shared<const std::string>(std::move(bytes));
@@ -18,7 +18,7 @@ planner::InlineBytes BytesOf(Content content, std::uint64_t size) {
 
 }  // namespace
 
-using planner::Outcome;
+using protocol::Outcome;
 
 void VirtualNode::Get(Effects& out) {
   if (copy_ && copy_->complete) return Return(copy_->content[0], copy_->version);
@@ -32,14 +32,14 @@ void VirtualNode::Put(const Layout& layout, Content content, bool inlined, Effec
 }
 
 void VirtualNode::SayCreate(Effects& out) {
-  planner::Create create{.object = object_, .layout = put_->layout};
+  protocol::Create create{.object = object_, .layout = put_->layout};
   if (put_->inlined) create.inline_bytes = BytesOf(put_->content, put_->layout.size_bytes);
   Say(create, out);
 }
 
 void VirtualNode::Delete(Effects& out) {
   deleting_ = true;
-  Say(planner::Delete{object_}, out);
+  Say(protocol::Delete{object_}, out);
 }
 
 void VirtualNode::Cancel(Effects& out) {
@@ -48,12 +48,12 @@ void VirtualNode::Cancel(Effects& out) {
 
 void VirtualNode::Evict(Effects& out) {
   const bool relayed = copy_ && copy_->complete && !copy_->own && !copy_->primary;
-  if (relayed) Say(planner::EvictAsk{object_, copy_->version}, out);
+  if (relayed) Say(protocol::EvictAsk{object_, copy_->version}, out);
 }
 
 void VirtualNode::Subscribe(Effects& out) {
   subscribed_ = true;
-  Say(planner::Subscribe{object_}, out);
+  Say(protocol::Subscribe{object_}, out);
 }
 
 void VirtualNode::Disconnected() {
@@ -61,20 +61,21 @@ void VirtualNode::Disconnected() {
   places_.clear();  // the next session tells them all
 }
 
-void VirtualNode::Hear(const planner::NodeAction& action, Time now, Effects& out) {
-  if (const auto* accepted = std::get_if<planner::CreateAccepted>(&action)) HearOne(*accepted, out);
-  if (const auto* refused = std::get_if<planner::CreateRefused>(&action)) HearOne(*refused);
-  if (const auto* located = std::get_if<planner::Located>(&action)) HearOne(*located, out);
-  if (const auto* object = std::get_if<planner::InlineObject>(&action)) HearOne(*object);
-  if (const auto* grant = std::get_if<planner::Grant>(&action)) HearOne(*grant, out);
-  if (const auto* recall = std::get_if<planner::Recall>(&action)) HearOne(*recall, out);
-  if (const auto* deleted = std::get_if<planner::Deleted>(&action)) HearOne(*deleted, now, out);
-  if (const auto* aborted = std::get_if<planner::TargetAborted>(&action)) HearOne(*aborted, out);
-  if (const auto* answer = std::get_if<planner::EvictAnswer>(&action)) HearOne(*answer, out);
-  if (const auto* location = std::get_if<planner::Location>(&action)) HearOne(*location);
+void VirtualNode::Hear(const protocol::NodeAction& action, Time now, Effects& out) {
+  if (const auto* accepted = std::get_if<protocol::CreateAccepted>(&action))
+    HearOne(*accepted, out);
+  if (const auto* refused = std::get_if<protocol::CreateRefused>(&action)) HearOne(*refused);
+  if (const auto* located = std::get_if<protocol::Located>(&action)) HearOne(*located, out);
+  if (const auto* object = std::get_if<protocol::InlineObject>(&action)) HearOne(*object);
+  if (const auto* grant = std::get_if<protocol::Grant>(&action)) HearOne(*grant, out);
+  if (const auto* recall = std::get_if<protocol::Recall>(&action)) HearOne(*recall, out);
+  if (const auto* deleted = std::get_if<protocol::Deleted>(&action)) HearOne(*deleted, now, out);
+  if (const auto* aborted = std::get_if<protocol::TargetAborted>(&action)) HearOne(*aborted, out);
+  if (const auto* answer = std::get_if<protocol::EvictAnswer>(&action)) HearOne(*answer, out);
+  if (const auto* location = std::get_if<protocol::Location>(&action)) HearOne(*location);
 }
 
-void VirtualNode::HearOne(const planner::CreateAccepted& accepted, Effects& out) {
+void VirtualNode::HearOne(const protocol::CreateAccepted& accepted, Effects& out) {
   if (!put_) {
     complaint_ = "a Create was accepted that this node did not make";
     return;
@@ -120,19 +121,19 @@ void VirtualNode::DropTarget(const Version& version, Effects& out) {
   AskUnlessKnown(out);
 }
 
-void VirtualNode::HearOne(const planner::TargetAborted& /*aborted*/, Effects& out) {
+void VirtualNode::HearOne(const protocol::TargetAborted& /*aborted*/, Effects& out) {
   told_aborted_ = told_aborted_ || getting_;
   getting_ = false;
   LeaveFlight(out);
   DropCopy(out);
 }
 
-void VirtualNode::HearOne(const planner::CreateRefused& /*refused*/) {
+void VirtualNode::HearOne(const protocol::CreateRefused& /*refused*/) {
   put_.reset();
   put_refused_ = true;
 }
 
-void VirtualNode::HearOne(const planner::Located& located, Effects& out) {
+void VirtualNode::HearOne(const protocol::Located& located, Effects& out) {
   highest_incarnation_ = std::max(highest_incarnation_, located.version.incarnation);
   if (flight_ && flight_->On(located)) out.reserve = true;
 }
@@ -151,20 +152,20 @@ void VirtualNode::MemoryReserved(Effects& out) {
   Carry(decided, out);
 }
 
-void VirtualNode::HearOne(const planner::InlineObject& object) {
+void VirtualNode::HearOne(const protocol::InlineObject& object) {
   highest_incarnation_ = std::max(highest_incarnation_, object.version.incarnation);
   if (!flight_ || !flight_->On(object)) return;
   flight_.reset();
   Return(std::stoull(*object.bytes), object.version);
 }
 
-void VirtualNode::HearOne(const planner::Grant& grant, Effects& out) {
+void VirtualNode::HearOne(const protocol::Grant& grant, Effects& out) {
   if (wanted_ < grant.version) complaint_ = "P4: a node was granted that had not said Want";
   if (!flight_) {
-    return Say(planner::GrantClosed{.object = object_,
-                                    .version = grant.version,
-                                    .grant = grant.grant,
-                                    .outcome = Outcome::kAbandoned},
+    return Say(protocol::GrantClosed{.object = object_,
+                                     .version = grant.version,
+                                     .grant = grant.grant,
+                                     .outcome = Outcome::kAbandoned},
                out);
   }
   planner::FlightState::Effects decided;
@@ -173,14 +174,14 @@ void VirtualNode::HearOne(const planner::Grant& grant, Effects& out) {
   StepFlight(out);
 }
 
-void VirtualNode::HearOne(const planner::Recall& recall, Effects& out) {
+void VirtualNode::HearOne(const protocol::Recall& recall, Effects& out) {
   highest_incarnation_ = std::max(highest_incarnation_, recall.version.incarnation);
   if (flight_ && flight_->OnRecall(recall.version)) LeaveFlight(out);
   if (copy_ && copy_->version < recall.version) DropCopy(out);
   AskUnlessKnown(out);
 }
 
-void VirtualNode::HearOne(const planner::Deleted& deleted, Time now, Effects& out) {
+void VirtualNode::HearOne(const protocol::Deleted& deleted, Time now, Effects& out) {
   deleting_ = false;
   tombstone_ = now + deleted.remaining;
   deletion_ = deleted.version;
@@ -192,7 +193,7 @@ void VirtualNode::HearOne(const planner::Deleted& deleted, Time now, Effects& ou
   DropCopy(out);
 }
 
-void VirtualNode::HearOne(const planner::EvictAnswer& answer, Effects& out) {
+void VirtualNode::HearOne(const protocol::EvictAnswer& answer, Effects& out) {
   if (!copy_ || copy_->version != answer.version) return;
   if (!answer.drop) {
     copy_->primary = true;
@@ -201,42 +202,42 @@ void VirtualNode::HearOne(const planner::EvictAnswer& answer, Effects& out) {
   DropCopy(out);
 }
 
-void VirtualNode::HearOne(const planner::Location& location) {
-  if (location.kind == planner::LocationKind::kComplete) places_.insert(location.node);
-  if (location.kind == planner::LocationKind::kGone) places_.erase(location.node);
+void VirtualNode::HearOne(const protocol::Location& location) {
+  if (location.kind == protocol::LocationKind::kComplete) places_.insert(location.node);
+  if (location.kind == protocol::LocationKind::kGone) places_.erase(location.node);
 }
 
 void VirtualNode::Connected(Time now, Effects& out) {
   connected_ = true;
   if (copy_) {
-    planner::Held held{.object = object_,
-                       .version = copy_->version,
-                       .layout = copy_->layout,
-                       .marks = copy_->marks,
-                       .complete = copy_->complete,
-                       .producing = copy_->producing && !copy_->folded,
-                       .primary = copy_->own || copy_->primary};
+    protocol::Held held{.object = object_,
+                        .version = copy_->version,
+                        .layout = copy_->layout,
+                        .marks = copy_->marks,
+                        .complete = copy_->complete,
+                        .producing = copy_->producing && !copy_->folded,
+                        .primary = copy_->own || copy_->primary};
     if (flight_) held.upstream = flight_->upstream();
     Say(held, out);
   }
   if (tombstone_ && *tombstone_ > now)
-    Say(planner::Tombstone{object_, *tombstone_ - now, deletion_}, out);
+    Say(protocol::Tombstone{object_, *tombstone_ - now, deletion_}, out);
   if (put_) SayCreate(out);
-  if (flight_ && flight_->locating()) Say(planner::Locate{object_}, out);
+  if (flight_ && flight_->locating()) Say(protocol::Locate{object_}, out);
   if (flight_) {
     if (auto want = flight_->OpenWant(Marks())) Say(std::move(*want), out);
   }
-  if (deleting_) Say(planner::Delete{object_}, out);
-  if (subscribed_) Say(planner::Subscribe{object_}, out);
-  Say(planner::InventoryEnd{}, out);
+  if (deleting_) Say(protocol::Delete{object_}, out);
+  if (subscribed_) Say(protocol::Subscribe{object_}, out);
+  Say(protocol::InventoryEnd{}, out);
   if (copy_ && copy_inlined_ && copy_->own) {
-    Say(planner::HeldBytes{object_, copy_->version,
-                           BytesOf(copy_->content[0], copy_->layout.size_bytes)},
+    Say(protocol::HeldBytes{object_, copy_->version,
+                            BytesOf(copy_->content[0], copy_->layout.size_bytes)},
         out);
   }
 }
 
-void VirtualNode::Say(planner::NodeEvent event, Effects& out) {
+void VirtualNode::Say(protocol::NodeEvent event, Effects& out) {
   // Without a session nothing can be said. The next inventory says what still matters.
   if (connected_) out.say.push_back(std::move(event));
 }

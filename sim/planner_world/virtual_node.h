@@ -17,9 +17,9 @@
 #include "base/digest.h"
 #include "base/layout.h"
 #include "base/time.h"
-#include "planner/action.h"
-#include "planner/event.h"
 #include "planner/flight_state.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
 
 namespace hoplite::sim {
 
@@ -42,12 +42,12 @@ struct Fetch {
 
 // What a node wants of its world.
 struct Effects {
-  std::vector<planner::NodeEvent> say;  // to the directory, in this order
-  std::vector<Fetch> open;              // streams from a source
-  std::vector<GrantId> end;             // own streams that it takes nothing from any more
-  bool reserve = false;                 // memory for a copy; answered by MemoryReserved
-  bool fill = false;                    // its Put was accepted: answered by Produced
-  bool copy_gone = false;               // streams to others end, which blames nobody
+  std::vector<protocol::NodeEvent> say;  // to the directory, in this order
+  std::vector<Fetch> open;               // streams from a source
+  std::vector<GrantId> end;              // own streams that it takes nothing from any more
+  bool reserve = false;                  // memory for a copy; answered by MemoryReserved
+  bool fill = false;                     // its Put was accepted: answered by Produced
+  bool copy_gone = false;                // streams to others end, which blames nobody
 };
 
 class VirtualNode {
@@ -68,7 +68,7 @@ class VirtualNode {
   void DropTarget(const Version& version, Effects& out);
 
   // --- the session
-  void Hear(const planner::NodeAction& action, Time now, Effects& out);
+  void Hear(const protocol::NodeAction& action, Time now, Effects& out);
   void Disconnected();
   // Before it is connected again, if the shard had declared it lost: its streams end, what the
   // shard had granted is void, and it keeps its bytes.
@@ -82,10 +82,10 @@ class VirtualNode {
   void Produced(Effects& out);  // the copy that it puts is whole
   // How streams end: a stripe is whole, or they failed, or the source dropped its copy.
   void StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out);
-  void StreamFailed(GrantId grant, planner::Failure why, Effects& out);
+  void StreamFailed(GrantId grant, protocol::Failure why, Effects& out);
   // As a source: kNone if it serves this fetch.
-  planner::Failure Answer(const Fetch& fetch) const;
-  planner::Progress ProgressReport(std::uint64_t bytes_per_second) const;
+  protocol::Failure Answer(const Fetch& fetch) const;
+  protocol::Progress ProgressReport(std::uint64_t bytes_per_second) const;
 
   // --- what the properties look at
   struct Copy {
@@ -123,18 +123,18 @@ class VirtualNode {
   void AddTo(Digest& digest) const;
 
  private:
-  void HearOne(const planner::CreateAccepted& accepted, Effects& out);
-  void HearOne(const planner::Located& located, Effects& out);
-  void HearOne(const planner::CreateRefused& refused);
-  void HearOne(const planner::InlineObject& object);
-  void HearOne(const planner::Grant& grant, Effects& out);
-  void HearOne(const planner::Recall& recall, Effects& out);
-  void HearOne(const planner::Deleted& deleted, Time now, Effects& out);
-  void HearOne(const planner::TargetAborted& aborted, Effects& out);
-  void HearOne(const planner::EvictAnswer& answer, Effects& out);
-  void HearOne(const planner::Location& location);
+  void HearOne(const protocol::CreateAccepted& accepted, Effects& out);
+  void HearOne(const protocol::Located& located, Effects& out);
+  void HearOne(const protocol::CreateRefused& refused);
+  void HearOne(const protocol::InlineObject& object);
+  void HearOne(const protocol::Grant& grant, Effects& out);
+  void HearOne(const protocol::Recall& recall, Effects& out);
+  void HearOne(const protocol::Deleted& deleted, Time now, Effects& out);
+  void HearOne(const protocol::TargetAborted& aborted, Effects& out);
+  void HearOne(const protocol::EvictAnswer& answer, Effects& out);
+  void HearOne(const protocol::Location& location);
 
-  void Say(planner::NodeEvent event, Effects& out);
+  void Say(protocol::NodeEvent event, Effects& out);
   void SayCreate(Effects& out);
   void AskUnlessKnown(Effects& out);
   void Return(Content content, const Version& version);
@@ -142,9 +142,9 @@ class VirtualNode {
   void Carry(const planner::FlightState::Effects& decided, Effects& out);
   // These two: true if the copy is whole.
   bool StepFlight(Effects& out);
-  bool EndStream(GrantId grant, planner::Outcome outcome, planner::Failure why, Effects& out);
+  bool EndStream(GrantId grant, protocol::Outcome outcome, protocol::Failure why, Effects& out);
   void LeaveFlight(Effects& out);
-  void Pull(const planner::Grant& grant, Effects& out);
+  void Pull(const protocol::Grant& grant, Effects& out);
   StripeMarks Marks() const { return copy_ ? copy_->marks : StripeMarks{}; }
   StripeMask Missing(StripeMask among) const;
   void DropCopy(Effects& out);

@@ -5,7 +5,7 @@
 
 namespace hoplite::sim {
 
-using planner::Outcome;
+using protocol::Outcome;
 
 std::string_view VirtualNode::Received(std::uint32_t stripe, std::uint32_t blocks,
                                        Content content) {
@@ -28,10 +28,10 @@ void VirtualNode::StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out)
   if (stream == streams_.end()) return;
   stream->second.missing &= ~(StripeMask{1} << stripe);
   if (stream->second.missing != 0) return;
-  if (EndStream(grant, Outcome::kDone, planner::Failure::kNone, out)) Complete(out);
+  if (EndStream(grant, Outcome::kDone, protocol::Failure::kNone, out)) Complete(out);
 }
 
-void VirtualNode::StreamFailed(GrantId grant, planner::Failure why, Effects& out) {
+void VirtualNode::StreamFailed(GrantId grant, protocol::Failure why, Effects& out) {
   EndStream(grant, Outcome::kFailed, why, out);
 }
 
@@ -42,19 +42,19 @@ void VirtualNode::WasLost(Effects& out) {
   Carry(decided, out);
 }
 
-planner::Failure VirtualNode::Answer(const Fetch& fetch) const {
-  if (!copy_ || copy_->version != fetch.version) return planner::Failure::kUnknown;
-  if (copy_->complete || copy_->producing) return planner::Failure::kNone;
+protocol::Failure VirtualNode::Answer(const Fetch& fetch) const {
+  if (!copy_ || copy_->version != fetch.version) return protocol::Failure::kUnknown;
+  if (copy_->complete || copy_->producing) return protocol::Failure::kNone;
   for (std::uint32_t s = 0; s < copy_->layout.stripe_count; ++s) {
     if ((fetch.stripes >> s & 1) == 0) continue;
     const std::uint32_t ahead = copy_->marks[s];
     if (ahead > fetch.marks[s] || (ahead == fetch.marks[s] && fetch.equality_ok)) continue;
-    return planner::Failure::kNotAhead;
+    return protocol::Failure::kNotAhead;
   }
-  return planner::Failure::kNone;
+  return protocol::Failure::kNone;
 }
 
-planner::Progress VirtualNode::ProgressReport(std::uint64_t bytes_per_second) const {
+protocol::Progress VirtualNode::ProgressReport(std::uint64_t bytes_per_second) const {
   return {.object = object_,
           .version = copy_->version,
           .marks = copy_->marks,
@@ -71,10 +71,10 @@ StripeMask VirtualNode::Missing(StripeMask among) const {
 }
 
 void VirtualNode::Carry(const planner::FlightState::Effects& decided, Effects& out) {
-  for (const planner::NodeEvent& event : decided.say) Say(event, out);
-  for (const planner::Grant& grant : decided.open) Pull(grant, out);
+  for (const protocol::NodeEvent& event : decided.say) Say(event, out);
+  for (const protocol::Grant& grant : decided.open) Pull(grant, out);
   for (const GrantId& grant : decided.stop) {
-    EndStream(grant, Outcome::kAbandoned, planner::Failure::kNone, out);
+    EndStream(grant, Outcome::kAbandoned, protocol::Failure::kNone, out);
   }
 }
 
@@ -95,7 +95,7 @@ void VirtualNode::LeaveFlight(Effects& out) {
   if (copy_ && !copy_->complete) DropCopy(out);
 }
 
-void VirtualNode::Pull(const planner::Grant& grant, Effects& out) {
+void VirtualNode::Pull(const protocol::Grant& grant, Effects& out) {
   const StripeMask missing = Missing(grant.stripes);
   streams_[grant.grant] = {grant.source.id, missing};
   out.open.push_back({.source = grant.source.id,
@@ -106,7 +106,7 @@ void VirtualNode::Pull(const planner::Grant& grant, Effects& out) {
                       .equality_ok = grant.equality_ok});
 }
 
-bool VirtualNode::EndStream(GrantId grant, Outcome outcome, planner::Failure why, Effects& out) {
+bool VirtualNode::EndStream(GrantId grant, Outcome outcome, protocol::Failure why, Effects& out) {
   if (streams_.erase(grant) == 0) return false;
   if (outcome != Outcome::kDone) out.end.push_back(grant);
   flight_->Ended(grant, outcome, why);
@@ -128,7 +128,7 @@ void VirtualNode::Complete(Effects& out) {
     Carry(decided, out);
     LeaveFlight(out);
   } else {
-    Say(planner::CopyComplete{object_, copy_->version}, out);
+    Say(protocol::CopyComplete{object_, copy_->version}, out);
   }
   if (getting_) Return(copy_->content[0], copy_->version);
 }

@@ -12,20 +12,21 @@ Payload PayloadOf(const ObjectId& source) { return Random(source.Hash()).Next();
 
 namespace {
 
-Payload SumOf(const std::vector<planner::SlotInput>& inputs) {
+Payload SumOf(const std::vector<protocol::SlotInput>& inputs) {
   Payload sum = 0;
-  for (const planner::SlotInput& input : inputs) sum += PayloadOf(input.object);
+  for (const protocol::SlotInput& input : inputs) sum += PayloadOf(input.object);
   return sum;
 }
 
 }  // namespace
 
-VirtualSlot::VirtualSlot(const planner::SlotAssigned& order, const std::string& node_name, Time now)
+VirtualSlot::VirtualSlot(const protocol::SlotAssigned& order, const std::string& node_name,
+                         Time now)
     : state(order, node_name, now), sum(SumOf(order.order.inputs)) {}
 
 void VirtualSlot::LookAtSources(const std::map<ObjectId, Version>& here, Time now,
                                 planner::SlotState::Effects& effects) {
-  const std::vector<planner::SlotInput>& wanted = state.order().order.inputs;
+  const std::vector<protocol::SlotInput>& wanted = state.order().order.inputs;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto source = here.find(wanted[i].object);
     const bool there = source != here.end() && source->second == wanted[i].version;

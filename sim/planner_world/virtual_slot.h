@@ -25,7 +25,7 @@ using Payload = std::uint64_t;
 Payload PayloadOf(const ObjectId& source);
 
 struct VirtualSlot {
-  VirtualSlot(const planner::SlotAssigned& order, const std::string& node_name, Time now);
+  VirtualSlot(const protocol::SlotAssigned& order, const std::string& node_name, Time now);
 
   planner::SlotState state;
   Payload sum;                 // of what was folded whole

@@ -35,9 +35,9 @@ std::string CheckParty(const Party& party, bool someone_has_it) {
 }
 
 // A node that follows the object's places must know them.
-std::string CheckSubscribers(const planner::ObjectView& view, std::span<const Party> parties) {
+std::string CheckSubscribers(const protocol::ObjectView& view, std::span<const Party> parties) {
   std::set<NodeId> whole;
-  for (const planner::HolderView& holder : view.holders) {
+  for (const protocol::HolderView& holder : view.holders) {
     if (holder.complete) whole.insert(holder.node);
   }
   for (const Party& party : parties) {
@@ -48,11 +48,11 @@ std::string CheckSubscribers(const planner::ObjectView& view, std::span<const Pa
   return {};
 }
 
-std::string CheckWaiters(const planner::ObjectView& view, std::span<const Party> parties) {
+std::string CheckWaiters(const protocol::ObjectView& view, std::span<const Party> parties) {
   for (const Party& party : parties) {
     const NodeId id = party.node->id();
-    const bool known = std::ranges::count(view.waiters, id, &planner::WaiterView::node) != 0 ||
-                       std::ranges::count(view.transfers, id, &planner::TransferView::to) != 0;
+    const bool known = std::ranges::count(view.waiters, id, &protocol::WaiterView::node) != 0 ||
+                       std::ranges::count(view.transfers, id, &protocol::TransferView::to) != 0;
     const bool waits = party.alive && party.node->waiting();
     if (waits && !known) return fmt::format("P9: the directory forgot that {} waits", NameOf(id));
     if (known && !waits) {
@@ -73,9 +73,9 @@ void Witness::Told(const planner::EventBody& event) {
     sessions_[lost->node] = Session::kLost;
     whole_.erase(lost->node);
   } else if (const auto* said = std::get_if<planner::NodeSaid>(&event)) {
-    const auto* held = std::get_if<planner::Held>(&said->event);
-    const auto* complete = std::get_if<planner::CopyComplete>(&said->event);
-    const auto* gone = std::get_if<planner::CopyGone>(&said->event);
+    const auto* held = std::get_if<protocol::Held>(&said->event);
+    const auto* complete = std::get_if<protocol::CopyComplete>(&said->event);
+    const auto* gone = std::get_if<protocol::CopyGone>(&said->event);
     if (held != nullptr && held->complete) whole_[said->node] = held->version;
     if (complete != nullptr) whole_[said->node] = complete->version;
     if (gone != nullptr) whole_.erase(said->node);
@@ -100,15 +100,15 @@ Witness::Session Witness::SessionOf(NodeId id) const {
 }
 
 std::string Witness::Check(const planner::Action& action) {
-  if (std::holds_alternative<planner::Deleted>(action.body)) {
+  if (std::holds_alternative<protocol::Deleted>(action.body)) {
     if (!contents_.empty()) deleted_ = std::max(deleted_, contents_.rbegin()->first);
-  } else if (const auto* located = std::get_if<planner::Located>(&action.body)) {
+  } else if (const auto* located = std::get_if<protocol::Located>(&action.body)) {
     if (WasDeleted(located->version)) return "P5: a deleted version is located";
-  } else if (const auto* object = std::get_if<planner::InlineObject>(&action.body)) {
+  } else if (const auto* object = std::get_if<protocol::InlineObject>(&action.body)) {
     if (WasDeleted(object->version)) return "P5: the bytes of a deleted version are handed out";
-  } else if (const auto* grant = std::get_if<planner::Grant>(&action.body)) {
+  } else if (const auto* grant = std::get_if<protocol::Grant>(&action.body)) {
     return CheckGrant(*grant, action.to);
-  } else if (const auto* answer = std::get_if<planner::EvictAnswer>(&action.body)) {
+  } else if (const auto* answer = std::get_if<protocol::EvictAnswer>(&action.body)) {
     const auto known = whole_.find(action.to);
     if (!answer->drop || known == whole_.end() || known->second != answer->version) return {};
     const bool last = !WasDeleted(answer->version) && !AnotherHasIt(action.to, answer->version);
@@ -118,7 +118,7 @@ std::string Witness::Check(const planner::Action& action) {
   return {};
 }
 
-std::string Witness::CheckGrant(const planner::Grant& grant, NodeId to) const {
+std::string Witness::CheckGrant(const protocol::Grant& grant, NodeId to) const {
   if (WasDeleted(grant.version)) return "P5: a deleted version is granted";
   if (grant.source.id == to) return fmt::format("P2: {} is granted to itself", NameOf(to));
   if (SessionOf(grant.source.id) != Session::kOpen) {
@@ -156,7 +156,7 @@ std::string Witness::CheckNow(const planner::DirectoryState& directory,
   if (std::string broken = directory.BrokenInvariant(); !broken.empty()) return broken;
   const auto view = directory.Find(object_);
   if (!view) return {};
-  for (const planner::HolderView& holder : view->holders) {
+  for (const protocol::HolderView& holder : view->holders) {
     const Party* party = Find(parties, holder.node);
     if (party == nullptr || SessionOf(holder.node) == Session::kLost) {
       return fmt::format("P4: {} is a holder although it was lost", NameOf(holder.node));
@@ -166,11 +166,11 @@ std::string Witness::CheckNow(const planner::DirectoryState& directory,
     }
   }
   std::map<NodeId, std::size_t> waits;
-  for (const planner::WaiterView& waiter : view->waiters) {
+  for (const protocol::WaiterView& waiter : view->waiters) {
     if (++waits[waiter.node] > 1) return fmt::format("P8: {} waits twice", NameOf(waiter.node));
   }
   std::map<NodeId, std::size_t> grants;
-  for (const planner::TransferView& transfer : view->transfers) {
+  for (const protocol::TransferView& transfer : view->transfers) {
     if (++grants[transfer.to] > kMaxStripes) {
       return fmt::format("P8: more grants for {} than stripes", NameOf(transfer.to));
     }
@@ -191,10 +191,10 @@ std::string Witness::CheckAtRest(const planner::DirectoryState& directory,
   }
   const auto view = directory.Find(object_);
   if (view && someone_has_it && !view->transfers.empty()) {
-    const planner::TransferView& left = view->transfers.front();
+    const protocol::TransferView& left = view->transfers.front();
     return fmt::format("P10: the grant of {} from {} is left", NameOf(left.to), NameOf(left.from));
   }
-  const planner::ObjectView seen = view.value_or(planner::ObjectView{});
+  const protocol::ObjectView seen = view.value_or(protocol::ObjectView{});
   if (std::string broken = CheckSubscribers(seen, parties); !broken.empty()) return broken;
   return CheckWaiters(seen, parties);
 }

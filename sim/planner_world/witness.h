@@ -51,7 +51,7 @@ class Witness {
   bool WasDeleted(const Version& version) const { return deleted_ && version <= deleted_; }
   // Judges by what the directory was told.
   bool AnotherHasIt(NodeId than, const Version& version) const;
-  std::string CheckGrant(const planner::Grant& grant, NodeId to) const;
+  std::string CheckGrant(const protocol::Grant& grant, NodeId to) const;
 
   ObjectId object_;
   std::map<NodeId, Session> sessions_;

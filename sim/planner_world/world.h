@@ -116,7 +116,7 @@ class World {
   // Sessions (world_sessions.cpp).
   void Connect(NodeIndex index);
   void Tell(planner::EventBody body);  // the directory, one latency from now
-  void Deliver(NodeId to, planner::NodeAction action);
+  void Deliver(NodeId to, protocol::NodeAction action);
   void LoseAfterGrace(NodeIndex index);
 
   // Bytes (world_bytes.cpp).
@@ -127,7 +127,7 @@ class World {
   void SetMarks(NodeIndex index, bool full, Content content);
   void FetchArrives(NodeIndex receiver, const Fetch& fetch);
   void Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source);
-  void FailStream(NodeIndex receiver, GrantId grant, planner::Failure why);
+  void FailStream(NodeIndex receiver, GrantId grant, protocol::Failure why);
   void EndStream(NodeIndex receiver, GrantId grant);
   void EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)> tell);
   void OnWhole(const Network::Whole& whole);
@@ -139,27 +139,27 @@ class World {
   void Drive();
   void GiveUp();
   void EndReduce(const Error* why);
-  bool HearCoordinator(NodeIndex index, const planner::NodeAction& action);
-  void AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& events);
+  bool HearCoordinator(NodeIndex index, const protocol::NodeAction& action);
+  void AddInventory(NodeIndex index, std::vector<protocol::NodeEvent>& events);
   void CheckReduce();
   std::string CheckReduceAtRest() const;
 
   // Participants (world_slots.cpp).
-  bool HearReduce(NodeIndex index, const planner::NodeAction& action);
-  void StartSlot(NodeIndex index, const planner::SlotAssigned& order);
+  bool HearReduce(NodeIndex index, const protocol::NodeAction& action);
+  void StartSlot(NodeIndex index, const protocol::SlotAssigned& order);
   void DriveSlot(NodeIndex index, std::uint32_t slot, planner::SlotState::Effects effects = {});
   void BeginFold(NodeIndex index, VirtualSlot& slot);
   void PullChild(NodeIndex index, VirtualSlot& slot, std::uint32_t input);
   void DropSlot(NodeIndex index, std::uint32_t slot);
   void KillSlots(NodeIndex index);
-  void StopStreams(const VirtualSlot& slot, planner::Failure why);
+  void StopStreams(const VirtualSlot& slot, protocol::Failure why);
   void FetchSlot(NodeIndex copy);
-  void SlotStreamsEnded(NodeIndex copy, planner::Failure why);
+  void SlotStreamsEnded(NodeIndex copy, protocol::Failure why);
   bool OnSlotWhole(const Network::Whole& whole);
   void OnStripeWhole(VirtualSlot& slot, std::uint32_t input, std::uint32_t stripe,
                      planner::SlotState::Effects& effects);
   void TargetCommitted(NodeIndex index, const Version& version);
-  void Say(NodeIndex index, planner::NodeEvent event);
+  void Say(NodeIndex index, protocol::NodeEvent event);
   struct SlotRef {
     NodeIndex node = 0;
     std::uint32_t slot = 0;

@@ -21,11 +21,11 @@ void World::Do(NodeIndex index, const Effects& effects) {
   for (const GrantId& grant : effects.end) EndStream(index, grant);
   if (effects.copy_gone) {
     EndOutgoing(index, [this](NodeIndex receiver, GrantId grant) {
-      FailStream(receiver, grant, planner::Failure::kNone);
+      FailStream(receiver, grant, protocol::Failure::kNone);
     });
     SetMarks(index, false, 0);
   }
-  for (const planner::NodeEvent& event : effects.say) {
+  for (const protocol::NodeEvent& event : effects.say) {
     Tell(planner::NodeSaid{members_[index].node.id(), event});
   }
   for (const Fetch& fetch : effects.open) {
@@ -93,12 +93,12 @@ void World::FetchArrives(NodeIndex receiver, const Fetch& fetch) {
   const NodeIndex source = IndexOf(fetch.source);
   const Member& asker = members_[receiver];
   if (!asker.alive || !asker.node.streams().contains(fetch.grant)) return;
-  planner::Failure answer = planner::Failure::kUnreachable;
+  protocol::Failure answer = protocol::Failure::kUnreachable;
   if (members_[source].alive) {
     SyncMarks(source);
     answer = members_[source].node.Answer(fetch);
   }
-  if (answer == planner::Failure::kNone) return Accept(receiver, fetch, source);
+  if (answer == protocol::Failure::kNone) return Accept(receiver, fetch, source);
   After(options_.latency,
         [this, receiver, grant = fetch.grant, answer] { FailStream(receiver, grant, answer); });
 }
@@ -128,7 +128,7 @@ bool World::PullsFrom(NodeIndex source, NodeIndex receiver, std::uint32_t stripe
   return true;
 }
 
-void World::FailStream(NodeIndex receiver, GrantId grant, planner::Failure why) {
+void World::FailStream(NodeIndex receiver, GrantId grant, protocol::Failure why) {
   if (!members_[receiver].alive) return;
   SyncMarks(receiver);
   Effects effects;
@@ -193,7 +193,7 @@ void World::Report(NodeIndex index) {
   const double rate = network_.RateInto(index);
   if (rate > 0) member.flowing = now_;
   if (member.node.connected()) {
-    planner::Progress report = member.node.ProgressReport(static_cast<std::uint64_t>(rate));
+    protocol::Progress report = member.node.ProgressReport(static_cast<std::uint64_t>(rate));
     report.starved_for = now_ - member.flowing;
     Tell(planner::NodeSaid{member.node.id(), report});
   }

@@ -32,14 +32,14 @@ void World::PutSource(NodeIndex index, const ObjectId& source) {
   Member& member = members_[index];
   if (!member.alive || member.sources.contains(source)) return;
   member.putting.insert(source);
-  Say(index, planner::Create{.object = source, .layout = layout_});
+  Say(index, protocol::Create{.object = source, .layout = layout_});
 }
 
 void World::Reduce(const ReduceOptions& request, NodeIndex coordinator) {
   reduction_.emplace(request, coordinator);
   if (!members_[coordinator].alive) return;
   reduction_->asked = true;
-  for (const ObjectId& source : request.sources) Say(coordinator, planner::Subscribe{source});
+  for (const ObjectId& source : request.sources) Say(coordinator, protocol::Subscribe{source});
   Say(coordinator, reduction_->coordinator.Request());
   After(DeadlineOf(options_, request.sources.size()), [this] { GiveUp(); });
 }
@@ -62,9 +62,9 @@ void World::GiveUp() {
 void World::Drive() {
   Reduction& reduction = *reduction_;
   if (!members_[reduction.node].alive || reduction.ended) return;
-  std::vector<planner::NodeEvent> orders;
+  std::vector<protocol::NodeEvent> orders;
   const Time next = reduction.coordinator.Plan(now_, orders);
-  for (planner::NodeEvent& order : orders) Say(reduction.node, std::move(order));
+  for (protocol::NodeEvent& order : orders) Say(reduction.node, std::move(order));
   if (const auto outcome = reduction.coordinator.Outcome()) {
     return EndReduce(*outcome ? nullptr : &outcome->error());
   }
@@ -78,37 +78,37 @@ void World::EndReduce(const Error* why) {
   if (reduction_->coordinator.committed()) reduction_->committed_at = now_;
   if (auto close = reduction_->coordinator.Close(why)) Say(reduction_->node, std::move(*close));
   for (const ObjectId& source : reduction_->options.sources) {
-    Say(reduction_->node, planner::Unsubscribe{source});
+    Say(reduction_->node, protocol::Unsubscribe{source});
   }
 }
 
 // True: the action was meant for the coordinator of the reduction.
-bool World::HearCoordinator(NodeIndex index, const planner::NodeAction& action) {
-  if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
+bool World::HearCoordinator(NodeIndex index, const protocol::NodeAction& action) {
+  if (const auto* committed = std::get_if<protocol::ReduceCommitted>(&action)) {
     TargetCommitted(index, committed->version);
     if (index != reduction_->node || reduction_->ended) return true;
   }
-  std::vector<planner::NodeEvent> orders;
+  std::vector<protocol::NodeEvent> orders;
   if (!reduction_->coordinator.Hear(action, now_, orders)) return false;
-  for (planner::NodeEvent& order : orders) Say(index, std::move(order));
+  for (protocol::NodeEvent& order : orders) Say(index, std::move(order));
   Drive();
   return true;
 }
 
 // Adds what belongs to the reduction, before the end of the inventory.
-void World::AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& events) {
+void World::AddInventory(NodeIndex index, std::vector<protocol::NodeEvent>& events) {
   const Member& member = members_[index];
-  std::vector<planner::NodeEvent> more;
+  std::vector<protocol::NodeEvent> more;
   for (const auto& [source, version] : member.sources) {
-    more.emplace_back(planner::Held{.object = source,
-                                    .version = version,
-                                    .layout = layout_,
-                                    .marks = layout_.full_marks(),
-                                    .complete = true,
-                                    .primary = true});
+    more.emplace_back(protocol::Held{.object = source,
+                                     .version = version,
+                                     .layout = layout_,
+                                     .marks = layout_.full_marks(),
+                                     .complete = true,
+                                     .primary = true});
   }
   for (const ObjectId& source : member.putting) {
-    more.emplace_back(planner::Create{.object = source, .layout = layout_});
+    more.emplace_back(protocol::Create{.object = source, .layout = layout_});
   }
   for (const auto& [slot, known] : member.slots) {
     std::ranges::move(known.state.Inventory(), std::back_inserter(more));
@@ -117,7 +117,7 @@ void World::AddInventory(NodeIndex index, std::vector<planner::NodeEvent>& event
   if (coordinates && reduction_->asked) {
     reduction_->coordinator.ForgetHolders();
     for (const ObjectId& source : reduction_->options.sources) {
-      more.emplace_back(planner::Subscribe{source});
+      more.emplace_back(protocol::Subscribe{source});
     }
     more.emplace_back(reduction_->coordinator.Request());
   }
@@ -129,7 +129,7 @@ void World::CheckReduce() {
   ReduceWitness& witness = reduction_->witness;
   if (witness.committed()) {
     const auto view = directory_->state().Find(object_);
-    const bool there = view && std::ranges::any_of(view->holders, &planner::HolderView::complete);
+    const bool there = view && std::ranges::any_of(view->holders, &protocol::HolderView::complete);
     if (!there) witness.TargetLost();
   }
   Fail(witness.Check(actions_));

@@ -20,7 +20,7 @@ void World::Tell(planner::EventBody body) {
     AddTo(digest_.Add(now_), body);
     witness_.Told(body);
     if (const auto* said = std::get_if<planner::NodeSaid>(&body); said && reduction_) {
-      const auto* order = std::get_if<planner::SlotAssign>(&said->event);
+      const auto* order = std::get_if<protocol::SlotAssign>(&said->event);
       if (order != nullptr && witness_.open(said->node)) reduction_->witness.Told(*order);
     }
     directory_->Apply({now_, body});
@@ -28,7 +28,7 @@ void World::Tell(planner::EventBody body) {
   });
 }
 
-void World::Deliver(NodeId to, planner::NodeAction action) {
+void World::Deliver(NodeId to, protocol::NodeAction action) {
   const NodeIndex index = IndexOf(to);
   if (index >= members_.size()) return Fail("an action is addressed to a node that never joined");
   const std::uint64_t connection = members_[index].connection;
@@ -53,9 +53,9 @@ void World::Connect(NodeIndex index) {
     member.node.WasLost(effects);
     Do(index, effects);
   }
-  const planner::NodeInfo info{.id = member.node.id(),
-                               .name = fmt::format("n{}", index),
-                               .address = fmt::format("n{}:1", index)};
+  const protocol::NodeInfo info{.id = member.node.id(),
+                                .name = fmt::format("n{}", index),
+                                .address = fmt::format("n{}:1", index)};
   Tell(planner::NodeJoined{info, member.node.highest_incarnation()});
   Effects effects;
   member.node.Connected(now_, effects);
@@ -81,7 +81,7 @@ void World::Kill(NodeIndex index) {
   SyncMarks(index);
   member.alive = false;
   EndOutgoing(index, [this](NodeIndex receiver, GrantId grant) {
-    FailStream(receiver, grant, planner::Failure::kBroken);
+    FailStream(receiver, grant, protocol::Failure::kBroken);
   });
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     if (const FlowId flow = network_.Feeding(index, s); flow != kNoFlow) network_.Close(now_, flow);

@@ -13,7 +13,7 @@ constexpr Tag kOutputOfSlot = 1;
 
 }  // namespace
 
-void World::Say(NodeIndex index, planner::NodeEvent event) {
+void World::Say(NodeIndex index, protocol::NodeEvent event) {
   const VirtualNode& node = members_[index].node;
   if (node.connected()) Tell(planner::NodeSaid{node.id(), std::move(event)});
 }
@@ -42,27 +42,27 @@ VirtualSlot* World::SlotAt(NodeIndex copy) {
 }
 
 // True: the action concerned the reduction, and not the node's copy of the target.
-bool World::HearReduce(NodeIndex index, const planner::NodeAction& action) {
+bool World::HearReduce(NodeIndex index, const protocol::NodeAction& action) {
   Member& member = members_[index];
   const ObjectId& object = ObjectOf(action);
   if (object != object_) {
-    if (const auto* accepted = std::get_if<planner::CreateAccepted>(&action)) {
+    if (const auto* accepted = std::get_if<protocol::CreateAccepted>(&action)) {
       member.sources[object] = accepted->version;
-      Say(index, planner::CopyComplete{object, accepted->version});
+      Say(index, protocol::CopyComplete{object, accepted->version});
     }
-    const bool put = std::holds_alternative<planner::CreateAccepted>(action) ||
-                     std::holds_alternative<planner::CreateRefused>(action);
+    const bool put = std::holds_alternative<protocol::CreateAccepted>(action) ||
+                     std::holds_alternative<protocol::CreateRefused>(action);
     if (put) member.putting.erase(object);
     if (!put && reduction_) HearCoordinator(index, action);
     return true;
   }
   if (!reduction_) return false;
-  if (const auto* assigned = std::get_if<planner::SlotAssigned>(&action)) {
+  if (const auto* assigned = std::get_if<protocol::SlotAssigned>(&action)) {
     StartSlot(index, *assigned);
-  } else if (const auto* feed = std::get_if<planner::SlotFeed>(&action)) {
+  } else if (const auto* feed = std::get_if<protocol::SlotFeed>(&action)) {
     VirtualSlot* slot = SlotOf(index, feed->slot);
     if (slot != nullptr && slot->state.OnFeed(*feed)) DriveSlot(index, feed->slot);
-  } else if (const auto* dropped = std::get_if<planner::SlotDropped>(&action)) {
+  } else if (const auto* dropped = std::get_if<protocol::SlotDropped>(&action)) {
     const auto slot = member.slots.find(dropped->slot);
     if (slot != member.slots.end() && slot->second.state.version() <= dropped->version) {
       DropSlot(index, dropped->slot);
@@ -73,7 +73,7 @@ bool World::HearReduce(NodeIndex index, const planner::NodeAction& action) {
   return true;
 }
 
-void World::StartSlot(NodeIndex index, const planner::SlotAssigned& order) {
+void World::StartSlot(NodeIndex index, const protocol::SlotAssigned& order) {
   Member& member = members_[index];
   const std::uint32_t number = order.order.slot;
   VirtualSlot fresh(order, fmt::format("n{}", index), now_);
@@ -109,8 +109,8 @@ void World::DriveSlot(NodeIndex index, std::uint32_t number, planner::SlotState:
     Fail(slot->BrokenContents());
     reduction_->witness.Final(state.version(), slot->sum);
   }
-  for (planner::NodeEvent& event : effects.say) {
-    if (!std::holds_alternative<planner::SlotProgress>(event)) Say(index, std::move(event));
+  for (protocol::NodeEvent& event : effects.say) {
+    if (!std::holds_alternative<protocol::SlotProgress>(event)) Say(index, std::move(event));
   }
   for (const auto& pull : effects.pull) PullChild(index, *slot, pull.input);
   if (next == kNever || slot->looks_at == next) return;
@@ -120,7 +120,7 @@ void World::DriveSlot(NodeIndex index, std::uint32_t number, planner::SlotState:
 
 // There is always memory for it.
 void World::BeginFold(NodeIndex index, VirtualSlot& slot) {
-  const planner::SlotAssigned& order = slot.state.order();
+  const protocol::SlotAssigned& order = slot.state.order();
   const std::uint32_t inputs = order.order.children;
   if (slot.state.root()) {
     Effects effects;
@@ -150,16 +150,16 @@ void World::PullChild(NodeIndex index, VirtualSlot& slot, std::uint32_t input) {
 void World::FetchSlot(NodeIndex copy) {
   const VirtualSlot* parent = SlotAt(copy);
   if (parent == nullptr) return;
-  const planner::SlotFeed& feed = parent->state.children().at(slot_refs_.at(copy).input).feed;
+  const protocol::SlotFeed& feed = parent->state.children().at(slot_refs_.at(copy).input).feed;
   const NodeIndex source = IndexOf(feed.source.id);
   const VirtualSlot* child = SlotOf(source, feed.input);
-  std::optional<planner::Failure> refusal;
+  std::optional<protocol::Failure> refusal;
   if (!members_[source].alive) {
-    refusal = planner::Failure::kUnreachable;
+    refusal = protocol::Failure::kUnreachable;
   } else if (child == nullptr || child->state.version() != feed.input_version) {
-    refusal = planner::Failure::kUnknown;
+    refusal = protocol::Failure::kUnknown;
   } else if (!child->output) {
-    refusal = planner::Failure::kNotAhead;
+    refusal = protocol::Failure::kNotAhead;
   }
   if (refusal) {
     After(options_.latency, [this, copy, why = *refusal] { SlotStreamsEnded(copy, why); });
@@ -171,7 +171,7 @@ void World::FetchSlot(NodeIndex copy) {
 }
 
 // What is under way on the others is not taken any more.
-void World::SlotStreamsEnded(NodeIndex copy, planner::Failure why) {
+void World::SlotStreamsEnded(NodeIndex copy, protocol::Failure why) {
   VirtualSlot* slot = SlotAt(copy);
   if (slot == nullptr) return;
   StripeMarks folded(layout_.stripe_count);
@@ -186,7 +186,7 @@ void World::SlotStreamsEnded(NodeIndex copy, planner::Failure why) {
 }
 
 // The slot's streams end at both sides; the nodes that pull from it hear of that one latency later.
-void World::StopStreams(const VirtualSlot& slot, planner::Failure why) {
+void World::StopStreams(const VirtualSlot& slot, protocol::Failure why) {
   if (!slot.output) return;
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     for (const auto& [input, copy] : slot.inputs) {
@@ -205,7 +205,7 @@ void World::StopStreams(const VirtualSlot& slot, planner::Failure why) {
 void World::DropSlot(NodeIndex index, std::uint32_t number) {
   Member& member = members_[index];
   const VirtualSlot slot = std::move(member.slots.extract(number).mapped());
-  StopStreams(slot, planner::Failure::kNone);
+  StopStreams(slot, protocol::Failure::kNone);
   if (slot.state.root()) {
     Effects effects;
     member.node.DropTarget(slot.state.version(), effects);
@@ -216,7 +216,7 @@ void World::DropSlot(NodeIndex index, std::uint32_t number) {
 
 void World::KillSlots(NodeIndex index) {
   Member& member = members_[index];
-  for (const auto& [number, slot] : member.slots) StopStreams(slot, planner::Failure::kBroken);
+  for (const auto& [number, slot] : member.slots) StopStreams(slot, protocol::Failure::kBroken);
   member.slots.clear();
   member.sources.clear();
   member.putting.clear();

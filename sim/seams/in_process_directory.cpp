@@ -151,14 +151,14 @@ class InProcessPort final : public ShardPort {
   }
 
   void Find(const ObjectId& object, Duration,
-            std::function<void(Result<planner::ObjectView>)> done) override {
+            std::function<void(Result<protocol::ObjectView>)> done) override {
     asio::post(shard_->loop, [shard = shard_, object, answer = OnNodeLoop(std::move(done))] {
       shard->service->Find(object, answer);
     });
   }
 
-  void Status(const planner::PageRequest& page, Duration,
-              std::function<void(Result<planner::StatusPage>)> done) override {
+  void Status(const protocol::PageRequest& page, Duration,
+              std::function<void(Result<protocol::StatusPage>)> done) override {
     asio::post(shard_->loop, [shard = shard_, page, answer = OnNodeLoop(std::move(done))] {
       shard->service->Status(page, answer);
     });

@@ -211,13 +211,13 @@ class SimPort final : public ShardPort {
     return connection;
   }
   void Find(const ObjectId& object, Duration,
-            std::function<void(Result<planner::ObjectView>)> done) override {
+            std::function<void(Result<protocol::ObjectView>)> done) override {
     Ask([object, answer = BackHere(std::move(done))](DirectoryService& service) {
       service.Find(object, answer);
     });
   }
-  void Status(const planner::PageRequest& page, Duration,
-              std::function<void(Result<planner::StatusPage>)> done) override {
+  void Status(const protocol::PageRequest& page, Duration,
+              std::function<void(Result<protocol::StatusPage>)> done) override {
     Ask([page, answer = BackHere(std::move(done))](DirectoryService& service) {
       service.Status(page, answer);
     });

@@ -14,7 +14,7 @@ namespace hoplite::sim {
 // A slot pulls the output of a child, until it is drained or reported as lost.
 struct FoldStream {
   std::uint32_t node = 0;  // where that slot is executed
-  planner::SlotFeed feed;
+  protocol::SlotFeed feed;
   std::uint32_t blocks = 0;  // folded
 };
 

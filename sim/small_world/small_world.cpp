@@ -147,7 +147,7 @@ void SmallWorld::ToDirectory(std::uint32_t index) {
   for (const planner::EventBody& event : batch) {
     witness_.Told(event);
     const auto* said = std::get_if<planner::NodeSaid>(&event);
-    const auto* order = said != nullptr ? std::get_if<planner::SlotAssign>(&said->event) : nullptr;
+    const auto* order = said != nullptr ? std::get_if<protocol::SlotAssign>(&said->event) : nullptr;
     if (order != nullptr && witness_.open(said->node)) reduction_->witness.Told(*order);
     directory_.Apply({now_, event});
   }
@@ -169,7 +169,7 @@ void SmallWorld::Plan() {
 }
 
 void SmallWorld::ToNode(std::uint32_t index) {
-  const planner::NodeAction action = std::move(members_[index].to_node.front());
+  const protocol::NodeAction action = std::move(members_[index].to_node.front());
   members_[index].to_node.erase(members_[index].to_node.begin());
   if (options_.sources > 0 && HearReduce(index, action)) return;
   Effects effects;
@@ -189,7 +189,7 @@ void SmallWorld::Effect(std::uint32_t index, const Effects& effects) {
       stream.fate = Stream::Fate::kGone;
     }
   }
-  for (const planner::NodeEvent& event : effects.say) {
+  for (const protocol::NodeEvent& event : effects.say) {
     Tell(index, planner::NodeSaid{members_[index].node.id(), event});
   }
   for (const Fetch& fetch : effects.open) streams_.push_back({.receiver = index, .fetch = fetch});

@@ -87,7 +87,7 @@ class SmallWorld {
     // First in, first out. Vectors, since a deque that is empty takes memory, and each step of the
     // search copies the world.
     std::vector<std::vector<planner::EventBody>> to_directory;  // batches: an inventory is one
-    std::vector<planner::NodeAction> to_node;
+    std::vector<protocol::NodeAction> to_node;
     std::map<std::uint32_t, VirtualSlot> slots;  // slots of the reduction that it executes
     std::map<ObjectId, Version> sources;         // of the reduction, put here
   };
@@ -133,13 +133,13 @@ class SmallWorld {
   std::optional<std::uint32_t> NextStripe(const Stream& stream) const;
   bool MayEnd(const Stream& stream) const;
   bool PullsFrom(std::uint32_t source, std::uint32_t receiver, std::uint32_t stripe) const;
-  void FailStream(const Stream& stream, planner::Failure why);
+  void FailStream(const Stream& stream, protocol::Failure why);
   std::vector<Party> Parties() const;
 
   // The reduction (small_world_reduce.cpp).
   void StartReduction();
   void PutSource(std::uint32_t index, std::uint32_t source);
-  void Say(std::uint32_t index, planner::NodeEvent event);
+  void Say(std::uint32_t index, protocol::NodeEvent event);
   void AddFoldSteps(std::vector<Step>& steps) const;
   void AddLastSteps(std::vector<Step>& steps) const;
   const VirtualSlot* ChildOf(const FoldStream& stream) const;
@@ -148,12 +148,12 @@ class SmallWorld {
   void FoldEnd(std::size_t index);
   void FoldLost(std::size_t index);
   FoldStream TakeFold(std::size_t index);
-  bool HearReduce(std::uint32_t index, const planner::NodeAction& action);
-  void StartSlot(std::uint32_t index, const planner::SlotAssigned& order);
+  bool HearReduce(std::uint32_t index, const protocol::NodeAction& action);
+  void StartSlot(std::uint32_t index, const protocol::SlotAssigned& order);
   void DriveSlot(std::uint32_t index, VirtualSlot& slot, planner::SlotState::Effects effects = {});
   void DropSlot(std::uint32_t index, std::uint32_t number);
   void TargetCommitted(std::uint32_t index, const Version& version);
-  bool HearCoordinator(std::uint32_t index, const planner::NodeAction& action);
+  bool HearCoordinator(std::uint32_t index, const protocol::NodeAction& action);
   void Drive();
   void EndReduce(const Error* why);
   void GiveUp();
@@ -161,7 +161,7 @@ class SmallWorld {
   std::size_t WantedSources() const;
   std::optional<std::uint32_t> LostSource() const;
   void KillSlots(std::uint32_t index);
-  void AddInventory(std::uint32_t index, std::vector<planner::NodeEvent>& events);
+  void AddInventory(std::uint32_t index, std::vector<protocol::NodeEvent>& events);
   void CheckReduce(const std::vector<planner::Action>& actions);
   void CheckReader(const VirtualNode& node);
   std::string CheckReduceAtRest() const;

@@ -46,7 +46,7 @@ void SmallWorld::Reconnect(std::uint32_t index) {
   Effects inventory;
   node.Connected(now_, inventory);
   if (reduction_) AddInventory(index, inventory.say);
-  for (planner::NodeEvent& event : inventory.say) {
+  for (protocol::NodeEvent& event : inventory.say) {
     batch.push_back(planner::NodeSaid{node.id(), std::move(event)});
   }
   members_[index].to_directory.push_back(std::move(batch));
@@ -64,7 +64,7 @@ std::uint64_t SmallWorld::Fingerprint() const {
       digest.Add(batch.size());
     }
     digest.Add(member.to_directory.size());
-    for (const planner::NodeAction& action : member.to_node) AddTo(digest, action);
+    for (const protocol::NodeAction& action : member.to_node) AddTo(digest, action);
     digest.Add(member.to_node.size());
     for (const auto& [source, version] : member.sources) digest.Add(source).Add(version);
     for (const auto& [number, slot] : member.slots) slot.AddTo(digest);

@@ -45,19 +45,19 @@ void SmallWorld::StartReduction() {
                      .history = {},
                      .witness = ReduceWitness(request.num_objects.value_or(request.sources.size())),
                      .streams = {}};
-  for (const ObjectId& source : request.sources) Say(coordinator, planner::Subscribe{source});
+  for (const ObjectId& source : request.sources) Say(coordinator, protocol::Subscribe{source});
   Say(coordinator, reduction_->coordinator.Request());
 }
 
 void SmallWorld::PutSource(std::uint32_t index, std::uint32_t source) {
-  Say(index, planner::Create{.object = SourceName(source), .layout = layout_});
+  Say(index, protocol::Create{.object = SourceName(source), .layout = layout_});
   if (reduction_) return;
   while (!members_[index].to_directory.empty()) ToDirectory(index);
   while (!members_[index].to_node.empty()) ToNode(index);
   while (!members_[index].to_directory.empty()) ToDirectory(index);
 }
 
-void SmallWorld::Say(std::uint32_t index, planner::NodeEvent event) {
+void SmallWorld::Say(std::uint32_t index, protocol::NodeEvent event) {
   const VirtualNode& node = members_[index].node;
   if (node.connected()) Tell(index, planner::NodeSaid{node.id(), std::move(event)});
 }
@@ -144,7 +144,7 @@ void SmallWorld::FoldEnd(std::size_t index) {
 
 // It asks again and again; nothing else happens until its patience ends.
 void SmallWorld::FoldLost(std::size_t index) {
-  using planner::Failure;
+  using protocol::Failure;
   const FoldStream stream = TakeFold(index);
   VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
   const bool dead = !members_[IndexOf(stream.feed.source.id)].alive;
@@ -169,21 +169,21 @@ FoldStream SmallWorld::TakeFold(std::size_t index) {
 }
 
 // True: the action concerned the reduction, and not the node's copy of the target.
-bool SmallWorld::HearReduce(std::uint32_t index, const planner::NodeAction& action) {
+bool SmallWorld::HearReduce(std::uint32_t index, const protocol::NodeAction& action) {
   const ObjectId& object = ObjectOf(action);
-  if (const auto* accepted = std::get_if<planner::CreateAccepted>(&action)) {
+  if (const auto* accepted = std::get_if<protocol::CreateAccepted>(&action)) {
     members_[index].sources[object] = accepted->version;
-    Say(index, planner::CopyComplete{object, accepted->version});
+    Say(index, protocol::CopyComplete{object, accepted->version});
     return true;
   }
   if (!reduction_) return object != object_;
-  if (const auto* assigned = std::get_if<planner::SlotAssigned>(&action)) {
+  if (const auto* assigned = std::get_if<protocol::SlotAssigned>(&action)) {
     StartSlot(index, *assigned);
-  } else if (const auto* feed = std::get_if<planner::SlotFeed>(&action)) {
+  } else if (const auto* feed = std::get_if<protocol::SlotFeed>(&action)) {
     auto& slots = members_[index].slots;
     const auto slot = slots.find(feed->slot);
     if (slot != slots.end() && slot->second.state.OnFeed(*feed)) DriveSlot(index, slot->second);
-  } else if (const auto* dropped = std::get_if<planner::SlotDropped>(&action)) {
+  } else if (const auto* dropped = std::get_if<protocol::SlotDropped>(&action)) {
     const auto& slots = members_[index].slots;
     const auto slot = slots.find(dropped->slot);
     if (slot != slots.end() && slot->second.state.version() <= dropped->version) {
@@ -195,7 +195,7 @@ bool SmallWorld::HearReduce(std::uint32_t index, const planner::NodeAction& acti
   return true;
 }
 
-void SmallWorld::StartSlot(std::uint32_t index, const planner::SlotAssigned& order) {
+void SmallWorld::StartSlot(std::uint32_t index, const protocol::SlotAssigned& order) {
   Member& member = members_[index];
   const std::uint32_t number = order.order.slot;
   VirtualSlot fresh(order, fmt::format("n{}", index), now_);
@@ -237,7 +237,7 @@ void SmallWorld::DriveSlot(std::uint32_t index, VirtualSlot& slot,
   const std::uint32_t blocks = OutputOf(index, slot);
   state.Plan(now_, {.all = blocks == layout_.stripe_block_count(0)}, effects);
   for (const planner::SlotState::Effects::Pull& pull : effects.pull) {
-    const planner::SlotFeed& feed = state.children().at(pull.input).feed;
+    const protocol::SlotFeed& feed = state.children().at(pull.input).feed;
     slot.contains.insert(feed.input_version);
     reduction_->streams.push_back({.node = index, .feed = feed});
   }
@@ -245,8 +245,8 @@ void SmallWorld::DriveSlot(std::uint32_t index, VirtualSlot& slot,
     Fail(slot.BrokenContents());
     reduction_->witness.Final(state.version(), slot.sum);
   }
-  for (planner::NodeEvent& event : effects.say) {
-    if (!std::holds_alternative<planner::SlotProgress>(event)) Say(index, std::move(event));
+  for (protocol::NodeEvent& event : effects.say) {
+    if (!std::holds_alternative<protocol::SlotProgress>(event)) Say(index, std::move(event));
   }
 }
 
@@ -280,14 +280,14 @@ void SmallWorld::TargetCommitted(std::uint32_t index, const Version& version) {
 // --- the coordinator
 
 // True: the action was meant for the coordinator of the reduction, or for a root.
-bool SmallWorld::HearCoordinator(std::uint32_t index, const planner::NodeAction& action) {
-  if (const auto* committed = std::get_if<planner::ReduceCommitted>(&action)) {
+bool SmallWorld::HearCoordinator(std::uint32_t index, const protocol::NodeAction& action) {
+  if (const auto* committed = std::get_if<protocol::ReduceCommitted>(&action)) {
     TargetCommitted(index, committed->version);
     if (index != reduction_->node || reduction_->ended) return true;
   }
-  std::vector<planner::NodeEvent> orders;
+  std::vector<protocol::NodeEvent> orders;
   if (!reduction_->coordinator.Hear(action, now_, orders)) return false;
-  for (planner::NodeEvent& order : orders) Say(index, std::move(order));
+  for (protocol::NodeEvent& order : orders) Say(index, std::move(order));
   AddTo(reduction_->history.Add(now_), action);
   Drive();
   return true;
@@ -297,10 +297,10 @@ void SmallWorld::Drive() {
   SmallReduction& reduction = *reduction_;
   reduction.drive_at = kNever;
   if (!members_[reduction.node].alive || reduction.ended) return;
-  std::vector<planner::NodeEvent> orders;
+  std::vector<protocol::NodeEvent> orders;
   reduction.drive_at = reduction.coordinator.Plan(now_, orders);
   reduction.history.Add(now_);
-  for (planner::NodeEvent& order : orders) Say(reduction.node, std::move(order));
+  for (protocol::NodeEvent& order : orders) Say(reduction.node, std::move(order));
   if (const auto outcome = reduction.coordinator.Outcome()) {
     EndReduce(*outcome ? nullptr : &outcome->error());
   }
@@ -311,7 +311,7 @@ void SmallWorld::EndReduce(const Error* why) {
   reduction_->drive_at = kNever;
   if (auto close = reduction_->coordinator.Close(why)) Say(reduction_->node, std::move(*close));
   for (const ObjectId& source : reduction_->options.sources) {
-    Say(reduction_->node, planner::Unsubscribe{source});
+    Say(reduction_->node, protocol::Unsubscribe{source});
   }
 }
 
@@ -357,17 +357,17 @@ void SmallWorld::KillSlots(std::uint32_t index) {
 }
 
 // Adds what belongs to the reduction, before the end of the inventory.
-void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEvent>& events) {
+void SmallWorld::AddInventory(std::uint32_t index, std::vector<protocol::NodeEvent>& events) {
   const Member& member = members_[index];
-  std::vector<planner::NodeEvent> more;
+  std::vector<protocol::NodeEvent> more;
   for (const auto& [source, version] : member.sources) {
-    more.emplace_back(planner::Held{.object = source,
-                                    .version = version,
-                                    .layout = layout_,
-                                    .metadata = "",
-                                    .marks = layout_.full_marks(),
-                                    .complete = true,
-                                    .primary = true});
+    more.emplace_back(protocol::Held{.object = source,
+                                     .version = version,
+                                     .layout = layout_,
+                                     .metadata = "",
+                                     .marks = layout_.full_marks(),
+                                     .complete = true,
+                                     .primary = true});
   }
   for (const auto& [number, slot] : member.slots) {
     std::ranges::move(slot.state.Inventory(), std::back_inserter(more));
@@ -376,7 +376,7 @@ void SmallWorld::AddInventory(std::uint32_t index, std::vector<planner::NodeEven
     reduction_->coordinator.ForgetHolders();
     reduction_->history.Add(index);
     for (const ObjectId& source : reduction_->options.sources) {
-      more.emplace_back(planner::Subscribe{source});
+      more.emplace_back(protocol::Subscribe{source});
     }
     more.emplace_back(reduction_->coordinator.Request());
   }
@@ -389,7 +389,7 @@ void SmallWorld::CheckReduce(const std::vector<planner::Action>& actions) {
   ReduceWitness& witness = reduction_->witness;
   if (witness.committed()) {
     const auto view = directory_.state().Find(object_);
-    const bool there = view && std::ranges::any_of(view->holders, &planner::HolderView::complete);
+    const bool there = view && std::ranges::any_of(view->holders, &protocol::HolderView::complete);
     if (!there) witness.TargetLost();
   }
   Fail(witness.Check(actions));

@@ -133,10 +133,10 @@ void SmallWorld::Answer(std::size_t index) {
   Stream& stream = streams_[index];
   const std::uint32_t source = IndexOf(stream.fetch.source);
   if (source >= members_.size() || !members_[source].alive) {
-    return FailStream(stream, planner::Failure::kUnreachable);
+    return FailStream(stream, protocol::Failure::kUnreachable);
   }
-  const planner::Failure answer = members_[source].node.Answer(stream.fetch);
-  if (answer != planner::Failure::kNone) return FailStream(stream, answer);
+  const protocol::Failure answer = members_[source].node.Answer(stream.fetch);
+  if (answer != protocol::Failure::kNone) return FailStream(stream, answer);
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     if ((stream.fetch.stripes >> s & 1) == 0 || !PullsFrom(source, stream.receiver, s)) continue;
     Fail(fmt::format("P2: n{} pulls from n{}, which pulls from it", stream.receiver, source));
@@ -167,10 +167,10 @@ void SmallWorld::End(std::size_t index) {
 void SmallWorld::Break(std::size_t index) {
   const Stream stream = streams_[index];
   const bool gone = stream.fate == Stream::Fate::kGone;
-  FailStream(stream, gone ? planner::Failure::kNone : planner::Failure::kBroken);
+  FailStream(stream, gone ? protocol::Failure::kNone : protocol::Failure::kBroken);
 }
 
-void SmallWorld::FailStream(const Stream& stream, planner::Failure why) {
+void SmallWorld::FailStream(const Stream& stream, protocol::Failure why) {
   const std::uint32_t receiver = stream.receiver;
   Effects effects;
   members_[receiver].node.StreamFailed(stream.fetch.grant, why, effects);

@@ -39,9 +39,9 @@ class ShardQuestions {
   }
   ~ShardQuestions() { port_->Stop(); }
 
-  Result<planner::StatusPage> Ask(const planner::PageRequest& page) {
-    auto answer = std::make_shared<std::optional<Result<planner::StatusPage>>>();
-    port_->Status(page, timeout_, [answer, this](Result<planner::StatusPage> said) {
+  Result<protocol::StatusPage> Ask(const protocol::PageRequest& page) {
+    auto answer = std::make_shared<std::optional<Result<protocol::StatusPage>>>();
+    port_->Status(page, timeout_, [answer, this](Result<protocol::StatusPage> said) {
       *answer = std::move(said);
       loop_->stop();
     });
@@ -64,11 +64,11 @@ class ShardQuestions {
 Result<void> AddObjects(ShardQuestions& questions, std::uint64_t max_objects,
                         ClusterStatus& status) {
   std::uint64_t left = max_objects;
-  planner::PageRequest request;
+  protocol::PageRequest request;
   for (;;) {
     request.limit =
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(left, 1, planner::kMaxPageObjects));
-    TRY_ASSIGN(const planner::StatusPage said, questions.Ask(request));
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(left, 1, protocol::kMaxPageObjects));
+    TRY_ASSIGN(const protocol::StatusPage said, questions.Ask(request));
     if (!request.after) {
       for (const auto& node : said.nodes) AddNode(client::ToNodeStatus(node), status.nodes);
       status.shards.push_back(client::ToShardStatus(said.shard));

@@ -7,19 +7,19 @@
 
 namespace hoplite::client {
 
-ObjectInfo ToObjectInfo(const planner::ObjectView& view) {
+ObjectInfo ToObjectInfo(const protocol::ObjectView& view) {
   v1::local::ObjectInfo message;
   node::FillObject(view, message);
   return ToObjectInfo(message);
 }
 
-NodeStatus ToNodeStatus(const planner::NodeView& view) {
+NodeStatus ToNodeStatus(const protocol::NodeView& view) {
   v1::local::ClusterStatus::Node message;
   node::FillNode(view, message);
   return ToNodeStatus(message);
 }
 
-ShardStatus ToShardStatus(const planner::ShardView& view) {
+ShardStatus ToShardStatus(const protocol::ShardView& view) {
   v1::local::ClusterStatus::Shard message;
   node::FillShard(view, message);
   return ToShardStatus(message);

@@ -3,12 +3,12 @@
 
 #include <hoplite/status.h>
 
-#include "planner/views.h"
+#include "protocol/views.h"
 
 namespace hoplite::client {
 
-ObjectInfo ToObjectInfo(const planner::ObjectView& view);
-NodeStatus ToNodeStatus(const planner::NodeView& view);
-ShardStatus ToShardStatus(const planner::ShardView& view);
+ObjectInfo ToObjectInfo(const protocol::ObjectView& view);
+NodeStatus ToNodeStatus(const protocol::NodeView& view);
+ShardStatus ToShardStatus(const protocol::ShardView& view);
 
 }  // namespace hoplite::client

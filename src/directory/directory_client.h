@@ -19,9 +19,9 @@
 #include <hoplite/result.h>
 
 #include "base/time.h"
-#include "planner/action.h"
-#include "planner/event.h"
-#include "planner/views.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
+#include "protocol/views.h"
 
 namespace hoplite::directory {
 
@@ -34,13 +34,13 @@ class DirectoryClient {
  public:
   // A part of something that is told in order of object id.
   struct Part {
-    std::vector<planner::NodeEvent> events;
+    std::vector<protocol::NodeEvent> events;
     std::optional<ObjectId> reached;  // the last object that it covers; null: there are no more
   };
   using TellPart = std::function<Part(std::size_t shard, const std::optional<ObjectId>& after,
                                       std::size_t bytes)>;
   struct Hooks {
-    std::function<void(const planner::NodeAction&)> on_action;
+    std::function<void(const protocol::NodeAction&)> on_action;
     // Whether the node has copies of objects: then it waits for a shard that refuses it, and keeps
     // them. Unset: it never has.
     std::function<bool()> holds;
@@ -49,7 +49,7 @@ class DirectoryClient {
     // of a step of the node.
     TellPart inventory;
     // The same of one object; empty if there is nothing to say of it.
-    std::function<std::vector<planner::NodeEvent>(const ObjectId&)> inventory_of;
+    std::function<std::vector<protocol::NodeEvent>(const ObjectId&)> inventory_of;
     // HeldBytes of the small primary copies, likewise; may be null.
     TellPart inline_bytes;
     // A shard's session opened (true) or ended (false); for logs, status and deadlines that say
@@ -70,8 +70,8 @@ class DirectoryClient {
   };
 
   virtual ~DirectoryClient() = default;
-  virtual void Start(planner::NodeInfo self, Hooks hooks) = 0;
-  virtual void Send(planner::NodeEvent event) = 0;
+  virtual void Start(protocol::NodeInfo self, Hooks hooks) = 0;
+  virtual void Send(protocol::NodeEvent event) = 0;
   virtual std::size_t shard_count() const = 0;
   virtual bool connected(std::size_t shard) const = 0;
   // By which id the shard goes, as it told last; 0: it was not reached yet.
@@ -81,9 +81,9 @@ class DirectoryClient {
   // One object, or a page of a shard's picture, for `info` and `status`; `done` runs on the loop,
   // within the timeout.
   virtual void Find(const ObjectId& object, Duration timeout,
-                    std::function<void(Result<planner::ObjectView>)> done) = 0;
-  virtual void Status(std::size_t shard, const planner::PageRequest& page, Duration timeout,
-                      std::function<void(Result<planner::StatusPage>)> done) = 0;
+                    std::function<void(Result<protocol::ObjectView>)> done) = 0;
+  virtual void Status(std::size_t shard, const protocol::PageRequest& page, Duration timeout,
+                      std::function<void(Result<protocol::StatusPage>)> done) = 0;
   // No hook runs after it returned.
   virtual void Stop() = 0;
 };

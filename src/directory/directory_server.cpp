@@ -57,7 +57,7 @@ ServiceOptions ForService(const DirectoryServerOptions& options) {
   return result;
 }
 
-void Fill(const planner::StatusPage& status, v1::StatusReply& reply) {
+void Fill(const protocol::StatusPage& status, v1::StatusReply& reply) {
   for (const auto& node : status.nodes) *reply.add_nodes() = wire::ToProto(node);
   for (const auto& object : status.page.objects) *reply.add_objects() = wire::ToProto(object);
   reply.set_more(status.page.more);
@@ -78,12 +78,12 @@ class Endpoint final : public v1::Directory::CallbackService {
                                    const v1::StatusRequest* request,
                                    v1::StatusReply* reply) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    const Result<planner::PageRequest> page = wire::FromProto(*request);
+    const Result<protocol::PageRequest> page = wire::FromProto(*request);
     if (!page) {
       reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, page.error().message});
       return reactor;
     }
-    service_->Status(*page, [this, reactor, reply](planner::StatusPage status) {
+    service_->Status(*page, [this, reactor, reply](protocol::StatusPage status) {
       asio::post(translators_, [reactor, reply, status = std::move(status)] {
         Fill(status, *reply);
         reactor->Finish(grpc::Status::OK);
@@ -100,7 +100,7 @@ class Endpoint final : public v1::Directory::CallbackService {
       reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, object.error().message});
       return reactor;
     }
-    service_->Find(*object, [reactor, reply](const Result<planner::ObjectView>& found) {
+    service_->Find(*object, [reactor, reply](const Result<protocol::ObjectView>& found) {
       if (!found) return reactor->Finish({grpc::StatusCode::NOT_FOUND, found.error().message});
       *reply->mutable_object() = wire::ToProto(*found);
       reactor->Finish(grpc::Status::OK);

@@ -72,9 +72,9 @@ void DirectoryService::Opened(SessionPtr session) {
 }
 
 void DirectoryService::Find(const ObjectId& object,
-                            std::function<void(Result<planner::ObjectView>)> done) {
+                            std::function<void(Result<protocol::ObjectView>)> done) {
   asio::post(loop_, [self = shared_from_this(), object, done = std::move(done)] {
-    std::optional<planner::ObjectView> found = self->state_.Find(object);
+    std::optional<protocol::ObjectView> found = self->state_.Find(object);
     if (found) return done(*std::move(found));
     done(std::unexpected(Error(ErrorCode::kNotFound, fmt::format("object {} is not known to its "
                                                                  "directory shard",
@@ -82,18 +82,18 @@ void DirectoryService::Find(const ObjectId& object,
   });
 }
 
-void DirectoryService::Status(const planner::PageRequest& page,
-                              std::function<void(planner::StatusPage)> done) {
+void DirectoryService::Status(const protocol::PageRequest& page,
+                              std::function<void(protocol::StatusPage)> done) {
   asio::post(loop_, [self = shared_from_this(), page, done = std::move(done)] {
-    planner::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
+    protocol::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
     status.shard.queues = self->Queues();
     if (!page.after) status.nodes = self->state_.Nodes();
     done(std::move(status));
   });
 }
 
-planner::SessionQueuesView DirectoryService::Queues() const {
-  planner::SessionQueuesView queues{.limit_bytes = options_.session_queue_bytes};
+protocol::SessionQueuesView DirectoryService::Queues() const {
+  protocol::SessionQueuesView queues{.limit_bytes = options_.session_queue_bytes};
   for (const SessionPtr& session : members_.Sessions()) {
     const std::uint64_t waiting = session->outbox.waiting_bytes();
     if (waiting <= queues.most_bytes) continue;
@@ -241,7 +241,7 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
            {.error = {ErrorCode::kCancelled, "the node opened a newer session"}});
   }
   if (admission_.Joined(hello, now_)) TellId(hello.node);
-  session->outbox = SessionOutbox<planner::NodeAction>(options_.pace);
+  session->outbox = SessionOutbox<protocol::NodeAction>(options_.pace);
   leases_.Opened(hello.node.id, now_);
   log::Info("node {} joined, data plane at {}", hello.node.name, hello.node.address);
   session->Send({.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
@@ -253,7 +253,7 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
   Apply(planner::NodeJoined{hello.node, hello.highest_incarnation});
 }
 
-void DirectoryService::TellId(const planner::NodeInfo& claimant) {
+void DirectoryService::TellId(const protocol::NodeInfo& claimant) {
   log::Info("this shard goes by the id {:016x} now, as node {} knows it", admission_.id(),
             claimant.name);
   for (const SessionPtr& session : members_.Sessions()) {
@@ -275,7 +275,7 @@ void DirectoryService::Abort(const SessionPtr& session) {
 void DirectoryService::Forget(const SessionPtr& session) {
   owing_.erase(session);
   asked_.erase(session);
-  session->outbox = SessionOutbox<planner::NodeAction>();
+  session->outbox = SessionOutbox<protocol::NodeAction>();
 }
 
 void DirectoryService::Suspend(const SessionPtr& session) {

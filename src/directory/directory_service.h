@@ -55,9 +55,9 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Fail(SessionPtr session, Error why);  // it broke the protocol: ended with these words
   void Closed(SessionPtr session);           // its transport is gone
   void Opened(SessionPtr session);           // it must say Hello within a lease
-  void Find(const ObjectId& object, std::function<void(Result<planner::ObjectView>)> done);
+  void Find(const ObjectId& object, std::function<void(Result<protocol::ObjectView>)> done);
   // `done` runs on the loop: it should leave what costs time to another thread.
-  void Status(const planner::PageRequest& page, std::function<void(planner::StatusPage)> done);
+  void Status(const protocol::PageRequest& page, std::function<void(protocol::StatusPage)> done);
 
   // On the loop.
   const planner::DirectoryState& state() const { return state_; }
@@ -82,7 +82,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   bool Take(Heard& heard, std::size_t& events);
   bool Handle(Heard& heard, wire::NodeMessage& message, std::size_t& events);
   void Greet(const SessionPtr& session, const wire::Hello& hello);
-  void TellId(const planner::NodeInfo& claimant);
+  void TellId(const protocol::NodeInfo& claimant);
   void Refuse(const SessionPtr& session, wire::Ended why);
   void Forget(const SessionPtr& session);
   void Suspend(const SessionPtr& session);
@@ -92,7 +92,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Flush(const SessionPtr& session);
   void EndStalled();
   void Acknowledge();
-  planner::SessionQueuesView Queues() const;
+  protocol::SessionQueuesView Queues() const;
   void Abort(const SessionPtr& session);
   void Apply(planner::EventBody body);
   void ArmTimer();

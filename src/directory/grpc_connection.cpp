@@ -37,7 +37,7 @@ void GrpcConnection::Send(const wire::NodeMessage& message) {
   const MutexLock lock(mutex_);
   if (closed_) return;
   if (message.hello) *outbox_.Add(1024).mutable_hello() = wire::ToProto(*message.hello);
-  for (const planner::NodeEvent& event : message.events) {
+  for (const protocol::NodeEvent& event : message.events) {
     v1::NodeEvent one = wire::ToProto(event);
     *outbox_.Add(one.ByteSizeLong() + 8).add_events() = std::move(one);
   }

@@ -48,14 +48,14 @@ ErrorCode CodeOf(const grpc::Status& status) {
   }
 }
 
-Result<planner::StatusPage> Read(const v1::StatusReply& reply) {
-  planner::StatusPage status;
+Result<protocol::StatusPage> Read(const v1::StatusReply& reply) {
+  protocol::StatusPage status;
   for (const v1::NodeView& node : reply.nodes()) {
-    TRY_ASSIGN(planner::NodeView one, wire::FromProto(node));
+    TRY_ASSIGN(protocol::NodeView one, wire::FromProto(node));
     status.nodes.push_back(std::move(one));
   }
   for (const v1::ObjectView& object : reply.objects()) {
-    TRY_ASSIGN(planner::ObjectView one, wire::FromProto(object));
+    TRY_ASSIGN(protocol::ObjectView one, wire::FromProto(object));
     status.page.objects.push_back(std::move(one));
   }
   status.page.more = reply.more();
@@ -63,7 +63,7 @@ Result<planner::StatusPage> Read(const v1::StatusReply& reply) {
   return status;
 }
 
-Result<planner::ObjectView> Read(const v1::InfoReply& reply) {
+Result<protocol::ObjectView> Read(const v1::InfoReply& reply) {
   return wire::FromProto(reply.object());
 }
 
@@ -104,15 +104,15 @@ class GrpcPort final : public ShardPort {
   }
 
   void Find(const ObjectId& object, Duration timeout,
-            std::function<void(Result<planner::ObjectView>)> done) override {
+            std::function<void(Result<protocol::ObjectView>)> done) override {
     auto call = NewCall<v1::InfoRequest, v1::InfoReply>(timeout);
     call->request.set_object(std::string(object.view()));
     stub_->async()->Info(&call->context, &call->request, &call->reply,
                          Answer(call, std::move(done)));
   }
 
-  void Status(const planner::PageRequest& page, Duration timeout,
-              std::function<void(Result<planner::StatusPage>)> done) override {
+  void Status(const protocol::PageRequest& page, Duration timeout,
+              std::function<void(Result<protocol::StatusPage>)> done) override {
     auto call = NewCall<v1::StatusRequest, v1::StatusReply>(timeout);
     call->request = wire::ToProto(page);
     stub_->async()->Status(&call->context, &call->request, &call->reply,

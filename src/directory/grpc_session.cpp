@@ -18,7 +18,7 @@ constexpr std::size_t kMaxUnread = 4 * 1024 * 1024;
 
 void Add(Outbox<v1::ShardMessage>& outbox, const wire::ShardMessage& message) {
   if (message.welcome) *outbox.Add(64).mutable_welcome() = wire::ToProto(*message.welcome);
-  for (const planner::NodeAction& action : message.actions) {
+  for (const protocol::NodeAction& action : message.actions) {
     v1::NodeAction one = wire::ToProto(action);
     *outbox.Add(one.ByteSizeLong() + 8).add_actions() = std::move(one);
   }

@@ -17,11 +17,11 @@ void InventoryTeller::Begin(std::uint64_t incarnation) {
   more_bytes_ = true;
 }
 
-bool InventoryTeller::MaySay(const planner::NodeEvent& event) {
-  const ObjectId* object = planner::ObjectOf(event);
+bool InventoryTeller::MaySay(const protocol::NodeEvent& event) {
+  const ObjectId* object = protocol::ObjectOf(event);
   if (object == nullptr || told_.Covers(*object) || told_early_.contains(*object)) return true;
   due_.insert(*object);
-  if (std::holds_alternative<planner::EvictAsk>(event)) questions_.push_back(event);
+  if (std::holds_alternative<protocol::EvictAsk>(event)) questions_.push_back(event);
   return false;
 }
 
@@ -39,14 +39,14 @@ InventoryTeller::Events InventoryTeller::TakeDue() {
 std::optional<InventoryTeller::Events> InventoryTeller::Next(std::size_t bytes) {
   if (told_.all) return std::nullopt;
   DirectoryClient::Part part = hooks_.inventory(shard_, told_.object, bytes);
-  std::erase_if(part.events, [this](const planner::NodeEvent& event) {
-    const ObjectId* object = planner::ObjectOf(event);
+  std::erase_if(part.events, [this](const protocol::NodeEvent& event) {
+    const ObjectId* object = protocol::ObjectOf(event);
     return object != nullptr && told_early_.contains(*object);
   });
   told_ = Reach::To(part);
   if (told_.all) {
     told_early_.clear();
-    part.events.emplace_back(planner::InventoryEnd{});
+    part.events.emplace_back(protocol::InventoryEnd{});
   }
   return std::move(part.events);
 }

@@ -28,7 +28,7 @@ namespace hoplite::directory {
 
 class InventoryTeller {
  public:
-  using Events = std::vector<planner::NodeEvent>;
+  using Events = std::vector<protocol::NodeEvent>;
 
   // hooks must outlive the last call.
   InventoryTeller(std::size_t shard, const DirectoryClient::Hooks& hooks)
@@ -39,7 +39,7 @@ class InventoryTeller {
   void Begin(std::uint64_t incarnation);
 
   // False: the event is not to be said; TakeDue has what is, after the present step of the node.
-  bool MaySay(const planner::NodeEvent& event);
+  bool MaySay(const protocol::NodeEvent& event);
   Events TakeDue();
 
   // The next part of the inventory, of about so many bytes; the last has InventoryEnd. Null: all

@@ -4,7 +4,7 @@
 
 namespace hoplite::directory {
 
-Result<Members::Joined> Members::Join(const planner::NodeInfo& node, SessionPtr session) {
+Result<Members::Joined> Members::Join(const protocol::NodeInfo& node, SessionPtr session) {
   Joined joined;
   const auto named = names_.find(node.name);
   if (named != names_.end() && named->second != node.id) {

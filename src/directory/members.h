@@ -13,7 +13,8 @@
 
 #include "base/ids.h"
 #include "directory/session.h"
-#include "planner/event.h"
+#include "protocol/node_event.h"
+#include "protocol/node_info.h"
 
 namespace hoplite::directory {
 
@@ -26,7 +27,7 @@ class Members {
   };
 
   // already_exists: another node has this name and its session is open.
-  Result<Joined> Join(const planner::NodeInfo& node, SessionPtr session);
+  Result<Joined> Join(const protocol::NodeInfo& node, SessionPtr session);
   // The node whose session this was; kNoNode for a session that never joined or was replaced.
   NodeId End(const SessionPtr& session);
   void Lose(NodeId node);
@@ -39,7 +40,7 @@ class Members {
 
  private:
   struct Member {
-    planner::NodeInfo info;
+    protocol::NodeInfo info;
     SessionPtr session;
   };
   std::map<NodeId, Member> nodes_;

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "directory/session_outbox.h"
-#include "planner/action.h"
+#include "protocol/node_action.h"
 #include "wire/directory_session.h"
 
 namespace hoplite::directory {
@@ -30,7 +30,7 @@ class Session {
 
   // Used by the service only: what the node will be told, and the number of its newest message that
   // was not acknowledged yet.
-  SessionOutbox<planner::NodeAction> outbox;
+  SessionOutbox<protocol::NodeAction> outbox;
   std::optional<std::uint64_t> owed;
   std::atomic<bool> gone{false};         // the transport is; any thread
   const std::uint64_t number = made_++;  // in the order of their making

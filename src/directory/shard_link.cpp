@@ -57,7 +57,7 @@ wire::Claims ShardLink::Claims() const {
   return {.shards = known_.ids(), .holds = hooks_.holds && hooks_.holds()};
 }
 
-void ShardLink::Send(planner::NodeEvent event) {
+void ShardLink::Send(protocol::NodeEvent event) {
   if (state_ != State::kOpen) return;
   if (!teller_.MaySay(event)) return PumpSoon();
   NoteVersion(event);
@@ -65,13 +65,13 @@ void ShardLink::Send(planner::NodeEvent event) {
   Flush();
 }
 
-void ShardLink::NoteVersion(const planner::NodeEvent& event) {
+void ShardLink::NoteVersion(const protocol::NodeEvent& event) {
   hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(event));
 }
 
 // Runs between two steps of the node, so what the node tells of itself is consistent.
 void ShardLink::Pump() {
-  for (planner::NodeEvent& event : teller_.TakeDue()) {
+  for (protocol::NodeEvent& event : teller_.TakeDue()) {
     NoteVersion(event);
     outbox_.Push(std::move(event));
   }
@@ -95,7 +95,7 @@ bool ShardLink::TellMore() {
   const bool bytes = !part.has_value();
   if (bytes) part = teller_.NextBytes(outbox_.part());
   if (!part) return false;
-  for (planner::NodeEvent& event : *part) {
+  for (protocol::NodeEvent& event : *part) {
     NoteVersion(event);
     outbox_.PushBulk(std::move(event));
   }
@@ -124,10 +124,10 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
   const std::uint64_t attempt = attempt_;
   if (message.shard_id) known_.Told(hello_.shard_index, *message.shard_id);
   if (message.welcome && state_ == State::kGreeting) OnWelcome(*message.welcome);
-  for (const planner::NodeAction& action : message.actions) {
+  for (const protocol::NodeAction& action : message.actions) {
     if (attempt != attempt_ || state_ != State::kOpen) return;  // a hook may have stopped us
     hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(action));
-    if (std::holds_alternative<planner::InlineFull>(action)) teller_.NoRoomForBytes();
+    if (std::holds_alternative<protocol::InlineFull>(action)) teller_.NoRoomForBytes();
     hooks_.on_action(action);
   }
   if (attempt != attempt_) return;
@@ -156,7 +156,7 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   if (attempt != attempt_) return;
   welcome_ = welcome;
   last_ack_ = Now();
-  outbox_ = SessionOutbox<planner::NodeEvent>(pace_);
+  outbox_ = SessionOutbox<protocol::NodeEvent>(pace_);
   teller_.Begin(welcome.incarnation);
   state_ = State::kOpen;
   Beat();

@@ -46,7 +46,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
             const DirectoryClient::Hooks& hooks, LinkTimes times, const Pace& pace = {});
 
   void Start();
-  void Send(planner::NodeEvent event);  // dropped while no session is open
+  void Send(protocol::NodeEvent event);  // dropped while no session is open
   void Stop();
   bool open() const { return state_ == State::kOpen; }
   // Why the shard refuses this node as not of its cluster; none once it takes the node, or is away.
@@ -59,7 +59,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void OnMessage(wire::ShardMessage message);
   void OnWelcome(const wire::Welcome& welcome);
   void CheckOwnStanding(const wire::Welcome& welcome);
-  void NoteVersion(const planner::NodeEvent& event);
+  void NoteVersion(const protocol::NodeEvent& event);
   void Pump();
   void PumpSoon();
   bool TellMore();
@@ -89,7 +89,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   net::Timer timer_;
   Duration pause_;
   std::optional<wire::Welcome> welcome_;  // of the current or the last session
-  SessionOutbox<planner::NodeEvent> outbox_;
+  SessionOutbox<protocol::NodeEvent> outbox_;
   InventoryTeller teller_;
   bool pump_posted_ = false;
   std::uint64_t heartbeat_ = 0;

@@ -9,7 +9,7 @@
 #include <hoplite/result.h>
 
 #include "base/time.h"
-#include "planner/views.h"
+#include "protocol/views.h"
 #include "wire/directory_session.h"
 
 namespace hoplite::directory {
@@ -31,9 +31,9 @@ class ShardPort {
                                            std::function<void(wire::ShardMessage)> receive) = 0;
   // `done` runs on the node's loop; it may stay away after the timeout.
   virtual void Find(const ObjectId& object, Duration timeout,
-                    std::function<void(Result<planner::ObjectView>)> done) = 0;
-  virtual void Status(const planner::PageRequest& page, Duration timeout,
-                      std::function<void(Result<planner::StatusPage>)> done) = 0;
+                    std::function<void(Result<protocol::ObjectView>)> done) = 0;
+  virtual void Status(const protocol::PageRequest& page, Duration timeout,
+                      std::function<void(Result<protocol::StatusPage>)> done) = 0;
   // Returns when no thread works for this port any longer. Connections were closed before.
   virtual void Stop() = 0;
 };

@@ -16,7 +16,7 @@ ShardedClient::ShardedClient(asio::io_context& loop, std::vector<std::unique_ptr
 
 ShardedClient::~ShardedClient() { Stop(); }
 
-void ShardedClient::Start(planner::NodeInfo self, Hooks hooks) {
+void ShardedClient::Start(protocol::NodeInfo self, Hooks hooks) {
   hooks_ = std::move(hooks);
   for (std::size_t shard = 0; shard < ports_.size(); ++shard) {
     wire::Hello hello;
@@ -30,9 +30,9 @@ void ShardedClient::Start(planner::NodeInfo self, Hooks hooks) {
   for (const auto& link : links_) link->Start();
 }
 
-void ShardedClient::Send(planner::NodeEvent event) {
+void ShardedClient::Send(protocol::NodeEvent event) {
   if (links_.empty()) return;
-  if (const ObjectId* object = planner::ObjectOf(event)) {
+  if (const ObjectId* object = protocol::ObjectOf(event)) {
     links_.at(ShardOf(*object, links_.size()))->Send(std::move(event));
     return;
   }
@@ -48,13 +48,13 @@ std::optional<Error> ShardedClient::refusal(std::size_t shard) const {
 }
 
 void ShardedClient::Find(const ObjectId& object, Duration timeout,
-                         std::function<void(Result<planner::ObjectView>)> done) {
+                         std::function<void(Result<protocol::ObjectView>)> done) {
   const std::size_t shard = ShardOf(object, ports_.size());
   ports_[shard]->Find(object, timeout, Ask(shard, timeout, std::move(done)));
 }
 
-void ShardedClient::Status(std::size_t shard, const planner::PageRequest& page, Duration timeout,
-                           std::function<void(Result<planner::StatusPage>)> done) {
+void ShardedClient::Status(std::size_t shard, const protocol::PageRequest& page, Duration timeout,
+                           std::function<void(Result<protocol::StatusPage>)> done) {
   ports_.at(shard)->Status(page, timeout, Ask(shard, timeout, std::move(done)));
 }
 

@@ -34,16 +34,16 @@ class ShardedClient final : public DirectoryClient {
                 Options options);
   ~ShardedClient() override;
 
-  void Start(planner::NodeInfo self, Hooks hooks) override;
-  void Send(planner::NodeEvent event) override;
+  void Start(protocol::NodeInfo self, Hooks hooks) override;
+  void Send(protocol::NodeEvent event) override;
   std::size_t shard_count() const override { return ports_.size(); }
   bool connected(std::size_t shard) const override;
   std::uint64_t shard_id(std::size_t shard) const override { return known_.ids().at(shard); }
   std::optional<Error> refusal(std::size_t shard) const override;
   void Find(const ObjectId& object, Duration timeout,
-            std::function<void(Result<planner::ObjectView>)> done) override;
-  void Status(std::size_t shard, const planner::PageRequest& page, Duration timeout,
-              std::function<void(Result<planner::StatusPage>)> done) override;
+            std::function<void(Result<protocol::ObjectView>)> done) override;
+  void Status(std::size_t shard, const protocol::PageRequest& page, Duration timeout,
+              std::function<void(Result<protocol::StatusPage>)> done) override;
   void Stop() override;
 
  private:

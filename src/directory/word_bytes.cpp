@@ -34,11 +34,11 @@ std::size_t BytesOf(const Message& message) {
 
 }  // namespace
 
-std::size_t WordBytes(const planner::NodeEvent& event) {
+std::size_t WordBytes(const protocol::NodeEvent& event) {
   return std::visit([](const auto& said) { return BytesOf(said); }, event);
 }
 
-std::size_t WordBytes(const planner::NodeAction& action) {
+std::size_t WordBytes(const protocol::NodeAction& action) {
   return std::visit([](const auto& said) { return BytesOf(said); }, action);
 }
 

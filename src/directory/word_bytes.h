@@ -8,26 +8,26 @@
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
 
 namespace hoplite::directory {
 
-std::size_t WordBytes(const planner::NodeEvent& event);
-std::size_t WordBytes(const planner::NodeAction& action);
+std::size_t WordBytes(const protocol::NodeEvent& event);
+std::size_t WordBytes(const protocol::NodeAction& action);
 
 // Null: of none.
-inline const ObjectId* SubjectOf(const planner::NodeEvent& event) {
-  return planner::ObjectOf(event);
+inline const ObjectId* SubjectOf(const protocol::NodeEvent& event) {
+  return protocol::ObjectOf(event);
 }
-inline const ObjectId* SubjectOf(const planner::NodeAction& action) {
-  return &planner::ObjectOf(action);
+inline const ObjectId* SubjectOf(const protocol::NodeAction& action) {
+  return &protocol::ObjectOf(action);
 }
 
 // Null, or whose copy of the object a notice tells the newest state of.
-inline const NodeId* HolderOf(const planner::NodeEvent& /*event*/) { return nullptr; }
-inline const NodeId* HolderOf(const planner::NodeAction& action) {
-  const auto* notice = std::get_if<planner::Location>(&action);
+inline const NodeId* HolderOf(const protocol::NodeEvent& /*event*/) { return nullptr; }
+inline const NodeId* HolderOf(const protocol::NodeAction& action) {
+  const auto* notice = std::get_if<protocol::Location>(&action);
   return notice == nullptr ? nullptr : &notice->node;
 }
 

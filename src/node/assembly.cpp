@@ -62,7 +62,7 @@ Result<void> Assembly::Listen() {
 
 void Assembly::Join() {
   directory::DirectoryClient::Hooks hooks;
-  hooks.on_action = [this](const planner::NodeAction& action) { shard_words.OnAction(action); };
+  hooks.on_action = [this](const protocol::NodeAction& action) { shard_words.OnAction(action); };
   hooks.holds = [this] { return !store.empty(); };
   hooks.inventory = [this](std::size_t shard, const auto& after, std::size_t bytes) {
     return inventory.Tell(shard, after, bytes);

@@ -171,7 +171,7 @@ net::Task<Result<void>> ClientCalls::Delete(ObjectId object, CallPtr call) {
   WaitingCall waiting(entry, call);
   const OpenDelete open(entry);
   const std::uint64_t before = entry->deletion().confirmed();
-  context_.directory.Send(planner::Delete{object});
+  context_.directory.Send(protocol::Delete{object});
   while (entry->deletion().confirmed() == before) {
     if (context_.table.stopped()) co_return std::unexpected(*context_.table.stopped());
     if (co_await waiting.Wait()) continue;
@@ -219,15 +219,15 @@ Duration Patience(const Call& call, Time now) {
 
 }  // namespace
 
-net::Task<Result<planner::ObjectView>> ClientCalls::Info(ObjectId object, CallPtr call) {
-  Reply<planner::ObjectView> reply(call);
+net::Task<Result<protocol::ObjectView>> ClientCalls::Info(ObjectId object, CallPtr call) {
+  Reply<protocol::ObjectView> reply(call);
   context_.directory.Find(object, Patience(*call, Now()), reply.Callback());
   co_return co_await reply.Wait();
 }
 
-net::Task<Result<planner::StatusPage>> ClientCalls::Status(std::size_t shard,
-                                                           planner::PageRequest page,
-                                                           CallPtr call) {
+net::Task<Result<protocol::StatusPage>> ClientCalls::Status(std::size_t shard,
+                                                            protocol::PageRequest page,
+                                                            CallPtr call) {
   if (shard >= shard_count()) {
     co_return std::unexpected(
         Error(ErrorCode::kInvalidArgument,
@@ -236,19 +236,19 @@ net::Task<Result<planner::StatusPage>> ClientCalls::Status(std::size_t shard,
   if (context_.directory.refusal(shard)) {
     co_return std::unexpected(Error(ErrorCode::kUnavailable, WhyAway(shard)));
   }
-  Reply<planner::StatusPage> reply(call);
+  Reply<protocol::StatusPage> reply(call);
   context_.directory.Status(shard, page, Patience(*call, Now()), reply.Callback());
   co_return co_await reply.Wait();
 }
 
 std::shared_ptr<void> ClientCalls::Subscribe(
-    ObjectId object, std::function<void(const planner::Location&)> on_location) {
+    ObjectId object, std::function<void(const protocol::Location&)> on_location) {
   return std::make_shared<Subscription>(context_.directory, context_.table.At(object),
                                         Subscriber{std::move(on_location), nullptr, nullptr});
 }
 
 std::shared_ptr<void> ClientCalls::Watch(ObjectId object,
-                                         std::function<void(const planner::Location&)> on_location,
+                                         std::function<void(const protocol::Location&)> on_location,
                                          std::function<void()> on_deleted,
                                          std::function<void(NodeId)> on_forgotten) {
   const EntryPtr entry = context_.table.At(object);

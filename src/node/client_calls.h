@@ -33,14 +33,14 @@ class ClientCalls final : public Operations {
   }
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, CallPtr call) override;
-  net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) override;
-  net::Task<Result<planner::StatusPage>> Status(std::size_t shard, planner::PageRequest page,
-                                                CallPtr call) override;
+  net::Task<Result<protocol::ObjectView>> Info(ObjectId object, CallPtr call) override;
+  net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest page,
+                                                 CallPtr call) override;
   std::size_t shard_count() const override { return context_.directory.shard_count(); }
   std::shared_ptr<void> Subscribe(
-      ObjectId object, std::function<void(const planner::Location&)> on_location) override;
+      ObjectId object, std::function<void(const protocol::Location&)> on_location) override;
   std::shared_ptr<void> Watch(ObjectId object,
-                              std::function<void(const planner::Location&)> on_location,
+                              std::function<void(const protocol::Location&)> on_location,
                               std::function<void()> on_deleted,
                               std::function<void(NodeId)> on_forgotten) override;
   std::uint64_t cluster_id() const override { return context_.directory.shard_id(0); }

@@ -17,7 +17,7 @@ class Decisions {
   virtual std::unique_ptr<planner::FlightState> Flight(const ObjectId& object) const {
     return std::make_unique<planner::FlightState>(object);
   }
-  virtual std::unique_ptr<planner::SlotState> Slot(planner::SlotAssigned order,
+  virtual std::unique_ptr<planner::SlotState> Slot(protocol::SlotAssigned order,
                                                    const std::string& node_name, Time now) const {
     return std::make_unique<planner::SlotState>(std::move(order), node_name, now);
   }

@@ -33,8 +33,8 @@ void Followers::ForEach(const std::function<void(const Subscriber&)>& tell) cons
   }
 }
 
-void Followers::Tell(const planner::Location& location) {
-  if (location.kind == planner::LocationKind::kGone) {
+void Followers::Tell(const protocol::Location& location) {
+  if (location.kind == protocol::LocationKind::kGone) {
     places_.erase(location.node);
   } else {
     places_[location.node] = location;

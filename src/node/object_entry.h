@@ -17,8 +17,8 @@
 
 #include "base/time.h"
 #include "node/operations.h"
-#include "planner/action.h"
 #include "planner/publication_state.h"
+#include "protocol/node_action.h"
 
 namespace hoplite::node {
 
@@ -54,7 +54,7 @@ class Deletion {
 };
 
 struct Subscriber {
-  std::function<void(const planner::Location&)> on_location;  // may be empty, as may the next
+  std::function<void(const protocol::Location&)> on_location;  // may be empty, as may the next
   std::function<void()> on_deleted;
   std::function<void(NodeId)> on_forgotten;  // it may not be there any more: the session ended
 };
@@ -67,9 +67,9 @@ class Followers {
   // Forgets those that are gone. True: nobody is left, and the places are forgotten, too.
   bool Sweep();
   bool any() const;
-  const std::map<NodeId, planner::Location>& places() const { return places_; }
+  const std::map<NodeId, protocol::Location>& places() const { return places_; }
 
-  void Tell(const planner::Location& location);
+  void Tell(const protocol::Location& location);
   void TellDeleted();
   // The next session repeats the present holders, but not that others vanished meanwhile.
   void Forget();
@@ -78,7 +78,7 @@ class Followers {
   void ForEach(const std::function<void(const Subscriber&)>& tell) const;
 
   std::vector<std::weak_ptr<Subscriber>> subscribers_;
-  std::map<NodeId, planner::Location> places_;
+  std::map<NodeId, protocol::Location> places_;
 };
 
 class ObjectEntry {

@@ -17,8 +17,8 @@
 #include "base/time.h"
 #include "net/signal.h"
 #include "net/stream.h"
-#include "planner/action.h"
-#include "planner/views.h"
+#include "protocol/node_action.h"
+#include "protocol/views.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
@@ -87,20 +87,20 @@ class Operations {
   // Resolves when the shard has the tombstone and this node dropped its copy.
   virtual net::Task<Result<void>> Delete(ObjectId object, CallPtr call) = 0;
   // not_found if no shard knows it.
-  virtual net::Task<Result<planner::ObjectView>> Info(ObjectId object, CallPtr call) = 0;
+  virtual net::Task<Result<protocol::ObjectView>> Info(ObjectId object, CallPtr call) = 0;
   // A page of one shard's picture. invalid_argument: there is no such shard.
-  virtual net::Task<Result<planner::StatusPage>> Status(std::size_t shard,
-                                                        planner::PageRequest page,
-                                                        CallPtr call) = 0;
+  virtual net::Task<Result<protocol::StatusPage>> Status(std::size_t shard,
+                                                         protocol::PageRequest page,
+                                                         CallPtr call) = 0;
   virtual std::size_t shard_count() const = 0;
   // on_location runs on the loop for every later location until the returned token is dropped.
   virtual std::shared_ptr<void> Subscribe(
-      ObjectId object, std::function<void(const planner::Location&)> on_location) = 0;
+      ObjectId object, std::function<void(const protocol::Location&)> on_location) = 0;
 
   // The same, told at once what is known already, and of the object's deletion, past or to come;
   // and, when the shard's session ends, of each place that may be none any more.
   virtual std::shared_ptr<void> Watch(ObjectId object,
-                                      std::function<void(const planner::Location&)> on_location,
+                                      std::function<void(const protocol::Location&)> on_location,
                                       std::function<void()> on_deleted,
                                       std::function<void(NodeId)> on_forgotten) = 0;
   // Of the cluster: that of the directory's first shard. 0: that was not reached yet.

@@ -11,13 +11,13 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "planner/deletion_marks.h"
-#include "planner/event.h"
 #include "planner/object_book.h"
 #include "planner/post.h"
 #include "planner/reduction_requests.h"
 #include "planner/shard_clock.h"
 #include "planner/stamps.h"
 #include "planner/versions.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -24,22 +24,6 @@ void TellOne(NodeId node, const Said& said, Parts&... parts) {
 
 }  // namespace
 
-const ObjectId* ObjectOf(const NodeEvent& event) {
-  return std::visit(
-      [](const auto& said) -> const ObjectId* {
-        if constexpr (requires { said.object; }) {
-          return &said.object;
-        } else {
-          return nullptr;
-        }
-      },
-      event);
-}
-
-const ObjectId& ObjectOf(const NodeAction& action) {
-  return std::visit([](const auto& body) -> const ObjectId& { return body.object; }, action);
-}
-
 DirectoryState::DirectoryState(const DirectoryOptions& options, Time start)
     : state_(std::make_unique<State>(options, start)) {}
 DirectoryState::~DirectoryState() = default;

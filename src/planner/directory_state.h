@@ -21,10 +21,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "planner/action.h"
-#include "planner/event.h"
-#include "planner/link_model.h"
-#include "planner/views.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

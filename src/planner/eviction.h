@@ -7,11 +7,11 @@
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
-#include "planner/event.h"
 #include "planner/object_book.h"
 #include "planner/post.h"
 #include "planner/recovery_window.h"
 #include "planner/versions.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -8,10 +8,10 @@ namespace hoplite::planner {
 void FlightState::Locate(Effects& out) {
   *this = FlightState(object_);
   stage_ = Stage::kLocating;
-  out.say.emplace_back(planner::Locate{object_});
+  out.say.emplace_back(protocol::Locate{object_});
 }
 
-bool FlightState::On(const planner::Located& located) {
+bool FlightState::On(const protocol::Located& located) {
   if (!locating()) return false;
   stage_ = Stage::kPreparing;
   located_ = located;

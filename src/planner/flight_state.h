@@ -21,8 +21,7 @@
 #include "base/digest.h"
 #include "base/layout.h"
 #include "base/time.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 
@@ -87,7 +86,7 @@ class FlightState {
   bool deleted() const { return deleted_; }
   // Its last stream has ended, and every grant is closed.
   bool left() const { return stage_ == Stage::kLeft; }
-  const std::optional<planner::Located>& located() const { return located_; }
+  const std::optional<protocol::Located>& located() const { return located_; }
   // The source of its first stream, or of the first to begin.
   NodeId upstream() const;
   bool pulls() const { return !streams_.empty(); }
@@ -126,7 +125,7 @@ class FlightState {
 
   ObjectId object_;
   Stage stage_ = Stage::kIdle;
-  std::optional<planner::Located> located_;
+  std::optional<protocol::Located> located_;
   bool leaf_ = false;
   bool recalled_ = false;  // a newer version exists: once more from the start
   bool deleted_ = false;

@@ -8,9 +8,9 @@
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
-#include "planner/event.h"
 #include "planner/object_book.h"
 #include "planner/post.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "base/ids.h"
-#include "planner/event.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
 #include "planner/outbox.h"
@@ -14,6 +13,7 @@
 #include "planner/shard_clock.h"
 #include "planner/stamps.h"
 #include "planner/sweeps.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

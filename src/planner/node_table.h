@@ -7,8 +7,7 @@
 #include <string>
 
 #include "base/ids.h"
-#include "planner/event.h"
-#include "planner/link_model.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

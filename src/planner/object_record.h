@@ -11,9 +11,9 @@
 #include "base/ids.h"
 #include "base/small_set.h"
 #include "planner/copy_table.h"
-#include "planner/event.h"
 #include "planner/reduction_record.h"
 #include "planner/slow_relays.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

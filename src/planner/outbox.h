@@ -10,7 +10,7 @@
 
 #include "base/digest.h"
 #include "base/ids.h"
-#include "planner/action.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

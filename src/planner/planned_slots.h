@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "planner/reduce_event.h"
 #include "planner/reduce_sources.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -7,12 +7,12 @@
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
-#include "planner/action.h"
 #include "planner/deletion_marks.h"
 #include "planner/node_table.h"
 #include "planner/object_record.h"
 #include "planner/outbox.h"
 #include "planner/shard_clock.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -20,8 +20,7 @@
 #include <hoplite/result.h>
 
 #include "base/layout.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -15,8 +15,8 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "planner/event.h"
 #include "planner/node_table.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "planner/action.h"
 #include "planner/reduce_planner.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

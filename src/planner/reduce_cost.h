@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/layout.h"
-#include "planner/link_model.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

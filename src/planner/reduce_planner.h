@@ -19,11 +19,9 @@
 #include <hoplite/reduce.h>
 
 #include "base/time.h"
-#include "planner/action.h"
-#include "planner/event.h"
-#include "planner/link_model.h"
 #include "planner/planned_slots.h"
 #include "planner/reduce_sources.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/layout.h"
-#include "planner/link_model.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -8,8 +8,8 @@
 
 #include "base/ids.h"
 #include "base/layout.h"
-#include "planner/reduce_event.h"
 #include "planner/slot_tree.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -27,8 +27,7 @@
 
 #include "base/digest.h"
 #include "base/time.h"
-#include "planner/event.h"
-#include "planner/reduce_action.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -18,7 +18,7 @@
 
 #include "base/ids.h"
 #include "base/layout.h"
-#include "planner/reduce_event.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -15,8 +15,8 @@
 #include "base/time.h"
 #include "planner/copy_table.h"
 #include "planner/expiring.h"
-#include "planner/link_model.h"
 #include "planner/stamps.h"
+#include "planner/words.h"
 
 namespace hoplite::planner {
 

@@ -28,13 +28,13 @@ void WriteLayout(const Layout& layout, v1::Layout& to) {
   to.set_stripe_count(layout.stripe_count);
 }
 
-void WriteNode(const planner::NodeInfo& node, v1::NodeInfo& to) {
+void WriteNode(const protocol::NodeInfo& node, v1::NodeInfo& to) {
   to.set_id(Raw(node.id));
   to.set_name(node.name);
   to.set_address(node.address);
 }
 
-void WriteUsage(const planner::StoreUsage& usage, v1::StoreUsage& to) {
+void WriteUsage(const protocol::StoreUsage& usage, v1::StoreUsage& to) {
   to.set_memory_bytes(usage.memory_bytes);
   to.set_used_bytes(usage.used_bytes);
   to.set_corrupt_blocks(usage.corrupt_blocks);
@@ -88,12 +88,12 @@ Result<std::string> ReadMetadata(std::string& bytes) {
   return std::move(bytes);
 }
 
-planner::StoreUsage ReadUsage(const v1::StoreUsage& usage) {
+protocol::StoreUsage ReadUsage(const v1::StoreUsage& usage) {
   return {usage.memory_bytes(), usage.used_bytes(), usage.corrupt_blocks()};
 }
 
-Result<planner::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field) {
-  planner::NodeInfo result;
+Result<protocol::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field) {
+  protocol::NodeInfo result;
   result.id = NodeId{node.id()};
   if (result.id == kNoNode) return Bad(field, "names no node");
   TRY_ASSIGN(result.name, ReadName(node.name(), field));

@@ -17,7 +17,8 @@
 #include "base/layout.h"
 #include "base/time.h"
 #include "hoplite/v1/directory.pb.h"
-#include "planner/event.h"
+#include "protocol/node_event.h"
+#include "protocol/node_info.h"
 
 namespace hoplite::wire {
 
@@ -25,8 +26,8 @@ std::unexpected<Error> Bad(std::string_view field, std::string_view why);
 
 void WriteStamp(const Stamp& stamp, v1::Stamp& to);
 void WriteLayout(const Layout& layout, v1::Layout& to);
-void WriteNode(const planner::NodeInfo& node, v1::NodeInfo& to);
-void WriteUsage(const planner::StoreUsage& usage, v1::StoreUsage& to);
+void WriteNode(const protocol::NodeInfo& node, v1::NodeInfo& to);
+void WriteUsage(const protocol::StoreUsage& usage, v1::StoreUsage& to);
 std::uint64_t Microseconds(Duration duration);  // rounded up: a time that remains is not cut to 0
 
 Result<ObjectId> ReadObject(const std::string& bytes);
@@ -46,8 +47,8 @@ Result<Layout> ReadLayout(const v1::Layout& layout);
 Result<StripeMarks> ReadMarks(const google::protobuf::RepeatedField<std::uint32_t>& marks);
 Result<std::string> ReadName(const std::string& name, std::string_view field);
 Result<std::string> ReadMetadata(std::string& bytes);
-planner::StoreUsage ReadUsage(const v1::StoreUsage& usage);
-Result<planner::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field);
+protocol::StoreUsage ReadUsage(const v1::StoreUsage& usage);
+Result<protocol::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field);
 // At most a year, so that sums with it stay in range.
 Result<Duration> ReadDuration(std::uint64_t microseconds, std::string_view field);
 Result<ErrorCode> ReadErrorCode(std::uint32_t code);

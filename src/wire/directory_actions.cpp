@@ -12,27 +12,27 @@ namespace hoplite::wire {
 
 namespace {
 
-using planner::NodeAction;
+using protocol::NodeAction;
 
 // --- own types to protobuf
 
-void Write(const planner::CreateAccepted&, v1::NodeAction& to) { to.mutable_create_accepted(); }
-void Write(const planner::CreateRefused& action, v1::NodeAction& to) {
+void Write(const protocol::CreateAccepted&, v1::NodeAction& to) { to.mutable_create_accepted(); }
+void Write(const protocol::CreateRefused& action, v1::NodeAction& to) {
   v1::CreateRefused& body = *to.mutable_create_refused();
   body.set_code(static_cast<std::uint32_t>(action.code));
   body.set_message(action.message);
 }
-void Write(const planner::Located& action, v1::NodeAction& to) {
+void Write(const protocol::Located& action, v1::NodeAction& to) {
   v1::Located& body = *to.mutable_located();
   WriteLayout(action.layout, *body.mutable_layout());
   body.set_metadata(action.metadata);
 }
-void Write(const planner::InlineObject& action, v1::NodeAction& to) {
+void Write(const protocol::InlineObject& action, v1::NodeAction& to) {
   v1::InlineObject& body = *to.mutable_inline_object();
   body.set_metadata(action.metadata);
   if (action.bytes) body.set_data(*action.bytes);
 }
-void Write(const planner::Grant& action, v1::NodeAction& to) {
+void Write(const protocol::Grant& action, v1::NodeAction& to) {
   v1::Grant& body = *to.mutable_grant();
   WriteStamp(action.grant, *body.mutable_grant());
   WriteNode(action.source, *body.mutable_source());
@@ -40,14 +40,14 @@ void Write(const planner::Grant& action, v1::NodeAction& to) {
   body.set_equality_ok(action.equality_ok);
   if (action.replaces) WriteStamp(action.replaces, *body.mutable_replaces());
 }
-void Write(const planner::Recall&, v1::NodeAction& to) { to.mutable_recall(); }
-void Write(const planner::Deleted& action, v1::NodeAction& to) {
+void Write(const protocol::Recall&, v1::NodeAction& to) { to.mutable_recall(); }
+void Write(const protocol::Deleted& action, v1::NodeAction& to) {
   to.mutable_deleted()->set_remaining_us(Microseconds(action.remaining));
 }
-void Write(const planner::EvictAnswer& action, v1::NodeAction& to) {
+void Write(const protocol::EvictAnswer& action, v1::NodeAction& to) {
   to.mutable_evict_answer()->set_drop(action.drop);
 }
-void Write(const planner::Location& action, v1::NodeAction& to) {
+void Write(const protocol::Location& action, v1::NodeAction& to) {
   v1::Location& body = *to.mutable_location();
   body.set_node(Raw(action.node));
   body.set_node_name(action.node_name);
@@ -56,8 +56,8 @@ void Write(const planner::Location& action, v1::NodeAction& to) {
   if (action.layout.block_bytes != 0) WriteLayout(action.layout, *body.mutable_layout());
   body.set_metadata(action.metadata);
 }
-void Write(const planner::InlineFull&, v1::NodeAction& to) { to.mutable_inline_full(); }
-void Write(const planner::HolderLost& action, v1::NodeAction& to) {
+void Write(const protocol::InlineFull&, v1::NodeAction& to) { to.mutable_inline_full(); }
+void Write(const protocol::HolderLost& action, v1::NodeAction& to) {
   to.mutable_holder_lost()->set_node_name(action.node_name);
 }
 
@@ -70,18 +70,18 @@ struct ActionSubject {
 
 Result<NodeAction> Read(const ActionSubject& of, const v1::CreateRefused& body) {
   TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
-  return planner::CreateRefused{of.object, code, body.message()};
+  return protocol::CreateRefused{of.object, code, body.message()};
 }
 
 Result<NodeAction> Read(const ActionSubject& of, v1::Located& body) {
-  planner::Located action{.object = of.object, .version = of.version};
+  protocol::Located action{.object = of.object, .version = of.version};
   TRY_ASSIGN(action.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
   return action;
 }
 
 Result<NodeAction> Read(const ActionSubject& of, v1::InlineObject& body) {
-  planner::InlineObject action{.object = of.object, .version = of.version};
+  protocol::InlineObject action{.object = of.object, .version = of.version};
   if (body.data().size() > kMaxInlineBytes) return Bad("data", "is too long for an inline object");
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
   action.bytes = std::make_shared<const std::string>(std::move(*body.mutable_data()));
@@ -89,7 +89,7 @@ Result<NodeAction> Read(const ActionSubject& of, v1::InlineObject& body) {
 }
 
 Result<NodeAction> Read(const ActionSubject& of, const v1::Grant& body) {
-  planner::Grant action{.object = of.object, .version = of.version};
+  protocol::Grant action{.object = of.object, .version = of.version};
   TRY_ASSIGN(action.grant, ReadStamp<GrantId>(body.grant(), "grant"));
   TRY_ASSIGN(action.source, ReadNode(body.source(), "source"));
   action.stripes = body.stripes();
@@ -102,15 +102,15 @@ Result<NodeAction> Read(const ActionSubject& of, const v1::Grant& body) {
 
 Result<NodeAction> Read(const ActionSubject& of, const v1::Tombstone& body) {
   TRY_ASSIGN(const Duration remaining, ReadDuration(body.remaining_us(), "remaining_us"));
-  return planner::Deleted{of.object, remaining, of.version};
+  return protocol::Deleted{of.object, remaining, of.version};
 }
 
 Result<NodeAction> Read(const ActionSubject& of, v1::Location& body) {
-  planner::Location action{.object = of.object, .version = of.version};
+  protocol::Location action{.object = of.object, .version = of.version};
   action.node = NodeId{body.node()};
   action.node_name = body.node_name();
-  TRY_ASSIGN(action.kind, ReadEnum(body.kind(), planner::LocationKind::kPartial,
-                                   planner::LocationKind::kInline, "kind"));
+  TRY_ASSIGN(action.kind, ReadEnum(body.kind(), protocol::LocationKind::kPartial,
+                                   protocol::LocationKind::kInline, "kind"));
   action.producing = body.producing();
   if (body.has_layout()) {
     TRY_ASSIGN(action.layout, ReadLayout(body.layout()));
@@ -134,7 +134,7 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
   if (IsReduction(message.body_case())) return ReadReduction(of.object, of.version, message);
   switch (message.body_case()) {
     case v1::NodeAction::kCreateAccepted:
-      return planner::CreateAccepted{of.object, of.version};
+      return protocol::CreateAccepted{of.object, of.version};
     case v1::NodeAction::kCreateRefused:
       return Read(of, message.create_refused());
     case v1::NodeAction::kLocated:
@@ -144,17 +144,17 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
     case v1::NodeAction::kGrant:
       return Read(of, message.grant());
     case v1::NodeAction::kRecall:
-      return planner::Recall{of.object, of.version};
+      return protocol::Recall{of.object, of.version};
     case v1::NodeAction::kDeleted:
       return Read(of, message.deleted());
     case v1::NodeAction::kEvictAnswer:
-      return planner::EvictAnswer{of.object, of.version, message.evict_answer().drop()};
+      return protocol::EvictAnswer{of.object, of.version, message.evict_answer().drop()};
     case v1::NodeAction::kLocation:
       return Read(of, *message.mutable_location());
     case v1::NodeAction::kInlineFull:
-      return planner::InlineFull{of.object};
+      return protocol::InlineFull{of.object};
     case v1::NodeAction::kHolderLost:
-      return planner::HolderLost{of.object, message.holder_lost().node_name()};
+      return protocol::HolderLost{of.object, message.holder_lost().node_name()};
     default:
       break;
   }

@@ -15,8 +15,8 @@ namespace hoplite::wire {
 
 namespace {
 
-using planner::InlineBytes;
-using planner::NodeEvent;
+using protocol::InlineBytes;
+using protocol::NodeEvent;
 
 // --- own types to protobuf
 
@@ -25,46 +25,46 @@ void WriteMarks(const StripeMarks& marks, Marks& to) {
   to.Assign(marks.begin(), marks.end());
 }
 
-void Write(const planner::Create& event, v1::NodeEvent& to) {
+void Write(const protocol::Create& event, v1::NodeEvent& to) {
   v1::Create& body = *to.mutable_create();
   WriteLayout(event.layout, *body.mutable_layout());
   body.set_metadata(event.metadata);
   if (event.inline_bytes) body.set_inline_bytes(*event.inline_bytes);
   body.set_attempt(event.attempt);
 }
-void Write(const planner::CopyComplete&, v1::NodeEvent& to) { to.mutable_copy_complete(); }
-void Write(const planner::Withdraw& event, v1::NodeEvent& to) {
+void Write(const protocol::CopyComplete&, v1::NodeEvent& to) { to.mutable_copy_complete(); }
+void Write(const protocol::Withdraw& event, v1::NodeEvent& to) {
   to.mutable_withdraw()->set_attempt(event.attempt);
 }
-void Write(const planner::CopyGone& event, v1::NodeEvent& to) {
+void Write(const protocol::CopyGone& event, v1::NodeEvent& to) {
   to.mutable_copy_gone()->set_reason(static_cast<std::uint32_t>(event.reason));
 }
-void Write(const planner::Locate&, v1::NodeEvent& to) { to.mutable_locate(); }
-void Write(const planner::CancelLocate&, v1::NodeEvent& to) { to.mutable_cancel_locate(); }
-void Write(const planner::Want& event, v1::NodeEvent& to) {
+void Write(const protocol::Locate&, v1::NodeEvent& to) { to.mutable_locate(); }
+void Write(const protocol::CancelLocate&, v1::NodeEvent& to) { to.mutable_cancel_locate(); }
+void Write(const protocol::Want& event, v1::NodeEvent& to) {
   WriteMarks(event.marks, *to.mutable_want()->mutable_marks());
   to.mutable_want()->set_leaf(event.leaf);
 }
-void Write(const planner::CancelWant&, v1::NodeEvent& to) { to.mutable_cancel_want(); }
-void Write(const planner::GrantClosed& event, v1::NodeEvent& to) {
+void Write(const protocol::CancelWant&, v1::NodeEvent& to) { to.mutable_cancel_want(); }
+void Write(const protocol::GrantClosed& event, v1::NodeEvent& to) {
   v1::GrantClosed& body = *to.mutable_grant_closed();
   WriteStamp(event.grant, *body.mutable_grant());
   body.set_outcome(static_cast<std::uint32_t>(event.outcome));
   body.set_failure(static_cast<std::uint32_t>(event.failure));
   WriteMarks(event.marks, *body.mutable_marks());
 }
-void Write(const planner::Progress& event, v1::NodeEvent& to) {
+void Write(const protocol::Progress& event, v1::NodeEvent& to) {
   v1::Progress& body = *to.mutable_progress();
   WriteMarks(event.marks, *body.mutable_marks());
   body.set_bytes_per_second(event.bytes_per_second);
   body.set_starved_us(Microseconds(event.starved_for));
   body.set_round_trip_us(Microseconds(event.round_trip));
 }
-void Write(const planner::Delete&, v1::NodeEvent& to) { to.mutable_delete_(); }
-void Write(const planner::EvictAsk&, v1::NodeEvent& to) { to.mutable_evict_ask(); }
-void Write(const planner::Subscribe&, v1::NodeEvent& to) { to.mutable_subscribe(); }
-void Write(const planner::Unsubscribe&, v1::NodeEvent& to) { to.mutable_unsubscribe(); }
-void Write(const planner::Held& event, v1::NodeEvent& to) {
+void Write(const protocol::Delete&, v1::NodeEvent& to) { to.mutable_delete_(); }
+void Write(const protocol::EvictAsk&, v1::NodeEvent& to) { to.mutable_evict_ask(); }
+void Write(const protocol::Subscribe&, v1::NodeEvent& to) { to.mutable_subscribe(); }
+void Write(const protocol::Unsubscribe&, v1::NodeEvent& to) { to.mutable_unsubscribe(); }
+void Write(const protocol::Held& event, v1::NodeEvent& to) {
   v1::Held& body = *to.mutable_held();
   WriteLayout(event.layout, *body.mutable_layout());
   body.set_metadata(event.metadata);
@@ -74,14 +74,14 @@ void Write(const planner::Held& event, v1::NodeEvent& to) {
   body.set_primary(event.primary);
   body.set_upstream(Raw(event.upstream));
 }
-void Write(const planner::HeldBytes& event, v1::NodeEvent& to) {
+void Write(const protocol::HeldBytes& event, v1::NodeEvent& to) {
   to.mutable_held_bytes()->set_data(*event.bytes);
 }
-void Write(const planner::Tombstone& event, v1::NodeEvent& to) {
+void Write(const protocol::Tombstone& event, v1::NodeEvent& to) {
   to.mutable_tombstone()->set_remaining_us(Microseconds(event.remaining));
 }
-void Write(const planner::InventoryEnd&, v1::NodeEvent& to) { to.mutable_inventory_end(); }
-void Write(const planner::StoreUsage& event, v1::NodeEvent& to) {
+void Write(const protocol::InventoryEnd&, v1::NodeEvent& to) { to.mutable_inventory_end(); }
+void Write(const protocol::StoreUsage& event, v1::NodeEvent& to) {
   WriteUsage(event, *to.mutable_store_usage());
 }
 
@@ -112,7 +112,7 @@ struct EventSubject {
 };
 
 Result<NodeEvent> Read(const EventSubject& of, v1::Create& body) {
-  planner::Create event{.object = of.object};
+  protocol::Create event{.object = of.object};
   TRY_ASSIGN(event.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
   TRY_ASSIGN(event.inline_bytes, ReadInline(body, event.layout));
@@ -121,30 +121,30 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Create& body) {
 }
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::CopyGone& body) {
-  planner::CopyGone event{of.object, of.version};
-  TRY_ASSIGN(event.reason, ReadEnum(body.reason(), planner::GoneReason::kAborted,
-                                    planner::GoneReason::kRecalled, "reason"));
+  protocol::CopyGone event{of.object, of.version};
+  TRY_ASSIGN(event.reason, ReadEnum(body.reason(), protocol::GoneReason::kAborted,
+                                    protocol::GoneReason::kRecalled, "reason"));
   return event;
 }
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::Want& body) {
   TRY_ASSIGN(StripeMarks marks, ReadMarks(body.marks()));
-  return planner::Want{of.object, of.version, std::move(marks), body.leaf()};
+  return protocol::Want{of.object, of.version, std::move(marks), body.leaf()};
 }
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::GrantClosed& body) {
-  planner::GrantClosed event{.object = of.object, .version = of.version};
+  protocol::GrantClosed event{.object = of.object, .version = of.version};
   TRY_ASSIGN(event.grant, ReadStamp<GrantId>(body.grant(), "grant"));
-  TRY_ASSIGN(event.outcome, ReadEnum(body.outcome(), planner::Outcome::kDone,
-                                     planner::Outcome::kAbandoned, "outcome"));
-  TRY_ASSIGN(event.failure, ReadEnum(body.failure(), planner::Failure::kNone,
-                                     planner::Failure::kUnknown, "failure"));
+  TRY_ASSIGN(event.outcome, ReadEnum(body.outcome(), protocol::Outcome::kDone,
+                                     protocol::Outcome::kAbandoned, "outcome"));
+  TRY_ASSIGN(event.failure, ReadEnum(body.failure(), protocol::Failure::kNone,
+                                     protocol::Failure::kUnknown, "failure"));
   TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
   return event;
 }
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::Progress& body) {
-  planner::Progress event{.object = of.object, .version = of.version};
+  protocol::Progress event{.object = of.object, .version = of.version};
   TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
   event.bytes_per_second = body.bytes_per_second();
   TRY_ASSIGN(event.starved_for, ReadDuration(body.starved_us(), "starved_us"));
@@ -153,7 +153,7 @@ Result<NodeEvent> Read(const EventSubject& of, const v1::Progress& body) {
 }
 
 Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
-  planner::Held event{.object = of.object, .version = of.version};
+  protocol::Held event{.object = of.object, .version = of.version};
   TRY_ASSIGN(event.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
   TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
@@ -170,12 +170,12 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
 
 Result<NodeEvent> Read(const EventSubject& of, v1::HeldBytes& body) {
   TRY_ASSIGN(InlineBytes bytes, ReadBytes(*body.mutable_data(), "data"));
-  return planner::HeldBytes{of.object, of.version, std::move(bytes)};
+  return protocol::HeldBytes{of.object, of.version, std::move(bytes)};
 }
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::Tombstone& body) {
   TRY_ASSIGN(const Duration remaining, ReadDuration(body.remaining_us(), "remaining_us"));
-  return planner::Tombstone{of.object, remaining, of.version};
+  return protocol::Tombstone{of.object, remaining, of.version};
 }
 
 bool NeedsVersion(v1::NodeEvent::BodyCase body) {
@@ -202,31 +202,31 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
     case v1::NodeEvent::kCreate:
       return Read(of, *message.mutable_create());
     case v1::NodeEvent::kWithdraw:
-      return planner::Withdraw{of.object, message.withdraw().attempt()};
+      return protocol::Withdraw{of.object, message.withdraw().attempt()};
     case v1::NodeEvent::kCopyComplete:
-      return planner::CopyComplete{of.object, of.version};
+      return protocol::CopyComplete{of.object, of.version};
     case v1::NodeEvent::kCopyGone:
       return Read(of, message.copy_gone());
     case v1::NodeEvent::kLocate:
-      return planner::Locate{of.object};
+      return protocol::Locate{of.object};
     case v1::NodeEvent::kCancelLocate:
-      return planner::CancelLocate{of.object};
+      return protocol::CancelLocate{of.object};
     case v1::NodeEvent::kWant:
       return Read(of, message.want());
     case v1::NodeEvent::kCancelWant:
-      return planner::CancelWant{of.object, of.version};
+      return protocol::CancelWant{of.object, of.version};
     case v1::NodeEvent::kGrantClosed:
       return Read(of, message.grant_closed());
     case v1::NodeEvent::kProgress:
       return Read(of, message.progress());
     case v1::NodeEvent::kDelete:
-      return planner::Delete{of.object};
+      return protocol::Delete{of.object};
     case v1::NodeEvent::kEvictAsk:
-      return planner::EvictAsk{of.object, of.version};
+      return protocol::EvictAsk{of.object, of.version};
     case v1::NodeEvent::kSubscribe:
-      return planner::Subscribe{of.object};
+      return protocol::Subscribe{of.object};
     case v1::NodeEvent::kUnsubscribe:
-      return planner::Unsubscribe{of.object};
+      return protocol::Unsubscribe{of.object};
     case v1::NodeEvent::kHeld:
       return Read(of, *message.mutable_held());
     case v1::NodeEvent::kHeldBytes:
@@ -257,7 +257,7 @@ v1::NodeEvent ToProto(const NodeEvent& event) {
 }
 
 Result<NodeEvent> FromProto(v1::NodeEvent& message) {
-  if (message.body_case() == v1::NodeEvent::kInventoryEnd) return planner::InventoryEnd{};
+  if (message.body_case() == v1::NodeEvent::kInventoryEnd) return protocol::InventoryEnd{};
   if (message.body_case() == v1::NodeEvent::kStoreUsage) {
     return ReadUsage(message.store_usage());
   }

@@ -99,7 +99,7 @@ Result<NodeMessage> FromProto(v1::NodeMessage& message) {
   }
   result.events.reserve(static_cast<std::size_t>(message.events_size()));
   for (v1::NodeEvent& one : *message.mutable_events()) {
-    TRY_ASSIGN(planner::NodeEvent event, FromProto(one));
+    TRY_ASSIGN(protocol::NodeEvent event, FromProto(one));
     result.events.push_back(std::move(event));
   }
   if (message.has_heartbeat()) result.heartbeat = message.heartbeat();
@@ -116,7 +116,7 @@ Result<ShardMessage> FromProto(v1::ShardMessage& message) {
   }
   result.actions.reserve(static_cast<std::size_t>(message.actions_size()));
   for (v1::NodeAction& one : *message.mutable_actions()) {
-    TRY_ASSIGN(planner::NodeAction action, FromProto(one));
+    TRY_ASSIGN(protocol::NodeAction action, FromProto(one));
     result.actions.push_back(std::move(action));
   }
   if (message.has_heartbeat_ack()) result.heartbeat_ack = message.heartbeat_ack();
@@ -129,7 +129,7 @@ Result<ShardMessage> FromProto(v1::ShardMessage& message) {
   return result;
 }
 
-v1::NodeView ToProto(const planner::NodeView& view) {
+v1::NodeView ToProto(const protocol::NodeView& view) {
   v1::NodeView message;
   WriteNode(view.node, *message.mutable_node());
   message.set_alive(view.alive);
@@ -139,17 +139,17 @@ v1::NodeView ToProto(const planner::NodeView& view) {
   return message;
 }
 
-Result<planner::NodeView> FromProto(const v1::NodeView& message) {
-  TRY_ASSIGN(planner::NodeInfo node, ReadNode(message.node(), "node"));
+Result<protocol::NodeView> FromProto(const v1::NodeView& message) {
+  TRY_ASSIGN(protocol::NodeInfo node, ReadNode(message.node(), "node"));
   TRY_ASSIGN(const Duration round_trip, ReadDuration(message.round_trip_us(), "round_trip_us"));
-  return planner::NodeView{.node = std::move(node),
-                           .alive = message.alive(),
-                           .usage = ReadUsage(message.usage()),
-                           .bytes_per_second = message.bytes_per_second(),
-                           .round_trip = round_trip};
+  return protocol::NodeView{.node = std::move(node),
+                            .alive = message.alive(),
+                            .usage = ReadUsage(message.usage()),
+                            .bytes_per_second = message.bytes_per_second(),
+                            .round_trip = round_trip};
 }
 
-v1::ShardView ToProto(const planner::ShardView& view) {
+v1::ShardView ToProto(const protocol::ShardView& view) {
   v1::ShardView message;
   message.set_objects(view.objects);
   message.set_inline_bytes(view.inline_bytes);
@@ -160,7 +160,7 @@ v1::ShardView ToProto(const planner::ShardView& view) {
   return message;
 }
 
-planner::ShardView FromProto(const v1::ShardView& message) {
+protocol::ShardView FromProto(const v1::ShardView& message) {
   return {.objects = message.objects(),
           .inline_bytes = message.inline_bytes(),
           .inline_total_bytes = message.inline_total_bytes(),
@@ -169,14 +169,14 @@ planner::ShardView FromProto(const v1::ShardView& message) {
                      .most_node = message.most_queued_node()}};
 }
 
-v1::ObjectView ToProto(const planner::ObjectView& view) {
+v1::ObjectView ToProto(const protocol::ObjectView& view) {
   v1::ObjectView message;
   message.set_object(std::string(view.object.view()));
   if (view.version) WriteStamp(view.version, *message.mutable_version());
   message.set_size_bytes(view.size_bytes);
   message.set_metadata(view.metadata);
   message.set_inlined(view.inlined);
-  for (const planner::HolderView& holder : view.holders) {
+  for (const protocol::HolderView& holder : view.holders) {
     v1::ObjectView::Holder& to = *message.add_holders();
     to.set_node(Raw(holder.node));
     to.set_node_name(holder.node_name);
@@ -184,7 +184,7 @@ v1::ObjectView ToProto(const planner::ObjectView& view) {
     to.set_producing(holder.producing);
     to.set_valid_bytes(holder.valid_bytes);
   }
-  for (const planner::TransferView& transfer : view.transfers) {
+  for (const protocol::TransferView& transfer : view.transfers) {
     v1::ObjectView::Transfer& to = *message.add_transfers();
     to.set_from(Raw(transfer.from));
     to.set_to(Raw(transfer.to));
@@ -193,13 +193,13 @@ v1::ObjectView ToProto(const planner::ObjectView& view) {
     WriteStamp(transfer.grant, *to.mutable_grant());
     to.set_valid_bytes(transfer.valid_bytes);
   }
-  for (const planner::WaiterView& waiter : view.waiters) {
+  for (const protocol::WaiterView& waiter : view.waiters) {
     v1::ObjectView::Waiter& to = *message.add_waiters();
     to.set_node(Raw(waiter.node));
     to.set_node_name(waiter.node_name);
     to.set_why(waiter.why);
   }
-  for (const planner::SlotView& slot : view.slots) {
+  for (const protocol::SlotView& slot : view.slots) {
     v1::ObjectView::Slot& to = *message.add_slots();
     to.set_slot(slot.slot);
     to.set_parent(slot.parent);
@@ -212,8 +212,8 @@ v1::ObjectView ToProto(const planner::ObjectView& view) {
   return message;
 }
 
-Result<planner::ObjectView> FromProto(const v1::ObjectView& message) {
-  planner::ObjectView view;
+Result<protocol::ObjectView> FromProto(const v1::ObjectView& message) {
+  protocol::ObjectView view;
   TRY_ASSIGN(view.object, ReadObject(message.object()));
   view.version = {{message.version().incarnation(), message.version().sequence()}};
   view.size_bytes = message.size_bytes();
@@ -239,13 +239,13 @@ Result<planner::ObjectView> FromProto(const v1::ObjectView& message) {
         {.node = NodeId{from.node()}, .node_name = from.node_name(), .why = from.why()});
   }
   for (const v1::ObjectView::Slot& from : message.slots()) {
-    planner::SlotView slot{.slot = from.slot(),
-                           .parent = from.parent(),
-                           .node = NodeId{from.node()},
-                           .node_name = from.node_name(),
-                           .version = {{from.version().incarnation(), from.version().sequence()}},
-                           .inputs = {},
-                           .valid_bytes = from.valid_bytes()};
+    protocol::SlotView slot{.slot = from.slot(),
+                            .parent = from.parent(),
+                            .node = NodeId{from.node()},
+                            .node_name = from.node_name(),
+                            .version = {{from.version().incarnation(), from.version().sequence()}},
+                            .inputs = {},
+                            .valid_bytes = from.valid_bytes()};
     for (const std::string& input : from.inputs()) {
       TRY_ASSIGN(const ObjectId id, ReadObject(input));
       slot.inputs.push_back(id);
@@ -255,15 +255,15 @@ Result<planner::ObjectView> FromProto(const v1::ObjectView& message) {
   return view;
 }
 
-v1::StatusRequest ToProto(const planner::PageRequest& page) {
+v1::StatusRequest ToProto(const protocol::PageRequest& page) {
   v1::StatusRequest message;
   if (page.after) message.set_after(std::string(page.after->view()));
   message.set_limit(page.limit);
   return message;
 }
 
-Result<planner::PageRequest> FromProto(const v1::StatusRequest& message) {
-  planner::PageRequest page;
+Result<protocol::PageRequest> FromProto(const v1::StatusRequest& message) {
+  protocol::PageRequest page;
   if (!message.after().empty()) {
     TRY_ASSIGN(page.after, ReadObject(message.after()));
   }

@@ -14,7 +14,9 @@
 #include <hoplite/result.h>
 
 #include "hoplite/v1/directory.pb.h"
-#include "planner/directory_state.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
+#include "protocol/views.h"
 #include "wire/directory_session.h"
 
 namespace hoplite::wire {
@@ -25,25 +27,25 @@ v1::Claims ToProto(const Claims& claims);
 v1::Hello ToProto(const Hello& hello);
 v1::Welcome ToProto(const Welcome& welcome);
 v1::Ended ToProto(const Ended& ended);
-v1::NodeEvent ToProto(const planner::NodeEvent& event);
-v1::NodeAction ToProto(const planner::NodeAction& action);
-v1::NodeView ToProto(const planner::NodeView& view);
-v1::ShardView ToProto(const planner::ShardView& view);
-v1::ObjectView ToProto(const planner::ObjectView& view);
-v1::StatusRequest ToProto(const planner::PageRequest& page);
+v1::NodeEvent ToProto(const protocol::NodeEvent& event);
+v1::NodeAction ToProto(const protocol::NodeAction& action);
+v1::NodeView ToProto(const protocol::NodeView& view);
+v1::ShardView ToProto(const protocol::ShardView& view);
+v1::ObjectView ToProto(const protocol::ObjectView& view);
+v1::StatusRequest ToProto(const protocol::PageRequest& page);
 
 Claims FromProto(const v1::Claims& message);
 Result<Hello> FromProto(const v1::Hello& message);
 Result<Welcome> FromProto(const v1::Welcome& message);
 Result<Ended> FromProto(const v1::Ended& message);
 // The non-const ones take long byte strings out of the message.
-Result<planner::NodeEvent> FromProto(v1::NodeEvent& message);
-Result<planner::NodeAction> FromProto(v1::NodeAction& message);
+Result<protocol::NodeEvent> FromProto(v1::NodeEvent& message);
+Result<protocol::NodeAction> FromProto(v1::NodeAction& message);
 Result<NodeMessage> FromProto(v1::NodeMessage& message);
 Result<ShardMessage> FromProto(v1::ShardMessage& message);
-Result<planner::NodeView> FromProto(const v1::NodeView& message);
-planner::ShardView FromProto(const v1::ShardView& message);  // every one is sound
-Result<planner::ObjectView> FromProto(const v1::ObjectView& message);
-Result<planner::PageRequest> FromProto(const v1::StatusRequest& message);
+Result<protocol::NodeView> FromProto(const v1::NodeView& message);
+protocol::ShardView FromProto(const v1::ShardView& message);  // every one is sound
+Result<protocol::ObjectView> FromProto(const v1::ObjectView& message);
+Result<protocol::PageRequest> FromProto(const v1::StatusRequest& message);
 
 }  // namespace hoplite::wire

@@ -11,8 +11,8 @@
 #include <hoplite/result.h>
 
 #include "base/time.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
 
 namespace hoplite::wire {
 
@@ -28,7 +28,7 @@ struct Claims {
 // A node introduces itself.
 struct Hello {
   std::uint32_t protocol = kDirectoryProtocol;
-  planner::NodeInfo node;
+  protocol::NodeInfo node;
   std::string cluster;
   std::size_t shard_index = 0;
   std::size_t shard_count = 1;
@@ -56,7 +56,7 @@ struct Ended {
 // directory/session_outbox.h.
 struct NodeMessage {
   std::optional<Hello> hello;
-  std::vector<planner::NodeEvent> events;
+  std::vector<protocol::NodeEvent> events;
   std::optional<std::uint64_t> heartbeat;
   std::optional<Claims> claims;
   std::optional<std::uint64_t> number;
@@ -65,7 +65,7 @@ struct NodeMessage {
 
 struct ShardMessage {
   std::optional<Welcome> welcome;
-  std::vector<planner::NodeAction> actions;
+  std::vector<protocol::NodeAction> actions;
   std::optional<std::uint64_t> heartbeat_ack;
   std::optional<Ended> ended;
   std::optional<std::uint64_t> shard_id;  // the shard goes by this id from now on

@@ -12,28 +12,28 @@ namespace hoplite::wire {
 
 namespace {
 
-using planner::NodeAction;
-using planner::NodeEvent;
+using protocol::NodeAction;
+using protocol::NodeEvent;
 
-void WriteFold(const planner::Fold& fold, v1::Fold& to) {
+void WriteFold(const protocol::Fold& fold, v1::Fold& to) {
   to.set_op(static_cast<std::uint32_t>(fold.op));
   to.set_dtype(static_cast<std::uint32_t>(fold.dtype));
 }
 
-void WriteOrder(const planner::SlotOrder& order, v1::SlotOrder& to) {
+void WriteOrder(const protocol::SlotOrder& order, v1::SlotOrder& to) {
   to.set_slot(order.slot);
   to.set_parent(order.parent);
   to.set_children(order.children);
   to.set_node(Raw(order.node));
-  for (const planner::SlotInput& input : order.inputs) {
+  for (const protocol::SlotInput& input : order.inputs) {
     v1::SlotOrder::Input& added = *to.add_inputs();
     added.set_object(std::string(input.object.view()));
     WriteStamp(input.version, *added.mutable_version());
   }
 }
 
-Result<planner::Fold> ReadFold(const v1::Fold& message) {
-  planner::Fold fold;
+Result<protocol::Fold> ReadFold(const v1::Fold& message) {
+  protocol::Fold fold;
   TRY_ASSIGN(fold.op, ReadEnum(message.op(), Op::kSum, Op::kXor, "op"));
   TRY_ASSIGN(fold.dtype, ReadEnum(message.dtype(), DType::kInt8, DType::kFloat64, "dtype"));
   if (const auto fits = Supports(fold.op, fold.dtype); !fits) {
@@ -43,7 +43,7 @@ Result<planner::Fold> ReadFold(const v1::Fold& message) {
 }
 
 // Of what is folded: whole elements.
-Result<Layout> ReadShape(const v1::Layout& message, const planner::Fold& fold) {
+Result<Layout> ReadShape(const v1::Layout& message, const protocol::Fold& fold) {
   TRY_ASSIGN(const Layout layout, ReadLayout(message));
   if (layout.size_bytes % SizeOf(fold.dtype) == 0) return layout;
   return Bad("layout", fmt::format("has {} bytes, no whole number of {}", layout.size_bytes,
@@ -51,8 +51,8 @@ Result<Layout> ReadShape(const v1::Layout& message, const planner::Fold& fold) {
 }
 
 Result<std::uint32_t> ReadSlot(std::uint32_t slot, std::string_view field, std::uint32_t least) {
-  if (slot >= least && slot <= planner::kMaxSlots) return slot;
-  return Bad(field, fmt::format("is {}, beyond {} to {}", slot, least, planner::kMaxSlots));
+  if (slot >= least && slot <= protocol::kMaxSlots) return slot;
+  return Bad(field, fmt::format("is {}, beyond {} to {}", slot, least, protocol::kMaxSlots));
 }
 
 // The child that feeds a slot, or is lost to it.
@@ -61,8 +61,8 @@ Result<std::uint32_t> ReadInput(std::uint32_t input, std::uint32_t slot, std::ui
   return ReadSlot(input, "input", least);
 }
 
-Result<planner::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
-  planner::SlotOrder order;
+Result<protocol::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
+  protocol::SlotOrder order;
   TRY_ASSIGN(order.slot, ReadSlot(message.slot(), "slot", 1));
   TRY_ASSIGN(order.parent, ReadSlot(message.parent(), "parent", 0));
   if (order.parent == order.slot) return Bad("parent", "is the slot itself");
@@ -73,7 +73,7 @@ Result<planner::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
                                      message.inputs_size(), kMaxReduceSources));
   }
   for (const v1::SlotOrder::Input& from : message.inputs()) {
-    planner::SlotInput input;
+    protocol::SlotInput input;
     TRY_ASSIGN(input.object, ReadObject(from.object()));
     TRY_ASSIGN(input.version, ReadStamp<Version>(from.version(), "version"));
     order.inputs.push_back(input);
@@ -85,29 +85,29 @@ Result<planner::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
 
 // --- events
 
-void Write(const planner::ReduceOpen& event, v1::NodeEvent& to) {
+void Write(const protocol::ReduceOpen& event, v1::NodeEvent& to) {
   to.mutable_reduce_open()->set_request(event.request);
 }
-void Write(const planner::ReduceShape& event, v1::NodeEvent& to) {
+void Write(const protocol::ReduceShape& event, v1::NodeEvent& to) {
   v1::ReduceShape& body = *to.mutable_reduce_shape();
   body.set_request(event.request);
   WriteLayout(event.layout, *body.mutable_layout());
   WriteFold(event.fold, *body.mutable_fold());
   body.set_metadata(event.metadata);
 }
-void Write(const planner::SlotAssign& event, v1::NodeEvent& to) {
+void Write(const protocol::SlotAssign& event, v1::NodeEvent& to) {
   v1::SlotAssign& body = *to.mutable_slot_assign();
   body.set_request(event.request);
   body.set_attempt(event.attempt);
   WriteOrder(event.order, *body.mutable_order());
 }
-void Write(const planner::ReduceClose& event, v1::NodeEvent& to) {
+void Write(const protocol::ReduceClose& event, v1::NodeEvent& to) {
   v1::ReduceClose& body = *to.mutable_reduce_close();
   body.set_request(event.request);
   body.set_code(static_cast<std::uint32_t>(event.code));
   body.set_message(event.message);
 }
-void Write(const planner::SlotFailed& event, v1::NodeEvent& to) {
+void Write(const protocol::SlotFailed& event, v1::NodeEvent& to) {
   v1::SlotFailed& body = *to.mutable_slot_failed();
   body.set_slot(event.slot);
   body.set_input(event.input);
@@ -115,14 +115,14 @@ void Write(const planner::SlotFailed& event, v1::NodeEvent& to) {
   body.set_code(static_cast<std::uint32_t>(event.code));
   body.set_message(event.message);
 }
-void Write(const planner::SlotDrained& event, v1::NodeEvent& to) {
+void Write(const protocol::SlotDrained& event, v1::NodeEvent& to) {
   v1::SlotDrained& body = *to.mutable_slot_drained();
   body.set_slot(event.slot);
   body.set_input(event.input);
   WriteStamp(event.input_version, *body.mutable_input_version());
 }
-void Write(const planner::ReduceCommit&, v1::NodeEvent& to) { to.mutable_reduce_commit(); }
-void Write(const planner::SlotProgress& event, v1::NodeEvent& to) {
+void Write(const protocol::ReduceCommit&, v1::NodeEvent& to) { to.mutable_reduce_commit(); }
+void Write(const protocol::SlotProgress& event, v1::NodeEvent& to) {
   v1::SlotProgress& body = *to.mutable_slot_progress();
   body.set_slot(event.slot);
   body.mutable_marks()->Assign(event.marks.begin(), event.marks.end());
@@ -141,7 +141,7 @@ bool ReductionNeedsVersion(v1::NodeEvent::BodyCase body) {
 namespace {
 
 Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {
-  planner::ReduceShape event{.object = target, .request = body.request()};
+  protocol::ReduceShape event{.object = target, .request = body.request()};
   TRY_ASSIGN(event.fold, ReadFold(body.fold()));
   TRY_ASSIGN(event.layout, ReadShape(body.layout(), event.fold));
   TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
@@ -149,18 +149,18 @@ Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {
 }
 
 Result<NodeEvent> Read(const ObjectId& target, const v1::SlotAssign& body) {
-  planner::SlotAssign event{target, body.request(), body.attempt(), {}};
+  protocol::SlotAssign event{target, body.request(), body.attempt(), {}};
   TRY_ASSIGN(event.order, ReadOrder(body.order()));
   return event;
 }
 
 Result<NodeEvent> Read(const ObjectId& target, const v1::ReduceClose& body) {
   TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
-  return planner::ReduceClose{target, body.request(), code, body.message()};
+  return protocol::ReduceClose{target, body.request(), code, body.message()};
 }
 
 Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotFailed& body) {
-  planner::SlotFailed event{.object = target, .version = version};
+  protocol::SlotFailed event{.object = target, .version = version};
   TRY_ASSIGN(event.slot, ReadSlot(body.slot(), "slot", 1));
   TRY_ASSIGN(event.input, ReadInput(body.input(), event.slot, 0));
   if (event.input != 0) {
@@ -172,7 +172,7 @@ Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotFa
 }
 
 Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotDrained& body) {
-  planner::SlotDrained event{.object = target, .version = version};
+  protocol::SlotDrained event{.object = target, .version = version};
   TRY_ASSIGN(event.slot, ReadSlot(body.slot(), "slot", 1));
   TRY_ASSIGN(event.input, ReadInput(body.input(), event.slot, 1));
   TRY_ASSIGN(event.input_version, ReadStamp<Version>(body.input_version(), "input_version"));
@@ -180,7 +180,7 @@ Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotDr
 }
 
 Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotProgress& body) {
-  planner::SlotProgress event{.object = target, .version = version};
+  protocol::SlotProgress event{.object = target, .version = version};
   TRY_ASSIGN(event.slot, ReadSlot(body.slot(), "slot", 1));
   TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
   event.bytes_per_second = body.bytes_per_second();
@@ -193,7 +193,7 @@ Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotPr
 Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::NodeEvent& message) {
   switch (message.body_case()) {
     case v1::NodeEvent::kReduceOpen:
-      return planner::ReduceOpen{target, message.reduce_open().request()};
+      return protocol::ReduceOpen{target, message.reduce_open().request()};
     case v1::NodeEvent::kReduceShape:
       return Read(target, *message.mutable_reduce_shape());
     case v1::NodeEvent::kSlotAssign:
@@ -205,7 +205,7 @@ Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::Nod
     case v1::NodeEvent::kSlotDrained:
       return Read(target, version, message.slot_drained());
     case v1::NodeEvent::kReduceCommit:
-      return planner::ReduceCommit{target, version};
+      return protocol::ReduceCommit{target, version};
     default:
       return Read(target, version, message.slot_progress());
   }
@@ -213,7 +213,7 @@ Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::Nod
 
 // --- actions
 
-void Write(const planner::ReduceOpened& action, v1::NodeAction& to) {
+void Write(const protocol::ReduceOpened& action, v1::NodeAction& to) {
   v1::ReduceOpened& body = *to.mutable_reduce_opened();
   body.set_request(action.request);
   v1::LinkModel& link = *body.mutable_link();
@@ -221,13 +221,13 @@ void Write(const planner::ReduceOpened& action, v1::NodeAction& to) {
   link.set_overhead_us(Microseconds(action.link.overhead));
   link.set_bytes_per_second(static_cast<std::uint64_t>(action.link.bytes_per_second));
 }
-void Write(const planner::ReduceRefused& action, v1::NodeAction& to) {
+void Write(const protocol::ReduceRefused& action, v1::NodeAction& to) {
   v1::ReduceRefused& body = *to.mutable_reduce_refused();
   body.set_request(action.request);
   body.set_code(static_cast<std::uint32_t>(action.code));
   body.set_message(action.message);
 }
-void Write(const planner::SlotLost& action, v1::NodeAction& to) {
+void Write(const protocol::SlotLost& action, v1::NodeAction& to) {
   v1::SlotLost& body = *to.mutable_slot_lost();
   body.set_request(action.request);
   body.set_attempt(action.attempt);
@@ -235,29 +235,29 @@ void Write(const planner::SlotLost& action, v1::NodeAction& to) {
   body.set_code(static_cast<std::uint32_t>(action.code));
   body.set_message(action.message);
 }
-void Write(const planner::ReduceCommitted& action, v1::NodeAction& to) {
+void Write(const protocol::ReduceCommitted& action, v1::NodeAction& to) {
   v1::ReduceCommitted& body = *to.mutable_reduce_committed();
   body.set_request(action.request);
   for (const ObjectId& used : action.used) body.add_used(std::string(used.view()));
 }
-void Write(const planner::SlotAssigned& action, v1::NodeAction& to) {
+void Write(const protocol::SlotAssigned& action, v1::NodeAction& to) {
   v1::SlotAssigned& body = *to.mutable_slot_assigned();
   WriteOrder(action.order, *body.mutable_order());
   WriteLayout(action.layout, *body.mutable_layout());
   WriteFold(action.fold, *body.mutable_fold());
   body.set_metadata(action.metadata);
 }
-void Write(const planner::SlotFeed& action, v1::NodeAction& to) {
+void Write(const protocol::SlotFeed& action, v1::NodeAction& to) {
   v1::SlotFeed& body = *to.mutable_slot_feed();
   body.set_slot(action.slot);
   body.set_input(action.input);
   WriteStamp(action.input_version, *body.mutable_input_version());
   WriteNode(action.source, *body.mutable_source());
 }
-void Write(const planner::SlotDropped& action, v1::NodeAction& to) {
+void Write(const protocol::SlotDropped& action, v1::NodeAction& to) {
   to.mutable_slot_dropped()->set_slot(action.slot);
 }
-void Write(const planner::TargetAborted& action, v1::NodeAction& to) {
+void Write(const protocol::TargetAborted& action, v1::NodeAction& to) {
   to.mutable_target_aborted()->set_code(static_cast<std::uint32_t>(action.code));
   to.mutable_target_aborted()->set_message(action.message);
 }
@@ -273,7 +273,7 @@ bool ReductionNeedsVersion(v1::NodeAction::BodyCase body) {
 namespace {
 
 Result<NodeAction> Read(const ObjectId& target, const v1::ReduceOpened& body) {
-  planner::ReduceOpened action{.object = target, .request = body.request()};
+  protocol::ReduceOpened action{.object = target, .request = body.request()};
   TRY_ASSIGN(action.link.latency, ReadDuration(body.link().latency_us(), "latency_us"));
   TRY_ASSIGN(action.link.overhead, ReadDuration(body.link().overhead_us(), "overhead_us"));
   if (body.link().bytes_per_second() == 0) return Bad("bytes_per_second", "is missing");
@@ -283,11 +283,11 @@ Result<NodeAction> Read(const ObjectId& target, const v1::ReduceOpened& body) {
 
 Result<NodeAction> Read(const ObjectId& target, const v1::ReduceRefused& body) {
   TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
-  return planner::ReduceRefused{target, body.request(), code, body.message()};
+  return protocol::ReduceRefused{target, body.request(), code, body.message()};
 }
 
 Result<NodeAction> Read(const ObjectId& target, const v1::SlotLost& body) {
-  planner::SlotLost action{.object = target, .request = body.request(), .attempt = body.attempt()};
+  protocol::SlotLost action{.object = target, .request = body.request(), .attempt = body.attempt()};
   TRY_ASSIGN(action.slot, ReadSlot(body.slot(), "slot", 1));
   TRY_ASSIGN(action.code, ReadErrorCode(body.code()));
   action.message = body.message();
@@ -295,7 +295,7 @@ Result<NodeAction> Read(const ObjectId& target, const v1::SlotLost& body) {
 }
 
 Result<NodeAction> Read(const ObjectId& target, Version version, const v1::ReduceCommitted& body) {
-  planner::ReduceCommitted action{
+  protocol::ReduceCommitted action{
       .object = target, .version = version, .request = body.request(), .used = {}};
   for (const std::string& used : body.used()) {
     TRY_ASSIGN(const ObjectId id, ReadObject(used));
@@ -305,7 +305,7 @@ Result<NodeAction> Read(const ObjectId& target, Version version, const v1::Reduc
 }
 
 Result<NodeAction> Read(const ObjectId& target, Version version, v1::SlotAssigned& body) {
-  planner::SlotAssigned action{.object = target, .version = version};
+  protocol::SlotAssigned action{.object = target, .version = version};
   TRY_ASSIGN(action.order, ReadOrder(body.order()));
   if (action.order.node == kNoNode) return Bad("node", "is missing");
   TRY_ASSIGN(action.fold, ReadFold(body.fold()));
@@ -315,7 +315,7 @@ Result<NodeAction> Read(const ObjectId& target, Version version, v1::SlotAssigne
 }
 
 Result<NodeAction> Read(const ObjectId& target, Version version, const v1::SlotFeed& body) {
-  planner::SlotFeed action{.object = target, .version = version};
+  protocol::SlotFeed action{.object = target, .version = version};
   TRY_ASSIGN(action.slot, ReadSlot(body.slot(), "slot", 1));
   TRY_ASSIGN(action.input, ReadInput(body.input(), action.slot, 1));
   TRY_ASSIGN(action.input_version, ReadStamp<Version>(body.input_version(), "input_version"));
@@ -325,7 +325,7 @@ Result<NodeAction> Read(const ObjectId& target, Version version, const v1::SlotF
 
 Result<NodeAction> Read(const ObjectId& target, const v1::TargetAborted& body) {
   TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
-  return planner::TargetAborted{target, code, body.message()};
+  return protocol::TargetAborted{target, code, body.message()};
 }
 
 }  // namespace
@@ -346,7 +346,7 @@ Result<NodeAction> ReadReduction(const ObjectId& target, Version version, v1::No
       return Read(target, version, message.slot_feed());
     case v1::NodeAction::kSlotDropped: {
       TRY_ASSIGN(const std::uint32_t slot, ReadSlot(message.slot_dropped().slot(), "slot", 1));
-      return planner::SlotDropped{target, slot, version};
+      return protocol::SlotDropped{target, slot, version};
     }
     default:
       return Read(target, message.target_aborted());

@@ -7,7 +7,7 @@
 
 namespace hoplite::test {
 
-using namespace planner;  // NOLINT(google-build-using-namespace): the events and actions spoken
+using namespace protocol;  // NOLINT(google-build-using-namespace): the events and actions spoken
 
 std::unique_ptr<DirectoryNode> DirectoryClientTest::NewNode(const std::string& name) {
   return std::make_unique<DirectoryNode>(
@@ -228,7 +228,7 @@ TEST_P(DirectoryClientTest, AShardsPictureComesInPages) {
     ASSERT_TRUE(PutBy(*node, object));
   }
   std::vector<ObjectId> shown;
-  planner::PageRequest request{.limit = 2};
+  protocol::PageRequest request{.limit = 2};
   for (bool more = true; more;) {
     const auto status = node->Status(0, request);
     ASSERT_TRUE(status) << status.error().ToString();

@@ -33,27 +33,27 @@ TEST_P(DirectoryClientTest, TenThousandObjectsAreBackSoonAfterARestart) {
   const Layout layout = Layout::For(1024 * 1024);
   const auto holder = JoinedNode("holder");
   const auto reader = JoinedNode("reader");
-  std::vector<planner::NodeEvent> inventory;
+  std::vector<protocol::NodeEvent> inventory;
   for (std::uint64_t i = 1; i <= 10'000; ++i) {
-    inventory.emplace_back(planner::Held{.object = ObjectId::Random(),
-                                         .version = {{.incarnation = 1, .sequence = i}},
-                                         .layout = layout,
-                                         .marks = layout.full_marks(),
-                                         .complete = true,
-                                         .primary = true});
+    inventory.emplace_back(protocol::Held{.object = ObjectId::Random(),
+                                          .version = {{.incarnation = 1, .sequence = i}},
+                                          .layout = layout,
+                                          .marks = layout.full_marks(),
+                                          .complete = true,
+                                          .primary = true});
   }
-  const ObjectId first = std::get<planner::Held>(inventory.front()).object;
-  const auto last = std::get<planner::Held>(inventory.back());
+  const ObjectId first = std::get<protocol::Held>(inventory.front()).object;
+  const auto last = std::get<protocol::Held>(inventory.back());
   holder->SetInventory(std::move(inventory));
-  reader->SetInventory({planner::Locate{last.object}});
+  reader->SetInventory({protocol::Locate{last.object}});
 
   directory_->Restart(0);
 
-  const auto located = reader->Take<planner::Located>(last.object);
+  const auto located = reader->Take<protocol::Located>(last.object);
   ASSERT_TRUE(located);
   EXPECT_EQ(located->version, last.version);
-  reader->Say(planner::Want{last.object, last.version, layout.empty_marks()});
-  ASSERT_TRUE(reader->Take<planner::Grant>(last.object));
+  reader->Say(protocol::Want{last.object, last.version, layout.empty_marks()});
+  ASSERT_TRUE(reader->Take<protocol::Grant>(last.object));
   EXPECT_TRUE(reader->Find(first));
 }
 

@@ -11,7 +11,7 @@
 namespace hoplite::fuzz {
 namespace {
 
-using planner::Outcome;
+using protocol::Outcome;
 
 constexpr Layout kLayout{
     .size_bytes = 50'000, .block_bytes = 4096, .run_bytes = 8192, .stripe_count = 2};
@@ -127,11 +127,11 @@ void Lane(Input input) {
       parts.store.Create(Object(0), kLayout, "", store::CopyKind::kTransient).value();
   std::shared_ptr<node::ReceiveSink> sink = std::make_shared<node::CopySink>(copy);
   if (folds) {
-    auto into = std::make_shared<node::Accumulator>(copy, planner::Fold{Op::kSum, DType::kUint8},
+    auto into = std::make_shared<node::Accumulator>(copy, protocol::Fold{Op::kSum, DType::kUint8},
                                                     std::vector<store::CopyPtr>(), 1);
     sink = std::make_shared<node::FoldSink>(std::move(into), 0, kLayout.empty_marks());
   }
-  planner::Grant grant;
+  protocol::Grant grant;
   grant.object = Object(0);
   grant.version = kVersion;
   grant.source = {kPeer, "source", "somewhere:1"};

@@ -31,11 +31,11 @@ auto Read(const std::string& bytes) {
 }
 
 // Tells a shard these events; its answers must be fit for the wire.
-void Tell(const std::vector<planner::NodeEvent>& events) {
+void Tell(const std::vector<protocol::NodeEvent>& events) {
   constexpr NodeId kNode{1};
   planner::DirectoryState state({.recovery_window = Duration(0)}, Time{});
   state.Apply({Time{}, planner::NodeJoined{{kNode, "n1", "x:1"}, 0}});
-  for (const planner::NodeEvent& event : events) {
+  for (const protocol::NodeEvent& event : events) {
     state.Apply({Time{}, planner::NodeSaid{kNode, event}});
     std::vector<planner::Action> actions;
     state.Plan(Time{}, actions);

@@ -23,7 +23,7 @@
 namespace hoplite::directory {
 namespace {
 
-using namespace planner;  // NOLINT(google-build-using-namespace): the events and actions spoken
+using namespace protocol;  // NOLINT(google-build-using-namespace): the events and actions spoken
 using std::chrono::milliseconds;
 using test::DirectoryNode;
 

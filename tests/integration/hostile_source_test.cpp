@@ -21,8 +21,8 @@ using hoplite::testing::NoDirectory;
 using hoplite::testing::Pattern;
 using hoplite::testing::RawListener;
 using hoplite::testing::RawPeer;
-using planner::Failure;
-using planner::Outcome;
+using protocol::Failure;
+using protocol::Outcome;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kCluster = 0xc1;
@@ -44,7 +44,7 @@ class HostileSource : public ::testing::Test {
   HostileSource() {
     runtime_.Start("receiver");
     copy_ = *store_.Create(ObjectId::FromName("x"), layout_, "", store::CopyKind::kRelayed);
-    planner::Grant grant;
+    protocol::Grant grant;
     grant.object = copy_->object();
     grant.version.incarnation = 1;
     grant.source = {kSource, "villain", listener_.address()};

@@ -32,7 +32,7 @@ ClusterOptions Slow(std::size_t nodes) {
 bool UnderWay(Cluster& cluster, const ObjectId& target) {
   return Eventually([&] {
     const auto view = cluster.Find(target);
-    return view && std::ranges::any_of(view->slots, [](const planner::SlotView& slot) {
+    return view && std::ranges::any_of(view->slots, [](const protocol::SlotView& slot) {
              return slot.parent == 0 && slot.valid_bytes > 0;
            });
   });
@@ -202,7 +202,7 @@ TEST(ReduceAttack, ASourceThatIsAReductionStartsAgain) {
   const auto view = cluster.Find(inner.target);
   ASSERT_TRUE(view);
   std::size_t child = 6;  // a node of the inner one that is not its root's
-  for (const planner::SlotView& slot : view->slots) {
+  for (const protocol::SlotView& slot : view->slots) {
     if (slot.parent != 0) child = static_cast<std::size_t>(slot.node_name.back() - '0');
   }
   ASSERT_LT(child, 3U);

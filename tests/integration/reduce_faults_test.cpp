@@ -217,7 +217,7 @@ TEST_P(ReduceWithALoss, GoesOnWithTheSpare) {
   auto early = client.GetAsync(sum->target(), kSoon);
   ASSERT_TRUE(Eventually([&] {
     const auto view = cluster.Find(sum->target());
-    return view && std::ranges::any_of(view->slots, [](const planner::SlotView& slot) {
+    return view && std::ranges::any_of(view->slots, [](const protocol::SlotView& slot) {
              return slot.parent == 0 && slot.valid_bytes > 0;
            });
   }));

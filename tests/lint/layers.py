@@ -8,7 +8,7 @@ import re
 import repository
 
 # Lowest first. A layer may include those of lower levels and itself, not its siblings.
-LEVELS = (("base",), ("planner",), ("wire", "store", "net", "reduce"), ("directory",),
+LEVELS = (("base",), ("protocol",), ("planner", "wire", "store", "net", "reduce"), ("directory",),
           ("node",), ("client",), ("cli",))
 SIBLINGS = {"net": {"wire"}}
 LAYERS = [layer for level in LEVELS for layer in level]
@@ -30,11 +30,11 @@ HOMES = {
 # The rooms of sim/, and which layers each may use besides base; nothing in src/ uses them but the
 # program's main().
 SIM_ROOMS = {
-    "kit": {"planner"},
-    "seams": {"planner", "wire", "net", "directory", "sim/kit"},
-    "planner_world": {"planner", "sim/kit"},
-    "small_world": {"planner", "sim/kit", "sim/planner_world"},
-    "node_world": {"planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit",
+    "kit": {"protocol", "planner"},
+    "seams": {"protocol", "planner", "wire", "net", "directory", "sim/kit"},
+    "planner_world": {"protocol", "planner", "sim/kit"},
+    "small_world": {"protocol", "planner", "sim/kit", "sim/planner_world"},
+    "node_world": {"protocol", "planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit",
                    "sim/seams"},
     "commands": {"cli", "sim/planner_world", "sim/node_world"},
 }
@@ -78,7 +78,7 @@ def in_layer(path, layer, target):
     if other == "hoplite" and not target.endswith(".pb.h"):
         if not may_include(layer, "client") and target.split("/")[1] not in PUBLIC_VALUES:
             return f"{layer} may not use the public API, which is made of it"
-    if layer == "planner" and IMPURE.fullmatch(target):
+    if layer in ("protocol", "planner") and IMPURE.fullmatch(target):
         return PURE
     if other == "sim" and path != "src/cli/main.cpp":
         return "nothing on the way of real bytes uses the simulation"

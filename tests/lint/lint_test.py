@@ -19,6 +19,8 @@ class Layers(unittest.TestCase):
         self.assertTrue(self.seen("src/store/a.h", '"net/stream.h"'))
         self.assertTrue(self.seen("src/wire/a.h", '"net/stream.h"'))
         self.assertTrue(self.seen("src/node/a.h", '"client/client.h"'))
+        self.assertTrue(self.seen("src/wire/a.h", '"planner/words.h"'))
+        self.assertFalse(self.seen("src/wire/a.h", '"protocol/node_event.h"'))
         self.assertFalse(self.seen("src/net/a.h", '"wire/frame.h"'))
         self.assertFalse(self.seen("src/node/a.h", '"directory/directory_client.h"'))
         self.assertFalse(self.seen("src/planner/a.h", '"base/ids.h"'))

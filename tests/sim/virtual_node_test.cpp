@@ -11,7 +11,7 @@
 namespace hoplite::sim {
 namespace {
 
-using planner::Failure;
+using protocol::Failure;
 
 const Version kVersion{{1, 1}};
 const GrantId kGrant{{1, 2}};
@@ -23,7 +23,7 @@ class VirtualNodeTest : public testing::Test {
     VirtualNode node(NodeId{2}, object_);
     Effects effects;
     node.Get(effects);
-    node.Hear(planner::Located{object_, kVersion, layout_, {}}, Time{}, effects);
+    node.Hear(protocol::Located{object_, kVersion, layout_, {}}, Time{}, effects);
     node.MemoryReserved(effects);
     EXPECT_EQ(node.Received(0, blocks, 7), "");
     return node;
@@ -65,20 +65,20 @@ TEST_F(VirtualNodeTest, BytesOfAnotherContentAreNoticed) {
 TEST_F(VirtualNodeTest, ARecallDropsTheCopyAndAsksAgain) {
   VirtualNode node = Receiver(2);
   Effects effects;
-  node.Hear(planner::Recall{object_, Version{{1, 5}}}, Time{}, effects);
+  node.Hear(protocol::Recall{object_, Version{{1, 5}}}, Time{}, effects);
   EXPECT_FALSE(node.copy());
   ASSERT_EQ(effects.say.size(), 1u) << "the shard knows that the copy goes";
-  EXPECT_TRUE(std::holds_alternative<planner::Locate>(effects.say[0]));
+  EXPECT_TRUE(std::holds_alternative<protocol::Locate>(effects.say[0]));
 }
 
 TEST_F(VirtualNodeTest, ANodeThatHearsThatItWasLostEndsItsStreamsAndWantsAnew) {
   VirtualNode node = Receiver(2);
   Effects effects;
-  node.Hear(planner::Grant{.object = object_,
-                           .version = kVersion,
-                           .grant = kGrant,
-                           .source = {NodeId{3}, "n3", ""},
-                           .stripes = 1},
+  node.Hear(protocol::Grant{.object = object_,
+                            .version = kVersion,
+                            .grant = kGrant,
+                            .source = {NodeId{3}, "n3", ""},
+                            .stripes = 1},
             Time{}, effects);
   node.Disconnected();
   EXPECT_EQ(node.streams().size(), 1u) << "bytes go on";
@@ -88,8 +88,8 @@ TEST_F(VirtualNodeTest, ANodeThatHearsThatItWasLostEndsItsStreamsAndWantsAnew) {
   EXPECT_TRUE(effects.say.empty()) << "the shard knows nothing of that grant";
   node.Connected(Time{}, effects);
   ASSERT_EQ(effects.say.size(), 3u);
-  EXPECT_EQ(std::get<planner::Held>(effects.say[0]).upstream, kNoNode);
-  EXPECT_EQ(std::get<planner::Want>(effects.say[1]).marks, (StripeMarks{2}));
+  EXPECT_EQ(std::get<protocol::Held>(effects.say[0]).upstream, kNoNode);
+  EXPECT_EQ(std::get<protocol::Want>(effects.say[1]).marks, (StripeMarks{2}));
 }
 
 // As long as it does not hear of it: its session is away, its streams are not.

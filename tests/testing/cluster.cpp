@@ -65,12 +65,12 @@ Result<T> Answer(asio::io_context& loop,
 
 }  // namespace
 
-std::vector<planner::NodeView> Cluster::Members() {
-  return Answer<planner::StatusPage>(directory_thread_.loop(),
-                                     [this](auto done) {
-                                       observer_->Status(0, {}, std::chrono::seconds(10),
-                                                         std::move(done));
-                                     })
+std::vector<protocol::NodeView> Cluster::Members() {
+  return Answer<protocol::StatusPage>(directory_thread_.loop(),
+                                      [this](auto done) {
+                                        observer_->Status(0, {}, std::chrono::seconds(10),
+                                                          std::move(done));
+                                      })
       .value()
       .nodes;
 }
@@ -103,8 +103,8 @@ std::shared_ptr<void> Cluster::StopDirectory() {
   return {go_on.get(), [go_on](void*) { go_on->set_value(); }};
 }
 
-Result<planner::ObjectView> Cluster::Find(const ObjectId& object) {
-  return Answer<planner::ObjectView>(directory_thread_.loop(), [this, object](auto done) {
+Result<protocol::ObjectView> Cluster::Find(const ObjectId& object) {
+  return Answer<protocol::ObjectView>(directory_thread_.loop(), [this, object](auto done) {
     observer_->Find(object, std::chrono::seconds(10), std::move(done));
   });
 }

@@ -71,7 +71,7 @@ class Cluster {
   // The node's id, which the directory knows. Waits for its answer.
   NodeId id(std::size_t i);
   bool has_session(NodeId node);
-  Result<planner::ObjectView> Find(const ObjectId& object);
+  Result<protocol::ObjectView> Find(const ObjectId& object);
   // A new client of node i.
   Client client(std::size_t i) { return ClientOf(*nodes_[i]); }
   // While what this returns lives, the directory does nothing, as a stopped process does.
@@ -82,7 +82,7 @@ class Cluster {
   std::size_t Add(const ClusterOptions& options);
 
  private:
-  std::vector<planner::NodeView> Members();
+  std::vector<protocol::NodeView> Members();
 
   ClusterOptions options_;
   LoopThread directory_thread_;

@@ -91,11 +91,11 @@ class DirectoryNode {
     });
   }
 
-  void Say(planner::NodeEvent event) {
+  void Say(protocol::NodeEvent event) {
     asio::post(loop_, [this, event = std::move(event)] { client_->Send(event); });
   }
   // Sets what the node tells in its next sessions.
-  void SetInventory(std::vector<planner::NodeEvent> inventory) {
+  void SetInventory(std::vector<protocol::NodeEvent> inventory) {
     Run([this, &inventory] { inventory_ = std::move(inventory); });
   }
 
@@ -117,17 +117,17 @@ class DirectoryNode {
     return taken;
   }
 
-  Result<planner::ObjectView> Find(const ObjectId& object, Duration timeout = kPatience) {
-    return Ask<planner::ObjectView>(
+  Result<protocol::ObjectView> Find(const ObjectId& object, Duration timeout = kPatience) {
+    return Ask<protocol::ObjectView>(
         [&](auto done) { client_->Find(object, timeout, std::move(done)); });
   }
-  auto Status(std::size_t shard, const planner::PageRequest& page = {},
+  auto Status(std::size_t shard, const protocol::PageRequest& page = {},
               Duration timeout = kPatience) {
-    return Ask<planner::StatusPage>(
+    return Ask<protocol::StatusPage>(
         [&](auto done) { client_->Status(shard, page, timeout, std::move(done)); });
   }
   // Asks until the directory's picture of the object fits; false when it never does.
-  bool Sees(const ObjectId& object, std::function<bool(const planner::ObjectView&)> fits) {
+  bool Sees(const ObjectId& object, std::function<bool(const protocol::ObjectView&)> fits) {
     return WaitFor([&] {
       const auto view = Find(object);
       return view && fits(*view);
@@ -153,7 +153,7 @@ class DirectoryNode {
   }
 
   directory::DirectoryClient& client() { return *client_; }
-  const planner::NodeInfo& info() const { return info_; }
+  const protocol::NodeInfo& info() const { return info_; }
 
  private:
   template <typename T, typename Starter>
@@ -174,13 +174,13 @@ class DirectoryNode {
     return list;
   }
 
-  const planner::NodeInfo info_;
+  const protocol::NodeInfo info_;
   asio::io_context own_loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{own_loop_.get_executor()};
   asio::io_context& loop_;
-  std::vector<planner::NodeEvent> inventory_;  // on the loop
+  std::vector<protocol::NodeEvent> inventory_;  // on the loop
   std::mutex mutex_;
-  std::vector<planner::NodeAction> actions_;
+  std::vector<protocol::NodeAction> actions_;
   std::vector<std::size_t> inventories_;
   std::vector<std::pair<std::size_t, bool>> sessions_;
   std::vector<Error> refusals_;

@@ -35,7 +35,7 @@ class FakeOperations::FakeDraft final : public node::Draft {
     }
     node_.Locate({.object = copy_->object(),
                   .node_name = node_.name_,
-                  .kind = planner::LocationKind::kComplete});
+                  .kind = protocol::LocationKind::kComplete});
     node_.WakeAll();
     co_return Result<void>();
   }
@@ -153,10 +153,10 @@ net::Task<Result<void>> FakeOperations::Delete(ObjectId object, node::CallPtr) {
   co_return Result<void>();
 }
 
-net::Task<Result<planner::ObjectView>> FakeOperations::Info(ObjectId object, node::CallPtr) {
+net::Task<Result<protocol::ObjectView>> FakeOperations::Info(ObjectId object, node::CallPtr) {
   const store::CopyPtr copy = store_->Find(object);
   if (!copy) co_return std::unexpected(Error(ErrorCode::kNotFound, "no such object"));
-  planner::ObjectView view;
+  protocol::ObjectView view;
   view.object = object;
   view.version = Version{{.incarnation = 7, .sequence = 3}};
   view.size_bytes = copy->layout().size_bytes;
@@ -171,11 +171,11 @@ net::Task<Result<planner::ObjectView>> FakeOperations::Info(ObjectId object, nod
   co_return view;
 }
 
-net::Task<Result<planner::StatusPage>> FakeOperations::Status(std::size_t /*shard*/,
-                                                              planner::PageRequest request,
-                                                              node::CallPtr call) {
+net::Task<Result<protocol::StatusPage>> FakeOperations::Status(std::size_t /*shard*/,
+                                                               protocol::PageRequest request,
+                                                               node::CallPtr call) {
   constexpr std::uint32_t kPage = 2;
-  planner::NodeView self;
+  protocol::NodeView self;
   self.node.name = name_;
   self.node.address = "127.0.0.1:1";
   self.alive = true;
@@ -183,12 +183,12 @@ net::Task<Result<planner::StatusPage>> FakeOperations::Status(std::size_t /*shar
   std::vector<ObjectId> objects;
   for (const store::CopyPtr& copy : store_->List()) objects.push_back(copy->object());
   std::ranges::sort(objects);
-  planner::StatusPage status{.nodes = {self}, .shard = {.objects = objects.size()}};
+  protocol::StatusPage status{.nodes = {self}, .shard = {.objects = objects.size()}};
   for (const ObjectId& object : objects) {
     if (request.after && object <= *request.after) continue;
     status.page.more = status.page.objects.size() == std::min(request.limit, kPage);
     if (status.page.more) break;
-    CO_TRY_ASSIGN(planner::ObjectView view, co_await Info(object, call));
+    CO_TRY_ASSIGN(protocol::ObjectView view, co_await Info(object, call));
     status.page.objects.push_back(std::move(view));
   }
   co_return status;
@@ -199,21 +199,21 @@ void FakeOperations::Spawn(const char* /*what*/, net::Task<void> task) {
 }
 
 std::shared_ptr<void> FakeOperations::Subscribe(
-    ObjectId object, std::function<void(const planner::Location&)> on_location) {
+    ObjectId object, std::function<void(const protocol::Location&)> on_location) {
   const auto at = subscribers_->emplace(object, std::move(on_location));
   return {nullptr, [all = subscribers_, at](std::nullptr_t) { all->erase(at); }};
 }
 
 // Of no place is known but what was told; of its own copies the store knows.
 std::shared_ptr<void> FakeOperations::Watch(
-    ObjectId object, std::function<void(const planner::Location&)> on_location,
+    ObjectId object, std::function<void(const protocol::Location&)> on_location,
     std::function<void()> /*on_deleted*/, std::function<void(NodeId)> /*on_forgotten*/) {
   return Subscribe(object, std::move(on_location));
 }
 
 void FakeOperations::Recall(const ObjectId& object) { Drop(object, store::VoidReason::kRecalled); }
 
-void FakeOperations::Locate(const planner::Location& location) {
+void FakeOperations::Locate(const protocol::Location& location) {
   const auto [begin, end] = subscribers_->equal_range(location.object);
   for (auto at = begin; at != end; ++at) at->second(location);
 }
@@ -226,7 +226,7 @@ void FakeOperations::Drop(const ObjectId& object, store::VoidReason why) {
   if (const store::CopyPtr copy = store_->Find(object)) {
     copy->Void(why);
     store_->Remove(object);
-    Locate({.object = object, .node_name = name_, .kind = planner::LocationKind::kGone});
+    Locate({.object = object, .node_name = name_, .kind = protocol::LocationKind::kGone});
   }
   WakeAll();
 }

@@ -33,15 +33,15 @@ class FakeOperations final : public node::Operations {
   // Computes nothing: the target becomes a copy of the first source that is used.
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, node::CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, node::CallPtr call) override;
-  net::Task<Result<planner::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
+  net::Task<Result<protocol::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
   // One shard, which draws two objects at once.
-  net::Task<Result<planner::StatusPage>> Status(std::size_t shard, planner::PageRequest request,
-                                                node::CallPtr call) override;
+  net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest request,
+                                                 node::CallPtr call) override;
   std::size_t shard_count() const override { return 1; }
   std::shared_ptr<void> Subscribe(
-      ObjectId object, std::function<void(const planner::Location&)> on_location) override;
+      ObjectId object, std::function<void(const protocol::Location&)> on_location) override;
   std::shared_ptr<void> Watch(ObjectId object,
-                              std::function<void(const planner::Location&)> on_location,
+                              std::function<void(const protocol::Location&)> on_location,
                               std::function<void()> on_deleted,
                               std::function<void(NodeId)> on_forgotten) override;
   std::uint64_t cluster_id() const override { return cluster_id_; }
@@ -55,7 +55,7 @@ class FakeOperations final : public node::Operations {
 
   // On the loop, for tests: a recall by the directory; a change of locations.
   void Recall(const ObjectId& object);
-  void Locate(const planner::Location& location);
+  void Locate(const protocol::Location& location);
   std::size_t subscribers() const { return subscribers_->size(); }
   void SetClusterId(std::uint64_t id) { cluster_id_ = id; }
   // Requests that wait for something now.
@@ -65,7 +65,7 @@ class FakeOperations final : public node::Operations {
 
  private:
   class FakeDraft;
-  using Subscribers = std::multimap<ObjectId, std::function<void(const planner::Location&)>>;
+  using Subscribers = std::multimap<ObjectId, std::function<void(const protocol::Location&)>>;
 
   // The copy when it is there (and final, if so asked); deleted, cancelled or timeout if it never
   // is.

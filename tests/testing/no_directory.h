@@ -10,15 +10,16 @@ namespace hoplite::testing {
 
 class NoDirectory final : public directory::DirectoryClient {
  public:
-  void Start(planner::NodeInfo, Hooks) override {}
-  void Send(planner::NodeEvent) override {}
+  void Start(protocol::NodeInfo, Hooks) override {}
+  void Send(protocol::NodeEvent) override {}
   std::size_t shard_count() const override { return 1; }
   bool connected(std::size_t) const override { return true; }
   std::uint64_t shard_id(std::size_t) const override { return 0; }
   std::optional<Error> refusal(std::size_t) const override { return std::nullopt; }
-  void Find(const ObjectId&, Duration, std::function<void(Result<planner::ObjectView>)>) override {}
-  void Status(std::size_t, const planner::PageRequest&, Duration,
-              std::function<void(Result<planner::StatusPage>)>) override {}
+  void Find(const ObjectId&, Duration, std::function<void(Result<protocol::ObjectView>)>) override {
+  }
+  void Status(std::size_t, const protocol::PageRequest&, Duration,
+              std::function<void(Result<protocol::StatusPage>)>) override {}
   void Stop() override {}
 };
 

@@ -18,42 +18,42 @@ namespace {
 constexpr Duration kBound = std::chrono::minutes(10);  // virtual
 
 // By the alternatives of NodeEvent. Empty: a report that comes by the clock.
-std::string_view WordFor(const planner::NodeEvent& event) {
+std::string_view WordFor(const protocol::NodeEvent& event) {
   const auto of = []<typename Word>(const Word&) -> std::string_view {
-    if constexpr (std::is_same_v<Word, planner::Create>) return "create";
-    if constexpr (std::is_same_v<Word, planner::Withdraw>) return "withdraw";
-    if constexpr (std::is_same_v<Word, planner::CopyComplete>) return "complete";
-    if constexpr (std::is_same_v<Word, planner::CopyGone>) return "gone";
-    if constexpr (std::is_same_v<Word, planner::Locate>) return "locate";
-    if constexpr (std::is_same_v<Word, planner::CancelLocate>) return "cancel locate";
-    if constexpr (std::is_same_v<Word, planner::Want>) return "want";
-    if constexpr (std::is_same_v<Word, planner::CancelWant>) return "cancel want";
-    if constexpr (std::is_same_v<Word, planner::GrantClosed>) return "closed";
-    if constexpr (std::is_same_v<Word, planner::Delete>) return "delete";
-    if constexpr (std::is_same_v<Word, planner::EvictAsk>) return "evict?";
-    if constexpr (std::is_same_v<Word, planner::Subscribe>) return "subscribe";
-    if constexpr (std::is_same_v<Word, planner::Unsubscribe>) return "unsubscribe";
-    if constexpr (std::is_same_v<Word, planner::Held>) return "held";
-    if constexpr (std::is_same_v<Word, planner::HeldBytes>) return "bytes";
-    if constexpr (std::is_same_v<Word, planner::Tombstone>) return "tombstone";
+    if constexpr (std::is_same_v<Word, protocol::Create>) return "create";
+    if constexpr (std::is_same_v<Word, protocol::Withdraw>) return "withdraw";
+    if constexpr (std::is_same_v<Word, protocol::CopyComplete>) return "complete";
+    if constexpr (std::is_same_v<Word, protocol::CopyGone>) return "gone";
+    if constexpr (std::is_same_v<Word, protocol::Locate>) return "locate";
+    if constexpr (std::is_same_v<Word, protocol::CancelLocate>) return "cancel locate";
+    if constexpr (std::is_same_v<Word, protocol::Want>) return "want";
+    if constexpr (std::is_same_v<Word, protocol::CancelWant>) return "cancel want";
+    if constexpr (std::is_same_v<Word, protocol::GrantClosed>) return "closed";
+    if constexpr (std::is_same_v<Word, protocol::Delete>) return "delete";
+    if constexpr (std::is_same_v<Word, protocol::EvictAsk>) return "evict?";
+    if constexpr (std::is_same_v<Word, protocol::Subscribe>) return "subscribe";
+    if constexpr (std::is_same_v<Word, protocol::Unsubscribe>) return "unsubscribe";
+    if constexpr (std::is_same_v<Word, protocol::Held>) return "held";
+    if constexpr (std::is_same_v<Word, protocol::HeldBytes>) return "bytes";
+    if constexpr (std::is_same_v<Word, protocol::Tombstone>) return "tombstone";
     return "";
   };
   return std::visit(of, event);
 }
 
-std::string Details(const planner::NodeEvent& event) {
-  if (const auto* closed = std::get_if<planner::GrantClosed>(&event)) {
+std::string Details(const protocol::NodeEvent& event) {
+  if (const auto* closed = std::get_if<protocol::GrantClosed>(&event)) {
     constexpr std::array<std::string_view, 5> kOutcomes{"", " done", " failed", " declined",
                                                         " abandoned"};
     return std::string(kOutcomes.at(static_cast<std::size_t>(closed->outcome)));
   }
-  if (const auto* held = std::get_if<planner::Held>(&event)) {
+  if (const auto* held = std::get_if<protocol::Held>(&event)) {
     return std::string(held->complete    ? " complete"
                        : held->producing ? " producing"
                                          : " partial") +
            (held->primary ? " primary" : "") + (held->upstream != kNoNode ? " pulling" : "");
   }
-  const auto* create = std::get_if<planner::Create>(&event);
+  const auto* create = std::get_if<protocol::Create>(&event);
   return create != nullptr && create->inline_bytes ? " with bytes" : "";
 }
 
@@ -65,7 +65,7 @@ std::span<const std::byte> BytesOf(const std::string& text, ByteRange range) {
 
 class NodeByHand::Peer {
  public:
-  Peer(node::Assembly& parts, planner::NodeInfo info, std::string bytes, Layout layout,
+  Peer(node::Assembly& parts, protocol::NodeInfo info, std::string bytes, Layout layout,
        bool says_end)
       : parts_(parts),
         info_(std::move(info)),
@@ -80,14 +80,14 @@ class NodeByHand::Peer {
     ASSERT_TRUE(listener);
     listener_ = *std::move(listener);
   }
-  const planner::NodeInfo& info() const { return info_; }
+  const protocol::NodeInfo& info() const { return info_; }
 
  private:
   net::Task<void> Serve(net::StreamPtr stream);
   net::Task<bool> SendBlock(net::ConnectionPtr connection, std::uint64_t block);
 
   node::Assembly& parts_;
-  const planner::NodeInfo info_;
+  const protocol::NodeInfo info_;
   const std::string bytes_;
   const Layout layout_;
   const bool says_end_;
@@ -155,7 +155,7 @@ void NodeByHand::Pass(Duration time) {
   }
 }
 
-void NodeByHand::Hear(const planner::NodeAction& word) {
+void NodeByHand::Hear(const protocol::NodeAction& word) {
   directory_->hooks.on_action(word);
   Turn();
 }
@@ -166,12 +166,12 @@ std::vector<std::string> NodeByHand::Inventory() {
   return InWords(directory_->hooks.inventory(0, std::nullopt, 1_MiB).events);
 }
 
-std::vector<std::string> NodeByHand::InWords(const std::vector<planner::NodeEvent>& events) const {
+std::vector<std::string> NodeByHand::InWords(const std::vector<protocol::NodeEvent>& events) const {
   std::vector<std::string> words;
-  for (const planner::NodeEvent& event : events) {
+  for (const protocol::NodeEvent& event : events) {
     std::string word(WordFor(event));
     if (word.empty()) continue;
-    const ObjectId* const object = planner::ObjectOf(event);
+    const ObjectId* const object = protocol::ObjectOf(event);
     const auto name = object != nullptr ? names_.find(*object) : names_.end();
     if (name != names_.end()) word += " " + name->second;
     words.push_back(word + Details(event));
@@ -204,11 +204,11 @@ store::CopyPtr NodeByHand::Keep(const ObjectId& object, const std::string& bytes
   return copy;
 }
 
-const planner::NodeInfo& NodeByHand::AddPeer(std::uint64_t number, std::string bytes, Layout layout,
-                                             bool says_end) {
+const protocol::NodeInfo& NodeByHand::AddPeer(std::uint64_t number, std::string bytes,
+                                              Layout layout, bool says_end) {
   const std::string name = "n" + std::to_string(number);
   peers_.push_back(std::make_unique<Peer>(*parts_,
-                                          planner::NodeInfo{NodeId{number}, name, name + ":1"},
+                                          protocol::NodeInfo{NodeId{number}, name, name + ":1"},
                                           std::move(bytes), layout, says_end));
   peers_.back()->Listen(*transport_);
   return peers_.back()->info();

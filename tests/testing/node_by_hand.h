@@ -26,8 +26,8 @@ namespace hoplite::testing {
 // One shard, which the test plays: it keeps what the node says, and what it is to hear.
 class DirectoryByHand final : public directory::DirectoryClient {
  public:
-  void Start(planner::NodeInfo /*self*/, Hooks hooks_in) override { hooks = std::move(hooks_in); }
-  void Send(planner::NodeEvent event) override {
+  void Start(protocol::NodeInfo /*self*/, Hooks hooks_in) override { hooks = std::move(hooks_in); }
+  void Send(protocol::NodeEvent event) override {
     if (open) said.push_back(std::move(event));
   }
   std::size_t shard_count() const override { return 1; }
@@ -35,20 +35,20 @@ class DirectoryByHand final : public directory::DirectoryClient {
   std::uint64_t shard_id(std::size_t /*shard*/) const override { return 1; }
   std::optional<Error> refusal(std::size_t /*shard*/) const override { return std::nullopt; }
   void Find(const ObjectId& /*object*/, Duration /*timeout*/,
-            std::function<void(Result<planner::ObjectView>)> answer) override {
+            std::function<void(Result<protocol::ObjectView>)> answer) override {
     find = std::move(answer);
   }
-  void Status(std::size_t /*shard*/, const planner::PageRequest& /*page*/, Duration /*timeout*/,
-              std::function<void(Result<planner::StatusPage>)> answer) override {
+  void Status(std::size_t /*shard*/, const protocol::PageRequest& /*page*/, Duration /*timeout*/,
+              std::function<void(Result<protocol::StatusPage>)> answer) override {
     status = std::move(answer);
   }
   void Stop() override {}
 
   Hooks hooks;
   bool open = true;  // else what the node says is lost
-  std::vector<planner::NodeEvent> said;
-  std::function<void(Result<planner::ObjectView>)> find;  // the last question
-  std::function<void(Result<planner::StatusPage>)> status;
+  std::vector<protocol::NodeEvent> said;
+  std::function<void(Result<protocol::ObjectView>)> find;  // the last question
+  std::function<void(Result<protocol::StatusPage>)> status;
 };
 
 // Streams within the process; but a connect to kNowhere hangs until the test lets it fail.
@@ -87,7 +87,7 @@ class NodeByHand {
   void Pass(Duration time);
 
   // A shard says this.
-  void Hear(const planner::NodeAction& word);
+  void Hear(const protocol::NodeAction& word);
   // What it has said since the last look, but for reports; in words, with an object's name where
   // the test has given it one.
   std::vector<std::string> Says();
@@ -111,8 +111,8 @@ class NodeByHand {
 
   // A peer that has all bytes of an object, so few that they need no more credit, and serves once:
   // what is asked for, then END, or, if it is to say none, the end of the stream.
-  const planner::NodeInfo& AddPeer(std::uint64_t number, std::string bytes, Layout layout,
-                                   bool says_end = true);
+  const protocol::NodeInfo& AddPeer(std::uint64_t number, std::string bytes, Layout layout,
+                                    bool says_end = true);
 
   // A complete copy of these bytes, as if it had been here for long.
   store::CopyPtr Keep(const ObjectId& object, const std::string& bytes, Version version,
@@ -127,7 +127,7 @@ class NodeByHand {
  private:
   class Peer;
 
-  std::vector<std::string> InWords(const std::vector<planner::NodeEvent>& events) const;
+  std::vector<std::string> InWords(const std::vector<protocol::NodeEvent>& events) const;
 
   VirtualTime time_;
   std::map<ObjectId, std::string> names_;

@@ -13,9 +13,9 @@ Existence::Existence(Operations& operations, std::vector<ObjectId> objects, Call
 void Existence::Watch(Watched& watched) {
   watched.watch = operations_.Watch(
       watched.object,
-      [this, &watched](const planner::Location& location) {
-        const bool complete = location.kind == planner::LocationKind::kComplete ||
-                              location.kind == planner::LocationKind::kInline;
+      [this, &watched](const protocol::Location& location) {
+        const bool complete = location.kind == protocol::LocationKind::kComplete ||
+                              location.kind == protocol::LocationKind::kInline;
         if (complete) {
           watched.places.insert(location.node);
         } else {

@@ -46,7 +46,7 @@ void FillError(const Error& error, v1::local::Error& message) {
   message.set_message(error.message);
 }
 
-void FillObject(const planner::ObjectView& view, v1::local::ObjectInfo& message) {
+void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message) {
   message.set_object(std::string(view.object.view()));
   message.set_size(view.size_bytes);
   message.set_version(VersionText(view.version));
@@ -79,7 +79,7 @@ void FillObject(const planner::ObjectView& view, v1::local::ObjectInfo& message)
   }
 }
 
-void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& message) {
+void FillNode(const protocol::NodeView& view, v1::local::ClusterStatus::Node& message) {
   message.set_name(view.node.name);
   message.set_address(view.node.address);
   message.set_alive(view.alive);
@@ -103,7 +103,7 @@ void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients&
   message.set_pins_per_client(clients.limits().pins);
 }
 
-void FillShard(const planner::ShardView& view, v1::local::ClusterStatus::Shard& message) {
+void FillShard(const protocol::ShardView& view, v1::local::ClusterStatus::Shard& message) {
   message.set_objects(view.objects);
   message.set_inline_bytes(view.inline_bytes);
   message.set_inline_total_bytes(view.inline_total_bytes);
@@ -112,8 +112,8 @@ void FillShard(const planner::ShardView& view, v1::local::ClusterStatus::Shard& 
   message.set_most_queued_node(view.queues.most_node);
 }
 
-Result<planner::PageRequest> ReadPage(const v1::local::Status& message) {
-  planner::PageRequest page;
+Result<protocol::PageRequest> ReadPage(const v1::local::Status& message) {
+  protocol::PageRequest page;
   if (!message.after().empty()) {
     TRY_ASSIGN(page.after, ObjectId::FromBytes(message.after()));
   }
@@ -126,7 +126,7 @@ void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message) {
   for (const ObjectId& unused : outcome.unused) message.add_unused(std::string(unused.view()));
 }
 
-void FillLocation(const planner::Location& location, v1::local::LocationChange& message) {
+void FillLocation(const protocol::Location& location, v1::local::LocationChange& message) {
   message.set_kind(static_cast<std::uint32_t>(location.kind));
   message.set_node(location.node_name);
   message.set_version(VersionText(location.version));

@@ -7,19 +7,19 @@
 
 #include "hoplite/v1/local.pb.h"
 #include "node/local/local_clients.h"
-#include "planner/action.h"
-#include "planner/views.h"
+#include "protocol/node_action.h"
+#include "protocol/views.h"
 
 namespace hoplite::node {
 
 void FillError(const Error& error, v1::local::Error& message);
-void FillObject(const planner::ObjectView& view, v1::local::ObjectInfo& message);
-void FillNode(const planner::NodeView& view, v1::local::ClusterStatus::Node& message);
+void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message);
+void FillNode(const protocol::NodeView& view, v1::local::ClusterStatus::Node& message);
 void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message);
-void FillShard(const planner::ShardView& view, v1::local::ClusterStatus::Shard& message);
-Result<planner::PageRequest> ReadPage(const v1::local::Status& message);
+void FillShard(const protocol::ShardView& view, v1::local::ClusterStatus::Shard& message);
+Result<protocol::PageRequest> ReadPage(const v1::local::Status& message);
 void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message);
-void FillLocation(const planner::Location& location, v1::local::LocationChange& message);
+void FillLocation(const protocol::Location& location, v1::local::LocationChange& message);
 
 // What a client asks for, with its target read already: numbers that are none, ids that can't be
 // and too many sources are an invalid_argument that names them. The timeout is the request's.

@@ -313,15 +313,16 @@ LocalSession::Handled LocalSession::Await(const local::Await& body, CallPtr call
 }
 
 LocalSession::Handled LocalSession::Info(ObjectId object, CallPtr call, local::Answer& answer) {
-  CO_TRY_ASSIGN(const planner::ObjectView view, co_await operations_.Info(object, std::move(call)));
+  CO_TRY_ASSIGN(const protocol::ObjectView view,
+                co_await operations_.Info(object, std::move(call)));
   FillObject(view, *answer.mutable_info());
   co_return Result<void>();
 }
 
 LocalSession::Handled LocalSession::Status(const local::Status& body, CallPtr call,
                                            local::Answer& answer) {
-  CO_TRY_ASSIGN(const planner::PageRequest page, ReadPage(body));
-  CO_TRY_ASSIGN(const planner::StatusPage shown,
+  CO_TRY_ASSIGN(const protocol::PageRequest page, ReadPage(body));
+  CO_TRY_ASSIGN(const protocol::StatusPage shown,
                 co_await operations_.Status(body.shard(), page, std::move(call)));
   auto& status = *answer.mutable_status();
   for (const auto& node : shown.nodes) {
@@ -356,8 +357,8 @@ LocalSession::Handled LocalSession::Reduce(const local::Reduce& body, ObjectId t
 
 LocalSession::Handled LocalSession::Subscribe(Id id, ObjectId object) {
   const std::weak_ptr<LocalChannel> channel = channel_;
-  std::function<void(const planner::Location&)> tell = [channel,
-                                                        id](const planner::Location& location) {
+  std::function<void(const protocol::Location&)> tell = [channel,
+                                                         id](const protocol::Location& location) {
     const auto open = channel.lock();
     if (!open) return;
     local::Answer news;

@@ -23,7 +23,7 @@ std::uint64_t MemoryBroker::WindowBytes(const Layout& layout) const {
   return MemoryState::WindowBytes(layout, store_.usage().capacity_bytes);
 }
 
-void MemoryBroker::OnEvictAnswer(const planner::EvictAnswer& answer) {
+void MemoryBroker::OnEvictAnswer(const protocol::EvictAnswer& answer) {
   const store::CopyPtr copy = store_.Find(answer.object);
   const auto present = copy ? std::optional(copy->version()) : std::nullopt;
   switch (state_.On(answer, present)) {
@@ -52,13 +52,13 @@ void MemoryBroker::Tick() {
 }
 
 void MemoryBroker::Carry(const MemoryState::Effects& effects) {
-  for (const planner::EvictAsk& ask : effects.ask) directory_.Send(ask);
+  for (const protocol::EvictAsk& ask : effects.ask) directory_.Send(ask);
   if (effects.give_back != nullptr) effects.give_back->GiveBack();
   for (const MemoryState::Place place : effects.wake) waiting_.at(place)->Notify();
 }
 
-std::vector<planner::EvictAsk> MemoryBroker::Movable(std::uint64_t bytes) const {
-  std::vector<planner::EvictAsk> movable;
+std::vector<protocol::EvictAsk> MemoryBroker::Movable(std::uint64_t bytes) const {
+  std::vector<protocol::EvictAsk> movable;
   for (const ObjectId& object : store_.Victims(bytes)) {
     movable.push_back({object, store_.Find(object)->version()});
   }

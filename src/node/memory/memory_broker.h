@@ -75,7 +75,7 @@ class MemoryBroker {
   };
 
   // The directory answered an EvictAsk.
-  void OnEvictAnswer(const planner::EvictAnswer& answer);
+  void OnEvictAnswer(const protocol::EvictAnswer& answer);
   void ForgetQuestions() { state_.ForgetQuestions(); }
   void OnSpace();
   void Tick();  // every second
@@ -85,7 +85,7 @@ class MemoryBroker {
 
  private:
   void Carry(const MemoryState::Effects& effects);
-  std::vector<planner::EvictAsk> Movable(std::uint64_t bytes) const;
+  std::vector<protocol::EvictAsk> Movable(std::uint64_t bytes) const;
   std::uint64_t free_bytes() const;
 
   store::ObjectStore& store_;

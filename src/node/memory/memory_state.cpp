@@ -31,9 +31,9 @@ void MemoryState::Found(Place place, std::uint64_t free_bytes, Effects& out) {
   Leave(place, free_bytes, out);
 }
 
-void MemoryState::FoundNone(Place place, const std::vector<planner::EvictAsk>& movable,
+void MemoryState::FoundNone(Place place, const std::vector<protocol::EvictAsk>& movable,
                             std::uint64_t free_bytes, Effects& out) {
-  for (const planner::EvictAsk& copy : movable) {
+  for (const protocol::EvictAsk& copy : movable) {
     if (asked_.insert(copy.object).second) out.ask.push_back(copy);
   }
   out.give_back = Spare(operations_.at(place));
@@ -56,7 +56,7 @@ MemoryState::Lender* MemoryState::Spare(const std::optional<ObjectId>& operation
   return found == lenders_.end() ? nullptr : found->second;
 }
 
-MemoryState::Fate MemoryState::On(const planner::EvictAnswer& answer,
+MemoryState::Fate MemoryState::On(const protocol::EvictAnswer& answer,
                                   const std::optional<Version>& present) {
   asked_.erase(answer.object);
   if (present != answer.version) return Fate::kNone;

@@ -24,8 +24,8 @@
 
 #include "base/layout.h"
 #include "node/memory/memory_queue.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
 
 namespace hoplite::node {
 
@@ -46,9 +46,9 @@ class MemoryState {
 
   // What its node is to do, in this order.
   struct Effects {
-    std::vector<planner::EvictAsk> ask;  // the shard, whether these may go
-    Lender* give_back = nullptr;         // one at a time: whoever waits looks again when it has
-    std::vector<Place> wake;             // these look again
+    std::vector<protocol::EvictAsk> ask;  // the shard, whether these may go
+    Lender* give_back = nullptr;          // one at a time: whoever waits looks again when it has
+    std::vector<Place> wake;              // these look again
   };
 
   // --- who wants memory. A want that could never be served is none of these.
@@ -61,7 +61,7 @@ class MemoryState {
   // It looked, and has its memory.
   void Found(Place place, std::uint64_t free_bytes, Effects& out);
   // It looked in vain. movable: copies without which it would find room, the oldest first.
-  void FoundNone(Place place, const std::vector<planner::EvictAsk>& movable,
+  void FoundNone(Place place, const std::vector<protocol::EvictAsk>& movable,
                  std::uint64_t free_bytes, Effects& out);
   // It has its memory, or does without.
   void Leave(Place place, std::uint64_t free_bytes, Effects& out);
@@ -77,7 +77,7 @@ class MemoryState {
   void OnTick(std::uint64_t free_bytes, Effects& out) { out.wake = line_.Tick(free_bytes); }
   // present: the version of the object that is here. The last complete copy is kept.
   enum class Fate : std::uint8_t { kNone, kGoes, kStays };
-  Fate On(const planner::EvictAnswer& answer, const std::optional<Version>& present);
+  Fate On(const protocol::EvictAnswer& answer, const std::optional<Version>& present);
   // A session ended: questions that were under way will not be answered.
   void ForgetQuestions() { asked_.clear(); }
 

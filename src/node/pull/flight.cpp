@@ -14,8 +14,8 @@
 namespace hoplite::node {
 namespace {
 
-using planner::Failure;
-using planner::Outcome;
+using protocol::Failure;
+using protocol::Outcome;
 
 constexpr Duration kProgressEvery = std::chrono::milliseconds(30);
 // From this size on the stripes of one grant travel on two connections, served by two loops.
@@ -136,8 +136,8 @@ bool Flight::Step(const StripeMarks& marks) {
 }
 
 void Flight::Carry(const planner::FlightState::Effects& effects) {
-  for (const planner::NodeEvent& event : effects.say) context_.directory.Send(event);
-  for (const planner::Grant& grant : effects.open) StartLanes(grant);
+  for (const protocol::NodeEvent& event : effects.say) context_.directory.Send(event);
+  for (const protocol::Grant& grant : effects.open) StartLanes(grant);
   for (const GrantId& grant : effects.stop) StopLanes(grant);
 }
 
@@ -147,7 +147,7 @@ bool Flight::ReaderStalls(const StripeMarks& marks) {
                               context_.settings.patience(), Now());
 }
 
-void Flight::StartLanes(const planner::Grant& grant) {
+void Flight::StartLanes(const protocol::Grant& grant) {
   log::Debug("object {} version {}: stripes {:x} from {}", entry_->object.ToHex(),
              ToString(grant.version), grant.stripes, grant.source.name);
   auto granted = std::make_shared<GrantLanes>();
@@ -211,9 +211,9 @@ void Flight::ReportProgress(const StripeMarks& marks) {
 }
 
 void Flight::TellProgress(const StripeMarks& marks, Duration starved) const {
-  context_.directory.Send(planner::Progress{entry_->object, copy_->version(), marks,
-                                            data_plane_.credit().bytes_per_second(), starved,
-                                            data_plane_.round_trip().value()});
+  context_.directory.Send(protocol::Progress{entry_->object, copy_->version(), marks,
+                                             data_plane_.credit().bytes_per_second(), starved,
+                                             data_plane_.round_trip().value()});
 }
 
 void Flight::Complete() {
@@ -248,17 +248,17 @@ void Flight::Finish(std::optional<Result<store::CopyPtr>> result) {
   entry_->Changed();
 }
 
-void Flight::OnLocated(const planner::Located& located) {
+void Flight::OnLocated(const protocol::Located& located) {
   if (state_->On(located)) changed_.Notify();
 }
 
-void Flight::OnInline(planner::InlineObject object) {
+void Flight::OnInline(protocol::InlineObject object) {
   if (!state_->On(object)) return;
   inline_ = std::move(object);
   changed_.Notify();
 }
 
-void Flight::OnGrant(const planner::Grant& grant) {
+void Flight::OnGrant(const protocol::Grant& grant) {
   planner::FlightState::Effects effects;
   state_->On(grant, Marks(), effects);
   Carry(effects);

@@ -53,9 +53,9 @@ class Flight : public std::enable_shared_from_this<Flight> {
   }
 
   // What the shard says.
-  void OnLocated(const planner::Located& located);
-  void OnInline(planner::InlineObject object);
-  void OnGrant(const planner::Grant& grant);
+  void OnLocated(const protocol::Located& located);
+  void OnInline(protocol::InlineObject object);
+  void OnGrant(const protocol::Grant& grant);
   void OnRecall(Version below);
   void OnDeleted();
   // Whoever was to make the object gave up.
@@ -88,7 +88,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
   std::string Waiting() const;
   // Open requests and upstream, for the inventory.
   bool locating() const { return state_->locating(); }
-  std::optional<planner::Want> OpenWant() const { return state_->OpenWant(Marks()); }
+  std::optional<protocol::Want> OpenWant() const { return state_->OpenWant(Marks()); }
   NodeId upstream() const { return state_->upstream(); }
   // It waits for a place, although others depend on it (R46): for tests, never so between turns.
   bool held_up() const {
@@ -98,7 +98,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
  private:
   // The lanes of one grant, and how they ended.
   struct GrantLanes {
-    planner::Grant grant;
+    protocol::Grant grant;
     std::vector<std::shared_ptr<ReceiveLane>> lanes;
     std::size_t ended = 0;
     LaneEnd end;
@@ -115,7 +115,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
   net::Task<void> Leave();
   bool Step(const StripeMarks& marks);
   void Carry(const planner::FlightState::Effects& effects);
-  void StartLanes(const planner::Grant& grant);
+  void StartLanes(const protocol::Grant& grant);
   void StopLanes(const GrantId& grant);
   void OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end);
   void ReportProgress(const StripeMarks& marks);
@@ -148,7 +148,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
   std::optional<std::uint64_t> awaited_memory_;
   std::optional<Result<store::CopyPtr>> result_;
 
-  std::optional<planner::InlineObject> inline_;
+  std::optional<protocol::InlineObject> inline_;
   store::CopyPtr copy_;
   std::optional<FlightGate::Place> place_;
   std::vector<std::shared_ptr<GrantLanes>> granted_;  // under way

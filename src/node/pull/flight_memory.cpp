@@ -33,7 +33,7 @@ net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
 // Nobody waits for memory while holding memory for the same object; nor is the node listed
 // meanwhile.
 net::Task<bool> Flight::ReserveMemory() {
-  const planner::Located located = *state_->located();
+  const protocol::Located located = *state_->located();
   const bool leaf = window_asked_ && !context_.memory.fits_ever(located.layout.size_bytes);
   if (leaf) {
     too_large_ = context_.memory.TooLarge(entry_->object, located.layout);

@@ -9,12 +9,12 @@ Subscription::Subscription(directory::DirectoryClient& directory, EntryPtr entry
     : directory_(directory),
       entry_(std::move(entry)),
       subscriber_(std::make_shared<Subscriber>(std::move(subscriber))) {
-  if (entry_->followers().Add(subscriber_)) directory_.Send(planner::Subscribe{entry_->object});
+  if (entry_->followers().Add(subscriber_)) directory_.Send(protocol::Subscribe{entry_->object});
 }
 
 Subscription::~Subscription() {
   subscriber_.reset();
-  if (entry_->followers().Sweep()) directory_.Send(planner::Unsubscribe{entry_->object});
+  if (entry_->followers().Sweep()) directory_.Send(protocol::Unsubscribe{entry_->object});
 }
 
 }  // namespace hoplite::node

@@ -48,9 +48,9 @@ void Publication::Begin() {
   Carry(effects);
 }
 
-planner::Create Publication::MakeCreate() const {
-  planner::Create create{copy_->object(), copy_->layout(), copy_->metadata(), nullptr,
-                         state_.attempt()};
+protocol::Create Publication::MakeCreate() const {
+  protocol::Create create{copy_->object(), copy_->layout(), copy_->metadata(), nullptr,
+                          state_.attempt()};
   if (state_.small()) {
     const auto bytes = copy_->bytes();
     create.inline_bytes = std::make_shared<const std::string>(
@@ -59,7 +59,7 @@ planner::Create Publication::MakeCreate() const {
   return create;
 }
 
-std::optional<planner::Create> Publication::OpenCreate() {
+std::optional<protocol::Create> Publication::OpenCreate() {
   if (!state_.Repeats()) return std::nullopt;
   return MakeCreate();
 }
@@ -168,7 +168,7 @@ void Publication::Carry(const planner::PublicationState::Effects& effects,
     context_.store.Touch(copy_->object(), Now());
   }
   if (effects.withdraw) entry_->withdrawal().Begin(state_.attempt());
-  for (const planner::NodeEvent& event : effects.say) context_.directory.Send(event);
+  for (const protocol::NodeEvent& event : effects.say) context_.directory.Send(event);
   if (effects.drop) Drop(reason);
   if (!effects.seal && !effects.drop) return;
   entry_->Ended(*this);

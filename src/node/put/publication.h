@@ -45,13 +45,13 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
 
   bool accepted() const { return state_.accepted(); }
   // An announcement that the shard has not answered; the inventory repeats it.
-  std::optional<planner::Create> OpenCreate();
+  std::optional<protocol::Create> OpenCreate();
 
  private:
   bool in_session() const;
   void Carry(const planner::PublicationState::Effects& effects,
              store::VoidReason reason = store::VoidReason::kAborted);
-  planner::Create MakeCreate() const;
+  protocol::Create MakeCreate() const;
   bool TakeChecksums(std::uint64_t prefix_bytes, std::span<const std::uint64_t> checksums);
   void PumpChecksums();
   void OnPumped();

@@ -15,7 +15,7 @@ constexpr std::uint64_t kScratchBytes = 256_KiB;
 
 }  // namespace
 
-Accumulator::Accumulator(store::CopyPtr out, planner::Fold fold, std::vector<store::CopyPtr> own,
+Accumulator::Accumulator(store::CopyPtr out, protocol::Fold fold, std::vector<store::CopyPtr> own,
                          std::uint32_t children)
     : out_(std::move(out)), fold_(fold), own_(std::move(own)) {
   const std::uint32_t stripes = layout().stripe_count;

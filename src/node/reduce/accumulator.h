@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "node/streams/receive_sink.h"
-#include "planner/reduce_event.h"
+#include "protocol/reduce_event.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
@@ -27,7 +27,7 @@ namespace hoplite::node {
 class Accumulator {
  public:
   // `out` is empty; `own` have its layout, are valid up to their marks, and may still grow.
-  Accumulator(store::CopyPtr out, planner::Fold fold, std::vector<store::CopyPtr> own,
+  Accumulator(store::CopyPtr out, protocol::Fold fold, std::vector<store::CopyPtr> own,
               std::uint32_t children);
 
   const Layout& layout() const { return out_->layout(); }
@@ -56,7 +56,7 @@ class Accumulator {
   bool Make(std::uint32_t stripe, std::uint32_t limit);
 
   const store::CopyPtr out_;
-  const planner::Fold fold_;
+  const protocol::Fold fold_;
   const std::vector<store::CopyPtr> own_;
   std::vector<std::unique_ptr<Input>> children_;
   std::vector<std::unique_ptr<Input>> own_marks_;

@@ -40,7 +40,7 @@ void Coordinator::Watch() {
   for (const ObjectId& source : options_.sources) {
     watches_.push_back(calls_.Watch(
         source,
-        [weak = weak_from_this()](const planner::Location& location) {
+        [weak = weak_from_this()](const protocol::Location& location) {
           const auto self = weak.lock();
           if (self) self->Hear(location);
         },
@@ -56,26 +56,26 @@ void Coordinator::Watch() {
   }
 }
 
-void Coordinator::Hear(const planner::NodeAction& word) {
-  if (const auto* lost = std::get_if<planner::SlotLost>(&word)) {
+void Coordinator::Hear(const protocol::NodeAction& word) {
+  if (const auto* lost = std::get_if<protocol::SlotLost>(&word)) {
     log::Debug("reduction into {}: slot {} is lost: {}", target_->object.ToHex(), lost->slot,
                lost->message);
   }
-  std::vector<planner::NodeEvent> orders;
+  std::vector<protocol::NodeEvent> orders;
   reduction_.Hear(word, Now(), orders);
   Say(std::move(orders));
   call_->changed.Notify();
 }
 
-void Coordinator::Say(std::vector<planner::NodeEvent> events) {
-  for (planner::NodeEvent& event : events) context_.directory.Send(std::move(event));
+void Coordinator::Say(std::vector<protocol::NodeEvent> events) {
+  for (protocol::NodeEvent& event : events) context_.directory.Send(std::move(event));
 }
 
 net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
   for (;;) {
     if (auto ended = Ended()) co_return std::move(*ended);
     if (reduction_.opened() && small()) co_return co_await FoldHere();
-    std::vector<planner::NodeEvent> orders;
+    std::vector<protocol::NodeEvent> orders;
     const Time next = small() ? kNever : reduction_.Plan(Now(), orders);
     Say(std::move(orders));
     if (reduction_.Outcome()) continue;

@@ -28,16 +28,16 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   net::Task<Result<ReduceOutcome>> Run();
 
   // What a shard says.
-  void Hear(const planner::NodeAction& word);
+  void Hear(const protocol::NodeAction& word);
 
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }
   // Repeated in every inventory; its orders follow the answer.
-  planner::ReduceOpen Request() const { return reduction_.Request(); }
+  protocol::ReduceOpen Request() const { return reduction_.Request(); }
 
  private:
   void Watch();
-  void Say(std::vector<planner::NodeEvent> events);
+  void Say(std::vector<protocol::NodeEvent> events);
   net::Task<Result<ReduceOutcome>> Drive();
   std::optional<Result<ReduceOutcome>> Ended() const;
   Error GaveUp() const;

@@ -12,18 +12,18 @@ void ShardWords::ToCoordinator(const Word& word) {
   const EntryPtr entry = context_.table.Find(word.object);
   if (entry && entry->coordinator()) entry->coordinator()->Hear(word);
 }
-template void ShardWords::ToCoordinator(const planner::ReduceOpened&);
-template void ShardWords::ToCoordinator(const planner::ReduceRefused&);
-template void ShardWords::ToCoordinator(const planner::SlotLost&);
+template void ShardWords::ToCoordinator(const protocol::ReduceOpened&);
+template void ShardWords::ToCoordinator(const protocol::ReduceRefused&);
+template void ShardWords::ToCoordinator(const protocol::SlotLost&);
 
-void ShardWords::On(const planner::ReduceCommitted& committed) {
+void ShardWords::On(const protocol::ReduceCommitted& committed) {
   ToCoordinator(committed);
   const EntryPtr entry = context_.table.Find(committed.object);
   const auto root = entry ? entry->target() : nullptr;
   if (root && root->version() == committed.version) root->OnCommitted();
 }
 
-void ShardWords::On(const planner::SlotAssigned& assigned) {
+void ShardWords::On(const protocol::SlotAssigned& assigned) {
   if (context_.table.stopped()) return;
   const EntryPtr entry = context_.table.At(assigned.object);
   const auto present = entry->slot(assigned.order.slot);
@@ -37,14 +37,14 @@ void ShardWords::On(const planner::SlotAssigned& assigned) {
   slot->Start();
 }
 
-void ShardWords::On(const planner::SlotFeed& feed) {
+void ShardWords::On(const protocol::SlotFeed& feed) {
   const EntryPtr entry = context_.table.Find(feed.object);
   if (!entry) return;
   const auto slot = entry->slot(feed.slot);
   if (slot) slot->OnFeed(feed);
 }
 
-void ShardWords::On(const planner::SlotDropped& dropped) {
+void ShardWords::On(const protocol::SlotDropped& dropped) {
   const EntryPtr entry = context_.table.Find(dropped.object);
   if (!entry) return;
   const auto slot = entry->slot(dropped.slot);
@@ -52,7 +52,7 @@ void ShardWords::On(const planner::SlotDropped& dropped) {
 }
 
 // Local waiters, and those of the flight, get the error; what was made so far goes.
-void ShardWords::On(const planner::TargetAborted& aborted) {
+void ShardWords::On(const protocol::TargetAborted& aborted) {
   const EntryPtr entry = context_.table.Find(aborted.object);
   if (!entry) return;
   const Error error(aborted.code, aborted.message);

@@ -12,7 +12,7 @@
 
 namespace hoplite::node {
 
-Slot::Slot(Context& context, DataPlane& data_plane, EntryPtr entry, planner::SlotAssigned order)
+Slot::Slot(Context& context, DataPlane& data_plane, EntryPtr entry, protocol::SlotAssigned order)
     : context_(context),
       data_plane_(data_plane),
       entry_(std::move(entry)),
@@ -70,13 +70,13 @@ Time Slot::Look() {
 }
 
 void Slot::Do(const planner::SlotState::Effects& effects) {
-  for (const planner::NodeEvent& event : effects.say) Say(event);
+  for (const protocol::NodeEvent& event : effects.say) Say(event);
   for (const planner::SlotState::Effects::Pull& pull : effects.pull) StartStreams(pull);
   if (effects.seal) output_->Seal();
 }
 
-void Slot::Say(planner::NodeEvent event) const {
-  if (const auto* failed = std::get_if<planner::SlotFailed>(&event)) {
+void Slot::Say(protocol::NodeEvent event) const {
+  if (const auto* failed = std::get_if<protocol::SlotFailed>(&event)) {
     log::Debug("{}: {}", Name(), failed->message);
   }
   Measure(event);
@@ -84,16 +84,16 @@ void Slot::Say(planner::NodeEvent event) const {
 }
 
 // Adds to a report what only this node knows.
-void Slot::Measure(planner::NodeEvent& event) const {
-  auto* progress = std::get_if<planner::SlotProgress>(&event);
+void Slot::Measure(protocol::NodeEvent& event) const {
+  auto* progress = std::get_if<protocol::SlotProgress>(&event);
   if (progress == nullptr) return;
   if (output_) progress->marks = output_->marks();
   progress->bytes_per_second = data_plane_.credit().bytes_per_second();
   progress->round_trip = data_plane_.round_trip().value();
 }
 
-void Slot::AppendInventory(std::vector<planner::NodeEvent>& events) const {
-  for (planner::NodeEvent& event : state_->Inventory()) {
+void Slot::AppendInventory(std::vector<protocol::NodeEvent>& events) const {
+  for (protocol::NodeEvent& event : state_->Inventory()) {
     Measure(event);
     events.push_back(std::move(event));
   }
@@ -101,7 +101,7 @@ void Slot::AppendInventory(std::vector<planner::NodeEvent>& events) const {
 
 // --- what the shard and the parent say
 
-void Slot::OnFeed(const planner::SlotFeed& feed) {
+void Slot::OnFeed(const protocol::SlotFeed& feed) {
   if (state_->OnFeed(feed)) changed_.Notify();
 }
 
@@ -134,7 +134,7 @@ void Slot::Drop(store::VoidReason reason) {
 // --- the fold
 
 void Slot::BeginFold() {
-  const planner::SlotAssigned& order = state_->order();
+  const protocol::SlotAssigned& order = state_->order();
   accumulator_ = std::make_shared<Accumulator>(output_, order.fold, sources_, order.order.children);
   for (std::size_t loop = 0; loop < data_plane_.loop_count(); ++loop) {
     if (StripesOn(loop) == 0) continue;

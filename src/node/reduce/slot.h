@@ -25,12 +25,12 @@ class Slot : public std::enable_shared_from_this<Slot>,
              private store::CopyListener,
              private MemoryBroker::Lender {
  public:
-  Slot(Context& context, DataPlane& data_plane, EntryPtr entry, planner::SlotAssigned order);
+  Slot(Context& context, DataPlane& data_plane, EntryPtr entry, protocol::SlotAssigned order);
   ~Slot() override;
   void Start();  // once
 
   // What the shard says.
-  void OnFeed(const planner::SlotFeed& feed);
+  void OnFeed(const protocol::SlotFeed& feed);
   void OnCommitted();
   // The parent asks for these stripes of the output; has all of them.
   void OnAsked(StripeMask stripes);
@@ -43,7 +43,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
   // What a fetch of this slot is served from; null before there is memory for it.
   const store::CopyPtr& output() const { return output_; }
   // What the shard may have missed.
-  void AppendInventory(std::vector<planner::NodeEvent>& events) const;
+  void AppendInventory(std::vector<protocol::NodeEvent>& events) const;
   // An input's stream is due and was not begun (R46): for tests, never so between turns.
   bool held_up() const;
 
@@ -63,8 +63,8 @@ class Slot : public std::enable_shared_from_this<Slot>,
   net::Task<void> Run();
   Time Look();
   void Do(const planner::SlotState::Effects& effects);
-  void Say(planner::NodeEvent event) const;
-  void Measure(planner::NodeEvent& event) const;
+  void Say(protocol::NodeEvent event) const;
+  void Measure(protocol::NodeEvent& event) const;
   // Its sources and its output.
   void LookAtSources(planner::SlotState::Effects& effects);
   planner::OwnSource LookAtSource(std::size_t i);

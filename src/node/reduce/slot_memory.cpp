@@ -19,7 +19,7 @@ void Slot::LookAtSources(planner::SlotState::Effects& effects) {
 
 planner::OwnSource Slot::LookAtSource(std::size_t i) {
   using planner::OwnSource;
-  const planner::SlotInput& input = state_->order().order.inputs[i];
+  const protocol::SlotInput& input = state_->order().order.inputs[i];
   store::CopyPtr& source = sources_[i];
   if (!source) {
     const store::CopyPtr copy = context_.store.Find(input.object);
@@ -45,7 +45,7 @@ planner::OwnSource Slot::LookAtSource(std::size_t i) {
 // --- its output
 
 void Slot::TakeOutput(planner::SlotState::Effects& effects) {
-  const planner::SlotAssigned& order = state_->order();
+  const protocol::SlotAssigned& order = state_->order();
   if (state_->serves_source()) {
     output_ = sources_.front();
     state_->OnOutput(Now());

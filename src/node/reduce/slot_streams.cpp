@@ -6,12 +6,12 @@
 
 namespace hoplite::node {
 
-using planner::Outcome;
+using protocol::Outcome;
 
 // One stream for each data loop: a stripe is always folded on the same one.
 void Slot::StartStreams(const planner::SlotState::Effects::Pull& pull) {
-  const planner::SlotFeed& feed = state_->children().at(pull.input).feed;
-  planner::Grant grant;
+  const protocol::SlotFeed& feed = state_->children().at(pull.input).feed;
+  protocol::Grant grant;
   grant.object = entry_->object;
   grant.version = feed.input_version;
   grant.grant = GrantId{feed.input_version};
@@ -53,7 +53,7 @@ void Slot::CloseEndedStreams(planner::SlotState::Effects& effects) {
   for (auto& [input, streams] : streams_) {
     if (streams.lanes.empty() || streams.ended < streams.lanes.size()) continue;
     streams.lanes.clear();
-    const bool waits = streams.end.failure == planner::Failure::kNotAhead;
+    const bool waits = streams.end.failure == protocol::Failure::kNotAhead;
     if (streams.end.outcome == Outcome::kFailed && !waits) {
       log::Debug("{}: child {}: {}", Name(), input, streams.end.why);
     }

@@ -19,7 +19,7 @@ constexpr std::size_t kAtOnce = 256;  // taken from the store and the table
 using directory::DirectoryClient;
 using directory::WordBytes;
 
-planner::HeldBytes HeldBytesOf(const store::Copy& copy) {
+protocol::HeldBytes HeldBytesOf(const store::Copy& copy) {
   const auto bytes = copy.bytes();
   return {copy.object(), copy.version(),
           std::make_shared<const std::string>(reinterpret_cast<const char*>(bytes.data()),
@@ -50,8 +50,8 @@ DirectoryClient::Part Inventory::Tell(std::size_t shard, const std::optional<Obj
   return part;
 }
 
-std::vector<planner::NodeEvent> Inventory::Of(const ObjectId& object) {
-  std::vector<planner::NodeEvent> events;
+std::vector<protocol::NodeEvent> Inventory::Of(const ObjectId& object) {
+  std::vector<protocol::NodeEvent> events;
   TellOf(object, events);
   return events;
 }
@@ -78,7 +78,7 @@ DirectoryClient::Part Inventory::InlineBytes(std::size_t shard,
   return part;
 }
 
-planner::StoreUsage Inventory::Usage() const {
+protocol::StoreUsage Inventory::Usage() const {
   const store::StoreUsage usage = context_.store.usage();
   return {usage.capacity_bytes, usage.used_bytes, context_.counters.corrupt_blocks};
 }
@@ -106,18 +106,18 @@ std::vector<ObjectId> Inventory::ObjectsAfter(const std::optional<ObjectId>& obj
   return all;
 }
 
-void Inventory::TellOf(const ObjectId& object, std::vector<planner::NodeEvent>& events) {
+void Inventory::TellOf(const ObjectId& object, std::vector<protocol::NodeEvent>& events) {
   const EntryPtr entry = context_.table.Find(object);
   if (const store::CopyPtr copy = context_.store.Find(object)) TellCopy(*copy, entry, events);
   if (entry) TellRequests(*entry, events);
 }
 
 void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
-                         std::vector<planner::NodeEvent>& events) const {
+                         std::vector<protocol::NodeEvent>& events) const {
   const bool sealed = copy.state() == store::CopyState::kFinal;
   if (entry && entry->target() && !sealed) return;  // not committed: its slot speaks of it
   const bool fetching = entry && entry->flight() && entry->flight()->copy().get() == &copy;
-  planner::Held held;
+  protocol::Held held;
   held.object = copy.object();
   held.version = copy.version();
   held.layout = copy.layout();
@@ -132,25 +132,25 @@ void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
 
 // Tombstones and open requests of one object.
 void Inventory::TellRequests(const ObjectEntry& entry,
-                             std::vector<planner::NodeEvent>& events) const {
+                             std::vector<protocol::NodeEvent>& events) const {
   const Time now = Now();
   if (entry.deleted(now))
-    events.emplace_back(planner::Tombstone{entry.object, entry.deletion().until() - now,
-                                           entry.deletion().version()});
+    events.emplace_back(protocol::Tombstone{entry.object, entry.deletion().until() - now,
+                                            entry.deletion().version()});
   if (entry.publication()) {
     if (auto create = entry.publication()->OpenCreate()) events.emplace_back(std::move(*create));
   }
   if (const auto& attempt = entry.withdrawal().attempt()) {
-    events.emplace_back(planner::Withdraw{entry.object, *attempt});
+    events.emplace_back(protocol::Withdraw{entry.object, *attempt});
   }
   if (entry.flight()) {
-    if (entry.flight()->locating()) events.emplace_back(planner::Locate{entry.object});
+    if (entry.flight()->locating()) events.emplace_back(protocol::Locate{entry.object});
     if (auto want = entry.flight()->OpenWant()) events.emplace_back(std::move(*want));
   }
   if (entry.coordinator()) events.emplace_back(entry.coordinator()->Request());
   for (const auto& [number, slot] : entry.slots()) slot->AppendInventory(events);
-  if (entry.deletion().asked()) events.emplace_back(planner::Delete{entry.object});
-  if (entry.followers().any()) events.emplace_back(planner::Subscribe{entry.object});
+  if (entry.deletion().asked()) events.emplace_back(protocol::Delete{entry.object});
+  if (entry.followers().any()) events.emplace_back(protocol::Subscribe{entry.object});
 }
 
 }  // namespace hoplite::node

@@ -22,18 +22,18 @@ class Inventory {
 
   // As DirectoryClient's hooks say.
   Part Tell(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes);
-  std::vector<planner::NodeEvent> Of(const ObjectId& object);
+  std::vector<protocol::NodeEvent> Of(const ObjectId& object);
   Part InlineBytes(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes);
   // How full the store is.
-  planner::StoreUsage Usage() const;
+  protocol::StoreUsage Usage() const;
 
  private:
   bool KeptByShard(const store::Copy& copy, std::size_t shard) const;
   std::vector<ObjectId> ObjectsAfter(const std::optional<ObjectId>& object) const;
-  void TellOf(const ObjectId& object, std::vector<planner::NodeEvent>& events);
+  void TellOf(const ObjectId& object, std::vector<protocol::NodeEvent>& events);
   void TellCopy(const store::Copy& copy, const EntryPtr& entry,
-                std::vector<planner::NodeEvent>& events) const;
-  void TellRequests(const ObjectEntry& entry, std::vector<planner::NodeEvent>& events) const;
+                std::vector<protocol::NodeEvent>& events) const;
+  void TellRequests(const ObjectEntry& entry, std::vector<protocol::NodeEvent>& events) const;
 
   Context& context_;
 };

@@ -9,11 +9,11 @@
 
 namespace hoplite::node {
 
-void ShardWords::OnAction(const planner::NodeAction& action) {
+void ShardWords::OnAction(const protocol::NodeAction& action) {
   std::visit([this](const auto& said) { On(said); }, action);
 }
 
-void ShardWords::On(const planner::CreateAccepted& accepted) {
+void ShardWords::On(const protocol::CreateAccepted& accepted) {
   const EntryPtr entry = context_.table.Find(accepted.object);
   const auto publication = entry ? entry->publication() : nullptr;
   if (entry && entry->withdrawal().open()) return;  // the shard takes it back
@@ -21,11 +21,11 @@ void ShardWords::On(const planner::CreateAccepted& accepted) {
     publication->Accept(accepted.version);
   } else {
     context_.directory.Send(
-        planner::CopyGone{accepted.object, accepted.version, planner::GoneReason::kAborted});
+        protocol::CopyGone{accepted.object, accepted.version, protocol::GoneReason::kAborted});
   }
 }
 
-void ShardWords::On(const planner::CreateRefused& refused) {
+void ShardWords::On(const protocol::CreateRefused& refused) {
   const EntryPtr entry = context_.table.Find(refused.object);
   if (entry && entry->withdrawal().open()) {
     if (entry->withdrawal().Ends(refused)) entry->Changed();
@@ -35,30 +35,30 @@ void ShardWords::On(const planner::CreateRefused& refused) {
   if (publication) publication->Refuse(Error(refused.code, refused.message));
 }
 
-void ShardWords::On(const planner::Located& located) {
+void ShardWords::On(const protocol::Located& located) {
   const EntryPtr entry = context_.table.Find(located.object);
   if (!entry) return;
   entry->LoseHolder("");
   if (entry->flight()) entry->flight()->OnLocated(located);
 }
 
-void ShardWords::On(const planner::InlineObject& object) {
+void ShardWords::On(const protocol::InlineObject& object) {
   const EntryPtr entry = context_.table.Find(object.object);
   if (entry && entry->flight()) entry->flight()->OnInline(object);
 }
 
-void ShardWords::On(const planner::Grant& grant) {
+void ShardWords::On(const protocol::Grant& grant) {
   const EntryPtr entry = context_.table.Find(grant.object);
   if (entry && entry->flight()) {
     entry->flight()->OnGrant(grant);
   } else {
-    context_.directory.Send(planner::GrantClosed{grant.object, grant.version, grant.grant,
-                                                 planner::Outcome::kAbandoned,
-                                                 planner::Failure::kNone, StripeMarks()});
+    context_.directory.Send(protocol::GrantClosed{grant.object, grant.version, grant.grant,
+                                                  protocol::Outcome::kAbandoned,
+                                                  protocol::Failure::kNone, StripeMarks()});
   }
 }
 
-void ShardWords::On(const planner::Recall& recall) {
+void ShardWords::On(const protocol::Recall& recall) {
   const EntryPtr entry = context_.table.At(recall.object);
   DropCopies(
       *entry, recall.version, store::VoidReason::kRecalled,
@@ -66,7 +66,7 @@ void ShardWords::On(const planner::Recall& recall) {
   if (entry->flight()) entry->flight()->OnRecall(recall.version);
 }
 
-void ShardWords::On(const planner::Deleted& deleted) {
+void ShardWords::On(const protocol::Deleted& deleted) {
   const EntryPtr entry = context_.table.At(deleted.object);
   entry->deletion().Confirm(Now() + deleted.remaining, deleted.version);
   DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
@@ -93,19 +93,19 @@ void ShardWords::DropCopies(ObjectEntry& entry, Version below, store::VoidReason
   }
 }
 
-void ShardWords::On(const planner::EvictAnswer& answer) { context_.memory.OnEvictAnswer(answer); }
+void ShardWords::On(const protocol::EvictAnswer& answer) { context_.memory.OnEvictAnswer(answer); }
 
-void ShardWords::On(const planner::Location& location) {
+void ShardWords::On(const protocol::Location& location) {
   const EntryPtr entry = context_.table.Find(location.object);
   if (entry) entry->followers().Tell(location);
 }
 
-void ShardWords::On(const planner::HolderLost& lost) {
+void ShardWords::On(const protocol::HolderLost& lost) {
   if (const EntryPtr entry = context_.table.Find(lost.object)) entry->LoseHolder(lost.node_name);
 }
 
 // Its session has stopped to offer more by now.
-void ShardWords::On(const planner::InlineFull& /*full*/) {}
+void ShardWords::On(const protocol::InlineFull& /*full*/) {}
 
 void ShardWords::OnSession(std::size_t shard, bool open) {
   log::Info("{}: {}", context_.settings.name,

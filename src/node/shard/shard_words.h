@@ -18,7 +18,7 @@ class ShardWords {
   ShardWords(Context& context, DataPlane& data_plane)
       : context_(context), data_plane_(data_plane) {}
 
-  void OnAction(const planner::NodeAction& action);
+  void OnAction(const protocol::NodeAction& action);
   void OnSession(std::size_t shard, bool open);
   // This node was away for longer than the shard remembers Deletes: its copies may be of deleted
   // objects.
@@ -29,25 +29,25 @@ class ShardWords {
  private:
   static constexpr Version kAllVersions{{~std::uint64_t{0}, ~std::uint64_t{0}}};  // is above all
 
-  void On(const planner::CreateAccepted& accepted);
-  void On(const planner::CreateRefused& refused);
-  void On(const planner::Located& located);
-  void On(const planner::InlineObject& object);
-  void On(const planner::Grant& grant);
-  void On(const planner::Recall& recall);
-  void On(const planner::Deleted& deleted);
-  void On(const planner::EvictAnswer& answer);
-  void On(const planner::Location& location);
-  void On(const planner::HolderLost& lost);
-  void On(const planner::InlineFull& full);
-  void On(const planner::ReduceOpened& opened) { ToCoordinator(opened); }
-  void On(const planner::ReduceRefused& refused) { ToCoordinator(refused); }
-  void On(const planner::SlotLost& lost) { ToCoordinator(lost); }
-  void On(const planner::ReduceCommitted& committed);
-  void On(const planner::SlotAssigned& assigned);
-  void On(const planner::SlotFeed& feed);
-  void On(const planner::SlotDropped& dropped);
-  void On(const planner::TargetAborted& aborted);
+  void On(const protocol::CreateAccepted& accepted);
+  void On(const protocol::CreateRefused& refused);
+  void On(const protocol::Located& located);
+  void On(const protocol::InlineObject& object);
+  void On(const protocol::Grant& grant);
+  void On(const protocol::Recall& recall);
+  void On(const protocol::Deleted& deleted);
+  void On(const protocol::EvictAnswer& answer);
+  void On(const protocol::Location& location);
+  void On(const protocol::HolderLost& lost);
+  void On(const protocol::InlineFull& full);
+  void On(const protocol::ReduceOpened& opened) { ToCoordinator(opened); }
+  void On(const protocol::ReduceRefused& refused) { ToCoordinator(refused); }
+  void On(const protocol::SlotLost& lost) { ToCoordinator(lost); }
+  void On(const protocol::ReduceCommitted& committed);
+  void On(const protocol::SlotAssigned& assigned);
+  void On(const protocol::SlotFeed& feed);
+  void On(const protocol::SlotDropped& dropped);
+  void On(const protocol::TargetAborted& aborted);
 
   template <typename Word>
   void ToCoordinator(const Word& word);

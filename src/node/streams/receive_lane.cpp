@@ -11,11 +11,11 @@
 
 namespace hoplite::node {
 
-using planner::Failure;
-using planner::Outcome;
+using protocol::Failure;
+using protocol::Outcome;
 
 ReceiveLane::ReceiveLane(Context& context, DataPlane& data_plane, DataLoop& data_loop,
-                         std::shared_ptr<ReceiveSink> sink, planner::Grant grant,
+                         std::shared_ptr<ReceiveSink> sink, protocol::Grant grant,
                          StripeMask stripes, std::uint32_t slot,
                          std::function<void(LaneEnd)> on_end)
     : context_(context),

@@ -18,19 +18,19 @@
 #include "node/context.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_sink.h"
-#include "planner/action.h"
-#include "planner/event.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
 #include "wire/frame.h"
 
 namespace hoplite::node {
 
 struct LaneEnd {
   LaneEnd() = default;
-  LaneEnd(planner::Outcome outcome_in, planner::Failure failure_in, std::string why_in)
+  LaneEnd(protocol::Outcome outcome_in, protocol::Failure failure_in, std::string why_in)
       : outcome(outcome_in), failure(failure_in), why(std::move(why_in)) {}
 
-  planner::Outcome outcome = planner::Outcome::kDone;
-  planner::Failure failure = planner::Failure::kNone;
+  protocol::Outcome outcome = protocol::Outcome::kDone;
+  protocol::Failure failure = protocol::Failure::kNone;
   std::string why;
 };
 
@@ -39,7 +39,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   // on_end is posted to the main loop, once, after the last byte was touched. `slot`: 0 for the
   // object itself, else the slot of a reduction whose output is pulled.
   ReceiveLane(Context& context, DataPlane& data_plane, DataLoop& data_loop,
-              std::shared_ptr<ReceiveSink> sink, planner::Grant grant, StripeMask stripes,
+              std::shared_ptr<ReceiveSink> sink, protocol::Grant grant, StripeMask stripes,
               std::uint32_t slot, std::function<void(LaneEnd)> on_end);
 
   void Start();
@@ -64,13 +64,13 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::Task<void> StopUpkeep(bool say_done);
   std::uint64_t Window() const;
   void Sample(Time now);
-  LaneEnd Failed(planner::Failure failure, std::string why) const;
+  LaneEnd Failed(protocol::Failure failure, std::string why) const;
 
   Context& context_;
   DataPlane& data_plane_;
   DataLoop& data_loop_;
   const std::shared_ptr<ReceiveSink> sink_;
-  const planner::Grant grant_;
+  const protocol::Grant grant_;
   const StripeMask stripes_;
   const std::uint32_t slot_;
   const std::function<void(LaneEnd)> on_end_;

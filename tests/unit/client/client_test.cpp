@@ -263,7 +263,7 @@ TEST_P(ClientTest, WaitExistsGivesThoseThatDoInTheirOrder) {
   EXPECT_THAT(*client_.WaitExists(ids, 2, {.timeout = 20s}), testing::ElementsAre(ids[0], ids[2]));
   later.join();
   node_.OnLoop([&] {
-    node_.operations().Locate({.object = ids[1], .kind = planner::LocationKind::kPartial});
+    node_.operations().Locate({.object = ids[1], .kind = protocol::LocationKind::kPartial});
   });
   EXPECT_EQ(client_.WaitExists(ids, 3, {.timeout = 20ms})->size(), 2u) << "not complete anywhere";
   ASSERT_TRUE(client_.Delete(ids[2]));
@@ -320,10 +320,10 @@ TEST_P(ClientTest, SubscriptionTellsChangesUntilItEnds) {
   std::optional<Subscription> subscription = client_.Subscribe(id).value();
   EXPECT_EQ(CodeOf(subscription->Next(0ms)), ErrorCode::kTimeout);
   node_.OnLoop([&] {
-    planner::Location location;
+    protocol::Location location;
     location.object = id;
     location.node_name = "n2";
-    location.kind = planner::LocationKind::kComplete;
+    location.kind = protocol::LocationKind::kComplete;
     node_.operations().Locate(location);
   });
   const auto change = subscription->Next(5s);
@@ -339,7 +339,7 @@ TEST_P(ClientTest, SubscriptionThatIsNotReadEndsInWords) {
   const ObjectId id = ObjectId::Random();
   auto subscription = client_.Subscribe(id).value();
   node_.OnLoop([&] {
-    planner::Location location;
+    protocol::Location location;
     location.object = id;
     for (int i = 0; i < 5000; ++i) node_.operations().Locate(location);
   });

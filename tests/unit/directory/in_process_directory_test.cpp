@@ -12,7 +12,7 @@
 namespace hoplite::directory {
 namespace {
 
-using namespace planner;  // NOLINT(google-build-using-namespace): the events and actions spoken
+using namespace protocol;  // NOLINT(google-build-using-namespace): the events and actions spoken
 using test::DirectoryNode;
 
 const Layout kLayout = Layout::For(100'000);

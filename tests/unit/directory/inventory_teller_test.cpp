@@ -11,12 +11,12 @@
 namespace hoplite::directory {
 namespace {
 
-using planner::EvictAsk;
-using planner::Held;
-using planner::HeldBytes;
-using planner::InventoryEnd;
-using planner::Locate;
-using planner::NodeEvent;
+using protocol::EvictAsk;
+using protocol::Held;
+using protocol::HeldBytes;
+using protocol::InventoryEnd;
+using protocol::Locate;
+using protocol::NodeEvent;
 
 // Objects "0" to "9" in the order of their ids; each part has two.
 class InventoryTellerTest : public testing::Test {
@@ -63,7 +63,7 @@ class InventoryTellerTest : public testing::Test {
                : std::holds_alternative<HeldBytes>(event) ? "b"
                : std::holds_alternative<Locate>(event)    ? "l"
                                                           : "e";
-      const auto at = std::ranges::find(objects_, *planner::ObjectOf(event));
+      const auto at = std::ranges::find(objects_, *protocol::ObjectOf(event));
       words += std::to_string(at - objects_.begin());
     }
     return words;
@@ -97,7 +97,7 @@ TEST_F(InventoryTellerTest, WhatHappensToAnObjectThatWasToldMayBeSaid) {
   EXPECT_TRUE(MaySayOf(0));
   EXPECT_TRUE(MaySayOf(1));
   EXPECT_FALSE(MaySayOf(2));
-  EXPECT_TRUE(teller_.MaySay(planner::StoreUsage{}));
+  EXPECT_TRUE(teller_.MaySay(protocol::StoreUsage{}));
   TellAll();
   EXPECT_TRUE(MaySayOf(9));
 }

@@ -13,7 +13,7 @@ class FakeSession final : public Session {
   void Abort() override {}
 };
 
-planner::NodeInfo Node(int id, const std::string& name) {
+protocol::NodeInfo Node(int id, const std::string& name) {
   return {NodeId(id), name, "127.0.0.1:" + std::to_string(id)};
 }
 

@@ -59,7 +59,7 @@ class ServiceTurns : public ::testing::Test {
                                          std::uint64_t node) {
     wire::Hello hello;
     hello.node = {NodeId(node), "n" + std::to_string(node), "x:1"};
-    service_->Receive(session, {.hello = hello, .events = {planner::InventoryEnd{}}});
+    service_->Receive(session, {.hello = hello, .events = {protocol::InventoryEnd{}}});
     return session;
   }
   static ObjectId Id(std::size_t i) { return ObjectId::FromName(std::to_string(i)); }
@@ -69,9 +69,9 @@ class ServiceTurns : public ::testing::Test {
     for (std::size_t i = 0; i < kObjects; ++i) message.events.push_back(make(Id(i)));
     return message;
   }
-  static planner::NodeEvent Copy(const ObjectId& object) {
+  static protocol::NodeEvent Copy(const ObjectId& object) {
     const Layout layout = Layout::For(16);
-    planner::Held held{object, Version{{1, 1}}, layout, "", layout.full_marks()};
+    protocol::Held held{object, Version{{1, 1}}, layout, "", layout.full_marks()};
     held.complete = true;
     return held;
   }
@@ -90,7 +90,7 @@ TEST_F(ServiceTurns, HeartbeatsAreAnsweredBetweenTheSlicesOfALoss) {
   const auto holder = Join(1);
   const auto watcher = Join(2);
   service_->Receive(holder, OfAll(Copy));
-  service_->Receive(watcher, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  service_->Receive(watcher, OfAll([](const ObjectId& id) { return protocol::Subscribe{id}; }));
   RunUntilQuiet();
   ASSERT_EQ(watcher->actions(), kObjects);  // where each copy is
   service_->Closed(holder);
@@ -109,15 +109,15 @@ TEST_F(ServiceTurns, StatusNamesTheNodeForWhichMostWaits) {
   const auto talker = Join(1);
   const auto deaf = JoinDeaf(2);
   const auto shown = [this] {
-    planner::SessionQueuesView queues;
-    service_->Status({}, [&](const planner::StatusPage& page) { queues = page.shard.queues; });
+    protocol::SessionQueuesView queues;
+    service_->Status({}, [&](const protocol::StatusPage& page) { queues = page.shard.queues; });
     RunUntilQuiet();
     return queues;
   };
   EXPECT_EQ(shown().most_bytes, 0U);
   EXPECT_EQ(shown().most_node, "");
   EXPECT_EQ(shown().limit_bytes, options_.session_queue_bytes);
-  service_->Receive(deaf, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  service_->Receive(deaf, OfAll([](const ObjectId& id) { return protocol::Subscribe{id}; }));
   service_->Receive(talker, OfAll(Copy));
   RunUntilQuiet();
   EXPECT_GT(shown().most_bytes, kObjects);
@@ -128,7 +128,7 @@ TEST_F(ServiceTurns, AnothersLargeMessageIsAppliedInParts) {
   Start();
   const auto talker = Join(1);
   const auto listener = Join(2);
-  service_->Receive(listener, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  service_->Receive(listener, OfAll([](const ObjectId& id) { return protocol::Subscribe{id}; }));
   RunUntilQuiet();
   std::size_t turns_between = 0;
   service_->Receive(talker, OfAll(Copy));
@@ -143,7 +143,7 @@ TEST_F(ServiceTurns, HeartbeatsAndAcknowledgementsDoNotWaitBehindWhatOthersSaid)
   Start();
   const auto talker = Join(1);
   const auto listener = Join(2);
-  service_->Receive(listener, OfAll([](const ObjectId& id) { return planner::Subscribe{id}; }));
+  service_->Receive(listener, OfAll([](const ObjectId& id) { return protocol::Subscribe{id}; }));
   RunUntilQuiet();
   for (int i = 0; i < 10; ++i) service_->Receive(talker, OfAll(Copy));
   loop_.poll_one();

@@ -11,11 +11,11 @@ namespace hoplite::directory {
 namespace {
 
 using namespace std::chrono_literals;
-using planner::InlineObject;
-using planner::Location;
-using planner::LocationKind;
-using planner::NodeAction;
-using planner::Recall;
+using protocol::InlineObject;
+using protocol::Location;
+using protocol::LocationKind;
+using protocol::NodeAction;
+using protocol::Recall;
 
 constexpr Time kNow{};
 
@@ -25,8 +25,8 @@ NodeAction Bulk(int number, std::size_t bytes = 64 * 1024) {
 }
 constexpr NodeId kFirstHolder{1};
 constexpr NodeId kSecondHolder{2};
-NodeAction Notice(int number, NodeId node, planner::LocationKind kind) {
-  planner::Location notice;
+NodeAction Notice(int number, NodeId node, protocol::LocationKind kind) {
+  protocol::Location notice;
   notice.object = Object(number);
   notice.node = node;
   notice.kind = kind;
@@ -43,7 +43,7 @@ class SessionOutboxTest : public testing::Test {
       if (departure->number) asked_ = *departure->number;
       for (const NodeAction& word : departure->words) {
         for (int number = 0; number < 10; ++number) {
-          if (planner::ObjectOf(word) == Object(number)) objects += std::to_string(number);
+          if (protocol::ObjectOf(word) == Object(number)) objects += std::to_string(number);
         }
         if (std::holds_alternative<InlineObject>(word)) objects += "B";
       }

@@ -31,9 +31,10 @@ class PlayedShard final : public ShardPort {
     }
     return std::make_unique<Played>(*this);
   }
-  void Find(const ObjectId&, Duration, std::function<void(Result<planner::ObjectView>)>) override {}
-  void Status(const planner::PageRequest&, Duration,
-              std::function<void(Result<planner::StatusPage>)>) override {}
+  void Find(const ObjectId&, Duration, std::function<void(Result<protocol::ObjectView>)>) override {
+  }
+  void Status(const protocol::PageRequest&, Duration,
+              std::function<void(Result<protocol::StatusPage>)>) override {}
   void Stop() override {}
 
   static constexpr Duration kLease = 400ms;

@@ -16,7 +16,7 @@ namespace hoplite::node {
 namespace {
 
 constexpr std::uint64_t kFoldedBytes = 100'000;  // six whole blocks and a short one
-constexpr planner::Fold kSum{Op::kSum, DType::kUint8};
+constexpr protocol::Fold kSum{Op::kSum, DType::kUint8};
 
 store::CopyPtr CopyWith(const Layout& layout, std::uint8_t value) {
   struct Memory {

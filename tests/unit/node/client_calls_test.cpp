@@ -31,7 +31,7 @@ class ClientCallsTest : public ::testing::Test {
   auto Create(const ObjectId& object, std::uint64_t bytes, const CallPtr& call) {
     return node_.Ask(calls_.Create(object, bytes, "", call));
   }
-  planner::InlineObject InDirectory(const std::string& bytes) const {
+  protocol::InlineObject InDirectory(const std::string& bytes) const {
     return {x_, kFirstVersion, "", std::make_shared<const std::string>(bytes)};
   }
   static std::string BytesOf(const store::CopyPtr& copy) {
@@ -93,7 +93,7 @@ TEST_F(ClientCallsTest, ADeadlineSaysWhatWasMissing) {
               HasSubstr(x_.ToHex() + " is not complete at the deadline: it does not exist"));
 
   answer = waits();
-  node_.Hear(planner::HolderLost{x_, "n7"});
+  node_.Hear(protocol::HolderLost{x_, "n7"});
   node_.directory().open = false;
   node_.Pass(1s);
   EXPECT_THAT(ErrorOf(answer).message, HasSubstr("it does not exist; "));
@@ -102,7 +102,7 @@ TEST_F(ClientCallsTest, ADeadlineSaysWhatWasMissing) {
 }
 
 TEST_F(ClientCallsTest, ADeletedIdIsBlockedForSoManySeconds) {
-  node_.Hear(planner::Deleted{x_, 30s, kSecondVersion});
+  node_.Hear(protocol::Deleted{x_, 30s, kSecondVersion});
   const auto get = Get(node_.NewCall());
   EXPECT_THAT(ErrorOf(get).message, HasSubstr("was deleted; its id is blocked for 31 s more"));
   EXPECT_EQ(ErrorOf(Create(x_, 100, node_.NewCall())).code, ErrorCode::kDeleted);
@@ -122,7 +122,7 @@ TEST_F(ClientCallsTest, ASmallPutIsSaidWithItsBytesAndThenHere) {
   const auto sealed = node_.Ask(draft->Seal(node_.NewCall()));
   EXPECT_THAT(node_.Says(), ElementsAre("create x with bytes"));
   EXPECT_FALSE(*sealed);
-  node_.Hear(planner::CreateAccepted{x_, kFirstVersion});
+  node_.Hear(protocol::CreateAccepted{x_, kFirstVersion});
   EXPECT_TRUE(*sealed && **sealed);
   EXPECT_THAT(node_.Says(), ElementsAre("complete x"));
   const auto get = Get(node_.NewCall());
@@ -145,7 +145,7 @@ TEST_F(ClientCallsTest, AGetThatWaitedIsAnsweredByAPutAtItsOwnNode) {
   EXPECT_TRUE(draft->Advance(5, {}));
   const auto sealed = node_.Ask(draft->Seal(node_.NewCall()));
   EXPECT_FALSE(*get) << "the shard has not accepted it";
-  node_.Hear(planner::CreateAccepted{x_, kFirstVersion});
+  node_.Hear(protocol::CreateAccepted{x_, kFirstVersion});
   ASSERT_TRUE(*get && **get);
   EXPECT_EQ(***get, draft->copy());
 }
@@ -185,7 +185,7 @@ TEST_F(ClientCallsTest, APutWithoutDeadlineWaitsForRoomForFiveSeconds) {
   EXPECT_EQ(ErrorOf(gives_up).code, ErrorCode::kResourceExhausted);
   const auto gets_it = Create(x_, 2_MiB, node_.NewCall());
   node_.Pass(3s);
-  node_.Hear(planner::Deleted{node_.Named("primary"), 60s, kSecondVersion});
+  node_.Hear(protocol::Deleted{node_.Named("primary"), 60s, kSecondVersion});
   node_.Pass(1s);
   EXPECT_TRUE(*gets_it && **gets_it);
 }
@@ -198,7 +198,7 @@ TEST_F(ClientCallsTest, ADeleteWaitsForTheShardAndTakesTheCopyAlong) {
   EXPECT_THAT(node_.Says(), ElementsAre("delete x"));
   EXPECT_FALSE(*deletes);
   EXPECT_NE(node_.parts().store.Find(x_), nullptr);
-  node_.Hear(planner::Deleted{x_, 60s, kSecondVersion});
+  node_.Hear(protocol::Deleted{x_, 60s, kSecondVersion});
   EXPECT_TRUE(*deletes && **deletes);
   EXPECT_EQ(node_.parts().store.Find(x_), nullptr);
 }
@@ -234,7 +234,7 @@ TEST_F(ClientCallsTest, ACancelledQuestionMayStillBeAnswered) {
   call->Cancel();
   node_.Turn();
   EXPECT_EQ(ErrorOf(answer).code, ErrorCode::kCancelled);
-  node_.directory().find(planner::ObjectView());
+  node_.directory().find(protocol::ObjectView());
 }
 
 }  // namespace

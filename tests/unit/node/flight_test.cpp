@@ -23,8 +23,8 @@ const Version kNewer{{1, 6}};
 
 class FlightTest : public ::testing::Test {
  protected:
-  planner::Grant GrantOf(std::uint64_t number, const planner::NodeInfo& source,
-                         StripeMask stripes) const {
+  protocol::Grant GrantOf(std::uint64_t number, const protocol::NodeInfo& source,
+                          StripeMask stripes) const {
     return {.object = object_,
             .version = kOlder,
             .grant = {{1, number}},
@@ -35,7 +35,7 @@ class FlightTest : public ::testing::Test {
   void Want() {
     answer_ = node_.Ask(node_.calls().Get(object_, call_));
     EXPECT_THAT(node_.Says(), ElementsAre("locate x"));
-    node_.Hear(planner::Located{object_, kOlder, layout_, ""});
+    node_.Hear(protocol::Located{object_, kOlder, layout_, ""});
     EXPECT_THAT(node_.Says(), ElementsAre("want x"));
   }
   store::CopyPtr Listed() { return node_.parts().store.Find(object_); }
@@ -45,9 +45,9 @@ class FlightTest : public ::testing::Test {
   const ObjectId object_ = node_.Named("x");
   const std::string bytes_ = std::string(kFetchedBytes - 100, 'a') + std::string(100, 'b');
   const Layout layout_ = Layout::For(kFetchedBytes, 2);
-  const planner::NodeInfo& left_ = node_.AddPeer(2, bytes_, layout_);
-  const planner::NodeInfo& right_ = node_.AddPeer(3, bytes_, layout_, false);
-  const planner::NodeInfo silent_{NodeId{4}, "n4", TransportByHand::kNowhere};
+  const protocol::NodeInfo& left_ = node_.AddPeer(2, bytes_, layout_);
+  const protocol::NodeInfo& right_ = node_.AddPeer(3, bytes_, layout_, false);
+  const protocol::NodeInfo silent_{NodeId{4}, "n4", TransportByHand::kNowhere};
   const CallPtr call_ = node_.NewCall();
   NodeByHand::Answer<Result<store::CopyPtr>> answer_;
 };
@@ -114,7 +114,7 @@ TEST_F(FlightThatEnds, KeepsItsCopy) {
 }
 
 TEST_F(FlightThatEnds, DropsACopyThatIsDeletedMeanwhile) {
-  node_.Hear(planner::Deleted{object_, 60s, kNewer});
+  node_.Hear(protocol::Deleted{object_, 60s, kNewer});
   ASSERT_TRUE(*answer_ && !**answer_);
   EXPECT_EQ((**answer_).error().code, ErrorCode::kDeleted);
   LastStreamEnds();
@@ -124,7 +124,7 @@ TEST_F(FlightThatEnds, DropsACopyThatIsDeletedMeanwhile) {
 }
 
 TEST_F(FlightThatEnds, DropsACopyThatIsPutAnewMeanwhile) {
-  node_.Hear(planner::Recall{object_, kNewer});
+  node_.Hear(protocol::Recall{object_, kNewer});
   LastStreamEnds();
   EXPECT_EQ(Listed(), nullptr);
   EXPECT_EQ(copy_->void_reason(), store::VoidReason::kRecalled);
@@ -134,7 +134,7 @@ TEST_F(FlightThatEnds, DropsACopyThatIsPutAnewMeanwhile) {
 
 TEST_F(FlightThatEnds, GivesWhoeverAsksAfterARecallTheNewVersionOnly) {
   node_.Says();
-  node_.Hear(planner::Recall{object_, kNewer});
+  node_.Hear(protocol::Recall{object_, kNewer});
   const auto later = node_.Ask(node_.calls().Get(object_, node_.NewCall()));
   EXPECT_FALSE(*later) << "the old one is still there";
   node_.transport().FailConnect();

@@ -36,7 +36,7 @@ TEST_F(InventoryTest, TellsOfCopiesWhatTheyAre) {
   node_.Keep(node_.Named("relayed"), "bytes", kHeldVersion, store::CopyKind::kRelayed);
   const ObjectId grows = node_.Named("grows");
   const auto draft = node_.Ask(node_.calls().Create(grows, 1_MiB, "", node_.NewCall()));
-  node_.Hear(planner::CreateAccepted{grows, kHeldVersion});
+  node_.Hear(protocol::CreateAccepted{grows, kHeldVersion});
   EXPECT_THAT(node_.Inventory(),
               UnorderedElementsAre("held put complete primary", "held relayed complete",
                                    "held grows producing primary"));
@@ -46,12 +46,12 @@ TEST_F(InventoryTest, RepeatsWhatIsNotAnswered) {
   const auto located = node_.Ask(node_.calls().Get(node_.Named("nowhere"), node_.NewCall()));
   const ObjectId wanted = node_.Named("wanted");
   const auto waits = node_.Ask(node_.calls().Get(wanted, node_.NewCall()));
-  node_.Hear(planner::Located{wanted, kHeldVersion, Layout::For(1_MiB), ""});
+  node_.Hear(protocol::Located{wanted, kHeldVersion, Layout::For(1_MiB), ""});
   const auto draft =
       node_.Ask(node_.calls().Create(node_.Named("new"), 1_MiB, "", node_.NewCall()));
   const auto deletes = node_.Ask(node_.calls().Delete(node_.Named("old"), node_.NewCall()));
   const auto follows = node_.calls().Subscribe(node_.Named("followed"), nullptr);
-  node_.Hear(planner::Deleted{node_.Named("deleted"), 60s, kMarkVersion});
+  node_.Hear(protocol::Deleted{node_.Named("deleted"), 60s, kMarkVersion});
   const std::vector<std::string> open = node_.Inventory();
   EXPECT_THAT(open, UnorderedElementsAre("locate nowhere", "held wanted partial", "want wanted",
                                          "create new", "delete old", "subscribe followed",
@@ -67,7 +67,7 @@ TEST_F(InventoryTest, IsSilentAboutWhatIsOver) {
   draft->reset();  // never announced
   const ObjectId old = node_.Named("old");
   const auto deletes = node_.Ask(node_.calls().Delete(old, node_.NewCall()));
-  node_.Hear(planner::Deleted{old, 1s, kMarkVersion});
+  node_.Hear(protocol::Deleted{old, 1s, kMarkVersion});
   auto follows = node_.calls().Subscribe(node_.Named("followed"), nullptr);
   follows.reset();
   node_.Pass(2s);
@@ -86,8 +86,8 @@ TEST_F(InventoryTest, IsToldInPartsInTheOrderOfIdsEachObjectOnce) {
   std::size_t parts = 0;
   do {
     const auto part = inventory.Tell(0, after, 4_KiB);
-    for (const planner::NodeEvent& event : part.events) {
-      if (const auto* held = std::get_if<planner::Held>(&event)) told.push_back(held->object);
+    for (const protocol::NodeEvent& event : part.events) {
+      if (const auto* held = std::get_if<protocol::Held>(&event)) told.push_back(held->object);
     }
     EXPECT_LT(part.events.size(), kObjects / 2) << "about so many bytes";
     after = part.reached;
@@ -116,7 +116,7 @@ TEST_F(InventoryTest, BytesAreOfferedOfSmallObjectsThatWerePutHere) {
              store::CopyKind::kPrimary);
   const auto part = node_.parts().inventory.InlineBytes(0, std::nullopt, 1_MiB);
   ASSERT_EQ(part.events.size(), 1u);
-  const auto& held = std::get<planner::HeldBytes>(part.events.front());
+  const auto& held = std::get<protocol::HeldBytes>(part.events.front());
   EXPECT_EQ(held.object, small);
   EXPECT_EQ(*held.bytes, "these");
   EXPECT_FALSE(part.reached) << "that is all";

@@ -77,7 +77,7 @@ class Room {
     const auto copy = std::ranges::find(copies_, name, &Copy::name);
     const bool here = copy != copies_.end();
     const auto present = here ? std::optional(VersionOf(copy->version)) : std::nullopt;
-    const planner::EvictAnswer answer{ObjectId::FromName(name), VersionOf(version), drop};
+    const protocol::EvictAnswer answer{ObjectId::FromName(name), VersionOf(version), drop};
     switch (state_.On(answer, present)) {
       case MemoryState::Fate::kNone:
         words_.emplace_back("nothing");
@@ -143,8 +143,8 @@ class Room {
 
   static Version VersionOf(std::uint64_t number) { return {{1, number}}; }
   // The oldest, until there would be room.
-  std::vector<planner::EvictAsk> Movable(std::uint64_t bytes) const {
-    std::vector<planner::EvictAsk> asks;
+  std::vector<protocol::EvictAsk> Movable(std::uint64_t bytes) const {
+    std::vector<protocol::EvictAsk> asks;
     std::uint64_t room = free_;
     for (const Copy& copy : copies_) {
       if (!copy.movable || room >= bytes) continue;
@@ -155,7 +155,7 @@ class Room {
     return asks;
   }
   Room& Note(const MemoryState::Effects& effects) {
-    for (const planner::EvictAsk& ask : effects.ask) {
+    for (const protocol::EvictAsk& ask : effects.ask) {
       const auto copy = std::ranges::find_if(
           copies_, [&](const Copy& one) { return ObjectId::FromName(one.name) == ask.object; });
       words_.push_back("may " + copy->name + " go?");

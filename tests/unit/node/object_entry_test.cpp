@@ -48,12 +48,12 @@ TEST(Deletion, IsRepeatedWhileAnyCallWaits) {
 
 // --- followers
 
-planner::Location LocationAt(std::uint64_t node, planner::LocationKind kind) {
+protocol::Location LocationAt(std::uint64_t node, protocol::LocationKind kind) {
   return {.node = NodeId{node}, .kind = kind};
 }
-const auto kPartial = planner::LocationKind::kPartial;
-const auto kComplete = planner::LocationKind::kComplete;
-const auto kGone = planner::LocationKind::kGone;
+const auto kPartial = protocol::LocationKind::kPartial;
+const auto kComplete = protocol::LocationKind::kComplete;
+const auto kGone = protocol::LocationKind::kGone;
 
 // Notes what it is told.
 struct Follower {
@@ -62,7 +62,7 @@ struct Follower {
   std::vector<std::string> told;
   std::shared_ptr<Subscriber> subscriber = std::make_shared<Subscriber>(Subscriber{
       .on_location =
-          [this](const planner::Location& location) {
+          [this](const protocol::Location& location) {
             const char* const what = location.kind == kComplete  ? "complete at "
                                      : location.kind == kPartial ? "partial at "
                                                                  : "gone at ";
@@ -140,7 +140,7 @@ TEST(Followers, WhoeverIsToldMayLeaveOrBringOthers) {
   Followers followers;
   Follower late;
   std::shared_ptr<Subscriber> leaves;
-  leaves = std::make_shared<Subscriber>(Subscriber{.on_location = [&](const planner::Location&) {
+  leaves = std::make_shared<Subscriber>(Subscriber{.on_location = [&](const protocol::Location&) {
     followers.Add(late.subscriber);
     leaves.reset();
     followers.Sweep();

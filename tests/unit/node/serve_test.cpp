@@ -66,7 +66,7 @@ TEST_F(ServeTest, AFetchThatOvertakesTheShardsAnswerIsHeld) {
   Write();
   const auto heard = Fetch();
   EXPECT_FALSE(*heard) << "the version is not known here yet";
-  node_.Hear(planner::CreateAccepted{x_, kVersion});
+  node_.Hear(protocol::CreateAccepted{x_, kVersion});
   ASSERT_TRUE(*heard && **heard);
   EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
 }

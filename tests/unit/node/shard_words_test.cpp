@@ -39,20 +39,20 @@ class ShardWordsTest : public ::testing::Test {
 // --- of Puts
 
 TEST_F(ShardWordsTest, AnAcceptedCreateThatNobodyMakesHereIsSentBack) {
-  node_.Hear(planner::CreateAccepted{x_, kPresent});
+  node_.Hear(protocol::CreateAccepted{x_, kPresent});
   EXPECT_THAT(node_.Says(), ElementsAre("gone x")) << "others must not be sent here";
 }
 
 TEST_F(ShardWordsTest, AnAcceptedCopyIsListedAndARefusedOneGoes) {
   const auto draft = Announced();
   EXPECT_EQ(Listed(), nullptr);
-  node_.Hear(planner::CreateAccepted{x_, kPresent});
+  node_.Hear(protocol::CreateAccepted{x_, kPresent});
   ASSERT_EQ(Listed(), draft->copy());
   EXPECT_EQ(Listed()->version(), kPresent);
 
   const ObjectId y = node_.Named("y");
   const auto other = node_.Ask(node_.calls().Create(y, kLargeBytes, "", node_.NewCall()));
-  node_.Hear(planner::CreateRefused{y, ErrorCode::kAlreadyExists, "somebody has it"});
+  node_.Hear(protocol::CreateRefused{y, ErrorCode::kAlreadyExists, "somebody has it"});
   EXPECT_EQ((**other)->get()->Advance(100, {}).error().message, "somebody has it");
   EXPECT_EQ((**other)->get()->copy()->state(), store::CopyState::kVoid);
 }
@@ -63,12 +63,12 @@ TEST_F(ShardWordsTest, NothingIsBelievedOfACreateThatWasTakenBackUntilThatIsConf
   EXPECT_EQ(used_bytes(), 0u);
   const auto next = node_.Ask(node_.calls().Create(x_, kLargeBytes, "", node_.NewCall()));
   EXPECT_FALSE(*next) << "it waits";
-  node_.Hear(planner::CreateAccepted{x_, kPresent});
-  node_.Hear(planner::CreateRefused{x_, ErrorCode::kAlreadyExists, "no"});
+  node_.Hear(protocol::CreateAccepted{x_, kPresent});
+  node_.Hear(protocol::CreateRefused{x_, ErrorCode::kAlreadyExists, "no"});
   EXPECT_FALSE(*next);
   EXPECT_THAT(node_.Says(), IsEmpty());
   EXPECT_THAT(node_.Inventory(), ElementsAre("withdraw x"));
-  node_.Hear(planner::CreateRefused{x_, ErrorCode::kCancelled, "taken back"});
+  node_.Hear(protocol::CreateRefused{x_, ErrorCode::kCancelled, "taken back"});
   EXPECT_TRUE(*next && **next);
   EXPECT_THAT(node_.Says(), ElementsAre("create x"));
 }
@@ -77,7 +77,7 @@ TEST_F(ShardWordsTest, NothingIsBelievedOfACreateThatWasTakenBackUntilThatIsConf
 
 TEST_F(ShardWordsTest, ADeletedObjectLeavesAMarkOnly) {
   node_.Keep(x_, "bytes", kPresent, store::CopyKind::kPrimary);
-  node_.Hear(planner::Deleted{x_, 60s, kLater});
+  node_.Hear(protocol::Deleted{x_, 60s, kLater});
   EXPECT_EQ(Listed(), nullptr);
   EXPECT_EQ(used_bytes(), 0u);
   EXPECT_THAT(node_.Inventory(), ElementsAre("tombstone x"));
@@ -88,8 +88,8 @@ TEST_F(ShardWordsTest, ADeletedObjectLeavesAMarkOnly) {
 TEST_F(ShardWordsTest, ADeleteEndsAPutWhetherItIsAnsweredOrNot) {
   for (const bool accepted : {false, true}) {
     const auto draft = Announced();
-    if (accepted) node_.Hear(planner::CreateAccepted{x_, kPresent});
-    node_.Hear(planner::Deleted{x_, 1s, kLater});
+    if (accepted) node_.Hear(protocol::CreateAccepted{x_, kPresent});
+    node_.Hear(protocol::Deleted{x_, 1s, kLater});
     EXPECT_EQ(draft->Advance(100, {}).error().code, ErrorCode::kDeleted);
     EXPECT_EQ(draft->copy()->void_reason(), store::VoidReason::kDeleted);
     EXPECT_EQ(Listed(), nullptr);
@@ -100,42 +100,42 @@ TEST_F(ShardWordsTest, ADeleteEndsAPutWhetherItIsAnsweredOrNot) {
 
 TEST_F(ShardWordsTest, ARecallReachesOlderVersionsOnly) {
   const auto copy = node_.Keep(x_, "bytes", kPresent, store::CopyKind::kRelayed);
-  node_.Hear(planner::Recall{x_, kPresent});
+  node_.Hear(protocol::Recall{x_, kPresent});
   EXPECT_EQ(Listed(), copy);
-  node_.Hear(planner::Recall{x_, kLater});
+  node_.Hear(protocol::Recall{x_, kLater});
   EXPECT_EQ(Listed(), nullptr);
   EXPECT_EQ(copy->void_reason(), store::VoidReason::kRecalled) << "readers see it";
 }
 
 TEST_F(ShardWordsTest, ARecallIsNoAnswerToACreate) {
   const auto draft = Announced();
-  node_.Hear(planner::Recall{x_, kLater});
+  node_.Hear(protocol::Recall{x_, kLater});
   EXPECT_TRUE(draft->Advance(100, {}));
-  node_.Hear(planner::CreateAccepted{x_, kPresent});
-  node_.Hear(planner::Recall{x_, kLater});
+  node_.Hear(protocol::CreateAccepted{x_, kPresent});
+  node_.Hear(protocol::Recall{x_, kLater});
   EXPECT_EQ(draft->Advance(200, {}).error().code, ErrorCode::kRecalled);
 }
 
 TEST_F(ShardWordsTest, ACopyGoesOrStaysAsTheShardAnswers) {
   node_.Keep(x_, "bytes", kPresent, store::CopyKind::kRelayed);
-  node_.Hear(planner::EvictAnswer{x_, kPresent, false});
+  node_.Hear(protocol::EvictAnswer{x_, kPresent, false});
   EXPECT_EQ(node_.parts().store.KindOf(x_), store::CopyKind::kPrimary);
-  node_.Hear(planner::EvictAnswer{x_, kLater, true});
+  node_.Hear(protocol::EvictAnswer{x_, kLater, true});
   EXPECT_NE(Listed(), nullptr) << "of another version";
-  node_.Hear(planner::EvictAnswer{x_, kPresent, true});
+  node_.Hear(protocol::EvictAnswer{x_, kPresent, true});
   EXPECT_EQ(Listed(), nullptr);
 }
 
 // --- of fetches
 
 TEST_F(ShardWordsTest, AGrantThatNobodyAskedForIsClosed) {
-  node_.Hear(planner::Grant{.object = x_, .version = kPresent, .grant = {{1, 9}}, .stripes = 1});
+  node_.Hear(protocol::Grant{.object = x_, .version = kPresent, .grant = {{1, 9}}, .stripes = 1});
   EXPECT_THAT(node_.Says(), ElementsAre("closed x abandoned"));
 }
 
 TEST_F(ShardWordsTest, WhoeverWaitsForADeletedObjectIsTold) {
   const auto waits = node_.Ask(node_.calls().Get(x_, node_.NewCall()));
-  node_.Hear(planner::Deleted{x_, 60s, kLater});
+  node_.Hear(protocol::Deleted{x_, 60s, kLater});
   ASSERT_TRUE(*waits);
   EXPECT_EQ((**waits).error().code, ErrorCode::kDeleted);
 }
@@ -151,13 +151,13 @@ TEST_F(ShardWordsTest, ANodeThatWasAwayForTooLongJoinsEmpty) {
 
 TEST_F(ShardWordsTest, ANodeThatWasLostAsksForNewGrants) {
   const auto waits = node_.Ask(node_.calls().Get(x_, node_.NewCall()));
-  node_.Hear(planner::Located{x_, kPresent, Layout::For(kLargeBytes), ""});
+  node_.Hear(protocol::Located{x_, kPresent, Layout::For(kLargeBytes), ""});
   node_.Hear(
-      planner::Grant{.object = x_,
-                     .version = kPresent,
-                     .grant = {{1, 9}},
-                     .source = {NodeId{4}, "n4", hoplite::testing::TransportByHand::kNowhere},
-                     .stripes = 1});
+      protocol::Grant{.object = x_,
+                      .version = kPresent,
+                      .grant = {{1, 9}},
+                      .source = {NodeId{4}, "n4", hoplite::testing::TransportByHand::kNowhere},
+                      .stripes = 1});
   node_.Says();
   node_.directory().hooks.on_lost(0);
   EXPECT_THAT(node_.Inventory(), ElementsAre("held x partial pulling"));
@@ -177,7 +177,7 @@ TEST_F(ShardWordsTest, AfterASessionTheSameEvictionsAreAskedForAgain) {
   node_.directory().hooks.on_session(0, true);
   node_.Turn();
   EXPECT_THAT(node_.Says(), ElementsAre("evict? x"));
-  node_.Hear(planner::EvictAnswer{x_, kPresent, true});
+  node_.Hear(protocol::EvictAnswer{x_, kPresent, true});
   EXPECT_THAT(node_.Says(), ElementsAre("create y"));
   EXPECT_TRUE(*put && **put);
 }

@@ -132,7 +132,7 @@ TEST_F(Broadcast, SeveralStripesTakeOneSourceAndResumeSeparately) {
   Join("S").Join("R1").Join("R2").Put("S").Get("R1").Get("R2");
   Expect("S: accepted v1", "R1: located v1", "R1 <- S", "R2: located v1", "R2 <- R1");
   const StripeMarks marks{16, 16, 4, 4};  // two of four stripes are done
-  Say("R1", planner::Progress{object_, VersionAt("R1"), marks});
+  Say("R1", protocol::Progress{object_, VersionAt("R1"), marks});
   Say("R1", GrantClosed{object_, VersionAt("R1"), GrantId{{1, 2}}, Outcome::kFailed,
                         Failure::kNotAhead, marks});
   Expect("R1 <- S {12}");

@@ -164,8 +164,8 @@ TEST_F(Failures, GarbageFromANodeChangesNothing) {
   Join("S").Join("R1").Put("S").Get("R1");
   Ignore();
   const Version version = VersionAt("R1");
-  Say("R1", planner::Progress{object_, version, StripeMarks{9999}});
-  Say("R1", planner::Progress{object_, version, StripeMarks{1, 2, 3}});
+  Say("R1", protocol::Progress{object_, version, StripeMarks{9999}});
+  Say("R1", protocol::Progress{object_, version, StripeMarks{1, 2, 3}});
   Say("S", GrantClosed{object_, version, NewestGrant("R1"), Outcome::kDone});  // not its grant
   Say("R1", GrantClosed{object_, version, GrantId{{77, 77}}, Outcome::kFailed});
   Say("R1", CopyGone{ObjectId::FromName("another"), version});

@@ -85,11 +85,11 @@ Scenario& Scenario::Say(const std::string& node, NodeEvent event) {
 }
 
 Scenario& Scenario::Create(const std::string& node) {
-  return Say(node, planner::Create{object_, layout_, metadata_, nullptr});
+  return Say(node, protocol::Create{object_, layout_, metadata_, nullptr});
 }
 Scenario& Scenario::PutInline(const std::string& node, std::uint64_t bytes) {
-  return Say(node, planner::Create{object_, Layout::For(bytes), metadata_,
-                                   std::make_shared<const std::string>(bytes, 'x')});
+  return Say(node, protocol::Create{object_, Layout::For(bytes), metadata_,
+                                    std::make_shared<const std::string>(bytes, 'x')});
 }
 Scenario& Scenario::Complete(const std::string& node) {
   return Say(node, CopyComplete{object_, versions_[node]});
@@ -97,18 +97,18 @@ Scenario& Scenario::Complete(const std::string& node) {
 Scenario& Scenario::Gone(const std::string& node, GoneReason reason) {
   return Say(node, CopyGone{object_, versions_[node], reason});
 }
-Scenario& Scenario::Locate(const std::string& node) { return Say(node, planner::Locate{object_}); }
+Scenario& Scenario::Locate(const std::string& node) { return Say(node, protocol::Locate{object_}); }
 Scenario& Scenario::Want(const std::string& node, std::uint32_t blocks) {
-  return Say(node, planner::Want{object_, versions_[node], Marks(blocks)});
+  return Say(node, protocol::Want{object_, versions_[node], Marks(blocks)});
 }
 Scenario& Scenario::WantAsLeaf(const std::string& node, std::uint32_t blocks) {
-  return Say(node, planner::Want{object_, versions_[node], Marks(blocks), true});
+  return Say(node, protocol::Want{object_, versions_[node], Marks(blocks), true});
 }
 Scenario& Scenario::CancelWant(const std::string& node) {
-  return Say(node, planner::CancelWant{object_, versions_[node]});
+  return Say(node, protocol::CancelWant{object_, versions_[node]});
 }
 Scenario& Scenario::Progress(const std::string& node, std::uint32_t blocks, Duration starved) {
-  return Say(node, planner::Progress{object_, versions_[node], Marks(blocks), 0, starved});
+  return Say(node, protocol::Progress{object_, versions_[node], Marks(blocks), 0, starved});
 }
 Scenario& Scenario::Done(const std::string& node) {
   return Close(node, Outcome::kDone, layout_.stripe_block_count(0)).Complete(node);
@@ -121,12 +121,12 @@ Scenario& Scenario::Close(const std::string& node, Outcome outcome, std::uint32_
   return Say(node, GrantClosed{object_, versions_[node], grants_[node], outcome, Failure::kNone,
                                Marks(blocks)});
 }
-Scenario& Scenario::Delete(const std::string& node) { return Say(node, planner::Delete{object_}); }
+Scenario& Scenario::Delete(const std::string& node) { return Say(node, protocol::Delete{object_}); }
 Scenario& Scenario::Evict(const std::string& node) {
   return Say(node, EvictAsk{object_, versions_[node]});
 }
 Scenario& Scenario::Subscribe(const std::string& node) {
-  return Say(node, planner::Subscribe{object_});
+  return Say(node, protocol::Subscribe{object_});
 }
 Scenario& Scenario::HeldBy(const std::string& node, std::uint32_t blocks,
                            const std::string& upstream) {

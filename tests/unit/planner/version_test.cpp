@@ -107,7 +107,7 @@ TEST_F(Puts, BadRequestsAreRefusedInWords) {
   Create("S");
   EXPECT_THAT(last_message_, ::testing::HasSubstr("metadata has 5000 bytes, 4096 is the limit"));
   metadata_.clear();
-  Say("S", planner::Create{object_, layout_, "", std::make_shared<const std::string>("short")});
+  Say("S", protocol::Create{object_, layout_, "", std::make_shared<const std::string>("short")});
   EXPECT_THAT(last_message_, ::testing::HasSubstr("5 bytes came with an object of 100"));
   Expect("S: refused invalid_argument", "S: refused invalid_argument",
          "S: refused invalid_argument");
@@ -141,8 +141,8 @@ TEST_F(Puts, AndAlsoIfItsNodeWasDeclaredLostMeanwhile) {
 // Another attempt with the same bytes is another Put.
 TEST_F(Puts, ButNotANewPutOfTheSameBytes) {
   Join("S").PutInline("S", 100).Lose("S").Ignore();
-  planner::Create create{object_, Layout::For(100), metadata_,
-                         std::make_shared<const std::string>(100, 'x'), 1};
+  protocol::Create create{object_, Layout::For(100), metadata_,
+                          std::make_shared<const std::string>(100, 'x'), 1};
   Connect("S").Say("S", create).EndInventory("S");
   Expect("S: refused already_exists");
 }

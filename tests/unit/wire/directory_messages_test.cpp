@@ -10,7 +10,7 @@
 namespace hoplite::wire {
 namespace {
 
-using namespace planner;  // NOLINT(google-build-using-namespace): the events and actions converted
+using namespace protocol;  // NOLINT(google-build-using-namespace): the events and actions converted
 using std::chrono::microseconds;
 
 const ObjectId kObject = ObjectId::FromName("an object");
@@ -138,7 +138,7 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                           .alive = true,
                           .usage = {1 << 30, 1 << 20},
                           .bytes_per_second = 12'500'000});
-  const v1::ShardView shard = ToProto(planner::ShardView{
+  const v1::ShardView shard = ToProto(protocol::ShardView{
       .objects = 1, .inline_bytes = 2, .inline_total_bytes = 3, .queues = {4, 5, "n1"}});
   EXPECT_EQ(ToProto(FromProto(shard)).SerializeAsString(), shard.SerializeAsString());
   ExpectSurvives(

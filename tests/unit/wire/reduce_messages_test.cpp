@@ -14,7 +14,7 @@
 namespace hoplite::wire {
 namespace {
 
-using namespace planner;  // NOLINT(google-build-using-namespace): the events and actions converted
+using namespace protocol;  // NOLINT(google-build-using-namespace): the events and actions converted
 
 const ObjectId kTarget = ObjectId::FromName("target");
 const ObjectId kSource = ObjectId::FromName("source");

@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-namespace hoplite::planner {
+namespace hoplite::protocol {
 
 struct LinkModel {
   Duration latency = std::chrono::microseconds(200);  // one message to a peer
@@ -15,4 +15,4 @@ struct LinkModel {
   double bytes_per_second = 1.25e8;                   // payload rate of one link
 };
 
-}  // namespace hoplite::planner
+}  // namespace hoplite::protocol

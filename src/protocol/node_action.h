@@ -1,4 +1,4 @@
-// What a directory shard answers: each Action is one message to one node's session.
+// What a directory shard says to a node: each NodeAction is one message of its session.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 #include "base/ids.h"
 #include "base/layout.h"
-#include "planner/event.h"
-#include "planner/reduce_action.h"
+#include "protocol/node_event.h"
+#include "protocol/reduce_action.h"
 
-namespace hoplite::planner {
+namespace hoplite::protocol {
 
 // The Create is now this version, and others may be sent to this node for it.
 struct CreateAccepted {
@@ -106,9 +106,4 @@ using NodeAction =
 
 const ObjectId& ObjectOf(const NodeAction& action);
 
-struct Action {
-  NodeId to = kNoNode;
-  NodeAction body;
-};
-
-}  // namespace hoplite::planner
+}  // namespace hoplite::protocol

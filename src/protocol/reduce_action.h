@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "planner/link_model.h"
-#include "planner/node_info.h"
-#include "planner/reduce_event.h"
+#include "protocol/link_model.h"
+#include "protocol/node_info.h"
+#include "protocol/reduce_event.h"
 
-namespace hoplite::planner {
+namespace hoplite::protocol {
 
 // --- to the coordinator
 
@@ -80,4 +80,4 @@ struct TargetAborted {
   std::string message;
 };
 
-}  // namespace hoplite::planner
+}  // namespace hoplite::protocol

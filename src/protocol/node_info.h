@@ -5,7 +5,7 @@
 
 #include "base/ids.h"
 
-namespace hoplite::planner {
+namespace hoplite::protocol {
 
 struct NodeInfo {
   NodeId id = kNoNode;
@@ -13,4 +13,4 @@ struct NodeInfo {
   std::string address;  // HOST:PORT of its data plane, as peers reach it
 };
 
-}  // namespace hoplite::planner
+}  // namespace hoplite::protocol

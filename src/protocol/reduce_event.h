@@ -21,7 +21,7 @@
 #include "base/layout.h"
 #include "base/time.h"
 
-namespace hoplite::planner {
+namespace hoplite::protocol {
 
 // Bound on slots, so that a bad number from a wire can't ask for much.
 inline constexpr std::uint32_t kMaxSlots = 1 << 16;
@@ -117,4 +117,4 @@ struct SlotProgress {
   Duration round_trip{0};
 };
 
-}  // namespace hoplite::planner
+}  // namespace hoplite::protocol

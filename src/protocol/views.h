@@ -10,10 +10,10 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "planner/event.h"
-#include "planner/node_info.h"
+#include "protocol/node_event.h"
+#include "protocol/node_info.h"
 
-namespace hoplite::planner {
+namespace hoplite::protocol {
 
 struct HolderView {
   NodeId node;
@@ -99,4 +99,4 @@ struct StatusPage {
   ObjectPage page;
 };
 
-}  // namespace hoplite::planner
+}  // namespace hoplite::protocol

@@ -1,6 +1,5 @@
-// What a directory shard is told. Nodes speak NodeEvents over their sessions; the session layer
-// adds the events of membership. Plain values: the gRPC service, the in-process directory and the
-// simulator feed the same ones to DirectoryState. The numbered rules are those of docs/protocol.md.
+// What a node says to a directory shard, about itself: each NodeEvent is one message of its
+// session. The numbered rules are those of docs/protocol.md.
 #pragma once
 
 #include <memory>
@@ -13,15 +12,12 @@
 #include "base/ids.h"
 #include "base/layout.h"
 #include "base/time.h"
-#include "planner/node_info.h"
-#include "planner/reduce_event.h"
+#include "protocol/reduce_event.h"
 
-namespace hoplite::planner {
+namespace hoplite::protocol {
 
 // Shared, so that copying a planner's state (exhaustive search does) copies no object bytes.
 using InlineBytes = std::shared_ptr<const std::string>;
-
-// --- NodeEvent: said by one node about itself
 
 // A producer announces an object before its bytes are there. Answer: CreateAccepted or
 // CreateRefused, later while a suspended holder is in its grace or the shard collects. At most one
@@ -184,31 +180,4 @@ using NodeEvent =
 // every shard.
 const ObjectId* ObjectOf(const NodeEvent& event);
 
-// --- Event: what DirectoryState is told
-
-// A session opened (first or again). Its inventory follows. The session layer has refused
-// duplicates of a name before; the same name with another id means the old node is lost at once.
-struct NodeJoined {
-  NodeInfo node;
-  std::uint64_t highest_incarnation = 0;  // the newest that the node has seen in any version
-};
-// The session ended or its lease ran out: no new grants from or to it; streams go on by themselves.
-struct NodeSuspended {
-  NodeId node;
-};
-// Its grace is over: copies and grants go, its receivers are served before others.
-struct NodeLost {
-  NodeId node;
-};
-struct NodeSaid {
-  NodeId node;
-  NodeEvent event;
-};
-
-using EventBody = std::variant<NodeJoined, NodeSuspended, NodeLost, NodeSaid>;
-struct Event {
-  Time time;
-  EventBody body;
-};
-
-}  // namespace hoplite::planner
+}  // namespace hoplite::protocol

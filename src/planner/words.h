@@ -1,0 +1,57 @@
+// What DirectoryState is told, and what it answers: the words of the protocol, which the planner
+// speaks as its own, and what the session layer says of nodes. The gRPC service, the in-process
+// directory and the simulator feed the same ones to it.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "protocol/link_model.h"
+#include "protocol/node_action.h"
+#include "protocol/node_event.h"
+#include "protocol/node_info.h"
+#include "protocol/reduce_action.h"
+#include "protocol/reduce_event.h"
+#include "protocol/views.h"
+
+namespace hoplite::planner {
+
+using namespace protocol;
+
+// --- told
+
+// A session opened (first or again). Its inventory follows. The session layer has refused
+// duplicates of a name before; the same name with another id means the old node is lost at once.
+struct NodeJoined {
+  NodeInfo node;
+  std::uint64_t highest_incarnation = 0;  // the newest that the node has seen in any version
+};
+// The session ended or its lease ran out: no new grants from or to it; streams go on by themselves.
+struct NodeSuspended {
+  NodeId node;
+};
+// Its grace is over: copies and grants go, its receivers are served before others.
+struct NodeLost {
+  NodeId node;
+};
+struct NodeSaid {
+  NodeId node;
+  NodeEvent event;
+};
+
+using EventBody = std::variant<NodeJoined, NodeSuspended, NodeLost, NodeSaid>;
+struct Event {
+  Time time;
+  EventBody body;
+};
+
+// --- answered: each one is a message to one node's session
+
+struct Action {
+  NodeId to = kNoNode;
+  NodeAction body;
+};
+
+}  // namespace hoplite::planner
