@@ -258,7 +258,8 @@ class Client:
 
         `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many of the
         sources, those that come first; None: all. `dtype`, of NumPy or torch: None takes that of a
-        source that exists already. Returns at once; anybody may get the target meanwhile.
+        source that exists already. All sources must be of that dtype, and of one shape and order:
+        only their size is checked. Returns at once; anybody may get the target meanwhile.
         """
         sources = list(ids)
         name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
