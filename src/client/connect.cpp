@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/try.h"
 #include "client/client_access.h"
+#include "client/interruption.h"
 #include "client/no_descriptor.h"
 
 namespace hoplite {
@@ -70,6 +71,7 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
   std::shared_ptr<client::Connection> lost;
   const TimedMutexLock lock(AlreadyLocked(), mutex);
   if (path.empty() || closed || !current->lost()) return current;
+  const client::Uninterrupted attaching;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - hoplite::Now());
   auto made = Attach(path, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
   if (!made) return client::Connection::Ended(made.error());

@@ -29,6 +29,9 @@ bool Interruption::Wanted() {
 
 Time Interruption::NextQuestion() { return innermost == nullptr ? kNever : innermost->next_; }
 
+Uninterrupted::Uninterrupted() : outer_(std::exchange(innermost, nullptr)) {}
+Uninterrupted::~Uninterrupted() { innermost = outer_; }
+
 Error Interruption::Reason() { return {ErrorCode::kCancelled, "the caller was interrupted"}; }
 
 }  // namespace hoplite::client

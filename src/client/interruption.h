@@ -41,4 +41,17 @@ class Interruption {
   bool came_ = false;
 };
 
+// While one lives, nobody asks: what wants to interrupt may call a client, and this thread holds
+// what that needs.
+class Uninterrupted {
+ public:
+  Uninterrupted();
+  ~Uninterrupted();
+  Uninterrupted(const Uninterrupted&) = delete;
+  Uninterrupted& operator=(const Uninterrupted&) = delete;
+
+ private:
+  Interruption* const outer_;
+};
+
 }  // namespace hoplite::client

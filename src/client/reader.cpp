@@ -77,7 +77,10 @@ Result<void> Reader::Impl::CopyInto(std::span<std::byte> into, Time deadline) {
     const std::uint64_t wanted = std::min({prefix_ + step, room_end, size_});
     const client::PendingPtr asked = Ask(wanted, copied, deadline);
     const std::uint64_t there = prefix_;
-    TRY(Copy(into, copied, there));
+    if (auto done = Copy(into, copied, there); !done) {
+      connection_->GiveUp(*asked, done.error());
+      return done;
+    }
     copied = there;
     TRY(Finish(asked, wanted, deadline));
   }

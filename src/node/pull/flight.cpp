@@ -81,6 +81,7 @@ net::Task<void> Flight::Fly() {
 net::Task<bool> Flight::LocateObject() {
   too_large_.reset();
   window_given_ = false;
+  leaves_ = false;
   planner::FlightState::Effects effects;
   state_->Locate(effects);
   Carry(effects);

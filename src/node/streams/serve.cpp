@@ -1,5 +1,7 @@
 #include "node/streams/serve.h"
 
+#include <algorithm>
+
 #include <asio/post.hpp>
 
 #include "base/log.h"
@@ -15,7 +17,7 @@
 namespace hoplite::node {
 namespace {
 
-// A shard that is slower than this in one direction is away. Less than a receiver's patience.
+// A shard that is slower than this in one direction is away.
 constexpr Duration kHeldAtMost = std::chrono::milliseconds(300);
 
 struct Lookup {
@@ -69,9 +71,11 @@ Lookup LookUp(Context& context, const wire::Fetch& fetch) {
 
 // The shard's word that it accepted a Put goes to its node when the first grants go to those who
 // wait for the object. Their FETCH may be there first: the version is about to be known (R49).
-bool IsEarly(Context& context, const ObjectId& object) {
-  const EntryPtr entry = context.table.Find(object);
-  return entry && entry->publication() && !entry->publication()->accepted();
+bool IsEarly(Context& context, const wire::Fetch& fetch) {
+  const EntryPtr entry = fetch.slot == 0 ? context.table.Find(fetch.object) : nullptr;
+  if (!entry || !entry->publication() || !entry->publication()->unanswered()) return false;
+  const Lookup lookup = LookUp(context, fetch);
+  return !lookup.copy && lookup.refusal == wire::EndReason::kUnknown;
 }
 
 // Looks the copy up on the main loop; while the answer lives, the entry counts one outgoing stream.
@@ -134,12 +138,12 @@ net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::
   co_return co_await net::Answer(stream, data_plane_.identity());
 }
 
-net::Task<void> Server::Hold(ObjectId object, std::function<void()> answer) {
+net::Task<void> Server::Hold(wire::Fetch fetch, std::function<void()> answer) {
   const auto call = std::make_shared<Call>(context_.runtime.main());
-  call->deadline = Now() + kHeldAtMost;
+  call->deadline = Now() + std::min(kHeldAtMost, context_.settings.stall / 2);
   {
-    WaitingCall waiting(context_.table.At(object), call);
-    while (IsEarly(context_, object)) {
+    WaitingCall waiting(context_.table.At(fetch.object), call);
+    while (IsEarly(context_, fetch)) {
       if (!co_await waiting.Wait()) break;
     }
   }
@@ -155,8 +159,8 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
       if (pending->lookup.copy) CountOutgoing(*context, fetch.object, +1);
       pending->ready.Notify();
     };
-    if (!IsEarly(context_, fetch.object)) return answer();
-    context_.runtime.Spawn(context_.runtime.main(), "an early fetch", Hold(fetch.object, answer));
+    if (!IsEarly(context_, fetch)) return answer();
+    context_.runtime.Spawn(context_.runtime.main(), "an early fetch", Hold(fetch, answer));
   });
   co_await pending->ready.Wait();
   if (!pending->lookup.copy) {

@@ -29,7 +29,7 @@ class Server {
   net::Task<void> Converse(DataLoop& data_loop, net::StreamPtr stream);
   net::Task<Result<net::ConnectionPtr>> Welcome(DataLoop& data_loop, net::StreamPtr stream);
   // Calls `answer` when the node knows whether its Put of the object was accepted, or soon.
-  net::Task<void> Hold(ObjectId object, std::function<void()> answer);
+  net::Task<void> Hold(wire::Fetch fetch, std::function<void()> answer);
   net::Task<bool> ServeOne(DataLoop& data_loop, net::ConnectionPtr connection, wire::Fetch fetch);
 
   Context& context_;

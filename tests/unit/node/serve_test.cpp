@@ -82,6 +82,14 @@ TEST_F(ServeTest, AFetchIsNotHeldForLong) {
   EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kUnknown);
 }
 
+TEST_F(ServeTest, AFetchThatCanBeServedIsNotHeldByAPutOfTheSameObject) {
+  Create();
+  node_.Keep(x_, std::string(kBytes, 'a'), kVersion, store::CopyKind::kRelayed);
+  const auto heard = Fetch();
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
 TEST_F(ServeTest, AFetchOfWhatIsNotPutHereIsRefusedAtOnce) {
   const auto heard = Fetch();
   ASSERT_TRUE(*heard && **heard);
