@@ -21,7 +21,7 @@ from transports import TRANSPORTS, Transport
 BATCH = 64
 RATE = 0.1
 # Of the pictures that nobody learned from.
-WANTED = 0.9
+WANTED = 0.85
 
 
 class Worker(Computing):

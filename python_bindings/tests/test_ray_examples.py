@@ -41,7 +41,7 @@ def test_the_examples_of_the_page_run(two_hosts: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("transport", ["ray", "hoplite"])
 def test_asynchronous_sgd_learns(transport: str, two_hosts: Any) -> None:
-    options = ["--transport", transport, "--workers", "4", "--steps", "60"]
+    options = ["--transport", transport, "--workers", "4", "--steps", "90"]
     said = run(str(WORKLOADS / "async_sgd.py"), *options, address=two_hosts.address)
     assert "pictures are read" in said and len(re.findall(r"\d+\.\d{3}", said)) > 25
 

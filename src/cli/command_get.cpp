@@ -50,6 +50,8 @@ Result<std::uint64_t> GetLarger(OutputFile& output, Client& client, const Object
   if (!info) {
     return std::unexpected(info.error().code == ErrorCode::kNotFound ? why : info.error());
   }
+  // Somebody waits for it, and nobody has it.
+  if (info->size_bytes == 0) return std::unexpected(why);
   TRY_ASSIGN(const FileMapping file, output.Map(info->size_bytes));
   TRY_ASSIGN(const std::uint64_t size,
              client.GetInto(id, file.bytes(), {.timeout = deadline.left()}));

@@ -45,7 +45,8 @@ class ServeTest : public ::testing::Test {
     const auto stream = co_await node_.transport().Connect("n1:1", 1s);
     if (!stream) co_return std::nullopt;
     const net::Identity self{node_.parts().settings.cluster_id, NodeId{2}};
-    const auto greeted = co_await net::Greet(*stream, self, NodeId{1});
+    const NodeId expected{1};
+    const auto greeted = co_await net::Greet(*stream, self, expected);
     if (!greeted) co_return std::nullopt;
     const Layout layout = Layout::For(kBytes);
     wire::Frame fetch{wire::Fetch{.object = x_,
@@ -53,7 +54,8 @@ class ServeTest : public ::testing::Test {
                                   .stripes = layout.all_stripes(),
                                   .credit_bytes = kBytes,
                                   .next = layout.marks_of_prefix(0)}};
-    if (!co_await (*greeted)->Send(std::move(fetch))) co_return std::nullopt;
+    const auto sent = co_await (*greeted)->Send(std::move(fetch));
+    if (!sent) co_return std::nullopt;
     auto heard = co_await (*greeted)->reader.Next();
     (*stream)->Close();
     if (!heard) co_return std::nullopt;
