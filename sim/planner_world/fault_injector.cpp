@@ -25,6 +25,9 @@ const Word* Said(const EventBody& event) {
 
 template <typename Self>
 class Copied : public FaultInjector {
+  friend Self;
+  Copied() = default;
+
  public:
   std::unique_ptr<FaultInjector> Copy() const override {
     return std::make_unique<Self>(static_cast<const Self&>(*this));

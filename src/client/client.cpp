@@ -20,10 +20,9 @@ namespace hoplite {
 namespace {
 
 using client::DeadlineAfter;
+using client::IdBytes;
 using client::local::Answer;
 using client::local::Request;
-
-std::string Bytes(const ObjectId& id) { return std::string(id.view()); }
 
 static_assert(kMaxWaitExists == wire::kMaxWaitExists);
 
@@ -34,7 +33,7 @@ ObjectId IdOf(const PutOptions& options) {
 Request SmallPut(const ObjectId& id, const client::Pieces& contents, const std::string& metadata) {
   Request request;
   client::local::Put& put = *request.mutable_put();
-  put.set_object(Bytes(id));
+  put.set_object(IdBytes(id));
   put.set_metadata(metadata);
   put.mutable_contents()->resize(contents.size());
   contents.CopyTo(std::as_writable_bytes(std::span(*put.mutable_contents())), 0);
@@ -114,7 +113,7 @@ Future<Buffer> Client::GetAsync(const ObjectId& id, const CallOptions& options) 
 
 Future<Buffer> Client::State::Get(const ObjectId& id, Time deadline, std::uint64_t together) {
   Request request;
-  request.mutable_get()->set_object(Bytes(id));
+  request.mutable_get()->set_object(IdBytes(id));
   request.mutable_get()->set_together(together);
   auto connection = Now(deadline);
   auto pending = connection->Begin(std::move(request), deadline);
@@ -164,7 +163,7 @@ Result<Reader> Client::State::Open(const ObjectId& id, Time deadline, bool throu
   const std::uint64_t made_by = connection->NextId();
   Request request;
   request.set_id(made_by);
-  request.mutable_open()->set_object(Bytes(id));
+  request.mutable_open()->set_object(IdBytes(id));
   request.mutable_open()->set_window(through_window);
   TRY_ASSIGN(const Answer answer, connection->Call(std::move(request), deadline));
   const auto& view = answer.view();
@@ -179,7 +178,7 @@ Result<Reader> Client::State::Open(const ObjectId& id, Time deadline, bool throu
 
 Result<void> Client::Delete(const ObjectId& id, const CallOptions& options) {
   Request request;
-  request.mutable_delete_object()->set_object(Bytes(id));
+  request.mutable_delete_object()->set_object(IdBytes(id));
   const Time deadline = DeadlineAfter(options.timeout);
   TRY(state_->Now(deadline)->Call(std::move(request), deadline));
   return {};
@@ -187,7 +186,7 @@ Result<void> Client::Delete(const ObjectId& id, const CallOptions& options) {
 
 Result<ObjectInfo> Client::Info(const ObjectId& id, const CallOptions& options) {
   Request request;
-  request.mutable_info()->set_object(Bytes(id));
+  request.mutable_info()->set_object(IdBytes(id));
   const Time deadline = DeadlineAfter(options.timeout);
   TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
   return client::ToObjectInfo(answer.info());
@@ -201,7 +200,7 @@ Result<std::vector<ObjectId>> Client::WaitExists(std::span<const ObjectId> ids, 
                                              count, ids.size(), kMaxWaitExists)));
   }
   Request request;
-  for (const ObjectId& id : ids) request.mutable_wait_exists()->add_objects(Bytes(id));
+  for (const ObjectId& id : ids) request.mutable_wait_exists()->add_objects(IdBytes(id));
   request.mutable_wait_exists()->set_count(static_cast<std::uint32_t>(count));
   const Time deadline = DeadlineAfter(options.timeout);
   TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
@@ -231,7 +230,7 @@ Result<Subscription> Client::Subscribe(const ObjectId& id, const CallOptions& op
   auto impl = std::make_unique<Subscription::Impl>(connection, made_by, std::move(queue));
   Request request;
   request.set_id(made_by);
-  request.mutable_subscribe()->set_object(Bytes(id));
+  request.mutable_subscribe()->set_object(IdBytes(id));
   TRY(connection->Call(std::move(request), deadline));
   return Subscription(std::move(impl));
 }

@@ -1,5 +1,7 @@
-// Messages of the local protocol as public types.
+// Messages of the local protocol as public types, and ids as its bytes.
 #pragma once
+
+#include <string>
 
 #include <hoplite/object_id.h>
 #include <hoplite/reduce.h>
@@ -9,6 +11,7 @@
 
 namespace hoplite::client {
 
+inline std::string IdBytes(const ObjectId& id) { return std::string(id.view()); }
 ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message);
 NodeStatus ToNodeStatus(const v1::local::ClusterStatus::Node& message);
 ShardStatus ToShardStatus(const v1::local::ClusterStatus::Shard& message);

@@ -13,15 +13,14 @@
 namespace hoplite {
 namespace {
 
+using client::IdBytes;
 using client::local::Answer;
 using client::local::Reduce;
 using client::local::Request;
 
-std::string Bytes(const ObjectId& id) { return std::string(id.view()); }
-
 void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message) {
-  message.set_target(Bytes(target));
-  for (const ObjectId& source : options.sources) message.add_sources(Bytes(source));
+  message.set_target(IdBytes(target));
+  for (const ObjectId& source : options.sources) message.add_sources(IdBytes(source));
   message.set_op(static_cast<std::uint32_t>(options.op));
   message.set_dtype(static_cast<std::uint32_t>(options.dtype));
   if (options.num_objects) message.set_num_objects(*options.num_objects);

@@ -15,7 +15,7 @@ namespace {
 // A slot that failed tells nothing certain about its sources; they are left alone for so long.
 constexpr Duration kSuspicion = std::chrono::seconds(1);
 // When no node has memory for a partial result, all are asked again for so long.
-constexpr Duration kMemoryPatience = std::chrono::seconds(5);
+constexpr Duration kPoorPatience = std::chrono::seconds(5);
 constexpr Duration kRest = std::chrono::milliseconds(500);
 constexpr std::size_t kMostNamed = 8;
 
@@ -161,7 +161,7 @@ void ReducePlanner::OnPoor(std::uint32_t slot, const SlotLost& lost) {
   poor_.insert(planned.order.node);
   if (!poor_since_) poor_since_ = now_;
   if (slot != pinned_ && !poor_.contains(NodeWithMemory())) return;
-  const bool never = now_ < planned.said_at + kRest || now_ > *poor_since_ + kMemoryPatience;
+  const bool never = now_ < planned.said_at + kRest || now_ > *poor_since_ + kPoorPatience;
   if (never && lost.code == ErrorCode::kResourceExhausted) {
     failure_ = Error(lost.code, lost.message);
     return;

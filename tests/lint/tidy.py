@@ -10,7 +10,7 @@ import itertools
 import compile_commands
 import repository
 
-TOGETHER = 24
+TOGETHER = 12
 
 
 def batches(units):
