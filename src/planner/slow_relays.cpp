@@ -9,9 +9,13 @@ namespace hoplite::planner {
 namespace {
 
 constexpr Duration kSampled = std::chrono::milliseconds(200);
-// After so long a receiver that passed another must be so much faster.
+// So long after its first bytes a receiver that passes another must be so much faster.
 constexpr Duration kTrial = std::chrono::milliseconds(150);
 constexpr double kFaster = 2;
+// Before them its old stream ends, and a connection is made: round trips, and a busy host's time.
+constexpr Duration kMayConnect = std::chrono::seconds(3);
+// Who proved to be as fast is not suspected for so long: a busy moment may have spoken for it.
+constexpr Duration kCleared = std::chrono::seconds(5);
 // Passing costs a moment: what is left must take longer.
 constexpr double kWorthwhileSeconds = 1;
 // A source has bytes if it is ahead by more than what is under way and not yet reported.
@@ -77,7 +81,7 @@ void SlowRelays::Note(NodeId receiver, const CopyTable& table, NodeTable& nodes,
     const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate);
     if (sample.ready == kEverything || Bytes(sample.ready, table) >= under_way) {
       nodes.NoteCarried(receiver, rate);
-      Judge(receiver, rate, table, nodes);
+      Judge(receiver, rate, table, nodes, now);
     }
   }
   sample = {feed->grant, now, has, ready, true};
@@ -85,11 +89,11 @@ void SlowRelays::Note(NodeId receiver, const CopyTable& table, NodeTable& nodes,
 
 // Suspects it if somebody behind it should be much faster.
 void SlowRelays::Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
-                       const NodeTable& nodes) {
+                       const NodeTable& nodes, Time now) {
   const Copy& copy = *table.Find(receiver);
-  if (passing_ || suspect_ != kNoNode || copy.flow().serving.empty() ||
-      cleared_.contains(receiver)) {
-    return;
+  if (passing_ || suspect_ != kNoNode || copy.flow().serving.empty()) return;
+  if (const auto cleared = cleared_.find(receiver); cleared != cleared_.end()) {
+    if (now - cleared->second < kCleared) return;
   }
   const std::uint64_t all = table.layout().block_count();
   if (Bytes(all - copy.progress(), table) < kWorthwhileSeconds * bytes_per_second) return;
@@ -104,6 +108,12 @@ void SlowRelays::Judge(NodeId receiver, double bytes_per_second, const CopyTable
   }
 }
 
+void SlowRelays::Closed(GrantId grant, const CopyTable& table) {
+  if (!passing_ || passing_->replaced != grant) return;
+  passing_->replaced = {};
+  if (const Copy* faster = table.Find(passing_->faster)) passing_->faster_had = faster->progress();
+}
+
 void SlowRelays::Act(const CopyTable& table, SourceSelector& selector, Time now) {
   if (passing_) return Continue(table, selector, now);
   if (suspect_ != kNoNode) Begin(table, selector, now);
@@ -116,18 +126,19 @@ void SlowRelays::Begin(const CopyTable& table, SourceSelector& selector, Time no
   if (feed == nullptr || behind == nullptr) return;
   const NodeId source = feed->source;
   const NodeId former = behind->source;
+  const GrantId replaced = behind->grant;
   if (!selector.MoveTo(faster_, source)) return;
   passing_ = {.slow = slow,
               .faster = faster_,
               .source = source,
               .former = former,
+              .replaced = replaced,
               .since = now,
-              .slow_had = table.Find(slow)->progress(),
               .faster_had = table.Find(faster_)->progress()};
 }
 
 void SlowRelays::Continue(const CopyTable& table, SourceSelector& selector, Time now) {
-  const Passing& p = *passing_;
+  Passing& p = *passing_;
   const Copy* slow = table.Find(p.slow);
   const Copy* faster = table.Find(p.faster);
   const auto fed_by_source = [&](const Copy* copy) {
@@ -139,11 +150,19 @@ void SlowRelays::Continue(const CopyTable& table, SourceSelector& selector, Time
     if (selector.MoveBehindOthers(p.slow)) passing_.reset();
     return;
   }
+  if (!p.flows) {
+    const bool comes = !p.replaced && faster->progress() > p.faster_had;
+    if (!comes && now - p.since < kMayConnect) return;
+    p.flows = true;
+    p.since = now;
+    p.slow_had = slow->progress();
+    p.faster_had = faster->progress();
+  }
   if (now - p.since < kTrial) return;
   const auto slow_got = static_cast<double>(slow->progress() - p.slow_had);
   const auto faster_got = static_cast<double>(faster->progress() - p.faster_had);
   if (faster_got >= kFaster * slow_got || !selector.MoveTo(p.faster, p.former)) return;
-  cleared_.insert(p.slow);
+  cleared_[p.slow] = now;
   passing_.reset();
 }
 

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -29,6 +28,8 @@ class SlowRelays {
   // The receiver's marks in the table are news. What flowed to it from a source that had bytes is
   // noted in `nodes`.
   void Note(NodeId receiver, const CopyTable& table, NodeTable& nodes, Time now);
+  // The receiver closed that grant, which had been taken back: its stream brings nothing any more.
+  void Closed(GrantId grant, const CopyTable& table);
   // Act has something to do.
   bool busy() const { return suspect_ != kNoNode || passing_; }
   // One step of a passing: it begins, or ends one way or the other.
@@ -48,19 +49,21 @@ class SlowRelays {
     NodeId slow = kNoNode;
     NodeId faster = kNoNode;
     NodeId source = kNoNode;
-    NodeId former = kNoNode;  // the source of the faster one before
-    Time since;
-    std::uint64_t slow_had = 0;  // blocks
+    NodeId former = kNoNode;     // the source of the faster one before
+    GrantId replaced;            // its stream from there, until that is closed
+    Time since;                  // it began; once the faster one gets bytes, since its first
+    bool flows = false;          // it gets bytes
+    std::uint64_t slow_had = 0;  // blocks, at that time
     std::uint64_t faster_had = 0;
   };
 
   void Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
-             const NodeTable& nodes);
+             const NodeTable& nodes, Time now);
   void Begin(const CopyTable& table, SourceSelector& selector, Time now);
   void Continue(const CopyTable& table, SourceSelector& selector, Time now);
 
   std::map<NodeId, Sample> samples_;
-  std::set<NodeId> cleared_;  // were passed, and proved to be as fast as others
+  std::map<NodeId, Time> cleared_;  // when they proved to be as fast as who was to pass them
   NodeId suspect_ = kNoNode;
   NodeId faster_ = kNoNode;  // who gets the bytes from the suspect and is to pass it
   std::optional<Passing> passing_;

@@ -68,6 +68,7 @@ void Transfers::On(NodeId node, const GrantClosed& event) {
   if (open == table.grants().end() || open->second.receiver != node) {
     // A grant that was taken back before: its stripes are parked or granted again already. A
     // predecessor's grant goes by another id here.
+    if (record->slow_relays) record->slow_relays->Closed(event.grant, table);
     table.Edit(node, [&](Copy& receiver) {
       const GrantId superseded = receiver.flow().superseded;
       const bool adopted = superseded.incarnation != event.grant.incarnation;
