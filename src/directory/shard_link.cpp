@@ -133,6 +133,7 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
   if (attempt != attempt_) return;
   if (message.heartbeat_ack) {
     last_ack_ = Now();
+    answers_.Answered(*message.heartbeat_ack, last_ack_);
     // The shard hears us, so the next attempt need not pause as after one that failed at once.
     pause_ = times_.first_pause;
   }
@@ -156,6 +157,7 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   if (attempt != attempt_) return;
   welcome_ = welcome;
   last_ack_ = Now();
+  answers_ = {};
   outbox_ = SessionOutbox<protocol::NodeEvent>(pace_);
   teller_.Begin(welcome.incarnation);
   state_ = State::kOpen;
@@ -236,11 +238,13 @@ void ShardLink::Leave() {
 
 // A lease has two sides: a shard that acknowledges nothing has given this node up, or is gone.
 void ShardLink::Beat() {
-  if (Now() - last_ack_ > welcome_->lease) {
+  const Time now = Now();
+  if (now - last_ack_ > answers_.patience(welcome_->lease)) {
     return OnEnded({.error = {ErrorCode::kUnavailable, "its heartbeats are not acknowledged"}});
   }
   wire::NodeMessage message;
   message.heartbeat = ++heartbeat_;
+  answers_.Asked(heartbeat_, now);
   if (wire::Claims claims = Claims(); claims != hello_.claims) {
     message.claims = hello_.claims = std::move(claims);
   }

@@ -19,6 +19,7 @@
 #include <asio/io_context.hpp>
 
 #include "base/time.h"
+#include "directory/answer_times.h"
 #include "directory/directory_client.h"
 #include "directory/inventory_teller.h"
 #include "directory/known_shards.h"
@@ -93,6 +94,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   InventoryTeller teller_;
   bool pump_posted_ = false;
   std::uint64_t heartbeat_ = 0;
+  AnswerTimes answers_;
   Time last_ack_;  // of a heartbeat; when the session opened before the first
   std::optional<Time> name_refused_since_;
   bool settled_ = false;           // on_settled was told
