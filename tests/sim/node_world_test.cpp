@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/node_world/run.h"
+#include "testing/histories.h"
 
 namespace hoplite::node_world {
 namespace {
@@ -38,13 +39,14 @@ TEST(NodeWorld, HistoriesThatFoundSomethingKeepEveryProperty) {
 }
 
 TEST(NodeWorld, RandomHistoriesKeepEveryProperty) {
-  const Tally tally = RunSeeds(1, 500);
+  constexpr std::uint32_t kHistories = test::Histories(500);
+  const Tally tally = RunSeeds(1, kHistories);
   EXPECT_FALSE(tally.broken_seed) << tally.ToString();
   // They are about something: transfers broke off and went on, sums were made.
   EXPECT_GT(tally.succeeded, tally.calls / 2);
-  EXPECT_GT(tally.resumed, 20u);
-  EXPECT_GT(tally.sums, 100u);
-  EXPECT_GT(tally.windows, 50u);
+  EXPECT_GT(tally.resumed, kHistories / 25);
+  EXPECT_GT(tally.sums, kHistories / 5);
+  EXPECT_GT(tally.windows, kHistories / 10);
 }
 
 }  // namespace

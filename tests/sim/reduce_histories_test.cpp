@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "sim/kit/random.h"
 #include "sim/planner_world/reduce.h"
+#include "testing/histories.h"
 
 namespace hoplite::sim {
 namespace {
@@ -43,14 +44,13 @@ Options DrawReduction(std::uint64_t seed) {
   return options;
 }
 
-class ReduceHistories : public testing::TestWithParam<int> {};
+class ReduceHistories : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(ReduceHistories, KeepEveryProperty) {
-  constexpr int kSeedsOfACase = 200;
-  int committed = 0;
-  for (int i = 0; i < kSeedsOfACase; ++i) {
-    const Options options =
-        DrawReduction(static_cast<std::uint64_t>(GetParam() * kSeedsOfACase + i + 1));
+  constexpr std::uint32_t kSeedsOfACase = test::Histories(200);
+  std::uint32_t committed = 0;
+  for (std::uint32_t i = 0; i < kSeedsOfACase; ++i) {
+    const Options options = DrawReduction(GetParam() * kSeedsOfACase + i + 1);
     const Result<Report> report = RunReduce(options);
     ASSERT_TRUE(report) << report.error().ToString();
     ASSERT_EQ(report->violation, "") << report->replay;
@@ -59,7 +59,7 @@ TEST_P(ReduceHistories, KeepEveryProperty) {
   EXPECT_GT(committed, kSeedsOfACase / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ReduceHistories, testing::Range(0, 8));
+INSTANTIATE_TEST_SUITE_P(Seeds, ReduceHistories, testing::Range(0u, 8u));
 
 }  // namespace
 }  // namespace hoplite::sim

@@ -1,6 +1,7 @@
 // A client of a node, spoken in raw bytes.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -58,6 +59,7 @@ class RawClient {
       }
       const auto space = frames_.Space();
       const ssize_t got = ::recv(socket_, space.data(), space.size(), 0);
+      if (got < 0) EXPECT_NE(errno, EAGAIN) << "neither an answer came nor the end";
       if (got <= 0) return std::nullopt;
       frames_.Received(static_cast<std::size_t>(got));
     }

@@ -70,8 +70,9 @@ TEST_P(PutAsyncTest, ErrorsAreThoseOfPut) {
 
 // At whatever moment it is cancelled: nothing reads the bytes afterwards, nothing is left behind.
 TEST_P(PutAsyncTest, CancelledOrForgottenItLetsTheBytesGo) {
+  const auto pattern = Pattern(16_MiB);
   for (int i = 0; i < 60; ++i) {
-    std::optional<std::vector<std::byte>> bytes = Pattern(16_MiB);
+    std::optional<std::vector<std::byte>> bytes = pattern;
     std::optional<Future<ObjectId>> put = client_.PutAsync(*bytes);
     std::this_thread::sleep_for(std::chrono::microseconds(i * 100));
     if (i % 2 == 0) {

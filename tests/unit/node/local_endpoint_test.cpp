@@ -461,19 +461,22 @@ TEST(LocalEndpointTest, WhoConnectsWhileAnotherProcessEndsIsServed) {
 TEST(LocalEndpointTest, ClientThatReadsNoAnswersIsCutOff) {
   LocalNode node;
   Client client = node.InProcess();
-  for (int i = 0; i < 200; ++i) ASSERT_TRUE(client.Put("x", {.metadata = std::string(4096, 'm')}));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(client.Put("x", {.metadata = std::string(4096, 'm')}));
   RawClient raw(node.path());
   raw.Hello();
   Request status;
   status.mutable_status();
-  for (std::uint64_t id = 2; id < 200; ++id) {  // about 160 MB of answers
+  std::string requests;
+  for (std::uint64_t id = 2; id < 8000; ++id) {  // more than 64 MB of answers
     status.set_id(id);
-    raw.Send(status);
+    wire::AppendLocalFrame(status, requests);
   }
+  raw.SendBytes(requests);
   EXPECT_TRUE(client.Put("others go on"));
   std::uint64_t received = 0;
   while (const auto answer = raw.Receive()) received += answer->ByteSizeLong();
-  EXPECT_LT(received, 64_MiB);
+  EXPECT_GT(received, 0u);
+  EXPECT_LT(received, 48_MiB);
 }
 
 }  // namespace
