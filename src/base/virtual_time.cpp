@@ -28,7 +28,7 @@ VirtualTime::Ticket VirtualTime::At(Time when, std::function<void()> step) {
 void VirtualTime::Step() {
   HOPLITE_CHECK(!steps_.empty(), "there is a step to take");
   auto next = steps_.extract(steps_.begin());
-  now_ = next.key().first;
+  now_ = std::max(now_, next.key().first);
   next.mapped()();
 }
 

@@ -35,7 +35,9 @@ class VirtualTime {
   void Forget(const Ticket& ticket) { steps_.erase(ticket); }
 
   Time next() const { return steps_.empty() ? kNever : steps_.begin()->first.first; }
-  // Takes one step, at its time; there must be one.
+  // So much time passes in which nothing runs, as on a suspended machine: what was due is late.
+  void Pass(Duration duration) { now_ += duration; }
+  // Takes one step, at its time or late; there must be one.
   void Step();
 
  private:

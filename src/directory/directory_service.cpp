@@ -35,7 +35,7 @@ DirectoryService::DirectoryService(asio::io_context& loop, const ServiceOptions&
     : loop_(loop),
       options_(options),
       admission_(std::move(admission)),
-      leases_(options.lease, options.grace),
+      leases_(options.heartbeat, options.lease, options.grace),
       state_(options.planner, Now()),
       timer_(loop) {}
 

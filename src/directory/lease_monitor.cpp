@@ -11,12 +11,17 @@ Time After(Time now, Duration duration) {
 }  // namespace
 
 void LeaseMonitor::Opened(NodeId node, Time now) {
-  Set(node, {.open = true, .deadline = After(now, lease_)});
+  Set(node, {.open = true, .deadline = After(now, lease_), .heard = now});
 }
 
 void LeaseMonitor::Heard(NodeId node, Time now) {
   const auto found = records_.find(node);
-  if (found != records_.end() && found->second.open) Opened(node, now);
+  if (found == records_.end() || !found->second.open) return;
+  Record record = found->second;
+  record.patience.Heard(now - record.heard - heartbeat_, now);
+  record.heard = now;
+  record.deadline = After(now, record.patience.With(lease_, now));
+  Set(node, record);
 }
 
 void LeaseMonitor::Ended(NodeId node, Time now) {

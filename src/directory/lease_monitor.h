@@ -1,6 +1,7 @@
 // LeaseMonitor: which nodes are alive.
 //
-// Decides: a node with a session that is not heard for `lease` is suspended; one that stays without
+// Decides: a node with a session that is not heard for `lease` (longer if it was heard late before,
+// see Patience) is suspended; one that stays without
 // a session for `grace` is lost, and forgotten. Is told: sessions that open and end, every sign of
 // life, and the time. Must never: declare a node lost that was not suspended first, or tell the
 // same thing twice. Pure; O(log n) per call.
@@ -13,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "directory/patience.h"
 
 namespace hoplite::directory {
 
@@ -25,7 +27,9 @@ class LeaseMonitor {
     friend bool operator==(const Verdict&, const Verdict&) = default;
   };
 
-  LeaseMonitor(Duration lease, Duration grace) : lease_(lease), grace_(grace) {}
+  // A node says something each `heartbeat`.
+  LeaseMonitor(Duration heartbeat, Duration lease, Duration grace)
+      : heartbeat_(heartbeat), lease_(lease), grace_(grace) {}
 
   void Opened(NodeId node, Time now);
   void Heard(NodeId node, Time now);  // nothing for a node without a session
@@ -40,9 +44,12 @@ class LeaseMonitor {
   struct Record {
     bool open = false;
     Time deadline;
+    Time heard{};
+    Patience patience{};
   };
   void Set(NodeId node, Record record);
 
+  Duration heartbeat_;
   Duration lease_;
   Duration grace_;
   std::map<NodeId, Record> records_;

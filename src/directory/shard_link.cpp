@@ -132,8 +132,9 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
   }
   if (attempt != attempt_) return;
   if (message.heartbeat_ack) {
-    last_ack_ = Now();
-    answers_.Answered(*message.heartbeat_ack, last_ack_);
+    const Time now = Now();
+    patience_.Heard(now - silent_since_ - welcome_->heartbeat, now);
+    last_ack_ = silent_since_ = now;
     // The shard hears us, so the next attempt need not pause as after one that failed at once.
     pause_ = times_.first_pause;
   }
@@ -156,8 +157,8 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   CheckOwnStanding(welcome);
   if (attempt != attempt_) return;
   welcome_ = welcome;
-  last_ack_ = Now();
-  answers_ = {};
+  last_ack_ = silent_since_ = beat_due_ = Now();
+  patience_ = {};
   outbox_ = SessionOutbox<protocol::NodeEvent>(pace_);
   teller_.Begin(welcome.incarnation);
   state_ = State::kOpen;
@@ -236,15 +237,17 @@ void ShardLink::Leave() {
   if (was_open && hooks_.on_session) hooks_.on_session(hello_.shard_index, false);
 }
 
-// A lease has two sides: a shard that acknowledges nothing has given this node up, or is gone.
+// A lease has two sides: a shard that acknowledges nothing has given this node up, or is gone. While
+// this loop had to wait it heard nobody: that is not the shard's silence.
 void ShardLink::Beat() {
   const Time now = Now();
-  if (now - last_ack_ > answers_.patience(welcome_->lease)) {
+  silent_since_ += now - beat_due_;
+  beat_due_ = now + welcome_->heartbeat;
+  if (now - silent_since_ > patience_.With(welcome_->lease, now)) {
     return OnEnded({.error = {ErrorCode::kUnavailable, "its heartbeats are not acknowledged"}});
   }
   wire::NodeMessage message;
   message.heartbeat = ++heartbeat_;
-  answers_.Asked(heartbeat_, now);
   if (wire::Claims claims = Claims(); claims != hello_.claims) {
     message.claims = hello_.claims = std::move(claims);
   }

@@ -19,10 +19,10 @@
 #include <asio/io_context.hpp>
 
 #include "base/time.h"
-#include "directory/answer_times.h"
 #include "directory/directory_client.h"
 #include "directory/inventory_teller.h"
 #include "directory/known_shards.h"
+#include "directory/patience.h"
 #include "directory/session_outbox.h"
 #include "directory/shard_port.h"
 #include "net/timer.h"
@@ -94,8 +94,10 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   InventoryTeller teller_;
   bool pump_posted_ = false;
   std::uint64_t heartbeat_ = 0;
-  AnswerTimes answers_;
   Time last_ack_;  // of a heartbeat; when the session opened before the first
+  Time silent_since_;
+  Time beat_due_;
+  Patience patience_;
   std::optional<Time> name_refused_since_;
   bool settled_ = false;           // on_settled was told
   std::optional<ErrorCode> away_;  // the log says so, and for which reason
