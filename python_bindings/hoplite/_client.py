@@ -258,12 +258,17 @@ class Client:
 
         `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many of the
         sources, those that come first; None: all. `dtype`, of NumPy or torch: None takes that of a
-        source that exists already. All sources must be of that dtype, and of one shape and order:
-        only their size is checked. Returns at once; anybody may get the target meanwhile.
+        source that exists already. All sources have to be of that dtype, and of one shape and
+        order, whenever they come; bytes, which have none, are taken as they are. Returns at once;
+        anybody may get the target meanwhile.
+
+        InvalidArgumentError, here or by ``wait``, names what does not fit: two sources, and what
+        they are.
         """
         sources = list(ids)
         name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
-        begun = self._core.reduce(sources, op, name, num_objects, target, timeout=timeout)
+        alike = _encoding.array_beginning(name)
+        begun = self._core.reduce(sources, op, name, num_objects, target, alike, timeout=timeout)
         return Reduction(begun, self._waiting)
 
     async def areduce(

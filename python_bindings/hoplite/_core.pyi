@@ -141,6 +141,7 @@ class Client:
         dtype: str,
         num_objects: int | None = None,
         target: ObjectId | None = None,
+        alike: bytes = b"",
         fixed_order: bool = False,
         timeout: float | None = None,
     ) -> Reduction: ...

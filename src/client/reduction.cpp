@@ -25,6 +25,7 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
   message.set_dtype(static_cast<std::uint32_t>(options.dtype));
   if (options.num_objects) message.set_num_objects(*options.num_objects);
   message.set_metadata(options.metadata);
+  if (options.alike) message.set_alike(*options.alike);
   message.set_root_here(options.root_here);
   message.set_fixed_order(options.fixed_order);
   message.set_degree(options.degree);

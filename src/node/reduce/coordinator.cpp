@@ -153,7 +153,8 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   gets_.push_back(get);
   Result<store::CopyPtr> got = co_await calls_.Get(source, get);
   std::erase(gets_, get);
-  const bool counts = got && small_fold_.OnBytes(source, (*got)->bytes());
+  const bool counts = got && reduction_.planner().Fits((*got)->metadata()) &&
+                      small_fold_.OnBytes(source, (*got)->bytes());
   if (got) {
     got->reset();
     context_.memory.OnSpace();

@@ -35,6 +35,7 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
                                          .num_objects = 1,
                                          .target = target,
                                          .metadata = "m",
+                                         .alike = "k",
                                          .root_here = true,
                                          .fixed_order = true,
                                          .degree = 3});
@@ -52,6 +53,7 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
   EXPECT_EQ(told.num_objects, 1u);
   EXPECT_EQ(told.target, target);
   EXPECT_EQ(told.metadata, "m");
+  EXPECT_EQ(told.alike, "k");
   EXPECT_TRUE(told.root_here);
   EXPECT_TRUE(told.fixed_order);
   EXPECT_EQ(told.degree, 3u);
@@ -68,6 +70,7 @@ TEST_P(ReductionTest, WithoutATargetEachHasOneOfItsOwn) {
   EXPECT_TRUE(other->Wait(5s));
   EXPECT_FALSE(node_.OnLoop([this] { return node_.operations().reduction().num_objects; }))
       << "nothing said means all";
+  EXPECT_FALSE(node_.OnLoop([this] { return node_.operations().reduction().alike; }));
 }
 
 TEST_P(ReductionTest, AWaitThatEndsEarlyLeavesItGoingOn) {
