@@ -66,7 +66,7 @@ def test_cancel(here: Client) -> None:
 def test_a_wait_may_time_out_and_go_on(here: Client) -> None:
     source = ObjectId.random()
     made = here.reduce([source], dtype="int8")
-    with pytest.raises(hoplite.TimeoutError):
+    with pytest.raises(hoplite.TimeoutError, match=f"1 of 1 sources are missing: {source.hex()}"):
         made.wait(timeout=0.1)
     here.put(np.ones(10, np.int8), id=source)
     assert made.wait(timeout=10).used == [source]

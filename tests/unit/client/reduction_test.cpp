@@ -16,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::EndsWith;
 
 class ReductionTest : public AttachedTest {
  protected:
@@ -77,7 +78,10 @@ TEST_P(ReductionTest, AWaitThatEndsEarlyLeavesItGoingOn) {
   const auto reduction = client_.Reduce({.sources = {first_, second_, third_}, .num_objects = 2});
   ASSERT_TRUE(client_.Put("abcd", {.id = third_}));
   EXPECT_EQ(CodeOf(reduction->Wait(0ms)), ErrorCode::kTimeout);
-  EXPECT_EQ(CodeOf(reduction->Wait(10ms)), ErrorCode::kTimeout);
+  const auto early = reduction->Wait(10ms);
+  ASSERT_EQ(CodeOf(early), ErrorCode::kTimeout);
+  EXPECT_THAT(early.error().message, EndsWith("not done yet: 2 of 3 sources are missing: " +
+                                              first_.ToHex() + ", " + second_.ToHex()));
   EXPECT_FALSE(reduction->ready());
   ASSERT_TRUE(client_.Put("abcd", {.id = second_}));
   const auto outcome = reduction->Wait(5s);
