@@ -107,6 +107,8 @@ Error Coordinator::GaveUp() const {
   if (!reduction_.opened()) {
     const std::size_t shards = context_.directory.shard_count();
     why = directory::Away(directory::ShardOf(target_->object, shards), directory::kNoAnswer);
+  } else {
+    why += context_.IfAway(target_->object);
   }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
 }
