@@ -98,10 +98,8 @@ void AddReduce(CLI::App& app, Action& chosen) {
   AddIds(*command, reduce.sources, "the sources: 40 hexadecimal digits each, or name:TEXT");
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
-  command->callback([&chosen, options] {
-    if (const auto sound = planner::CheckReduceOptions(options->reduce); !sound) {
-      throw CLI::ValidationError("reduce", sound.error().message);
-    }
+  command->callback([&chosen, options, command] {
+    RequireSound(*command, planner::CheckReduceOptions(options->reduce));
     chosen = [options] { return RunReduce(*options); };
   });
 }

@@ -47,7 +47,8 @@ std::optional<std::vector<ObjectId>> Missing(client::Connection& connection,
                                              const std::vector<ObjectId>& sources) {
   if (connection.on_reader() || client::Interruption::Wanted()) return std::nullopt;
   Request request;
-  for (const ObjectId& source : sources) request.mutable_wait_exists()->add_objects(IdBytes(source));
+  for (const ObjectId& source : sources)
+    request.mutable_wait_exists()->add_objects(IdBytes(source));
   request.mutable_wait_exists()->set_count(static_cast<std::uint32_t>(sources.size()));
   const Time now = Now();
   const client::PendingPtr pending = connection.Begin(std::move(request), now);
@@ -108,10 +109,10 @@ Result<Reduction> Client::Reduce(const ReduceOptions& options) {
   Fill(options, target, *request.mutable_reduce());
   auto connection = state_->Now(deadline);
   client::PendingPtr pending = connection->Begin(std::move(request), deadline);
-  return Reduction(std::shared_ptr<Reduction::State>(new Reduction::State{
-      .question = {std::move(connection), std::move(pending), deadline},
-      .target = target,
-      .sources = options.sources}));
+  return Reduction(std::shared_ptr<Reduction::State>(
+      new Reduction::State{.question = {std::move(connection), std::move(pending), deadline},
+                           .target = target,
+                           .sources = options.sources}));
 }
 
 Reduction::Reduction(std::shared_ptr<State> state) : state_(std::move(state)) {}

@@ -35,9 +35,10 @@ Result<void> SourceKind::Hear(const ObjectId& source, std::string_view metadata)
                                Shown(*line_), source.ToHex(), Shown(line)));
   }
   if (!line.starts_with(*beginning_)) {
-    return Differs(fmt::format("the reduction is of what begins with {}, but source {} is "
-                               "described as {}",
-                               Shown(*beginning_), source.ToHex(), Shown(line)));
+    return Differs(
+        fmt::format("the reduction is of what begins with {}, but source {} is "
+                    "described as {}",
+                    Shown(*beginning_), source.ToHex(), Shown(line)));
   }
   if (!line_) {
     line_ = line;
