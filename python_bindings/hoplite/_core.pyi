@@ -2,6 +2,8 @@
 
 from typing import final
 
+__version__: str  # "0.1.0"
+
 @final
 class ObjectId:
     def __init__(self, text: str) -> None: ...
