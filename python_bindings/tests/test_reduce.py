@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import hoplite
 import ml_dtypes
 import numpy as np
 import pytest
-from hoplite import Client, ObjectId
+from hoplite import Client, LocalCluster, ObjectId, _program
 
 OPS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
 BITS = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
@@ -143,6 +145,15 @@ def test_one_that_differs_ends_it_although_it_is_not_needed(here: Client, there:
     ids = [here.put(np.ones(10, np.float32)), ObjectId.random(), there.put(np.ones(10, np.int32))]
     with pytest.raises(hoplite.InvalidArgumentError):
         here.reduce(ids, num_objects=2, dtype="float32").wait(timeout=10)
+
+
+def test_the_command_line_refuses_what_differs_too(cluster: LocalCluster, here: Client) -> None:
+    ids = [here.put(np.ones(10, np.float32)).hex(), here.put(np.ones(10, np.int32)).hex()]
+    words = ["reduce", "--op", "sum", "--dtype", "float32", *ids, "--socket", cluster.socket(0)]
+    command = [_program.path(), *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and done.stderr.startswith("invalid_argument: "), done.stderr
+    assert all(named in done.stderr for named in [*ids, "float32", "int32"])
 
 
 def test_bytes_are_taken_as_they_are(here: Client, there: Client) -> None:

@@ -61,6 +61,7 @@ Result<void> RunReduce(const ReduceArguments& options) {
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
   ReduceOptions reduce = options.reduce;
   reduce.timeout = deadline.left();
+  reduce.alike = "";  // arrays that somebody described, as Python does, are not folded with others
   TRY_ASSIGN(const Reduction reduction, client.Reduce(reduce));
   if (::isatty(STDERR_FILENO) == 1) ShowProgress(client, reduction);
   TRY_ASSIGN(const ReduceOutcome outcome, reduction.Wait());
