@@ -111,7 +111,8 @@ class HOPLITE_EXPORT Client {
 
   // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable.
   Result<void> Delete(const ObjectId& id, const CallOptions& options = {});
-  // not_found: no directory shard knows the object.
+  //   not_found  its directory shard does not know the object
+  //   deleted    it was deleted, and its id is blocked: says for how long
   Result<ObjectInfo> Info(const ObjectId& id, const CallOptions& options = {});
   // Waits until `count` of the objects exist, and gives all that do by then, in their order;
   // nothing is fetched. An object exists when some node, or the directory, has all of its bytes: a

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <hoplite/client.h>
 #include <hoplite/config.h>
@@ -36,6 +37,10 @@ class HOPLITE_EXPORT Node {
 
   // For how long no client has been attached, here or in a worker; zero while one is.
   std::chrono::milliseconds idle() const;
+
+  // The shards that it has no session with now, by their addresses: objects of these can be neither
+  // put nor found until it reaches them, which it goes on trying.
+  std::vector<std::string> away() const;
 
   // Why the directory does not take this node any more; empty while it does. Another node took its
   // name while this one was cut off, for example. Clients answer `unavailable` from then on.

@@ -82,6 +82,10 @@ struct ReduceOptions {
   ObjectId target = {};  // all zero: a random one
   // Of the target, at most 4 KiB; empty: that of the first listed source.
   std::string metadata = {};
+  // If set: the first line of each source's metadata has to be that of the others, and to begin
+  // with this. A source without metadata says nothing of itself, and is taken. Empty: metadata is
+  // not compared, and only sizes have to be equal.
+  std::optional<std::string> alike = {};
   // The target's first complete copy is made on the node that is asked.
   bool root_here = false;
   // Fold in the order of `sources`, so that sums of floats have the same bits each time; needs all

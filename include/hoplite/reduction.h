@@ -26,8 +26,11 @@ class HOPLITE_EXPORT Reduction {
   const ObjectId& target() const;
   // The outcome, each time it is asked for, once the target is final.
   //   timeout             not there yet: it goes on, Wait again; or the reduction's own timeout
-  //                       passed: names the sources that were missing
-  //   invalid_argument    the sources differ in size, or don't hold whole elements
+  //                       passed. Names the sources that were missing (with a timeout of 0 it
+  //                       doesn't ask)
+  //   invalid_argument    the sources differ in size, or in what has to be alike, or don't hold
+  //                       whole elements: names two of them. One that comes when others were chosen
+  //                       already counts, too, as long as the target is not final
   //   already_exists      the target exists
   //   deleted             the target, or too many sources, were deleted
   //   resource_exhausted  no node has memory for a partial result

@@ -15,7 +15,7 @@ A worker attaches to the node of its host with ``hoplite.connect(socket)``.
 
 from hoplite._client import Client, Draft, Reduction, connect
 from hoplite._cluster import LocalCluster
-from hoplite._core import ObjectId
+from hoplite._core import ObjectId, __version__
 from hoplite.errors import (
     AlreadyExistsError,
     CancelledError,
@@ -53,5 +53,6 @@ __all__ = [
     "ResourceExhaustedError",
     "TimeoutError",
     "UnavailableError",
+    "__version__",
     "connect",
 ]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hoplite import _core, _encoding, _torch
 from hoplite._core import ObjectId
 from hoplite._waiting import Waiting
-from hoplite.errors import InvalidArgumentError, NotFoundError
+from hoplite.errors import InvalidArgumentError, NotFoundError, ObjectDeletedError
 
 # How long a worker waits for its node to answer at all.
 CONNECT_TIMEOUT = 5.0
@@ -101,7 +101,8 @@ class Reduction:
         return self._core.target
 
     def wait(self, timeout: float | None = None) -> Reduction:
-        """Until the target is final. TimeoutError: it goes on, wait again."""
+        """Until the target is final. TimeoutError: it goes on, wait again; names the sources that
+        are missing."""
         self._outcome = self._core.wait(timeout)
         return self
 
@@ -258,12 +259,17 @@ class Client:
 
         `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many of the
         sources, those that come first; None: all. `dtype`, of NumPy or torch: None takes that of a
-        source that exists already. All sources must be of that dtype, and of one shape and order:
-        only their size is checked. Returns at once; anybody may get the target meanwhile.
+        source that exists already. All sources have to be of that dtype, and of one shape and
+        order, whenever they come; bytes, which have none, are taken as they are. Returns at once;
+        anybody may get the target meanwhile.
+
+        InvalidArgumentError, here or by ``wait``, names what does not fit: two sources, and what
+        they are.
         """
         sources = list(ids)
         name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
-        begun = self._core.reduce(sources, op, name, num_objects, target, timeout=timeout)
+        alike = _encoding.array_beginning(name)
+        begun = self._core.reduce(sources, op, name, num_objects, target, alike, timeout=timeout)
         return Reduction(begun, self._waiting)
 
     async def areduce(
@@ -290,7 +296,11 @@ class Client:
             self._core.delete(one, timeout)
 
     def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
-        """Size, holders and metadata. NotFoundError: no directory shard knows the object."""
+        """Size, holders and metadata.
+
+        NotFoundError: its directory shard does not know the object. ObjectDeletedError: it was
+        deleted, and its id is still blocked.
+        """
         return self._core.info(id, timeout)
 
     @property
@@ -325,7 +335,7 @@ class Client:
         for source in sources:
             try:
                 metadata = self._core.info(source, CONNECT_TIMEOUT).metadata
-            except NotFoundError:
+            except (NotFoundError, ObjectDeletedError):
                 continue
             dtype = _encoding.described_dtype(metadata)
             if dtype is not None:

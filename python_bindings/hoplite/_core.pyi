@@ -2,6 +2,8 @@
 
 from typing import final
 
+__version__: str  # "0.1.0"
+
 @final
 class ObjectId:
     def __init__(self, text: str) -> None: ...
@@ -141,6 +143,7 @@ class Client:
         dtype: str,
         num_objects: int | None = None,
         target: ObjectId | None = None,
+        alike: bytes = b"",
         fixed_order: bool = False,
         timeout: float | None = None,
     ) -> Reduction: ...

@@ -164,6 +164,11 @@ def dtype_name(dtype: Any) -> str:
     )
 
 
+def array_beginning(dtype: str) -> bytes:
+    """How the metadata of every array of this foldable dtype begins."""
+    return _json({"kind": "array", "dtype": dtype})[:-1].encode()
+
+
 def described_dtype(metadata: bytes) -> Any:
     """The dtype of the array that this metadata describes, of those that can be folded the name;
     None if it describes none."""
@@ -180,16 +185,21 @@ def described_dtype(metadata: bytes) -> Any:
 def _array_metadata(
     dtype: Any, shape: tuple[int, ...], order: str, note: str, kind: str = ""
 ) -> bytes:
-    described = {"kind": "array", "dtype": dtype, "shape": list(shape), "order": order}
-    if kind:
-        described["as"] = kind
-    return _metadata(described, note)
+    # The first line is what sources of a reduction have in common; what may differ comes after it.
+    line = _json({"kind": "array", "dtype": dtype, "shape": list(shape), "order": order})
+    more = {key: value for key, value in (("as", kind), ("note", note)) if value}
+    rest = f",{_json(more)[1:-1]}" if more else ""
+    return f"{line[:-1]}\n{rest}}}".encode()
 
 
 def _metadata(described: dict[str, Any], note: str) -> bytes:
     if note:
         described["note"] = note
-    return json.dumps(described, separators=(",", ":")).encode()
+    return _json(described).encode()
+
+
+def _json(described: dict[str, Any]) -> str:
+    return json.dumps(described, separators=(",", ":"))
 
 
 def _encode_bytes(view: memoryview, note: str) -> Encoded:

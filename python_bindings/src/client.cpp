@@ -99,13 +99,14 @@ std::uint64_t GetInto(Client& client, const ObjectId& id, nb::handle out,
 
 Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::string& op,
                  const std::string& dtype, std::optional<std::uint64_t> num_objects,
-                 const std::optional<ObjectId>& target, bool fixed_order,
+                 const std::optional<ObjectId>& target, const nb::bytes& alike, bool fixed_order,
                  std::optional<double> timeout) {
   const ReduceOptions options{.sources = std::move(sources),
                               .op = ValueOf(ParseOp(op)),
                               .dtype = ValueOf(ParseDType(dtype)),
                               .num_objects = num_objects,
                               .target = target.value_or(ObjectId()),
+                              .alike = ToText(alike),
                               .fixed_order = fixed_order,
                               .timeout = ToTimeout(timeout)};
   return WithoutGil([&] { return client.Reduce(options); });
@@ -164,7 +165,8 @@ void BindClient(nb::module_& module) {
       .def("get_many", &GetMany, nb::arg("ids"), nb::arg("timeout") = none)
       .def("get_into", &GetInto, nb::arg("id"), nb::arg("out"), nb::arg("timeout") = none)
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
-           nb::arg("num_objects") = none, nb::arg("target") = none, nb::arg("fixed_order") = false,
+           nb::arg("num_objects") = none, nb::arg("target") = none,
+           nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
            nb::arg("timeout") = none)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)

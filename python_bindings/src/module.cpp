@@ -11,6 +11,7 @@ NB_MODULE(_core, module) {
   using namespace hoplite::python;
   // What a thread holds that still waits at the exit is the process's end to release.
   nanobind::set_leak_warnings(false);
+  module.attr("__version__") = HOPLITE_VERSION;
   RegisterErrors(module);
   RegisterExit();
   BindObjectId(module);

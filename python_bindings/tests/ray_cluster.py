@@ -67,6 +67,6 @@ def exists(ref: hoplite.ray.Ref) -> bool:
 def id_exists(id: hoplite.ObjectId) -> bool:
     try:
         hoplite.ray._job.client().info(id)
-    except hoplite.NotFoundError:
+    except (hoplite.NotFoundError, hoplite.ObjectDeletedError):
         return False
     return True

@@ -109,6 +109,9 @@ def test_info(here: Client) -> None:
     assert [(holder.node, holder.complete) for holder in info.holders] == [("n0", True)]
     with pytest.raises(hoplite.NotFoundError):
         here.info(ObjectId.random())
+    here.delete(name)
+    with pytest.raises(hoplite.ObjectDeletedError, match=f"{name.hex()} was deleted"):
+        here.info(name)
 
 
 def test_clients_know_their_node_and_cluster(here: Client, there: Client) -> None:

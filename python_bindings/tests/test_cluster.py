@@ -11,6 +11,15 @@ import numpy as np
 import pytest
 from hoplite import LocalCluster
 
+QUIET = """
+import numpy as np, hoplite
+with hoplite.LocalCluster(nodes=2, memory="16MiB") as cluster:
+    a, b = cluster.connect(0), cluster.connect(1)
+    x, y = a.put(np.arange(10, dtype=np.float32)), b.put(np.ones(10, dtype=np.float32))
+    view = b.get(x, timeout=5.0)
+    total = a.get(a.reduce([x, y], op="sum").target, timeout=5.0)
+"""
+
 
 def test_a_node_that_dies_and_comes_back() -> None:
     with LocalCluster(nodes=3, memory="32MiB") as cluster:
@@ -37,10 +46,42 @@ def test_nothing_is_left() -> None:
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
 
 
-@pytest.mark.parametrize(("nodes", "memory"), [(0, "16MiB"), (1, "a lot"), (1, "10")])
-def test_what_can_not_start(nodes: int, memory: str) -> None:
-    with pytest.raises(hoplite.HopliteError):
+@pytest.mark.parametrize(
+    ("nodes", "memory", "why"),
+    [
+        (0, "16MiB", "nodes: 0"),
+        (1, "a lot", "hoplite node: --memory: .*'a lot'"),
+        (1, "10", "hoplite node: .*--memory: 10 bytes .*is below the least"),
+    ],
+)
+def test_what_can_not_start(
+    nodes: int, memory: str, why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(hoplite.InvalidArgumentError, match=why):
         LocalCluster(nodes=nodes, memory=memory)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_node_that_can_not_have_so_much_memory() -> None:
+    with pytest.raises(hoplite.ResourceExhaustedError, match="hoplite node: "):
+        LocalCluster(nodes=1, memory=1 << 50)
+
+
+def test_nothing_is_said_where_nothing_is_wrong() -> None:
+    """Not at the end either, when clients are still there."""
+    done = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_what_a_process_says_later_is_passed_on() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", QUIET],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "HOPLITE_LOG": "info"},
+    )
+    assert "n0: serves at" in done.stderr and "directory shard 0 is joined" in done.stderr
 
 
 def test_only_nodes_that_there_are(cluster: LocalCluster) -> None:
@@ -54,4 +95,8 @@ def test_the_program_of_the_package() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "hoplite", "--version"], capture_output=True, text=True, check=True
     )
-    assert "0.1.0" in done.stdout
+    assert done.stdout == f"hoplite {hoplite.__version__}\n"
+
+
+def test_the_version() -> None:
+    assert hoplite.__version__ == "0.1.0"

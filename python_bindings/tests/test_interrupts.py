@@ -26,11 +26,11 @@ def standing_still(cluster: LocalCluster, index: int) -> Iterator[None]:
     """That node, as a process that is stopped."""
     node = cluster._nodes[index]
     assert node is not None
-    node.send_signal(signal.SIGSTOP)
+    os.kill(node.pid, signal.SIGSTOP)
     try:
         yield
     finally:
-        node.send_signal(signal.SIGCONT)
+        os.kill(node.pid, signal.SIGCONT)
 
 
 def seconds_to_interrupt(call: Callable[[], Any]) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import hoplite
 import ml_dtypes
 import numpy as np
 import pytest
-from hoplite import Client, ObjectId
+from hoplite import Client, LocalCluster, ObjectId, _program
 
 OPS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
 BITS = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
@@ -66,7 +68,7 @@ def test_cancel(here: Client) -> None:
 def test_a_wait_may_time_out_and_go_on(here: Client) -> None:
     source = ObjectId.random()
     made = here.reduce([source], dtype="int8")
-    with pytest.raises(hoplite.TimeoutError):
+    with pytest.raises(hoplite.TimeoutError, match=f"1 of 1 sources are missing: {source.hex()}"):
         made.wait(timeout=0.1)
     here.put(np.ones(10, np.int8), id=source)
     assert made.wait(timeout=10).used == [source]
@@ -95,3 +97,66 @@ def test_sources_of_different_sizes(here: Client) -> None:
     ids = [here.put(np.zeros(4)), here.put(np.zeros(5))]
     with pytest.raises(hoplite.InvalidArgumentError):
         here.reduce(ids).wait(timeout=10)
+
+
+# As large as the others: only what they are differs.
+UNLIKE = [
+    (np.ones(40_000, np.int32), "int32"),
+    (np.ones((200, 200), np.float32), r"\[200,200\]"),
+    ({"not": "an array"}, "pickle"),
+]
+
+
+@pytest.mark.parametrize(("other", "named"), UNLIKE)
+@pytest.mark.parametrize("late", [False, True])
+def test_sources_that_are_not_alike(
+    here: Client, there: Client, other: object, named: str, late: bool
+) -> None:
+    first, second = here.put(np.ones(40_000, np.float32)), ObjectId.random()
+    if not late:
+        there.put(other, id=second)
+    reduction = here.reduce([first, second], dtype=np.float32)
+    if late:
+        with pytest.raises(hoplite.TimeoutError):
+            reduction.wait(timeout=0.1)
+        there.put(other, id=second)
+    with pytest.raises(hoplite.InvalidArgumentError, match=named) as refused:
+        reduction.wait(timeout=10)
+    assert second.hex() in str(refused.value)
+    if late:
+        assert first.hex() in str(refused.value) and "float32" in str(refused.value)
+
+
+def test_orders_that_differ(here: Client, there: Client) -> None:
+    rows = np.arange(6, dtype=np.int64).reshape(2, 3)
+    ids = [here.put(rows), there.put(np.asfortranarray(rows))]
+    with pytest.raises(hoplite.InvalidArgumentError, match='"order":"F"'):
+        here.reduce(ids).wait(timeout=10)
+
+
+def test_another_dtype_than_the_one_that_is_given(here: Client) -> None:
+    ids = [here.put(np.ones(10, np.float32)) for _ in range(2)]
+    with pytest.raises(hoplite.InvalidArgumentError, match=r"int32.*float32"):
+        here.reduce(ids, dtype="int32").wait(timeout=10)
+
+
+def test_one_that_differs_ends_it_although_it_is_not_needed(here: Client, there: Client) -> None:
+    """It might have to replace another one; whoever names it is mistaken in any case."""
+    ids = [here.put(np.ones(10, np.float32)), ObjectId.random(), there.put(np.ones(10, np.int32))]
+    with pytest.raises(hoplite.InvalidArgumentError):
+        here.reduce(ids, num_objects=2, dtype="float32").wait(timeout=10)
+
+
+def test_the_command_line_refuses_what_differs_too(cluster: LocalCluster, here: Client) -> None:
+    ids = [here.put(np.ones(10, np.float32)).hex(), here.put(np.ones(10, np.int32)).hex()]
+    words = ["reduce", "--op", "sum", "--dtype", "float32", *ids, "--socket", cluster.socket(0)]
+    command = [_program.path(), *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and done.stderr.startswith("invalid_argument: "), done.stderr
+    assert all(named in done.stderr for named in [*ids, "float32", "int32"])
+
+
+def test_bytes_are_taken_as_they_are(here: Client, there: Client) -> None:
+    ones = np.ones(1000, np.float32)
+    target = here.reduce([here.put(ones), there.put(ones.tobytes())], dtype="float32").target
+    np.testing.assert_array_equal(here.get(target, timeout=10), 2 * ones)

@@ -32,19 +32,19 @@ endfunction()
 add_custom_target(all_tests)
 add_custom_target(tsan_tests)
 
-# hoplite_test(NAME SOURCES a.cpp... LINKS ... [LABELS unit tsan ...] [TIMEOUT seconds])
+# hoplite_test(NAME SOURCES a.cpp... LINKS ... [LABELS unit tsan ...] [TIMEOUT seconds] [OPTIMIZED])
 # A GoogleTest program whose cases ctest runs one by one. Labels: unit, conformance, sim, integration,
 # root (needs root), slow (left out of sanitizer runs), tsan (also run under TSan).
 # What a test does is told once: its own sources are not optimized, which takes half the time to
-# compile. Those that count or search much (sim, slow) are.
+# compile. Those that count or search much (sim, slow, and whoever says OPTIMIZED) are.
 function(hoplite_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS;PCH" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "TIMEOUT" "SOURCES;LINKS;LABELS;PCH" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
   hoplite_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main PCH ${ARG_PCH})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  if(NOT "sim" IN_LIST ARG_LABELS AND NOT "slow" IN_LIST ARG_LABELS)
+  if(NOT ARG_OPTIMIZED AND NOT "sim" IN_LIST ARG_LABELS AND NOT "slow" IN_LIST ARG_LABELS)
     set_target_properties(${name} PROPERTIES HOPLITE_UNOPTIMIZED ON)
   endif()
   add_dependencies(all_tests ${name})

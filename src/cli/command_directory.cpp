@@ -67,8 +67,8 @@ void AddDirectory(CLI::App& app, Action& chosen) {
       ->default_str(FormatSize(config.session_queue_bytes));
   AddExitWithParent(*command, options->exit_with_parent);
   AddJson(*command, options->json);
-  command->callback([&chosen, options] {
-    RequireSound("directory", options->config.Validate());
+  command->callback([&chosen, options, command] {
+    RequireSound(*command, options->config.Validate());
     chosen = [options] { return RunDirectory(*options); };
   });
 }

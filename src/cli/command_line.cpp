@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <ostream>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/typed_names.h"
 
 namespace hoplite::cli {
 namespace {
@@ -34,20 +36,66 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// What was probably meant: what begins like it, or differs by a slip or two; empty: nothing is near.
+std::string Nearest(const std::string& typed, const std::vector<std::string>& words) {
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(typed.size() / 3, 1) + 1;
+  for (const std::string& word : words) {
+    const bool begun = typed.size() >= 2 && word.starts_with(typed);
+    const std::size_t distance = begun ? 1 : EditDistance(typed, word);
+    if (distance < least) nearest = word;
+    least = std::min(least, distance);
+  }
+  return nearest;
+}
+
 // What to say if the first argument is no command; null: it is one, or an option, or not there.
 std::optional<std::string> UnknownCommand(const CLI::App& app,
                                           const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0].starts_with('-')) return std::nullopt;
-  std::string nearest;
-  std::size_t least = arguments[0].size();
+  std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const std::size_t distance = EditDistance(arguments[0], command->get_name());
-    if (distance == 0) return std::nullopt;
-    if (distance < least) nearest = command->get_name();
-    least = std::min(least, distance);
+    commands.push_back(command->get_name());
   }
+  if (std::ranges::find(commands, arguments[0]) != commands.end()) return std::nullopt;
+  const std::string nearest = Nearest(arguments[0], commands);
   const std::string hint = nearest.empty() ? "" : "; the nearest is '" + nearest + "'";
   return "no such command: '" + arguments[0] + "'" + hint;
+}
+
+// CLI11 lists what was too much last first.
+CLI::ExtrasError InOrder(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (command->remaining().empty() && !command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+  }
+  std::vector<std::string> extras = command->remaining();
+  std::ranges::reverse(extras);  // it will do it again
+  return {command->get_name(), std::move(extras)};
+}
+
+// Chooses what to do; or the end, if there is nothing to do but to say something.
+std::optional<ExitStatus> Parse(CLI::App& app, std::vector<std::string> arguments,
+                                const Action& chosen, std::ostream& out, std::ostream& err) {
+  ForgetTypedNames();
+  std::ranges::reverse(arguments);  // CLI11 takes them last first
+  std::ostringstream complaint;
+  int wrong = 0;
+  try {
+    app.parse(std::move(arguments));
+    // Not require_subcommand(): it would not name an unknown one.
+    if (chosen) return std::nullopt;
+    throw CLI::RequiredError("A command");
+  } catch (const CLI::ExtrasError&) {
+    wrong = app.exit(InOrder(app), out, complaint);
+  } catch (const CLI::ParseError& error) {
+    wrong = app.exit(error, out, complaint);
+  }
+  err << WithTypedNames(complaint.str());
+  if (wrong != 0) return ExitStatus::kUsage;
+  if (out.flush()) return ExitStatus::kDone;
+  err << OutputError("-", "write").ToString() << std::endl;
+  return ExitStatus::kFailed;
 }
 
 // Exceptions end with a sentence, too: no memory (endless standard input, for example), and what
@@ -81,20 +129,10 @@ ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostre
     err << *unknown << "\nRun with --help for a list.\n";
     return ExitStatus::kUsage;
   }
-  std::ranges::reverse(arguments);  // CLI11 takes them last first
-  try {
-    app.parse(std::move(arguments));
-    // Not require_subcommand(): it would not name an unknown one.
-    if (!chosen) throw CLI::RequiredError("A command");
-  } catch (const CLI::ParseError& error) {
-    if (app.exit(error, out, err) != 0) return ExitStatus::kUsage;
-    if (out.flush()) return ExitStatus::kDone;
-    err << OutputError("-", "write").ToString() << std::endl;
-    return ExitStatus::kFailed;
-  }
+  if (const auto ended = Parse(app, std::move(arguments), chosen, out, err)) return *ended;
   const Result<void> result = Perform(chosen);
   if (result) return ExitStatus::kDone;
-  err << result.error().ToString() << std::endl;
+  err << WithTypedNames(result.error().ToString()) << std::endl;
   return ExitStatus::kFailed;
 }
 

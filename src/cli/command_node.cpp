@@ -1,8 +1,11 @@
 // hoplite node: runs one member of the cluster until it is told to stop.
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <hoplite/node.h>
 
@@ -31,18 +34,29 @@ bool IsIdle(const Node& node, const NodeArguments& options) {
   return options.exit_when_idle != kNotThen && node.idle() >= options.exit_when_idle;
 }
 
+// It may have started before its directory. Then it says so: a wrong address looks like that, too.
+Result<void> PrintReadyLine(const Node& node, bool json) {
+  const std::vector<std::string> away = node.away();
+  if (json) {
+    Json event = ReadyEvent("node", node.name(), node.address(), node.socket());
+    event["away"] = away;
+    return Print(event);
+  }
+  const std::string but =
+      away.empty() ? ""
+                   : fmt::format("; it has not reached the directory at {} and goes on trying",
+                                 fmt::join(away, ", "));
+  return Print(fmt::format("node {} is ready at {}, workers attach at {}{}\n", node.name(),
+                           node.address(), node.socket(), but));
+}
+
 Result<void> RunNode(const NodeArguments& options) {
   AllowAllDescriptors();
   StopSignal stop;
   if (options.exit_with_parent) TRY(stop.WatchParent());
   TRY_ASSIGN(const auto node, Node::Start(options.config));
   log::SetPrefix(node->name());
-  if (options.json) {
-    TRY(Print(ReadyEvent("node", node->name(), node->address(), node->socket())));
-  } else {
-    TRY(Print(fmt::format("node {} is ready at {}, workers attach at {}\n", node->name(),
-                          node->address(), node->socket())));
-  }
+  TRY(PrintReadyLine(*node, options.json));
   std::optional<Error> refusal;
   while (!refusal && !IsIdle(*node, options) && !stop.WaitFor(kLookEvery)) {
     refusal = node->refusal();
@@ -96,8 +110,8 @@ void AddNode(CLI::App& app, Action& chosen) {
   AddDuration(*command, "--exit-when-idle", options->exit_when_idle,
               "end when no client has been attached for so long, as 10s");
   AddJson(*command, options->json);
-  command->callback([&chosen, options] {
-    RequireSound("node", options->config.Validate());
+  command->callback([&chosen, options, command] {
+    RequireSound(*command, options->config.Validate());
     if (options->exit_when_idle <= Duration(0)) {
       throw CLI::ValidationError("--exit-when-idle", "must be longer than 0: nobody could attach");
     }

@@ -61,6 +61,7 @@ Result<void> RunReduce(const ReduceArguments& options) {
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
   ReduceOptions reduce = options.reduce;
   reduce.timeout = deadline.left();
+  reduce.alike = "";  // arrays that somebody described, as Python does, are not folded with others
   TRY_ASSIGN(const Reduction reduction, client.Reduce(reduce));
   if (::isatty(STDERR_FILENO) == 1) ShowProgress(client, reduction);
   TRY_ASSIGN(const ReduceOutcome outcome, reduction.Wait());
@@ -98,10 +99,8 @@ void AddReduce(CLI::App& app, Action& chosen) {
   AddIds(*command, reduce.sources, "the sources: 40 hexadecimal digits each, or name:TEXT");
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
-  command->callback([&chosen, options] {
-    if (const auto sound = planner::CheckReduceOptions(options->reduce); !sound) {
-      throw CLI::ValidationError("reduce", sound.error().message);
-    }
+  command->callback([&chosen, options, command] {
+    RequireSound(*command, planner::CheckReduceOptions(options->reduce));
     chosen = [options] { return RunReduce(*options); };
   });
 }

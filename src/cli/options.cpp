@@ -1,9 +1,13 @@
 #include "cli/options.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "cli/typed_names.h"
 
 namespace hoplite::cli {
 namespace {
@@ -54,19 +58,56 @@ CLI::Option* AddTime(CLI::App& app, const std::string& flags, std::chrono::milli
       ->default_str(TimeText(target));
 }
 
-void RequireSound(const std::string& command, const Result<void>& valid) {
-  if (!valid) throw CLI::ValidationError(command, valid.error().message);
+namespace {
+
+// "--memory" for "memory_bytes", if the command has such an option; else empty.
+std::string OptionFor(const CLI::App& command, std::string field) {
+  if (field.empty()) return "";
+  if (field == "requests_per_client") field = "client_requests";
+  if (field == "pins_per_client") field = "client_pins";
+  constexpr std::string_view kUnit = "_bytes";
+  if (field.ends_with(kUnit)) field.resize(field.size() - kUnit.size());
+  std::ranges::replace(field, '_', '-');
+  std::string option = "--" + field;
+  return command.get_option_no_throw(option) == nullptr ? "" : option;
+}
+
+// What is in single quotes is what was typed: it stays.
+std::string WithOptions(const CLI::App& command, const std::string& message) {
+  constexpr auto in_word = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
+  std::string text;
+  bool quoted = false;
+  for (auto at = message.begin(); at != message.end();) {
+    const auto end = quoted ? at : std::find_if_not(at, message.end(), in_word);
+    const std::string word(at, end);
+    const std::string option = OptionFor(command, word);
+    text += option.empty() ? word : option;
+    if (end != message.end()) {
+      const bool apostrophe = !word.empty();  // "can't"
+      if (*end == '\'' && !apostrophe) quoted = !quoted;
+      text += *end;
+    }
+    at = end == message.end() ? end : end + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+void RequireSound(const CLI::App& command, const Result<void>& valid) {
+  if (valid) return;
+  throw CLI::ValidationError(command.get_name(), WithOptions(command, valid.error().message));
 }
 
 CLI::Option* AddId(CLI::App& app, const std::string& flags, ObjectId& target,
                    const std::string& help) {
-  return AddParsed(app, flags, target, ObjectId::Parse, help)->type_name("ID");
+  return AddParsed(app, flags, target, ParseTypedId, help)->type_name("ID");
 }
 
 CLI::Option* AddIds(CLI::App& app, std::vector<ObjectId>& targets, const std::string& help) {
   const auto read = [&targets](const CLI::results_t& values) {
     for (const std::string& value : values) {
-      const auto id = ObjectId::Parse(value);
+      const auto id = ParseTypedId(value);
       if (!id) throw CLI::ValidationError("id", id.error().message);
       targets.push_back(*id);
     }

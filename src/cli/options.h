@@ -38,8 +38,9 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& flags, Duration& targ
 // Adds a setting of a member that is given in whole milliseconds, with its default.
 CLI::Option* AddTime(CLI::App& app, const std::string& flags, std::chrono::milliseconds& target,
                      const std::string& help);
-// A usage error if the settings together make no sense.
-void RequireSound(const std::string& command, const Result<void>& valid);
+// A usage error if the settings together make no sense. It names the command's options where the
+// reason names the fields of the configuration that they set.
+void RequireSound(const CLI::App& command, const Result<void>& valid);
 CLI::Option* AddId(CLI::App& app, const std::string& flags, ObjectId& target,
                    const std::string& help);
 CLI::Option* AddIds(CLI::App& app, std::vector<ObjectId>& targets, const std::string& help);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +14,11 @@
 
 namespace hoplite::cli {
 namespace {
+
+// "1 node", "2 nodes"
+std::string Count(std::uint64_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
 
 Json ToJson(const HolderInfo& holder) {
   return {{"node", holder.node}, {"complete", holder.complete}, {"watermark", holder.valid_bytes}};
@@ -43,10 +49,10 @@ Json ToJson(const ClientsStatus& clients) {
 
 std::string ToText(const ClientsStatus& clients) {
   return fmt::format(
-      "{} clients of this node: {} requests under way, of one at most {} of {}; {} pins, of one at "
-      "most {} of {}\n",
-      clients.clients, clients.requests, clients.most_requests, clients.requests_per_client,
-      clients.pins, clients.most_pins, clients.pins_per_client);
+      "{} of this node: {} under way, of one at most {} of {}; {}, of one at most {} of {}\n",
+      Count(clients.clients, "client"), Count(clients.requests, "request"), clients.most_requests,
+      clients.requests_per_client, Count(clients.pins, "pin"), clients.most_pins,
+      clients.pins_per_client);
 }
 
 void AddReduction(const ObjectInfo& object, Json& reductions) {
@@ -120,7 +126,7 @@ std::string LimitsText(std::size_t index, const ShardStatus& shard) {
 
 // "1000000 objects on 2 shards: 500020, 499980; 16 MiB in the directory", and each shard's limits
 std::string ObjectsText(const ClusterStatus& status) {
-  std::string text = fmt::format("{} objects", status.object_count());
+  std::string text = Count(status.object_count(), "object");
   std::uint64_t inline_bytes = 0;
   for (const ShardStatus& shard : status.shards) inline_bytes += shard.inline_bytes;
   if (status.shards.size() > 1) {
@@ -220,7 +226,7 @@ Json ToJson(const ObjectInfo& object) {
 }
 
 std::string ToText(const ClusterStatus& status) {
-  std::string text = fmt::format("{} nodes\n", status.nodes.size());
+  std::string text = Count(status.nodes.size(), "node") + '\n';
   for (const NodeStatus& node : status.nodes) {
     text += fmt::format("  {:16} {:24} {}", node.name, node.address,
                         node.alive ? "alive" : "session interrupted");
@@ -236,7 +242,7 @@ std::string ToText(const ClusterStatus& status) {
       text += fmt::format(", round trip {} us", node.round_trip.count());
     }
     if (node.corrupt_blocks > 0) {
-      text += fmt::format("  {} corrupt blocks came in", node.corrupt_blocks);
+      text += fmt::format("  {} came in", Count(node.corrupt_blocks, "corrupt block"));
     }
     text += '\n';
   }

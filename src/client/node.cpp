@@ -56,6 +56,10 @@ std::chrono::milliseconds Node::idle() const {
   if (!state_->process.here()) return {};
   return std::chrono::floor<std::chrono::milliseconds>(state_->node->idle());
 }
+std::vector<std::string> Node::away() const {
+  if (!state_->process.here()) return {};
+  return state_->node->away();
+}
 std::optional<Error> Node::refusal() const {
   if (!state_->process.here()) return OwnProcess::NotHere("the node");
   return state_->node->refusal();

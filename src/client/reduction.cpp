@@ -1,13 +1,19 @@
+#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <hoplite/client.h>
 #include <hoplite/reduction.h>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/convert.h"
+#include "client/interruption.h"
 #include "client/pending.h"
 
 namespace hoplite {
@@ -25,9 +31,51 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
   message.set_dtype(static_cast<std::uint32_t>(options.dtype));
   if (options.num_objects) message.set_num_objects(*options.num_objects);
   message.set_metadata(options.metadata);
+  if (options.alike) message.set_alike(*options.alike);
   message.set_root_here(options.root_here);
   message.set_fixed_order(options.fixed_order);
   message.set_degree(options.degree);
+}
+
+// A live node says at once what it knows; one that does not answer is not waited for.
+constexpr std::chrono::milliseconds kPatience(100);
+constexpr std::size_t kMostNamed = 8;
+
+// Those of the sources that are complete nowhere, as far as the node knows; none if it can't be
+// asked here and now.
+std::optional<std::vector<ObjectId>> Missing(client::Connection& connection,
+                                             const std::vector<ObjectId>& sources) {
+  if (connection.on_reader() || client::Interruption::Wanted()) return std::nullopt;
+  Request request;
+  for (const ObjectId& source : sources)
+    request.mutable_wait_exists()->add_objects(IdBytes(source));
+  request.mutable_wait_exists()->set_count(static_cast<std::uint32_t>(sources.size()));
+  const Time now = Now();
+  const client::PendingPtr pending = connection.Begin(std::move(request), now);
+  if (!client::WaitFor(*pending, now + kPatience)) {
+    connection.Drop(pending);
+    return std::nullopt;
+  }
+  if (!pending->outcome()) return std::nullopt;
+  std::vector<bool> there(sources.size());
+  for (const std::uint32_t place : (*pending->outcome()).existing().places()) {
+    if (place < there.size()) there[place] = true;
+  }
+  std::vector<ObjectId> missing;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!there[i]) missing.push_back(sources[i]);
+  }
+  return missing;
+}
+
+std::string Words(const std::vector<ObjectId>& missing, std::size_t sources) {
+  if (missing.empty()) return "all its sources are there";
+  std::string text = fmt::format("{} of {} sources are missing", missing.size(), sources);
+  for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) {
+    text += (i == 0 ? ": " : ", ") + missing[i].ToHex();
+  }
+  if (missing.size() > kMostNamed) text += fmt::format(" and {} more", missing.size() - kMostNamed);
+  return text;
 }
 
 }  // namespace
@@ -36,7 +84,17 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
 struct Reduction::State {
   client::Question question;
   ObjectId target;
+  std::vector<ObjectId> sources;
+
+  Error NotYet(bool ask) const;
 };
+
+Error Reduction::State::NotYet(bool ask) const {
+  std::string text = fmt::format("the reduction into {} is not done yet", target.ToHex());
+  const auto missing = ask ? Missing(*question.connection(), sources) : std::nullopt;
+  if (missing) text += ": " + Words(*missing, sources.size());
+  return {ErrorCode::kTimeout, text};
+}
 
 Result<Reduction> Client::Reduce(const ReduceOptions& options) {
   TRY(Supports(options.op, options.dtype));
@@ -51,8 +109,10 @@ Result<Reduction> Client::Reduce(const ReduceOptions& options) {
   Fill(options, target, *request.mutable_reduce());
   auto connection = state_->Now(deadline);
   client::PendingPtr pending = connection->Begin(std::move(request), deadline);
-  return Reduction(std::shared_ptr<Reduction::State>(new Reduction::State{
-      .question = {std::move(connection), std::move(pending), deadline}, .target = target}));
+  return Reduction(std::shared_ptr<Reduction::State>(
+      new Reduction::State{.question = {std::move(connection), std::move(pending), deadline},
+                           .target = target,
+                           .sources = options.sources}));
 }
 
 Reduction::Reduction(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -65,9 +125,7 @@ const ObjectId& Reduction::target() const { return state_->target; }
 Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout) const {
   const auto* answer = state_->question.Wait(client::DeadlineAfter(timeout));
   if (answer == nullptr) {
-    return std::unexpected(
-        Error(ErrorCode::kTimeout,
-              fmt::format("the reduction into {} is not done yet", target().ToHex())));
+    return std::unexpected(state_->NotYet(timeout > timeout.zero()));
   }
   if (!*answer) return std::unexpected(answer->error());
   return client::ToReduceOutcome((*answer)->reduced(), target());

@@ -101,7 +101,12 @@ class Endpoint final : public v1::Directory::CallbackService {
       return reactor;
     }
     service_->Find(*object, [reactor, reply](const Result<protocol::ObjectView>& found) {
-      if (!found) return reactor->Finish({grpc::StatusCode::NOT_FOUND, found.error().message});
+      if (!found) {
+        const bool deleted = found.error().code == ErrorCode::kDeleted;
+        return reactor->Finish(
+            {deleted ? grpc::StatusCode::FAILED_PRECONDITION : grpc::StatusCode::NOT_FOUND,
+             found.error().message});
+      }
       *reply->mutable_object() = wire::ToProto(*found);
       reactor->Finish(grpc::Status::OK);
     });

@@ -37,6 +37,8 @@ ErrorCode CodeOf(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::NOT_FOUND:
       return ErrorCode::kNotFound;
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return ErrorCode::kDeleted;
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return ErrorCode::kTimeout;
     case grpc::StatusCode::INVALID_ARGUMENT:

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
-#include "directory/away.h"
 #include "node/local/joint_gets.h"
 #include "node/pull/flight.h"
 #include "node/pull/subscription.h"
@@ -31,21 +30,11 @@ Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
   std::string why = entry.flight() ? entry.flight()->Waiting() : "it is not sealed";
-  const std::size_t shard = context_.ShardOf(entry.object);
-  if (!context_.directory.connected(shard)) {
-    why += "; " + WhyAway(shard);
-  }
+  why += context_.IfAway(entry.object);
   if (!entry.lost_holder().empty()) {
     why += "; its last copy, on " + entry.lost_holder() + ", was lost: a new put of it would help";
   }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
-}
-
-std::string ClientCalls::WhyAway(std::size_t shard) const {
-  const std::optional<Error> refusal = context_.directory.refusal(shard);
-  if (!refusal) return directory::Away(shard);
-  return fmt::format("this node waits for directory shard {}, which refuses it: {}", shard,
-                     refusal->message);
 }
 
 // A local Put or the root of a reduction makes it here: nothing is to be fetched.
@@ -177,9 +166,9 @@ net::Task<Result<void>> ClientCalls::Delete(ObjectId object, CallPtr call) {
     if (co_await waiting.Wait()) continue;
     if (call->cancelled)
       co_return std::unexpected(Error(ErrorCode::kCancelled, "the delete was cancelled"));
-    co_return std::unexpected(Error(
-        ErrorCode::kTimeout,
-        "the directory did not confirm the delete of " + object.ToHex() + " within the deadline"));
+    co_return std::unexpected(
+        Error(ErrorCode::kTimeout, "the directory did not confirm the delete of " + object.ToHex() +
+                                       " within the deadline" + context_.IfAway(object)));
   }
   co_return Result<void>{};
 }
@@ -234,7 +223,7 @@ net::Task<Result<protocol::StatusPage>> ClientCalls::Status(std::size_t shard,
               fmt::format("there is no shard {}, the directory has {}", shard, shard_count())));
   }
   if (context_.directory.refusal(shard)) {
-    co_return std::unexpected(Error(ErrorCode::kUnavailable, WhyAway(shard)));
+    co_return std::unexpected(Error(ErrorCode::kUnavailable, context_.WhyAway(shard)));
   }
   Reply<protocol::StatusPage> reply(call);
   context_.directory.Status(shard, page, Patience(*call, Now()), reply.Callback());

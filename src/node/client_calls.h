@@ -62,7 +62,6 @@ class ClientCalls final : public Operations {
   static bool Leaves(const ObjectEntry& entry, const store::CopyPtr& copy);
   bool MadeHere(const ObjectEntry& entry) const;
   Result<void> Usable(const ObjectEntry& entry) const;
-  std::string WhyAway(std::size_t shard) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
 
   Context& context_;

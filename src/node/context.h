@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -55,6 +56,11 @@ struct Context {
   std::size_t ShardOf(const ObjectId& object) const {
     return directory::ShardOf(object, directory.shard_count());
   }
+  // Why there is no session with this shard.
+  std::string WhyAway(std::size_t shard) const;
+  // For the end of a message of something that had to wait: "; directory shard 0 is away". Empty:
+  // the object's shard is there.
+  std::string IfAway(const ObjectId& object) const;
 };
 
 }  // namespace hoplite::node

@@ -82,6 +82,18 @@ Duration Node::idle() const {
   return idle;
 }
 
+std::vector<std::string> Node::away() const {
+  std::vector<std::string> away;
+  const std::shared_lock lock(loops_);
+  assembly_->runtime.OnMain([&] {
+    const std::vector<std::string>& shards = assembly_->config.directory;
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      if (!assembly_->directory->connected(i)) away.push_back(shards[i]);
+    }
+  });
+  return away;
+}
+
 std::shared_ptr<store::SharedSegment> Node::segment() { return assembly_->segment; }
 
 Result<int> Node::AttachLocal() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 #include <hoplite/config.h>
 #include <hoplite/result.h>
@@ -36,7 +37,8 @@ class Node {
   std::optional<Error> refusal() const;
   // From outside the node's threads only:
   store::StoreUsage usage() const;
-  Duration idle() const;  // for how long no client has been attached
+  Duration idle() const;                  // for how long no client has been attached
+  std::vector<std::string> away() const;  // addresses of the shards that it has no session with
   // One end of a socketpair; a session of the local protocol answers at the other.
   Result<int> AttachLocal();
   // This process's mapping of the objects' memory; valid as long as any client's buffer needs it.

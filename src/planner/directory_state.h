@@ -70,6 +70,8 @@ class DirectoryState {
   ObjectPage Objects(const PageRequest& page) const;
   ShardView Shard() const;
   std::optional<ObjectView> Find(const ObjectId& object) const;
+  // Why nothing of that name is there: it was deleted, and is blocked for a while; empty: not so.
+  std::string WhyBlocked(const ObjectId& object, Time now) const;
 
   // A fingerprint of everything that influences later behaviour.
   std::uint64_t Fingerprint() const;

@@ -60,9 +60,10 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
     return Wrong(
         fmt::format("a fixed order folds along a line; degree {} is none", options.degree));
   }
-  if (options.metadata.size() > kMaxMetadataBytes) {
-    return Wrong(fmt::format("metadata has {} bytes, {} is the limit", options.metadata.size(),
-                             kMaxMetadataBytes));
+  for (const std::string& text : {options.metadata, options.alike.value_or("")}) {
+    if (text.size() <= kMaxMetadataBytes) continue;
+    return Wrong(
+        fmt::format("metadata has {} bytes, {} is the limit", text.size(), kMaxMetadataBytes));
   }
   return {};
 }
@@ -72,7 +73,8 @@ ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uin
       self_(self),
       request_(request),
       wanted_(options.num_objects.value_or(options.sources.size())),
-      sources_(options.sources) {}
+      sources_(options.sources),
+      kind_(options.alike) {}
 
 // --- told
 
@@ -83,6 +85,10 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
   now_ = std::max(now_, now);
   const auto index = sources_.Find(source);
   if (!index || failure_) return;
+  if (const auto alike = kind_.Hear(source, metadata); !alike) {
+    failure_ = alike.error();
+    return;
+  }
   const std::size_t element = SizeOf(options_.dtype);
   if (layout.size_bytes % element != 0) {
     failure_ = Error(ErrorCode::kInvalidArgument,

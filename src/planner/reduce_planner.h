@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <hoplite/reduce.h>
@@ -21,6 +22,7 @@
 #include "base/time.h"
 #include "planner/planned_slots.h"
 #include "planner/reduce_sources.h"
+#include "planner/source_kind.h"
 #include "planner/words.h"
 
 namespace hoplite::planner {
@@ -51,8 +53,10 @@ class ReducePlanner {
   // Everything that was ordered, for a shard that may have missed or forgotten it: ReduceShape,
   // each SlotAssign.
   std::vector<NodeEvent> Orders() const;
-  // The reduction can't succeed any more: sizes differ, too many sources deleted, …
+  // The reduction can't succeed any more: sources differ, too many sources deleted, …
   const std::optional<Error>& failure() const { return failure_; }
+  // Whether a source with this metadata may be folded with those that are known.
+  bool Fits(std::string_view metadata) const { return kind_.Fits(metadata); }
   // Known from the first source on.
   const std::optional<Layout>& layout() const { return layout_; }
   // Of the target: the options', or that of the first listed source among those that were known
@@ -102,6 +106,7 @@ class ReducePlanner {
   std::uint64_t request_;
   std::size_t wanted_;  // k
   ReduceSources sources_;
+  SourceKind kind_;
   std::optional<LinkModel> link_;
   std::optional<Layout> layout_;
   ObjectId sized_by_;  // whose size counts

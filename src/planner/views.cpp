@@ -100,6 +100,10 @@ ShardView DirectoryState::Shard() const {
           .inline_total_bytes = state_->books().inlined.total_limit_bytes()};
 }
 
+std::string DirectoryState::WhyBlocked(const ObjectId& object, Time now) const {
+  return state_->books().marks.WhyBlocked(object, now);
+}
+
 std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   const ObjectRecord* record = state_->books().objects.Find(object);
   if (record == nullptr) return std::nullopt;

@@ -8,7 +8,7 @@
 #include "base/mutex.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "store/eviction.h"
+#include "store/victims.h"
 
 namespace hoplite::store {
 

@@ -259,6 +259,22 @@ TEST_P(DirectoryClientTest, AnUnknownObjectIsNotFound) {
   EXPECT_NE(view.error().message.find(ObjectId::FromName("nothing").ToHex()), std::string::npos);
 }
 
+TEST_P(DirectoryClientTest, ADeletedObjectIsShownAsDeletedAlsoWhereSomebodyListens) {
+  const auto node = JoinedNode("node");
+  const ObjectId deleted = ObjectId::FromName("deleted");
+  for (const bool listens : {false, true}) {
+    if (listens) node->Say(Subscribe{deleted});
+    node->Say(Delete{deleted});
+    ASSERT_TRUE(node->Take<Deleted>(deleted));
+    const auto view = node->Find(deleted);
+    ASSERT_FALSE(view);
+    EXPECT_EQ(view.error().code, ErrorCode::kDeleted);
+    EXPECT_NE(view.error().message.find(deleted.ToHex() + " was deleted; its id is blocked for"),
+              std::string::npos)
+        << view.error().message;
+  }
+}
+
 TEST_P(DirectoryClientTest, NothingIsCalledAfterStop) {
   const auto node = JoinedNode("node");
   const ObjectId object = ObjectId::Random();

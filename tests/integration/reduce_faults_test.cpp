@@ -134,6 +134,37 @@ TEST(ReduceFaults, SourcesOfDifferentSizesAreRefused) {
   EXPECT_NE(outcome.error().message.find("320008"), std::string::npos) << outcome.error().message;
 }
 
+// Small ones are folded at the coordinator, large ones in a tree; the third comes when the reduction
+// waits for it.
+TEST(ReduceFaults, SourcesThatAreNotAlikeAreRefusedAlsoWhenTheyComeLate) {
+  Cluster cluster({.nodes = 2});
+  const auto put = [&](std::size_t node, const ObjectId& id, std::size_t bytes, const char* what) {
+    return cluster.client(node).Put(testing::Pattern(bytes, 1), {.id = id, .metadata = what});
+  };
+  auto client = cluster.client(1);
+  for (const std::size_t bytes : {800, 800'000}) {
+    ReduceOptions options{.dtype = DType::kUint8, .alike = "rows", .timeout = 30s};
+    for (int i = 0; i < 3; ++i) options.sources.push_back(ObjectId::Random());
+    ASSERT_TRUE(put(0, options.sources[0], bytes, "rows 8\nfirst"));
+    ASSERT_TRUE(put(1, options.sources[1], bytes, "rows 8\nsecond"));
+    auto sum = client.Reduce(options);
+    ASSERT_TRUE(sum);
+    auto reader = cluster.client(0).GetAsync(sum->target(), kSoon);
+    ASSERT_TRUE(Eventually([&] {
+      const auto view = cluster.Find(sum->target());
+      return view && !view->waiters.empty();
+    }));
+    ASSERT_TRUE(put(0, options.sources[2], bytes, "rows 9\nthird"));
+    const auto outcome = sum->Wait();
+    ASSERT_EQ(CodeOf(outcome), ErrorCode::kInvalidArgument);
+    for (const std::string& named :
+         {options.sources[2].ToHex(), std::string("'rows 8'"), std::string("'rows 9'")}) {
+      EXPECT_NE(outcome.error().message.find(named), std::string::npos) << outcome.error().message;
+    }
+    EXPECT_EQ(CodeOf(reader.Wait()), ErrorCode::kInvalidArgument);
+  }
+}
+
 TEST(ReduceFaults, AnExistingTargetIsRefused) {
   Cluster cluster({.nodes = 2});
   PutSource(cluster.client(0), 0, 40'000);

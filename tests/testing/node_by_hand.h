@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <asio/co_spawn.hpp>
+#include <gtest/gtest.h>
 
 #include "base/units.h"
 #include "base/virtual_time.h"
@@ -135,6 +136,13 @@ class NodeByHand {
   TransportByHand* transport_ = nullptr;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::unique_ptr<node::Assembly> parts_;
+};
+
+// A test of one; most speak of one object.
+class NodeByHandTest : public ::testing::Test {
+ protected:
+  NodeByHand node_;
+  const ObjectId x_ = node_.Named("x");
 };
 
 }  // namespace hoplite::testing

@@ -16,6 +16,7 @@ from hoplite.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
     NotFoundError,
+    ObjectDeletedError,
     UnavailableError,
 )
 from hoplite.ray import _job
@@ -129,5 +130,5 @@ def _put_by(client: Client, ref: Ref) -> str:
     """The task that put it; empty if that is not known."""
     try:
         return _encoding.noted(client.info(ref.id).metadata)
-    except NotFoundError:
+    except (NotFoundError, ObjectDeletedError):
         return ""

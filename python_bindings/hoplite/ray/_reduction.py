@@ -16,6 +16,7 @@ from hoplite.errors import (
     HopliteError,
     InvalidArgumentError,
     NotFoundError,
+    ObjectDeletedError,
     TimeoutError,
     UnavailableError,
 )
@@ -129,7 +130,7 @@ class Reduction:
         """Those that exist, with their metadata."""
         found = []
         for id in ids:
-            with contextlib.suppress(NotFoundError):
+            with contextlib.suppress(NotFoundError, ObjectDeletedError):
                 info = self._client.info(id)
                 if info.version:  # else somebody waits for it
                     found.append((self._sources[id], info.metadata))

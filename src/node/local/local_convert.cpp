@@ -155,6 +155,7 @@ Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectI
   if (message.has_num_objects()) options.num_objects = message.num_objects();
   options.target = target;
   options.metadata = message.metadata();
+  if (message.has_alike()) options.alike = message.alike();
   options.root_here = message.root_here();
   options.fixed_order = message.fixed_order();
   options.degree = message.degree();

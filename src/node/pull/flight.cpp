@@ -301,7 +301,10 @@ void Flight::Stop(const Error& why) {
 }
 
 std::string Flight::Waiting() const {
-  if (state_->locating()) return "it does not exist";
+  if (state_->locating()) {
+    const bool told = context_.directory.connected(context_.ShardOf(entry_->object));
+    return told ? "it does not exist" : "it is not at this node";
+  }
   if (done_ || state_->left()) return "it has just ended";
   if (place_ && place_->waits()) {
     return fmt::format("{} other fetches of this node are under way, {} wait",

@@ -71,7 +71,8 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
       co_return std::unexpected(Error(ErrorCode::kTimeout,
                                       "the directory has not confirmed within the deadline that an "
                                       "earlier put of object " +
-                                          object.ToHex() + " was taken back"));
+                                          object.ToHex() + " was taken back" +
+                                          context_.IfAway(object)));
     }
     const store::StoreUsage usage = context_.store.usage();
     co_return std::unexpected(

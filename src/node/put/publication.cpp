@@ -119,7 +119,10 @@ net::Task<Result<void>> Publication::Seal(CallPtr call) {
   while (!state_.result()) {
     if (co_await waiting.Wait()) continue;
     planner::PublicationState::Effects last;
-    const Result<void> result = state_.StopWaiting(call->cancelled, last);
+    Result<void> result = state_.StopWaiting(call->cancelled, last);
+    if (!result && result.error().code == ErrorCode::kTimeout) {
+      result.error().message += context_.IfAway(copy_->object());
+    }
     Carry(last);
     co_return result;
   }

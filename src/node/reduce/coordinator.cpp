@@ -107,6 +107,8 @@ Error Coordinator::GaveUp() const {
   if (!reduction_.opened()) {
     const std::size_t shards = context_.directory.shard_count();
     why = directory::Away(directory::ShardOf(target_->object, shards), directory::kNoAnswer);
+  } else {
+    why += context_.IfAway(target_->object);
   }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
 }
@@ -153,7 +155,8 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   gets_.push_back(get);
   Result<store::CopyPtr> got = co_await calls_.Get(source, get);
   std::erase(gets_, get);
-  const bool counts = got && small_fold_.OnBytes(source, (*got)->bytes());
+  const bool counts = got && reduction_.planner().Fits((*got)->metadata()) &&
+                      small_fold_.OnBytes(source, (*got)->bytes());
   if (got) {
     got->reset();
     context_.memory.OnSpace();

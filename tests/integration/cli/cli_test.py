@@ -37,7 +37,8 @@ class ThreeNodes(CommandTest):
     def test_ready_lines(self):
         self.assertEqual(set(self.cluster.directory.ready), {"event", "role", "address"})
         self.assertEqual(set(self.cluster.nodes[0].ready),
-                         {"event", "role", "name", "address", "socket"})
+                         {"event", "role", "name", "address", "socket", "away"})
+        self.assertEqual(self.cluster.nodes[0].ready["away"], [])
         self.assertEqual(self.cluster.nodes[0].ready["role"], "node")
         self.assertRegex(self.cluster.nodes[0].ready["address"], r"^127\.0\.0\.1:[1-9]\d*$")
 
@@ -177,6 +178,7 @@ class ThreeNodes(CommandTest):
         for node in (1, 2, 3):
             self.refuse("deleted", "get", object_id, "--timeout", "5s", "--output", "/dev/null",
                       "--socket", self.cluster.socket(node))
+            self.refuse("deleted", "info", object_id, "--socket", self.cluster.socket(node))
 
     def numbers(self, name, node, value, count=300_000):
         """A float32 array of equal numbers, put at one node under a name."""
@@ -234,7 +236,7 @@ class ThreeNodes(CommandTest):
         one = self.numbers("one", 1, 1.0)
         words = ("reduce", "--op", "sum", "--dtype", "float32", one, "--socket", socket)
         sentence = self.refuse("timeout", *words, "name:nobody", "--timeout", "300ms")
-        self.assertIn("1 of 2 sources", sentence)
+        self.assertIn("1 of 2 sources are missing: name:nobody", sentence)
         self.refuse("already_exists", *words, "--target", self.numbers("taken", 2, 1.0))
         short = self.numbers("short", 2, 1.0, count=100_000)
         sentence = self.refuse("invalid_argument", *words, short, "--timeout", "20s")

@@ -86,6 +86,18 @@ TEST(Output, TextNamesHoldersWithTheirShare) {
   EXPECT_NE(text.find("1 n1  1 source, 25 %\n    └─ 2 n2"), std::string::npos) << text;
 }
 
+TEST(Output, OneIsNoPlural) {
+  const std::string text = ToText(ClusterStatus{
+      .nodes = {{.name = "n1", .corrupt_blocks = 1}},
+      .shards = {{.objects = 1}},
+      .clients = {.clients = 1, .requests = 1, .pins = 2},
+  });
+  for (const char* count : {"1 node\n", "1 corrupt block came", "1 object\n",
+                            "1 client of this node: 1 request under way", "2 pins"}) {
+    EXPECT_NE(text.find(count), std::string::npos) << count << " in " << text;
+  }
+}
+
 TEST(Output, ReadyEventNamesTheSocketOfNodesOnly) {
   EXPECT_EQ(ReadyEvent("directory", "", "h:1", "").dump(),
             R"({"event":"ready","role":"directory","address":"h:1"})");

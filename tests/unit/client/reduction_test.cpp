@@ -16,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::EndsWith;
 
 class ReductionTest : public AttachedTest {
  protected:
@@ -35,6 +36,7 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
                                          .num_objects = 1,
                                          .target = target,
                                          .metadata = "m",
+                                         .alike = "k",
                                          .root_here = true,
                                          .fixed_order = true,
                                          .degree = 3});
@@ -52,6 +54,7 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
   EXPECT_EQ(told.num_objects, 1u);
   EXPECT_EQ(told.target, target);
   EXPECT_EQ(told.metadata, "m");
+  EXPECT_EQ(told.alike, "k");
   EXPECT_TRUE(told.root_here);
   EXPECT_TRUE(told.fixed_order);
   EXPECT_EQ(told.degree, 3u);
@@ -68,13 +71,17 @@ TEST_P(ReductionTest, WithoutATargetEachHasOneOfItsOwn) {
   EXPECT_TRUE(other->Wait(5s));
   EXPECT_FALSE(node_.OnLoop([this] { return node_.operations().reduction().num_objects; }))
       << "nothing said means all";
+  EXPECT_FALSE(node_.OnLoop([this] { return node_.operations().reduction().alike; }));
 }
 
 TEST_P(ReductionTest, AWaitThatEndsEarlyLeavesItGoingOn) {
   const auto reduction = client_.Reduce({.sources = {first_, second_, third_}, .num_objects = 2});
   ASSERT_TRUE(client_.Put("abcd", {.id = third_}));
   EXPECT_EQ(CodeOf(reduction->Wait(0ms)), ErrorCode::kTimeout);
-  EXPECT_EQ(CodeOf(reduction->Wait(10ms)), ErrorCode::kTimeout);
+  const auto early = reduction->Wait(10ms);
+  ASSERT_EQ(CodeOf(early), ErrorCode::kTimeout);
+  EXPECT_THAT(early.error().message, EndsWith("not done yet: 2 of 3 sources are missing: " +
+                                              first_.ToHex() + ", " + second_.ToHex()));
   EXPECT_FALSE(reduction->ready());
   ASSERT_TRUE(client_.Put("abcd", {.id = second_}));
   const auto outcome = reduction->Wait(5s);

@@ -17,6 +17,7 @@ namespace {
 
 using hoplite::testing::NodeByHand;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
@@ -25,7 +26,7 @@ const Version kFirstVersion{{1, 5}};
 const Version kSecondVersion{{1, 6}};
 constexpr std::uint64_t kStoreBytes = 4_MiB;
 
-class ClientCallsTest : public ::testing::Test {
+class ClientCallsTest : public hoplite::testing::NodeByHandTest {
  protected:
   auto Get(const CallPtr& call) { return node_.Ask(calls_.Get(x_, call)); }
   auto Create(const ObjectId& object, std::uint64_t bytes, const CallPtr& call) {
@@ -44,9 +45,7 @@ class ClientCallsTest : public ::testing::Test {
     return (**answer).error();
   }
 
-  NodeByHand node_{kStoreBytes};
   ClientCalls& calls_ = node_.calls();
-  const ObjectId x_ = node_.Named("x");
 };
 
 // --- Get
@@ -96,8 +95,8 @@ TEST_F(ClientCallsTest, ADeadlineSaysWhatWasMissing) {
   node_.Hear(protocol::HolderLost{x_, "n7"});
   node_.directory().open = false;
   node_.Pass(1s);
-  EXPECT_THAT(ErrorOf(answer).message, HasSubstr("it does not exist; "));
-  EXPECT_THAT(ErrorOf(answer).message, HasSubstr("shard 0"));
+  EXPECT_THAT(ErrorOf(answer).message,
+              HasSubstr("it is not at this node; directory shard 0 is away"));
   EXPECT_THAT(ErrorOf(answer).message, HasSubstr("its last copy, on n7, was lost"));
 }
 
@@ -209,6 +208,26 @@ TEST_F(ClientCallsTest, ADeleteThatIsNotConfirmedIsNotRepeatedAfterItsDeadline) 
   node_.Pass(1s);
   EXPECT_EQ(ErrorOf(deletes).code, ErrorCode::kTimeout);
   EXPECT_THAT(node_.Inventory(), IsEmpty()) << "the id may be put again by then";
+}
+
+// Nobody is told that something is not there, or was not accepted, and no more, by a node that can
+// ask nobody.
+TEST_F(ClientCallsTest, WhileTheDirectoryIsAwayEveryDeadlineSaysSo) {
+  node_.directory().open = false;
+  const Time deadline = node_.now() + 1s;
+  const ObjectId y = node_.Named("y");
+  const auto created = Create(y, 5, node_.NewCall());
+  ASSERT_TRUE(*created && **created);
+  const std::shared_ptr<Draft> draft = ***created;
+  EXPECT_TRUE(draft->Advance(5, {}));
+  const auto put = node_.Ask(draft->Seal(node_.NewCall(deadline)));
+  const auto get = Get(node_.NewCall(deadline));
+  const auto deletes = node_.Ask(calls_.Delete(x_, node_.NewCall(deadline)));
+  node_.Pass(1s);
+  for (const Error& error : {ErrorOf(put), ErrorOf(get), ErrorOf(deletes)}) {
+    EXPECT_EQ(error.code, ErrorCode::kTimeout);
+    EXPECT_THAT(error.message, EndsWith("; directory shard 0 is away"));
+  }
 }
 
 TEST_F(ClientCallsTest, ACallAtANodeThatStopsIsAnsweredWhy) {

@@ -17,7 +17,6 @@
 namespace hoplite::node {
 namespace {
 
-using hoplite::testing::NodeByHand;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
@@ -26,10 +25,7 @@ using namespace std::chrono_literals;
 const Version kHeldVersion{{1, 5}};
 const Version kMarkVersion{{1, 6}};
 
-class InventoryTest : public ::testing::Test {
- protected:
-  NodeByHand node_;
-};
+using InventoryTest = hoplite::testing::NodeByHandTest;
 
 TEST_F(InventoryTest, TellsOfCopiesWhatTheyAre) {
   node_.Keep(node_.Named("put"), "bytes", kHeldVersion, store::CopyKind::kPrimary);

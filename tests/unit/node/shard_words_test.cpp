@@ -12,7 +12,6 @@
 namespace hoplite::node {
 namespace {
 
-using hoplite::testing::NodeByHand;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
@@ -21,7 +20,7 @@ const Version kPresent{{1, 5}};
 const Version kLater{{1, 6}};
 constexpr std::uint64_t kLargeBytes = 1_MiB;
 
-class ShardWordsTest : public ::testing::Test {
+class ShardWordsTest : public hoplite::testing::NodeByHandTest {
  protected:
   // A Put that is announced and not answered.
   std::shared_ptr<Draft> Announced() {
@@ -31,9 +30,6 @@ class ShardWordsTest : public ::testing::Test {
   }
   store::CopyPtr Listed() { return node_.parts().store.Find(x_); }
   std::uint64_t used_bytes() { return node_.parts().store.usage().used_bytes; }
-
-  NodeByHand node_;
-  const ObjectId x_ = node_.Named("x");
 };
 
 // --- of Puts

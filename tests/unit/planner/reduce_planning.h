@@ -38,7 +38,8 @@ class ReducePlanning : public ::testing::Test {
     newest_ = 0;
   }
   void Tell(int source, int node, std::uint64_t sequence = 1) {
-    planner_->OnHolder(Source(source), NodeId(node), Version{{1, sequence}}, layout_, "", now_);
+    planner_->OnHolder(Source(source), NodeId(node), Version{{1, sequence}}, layout_, metadata_,
+                       now_);
   }
   void Arrive(int source) { Tell(source, source); }
   void Lose(std::uint32_t slot, ErrorCode code = ErrorCode::kPeerLost) {
@@ -98,6 +99,7 @@ class ReducePlanning : public ::testing::Test {
   ReduceOptions options_;
   LinkModel link_{std::chrono::microseconds(100), Duration{0}, 1.25e9};
   Layout layout_ = Layout::For(1 << 20);
+  std::string metadata_;  // of what is told
   std::optional<ReducePlanner> planner_;
   Time now_{std::chrono::milliseconds(1)};
   Time next_{};

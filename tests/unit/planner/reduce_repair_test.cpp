@@ -16,6 +16,7 @@ using std::chrono::microseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // --- losses
 
@@ -146,6 +147,27 @@ TEST_F(ReducePlanning, SizesThatDifferAreNamed) {
   EXPECT_EQ(planner_->failure()->message, "object " + Source(3).ToHex() + " has 8 bytes, but " +
                                               Source(2).ToHex() + " has 1048576");
   EXPECT_THAT(Plan(), IsEmpty());
+}
+
+// Whatever their sizes; also when the first k are chosen already, since each may replace another.
+TEST_F(ReducePlanning, SourcesThatAreNotAlikeAreNamedHoweverLateTheyCome) {
+  options_.alike = "f";
+  Start(3, 2);
+  metadata_ = "floats\nof one";
+  Arrive(1);
+  metadata_ = "floats\nof two";
+  Arrive(2);
+  EXPECT_THAT(Plan(), Not(IsEmpty()));
+  EXPECT_FALSE(planner_->failure());
+  EXPECT_FALSE(planner_->Fits("flags"));
+  metadata_ = "flags";
+  layout_ = Layout::For(8);
+  Arrive(3);
+  ASSERT_TRUE(planner_->failure());
+  EXPECT_EQ(planner_->failure()->code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(planner_->failure()->message, "source " + Source(1).ToHex() +
+                                              " is described as 'floats', but source " +
+                                              Source(3).ToHex() + " as 'flags'");
 }
 
 TEST_F(ReducePlanning, ASizeThatIsNoMultipleOfTheElementIsNamed) {

@@ -1,4 +1,4 @@
-#include "store/eviction.h"
+#include "store/victims.h"
 
 #include <algorithm>
 #include <iterator>
