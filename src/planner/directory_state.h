@@ -76,6 +76,13 @@ class DirectoryState {
   ObjectPage Objects(const PageRequest& page) const;
   ShardView Shard() const;
   std::optional<ObjectView> Find(const ObjectId& object) const;
+  // Of an id: whether it has a mark; whether a node owns it; whether one did. For simulations.
+  struct OwnerView {
+    bool deleted = false;
+    bool owned = false;
+    bool ever_owned = false;
+  };
+  OwnerView Owners(const ObjectId& object) const;
 
   // A fingerprint of everything that influences later behaviour.
   std::uint64_t Fingerprint() const;

@@ -1,4 +1,4 @@
-// OwnerBook: which nodes own which ids, and until when an id without owners is kept (R50-R53).
+// OwnerBook: which nodes own which ids, and until when an id without owners is kept (R50-R54).
 //
 // Decides: nothing but the arithmetic of times: a stop of the shard's process moves all of them. Is
 // told: who owns, who no longer does, whose session ended, who was lost. Must never: know an id that

@@ -1,6 +1,6 @@
-// OwnerClock: the time by which owners are given up (R52): that of the shard, less what its process
+// OwnerClock: the time by which owners are given up (R53): that of the shard, less what its process
 // was stopped, in which no node could reach it. And until when owners are awaited that the shard
-// cannot know of (R53).
+// cannot know of (R54).
 //
 // Decides: what was a stop: the shard asked to be called at a time, and was called much later. Is
 // told: the shard's time at each Plan, for when it asked, and sessions. A value type.

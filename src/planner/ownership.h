@@ -1,4 +1,4 @@
-// Ownership: who owns which id, and when an id goes because nobody does (R50-R55).
+// Ownership: who owns which id, and when an id goes because nobody does (R50-R57).
 //
 // Decides: whether a node's word about an id counts; who hears that an id is owned; when what nobody
 // owns is to be deleted (Deletion does that). Is told: the nodes' words, accepted requests, copies

@@ -1,5 +1,5 @@
 // OwnershipState: what a node decides about the ids of one shard that its clients own
-// (docs/protocol.md: R50-R55).
+// (docs/protocol.md: R50-R57).
 //
 //   clients own and disown ---> one bit per id, each change with a number ---> the shard
 //   the shard's answer to the newest change of an id ---> whoever waits for it

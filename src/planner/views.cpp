@@ -106,4 +106,11 @@ std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   return View(state_->books(), object, *record);
 }
 
+DirectoryState::OwnerView DirectoryState::Owners(const ObjectId& object) const {
+  const Books& books = state_->books();
+  return {.deleted = books.marks.Until(object, books.clock.now()).has_value(),
+          .owned = books.owners.Owned(object),
+          .ever_owned = books.owners.Knows(object)};
+}
+
 }  // namespace hoplite::planner

@@ -28,7 +28,7 @@ struct Create {
   std::string metadata;
   InlineBytes inline_bytes;   // null, or all bytes: then the copy is complete at once
   std::uint64_t attempt = 0;  // the node's own number of it, for Withdraw
-  // Of owned objects (R50-R55):
+  // Of owned objects (R50-R57):
   bool owned = false;          // the node owns the id from the answer on, if it is CreateAccepted
   bool only_if_owned = false;  // refused, not_found, if nobody owns the id
   std::uint64_t number = 0;    // as in Owner; 0 unless `owned`

@@ -1,4 +1,4 @@
-// What a node decides about the ids that its clients own: rules R50-R55. Told in the order in which
+// What a node decides about the ids that its clients own: rules R50-R57. Told in the order in which
 // it happens, answered in words.
 #include "planner/ownership_state.h"
 

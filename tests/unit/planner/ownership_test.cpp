@@ -1,4 +1,4 @@
-// What a shard decides about ids that nodes own: rules R50-R55.
+// What a shard decides about ids that nodes own: rules R50-R57.
 #include "scenario.h"
 
 namespace hoplite::planner {
