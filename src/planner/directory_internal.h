@@ -29,6 +29,7 @@
 #include "planner/eviction.h"
 #include "planner/lookups.h"
 #include "planner/membership.h"
+#include "planner/ownership.h"
 #include "planner/passes.h"
 #include "planner/post.h"
 #include "planner/recovery.h"
@@ -87,6 +88,7 @@ class DirectoryState::State {
   Lookups lookups_{books_.objects, post_};
   Deletion deletion_{books_.clock, books_.stamps, books_.objects, books_.marks,
                      post_,        versions_,     requests_,      books_.options.tombstone};
+  Ownership ownership_;
   Eviction eviction_{books_.window, books_.objects, post_, versions_};
   Recovery recovery_{books_.options, books_.clock,  books_.stamps, books_.nodes, books_.objects,
                      books_.marks,   books_.sweeps, post_,         versions_,    requests_};

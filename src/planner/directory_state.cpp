@@ -76,7 +76,7 @@ void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
   std::visit(
       [&](const auto& said) {
         TellOne(node, said, creation_, lookups_, transfers_, deletion_, eviction_, requests_,
-                reports_, recovery_, membership_);
+                reports_, recovery_, membership_, ownership_);
       },
       event);
 }

@@ -33,6 +33,12 @@ struct DirectoryOptions {
   std::uint64_t inline_total_bytes = 256 * 1024 * 1024;
   std::uint64_t metadata_limit_bytes = 4096;
   Duration tombstone = std::chrono::seconds(60);
+  // A client of a node that was lost, or that died, still owns what it owned for so long.
+  Duration orphan_grace = std::chrono::seconds(30);
+  // Before owners that the shard cannot know of are given up: lease, grace and orphan grace.
+  Duration unknown_owners = std::chrono::seconds(32);
+  // So many ids one node may own.
+  std::size_t owned_limit = 1'000'000;
   // After its start the shard only collects inventories for so long; 0 for a cluster known to be
   // new. Longer while a node tells its inventory, and was heard within this time; the limit ends it
   // in any case.

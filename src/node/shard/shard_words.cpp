@@ -107,6 +107,10 @@ void ShardWords::On(const protocol::HolderLost& lost) {
 // Its session has stopped to offer more by now.
 void ShardWords::On(const protocol::InlineFull& /*full*/) {}
 
+// Clients own nothing yet.
+void ShardWords::On(const protocol::OwnerAnswer& /*answer*/) {}
+void ShardWords::On(const protocol::EverOwned& /*owned*/) {}
+
 void ShardWords::OnSession(std::size_t shard, bool open) {
   log::Info("{}: {}", context_.settings.name,
             open ? fmt::format("directory shard {} is joined", shard) : directory::Away(shard));

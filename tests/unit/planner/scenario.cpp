@@ -189,6 +189,12 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
   if (const auto* lost = std::get_if<HolderLost>(&body)) return to + ": lost " + lost->node_name;
   if (std::string words = WordsOfReduction(to, body); !words.empty()) return words;
   if (std::holds_alternative<InlineFull>(body)) return to + ": inline full";
+  if (const auto* answer = std::get_if<OwnerAnswer>(&body)) {
+    const char* results[] = {"", "ok", "deleted", "limit"};
+    return fmt::format("{}: owner {} {}", to, answer->number,
+                       results[static_cast<int>(answer->result)]);
+  }
+  if (std::holds_alternative<EverOwned>(body)) return to + ": ever owned";
   const auto& location = std::get<Location>(body);
   const char* kinds[] = {"", "partial", "complete", "gone", "inline"};
   return fmt::format("{}: {} {}", to, location.node_name.empty() ? "it" : location.node_name,
