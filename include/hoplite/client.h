@@ -57,8 +57,8 @@ class HOPLITE_EXPORT Client {
   // Stores a copy of these bytes. When it returns, every node can get them; they stay when this
   // client is gone, until Delete, unless somebody owns them (Own).
   //   already_exists      the object exists; its bytes stay
-  //   deleted             the id was deleted a short time ago; or nobody owns it, and
-  //                       PutOptions::only_if_owned was asked
+  //   deleted             the id was deleted a short time ago, or its last owner went then
+  //   not_found           nobody owns it, and PutOptions::only_if_owned was asked
   //   resource_exhausted  the node's store has no room
   Result<ObjectId> Put(std::span<const std::byte> bytes, const PutOptions& options = {});
   Result<ObjectId> Put(std::string_view bytes, const PutOptions& options = {});

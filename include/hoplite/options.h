@@ -28,7 +28,7 @@ struct PutOptions {
   ObjectId id = {};           // all zero: a random one
   std::string metadata = {};  // at most 4 KiB
   bool owned = false;
-  // Refused with `deleted` if nobody owns the id: the result of a task that nobody waits for any
+  // Refused with `not_found` if nobody owns the id: the result of a task that nobody waits for any
   // more is not kept.
   bool only_if_owned = false;
   std::chrono::milliseconds timeout = kForever;

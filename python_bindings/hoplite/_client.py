@@ -159,8 +159,8 @@ class Client:
         pickle brings it back: so ``get`` only what people you trust have put. It stays until
         ``delete``; with `owned` this client owns it (``own``) as soon as it is accepted.
 
-        AlreadyExistsError, ObjectDeletedError: of this id; nobody owns it any more, also with
-        `only_if_owned` alone. ResourceExhaustedError: the node's store has no room.
+        AlreadyExistsError, ObjectDeletedError: of this id. NotFoundError: nobody owns it, and
+        `only_if_owned` was asked. ResourceExhaustedError: the node's store has no room.
         """
         return self._put_encoded(_encoding.encode(value), id, timeout, owned, only_if_owned)
 

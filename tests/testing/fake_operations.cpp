@@ -63,8 +63,10 @@ net::Task<Result<std::shared_ptr<node::Draft>>> FakeOperations::Create(ObjectId 
                                                                        std::uint64_t size_bytes,
                                                                        std::string metadata,
                                                                        node::CallPtr call) {
-  const bool nobody = call->only_if_owned && !owners_.contains(object);
-  if (nobody || deleted_.contains(object)) co_return std::unexpected(Deleted());
+  if (deleted_.contains(object)) co_return std::unexpected(Deleted());
+  if (call->only_if_owned && !owners_.contains(object)) {
+    co_return std::unexpected(Error(ErrorCode::kNotFound, "nobody owns the object"));
+  }
   const Layout layout = Layout::For(size_bytes);
   CO_TRY(layout.Validate());
   CO_TRY_ASSIGN(store::CopyPtr copy,
@@ -121,7 +123,6 @@ std::vector<store::CopyPtr> FakeOperations::Available(const ReduceOptions& optio
 
 net::Task<Result<ReduceOutcome>> FakeOperations::Reduce(ReduceOptions options, node::CallPtr call) {
   reduction_ = options;
-  reduction_owned_ = call->owned;
   options.num_objects = options.num_objects.value_or(options.sources.size());
   waiting_.insert(call);
   std::vector<store::CopyPtr> used = Available(options);

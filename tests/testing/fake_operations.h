@@ -68,7 +68,6 @@ class FakeOperations final : public node::Operations {
   std::size_t waiting() const { return waiting_.size(); }
   // What the last Reduce asked for.
   const ReduceOptions& reduction() const { return reduction_; }
-  bool reduction_owned() const { return reduction_owned_; }
   // How the last client ended.
   std::optional<ClientEnd> client_end() const { return client_end_; }
 
@@ -93,7 +92,6 @@ class FakeOperations final : public node::Operations {
   std::set<ObjectId> deleted_;
   std::set<node::CallPtr> waiting_;
   ReduceOptions reduction_;
-  bool reduction_owned_ = false;
   std::map<ObjectId, std::set<std::uint64_t>> owners_;
   std::optional<ClientEnd> client_end_;
   std::shared_ptr<Subscribers> subscribers_ = std::make_shared<Subscribers>();

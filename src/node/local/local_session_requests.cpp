@@ -366,7 +366,6 @@ LocalSession::Handled LocalSession::Reduce(const local::Reduce& body, ObjectId t
                                            local::Answer& answer) {
   CO_TRY(CheckMetadata(body.metadata()));
   CO_TRY_ASSIGN(ReduceOptions options, ReadReduce(body, target));
-  call->owned = body.owned();
   CO_TRY_ASSIGN(const ReduceOutcome outcome,
                 co_await operations_.Reduce(std::move(options), std::move(call)));
   FillReduced(outcome, *answer.mutable_reduced());

@@ -166,14 +166,15 @@ TEST(CommandLine, SimulatedReductionsNameBadOptions) {
 
 TEST(CommandLine, HelpNamesTheSettingsOfMembersWithTheirDefaults) {
   const Answer node = Ask({"node", "--help"});
-  for (const char* flag : {"--stall TIME=700ms", "--keepalive TIME=200ms", "--data-threads",
-                           "--client-requests N=65536", "--client-pins N=65536"}) {
+  for (const char* flag :
+       {"--stall TIME=700ms", "--keepalive TIME=200ms", "--data-threads",
+        "--client-requests N=65536", "--client-pins N=65536", "--max-owned N=262144"}) {
     EXPECT_NE(node.out.find(flag), std::string::npos) << node.out;
   }
   const Answer directory = Ask({"directory", "--help"});
   for (const char* flag :
        {"--heartbeat TIME=200ms", "--lease TIME=1s", "--grace TIME=1s", "--recovery-window TIME=1s",
-        "--tombstone TIME=60s", "--inline-limit SIZE"}) {
+        "--orphan-grace TIME=30s", "--tombstone TIME=60s", "--inline-limit SIZE"}) {
     EXPECT_NE(directory.out.find(flag), std::string::npos) << directory.out;
   }
 }
