@@ -1,5 +1,6 @@
 #include "planner/ownership_state.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hoplite::planner {
@@ -8,7 +9,7 @@ void OwnershipState::Own(Client client, const ObjectId& id, Ticket ticket, Time 
                          std::optional<Time> vouched, Effects& out) {
   Id& entry = ids_[id];
   Holding& holding = entry.clients[client];
-  owned_by_[client].insert(id);
+  concern_[client].insert(id);
   const bool acknowledged = entry.own && entry.told != 0 && entry.told == session_;
   if (acknowledged && vouched && now - *vouched < terms_.lease) {
     holding.granted = true;
@@ -41,46 +42,58 @@ bool OwnershipState::Disown(Client client, const ObjectId& id, Time now, Effects
 
 void OwnershipState::Closed(Client client, Time now, Effects& out) {
   dying_.erase(client);
-  const auto owned = owned_by_.extract(client);
-  if (owned.empty()) return;
-  for (const ObjectId& id : owned.mapped()) {
-    ids_.at(id).clients.erase(client);
+  const auto concerned = concern_.extract(client);
+  if (concerned.empty()) return;
+  for (const ObjectId& id : concerned.mapped()) {
+    Id& entry = ids_.at(id);
+    entry.clients.erase(client);
+    for (auto& [number, whose] : entry.asked) {
+      if (whose == client) whose.reset();
+    }
     Settle(id, now, out);
   }
 }
 
 void OwnershipState::Died(Client client, Time now) {
-  const auto owned = owned_by_.find(client);
-  if (owned == owned_by_.end()) return;
-  for (const ObjectId& id : owned->second) ids_.at(id).clients.at(client).tickets.clear();
+  const auto concerned = concern_.find(client);
+  if (concerned == concern_.end()) return;
+  for (const ObjectId& id : concerned->second) {
+    auto& clients = ids_.at(id).clients;
+    const auto holding = clients.find(client);
+    if (holding != clients.end()) holding->second.tickets.clear();
+  }
   dying_.emplace(client, now + terms_.orphan_grace);
 }
 
-std::uint64_t OwnershipState::Asks(Client /*client*/, const ObjectId& id) {
-  ids_[id].asked.insert(++number_);
+std::uint64_t OwnershipState::Asks(Client client, const ObjectId& id) {
+  ids_[id].asked.emplace(++number_, client);
+  concern_[client].insert(id);
   return number_;
 }
 
-void OwnershipState::Accepted(Client client, const ObjectId& id, std::uint64_t number, Time now,
-                              Effects& out) {
-  const auto entry = ids_.find(id);
-  if (entry == ids_.end() || entry->second.asked.erase(number) == 0) return;
-  Id& known = entry->second;
-  known.clients[client].granted = true;
-  owned_by_[client].insert(id);
-  if (!known.own) {
-    known.own = true;
+void OwnershipState::Accepted(const ObjectId& id, std::uint64_t number, Time now, Effects& out) {
+  const auto found = ids_.find(id);
+  if (found == ids_.end()) return;
+  Id& entry = found->second;
+  const auto asked = entry.asked.extract(number);
+  if (asked.empty()) return;
+  if (asked.mapped()) entry.clients[*asked.mapped()].granted = true;
+  if (!entry.own) {
+    entry.own = true;
     ++owned_;
-    known.number = number;
-    known.told = session_;
+    entry.number = number;
+    entry.told = session_;
   }
   Settle(id, now, out);
 }
 
-void OwnershipState::Refused(Client /*client*/, const ObjectId& id, std::uint64_t number, Time now,
-                             Effects& out) {
-  const auto entry = ids_.find(id);
-  if (entry != ids_.end() && entry->second.asked.erase(number) != 0) Settle(id, now, out);
+void OwnershipState::Refused(const ObjectId& id, std::uint64_t number, Time now, Effects& out) {
+  const auto found = ids_.find(id);
+  if (found == ids_.end()) return;
+  const auto asked = found->second.asked.extract(number);
+  if (asked.empty()) return;
+  if (asked.mapped()) Unlink(*asked.mapped(), id);
+  Settle(id, now, out);
 }
 
 void OwnershipState::Hear(const OwnerAnswer& answer, Time now, Effects& out) {
@@ -196,17 +209,24 @@ void OwnershipState::Drop(Client client, const ObjectId& id, Time now, Effects& 
 void OwnershipState::EndAll(const ObjectId& id, Id& entry, OwnerResult why, Effects& out) {
   for (const auto& [client, holding] : std::exchange(entry.clients, {})) {
     for (const Ticket ticket : holding.tickets) out.answer.push_back({ticket, why});
-    Unlink(client, id);
+    Unlink(client, id);  // it may still ask for it
   }
   if (std::exchange(entry.own, false)) --owned_;
   entry.told = 0;
 }
 
+bool OwnershipState::Concerns(const Id& entry, Client client) {
+  return entry.clients.contains(client) ||
+         std::ranges::any_of(entry.asked, [&](const auto& one) { return one.second == client; });
+}
+
+// After the client's part in the id has ended, or one of its parts.
 void OwnershipState::Unlink(Client client, const ObjectId& id) {
-  const auto owned = owned_by_.find(client);
-  owned->second.erase(id);
-  if (!owned->second.empty()) return;
-  owned_by_.erase(owned);
+  if (Concerns(ids_.at(id), client)) return;
+  const auto concerned = concern_.find(client);
+  concerned->second.erase(id);
+  if (!concerned->second.empty()) return;
+  concern_.erase(concerned);
   dying_.erase(client);
 }
 
@@ -224,7 +244,7 @@ void OwnershipState::AddTo(Digest& digest) const {
       digest.Add(client).Add(holding.granted);
       for (const Ticket ticket : holding.tickets) digest.Add(ticket);
     }
-    for (const std::uint64_t asked : entry.asked) digest.Add(asked);
+    for (const auto& [number, whose] : entry.asked) digest.Add(number).Add(whose.value_or(0));
   }
   for (const auto& [client, until] : dying_) digest.Add(client).Add(until);
   for (const ObjectId& id : ever_owned_) digest.Add(id);

@@ -82,9 +82,9 @@ class OwnershipState {
   // request.
   std::uint64_t Asks(Client client, const ObjectId& id);
   // The shard accepted it in the open session: the client owns the id, if it is still there.
-  void Accepted(Client client, const ObjectId& id, std::uint64_t number, Time now, Effects& out);
+  void Accepted(const ObjectId& id, std::uint64_t number, Time now, Effects& out);
   // It was refused, or taken back and that confirmed: it changed nothing.
-  void Refused(Client client, const ObjectId& id, std::uint64_t number, Time now, Effects& out);
+  void Refused(const ObjectId& id, std::uint64_t number, Time now, Effects& out);
 
   // --- what the shard says
 
@@ -128,19 +128,21 @@ class OwnershipState {
   };
   struct Id {
     std::map<Client, Holding> clients;
-    std::set<std::uint64_t> asked;  // owned requests that are not answered
-    std::uint64_t number = 0;       // of the bit's last change, or of its last repetition
-    bool own = false;               // the bit
-    std::uint64_t told = 0;         // the session in which `number` was answered `ok`; 0: in none
-    Time noted_until;               // so long an inventory says that it was owned
+    // Owned requests that are not answered: whose each is; none: he is gone.
+    std::map<std::uint64_t, std::optional<Client>> asked;
+    std::uint64_t number = 0;  // of the bit's last change, or of its last repetition
+    bool own = false;          // the bit
+    std::uint64_t told = 0;    // the session in which `number` was answered `ok`; 0: in none
+    Time noted_until;          // so long an inventory says that it was owned
   };
   using Ids = std::map<ObjectId, Id>;
 
-  // The bit follows from who owns; says so if it changes.
+  // The bit goes with the last who owns. The id may be forgotten then.
   void Settle(const ObjectId& id, Time now, Effects& out);
   // The bit is `own`, with a new number.
   void Say(const ObjectId& id, Id& entry, bool own, Effects& out);
   void Drop(Client client, const ObjectId& id, Time now, Effects& out);
+  static bool Concerns(const Id& entry, Client client);
   // Nobody owns the id here any more; who waits is answered so.
   void EndAll(const ObjectId& id, Id& entry, OwnerResult why, Effects& out);
   void Unlink(Client client, const ObjectId& id);
@@ -150,10 +152,10 @@ class OwnershipState {
   std::uint64_t number_ = 0;
   std::uint64_t session_ = 0;  // counts them; odd: one is open
   Ids ids_;
-  std::size_t owned_ = 0;  // ids whose bit is set
-  std::map<Client, std::set<ObjectId>> owned_by_;
-  std::map<Client, Time> dying_;               // until then what it owned stays owned
-  std::set<std::pair<Time, ObjectId>> notes_;  // ids that are remembered as owned
+  std::size_t owned_ = 0;                         // ids whose bit is set
+  std::map<Client, std::set<ObjectId>> concern_;  // ids of which a client owns or asks for a part
+  std::map<Client, Time> dying_;                  // until then what it owned stays owned
+  std::set<std::pair<Time, ObjectId>> notes_;     // ids that are remembered as owned
   std::set<ObjectId> ever_owned_;
 };
 
