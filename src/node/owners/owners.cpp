@@ -65,15 +65,13 @@ OwnedIds Owners::owned() const {
   return owned;
 }
 
-std::uint64_t Owners::BeginPut(const ObjectId& object, const OwnerPtr& client) {
-  const std::uint64_t number = StateOf(object).Asks(client->number, object);
-  puts_.insert_or_assign(object, OpenPut{client, number});
-  return number;
+std::uint64_t Owners::BeginPut(const ObjectId& object, const Owner& client) {
+  return puts_[object] = StateOf(object).Asks(client.number, object);
 }
 
 void Owners::OnPutAnswered(const ObjectId& object, bool accepted) {
   const auto put = puts_.extract(object);
-  if (put) Settle(object, *put.mapped().client, put.mapped().number, accepted);
+  if (put) Settle(object, put.mapped(), accepted);
 }
 
 std::uint64_t Owners::BeginReduction(const ObjectId& target, const Owner& client) {
@@ -84,20 +82,17 @@ std::uint64_t Owners::BeginReduction(const ObjectId& target, const Owner& client
 void Owners::OnReductionEnd(const ObjectId& target, const Owner& client, std::uint64_t number,
                             ReductionEnd end) {
   const bool owned_anyhow = StateOf(target).Owns(client.number, target);
-  Settle(target, client, number, end != ReductionEnd::kNever);
+  Settle(target, number, end != ReductionEnd::kNever);
   if (end == ReductionEnd::kUnknown && !owned_anyhow) Disown(target, client);
 }
 
-// Who is gone by now owns it for a moment, so that it goes as everything does that had an owner.
-void Owners::Settle(const ObjectId& object, const Owner& client, std::uint64_t number,
-                    bool accepted) {
+void Owners::Settle(const ObjectId& object, std::uint64_t number, bool accepted) {
   Effects effects;
   planner::OwnershipState& state = StateOf(object);
   if (accepted) {
-    state.Accepted(client.number, object, number, NowSinceBoot(), effects);
-    if (client.gone) state.Disown(client.number, object, NowSinceBoot(), effects);
+    state.Accepted(object, number, NowSinceBoot(), effects);
   } else {
-    state.Refused(client.number, object, number, NowSinceBoot(), effects);
+    state.Refused(object, number, NowSinceBoot(), effects);
   }
   Carry(effects);
 }

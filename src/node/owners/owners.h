@@ -61,7 +61,7 @@ class Owners {
 
   // --- requests that make their client an owner when they are accepted
   // Of a Put, at most one of an object at a time: its number, which every repetition has.
-  std::uint64_t BeginPut(const ObjectId& object, const OwnerPtr& client);
+  std::uint64_t BeginPut(const ObjectId& object, const Owner& client);
   // The shard's answer to it; or it will never hear of it, which is a refusal. Nothing without one.
   void OnPutAnswered(const ObjectId& object, bool accepted);
   // Of a reduction, and how that ended; unknown: given up, and perhaps committed at that moment.
@@ -85,17 +85,12 @@ class Owners {
   }
 
  private:
-  struct OpenPut {
-    OwnerPtr client;
-    std::uint64_t number = 0;
-  };
-
   std::size_t ShardOf(const ObjectId& object) const;
   planner::OwnershipState& StateOf(const ObjectId& object) { return shards_[ShardOf(object)]; }
   const planner::OwnershipState& StateOf(const ObjectId& object) const {
     return shards_[ShardOf(object)];
   }
-  void Settle(const ObjectId& object, const Owner& client, std::uint64_t number, bool accepted);
+  void Settle(const ObjectId& object, std::uint64_t number, bool accepted);
   void Carry(const planner::OwnershipState::Effects& effects);
   void Wake();
   void SetAlarm();
@@ -106,7 +101,7 @@ class Owners {
   std::vector<planner::OwnershipState> shards_;
   std::map<std::uint64_t, Asking*> asking_;  // by ticket
   std::uint64_t tickets_ = 0;
-  std::map<ObjectId, OpenPut> puts_;
+  std::map<ObjectId, std::uint64_t> puts_;  // numbers of those that are not answered
   Time alarm_at_ = kNever;  // by NowSinceBoot
   std::optional<net::Deadline> alarm_;
 };

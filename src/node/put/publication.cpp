@@ -68,7 +68,7 @@ protocol::Create Publication::MakeCreate() const {
 }
 
 void Publication::Announce() {
-  if (owning_.owner) owner_number_ = context_.owners.BeginPut(copy_->object(), owning_.owner);
+  if (owning_.owner) owner_number_ = context_.owners.BeginPut(copy_->object(), *owning_.owner);
   context_.directory.Send(MakeCreate());
 }
 

@@ -228,10 +228,20 @@ TEST_F(OwnersTest, APutThatIsTakenBackOwnsNothing) {
 TEST_F(OwnersTest, APutIsDisownedIfItsClientIsGoneWhenItIsAccepted) {
   const auto draft = Put(a_, 1_MiB);
   node_.Says();
-  End(a_, Operations::ClientEnd::kDied);
+  End(a_, Operations::ClientEnd::kClosed);
   node_.Hear(protocol::CreateAccepted{x_, kFirst, true});
   EXPECT_THAT(node_.Says(), ElementsAre("owner of x -"));
   EXPECT_EQ(calls_.owned().count, 0u);
+}
+
+TEST_F(OwnersTest, APutThatIsAcceptedAfterItsClientDiedIsOwnedForTheGrace) {
+  const auto draft = Put(a_, 1_MiB);
+  node_.Says();
+  End(a_, Operations::ClientEnd::kDied);
+  node_.Hear(protocol::CreateAccepted{x_, kFirst, true});
+  EXPECT_EQ(calls_.owned().count, 1u);
+  node_.Pass(NodeByHand::kTerms.orphan_grace);
+  EXPECT_THAT(node_.Says(), ElementsAre("owner of x -"));
 }
 
 TEST_F(OwnersTest, ASmallDraftOfAClosedClientIsNotAnnounced) {
