@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using ClientEnd = node::Operations::ClientEnd;
 
-class OwnedTest : public AttachedTest {
+class OwningClientTest : public AttachedTest {
  protected:
   bool Exists(const ObjectId& object) {
     return node_.OnLoop([&] { return node_.operations().store().Find(object) != nullptr; });
@@ -29,9 +29,9 @@ class OwnedTest : public AttachedTest {
   const ObjectId x_ = ObjectId::FromName("x");
 };
 
-HOPLITE_TEST_BOTH_WAYS(OwnedTest);
+HOPLITE_TEST_BOTH_WAYS(OwningClientTest);
 
-TEST_P(OwnedTest, EveryKindOfPutMayBeOwned) {
+TEST_P(OwningClientTest, EveryKindOfPutMayBeOwned) {
   const std::string large(1'000'000, 'l');
   ASSERT_TRUE(client_.Put("small", {.id = x_, .owned = true, .timeout = 5s}));
   const auto later = client_.PutAsync(std::as_bytes(std::span(large)), {.owned = true}).Wait();
@@ -51,14 +51,14 @@ TEST_P(OwnedTest, EveryKindOfPutMayBeOwned) {
   EXPECT_FALSE(Exists(y));
 }
 
-TEST_P(OwnedTest, WithoutAnOwnerAnObjectStays) {
+TEST_P(OwningClientTest, WithoutAnOwnerAnObjectStays) {
   ASSERT_TRUE(client_.Put("stays", {.id = x_, .timeout = 5s}));
   ASSERT_TRUE(client_.Disown(x_, {.timeout = 5s})) << "it did not own it";
   client_.Close();
   EXPECT_TRUE(Exists(x_));
 }
 
-TEST_P(OwnedTest, PutsForWhoOwnsAreRefusedIfNobodyDoes) {
+TEST_P(OwningClientTest, PutsForWhoOwnsAreRefusedIfNobodyDoes) {
   for (const std::size_t size : {100, 1'000'000}) {
     const auto put = client_.Put(std::string(size, 'x'), {.only_if_owned = true, .timeout = 5s});
     EXPECT_EQ(CodeOf(put), ErrorCode::kNotFound);
@@ -67,7 +67,7 @@ TEST_P(OwnedTest, PutsForWhoOwnsAreRefusedIfNobodyDoes) {
   EXPECT_TRUE(client_.Put("wanted", {.id = x_, .only_if_owned = true, .timeout = 5s}));
 }
 
-TEST_P(OwnedTest, WhatTheNodeAnswersIsTold) {
+TEST_P(OwningClientTest, WhatTheNodeAnswersIsTold) {
   for (const char* name : {"1", "2", "3"}) {
     ASSERT_TRUE(client_.Own(ObjectId::FromName(name), {.timeout = 5s}));
   }
@@ -81,7 +81,7 @@ TEST_P(OwnedTest, WhatTheNodeAnswersIsTold) {
   EXPECT_EQ(status->clients.max_owned, 3u);
 }
 
-TEST_P(OwnedTest, AClientThatIsClosedDisownsAllAndItsBuffersStay) {
+TEST_P(OwningClientTest, AClientThatIsClosedDisownsAllAndItsBuffersStay) {
   ASSERT_TRUE(client_.Put("owned", {.id = x_, .owned = true, .timeout = 5s}));
   const auto view = client_.Get(x_, {.timeout = 5s});
   ASSERT_TRUE(view);
@@ -91,7 +91,7 @@ TEST_P(OwnedTest, AClientThatIsClosedDisownsAllAndItsBuffersStay) {
   EXPECT_EQ(view->view(), "owned");
 }
 
-TEST_P(OwnedTest, OwnershipEndsWithTheLastHandleOfAClient) {
+TEST_P(OwningClientTest, OwnershipEndsWithTheLastHandleOfAClient) {
   std::optional<Client> first = Attach();
   std::optional<Client> second = *first;
   ASSERT_TRUE(first->Put("owned", {.id = x_, .owned = true, .timeout = 5s}));
@@ -103,7 +103,7 @@ TEST_P(OwnedTest, OwnershipEndsWithTheLastHandleOfAClient) {
   EXPECT_EQ(LastEnd(), ClientEnd::kClosed);
 }
 
-TEST_P(OwnedTest, ADeadClientDidNotSayThatItLeft) {
+TEST_P(OwningClientTest, ADeadClientDidNotSayThatItLeft) {
   {
     RawClient raw(node_.path());
     raw.Hello();
@@ -112,7 +112,7 @@ TEST_P(OwnedTest, ADeadClientDidNotSayThatItLeft) {
   EXPECT_TRUE(Eventually([&] { return LastEnd() == ClientEnd::kDied; }));
 }
 
-TEST_P(OwnedTest, AReductionIsToldWhetherItsTargetIsOwned) {
+TEST_P(OwningClientTest, AReductionIsToldWhetherItsTargetIsOwned) {
   ASSERT_TRUE(client_.Put("abcd", {.id = x_, .timeout = 5s}));
   const ReduceOptions options{
       .sources = {x_}, .op = Op::kSum, .dtype = DType::kUint8, .owned = true, .timeout = 5s};
