@@ -341,7 +341,7 @@ class Client:
             self._core.disown(one, timeout)
 
     def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
-        """Size, holders, owners and metadata. NotFoundError: no directory shard knows the object."""
+        """Size, holders, owners and metadata. NotFoundError: no shard knows the object."""
         return self._core.info(id, timeout)
 
     @property
