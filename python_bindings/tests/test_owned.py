@@ -125,4 +125,4 @@ def test_what_it_does_not_own_a_client_may_disown(here: Client) -> None:
 
 def test_owning_is_asked_for_by_name(here: Client) -> None:
     with pytest.raises(TypeError):
-        here.put(b"", None, None, True)  # type: ignore[misc]
+        here.put(b"", None, None, True)  # type: ignore[call-arg]
