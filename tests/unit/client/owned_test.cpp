@@ -103,6 +103,16 @@ TEST_P(OwningClientTest, OwnershipEndsWithTheLastHandleOfAClient) {
   EXPECT_EQ(LastEnd(), ClientEnd::kClosed);
 }
 
+// Its connection ends in the same moment; what it said before is read first.
+TEST_P(OwningClientTest, ATemporaryClientIsClosedNotDead) {
+  for (int i = 0; i < 20; ++i) {
+    const auto id = Attach().Put("owned", {.owned = true, .timeout = 5s});
+    ASSERT_TRUE(id);
+    EXPECT_TRUE(Eventually([&] { return !Exists(*id); }));
+    EXPECT_EQ(LastEnd(), ClientEnd::kClosed);
+  }
+}
+
 TEST_P(OwningClientTest, ADeadClientDidNotSayThatItLeft) {
   {
     RawClient raw(node_.path());

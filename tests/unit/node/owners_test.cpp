@@ -164,6 +164,30 @@ TEST_F(OwnersTest, AClientThatIsClosedOwnsNothingAtOnceADeadOneForTheGrace) {
   EXPECT_THAT(node_.Says(), ElementsAre("owner of y -"));
 }
 
+// A session that gives no sign of life for a second is given up by the shard.
+TEST_F(OwnersTest, AClientOfManyIdsDoesNotHoldUpTheNode) {
+  constexpr std::size_t kMany = 2500;
+  NodeByHand node(4_MiB, kMany);
+  const auto client = node.NewClient();
+  for (std::size_t i = 0; i < kMany; ++i) {
+    const CallPtr call = node.NewCallOf(client);
+    call->owned = true;
+    const ObjectId object = ObjectId::FromName(std::to_string(i));
+    const auto made = node.Ask(node.calls().Create(object, 1, "", call));
+    ASSERT_TRUE(*made && **made) << i;
+    const std::shared_ptr<Draft> draft = ***made;
+    ASSERT_TRUE(draft->Advance(1, {}));
+    const auto sealed = node.Ask(draft->Seal(node.NewCall()));
+    node.Hear(protocol::CreateAccepted{object, kFirst, true});
+  }
+  ASSERT_EQ(node.calls().owned().count, kMany);
+  client->gone = true;
+  node.calls().OnClientEnd(*client, Operations::ClientEnd::kClosed);
+  EXPECT_EQ(node.calls().owned().count, kMany - 1000) << "in one step";
+  node.Turn();
+  EXPECT_EQ(node.calls().owned().count, 0u);
+}
+
 TEST_F(OwnersTest, WhoIsClosedMeanwhileIsNotAnsweredThatItOwns) {
   const Answer answer = Own(x_, a_);
   End(a_, Operations::ClientEnd::kClosed);
