@@ -98,6 +98,10 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
   if (record.reduction) orders_.Drop(id, *std::exchange(record.reduction, std::nullopt));
   versions_.Start(id, record, stamps_.NextVersion(), request.layout, request.metadata);
   record.putter = {create.node, request.attempt};
+  if (request.only_if_owned) ownership_.AcceptedForOwners(id);
+  if (request.owned) {
+    ownership_.Accepted(create.node, id, request.number, request.attempt, true);
+  }
   const bool complete = request.inline_bytes != nullptr;
   record.table.Add(create.node);
   record.table.Edit(create.node, [&](Copy& copy) {
@@ -108,10 +112,6 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
     if (complete) copy.marks = request.layout.full_marks();
     if (complete) copy.done = request.layout.all_stripes();
   });
-  if (request.only_if_owned) ownership_.AcceptedForOwners(id);
-  if (request.owned) {
-    ownership_.Accepted(create.node, id, request.number, request.attempt, true);
-  }
   post_.Send(create.node, CreateAccepted{id, record.version, ownership_.WasOwned(id)});
   versions_.KeepBytes(record, request.inline_bytes);
   if (record.inline_bytes != nullptr) post_.Notify(id, record, kNoNode, LocationKind::kInline);

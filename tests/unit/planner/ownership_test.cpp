@@ -35,7 +35,7 @@ TEST_F(Owners, AnIdIsOwnedBeforeItExistsAndDeletedWithoutHavingExisted) {
   Join("A").Join("S");
   Own("A").Disown("A");
   Expect("A: owner 1 ok", "A: owner 2 ok");
-  Put("S");
+  Create("S");
   Expect("S: refused deleted");
 }
 
@@ -231,7 +231,7 @@ TEST_F(Owners, AStoppedShardAddsTheStop) {
 TEST_F(Owners, HoldersHearOfTheFirstOwner) {
   Join("A").Join("B").Join("S").Put("S").Get("B").Ignore();
   Own("A");
-  Expect("S: ever owned", "B: ever owned", "A: ever owned", "A: owner 1 ok");
+  Expect("A: ever owned", "B: ever owned", "S: ever owned", "A: owner 1 ok");
   Disown("A").Ignore();
 }
 
