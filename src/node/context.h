@@ -18,6 +18,8 @@
 
 namespace hoplite::node {
 
+class Owners;
+
 struct Settings {
   NodeId self = kNoNode;
   std::string name;
@@ -28,6 +30,8 @@ struct Settings {
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;
   // Fetches under way at a time (R46).
   std::size_t max_fetches = 64;
+  // Ids that all its clients may own.
+  std::size_t max_owned = 262144;
 
   // A receiver or reader that shows life but takes nothing may be slow: it has so long.
   Duration patience() const { return 4 * stall; }
@@ -49,6 +53,7 @@ struct Context {
   directory::DirectoryClient& directory;
   MemoryBroker& memory;
   ObjectTable& table;
+  Owners& owners;
   Counters& counters;
   const Decisions& decisions;
 

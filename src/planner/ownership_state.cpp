@@ -41,10 +41,18 @@ bool OwnershipState::Disown(Client client, const ObjectId& id, Time now, Effects
 }
 
 void OwnershipState::Closed(Client client, Time now, Effects& out) {
-  dying_.erase(client);
-  const auto concerned = concern_.extract(client);
-  if (concerned.empty()) return;
-  for (const ObjectId& id : concerned.mapped()) {
+  dying_.insert_or_assign(client, now);
+  std::size_t most = kAtOnce;
+  End(client, most, now, out);
+}
+
+void OwnershipState::End(Client client, std::size_t& most, Time now, Effects& out) {
+  const auto concerned = concern_.find(client);
+  while (concerned != concern_.end() && !concerned->second.empty()) {
+    if (most == 0) return;
+    --most;
+    const ObjectId id = *concerned->second.begin();
+    concerned->second.erase(concerned->second.begin());
     Id& entry = ids_.at(id);
     entry.clients.erase(client);
     for (auto& [number, whose] : entry.asked) {
@@ -52,6 +60,8 @@ void OwnershipState::Closed(Client client, Time now, Effects& out) {
     }
     Settle(id, now, out);
   }
+  if (concerned != concern_.end()) concern_.erase(concerned);
+  dying_.erase(client);
 }
 
 void OwnershipState::Died(Client client, Time now) {
@@ -147,8 +157,9 @@ void OwnershipState::Wake(Time now, Effects& out) {
   for (const auto& [client, until] : dying_) {
     if (until <= now) gone.push_back(client);
   }
-  for (const Client client : gone) Closed(client, now, out);
-  while (!notes_.empty() && notes_.begin()->first <= now) {
+  std::size_t most = kAtOnce;
+  for (const Client client : gone) End(client, most, now, out);
+  for (; most > 0 && !notes_.empty() && notes_.begin()->first <= now; --most) {
     const auto entry = ids_.find(notes_.begin()->second);
     notes_.erase(notes_.begin());
     entry->second.noted_until = {};

@@ -70,7 +70,7 @@ class OwnershipState {
   void GiveUp(Client client, const ObjectId& id, Ticket ticket, Time now, Effects& out);
   // The client no longer owns the id. False: it did not, which changes nothing.
   bool Disown(Client client, const ObjectId& id, Time now, Effects& out);
-  // It said goodbye: it owns nothing any more.
+  // It said goodbye: it owns nothing any more. Of many ids Wake, which is due then, does the rest.
   void Closed(Client client, Time now, Effects& out);
   // Its process ended without: what it owns stays owned for the orphan grace. Nothing of it is
   // answered any more.
@@ -101,7 +101,7 @@ class OwnershipState {
 
   void SessionOpened(const Terms& terms);
   void SessionEnded();
-  // When Wake has something to do; kNever: nothing waits for a time.
+  // When Wake has something to do, perhaps at once; kNever: nothing waits for a time.
   Time next() const;
   void Wake(Time now, Effects& out);
 
@@ -121,6 +121,9 @@ class OwnershipState {
   void AddTo(Digest& digest) const;
 
  private:
+  // So many ids change in one step: a client's many must not hold up the node.
+  static constexpr std::size_t kAtOnce = 1000;
+
   struct Holding {             // one client's part in an id
     bool granted = false;      // it was answered `ok`
     std::set<Ticket> tickets;  // these wait for the shard
@@ -141,6 +144,8 @@ class OwnershipState {
   void Settle(const ObjectId& id, Time now, Effects& out);
   // The bit is `own`, with a new number.
   void Say(const ObjectId& id, Id& entry, bool own, Effects& out);
+  // The client's part in its ids is over, in at most so many; `most` becomes what is left of that.
+  void End(Client client, std::size_t& most, Time now, Effects& out);
   void Drop(Client client, const ObjectId& id, Time now, Effects& out);
   static bool Concerns(const Id& entry, Client client);
   // Nobody owns the id here any more; who waits is answered so.

@@ -57,6 +57,8 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
                               layout.valid_bytes(receiver.marks)});
   }
   if (record.reduction) view.slots = SlotsOf(nodes, *record.reduction);
+  view.ever_owned = books.owners.Knows(id);
+  view.owners = static_cast<std::uint32_t>(books.owners.OwnersOf(id).size());
   return view;
 }
 

@@ -213,6 +213,8 @@ v1::ObjectView ToProto(const protocol::ObjectView& view) {
     for (const ObjectId& input : slot.inputs) to.add_inputs(std::string(input.view()));
     to.set_valid_bytes(slot.valid_bytes);
   }
+  message.set_ever_owned(view.ever_owned);
+  message.set_owners(view.owners);
   return message;
 }
 
@@ -256,6 +258,8 @@ Result<protocol::ObjectView> FromProto(const v1::ObjectView& message) {
     }
     view.slots.push_back(std::move(slot));
   }
+  view.ever_owned = message.ever_owned();
+  view.owners = message.owners();
   return view;
 }
 

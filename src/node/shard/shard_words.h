@@ -51,6 +51,7 @@ class ShardWords {
   void On(const protocol::SlotDropped& dropped);
   void On(const protocol::TargetAborted& aborted);
 
+  void NoteEverOwned(const ObjectId& object);
   template <typename Word>
   void ToCoordinator(const Word& word);
   void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);

@@ -178,16 +178,17 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
   const v1::ShardView shard = ToProto(protocol::ShardView{
       .objects = 1, .inline_bytes = 2, .inline_total_bytes = 3, .queues = {4, 5, "n1"}});
   EXPECT_EQ(ToProto(FromProto(shard)).SerializeAsString(), shard.SerializeAsString());
-  ExpectSurvives(
-      ObjectView{.object = kObject,
-                 .version = kVersion,
-                 .size_bytes = 5,
-                 .metadata = "m",
-                 .inlined = true,
-                 .holders = {{NodeId{1}, "n1", true, true, 5}},
-                 .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
-                 .waiters = {{NodeId{3}, "n3", "every holder is busy"}},
-                 .slots = {{2, 1, NodeId{3}, "n3", kVersion, {kObject}, 7}, {.slot = 1}}});
+  ExpectSurvives(ObjectView{.object = kObject,
+                            .version = kVersion,
+                            .size_bytes = 5,
+                            .metadata = "m",
+                            .inlined = true,
+                            .holders = {{NodeId{1}, "n1", true, true, 5}},
+                            .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
+                            .waiters = {{NodeId{3}, "n3", "every holder is busy"}},
+                            .slots = {{2, 1, NodeId{3}, "n3", kVersion, {kObject}, 7}, {.slot = 1}},
+                            .ever_owned = true,
+                            .owners = 2});
 }
 
 TEST(DirectoryMessages, TimesAreRoundedUp) {
