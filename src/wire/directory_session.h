@@ -44,7 +44,7 @@ struct Welcome {
   Duration lease{0};
   Duration tombstone{0};
   Duration orphan_grace{0};  // a client that died still owns what it owned for so long
-  bool remembered = false;  // the shard still has what this node said in its last session
+  bool remembered = false;   // the shard still has what this node said in its last session
   std::uint64_t shard_id = 0;
 };
 
