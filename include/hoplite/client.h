@@ -55,9 +55,10 @@ class HOPLITE_EXPORT Client {
   ~Client();
 
   // Stores a copy of these bytes. When it returns, every node can get them; they stay when this
-  // client is gone, until Delete.
+  // client is gone, until Delete, unless somebody owns them (Own).
   //   already_exists      the object exists; its bytes stay
-  //   deleted             the id was deleted a short time ago
+  //   deleted             the id was deleted a short time ago, or its last owner went then
+  //   not_found           nobody owns it, and PutOptions::only_if_owned was asked
   //   resource_exhausted  the node's store has no room
   Result<ObjectId> Put(std::span<const std::byte> bytes, const PutOptions& options = {});
   Result<ObjectId> Put(std::string_view bytes, const PutOptions& options = {});
@@ -111,6 +112,23 @@ class HOPLITE_EXPORT Client {
 
   // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable.
   Result<void> Delete(const ObjectId& id, const CallOptions& options = {});
+
+  // Owning. An id that ever had an owner is deleted everywhere when its last owner is gone. Owners
+  // are clients: this one from the answer on, also before the object exists; owning twice is owning
+  // once. Ownership is of the id: it stays when other bytes are put, or all copies are lost. It
+  // ends by Disown, Delete, Close, with the last handle of this client, and 30 s
+  // (DirectoryConfig::orphan_grace) after this process, or the connection, ended without those. A node
+  // that is started again does not know who owned: after `unavailable`, own again.
+  //
+  // Hand an id over by owning it until the receiver has it: an Own that comes after the last Disown
+  // answers `deleted`.
+  //   deleted             its last owner is gone, or it was deleted
+  //   resource_exhausted  the clients of this node own NodeConfig::max_owned ids
+  Result<void> Own(const ObjectId& id, const CallOptions& options = {});
+  // This client owns it no longer; also an id that it did not own. When it returns the node knows;
+  // the deletion, if this was the last owner, follows at once.
+  Result<void> Disown(const ObjectId& id, const CallOptions& options = {});
+
   //   not_found  its directory shard does not know the object
   //   deleted    it was deleted, and its id is blocked: says for how long
   Result<ObjectInfo> Info(const ObjectId& id, const CallOptions& options = {});
@@ -140,7 +158,7 @@ class HOPLITE_EXPORT Client {
   //   unavailable  the node has not reached the directory's first shard since it was started
   Result<std::string> cluster_id(const CallOptions& options = {}) const;
 
-  // Cancels what waits and refuses later calls; Buffers stay readable. Idempotent.
+  // Cancels what waits, disowns all and refuses later calls; Buffers stay readable. Idempotent.
   void Close();
 
  private:

@@ -48,6 +48,10 @@ struct HOPLITE_EXPORT NodeConfig {
   // bytes each, and the memory that it pins); higher lets an honest one ask for more at once.
   std::uint32_t requests_per_client = 65536;
   std::uint32_t pins_per_client = 65536;
+  // Ids that all clients of this node may own at a time; one more is answered resource_exhausted.
+  // Lower bounds what they cost this node and the directory (some hundred bytes each, and as much
+  // to repeat when a session begins); higher lets a runtime hold more results.
+  std::uint32_t max_owned = 262144;
   // Objects that come to this node at a time; further ones wait in order. Lower needs fewer
   // connections (one for each object, two for a large one) and leaves the link idle more often when
   // objects are small; higher shares it so finely that streams look stalled.
@@ -85,8 +89,12 @@ struct HOPLITE_EXPORT DirectoryConfig {
   // It collects for longer while a node still tells what it holds, but never longer than this.
   // Shorter answers sooner although a node with very much is not done.
   std::chrono::milliseconds recovery_limit{60000};
-  // How long a deleted id can't be used again; at least lease + grace. Shorter frees the id and the
-  // mark's memory sooner; a node that was away for longer joins empty.
+  // What a client owned stays owned for so long after its process died, or its node was lost; and a
+  // shard that was started again deletes nothing for lack of owners until lease + grace + this have
+  // passed. Shorter deletes sooner; longer lets whoever shares the objects own them first.
+  std::chrono::milliseconds orphan_grace{30000};
+  // How long a deleted id can't be used again; at least lease + grace + orphan_grace. Shorter frees
+  // the id and the mark's memory sooner; a node that was away for longer joins empty.
   std::chrono::milliseconds tombstone{60000};
   // Objects up to this size live in the directory; at most 64 KiB. Smaller spares its memory and
   // link; larger saves small objects a connection between nodes, and they outlive the node that put

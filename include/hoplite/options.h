@@ -21,14 +21,24 @@ struct CallOptions {
   std::chrono::milliseconds timeout = kForever;
 };
 
+// Owning (Client::Own) in a Put or a Create: this client owns the object from the moment the
+// directory accepts it, also if a Draft is given up after that. A call that is refused, also with
+// already_exists, owns nothing.
+
 struct PutOptions {
   ObjectId id = {};           // all zero: a random one
   std::string metadata = {};  // at most 4 KiB
+  bool owned = false;
+  // Refused with `not_found` if nobody owns the id: the result of a task that nobody waits for any
+  // more is not kept.
+  bool only_if_owned = false;
   std::chrono::milliseconds timeout = kForever;
 };
 
 struct CreateOptions {
-  std::string metadata = {};  // at most 4 KiB
+  std::string metadata = {};   // at most 4 KiB
+  bool owned = false;          // as in PutOptions
+  bool only_if_owned = false;  // as in PutOptions
   std::chrono::milliseconds timeout = kForever;
 };
 

@@ -48,6 +48,8 @@ struct ObjectInfo {
   std::vector<TransferInfo> transfers;
   std::vector<WaiterInfo> waiters;
   std::vector<SlotInfo> slots;  // while a reduction makes it
+  bool ever_owned = false;      // it is deleted when its last owner is gone
+  std::uint32_t owners = 0;     // nodes whose clients own it
 };
 
 struct NodeStatus {
@@ -73,6 +75,8 @@ struct ClientsStatus {
   std::uint64_t most_pins = 0;
   std::uint64_t requests_per_client = 0;  // the limits: NodeConfig
   std::uint64_t pins_per_client = 0;
+  std::uint64_t owned = 0;      // ids, of all together
+  std::uint64_t max_owned = 0;  // the limit: NodeConfig
 };
 
 inline constexpr std::uint64_t kAllObjects = std::numeric_limits<std::uint64_t>::max();

@@ -145,33 +145,53 @@ class Client:
         self._core = core
         self._waiting = Waiting()
 
-    def put(self, value: Any, id: ObjectId | None = None, timeout: float | None = None) -> ObjectId:
+    def put(
+        self,
+        value: Any,
+        id: ObjectId | None = None,
+        timeout: float | None = None,
+        *,
+        owned: bool = False,
+        only_if_owned: bool = False,
+    ) -> ObjectId:
         """Stores a copy of `value`; when it returns, every node can get it.
 
         Arrays come back as arrays, tensors of PyTorch as tensors, bytes as memoryviews, all else as
         pickle brings it back: so ``get`` only what people you trust have put. It stays until
-        ``delete``.
+        ``delete``; with `owned` this client owns it (``own``) as soon as it is accepted.
 
-        AlreadyExistsError, ObjectDeletedError: of this id. ResourceExhaustedError: the node's
-        store has no room.
+        AlreadyExistsError, ObjectDeletedError: of this id. NotFoundError: nobody owns it, and
+        `only_if_owned` was asked. ResourceExhaustedError: the node's store has no room.
         """
-        return self._put_encoded(_encoding.encode(value), id, timeout)
+        return self._put_encoded(_encoding.encode(value), id, timeout, owned, only_if_owned)
 
     async def aput(
-        self, value: Any, id: ObjectId | None = None, timeout: float | None = None
+        self,
+        value: Any,
+        id: ObjectId | None = None,
+        timeout: float | None = None,
+        *,
+        owned: bool = False,
+        only_if_owned: bool = False,
     ) -> ObjectId:
         """``put``. The value is read until this is done: leave it as it is. (What is not contiguous
         is packed, and what is no array pickled, at once.)"""
         encoded = _encoding.encode(value)
         pieces = _pieces(encoded)
         return await self._waiting.answer(
-            self._core.put_later(pieces, id, encoded.metadata, timeout)
+            self._core.put_later(pieces, id, encoded.metadata, timeout, owned, only_if_owned)
         )
 
     def _put_encoded(
-        self, encoded: _encoding.Encoded, id: ObjectId | None, timeout: float | None
+        self,
+        encoded: _encoding.Encoded,
+        id: ObjectId | None,
+        timeout: float | None,
+        owned: bool = False,
+        only_if_owned: bool = False,
     ) -> ObjectId:
-        return self._core.put(_pieces(encoded), id, encoded.metadata, timeout)
+        pieces = _pieces(encoded)
+        return self._core.put(pieces, id, encoded.metadata, timeout, owned, only_if_owned)
 
     def create(
         self,
@@ -179,13 +199,18 @@ class Client:
         dtype: npt.DTypeLike = np.float64,
         id: ObjectId | None = None,
         timeout: float | None = None,
+        *,
+        owned: bool = False,
+        only_if_owned: bool = False,
     ) -> Draft:
         """An array in the node's store, to be filled in place: a ``put`` without the copy."""
         kind = np.dtype(dtype)
         extents = (shape,) if isinstance(shape, int) else tuple(shape)
         metadata = _encoding.array_metadata(kind, extents, "C")
         size = int(np.prod(extents, dtype=np.uint64)) * kind.itemsize
-        core = self._core.create(id or ObjectId.random(), size, metadata, timeout)
+        core = self._core.create(
+            id or ObjectId.random(), size, metadata, timeout, owned, only_if_owned
+        )
         if size == 0:
             return Draft(core, np.empty(extents, kind))
         return Draft(core, np.ndarray(extents, kind, buffer=memoryview(core)))
@@ -254,6 +279,8 @@ class Client:
         dtype: Any = None,
         target: ObjectId | None = None,
         timeout: float | None = None,
+        *,
+        owned: bool = False,
     ) -> Reduction:
         """Makes one array of several, folded element by element on the nodes that hold them.
 
@@ -261,7 +288,8 @@ class Client:
         sources, those that come first; None: all. `dtype`, of NumPy or torch: None takes that of a
         source that exists already. All sources have to be of that dtype, and of one shape and
         order, whenever they come; bytes, which have none, are taken as they are. Returns at once;
-        anybody may get the target meanwhile.
+        anybody may get the target meanwhile. With `owned` this client owns the target (``own``) as
+        soon as it is final.
 
         InvalidArgumentError, here or by ``wait``, names what does not fit: two sources, and what
         they are.
@@ -269,7 +297,9 @@ class Client:
         sources = list(ids)
         name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
         alike = _encoding.array_beginning(name)
-        begun = self._core.reduce(sources, op, name, num_objects, target, alike, timeout=timeout)
+        begun = self._core.reduce(
+            sources, op, name, num_objects, target, alike, timeout=timeout, owned=owned
+        )
         return Reduction(begun, self._waiting)
 
     async def areduce(
@@ -280,6 +310,8 @@ class Client:
         dtype: Any = None,
         target: ObjectId | None = None,
         timeout: float | None = None,
+        *,
+        owned: bool = False,
     ) -> Reduction:
         """``reduce``: gives a Reduction under way; ``await`` that, too, until it is final.
 
@@ -288,15 +320,34 @@ class Client:
         sources = list(ids)
         if dtype is None:
             dtype = await asyncio.to_thread(self._dtype_of, sources)
-        return self.reduce(sources, op, num_objects, dtype, target, timeout)
+        return self.reduce(sources, op, num_objects, dtype, target, timeout, owned=owned)
 
     def delete(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
         """Deletes everywhere; also ids that don't exist (yet). Views stay readable."""
         for one in [ids] if isinstance(ids, ObjectId) else ids:
             self._core.delete(one, timeout)
 
+    def own(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
+        """From now on this client owns them; also ids that don't exist yet.
+
+        What ever had an owner is deleted everywhere when its last owner is gone. A client owns
+        until ``disown``, ``close`` or its own end; 30 s more if its process died. Hand an id over
+        by owning it until the receiver's ``own`` has returned.
+
+        ObjectDeletedError: it was deleted, or its last owner is gone. ResourceExhaustedError: the
+        clients of this node own as many ids as it allows.
+        """
+        for one in [ids] if isinstance(ids, ObjectId) else ids:
+            self._core.own(one, timeout)
+
+    def disown(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
+        """This client owns them no longer; also ids that it did not own. If it was the last owner
+        of one, that is deleted at once."""
+        for one in [ids] if isinstance(ids, ObjectId) else ids:
+            self._core.disown(one, timeout)
+
     def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
-        """Size, holders and metadata.
+        """Size, holders, owners and metadata.
 
         NotFoundError: its directory shard does not know the object. ObjectDeletedError: it was
         deleted, and its id is still blocked.
@@ -317,7 +368,8 @@ class Client:
         return self._core.cluster_id
 
     def close(self) -> None:
-        """Cancels what waits and refuses later calls; views stay readable. Idempotent."""
+        """Cancels what waits, disowns all and refuses later calls; views stay readable.
+        Idempotent."""
         self._core.close()
 
     def __enter__(self) -> Client:

@@ -106,6 +106,10 @@ class ObjectInfo:
     def holders(self) -> list[HolderInfo]: ...
     @property
     def metadata(self) -> bytes: ...
+    @property
+    def ever_owned(self) -> bool: ...
+    @property
+    def owners(self) -> int: ...
 
 @final
 class Client:
@@ -117,6 +121,8 @@ class Client:
         id: ObjectId | None = None,
         metadata: bytes = b"",
         timeout: float | None = None,
+        owned: bool = False,
+        only_if_owned: bool = False,
     ) -> ObjectId: ...
     def put_later(
         self,
@@ -124,6 +130,8 @@ class Client:
         id: ObjectId | None = None,
         metadata: bytes = b"",
         timeout: float | None = None,
+        owned: bool = False,
+        only_if_owned: bool = False,
     ) -> PutLater: ...
     def create(
         self,
@@ -131,6 +139,8 @@ class Client:
         size_bytes: int,
         metadata: bytes = b"",
         timeout: float | None = None,
+        owned: bool = False,
+        only_if_owned: bool = False,
     ) -> Draft: ...
     def get(self, id: ObjectId, timeout: float | None = None) -> View: ...
     def get_later(self, id: ObjectId, timeout: float | None = None) -> GetLater: ...
@@ -146,8 +156,11 @@ class Client:
         alike: bytes = b"",
         fixed_order: bool = False,
         timeout: float | None = None,
+        owned: bool = False,
     ) -> Reduction: ...
     def delete(self, id: ObjectId, timeout: float | None = None) -> None: ...
+    def own(self, id: ObjectId, timeout: float | None = None) -> None: ...
+    def disown(self, id: ObjectId, timeout: float | None = None) -> None: ...
     def info(self, id: ObjectId, timeout: float | None = None) -> ObjectInfo: ...
     def wait_exists(
         self, ids: list[ObjectId], count: int, timeout: float | None = None

@@ -34,22 +34,27 @@ constexpr std::chrono::seconds kAnswersIn{5};
 std::string ToText(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 PutOptions ToOptions(const std::optional<ObjectId>& id, const nb::bytes& metadata,
-                     std::optional<double> timeout) {
-  return {
-      .id = id.value_or(ObjectId()), .metadata = ToText(metadata), .timeout = ToTimeout(timeout)};
+                     std::optional<double> timeout, bool owned, bool only_if_owned) {
+  return {.id = id.value_or(ObjectId()),
+          .metadata = ToText(metadata),
+          .owned = owned,
+          .only_if_owned = only_if_owned,
+          .timeout = ToTimeout(timeout)};
 }
 
 ObjectId Put(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
-             const nb::bytes& metadata, std::optional<double> timeout) {
+             const nb::bytes& metadata, std::optional<double> timeout, bool owned,
+             bool only_if_owned) {
   const HeldPieces held(pieces);
-  const PutOptions options = ToOptions(id, metadata, timeout);
+  const PutOptions options = ToOptions(id, metadata, timeout, owned, only_if_owned);
   return WithoutGil([&] { return client.Put(held.spans(), options); });
 }
 
 PutLater BeginPut(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
-                  const nb::bytes& metadata, std::optional<double> timeout) {
+                  const nb::bytes& metadata, std::optional<double> timeout, bool owned,
+                  bool only_if_owned) {
   auto held = std::make_unique<HeldPieces>(pieces);
-  const PutOptions options = ToOptions(id, metadata, timeout);
+  const PutOptions options = ToOptions(id, metadata, timeout, owned, only_if_owned);
   Future<ObjectId> future = [&] {
     const Unlocked unlocked;
     return client.PutAsync(held->spans(), options);
@@ -58,8 +63,12 @@ PutLater BeginPut(Client& client, const nb::list& pieces, const std::optional<Ob
 }
 
 OpenDraft Create(Client& client, const ObjectId& id, std::uint64_t size_bytes,
-                 const nb::bytes& metadata, std::optional<double> timeout) {
-  const CreateOptions options{.metadata = ToText(metadata), .timeout = ToTimeout(timeout)};
+                 const nb::bytes& metadata, std::optional<double> timeout, bool owned,
+                 bool only_if_owned) {
+  const CreateOptions options{.metadata = ToText(metadata),
+                              .owned = owned,
+                              .only_if_owned = only_if_owned,
+                              .timeout = ToTimeout(timeout)};
   return OpenDraft(WithoutGil([&] { return client.Create(id, size_bytes, options); }));
 }
 
@@ -100,7 +109,7 @@ std::uint64_t GetInto(Client& client, const ObjectId& id, nb::handle out,
 Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::string& op,
                  const std::string& dtype, std::optional<std::uint64_t> num_objects,
                  const std::optional<ObjectId>& target, const nb::bytes& alike, bool fixed_order,
-                 std::optional<double> timeout) {
+                 std::optional<double> timeout, bool owned) {
   const ReduceOptions options{.sources = std::move(sources),
                               .op = ValueOf(ParseOp(op)),
                               .dtype = ValueOf(ParseDType(dtype)),
@@ -108,6 +117,7 @@ Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::strin
                               .target = target.value_or(ObjectId()),
                               .alike = ToText(alike),
                               .fixed_order = fixed_order,
+                              .owned = owned,
                               .timeout = ToTimeout(timeout)};
   return WithoutGil([&] { return client.Reduce(options); });
 }
@@ -115,6 +125,16 @@ Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::strin
 void Delete(Client& client, const ObjectId& id, std::optional<double> timeout) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
   WithoutGil([&] { return client.Delete(id, options); });
+}
+
+void Own(Client& client, const ObjectId& id, std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  WithoutGil([&] { return client.Own(id, options); });
+}
+
+void Disown(Client& client, const ObjectId& id, std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  WithoutGil([&] { return client.Disown(id, options); });
 }
 
 ObjectInfo Info(Client& client, const ObjectId& id, std::optional<double> timeout) {
@@ -141,6 +161,8 @@ void BindClient(nb::module_& module) {
       .def_ro("version", &ObjectInfo::version)
       .def_ro("in_directory", &ObjectInfo::in_directory)
       .def_ro("holders", &ObjectInfo::holders)
+      .def_ro("ever_owned", &ObjectInfo::ever_owned)
+      .def_ro("owners", &ObjectInfo::owners)
       .def_prop_ro("metadata", [](const ObjectInfo& info) {
         return nb::bytes(info.metadata.data(), info.metadata.size());
       });
@@ -155,11 +177,14 @@ void BindClient(nb::module_& module) {
           },
           nb::arg("socket"), nb::arg("timeout") = none)
       .def("put", &Put, nb::arg("pieces"), nb::arg("id") = none,
-           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none)
+           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
+           nb::arg("only_if_owned") = false)
       .def("put_later", &BeginPut, nb::arg("pieces"), nb::arg("id") = none,
-           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none)
+           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
+           nb::arg("only_if_owned") = false)
       .def("create", &Create, nb::arg("id"), nb::arg("size_bytes"),
-           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none)
+           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
+           nb::arg("only_if_owned") = false)
       .def("get", &Get, nb::arg("id"), nb::arg("timeout") = none)
       .def("get_later", &BeginGet, nb::arg("id"), nb::arg("timeout") = none)
       .def("get_many", &GetMany, nb::arg("ids"), nb::arg("timeout") = none)
@@ -167,8 +192,10 @@ void BindClient(nb::module_& module) {
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
            nb::arg("num_objects") = none, nb::arg("target") = none,
            nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
-           nb::arg("timeout") = none)
+           nb::arg("timeout") = none, nb::arg("owned") = false)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
+      .def("own", &Own, nb::arg("id"), nb::arg("timeout") = none)
+      .def("disown", &Disown, nb::arg("id"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
       .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none)
       .def_prop_ro("node_name",

@@ -43,6 +43,18 @@ void AddFields(Digest& digest, const Message& message) {
   if constexpr (requires { message.input; }) digest.Add(message.input).Add(message.input_version);
   if constexpr (requires { message.order; }) Add(digest, message.order);
   if constexpr (requires { message.code; }) digest.Add(message.code);
+  // What is of owned objects only adds nothing where there are none.
+  if constexpr (requires { message.number; }) {
+    if (message.number != 0) digest.Add(message.number);
+  }
+  if constexpr (requires { message.own; }) digest.Add(message.own);
+  if constexpr (requires { message.result; }) digest.Add(message.result);
+  if constexpr (requires { message.owned; }) {
+    if (message.owned || message.only_if_owned) digest.Add(message.owned);
+  }
+  if constexpr (requires { message.ever_owned; }) {
+    if (message.ever_owned) digest.Add(true);
+  }
   if constexpr (requires { message.used; }) {
     for (const ObjectId& source : message.used) digest.Add(source);
   }

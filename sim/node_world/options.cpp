@@ -102,6 +102,7 @@ Options Draw(std::uint64_t seed) {
   if (up_to(1) == 1) options.max_fetches = 1 + up_to(2);
   if (up_to(3) == 0 && options.crowd == 0) FillStores(options, random);
   if (up_to(15) == 0) BringNewcomers(options, random);
+  if (up_to(7) == 0 && options.newcomers == 0) options.owners = 1 + up_to(5);
   return options;
 }
 

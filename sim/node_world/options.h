@@ -40,6 +40,8 @@ struct Options {
   // Reads of objects at the last node, whose store is then too small for most of them, so that they
   // come through a window. It does nothing else.
   std::uint32_t windows = 0;
+  // Clients that each own one of the objects, for a while.
+  std::uint32_t owners = 0;
   // Small objects that are put besides, so that inventories are long.
   std::uint32_t crowd = 0;
   // The pace of the sessions with the shards: a small one makes the inventory of few objects long.

@@ -40,6 +40,7 @@ class PlantedDirectory final : public DirectoryClient {
   }
   std::size_t shard_count() const override { return link_->shard_count(); }
   bool connected(std::size_t shard) const override { return link_->connected(shard); }
+  std::optional<Time> vouched(std::size_t shard) const override { return link_->vouched(shard); }
   std::uint64_t shard_id(std::size_t shard) const override { return link_->shard_id(shard); }
   std::optional<Error> refusal(std::size_t shard) const override { return link_->refusal(shard); }
   void Find(const ObjectId& object, Duration timeout,

@@ -16,6 +16,9 @@ using std::chrono::seconds;
 constexpr Duration kQuiet = seconds(8);
 constexpr Duration kService = seconds(10);
 constexpr Duration kTombstone = seconds(2);  // the least that is accepted: lease and grace
+// Faults last for less, so that no owner is given up because of them.
+constexpr Duration kOrphanGrace = seconds(10);
+constexpr Duration kTombstoneOfOwned = seconds(13);  // longer than lease, grace and orphan grace
 // Entries of nodes are swept once a second.
 constexpr Duration kForget = milliseconds(2500);
 constexpr Duration kLook = milliseconds(100);
@@ -25,7 +28,8 @@ constexpr Duration kLeave = seconds(3);
 directory::ServiceOptions ServiceOptionsOf(const Options& history) {
   directory::ServiceOptions options;
   options.planner.inline_limit_bytes = kInlineLimitBytes;
-  options.planner.tombstone = kTombstone;
+  options.planner.tombstone = history.owners > 0 ? kTombstoneOfOwned : kTombstone;
+  options.planner.orphan_grace = kOrphanGrace;
   options.planner.recovery_window = Duration(0);
   options.pace = history.pace;
   return options;
@@ -97,11 +101,13 @@ Report World::Run() {
   PlanCalls();
   PlanFaults();
   Settle();
+  EndOwners();
   ServeEverybody();
   DeleteEverything();
   LeaveInOrder();
   report_.seconds = ToSeconds(time_.Now() - start_);
   report_.digest = digest_.value();
+  report_.owned = owning_.owned().size();
   for (const CallRecordPtr& record : calls_.all()) {
     ++report_.calls;
     report_.succeeded += record->succeeded() ? 1 : 0;
@@ -119,7 +125,7 @@ void World::Settle() {
   EndFaults();
   // Everybody hears of the end of faults. The word of a Delete that was held up until now counts
   // for the whole time of a tombstone.
-  RunUntil(time_.Now() + kTombstone + milliseconds(100));
+  RunUntil(time_.Now() + Tombstone() + milliseconds(100));
   if (!RunUntil(time_.Now() + kQuiet, [this] { return Unsettled().empty(); })) Broken(Unsettled());
   CheckKept();
   for (const CallRecordPtr& record : calls_.open()) record->call->Cancel();
@@ -128,6 +134,18 @@ void World::Settle() {
                        ToString(*calls_.open().front())));
   }
   if (const std::string wrong = model_.CheckSums(); !wrong.empty()) Broken(wrong);
+}
+
+Duration World::Tombstone() const { return options_.owners > 0 ? kTombstoneOfOwned : kTombstone; }
+
+// What was owned goes, at the latest when the time for owners of dead processes, and for those that
+// a restarted shard cannot know, is over.
+void World::EndOwners() {
+  if (options_.owners == 0) return;
+  owning_.EndAll();
+  const bool gone =
+      RunUntil(time_.Now() + 2 * kOrphanGrace + kQuiet, [this] { return OwnedByNobody().empty(); });
+  if (!gone) Broken("P18: " + OwnedByNobody());
 }
 
 void World::EndFaults() {
@@ -192,7 +210,7 @@ void World::DeleteEverything() {
   for (const CallRecordPtr& record : calls_.all() | std::views::drop(first)) {
     if (!record->succeeded()) Broken(fmt::format("P9: {} failed", ToString(*record)));
   }
-  if (!RunUntil(time_.Now() + kTombstone + kForget, [this] { return Left().empty(); })) {
+  if (!RunUntil(time_.Now() + Tombstone() + kForget, [this] { return Left().empty(); })) {
     Broken("P10: " + Left());
   }
   CheckCounters();
@@ -277,6 +295,7 @@ void World::Crash(std::size_t host) {
   Tell("{} {}", member.name(), death == net::Death::kKilled ? "is killed" : "loses its power");
   report_.resumed += member.assembly().counters.fetches_resumed;
   calls_.Abandon(member);
+  owning_.Abandon(member);
   member.Die(death);
   Disturb(time_.Now() + kLook);  // its last words are still under way
   leaving_.push_back(std::move(hosts_[host].member));
@@ -299,6 +318,7 @@ void World::AfterStep() {
   CheckDeadlines();
   CheckMemory();
   CheckPlaces();
+  if (options_.owners > 0) CheckOwned();
 }
 
 }  // namespace hoplite::node_world

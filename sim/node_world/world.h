@@ -28,6 +28,7 @@
 #include "sim/node_world/member.h"
 #include "sim/node_world/model.h"
 #include "sim/node_world/options.h"
+#include "sim/node_world/owning.h"
 #include "sim/seams/sim_directory.h"
 #include "sim/seams/sim_network.h"
 #include "sim/seams/sim_transport.h"
@@ -45,6 +46,7 @@ struct Report {
   std::uint64_t windows = 0;     // and reads through a window
   std::uint64_t resumed = 0;     // fetches that went on where another source had stopped
   std::uint64_t most_turns = 0;  // of one node within a second
+  std::uint64_t owned = 0;       // objects that a client owned
   std::uint64_t waits = 0;       // looks at which a call waited for memory at some node
 };
 
@@ -82,6 +84,8 @@ class World {
   void DeleteSomething();
   void CancelSomething();
   void ReadThroughWindow();
+  void OwnSomething();
+  void EndAnOwner();
   void Disturb(Time until);
   void BreakAStream();
   void BreakASession();
@@ -98,6 +102,8 @@ class World {
 
   // The phases.
   void Settle();
+  void EndOwners();
+  Duration Tombstone() const;
   Duration ServiceTime() const;
   void ServeEverybody();
   void DeleteEverything();
@@ -137,6 +143,8 @@ class World {
   void CheckEnded(Time opened);
   void CheckRefused(NodeId node, const Error& why);
   void CheckKept();
+  void CheckOwned();
+  std::string OwnedByNobody() const;
   bool Calm() const;
   std::string Overdue() const;
   std::string Unsettled() const;
@@ -171,6 +179,7 @@ class World {
   std::unique_ptr<directory::SimDirectory> directory_;
   Model model_;
   Calls calls_;
+  Owning owning_;
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<Member>> leaving_;
   std::uint64_t processes_ = 0;

@@ -196,6 +196,26 @@ void World::CheckKept() {
   }
 }
 
+// What a client owns is not deleted, as far as its shard is up.
+void World::CheckOwned() {
+  const std::string broken = owning_.Broken([this](const ObjectId& object) {
+    const std::size_t shard = ShardOf(object);
+    return directory_->up(shard) && directory_->state(shard).Owners(object).deleted;
+  });
+  if (!broken.empty()) Broken(broken);
+}
+
+// Names an object that nobody owns any more and that is still there; empty: there is none. Of what
+// was owned, but its owner's node and the shard died before a holder heard of it, nothing is
+// promised.
+std::string World::OwnedByNobody() const {
+  if (options_.crashes + options_.returns > 0 && options_.restarts > 0) return "";
+  for (const ObjectId& object : owning_.owned()) {
+    if (Available(object)) return object.ToShortString() + " is owned by nobody, and still there";
+  }
+  return "";
+}
+
 // Whether the directory has the object, or a living process that the directory may know of; and no
 // Put of it is being taken back.
 bool World::Available(const ObjectId& object) const {

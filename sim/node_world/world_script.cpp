@@ -41,6 +41,8 @@ void World::PlanCalls() {
   Plan(options_.cancels, &World::CancelSomething);
   Plan(options_.sums, &World::MakeSum);
   Plan(options_.windows, &World::ReadThroughWindow);
+  Plan(options_.owners, &World::OwnSomething);
+  Plan(options_.owners / 2, &World::EndAnOwner);
   for (std::uint32_t i = 0; i < options_.crowd; ++i) {
     time_.At(start_ + random_.Within(options_.span), [this, i] { PutOneOfTheCrowd(i); });
   }
@@ -213,7 +215,20 @@ void World::DeleteSomething() {
   const std::vector<ObjectId> all = AllObjects();
   const ObjectId object = all[random_.Below(all.size())];
   Tell("{} deletes {}", member->name(), object.ToShortString());
+  owning_.Excuse(object);
   calls_.Delete(*member, object, time_.Now() + seconds(60));
+}
+
+void World::OwnSomething() {
+  Member* const member = RandomMember();
+  if (member == nullptr) return;
+  const ObjectId object = Object(static_cast<std::uint32_t>(random_.Below(options_.objects)));
+  Tell("a client of {} owns {}", member->name(), object.ToShortString());
+  owning_.Ask(*member, object, time_.Now() + seconds(60));
+}
+
+void World::EndAnOwner() {
+  if (owning_.EndOne(random_.Next())) Tell("an owner ends");
 }
 
 void World::CancelSomething() {

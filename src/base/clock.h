@@ -8,4 +8,8 @@ namespace hoplite {
 
 Time Now();
 
+// The same, but it goes on while the machine is suspended: for what others give up meanwhile. Not to
+// be compared with Now().
+Time NowSinceBoot();
+
 }  // namespace hoplite

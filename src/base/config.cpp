@@ -89,6 +89,7 @@ Result<void> NodeConfig::Validate() const {
   if (requests_per_client == 0 || pins_per_client == 0) {
     return std::unexpected(Bad("requests_per_client and pins_per_client must be above zero"));
   }
+  if (max_owned == 0) return std::unexpected(Bad("max_owned: must be above zero"));
   return {};
 }
 
@@ -102,9 +103,13 @@ Result<void> DirectoryConfig::Validate() const {
   TRY(CheckPositive("grace", grace));
   TRY(CheckPositive("tombstone", tombstone));
   if (lease <= heartbeat) return std::unexpected(Bad("lease: must be longer than heartbeat"));
-  // A node may come back with its copies while it is remembered: deletions must last as long.
-  if (tombstone < lease + grace)
-    return std::unexpected(Bad("tombstone: must not be shorter than lease and grace together"));
+  if (orphan_grace.count() < 0) return std::unexpected(Bad("orphan_grace: must not be negative"));
+  // A node may come back with its copies, or its owners, while it is remembered: deletions must
+  // last as long.
+  if (tombstone < lease + grace + orphan_grace) {
+    return std::unexpected(
+        Bad("tombstone: must not be shorter than lease, grace and orphan_grace together"));
+  }
   if (inline_limit_bytes > kMaxInlineBytes)
     return std::unexpected(Bad("inline_limit_bytes: at most " + FormatSize(kMaxInlineBytes) +
                                ", not " + FormatSize(inline_limit_bytes)));

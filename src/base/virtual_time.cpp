@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <time.h>
+
 #include "base/check.h"
 #include "base/clock.h"
 
@@ -10,6 +12,14 @@ namespace hoplite {
 Time Now() {
   const VirtualTime* time = VirtualTime::OfThisThread();
   return time != nullptr ? time->Now() : std::chrono::steady_clock::now();
+}
+
+Time NowSinceBoot() {
+  const VirtualTime* time = VirtualTime::OfThisThread();
+  if (time != nullptr) return time->Now();
+  timespec now{};
+  HOPLITE_CHECK(clock_gettime(CLOCK_BOOTTIME, &now) == 0, "the machine has a clock");
+  return Time(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
 }
 
 VirtualTime::VirtualTime(Time start) : now_(start) {

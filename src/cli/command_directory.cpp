@@ -56,6 +56,8 @@ void AddDirectory(CLI::App& app, Action& chosen) {
           "how long it only collects what nodes hold; 0 for a cluster known to be new");
   AddTime(*command, "--recovery-limit", config.recovery_limit,
           "the same, while a node still tells what it holds");
+  AddTime(*command, "--orphan-grace", config.orphan_grace,
+          "how long an object lives whose owners died");
   AddTime(*command, "--tombstone", config.tombstone, "how long a deleted id can't be used again");
   AddSize(*command, "--inline-limit", config.inline_limit_bytes,
           "objects up to this size, 64KiB at most, live in the directory")

@@ -101,6 +101,9 @@ void AddNode(CLI::App& app, Action& chosen) {
                    "buffers, readers, drafts and subscriptions that one client may hold")
       ->type_name("N")
       ->capture_default_str();
+  command->add_option("--max-owned", config.max_owned, "ids that all its clients may own together")
+      ->type_name("N")
+      ->capture_default_str();
   command
       ->add_option("--max-fetches", config.max_fetches,
                    "objects that come in at a time, the others wait in order")

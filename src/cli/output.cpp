@@ -44,15 +44,19 @@ Json ToJson(const ClientsStatus& clients) {
           {"most_requests", clients.most_requests},
           {"most_pins", clients.most_pins},
           {"requests_per_client", clients.requests_per_client},
-          {"pins_per_client", clients.pins_per_client}};
+          {"pins_per_client", clients.pins_per_client},
+          {"owned", clients.owned},
+          {"max_owned", clients.max_owned}};
 }
 
 std::string ToText(const ClientsStatus& clients) {
   return fmt::format(
-      "{} of this node: {} under way, of one at most {} of {}; {}, of one at most {} of {}\n",
+      "{} of this node: {} under way, of one at most {} of {}; {}, of one at most {} of {}; {} of "
+      "{} "
+      "ids owned\n",
       Count(clients.clients, "client"), Count(clients.requests, "request"), clients.most_requests,
       clients.requests_per_client, Count(clients.pins, "pin"), clients.most_pins,
-      clients.pins_per_client);
+      clients.pins_per_client, clients.owned, clients.max_owned);
 }
 
 void AddReduction(const ObjectInfo& object, Json& reductions) {
@@ -93,6 +97,13 @@ std::string HoldersText(const ObjectInfo& object) {
                 : fmt::format("{} ({})", holder.node, Share(holder.valid_bytes, object.size_bytes));
   }
   return text.empty() ? "nobody" : text;
+}
+
+// "by clients of 2 nodes"
+std::string OwnersText(const ObjectInfo& object) {
+  if (!object.ever_owned) return "by nobody, ever: it stays until it is deleted";
+  if (object.owners == 0) return "by nobody any more";
+  return fmt::format("by clients of {} node{}", object.owners, object.owners == 1 ? "" : "s");
 }
 
 std::string TransfersText(const ObjectInfo& object) {
@@ -211,6 +222,8 @@ Json ToJson(const ObjectInfo& object) {
                    {"version", object.version},
                    {"metadata", Hex(object.metadata)},
                    {"in_directory", object.in_directory},
+                   {"ever_owned", object.ever_owned},
+                   {"owners", object.owners},
                    {"holders", HoldersOf(object)},
                    {"transfers", Json::array()},
                    {"waiters", Json::array()},
@@ -263,10 +276,12 @@ std::string ToText(const ClusterStatus& status) {
 
 std::string ToText(const ObjectInfo& object) {
   std::string text = fmt::format(
-      "id        {}\nsize      {} ({} bytes)\nversion   {}\nmetadata  {}\nheld by   {}\n",
+      "id        {}\nsize      {} ({} bytes)\nversion   {}\nmetadata  {}\nheld by   {}\nowned     "
+      "{}\n",
       object.id.ToHex(), FormatSize(object.size_bytes), object.size_bytes,
       object.version.empty() ? "none yet" : object.version,
-      object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object));
+      object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object),
+      OwnersText(object));
   if (!object.transfers.empty()) text += "transfers\n" + TransfersText(object);
   if (!object.slots.empty()) text += "reduced in this tree\n" + ReductionText(object);
   if (!object.waiters.empty()) text += "waiting\n";

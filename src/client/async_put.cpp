@@ -20,8 +20,8 @@ AsyncPut::AsyncPut(std::shared_ptr<client::Connection> connection, const ObjectI
 
 AsyncPut::~AsyncPut() = default;
 
-void AsyncPut::Start(const std::string& metadata) {
-  auto request = DraftImpl::Request(*connection_, made_by_, id_, contents_.size(), metadata);
+void AsyncPut::Start(const CreateOptions& options) {
+  auto request = DraftImpl::Request(*connection_, made_by_, id_, contents_.size(), options);
   const client::PendingPtr asked = connection_->Begin(std::move(request), deadline_);
   {
     const MutexLock lock(mutex_);

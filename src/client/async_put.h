@@ -29,7 +29,7 @@ class AsyncPut : public std::enable_shared_from_this<AsyncPut> {
            client::Pieces contents, Time deadline);
   ~AsyncPut();
 
-  void Start(const std::string& metadata);
+  void Start(const CreateOptions& options);
   // Settled at the end: with some answer, or why there is no such object.
   const client::PendingPtr& done() const { return done_; }
   // When it returns `done` is settled: with `why`, unless it was before. Waits while a piece is

@@ -30,14 +30,23 @@ ObjectId IdOf(const PutOptions& options) {
   return options.id == ObjectId() ? ObjectId::Random() : options.id;
 }
 
-Request SmallPut(const ObjectId& id, const client::Pieces& contents, const std::string& metadata) {
+Request SmallPut(const ObjectId& id, const client::Pieces& contents, const PutOptions& options) {
   Request request;
   client::local::Put& put = *request.mutable_put();
   put.set_object(IdBytes(id));
-  put.set_metadata(metadata);
+  put.set_metadata(options.metadata);
+  put.set_owned(options.owned);
+  put.set_only_if_owned(options.only_if_owned);
   put.mutable_contents()->resize(contents.size());
   contents.CopyTo(std::as_writable_bytes(std::span(*put.mutable_contents())), 0);
   return request;
+}
+
+CreateOptions ForDraft(const PutOptions& options) {
+  return {.metadata = options.metadata,
+          .owned = options.owned,
+          .only_if_owned = options.only_if_owned,
+          .timeout = options.timeout};
 }
 
 }  // namespace
@@ -56,11 +65,10 @@ Result<ObjectId> Client::Put(std::span<const std::span<const std::byte>> pieces,
   const client::Pieces contents(pieces);
   const Time deadline = DeadlineAfter(options.timeout);
   if (contents.size() <= wire::kMaxMessagePut) {
-    TRY(state_->Now(deadline)->Call(SmallPut(id, contents, options.metadata), deadline));
+    TRY(state_->Now(deadline)->Call(SmallPut(id, contents, options), deadline));
     return id;
   }
-  TRY_ASSIGN(const Draft draft, Create(id, contents.size(),
-                                       {.metadata = options.metadata, .timeout = options.timeout}));
+  TRY_ASSIGN(const Draft draft, Create(id, contents.size(), ForDraft(options)));
   TRY(draft.impl_->Write(contents));
   TRY(draft.impl_->Seal(deadline));
   return id;
@@ -78,12 +86,12 @@ Future<ObjectId> Client::PutAsync(std::span<const std::span<const std::byte>> pi
   auto connection = state_->Now(deadline);
   std::unique_ptr<client::Question> question;
   if (contents.size() <= wire::kMaxMessagePut) {
-    auto pending = connection->Begin(SmallPut(id, contents, options.metadata), deadline);
+    auto pending = connection->Begin(SmallPut(id, contents, options), deadline);
     question =
         std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
   } else {
     const auto put = std::make_shared<AsyncPut>(connection, id, std::move(contents), deadline);
-    put->Start(options.metadata);
+    put->Start(ForDraft(options));
     question = std::make_unique<client::Question>(std::move(connection), put->done(), deadline,
                                                   [put](const Error& why) { put->GiveUp(why); });
   }
@@ -95,10 +103,9 @@ Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
   const Time deadline = DeadlineAfter(options.timeout);
   const auto connection = state_->Now(deadline);
   const std::uint64_t made_by = connection->NextId();
-  TRY_ASSIGN(
-      const Answer answer,
-      connection->Call(Draft::Impl::Request(*connection, made_by, id, size_bytes, options.metadata),
-                       deadline));
+  TRY_ASSIGN(const Answer answer,
+             connection->Call(Draft::Impl::Request(*connection, made_by, id, size_bytes, options),
+                              deadline));
   TRY_ASSIGN(auto impl, Draft::Impl::Of(connection, made_by, id, size_bytes, answer));
   return Draft(std::move(impl));
 }
@@ -179,6 +186,22 @@ Result<Reader> Client::State::Open(const ObjectId& id, Time deadline, bool throu
 Result<void> Client::Delete(const ObjectId& id, const CallOptions& options) {
   Request request;
   request.mutable_delete_object()->set_object(IdBytes(id));
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY(state_->Now(deadline)->Call(std::move(request), deadline));
+  return {};
+}
+
+Result<void> Client::Own(const ObjectId& id, const CallOptions& options) {
+  Request request;
+  request.mutable_own()->set_object(IdBytes(id));
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY(state_->Now(deadline)->Call(std::move(request), deadline));
+  return {};
+}
+
+Result<void> Client::Disown(const ObjectId& id, const CallOptions& options) {
+  Request request;
+  request.mutable_disown()->set_object(IdBytes(id));
   const Time deadline = DeadlineAfter(options.timeout);
   TRY(state_->Now(deadline)->Call(std::move(request), deadline));
   return {};

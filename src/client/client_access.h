@@ -22,6 +22,9 @@ struct Client::State {
   // `path` empty: a client in the node's process, whose node does not come back.
   State(std::shared_ptr<client::Connection> first, std::string path_in)
       : path(std::move(path_in)), current(std::move(first)) {}
+  ~State();  // with the last handle: what it owns it owns no longer
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   // The connection to use now. If it is lost, no other could be made by `deadline`, and it says
   // why.

@@ -79,6 +79,11 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
   return current;
 }
 
+// The connection itself may go on: buffers and drafts have it, too.
+Client::State::~State() {
+  if (process.here() && !closed) current->Leave();
+}
+
 std::string Client::State::NodeName() {
   if (!process.here()) return {};
   const TimedMutexLock lock(mutex);

@@ -246,6 +246,14 @@ void Connection::Close() {
   for (const auto& sink : sinks) {
     if (sink) sink->OnEnd(why);
   }
+  Leave();
+}
+
+void Connection::Leave() {
+  if (socket_ < 0 || inherited() || lost()) return;
+  local::Request request;
+  request.mutable_leave();
+  Tell(request);
 }
 
 }  // namespace hoplite::client

@@ -84,8 +84,10 @@ class Connection {
   void AddSink(std::uint64_t id, std::weak_ptr<NewsSink> sink);
   void RemoveSink(std::uint64_t id);
 
-  // Cancels what waits and refuses new requests; pins stay.
+  // Cancels what waits, leaves and refuses new requests; pins stay.
   void Close();
+  // Tells the node that the client is closed: it owns nothing any more.
+  void Leave();
 
   // Whether the connection has ended. Every thread that was answered so finds it true.
   bool lost() const { return lost_; }

@@ -48,6 +48,8 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
                           .inputs = ToIds(slot.inputs()),
                           .valid_bytes = slot.valid_bytes()});
   }
+  info.ever_owned = message.ever_owned();
+  info.owners = message.owners();
   return info;
 }
 
@@ -83,7 +85,9 @@ void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status) {
                     .most_requests = clients.most_requests(),
                     .most_pins = clients.most_pins(),
                     .requests_per_client = clients.requests_per_client(),
-                    .pins_per_client = clients.pins_per_client()};
+                    .pins_per_client = clients.pins_per_client(),
+                    .owned = clients.owned(),
+                    .max_owned = clients.max_owned()};
 }
 
 ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId& target) {

@@ -29,12 +29,15 @@ std::optional<Error> DraftFailure::error() const {
 
 client::local::Request Draft::Impl::Request(const client::Connection& connection,
                                             std::uint64_t made_by, const ObjectId& id,
-                                            std::uint64_t size_bytes, const std::string& metadata) {
+                                            std::uint64_t size_bytes,
+                                            const CreateOptions& options) {
   client::local::Request request;
   request.set_id(made_by);
   request.mutable_create()->set_object(std::string(id.view()));
   request.mutable_create()->set_size(size_bytes);
-  request.mutable_create()->set_metadata(metadata);
+  request.mutable_create()->set_metadata(options.metadata);
+  request.mutable_create()->set_owned(options.owned);
+  request.mutable_create()->set_only_if_owned(options.only_if_owned);
   request.mutable_create()->set_maps_writable(connection.lacks_writable());
   return request;
 }

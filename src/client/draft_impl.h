@@ -33,7 +33,7 @@ class Draft::Impl {
   // What asks for one; `made_by` is the request's id. And what its answer makes.
   static client::local::Request Request(const client::Connection& connection, std::uint64_t made_by,
                                         const ObjectId& id, std::uint64_t size_bytes,
-                                        const std::string& metadata);
+                                        const CreateOptions& options);
   static Result<std::unique_ptr<Impl>> Of(const std::shared_ptr<client::Connection>& connection,
                                           std::uint64_t made_by, const ObjectId& id,
                                           std::uint64_t size_bytes,

@@ -39,6 +39,12 @@ class DirectoryClient {
   };
   using TellPart = std::function<Part(std::size_t shard, const std::optional<ObjectId>& after,
                                       std::size_t bytes)>;
+  // How long a client that died still owns, and how long a Delete is remembered.
+  struct OwnerTerms {
+    Duration lease{0};
+    Duration orphan_grace{0};
+    Duration tombstone{0};
+  };
   struct Hooks {
     std::function<void(const protocol::NodeAction&)> on_action;
     // Whether the node has copies of objects: then it waits for a shard that refuses it, and keeps
@@ -52,6 +58,12 @@ class DirectoryClient {
     std::function<std::vector<protocol::NodeEvent>(const ObjectId&)> inventory_of;
     // HeldBytes of the small primary copies, likewise; may be null.
     TellPart inline_bytes;
+    // The highest number that the node gave to a change of what it owns, for a Hello to this shard.
+    // Unset: it never owns anything.
+    std::function<std::uint64_t(std::size_t shard)> owner_number;
+    // What the shard's Welcome says of owned objects; told before on_session, and before the
+    // inventory is asked. May be null.
+    std::function<void(std::size_t shard, const OwnerTerms& terms)> on_owner_terms;
     // A shard's session opened (true) or ended (false); for logs, status and deadlines that say
     // why.
     std::function<void(std::size_t shard, bool open)> on_session;
@@ -74,6 +86,10 @@ class DirectoryClient {
   virtual void Send(protocol::NodeEvent event) = 0;
   virtual std::size_t shard_count() const = 0;
   virtual bool connected(std::size_t shard) const = 0;
+  // Before this the shard has not given the node up: when the newest heartbeat left that it
+  // answered in the open session, or else its Hello, by NowSinceBoot (base/clock.h), which counts
+  // the time that the machine was suspended. None: no session is open.
+  virtual std::optional<Time> vouched(std::size_t shard) const = 0;
   // By which id the shard goes, as it told last; 0: it was not reached yet.
   virtual std::uint64_t shard_id(std::size_t shard) const = 0;
   // Why the shard doesn't take this node, which waits and asks again; none if it does or is away.

@@ -47,6 +47,7 @@ ServiceOptions ForService(const DirectoryServerOptions& options) {
   result.planner.incarnation = NewIncarnation();
   result.planner.inline_limit_bytes = options.inline_limit_bytes;
   result.planner.tombstone = options.tombstone;
+  result.planner.orphan_grace = options.orphan_grace;
   result.planner.inline_total_bytes = options.inline_total_bytes;
   result.planner.recovery_window = options.recovery_window;
   result.planner.recovery_limit = options.recovery_limit;

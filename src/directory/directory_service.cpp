@@ -21,6 +21,13 @@ constexpr Duration kLastWords = std::chrono::seconds(1);
 // They take a few milliseconds.
 constexpr std::size_t kEventsPerTurn = 1000;
 
+// An owner that this shard does not know, because it restarted, is back within this time, or gone.
+planner::DirectoryOptions PlannerOptions(const ServiceOptions& options) {
+  planner::DirectoryOptions result = options.planner;
+  result.unknown_owners = options.lease + options.grace + result.orphan_grace;
+  return result;
+}
+
 // Aborts the session after a while, whatever becomes of the service.
 void AbortLater(asio::io_context& loop, const SessionPtr& session, Duration delay) {
   auto timer = std::make_shared<net::Timer>(loop);
@@ -36,7 +43,7 @@ DirectoryService::DirectoryService(asio::io_context& loop, const ServiceOptions&
       options_(options),
       admission_(std::move(admission)),
       leases_(options.heartbeat, options.lease, options.grace),
-      state_(options.planner, Now()),
+      state_(PlannerOptions(options), Now()),
       timer_(loop) {}
 
 void DirectoryService::Receive(SessionPtr session, wire::NodeMessage message) {
@@ -253,9 +260,10 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
                                           .heartbeat = options_.heartbeat,
                                           .lease = options_.lease,
                                           .tombstone = options_.planner.tombstone,
+                                          .orphan_grace = options_.planner.orphan_grace,
                                           .remembered = joined->remembered,
                                           .shard_id = admission_.id()}});
-  Apply(planner::NodeJoined{hello.node, hello.highest_incarnation});
+  Apply(planner::NodeJoined{hello.node, hello.highest_incarnation, hello.owner_number});
 }
 
 void DirectoryService::TellId(const protocol::NodeInfo& claimant) {

@@ -1,6 +1,7 @@
 #include "directory/shard_link.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <asio/post.hpp>
@@ -45,6 +46,9 @@ void ShardLink::Start() { Open(); }
 void ShardLink::Open() {
   state_ = State::kGreeting;
   hello_.claims = Claims();
+  if (hooks_.owner_number) hello_.owner_number = hooks_.owner_number(hello_.shard_index);
+  beats_.clear();
+  vouched_ = NowSinceBoot();
   const std::uint64_t attempt = ++attempt_;
   After(times_.welcome, &ShardLink::GiveUpGreeting);
   connection_ = port_.Open(hello_, [weak = weak_from_this(), attempt](wire::ShardMessage message) {
@@ -135,6 +139,10 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
     const Time now = Now();
     patience_.Heard(now - silent_since_ - welcome_->heartbeat, now);
     last_ack_ = silent_since_ = now;
+    if (const auto beat = beats_.find(*message.heartbeat_ack); beat != beats_.end()) {
+      vouched_ = beat->second;
+      beats_.erase(beats_.begin(), std::next(beat));
+    }
     // The shard hears us, so the next attempt need not pause as after one that failed at once.
     pause_ = times_.first_pause;
   }
@@ -159,6 +167,10 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   welcome_ = welcome;
   last_ack_ = silent_since_ = beat_due_ = Now();
   patience_ = {};
+  if (hooks_.on_owner_terms) {
+    hooks_.on_owner_terms(hello_.shard_index,
+                          {welcome.lease, welcome.orphan_grace, welcome.tombstone});
+  }
   outbox_ = SessionOutbox<protocol::NodeEvent>(pace_);
   teller_.Begin(welcome.incarnation);
   state_ = State::kOpen;
@@ -248,6 +260,7 @@ void ShardLink::Beat() {
   }
   wire::NodeMessage message;
   message.heartbeat = ++heartbeat_;
+  beats_[heartbeat_] = NowSinceBoot();
   if (wire::Claims claims = Claims(); claims != hello_.claims) {
     message.claims = hello_.claims = std::move(claims);
   }

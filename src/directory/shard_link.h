@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -50,6 +51,8 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void Send(protocol::NodeEvent event);  // dropped while no session is open
   void Stop();
   bool open() const { return state_ == State::kOpen; }
+  // See DirectoryClient.
+  std::optional<Time> vouched() const { return open() ? std::optional(vouched_) : std::nullopt; }
   // Why the shard refuses this node as not of its cluster; none once it takes the node, or is away.
   const std::optional<Error>& refusal() const { return refusal_; }
 
@@ -98,6 +101,8 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   Time silent_since_;
   Time beat_due_;
   Patience patience_;
+  std::map<std::uint64_t, Time> beats_;  // not answered yet: when they left, since boot
+  Time vouched_;                         // when what the shard answered last left, since boot
   std::optional<Time> name_refused_since_;
   bool settled_ = false;           // on_settled was told
   std::optional<ErrorCode> away_;  // the log says so, and for which reason

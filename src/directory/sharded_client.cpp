@@ -43,6 +43,10 @@ bool ShardedClient::connected(std::size_t shard) const {
   return shard < links_.size() && links_[shard]->open();
 }
 
+std::optional<Time> ShardedClient::vouched(std::size_t shard) const {
+  return shard < links_.size() ? links_[shard]->vouched() : std::nullopt;
+}
+
 std::optional<Error> ShardedClient::refusal(std::size_t shard) const {
   return shard < links_.size() ? links_[shard]->refusal() : std::nullopt;
 }

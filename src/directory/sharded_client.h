@@ -38,6 +38,7 @@ class ShardedClient final : public DirectoryClient {
   void Send(protocol::NodeEvent event) override;
   std::size_t shard_count() const override { return ports_.size(); }
   bool connected(std::size_t shard) const override;
+  std::optional<Time> vouched(std::size_t shard) const override;
   std::uint64_t shard_id(std::size_t shard) const override { return known_.ids().at(shard); }
   std::optional<Error> refusal(std::size_t shard) const override;
   void Find(const ObjectId& object, Duration timeout,

@@ -31,6 +31,7 @@ Settings MakeSettings(const NodeConfig& config) {
   settings.keepalive = config.keepalive;
   settings.stall = config.stall;
   settings.max_fetches = config.max_fetches;
+  settings.max_owned = config.max_owned;
   return settings;
 }
 
@@ -44,7 +45,8 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       directory(environment.directory(runtime.main())),
       decisions(environment.decisions),
       memory(store, *directory),
-      context{settings, runtime, store, *directory, memory, table, counters, *decisions},
+      owners(runtime.main(), *directory, settings.max_owned),
+      context{settings, runtime, store, *directory, memory, table, owners, counters, *decisions},
       data_plane(context, environment.transport(runtime.data_loops())),
       server(context, data_plane),
       calls(context, data_plane),
@@ -70,6 +72,10 @@ void Assembly::Join() {
   hooks.inventory_of = [this](const ObjectId& object) { return inventory.Of(object); };
   hooks.inline_bytes = [this](std::size_t shard, const auto& after, std::size_t bytes) {
     return inventory.InlineBytes(shard, after, bytes);
+  };
+  hooks.owner_number = [this](std::size_t shard) { return owners.number(shard); };
+  hooks.on_owner_terms = [this](std::size_t shard, const auto& terms) {
+    owners.OnTerms(shard, terms);
   };
   hooks.on_session = [this](std::size_t shard, bool open) { shard_words.OnSession(shard, open); };
   hooks.on_outlived = [this](std::size_t shard) { shard_words.OnOutlived(shard); };

@@ -13,6 +13,7 @@
 #include "node/client_calls.h"
 #include "node/context.h"
 #include "node/environment.h"
+#include "node/owners/owners.h"
 #include "node/shard/admittance.h"
 #include "node/shard/inventory.h"
 #include "node/shard/shard_words.h"
@@ -46,6 +47,7 @@ struct Assembly {
   const std::shared_ptr<const Decisions> decisions;
   MemoryBroker memory;
   ObjectTable table;
+  Owners owners;
   Context context;
   DataPlane data_plane;
   Server server;

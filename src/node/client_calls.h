@@ -33,6 +33,10 @@ class ClientCalls final : public Operations {
   }
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, CallPtr call) override;
+  net::Task<Result<void>> Own(ObjectId object, CallPtr call) override;
+  net::Task<Result<void>> Disown(ObjectId object, CallPtr call) override;
+  void OnClientEnd(const Owner& client, ClientEnd how) override;
+  OwnedIds owned() const override;
   net::Task<Result<protocol::ObjectView>> Info(ObjectId object, CallPtr call) override;
   net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest page,
                                                  CallPtr call) override;
@@ -62,6 +66,8 @@ class ClientCalls final : public Operations {
   static bool Leaves(const ObjectEntry& entry, const store::CopyPtr& copy);
   bool MadeHere(const ObjectEntry& entry) const;
   Result<void> Usable(const ObjectEntry& entry) const;
+  Result<void> MayOwn(const ObjectId& object, const Call& call) const;
+  Error NotOwned(const ObjectId& object, const Call& call) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
 
   Context& context_;

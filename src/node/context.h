@@ -19,6 +19,8 @@
 
 namespace hoplite::node {
 
+class Owners;
+
 struct Settings {
   NodeId self = kNoNode;
   std::string name;
@@ -29,6 +31,8 @@ struct Settings {
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;
   // Fetches under way at a time (R46).
   std::size_t max_fetches = 64;
+  // Ids that all its clients may own.
+  std::size_t max_owned = 262144;
 
   // A receiver or reader that shows life but takes nothing may be slow: it has so long.
   Duration patience() const { return 4 * stall; }
@@ -50,6 +54,7 @@ struct Context {
   directory::DirectoryClient& directory;
   MemoryBroker& memory;
   ObjectTable& table;
+  Owners& owners;
   Counters& counters;
   const Decisions& decisions;
 

@@ -91,6 +91,9 @@ class ObjectEntry {
   Followers& followers() { return followers_; }
   const Followers& followers() const { return followers_; }
   bool deleted(Time now) const { return deletion_.blocks(now); }
+  // What a copy that is listed next is told. Not worth an entry of its own: copies know.
+  bool ever_owned() const { return ever_owned_; }
+  void set_ever_owned(bool ever_owned) { ever_owned_ = ever_owned; }
 
   // --- a Put of a local client
   void Begin(std::shared_ptr<Publication> publication) { publication_ = std::move(publication); }
@@ -154,6 +157,7 @@ class ObjectEntry {
  private:
   Deletion deletion_;
   Followers followers_;
+  bool ever_owned_ = false;
   std::shared_ptr<Publication> publication_;
   planner::Withdrawal withdrawal_;
   std::shared_ptr<Flight> flight_;

@@ -25,6 +25,13 @@ namespace hoplite::node {
 
 class JointGets;
 
+// A client as an owner of ids. Whatever goes on for it after its end owns nothing any more.
+struct Owner {
+  std::uint64_t number = 0;  // no other client of the node ever has it
+  bool gone = false;
+};
+using OwnerPtr = std::shared_ptr<const Owner>;
+
 // One request of one client. The endpoint owns it, may cancel it, and awaits the operation's end
 // (an operation always ends: at the latest soon after `cancelled` or `deadline`).
 struct Call {
@@ -32,6 +39,10 @@ struct Call {
   Time deadline = kNever;
   bool cancelled = false;
   bool hurries = false;  // a reduction depends on it: it waits in no line (R46)
+  OwnerPtr client;       // who asks; null: a part of the node
+  // Of a Put or a Reduce: the client owns what is made as soon as that is accepted.
+  bool owned = false;
+  bool only_if_owned = false;  // of a Put: refused if nobody owns the id
   net::Signal changed;
   std::shared_ptr<void> interest;  // the node's: keeps what Open started going
   // One of several Gets whose answers the caller holds all: none waits for memory that only these
@@ -62,6 +73,12 @@ class Draft {
   virtual void Abort() = 0;
 };
 
+// How many ids the clients of a node own together, and may.
+struct OwnedIds {
+  std::size_t count = 0;
+  std::size_t limit = 0;
+};
+
 class Operations {
  public:
   virtual ~Operations() = default;
@@ -86,6 +103,15 @@ class Operations {
   virtual net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) = 0;
   // Resolves when the shard has the tombstone and this node dropped its copy.
   virtual net::Task<Result<void>> Delete(ObjectId object, CallPtr call) = 0;
+  // The call's client owns the id, or does no longer. Own: deleted, or resource_exhausted. Disown
+  // resolves when the node knows.
+  virtual net::Task<Result<void>> Own(ObjectId object, CallPtr call) = 0;
+  virtual net::Task<Result<void>> Disown(ObjectId object, CallPtr call) = 0;
+  // A client is gone (and its Owner says so): what it owned it owns no longer, at once if it was
+  // closed, else after the orphan grace. Once of each.
+  enum class ClientEnd : std::uint8_t { kClosed, kDied };
+  virtual void OnClientEnd(const Owner& client, ClientEnd how) = 0;
+  virtual OwnedIds owned() const = 0;
   // not_found if no shard knows it.
   virtual net::Task<Result<protocol::ObjectView>> Info(ObjectId object, CallPtr call) = 0;
   // A page of one shard's picture. invalid_argument: there is no such shard.

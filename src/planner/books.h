@@ -11,6 +11,7 @@
 //   objects            every part, each its own subject; only DirectoryState forgets one
 //   inlined            Versions
 //   marks              Deletion; Recovery, where a copy shows that a mark had ended
+//   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
 //   apart              Transfers
 //   sweeps             Membership, Recovery; DirectoryState takes the visits out
 //   agenda             DirectoryState, and whoever changes an object without having been told of it
@@ -27,6 +28,8 @@
 #include "planner/node_table.h"
 #include "planner/object_book.h"
 #include "planner/outbox.h"
+#include "planner/owner_book.h"
+#include "planner/owner_clock.h"
 #include "planner/recovery_window.h"
 #include "planner/shard_clock.h"
 #include "planner/source_selector.h"
@@ -42,7 +45,8 @@ struct Books {
         window(start, options.recovery_window, options.recovery_limit),
         stamps(options.incarnation),
         nodes(options.link),
-        inlined(options.inline_limit_bytes, options.inline_total_bytes) {}
+        inlined(options.inline_limit_bytes, options.inline_total_bytes),
+        owner_clock(options.recovery_window == Duration{0}) {}
 
   DirectoryOptions options;  // constant
   ShardClock clock;
@@ -52,6 +56,8 @@ struct Books {
   ObjectBook objects;
   InlineBudget inlined;
   DeletionMarks marks;
+  OwnerBook owners;
+  OwnerClock owner_clock;
   KeepApart apart;  // receivers and sources
   Sweeps sweeps;
   Agenda agenda;

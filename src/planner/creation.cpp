@@ -58,6 +58,7 @@ void Creation::On(NodeId node, const Withdraw& event) {
       }
       versions_.DropBytes(*record);
     }
+    ownership_.Withdrawn(node, event.object, event.attempt);
   }
   Refuse(event.object, node, ErrorCode::kCancelled,
          fmt::format("the put of object {} was taken back", event.object.ToHex()));
@@ -79,6 +80,10 @@ void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
                          FormatSize(record.table.layout().size_bytes)));
     } else if (record.table.final_count() > 0) {
       return;  // a suspended node may come back with it: wait for the end of its grace
+    } else if (const auto no = ownership_.WhyNot(node, id, creates.front().request.owned,
+                                                 creates.front().request.only_if_owned);
+               !no.message.empty()) {
+      Refuse(id, node, no.code, no.message);
     } else {
       const PendingCreate create = creates.front();
       Accept(id, record, create);
@@ -93,6 +98,10 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
   if (record.reduction) orders_.Drop(id, *std::exchange(record.reduction, std::nullopt));
   versions_.Start(id, record, stamps_.NextVersion(), request.layout, request.metadata);
   record.putter = {create.node, request.attempt};
+  if (request.only_if_owned) ownership_.AcceptedForOwners(id);
+  if (request.owned) {
+    ownership_.Accepted(create.node, id, request.number, request.attempt, true);
+  }
   const bool complete = request.inline_bytes != nullptr;
   record.table.Add(create.node);
   record.table.Edit(create.node, [&](Copy& copy) {
@@ -103,7 +112,7 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
     if (complete) copy.marks = request.layout.full_marks();
     if (complete) copy.done = request.layout.all_stripes();
   });
-  post_.Send(create.node, CreateAccepted{id, record.version});
+  post_.Send(create.node, CreateAccepted{id, record.version, ownership_.WasOwned(id)});
   versions_.KeepBytes(record, request.inline_bytes);
   if (record.inline_bytes != nullptr) post_.Notify(id, record, kNoNode, LocationKind::kInline);
   post_.Notify(id, record, create.node,

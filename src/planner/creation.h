@@ -14,6 +14,7 @@
 #include "planner/deletion_marks.h"
 #include "planner/directory_state.h"
 #include "planner/object_book.h"
+#include "planner/ownership.h"
 #include "planner/post.h"
 #include "planner/recovery_window.h"
 #include "planner/reduction_orders.h"
@@ -29,7 +30,7 @@ class Creation {
   // reads the others. All outlive it.
   Creation(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
            Stamps& stamps, ObjectBook& objects, const DeletionMarks& marks, Post& post,
-           Versions& versions, ReductionOrders& orders)
+           Versions& versions, ReductionOrders& orders, Ownership& ownership)
       : options_(options),
         clock_(clock),
         window_(window),
@@ -38,7 +39,8 @@ class Creation {
         marks_(marks),
         post_(post),
         versions_(versions),
-        orders_(orders) {}
+        orders_(orders),
+        ownership_(ownership) {}
 
   void On(NodeId node, const Create& event);
   void On(NodeId node, const Withdraw& event);
@@ -58,6 +60,7 @@ class Creation {
   Post& post_;
   Versions& versions_;
   ReductionOrders& orders_;
+  Ownership& ownership_;
 };
 
 }  // namespace hoplite::planner

@@ -18,6 +18,8 @@ void Deletion::On(NodeId /*node*/, const Tombstone& event) {
 void Deletion::Mark(const ObjectId& id, Duration lifetime, const DeletionMark& mark,
                     std::set<NodeId> told) {
   marks_.Insert(id, mark, clock_.now() + lifetime, clock_.now());
+  for (const NodeId owner : owners_.OwnersOf(id)) told.insert(owner);
+  owners_.Erase(id);
   if (ObjectRecord* record = objects_.Find(id)) EndObject(id, *record, told);
   for (const NodeId node : told) post_.AnswerDeleted(id, node);
 }

@@ -1,7 +1,7 @@
 // Deletion: what a Delete takes along (R17).
 //
-// Decides: what of an object ends, and who hears of it. Is told: Deletes, and marks that nodes
-// repeat. Must never: delete what was put after the mark.
+// Decides: what of an object ends, and who hears of it. Is told: Deletes, marks that nodes repeat,
+// and what nobody owns any more. Must never: delete what was put after the mark.
 #pragma once
 
 #include <set>
@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "planner/deletion_marks.h"
 #include "planner/object_book.h"
+#include "planner/owner_book.h"
 #include "planner/post.h"
 #include "planner/reduction_requests.h"
 #include "planner/shard_clock.h"
@@ -23,14 +24,16 @@ namespace hoplite::planner {
 
 class Deletion {
  public:
-  // Writes into the marks and the objects, takes versions from the stamps; all outlive it. A mark
-  // lasts for `lifetime`.
+  // Writes into the marks, the owners and the objects, takes versions from the stamps; all outlive
+  // it. A mark lasts for `lifetime`.
   Deletion(const ShardClock& clock, Stamps& stamps, ObjectBook& objects, DeletionMarks& marks,
-           Post& post, Versions& versions, ReductionRequests& reductions, Duration lifetime)
+           OwnerBook& owners, Post& post, Versions& versions, ReductionRequests& reductions,
+           Duration lifetime)
       : clock_(clock),
         stamps_(stamps),
         objects_(objects),
         marks_(marks),
+        owners_(owners),
         post_(post),
         versions_(versions),
         reductions_(reductions),
@@ -38,6 +41,8 @@ class Deletion {
 
   void On(NodeId node, const Delete& event);
   void On(NodeId node, const Tombstone& event);
+  // Nobody owns the object any more: as if somebody deleted it.
+  void EndUnowned(const ObjectId& id) { Mark(id, lifetime_, {stamps_.NextVersion()}, {}); }
 
  private:
   // `told` and everybody concerned hear of it.
@@ -49,6 +54,7 @@ class Deletion {
   Stamps& stamps_;
   ObjectBook& objects_;
   DeletionMarks& marks_;
+  OwnerBook& owners_;
   Post& post_;
   Versions& versions_;
   ReductionRequests& reductions_;

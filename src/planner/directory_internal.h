@@ -5,13 +5,14 @@
 //           what sweeps owe it, and what was deferred of it is said.
 //   Plan    the clock ends what it ends: marks, pairs kept apart, the recovery window. Then each
 //           object of the agenda catches up and is settled: Requests, Creation, Lookups and
-//           Eviction answer what can be answered, Passes grants. An object of which nothing is left
-//           is forgotten. What remains of the slice goes to the sweeps. The outbox is handed over.
+//           Eviction answer what can be answered, Passes grants; what nobody owns any more is
+//           deleted. An object of which nothing is left is forgotten. What remains of the slice goes to the sweeps. The outbox is handed over.
 //
 // So a part records what was said in On, and answers in Resolve or Run, once per batch. A part uses
 // only those above it:
 //
 //   Post          what nodes are told            Versions     how versions begin, how copies end
+//   Ownership     who owns an id, and when it goes for lack of owners
 //   Transfers     wants, closed grants, reports  Passes       one pass over one object
 //   Orders, Requests, Reports: reductions        Creation     which Put counts
 //   Lookups       who hears of an object         Deletion, Eviction: how objects and copies end
@@ -29,6 +30,7 @@
 #include "planner/eviction.h"
 #include "planner/lookups.h"
 #include "planner/membership.h"
+#include "planner/ownership.h"
 #include "planner/passes.h"
 #include "planner/post.h"
 #include "planner/recovery.h"
@@ -66,33 +68,39 @@ class DirectoryState::State {
   void Work();
   void Settle(const ObjectId& id);
   bool due() const;
-  Time NextTime() const;
+  Time NextTime();
 
   Books books_;
   std::uint64_t changes_ = 0;
   Post post_{books_.outbox, books_.nodes, books_.marks, books_.clock};
   Versions versions_{books_.agenda, books_.inlined, books_.nodes, post_};
+  Ownership ownership_{books_.options,     books_.clock,   books_.window,
+                       books_.nodes,       books_.objects, books_.owners,
+                       books_.owner_clock, books_.agenda,  post_};
   Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,
-                       books_.objects, books_.apart, post_,         versions_};
+                       books_.objects, books_.apart, post_,         versions_,     ownership_};
   Passes passes_{books_.clock,  books_.window, books_.nodes, books_.apart,
                  books_.stamps, books_.agenda, post_};
   ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects, post_, versions_};
-  ReductionRequests requests_{books_.options, books_.clock,   books_.window,
-                              books_.nodes,   books_.objects, books_.marks,
-                              books_.agenda,  post_,          orders_};
-  ReductionReports reports_{books_.window, books_.nodes, books_.objects,
-                            post_,         orders_,      transfers_};
+  ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
+                              books_.objects, books_.marks, books_.agenda, post_,
+                              orders_,        ownership_};
+  ReductionReports reports_{books_.window, books_.nodes, books_.objects, post_,
+                            orders_,       transfers_,   ownership_};
   Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,
-                     books_.marks,   post_,        versions_,     orders_};
-  Lookups lookups_{books_.objects, post_};
-  Deletion deletion_{books_.clock, books_.stamps, books_.objects, books_.marks,
-                     post_,        versions_,     requests_,      books_.options.tombstone};
+                     books_.marks,   post_,        versions_,     orders_,       ownership_};
+  Lookups lookups_{books_.objects, books_.owners, post_};
+  Deletion deletion_{books_.clock, books_.stamps, books_.objects,
+                     books_.marks, books_.owners, post_,
+                     versions_,    requests_,     books_.options.tombstone};
   Eviction eviction_{books_.window, books_.objects, post_, versions_};
-  Recovery recovery_{books_.options, books_.clock,  books_.stamps, books_.nodes, books_.objects,
-                     books_.marks,   books_.sweeps, post_,         versions_,    requests_};
-  Visits visits_{books_.objects, books_.agenda, books_.outbox, versions_, requests_};
-  Membership membership_{books_.clock,   books_.window, books_.stamps, books_.nodes,
-                         books_.objects, books_.sweeps, books_.outbox};
+  Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
+                     books_.objects, books_.marks, books_.sweeps, post_,
+                     versions_,      requests_,    ownership_};
+  Visits visits_{books_.objects, books_.agenda, books_.outbox, versions_, requests_, ownership_};
+  Membership membership_{books_.options, books_.clock,      books_.window, books_.stamps,
+                         books_.nodes,   books_.objects,    books_.sweeps, books_.outbox,
+                         books_.owners,  books_.owner_clock};
 };
 
 }  // namespace hoplite::planner

@@ -76,7 +76,7 @@ void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
   std::visit(
       [&](const auto& said) {
         TellOne(node, said, creation_, lookups_, transfers_, deletion_, eviction_, requests_,
-                reports_, recovery_, membership_);
+                reports_, recovery_, membership_, ownership_);
       },
       event);
 }
@@ -114,6 +114,7 @@ void DirectoryState::State::Tick(Time time) {
     books_.agenda.SomeMayMeetAgain();
   }
   books_.window.EndIfDue(now, books_.nodes);
+  ownership_.Tick(now, books_.options.slice);
   if (books_.window.KnowsMembers(books_.nodes)) books_.agenda.MembersAreKnown();
 }
 
@@ -140,10 +141,14 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   if (record == nullptr) return;
   requests_.ResolveOpens(id, *record);
   creation_.ResolveCreates(id, *record);
+  if (ownership_.Ends(id, *record)) {
+    deletion_.EndUnowned(id);
+    creation_.ResolveCreates(id, *record);
+  }
   lookups_.ResolveLocates(id, *record);
   eviction_.ResolveEvictions(id, *record);
   passes_.Run(id, *record);
-  if (!record->idle()) return record->Rest();
+  if (!record->idle() || books_.owners.Knows(id)) return record->Rest();
   versions_.DropBytes(*record);
   books_.objects.Erase(id);
 }
@@ -152,9 +157,9 @@ bool DirectoryState::State::due() const {
   return !books_.agenda.empty() || !books_.sweeps.empty() || books_.window.due();
 }
 
-Time DirectoryState::State::NextTime() const {
+Time DirectoryState::State::NextTime() {
   if (due()) return books_.clock.now();
-  Time next = std::min(books_.marks.next(), books_.apart.next());
+  Time next = std::min({books_.marks.next(), books_.apart.next(), ownership_.Next()});
   if (books_.window.collecting()) next = std::min(next, books_.window.End(books_.nodes));
   return next;
 }

@@ -33,6 +33,12 @@ struct DirectoryOptions {
   std::uint64_t inline_total_bytes = 256 * 1024 * 1024;
   std::uint64_t metadata_limit_bytes = 4096;
   Duration tombstone = std::chrono::seconds(60);
+  // A client of a node that was lost, or that died, still owns what it owned for so long.
+  Duration orphan_grace = std::chrono::seconds(30);
+  // Before owners that the shard cannot know of are given up: lease, grace and orphan grace.
+  Duration unknown_owners = std::chrono::seconds(32);
+  // So many ids one node may own.
+  std::size_t owned_limit = 1'000'000;
   // After its start the shard only collects inventories for so long; 0 for a cluster known to be
   // new. Longer while a node tells its inventory, and was heard within this time; the limit ends it
   // in any case.
@@ -72,6 +78,13 @@ class DirectoryState {
   std::optional<ObjectView> Find(const ObjectId& object) const;
   // Why nothing of that name is there: it was deleted, and is blocked for a while; empty: not so.
   std::string WhyBlocked(const ObjectId& object, Time now) const;
+  // Of an id: whether it has a mark; whether a node owns it; whether one did. For simulations.
+  struct OwnerView {
+    bool deleted = false;
+    bool owned = false;
+    bool ever_owned = false;
+  };
+  OwnerView Owners(const ObjectId& object) const;
 
   // A fingerprint of everything that influences later behaviour.
   std::uint64_t Fingerprint() const;

@@ -6,7 +6,7 @@ namespace hoplite::planner {
 namespace {
 
 void AddRequest(Digest& digest, const Create& create) {
-  digest.Add(create.attempt);
+  digest.Add(create.attempt).Add(create.owned).Add(create.only_if_owned).Add(create.number);
   digest.Add(create.layout.size_bytes).Add(create.layout.block_bytes).Add(create.layout.run_bytes);
   digest.Add(create.layout.stripe_count).Add(create.metadata);
   digest.Add(create.inline_bytes != nullptr);
@@ -41,6 +41,7 @@ void AddNodes(Digest& digest, const SmallSet<NodeId>& nodes) {
 
 void AddReduction(Digest& digest, const ReductionRecord& reduction) {
   digest.Add(Raw(reduction.coordinator)).Add(reduction.request).Add(reduction.shaped);
+  digest.Add(reduction.owner.owned).Add(reduction.owner.number);
   digest.Add(reduction.vouched);
   digest.Add(reduction.layout.size_bytes).Add(reduction.metadata).Add(reduction.committed);
   for (const ObjectId& source : reduction.used) digest.Add(source);
@@ -92,6 +93,8 @@ std::uint64_t DirectoryState::Fingerprint() const {
   }
   for (const auto& [id, record] : books.objects.records()) AddRecord(digest, id, record);
   books.marks.AddTo(digest);
+  books.owners.AddTo(digest);
+  if (!books.owners.empty()) books.owner_clock.AddTo(digest);
   for (const auto& [pair, until] : books.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }

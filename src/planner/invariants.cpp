@@ -52,12 +52,33 @@ std::string BrokenObject(const Books& books, const ObjectId& id, const ObjectRec
   return record.table.BrokenInvariant();
 }
 
+std::string BrokenOwners(const Books& books) {
+  if (!books.owners.Consistent()) return "S4: an index of owners disagrees with its entries";
+  for (const auto& [id, known] : books.owners.ids()) {
+    if (books.marks.Until(id, books.clock.now())) {
+      return fmt::format("P5: it was deleted and somebody owns it (object {})", id.ToHex());
+    }
+    if (books.objects.Find(id) == nullptr) {
+      return fmt::format("S8: nothing is known of an id that was owned (object {})", id.ToHex());
+    }
+    for (const OwningNode& owner : known.owners) {
+      if (owner.standing == Standing::kOrphan || books.sweeps.Has(id)) continue;
+      if (!books.objects.SpokeOf(owner.node, id)) {
+        return fmt::format("S8: {} does not know that it owns it (object {})",
+                           books.nodes.NameOf(owner.node), id.ToHex());
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string BrokenInvariant(const Books& books) {
   if (!books.marks.Consistent() || !books.apart.Consistent()) {
     return "S4: an index of times disagrees with its entries";
   }
+  if (std::string broken = BrokenOwners(books); !broken.empty()) return broken;
   std::uint64_t inline_total = 0;
   for (const auto& [id, record] : books.objects.records()) {
     if (record.inline_bytes != nullptr) inline_total += record.inline_bytes->size();

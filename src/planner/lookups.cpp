@@ -27,7 +27,8 @@ void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
       post_.Send(node, InlineObject{id, record.version, metadata, record.inline_bytes});
       continue;
     }
-    post_.Send(node, Located{id, record.version, record.table.layout(), metadata});
+    post_.Send(node,
+               Located{id, record.version, record.table.layout(), metadata, owners_.Knows(id)});
   }
 }
 

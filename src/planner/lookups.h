@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "planner/object_book.h"
+#include "planner/owner_book.h"
 #include "planner/post.h"
 #include "planner/words.h"
 
@@ -16,8 +17,9 @@ namespace hoplite::planner {
 
 class Lookups {
  public:
-  // Writes into the objects; both outlive it.
-  Lookups(ObjectBook& objects, Post& post) : objects_(objects), post_(post) {}
+  // Writes into the objects, reads the owners; all outlive it.
+  Lookups(ObjectBook& objects, const OwnerBook& owners, Post& post)
+      : objects_(objects), owners_(owners), post_(post) {}
 
   void On(NodeId node, const Locate& event);
   void On(NodeId node, const CancelLocate& event);
@@ -28,6 +30,7 @@ class Lookups {
 
  private:
   ObjectBook& objects_;
+  const OwnerBook& owners_;
   Post& post_;
 };
 

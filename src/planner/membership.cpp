@@ -6,7 +6,9 @@ void Membership::OnJoined(const NodeJoined& event) {
   const NodeId namesake = nodes_.Named(event.node.name);
   if (namesake != kNoNode && namesake != event.node.id) OnLost(namesake);
   if (nodes_.alive(event.node.id)) OnSuspended(event.node.id);  // its old session was overtaken
+  if (!nodes_.AnyAlive()) owner_clock_.FirstSession(clock_.now(), options_.unknown_owners);
   nodes_.Join(event.node, clock_.now());
+  owners_.Joined(event.node.id, event.owner_number);
   stamps_.NoteSeen(event.highest_incarnation);
 }
 
@@ -24,6 +26,7 @@ void Membership::OnLost(NodeId node) {
   OnSuspended(node);
   sweeps_.Add(node, Change::kLost, objects_.TakeSpokenOf(node));
   nodes_.Erase(node);
+  owners_.Left(node);
 }
 
 void Membership::On(NodeId node, const StoreUsage& event) { nodes_.NoteUsage(node, event); }

@@ -6,9 +6,12 @@
 #pragma once
 
 #include "base/ids.h"
+#include "planner/directory_state.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
 #include "planner/outbox.h"
+#include "planner/owner_book.h"
+#include "planner/owner_clock.h"
 #include "planner/recovery_window.h"
 #include "planner/shard_clock.h"
 #include "planner/stamps.h"
@@ -19,16 +22,20 @@ namespace hoplite::planner {
 
 class Membership {
  public:
-  // Writes into all but the clock; all outlive it.
-  Membership(const ShardClock& clock, RecoveryWindow& window, Stamps& stamps, NodeTable& nodes,
-             ObjectBook& objects, Sweeps& sweeps, Outbox& outbox)
-      : clock_(clock),
+  // Writes into all but the options and the clock; all outlive it.
+  Membership(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
+             Stamps& stamps, NodeTable& nodes, ObjectBook& objects, Sweeps& sweeps, Outbox& outbox,
+             OwnerBook& owners, OwnerClock& owner_clock)
+      : options_(options),
+        clock_(clock),
         window_(window),
         stamps_(stamps),
         nodes_(nodes),
         objects_(objects),
         sweeps_(sweeps),
-        outbox_(outbox) {}
+        outbox_(outbox),
+        owners_(owners),
+        owner_clock_(owner_clock) {}
 
   void OnJoined(const NodeJoined& event);
   void OnSuspended(NodeId node);
@@ -36,6 +43,7 @@ class Membership {
   void On(NodeId node, const StoreUsage& event);
 
  private:
+  const DirectoryOptions& options_;
   const ShardClock& clock_;
   RecoveryWindow& window_;
   Stamps& stamps_;
@@ -43,6 +51,8 @@ class Membership {
   ObjectBook& objects_;
   Sweeps& sweeps_;
   Outbox& outbox_;
+  OwnerBook& owners_;
+  OwnerClock& owner_clock_;
 };
 
 }  // namespace hoplite::planner

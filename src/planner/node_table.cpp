@@ -20,6 +20,10 @@ bool NodeTable::alive(NodeId node) const {
   return record != nullptr && record->alive;
 }
 
+bool NodeTable::AnyAlive() const {
+  return std::ranges::any_of(nodes_, [](const auto& entry) { return entry.second.alive; });
+}
+
 std::string NodeTable::NameOf(NodeId node) const {
   const NodeRecord* record = Find(node);
   if (record != nullptr) return record->info.name;

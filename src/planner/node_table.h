@@ -34,6 +34,7 @@ class NodeTable {
   // kNoNode: nobody has that name.
   NodeId Named(const std::string& name) const;
   bool alive(NodeId node) const;
+  bool AnyAlive() const;
   std::string NameOf(NodeId node) const;  // its id in words if it isn't known
 
   void Join(const NodeInfo& info, Time now);

@@ -28,6 +28,7 @@ void Recovery::On(NodeId node, const Held& event) {
   if (event.version < record.version) {
     return post_.Send(node, Recall{event.object, record.version});
   }
+  ownership_.Copied(node, event.object, event.ever_owned);
   if (event.version > record.version) StartNewer(record, node, event);
   if (record.table.layout() == event.layout) Vouch(record, node, event);
 }

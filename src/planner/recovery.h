@@ -15,6 +15,7 @@
 #include "planner/directory_state.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
+#include "planner/ownership.h"
 #include "planner/post.h"
 #include "planner/reduction_requests.h"
 #include "planner/shard_clock.h"
@@ -30,7 +31,7 @@ class Recovery {
   // outlive it.
   Recovery(const DirectoryOptions& options, const ShardClock& clock, Stamps& stamps,
            NodeTable& nodes, ObjectBook& objects, DeletionMarks& marks, Sweeps& sweeps, Post& post,
-           Versions& versions, ReductionRequests& reductions)
+           Versions& versions, ReductionRequests& reductions, Ownership& ownership)
       : options_(options),
         clock_(clock),
         stamps_(stamps),
@@ -40,7 +41,8 @@ class Recovery {
         sweeps_(sweeps),
         post_(post),
         versions_(versions),
-        reductions_(reductions) {}
+        reductions_(reductions),
+        ownership_(ownership) {}
 
   void On(NodeId node, const Held& event);
   void On(NodeId node, const HeldBytes& event);
@@ -64,6 +66,7 @@ class Recovery {
   Post& post_;
   Versions& versions_;
   ReductionRequests& reductions_;
+  Ownership& ownership_;
 };
 
 }  // namespace hoplite::planner

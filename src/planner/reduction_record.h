@@ -13,9 +13,17 @@
 
 namespace hoplite::planner {
 
+// What the request says of owning the target.
+struct OwnerClaim {
+  bool owned = false;
+  bool only_if_owned = false;
+  std::uint64_t number = 0;
+};
+
 struct ReductionRecord {
   NodeId coordinator = kNoNode;
   std::uint64_t request = 0;
+  OwnerClaim owner;
   bool vouched = true;  // opened, or repeated, in its coordinator's present session
   bool shaped = false;
   Layout layout;
@@ -30,6 +38,7 @@ struct ReductionRecord {
 struct PendingOpen {
   NodeId node = kNoNode;
   std::uint64_t request = 0;
+  OwnerClaim owner;
   // What came after it, in an inventory: it counts once the target is reserved.
   std::vector<std::variant<ReduceShape, SlotAssign>> then;
 };

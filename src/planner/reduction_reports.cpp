@@ -82,6 +82,12 @@ void ReductionReports::On(NodeId node, const ReduceCommit& event) {
   const ReduceCommitted committed{event.object, event.version, reduction.request, reduction.used};
   post_.Send(node, committed);
   if (reduction.coordinator != node) post_.Send(reduction.coordinator, committed);
+  if (reduction.owner.owned) {
+    ownership_.Accepted(reduction.coordinator, event.object, reduction.owner.number, 0,
+                        reduction.vouched);
+  }
+  // Nobody told the root where the object is, as others are when they ask.
+  if (ownership_.WasOwned(event.object)) post_.Send(node, EverOwned{event.object});
   orders_.Drop(event.object, reduction);
   reduction.tree.Clear();
 }

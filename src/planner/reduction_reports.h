@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
+#include "planner/ownership.h"
 #include "planner/post.h"
 #include "planner/recovery_window.h"
 #include "planner/reduction_orders.h"
@@ -23,13 +24,14 @@ class ReductionReports {
  public:
   // Writes into the objects, their nodes' links, and the window what has to wait; all outlive it.
   ReductionReports(RecoveryWindow& window, NodeTable& nodes, ObjectBook& objects, Post& post,
-                   ReductionOrders& orders, Transfers& transfers)
+                   ReductionOrders& orders, Transfers& transfers, Ownership& ownership)
       : window_(window),
         nodes_(nodes),
         objects_(objects),
         post_(post),
         orders_(orders),
-        transfers_(transfers) {}
+        transfers_(transfers),
+        ownership_(ownership) {}
 
   void On(NodeId node, const SlotFailed& event);
   void On(NodeId node, const SlotDrained& event);
@@ -49,6 +51,7 @@ class ReductionReports {
   Post& post_;
   ReductionOrders& orders_;
   Transfers& transfers_;
+  Ownership& ownership_;
 };
 
 }  // namespace hoplite::planner

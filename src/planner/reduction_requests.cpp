@@ -39,9 +39,12 @@ void ReductionRequests::On(NodeId node, const ReduceOpen& event) {
   auto& known = record.reduction;
   if (known && known->coordinator == node && known->request == event.request) {
     known->vouched = true;
+    if (known->committed && known->owner.owned) {
+      ownership_.Accepted(node, event.object, known->owner.number, 0, true);
+    }
     return RepeatToCoordinator(event.object, *known);
   }
-  opens.push_back({node, event.request});
+  opens.push_back({node, event.request, {event.owned, event.only_if_owned, event.number}, {}});
 }
 
 void ReductionRequests::RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction) {
@@ -75,8 +78,14 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
       refuse(ErrorCode::kAlreadyExists, fmt::format("object {} already exists", id.ToHex()));
     } else if (record.table.final_count() > 0) {
       return;  // a suspended node may come back with it: wait for the end of its grace
+    } else if (const auto no =
+                   ownership_.WhyNot(open.node, id, open.owner.owned, open.owner.only_if_owned);
+               !no.message.empty()) {
+      refuse(no.code, no.message);
     } else {
-      record.reduction = ReductionRecord{.coordinator = open.node, .request = open.request};
+      record.reduction =
+          ReductionRecord{.coordinator = open.node, .request = open.request, .owner = open.owner};
+      if (open.owner.only_if_owned) ownership_.AcceptedForOwners(id);
       post_.Send(open.node, ReduceOpened{id, open.request, nodes_.link()});
     }
     opens.erase(opens.begin());

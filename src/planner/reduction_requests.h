@@ -18,6 +18,7 @@
 #include "planner/directory_state.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
+#include "planner/ownership.h"
 #include "planner/post.h"
 #include "planner/recovery_window.h"
 #include "planner/reduction_orders.h"
@@ -31,7 +32,8 @@ class ReductionRequests {
   // outlive it.
   ReductionRequests(const DirectoryOptions& options, const ShardClock& clock,
                     RecoveryWindow& window, const NodeTable& nodes, ObjectBook& objects,
-                    const DeletionMarks& marks, Agenda& agenda, Post& post, ReductionOrders& orders)
+                    const DeletionMarks& marks, Agenda& agenda, Post& post, ReductionOrders& orders,
+                    Ownership& ownership)
       : options_(options),
         clock_(clock),
         window_(window),
@@ -40,7 +42,8 @@ class ReductionRequests {
         marks_(marks),
         agenda_(agenda),
         post_(post),
-        orders_(orders) {}
+        orders_(orders),
+        ownership_(ownership) {}
 
   void On(NodeId node, const ReduceOpen& event);
   void On(NodeId node, const ReduceShape& event);
@@ -76,6 +79,7 @@ class ReductionRequests {
   Agenda& agenda_;
   Post& post_;
   ReductionOrders& orders_;
+  Ownership& ownership_;
 };
 
 }  // namespace hoplite::planner

@@ -11,6 +11,7 @@
 #include "planner/directory_state.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
+#include "planner/ownership.h"
 #include "planner/post.h"
 #include "planner/recovery_window.h"
 #include "planner/shard_clock.h"
@@ -26,7 +27,7 @@ class Transfers {
   // wait; takes numbers from the stamps. All outlive it.
   Transfers(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
             Stamps& stamps, NodeTable& nodes, ObjectBook& objects, KeepApart& apart, Post& post,
-            Versions& versions)
+            Versions& versions, Ownership& ownership)
       : options_(options),
         clock_(clock),
         window_(window),
@@ -35,7 +36,8 @@ class Transfers {
         objects_(objects),
         apart_(apart),
         post_(post),
-        versions_(versions) {}
+        versions_(versions),
+        ownership_(ownership) {}
 
   void On(NodeId node, const Want& event);
   void On(NodeId node, const CancelWant& event);
@@ -59,6 +61,7 @@ class Transfers {
   KeepApart& apart_;
   Post& post_;
   Versions& versions_;
+  Ownership& ownership_;
 };
 
 }  // namespace hoplite::planner

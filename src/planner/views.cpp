@@ -57,6 +57,8 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
                               layout.valid_bytes(receiver.marks)});
   }
   if (record.reduction) view.slots = SlotsOf(nodes, *record.reduction);
+  view.ever_owned = books.owners.Knows(id);
+  view.owners = static_cast<std::uint32_t>(books.owners.OwnersOf(id).size());
   return view;
 }
 
@@ -108,6 +110,13 @@ std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   const ObjectRecord* record = state_->books().objects.Find(object);
   if (record == nullptr) return std::nullopt;
   return View(state_->books(), object, *record);
+}
+
+DirectoryState::OwnerView DirectoryState::Owners(const ObjectId& object) const {
+  const Books& books = state_->books();
+  return {.deleted = books.marks.Until(object, books.clock.now()).has_value(),
+          .owned = books.owners.Owned(object),
+          .ever_owned = books.owners.Knows(object)};
 }
 
 }  // namespace hoplite::planner

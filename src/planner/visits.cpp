@@ -19,6 +19,7 @@ void Visits::Pay(const Visit& visit, const ObjectId& id) {
 
 void Visits::Suspend(const ObjectId& id, ObjectRecord& record, NodeId node) {
   ForgetRequests(record, node);
+  ownership_.Suspend(node, id);
   const Copy* known = record.table.Find(node);
   if (known == nullptr) return;
   record.table.Edit(node, [](Copy& copy) {
@@ -43,12 +44,14 @@ void Visits::ForgetRequests(ObjectRecord& record, NodeId node) {
 
 void Visits::Lose(const ObjectId& id, ObjectRecord& record, NodeId node) {
   record.touched.erase(node);
+  ownership_.Lose(node, id);
   reductions_.Lose(id, record, node);
   versions_.DropCopy(id, record, node);
 }
 
 void Visits::EndInventory(const ObjectId& id, ObjectRecord& record, NodeId node) {
   reductions_.Resume(id, record, node);
+  ownership_.EndInventory(node, id);
   const Copy* copy = record.table.Find(node);
   if (copy != nullptr && !copy->live) versions_.DropCopy(id, record, node);
 }

@@ -11,6 +11,7 @@
 #include "planner/agenda.h"
 #include "planner/object_book.h"
 #include "planner/outbox.h"
+#include "planner/ownership.h"
 #include "planner/reduction_requests.h"
 #include "planner/sweeps.h"
 #include "planner/versions.h"
@@ -21,12 +22,13 @@ class Visits {
  public:
   // Writes into the objects and the agenda; all outlive it.
   Visits(ObjectBook& objects, Agenda& agenda, Outbox& outbox, Versions& versions,
-         ReductionRequests& reductions)
+         ReductionRequests& reductions, Ownership& ownership)
       : objects_(objects),
         agenda_(agenda),
         outbox_(outbox),
         versions_(versions),
-        reductions_(reductions) {}
+        reductions_(reductions),
+        ownership_(ownership) {}
 
   void Pay(const Visit& visit, const ObjectId& id);
 
@@ -41,6 +43,7 @@ class Visits {
   Outbox& outbox_;
   Versions& versions_;
   ReductionRequests& reductions_;
+  Ownership& ownership_;
 };
 
 }  // namespace hoplite::planner

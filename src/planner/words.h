@@ -27,6 +27,7 @@ using namespace protocol;
 struct NodeJoined {
   NodeInfo node;
   std::uint64_t highest_incarnation = 0;  // the newest that the node has seen in any version
+  std::uint64_t owner_number = 0;         // the highest that it gave to a change of what it owns
 };
 // The session ended or its lease ran out: no new grants from or to it; streams go on by themselves.
 struct NodeSuspended {

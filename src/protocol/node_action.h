@@ -14,10 +14,12 @@
 
 namespace hoplite::protocol {
 
-// The Create is now this version, and others may be sent to this node for it.
+// The Create is now this version, and others may be sent to this node for it. If it was `owned`, the
+// node owns the id.
 struct CreateAccepted {
   ObjectId object;
   Version version;
+  bool ever_owned = false;  // the copy goes with the id's last owner
 };
 struct CreateRefused {
   ObjectId object;
@@ -31,6 +33,7 @@ struct Located {
   Version version;
   Layout layout;
   std::string metadata;
+  bool ever_owned = false;  // copies of it go with the id's last owner
 };
 // The whole object: no reservation with the shard, no data connection. The node is no holder of it.
 struct InlineObject {
@@ -68,6 +71,21 @@ struct Deleted {
   Version version;  // the mark's own: newer than what it deletes, older than what is put after it
 };
 
+// What became of the node's change of this number: `deleted`: nobody owns the id, it is being
+// deleted; `limit`: the node owns too many ids, and not this one.
+enum class OwnerResult : std::uint8_t { kOk = 1, kDeleted = 2, kLimit = 3 };
+struct OwnerAnswer {
+  ObjectId object;
+  std::uint64_t number = 0;
+  OwnerResult result = OwnerResult::kOk;
+};
+
+// Somebody owns the id, or once did: the node's copies of it go with its last owner, and its
+// inventories say so.
+struct EverOwned {
+  ObjectId object;
+};
+
 struct EvictAnswer {
   ObjectId object;
   Version version;
@@ -102,7 +120,8 @@ struct InlineFull {
 using NodeAction =
     std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall, Deleted,
                  EvictAnswer, Location, HolderLost, InlineFull, ReduceOpened, ReduceRefused,
-                 SlotLost, ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted>;
+                 SlotLost, ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted,
+                 OwnerAnswer, EverOwned>;
 
 const ObjectId& ObjectOf(const NodeAction& action);
 

@@ -28,6 +28,10 @@ struct Create {
   std::string metadata;
   InlineBytes inline_bytes;   // null, or all bytes: then the copy is complete at once
   std::uint64_t attempt = 0;  // the node's own number of it, for Withdraw
+  // Of owned objects (R50-R57):
+  bool owned = false;          // the node owns the id from the answer on, if it is CreateAccepted
+  bool only_if_owned = false;  // refused, not_found, if nobody owns the id
+  std::uint64_t number = 0;    // as in Owner; 0 unless `owned`
 };
 
 // The node gave up a Create that was not answered (R47): the shard forgets it, or the version that
@@ -128,6 +132,15 @@ struct EvictAsk {
   Version version;
 };
 
+// The node owns the id from now on, or no longer: some client of it does, or none (R50). Numbers of
+// one node and shard only grow, also across sessions. Answer: OwnerAnswer. Not said while the shard
+// was told nothing of the object in this session: Owned is, then.
+struct Owner {
+  ObjectId object;
+  std::uint64_t number = 0;
+  bool own = false;
+};
+
 struct Subscribe {
   ObjectId object;
 };
@@ -136,8 +149,8 @@ struct Unsubscribe {
 };
 
 // Inventory after a (re)connect: one Held per copy, one Tombstone per Delete that this node issued
-// or executed and that has not expired, then its open requests (Create, Locate, Want, Delete,
-// Subscribe) as ordinary events, then InventoryEnd.
+// or executed and that has not expired, one Owned per id that it owns or lately owned, then its open
+// requests (Create, Locate, Want, Delete, Subscribe) as ordinary events, then InventoryEnd.
 struct Held {
   ObjectId object;
   Version version;
@@ -148,6 +161,7 @@ struct Held {
   bool producing = false;     // this node's own Put, not yet sealed
   bool primary = false;       // made by a Put: not to be evicted
   NodeId upstream = kNoNode;  // whom it pulls from now, for the dependency graph
+  bool ever_owned = false;    // it goes with the id's last owner
 };
 // All bytes of a complete copy, for the directory to keep: its putter repeats them after the
 // shard's restart, when its inventory is told. Answered with InlineFull where there is no room.
@@ -160,6 +174,13 @@ struct Tombstone {
   ObjectId object;
   Duration remaining{0};
   Version version;  // the mark's own, see Deleted
+};
+// The node owns the id, answered or not; or it did, as of a change that other nodes may not have
+// felt yet. `number` is that of its last change. Answer: OwnerAnswer.
+struct Owned {
+  ObjectId object;
+  std::uint64_t number = 0;
+  bool own = false;
 };
 struct InventoryEnd {};
 
@@ -174,7 +195,7 @@ using NodeEvent =
     std::variant<Create, Withdraw, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
                  GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
                  Tombstone, InventoryEnd, StoreUsage, ReduceOpen, ReduceShape, SlotAssign,
-                 ReduceClose, SlotFailed, SlotDrained, ReduceCommit, SlotProgress>;
+                 ReduceClose, SlotFailed, SlotDrained, ReduceCommit, SlotProgress, Owner, Owned>;
 
 // The object an event speaks of (its shard); null for InventoryEnd and StoreUsage, which go to
 // every shard.

@@ -56,6 +56,8 @@ struct ObjectView {
   std::vector<TransferView> transfers;
   std::vector<WaiterView> waiters;
   std::vector<SlotView> slots;
+  bool ever_owned = false;
+  std::uint32_t owners = 0;  // nodes that own it
 };
 struct NodeView {
   NodeInfo node;

@@ -79,9 +79,12 @@ class Copy {
   // listeners.
   void Take(std::uint64_t prefix_bytes);
 
-  // Only on the node's loop: given when the shard accepted the creation, or by Located.
+  // Only on the node's loop. The version is given when the shard accepted the creation, or by Located.
   Version version() const { return version_; }
   void set_version(Version version) { version_ = version; }
+  // Somebody owns the object, or did: it goes with its last owner.
+  bool ever_owned() const { return ever_owned_; }
+  void set_ever_owned(bool ever_owned) { ever_owned_ = ever_owned; }
 
   // Any thread. A mark read here was released after its blocks and checksums were written.
   std::uint32_t mark(std::uint32_t stripe) const;
@@ -112,7 +115,8 @@ class Copy {
   const std::uint64_t segment_offset_;
   const std::function<void()> release_;
 
-  Version version_;  // node's loop only
+  Version version_;          // node's loop only
+  bool ever_owned_ = false;  // the same
 
   std::vector<std::atomic<std::uint32_t>> marks_;
   std::vector<std::uint64_t> checksums_;  // written before the mark that covers them is released

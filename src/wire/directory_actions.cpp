@@ -16,7 +16,9 @@ using protocol::NodeAction;
 
 // --- own types to protobuf
 
-void Write(const protocol::CreateAccepted&, v1::NodeAction& to) { to.mutable_create_accepted(); }
+void Write(const protocol::CreateAccepted& action, v1::NodeAction& to) {
+  to.mutable_create_accepted()->set_ever_owned(action.ever_owned);
+}
 void Write(const protocol::CreateRefused& action, v1::NodeAction& to) {
   v1::CreateRefused& body = *to.mutable_create_refused();
   body.set_code(static_cast<std::uint32_t>(action.code));
@@ -26,7 +28,13 @@ void Write(const protocol::Located& action, v1::NodeAction& to) {
   v1::Located& body = *to.mutable_located();
   WriteLayout(action.layout, *body.mutable_layout());
   body.set_metadata(action.metadata);
+  body.set_ever_owned(action.ever_owned);
 }
+void Write(const protocol::OwnerAnswer& action, v1::NodeAction& to) {
+  to.mutable_owner_answer()->set_number(action.number);
+  to.mutable_owner_answer()->set_result(static_cast<std::uint32_t>(action.result));
+}
+void Write(const protocol::EverOwned&, v1::NodeAction& to) { to.mutable_ever_owned(); }
 void Write(const protocol::InlineObject& action, v1::NodeAction& to) {
   v1::InlineObject& body = *to.mutable_inline_object();
   body.set_metadata(action.metadata);
@@ -77,6 +85,14 @@ Result<NodeAction> Read(const ActionSubject& of, v1::Located& body) {
   protocol::Located action{.object = of.object, .version = of.version};
   TRY_ASSIGN(action.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
+  action.ever_owned = body.ever_owned();
+  return action;
+}
+
+Result<NodeAction> Read(const ActionSubject& of, const v1::OwnerAnswer& body) {
+  protocol::OwnerAnswer action{.object = of.object, .number = body.number()};
+  TRY_ASSIGN(action.result, ReadEnum(body.result(), protocol::OwnerResult::kOk,
+                                     protocol::OwnerResult::kLimit, "result"));
   return action;
 }
 
@@ -124,6 +140,8 @@ bool NeedsVersion(v1::NodeAction::BodyCase body) {
     case v1::NodeAction::kCreateRefused:
     case v1::NodeAction::kHolderLost:
     case v1::NodeAction::kInlineFull:
+    case v1::NodeAction::kOwnerAnswer:
+    case v1::NodeAction::kEverOwned:
       return false;
     default:
       return !IsReduction(body) || ReductionNeedsVersion(body);
@@ -134,7 +152,8 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
   if (IsReduction(message.body_case())) return ReadReduction(of.object, of.version, message);
   switch (message.body_case()) {
     case v1::NodeAction::kCreateAccepted:
-      return protocol::CreateAccepted{of.object, of.version};
+      return protocol::CreateAccepted{of.object, of.version,
+                                      message.create_accepted().ever_owned()};
     case v1::NodeAction::kCreateRefused:
       return Read(of, message.create_refused());
     case v1::NodeAction::kLocated:
@@ -153,6 +172,10 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
       return Read(of, *message.mutable_location());
     case v1::NodeAction::kInlineFull:
       return protocol::InlineFull{of.object};
+    case v1::NodeAction::kOwnerAnswer:
+      return Read(of, message.owner_answer());
+    case v1::NodeAction::kEverOwned:
+      return protocol::EverOwned{of.object};
     case v1::NodeAction::kHolderLost:
       return protocol::HolderLost{of.object, message.holder_lost().node_name()};
     default:

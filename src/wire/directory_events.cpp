@@ -25,12 +25,26 @@ void WriteMarks(const StripeMarks& marks, Marks& to) {
   to.Assign(marks.begin(), marks.end());
 }
 
+void WriteOwner(std::uint64_t number, bool own, v1::Owner& to) {
+  to.set_number(number);
+  to.set_own(own);
+}
+
 void Write(const protocol::Create& event, v1::NodeEvent& to) {
   v1::Create& body = *to.mutable_create();
   WriteLayout(event.layout, *body.mutable_layout());
   body.set_metadata(event.metadata);
   if (event.inline_bytes) body.set_inline_bytes(*event.inline_bytes);
   body.set_attempt(event.attempt);
+  body.set_owned(event.owned);
+  body.set_only_if_owned(event.only_if_owned);
+  body.set_number(event.number);
+}
+void Write(const protocol::Owner& event, v1::NodeEvent& to) {
+  WriteOwner(event.number, event.own, *to.mutable_owner());
+}
+void Write(const protocol::Owned& event, v1::NodeEvent& to) {
+  WriteOwner(event.number, event.own, *to.mutable_owned());
 }
 void Write(const protocol::CopyComplete&, v1::NodeEvent& to) { to.mutable_copy_complete(); }
 void Write(const protocol::Withdraw& event, v1::NodeEvent& to) {
@@ -73,6 +87,7 @@ void Write(const protocol::Held& event, v1::NodeEvent& to) {
   body.set_producing(event.producing);
   body.set_primary(event.primary);
   body.set_upstream(Raw(event.upstream));
+  body.set_ever_owned(event.ever_owned);
 }
 void Write(const protocol::HeldBytes& event, v1::NodeEvent& to) {
   to.mutable_held_bytes()->set_data(*event.bytes);
@@ -117,6 +132,9 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Create& body) {
   TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
   TRY_ASSIGN(event.inline_bytes, ReadInline(body, event.layout));
   event.attempt = body.attempt();
+  event.owned = body.owned();
+  event.only_if_owned = body.only_if_owned();
+  event.number = body.number();
   return event;
 }
 
@@ -165,6 +183,7 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
   event.producing = body.producing();
   event.primary = body.primary();
   event.upstream = NodeId{body.upstream()};
+  event.ever_owned = body.ever_owned();
   return event;
 }
 
@@ -233,6 +252,10 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
       return Read(of, *message.mutable_held_bytes());
     case v1::NodeEvent::kTombstone:
       return Read(of, message.tombstone());
+    case v1::NodeEvent::kOwner:
+      return protocol::Owner{of.object, message.owner().number(), message.owner().own()};
+    case v1::NodeEvent::kOwned:
+      return protocol::Owned{of.object, message.owned().number(), message.owned().own()};
     default:
       break;
   }

@@ -28,6 +28,7 @@ v1::Hello ToProto(const Hello& hello) {
   message.set_shard_count(static_cast<std::uint32_t>(hello.shard_count));
   message.set_highest_incarnation(hello.highest_incarnation);
   *message.mutable_claims() = ToProto(hello.claims);
+  message.set_owner_number(hello.owner_number);
   return message;
 }
 
@@ -51,6 +52,7 @@ Result<Hello> FromProto(const v1::Hello& message) {
   }
   hello.highest_incarnation = message.highest_incarnation();
   hello.claims = FromProto(message.claims());
+  hello.owner_number = message.owner_number();
   return hello;
 }
 
@@ -60,6 +62,7 @@ v1::Welcome ToProto(const Welcome& welcome) {
   message.set_heartbeat_us(Microseconds(welcome.heartbeat));
   message.set_lease_us(Microseconds(welcome.lease));
   message.set_tombstone_us(Microseconds(welcome.tombstone));
+  message.set_orphan_grace_us(Microseconds(welcome.orphan_grace));
   message.set_remembered(welcome.remembered);
   message.set_shard_id(welcome.shard_id);
   return message;
@@ -74,6 +77,7 @@ Result<Welcome> FromProto(const v1::Welcome& message) {
   }
   TRY_ASSIGN(welcome.lease, ReadDuration(message.lease_us(), "lease_us"));
   TRY_ASSIGN(welcome.tombstone, ReadDuration(message.tombstone_us(), "tombstone_us"));
+  TRY_ASSIGN(welcome.orphan_grace, ReadDuration(message.orphan_grace_us(), "orphan_grace_us"));
   welcome.remembered = message.remembered();
   welcome.shard_id = message.shard_id();
   return welcome;
@@ -209,6 +213,8 @@ v1::ObjectView ToProto(const protocol::ObjectView& view) {
     for (const ObjectId& input : slot.inputs) to.add_inputs(std::string(input.view()));
     to.set_valid_bytes(slot.valid_bytes);
   }
+  message.set_ever_owned(view.ever_owned);
+  message.set_owners(view.owners);
   return message;
 }
 
@@ -252,6 +258,8 @@ Result<protocol::ObjectView> FromProto(const v1::ObjectView& message) {
     }
     view.slots.push_back(std::move(slot));
   }
+  view.ever_owned = message.ever_owned();
+  view.owners = message.owners();
   return view;
 }
 

@@ -16,7 +16,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 2;
+inline constexpr std::uint32_t kDirectoryProtocol = 3;
 
 // What tells to which cluster a node belongs (docs/protocol.md, R44).
 struct Claims {
@@ -34,6 +34,7 @@ struct Hello {
   std::size_t shard_count = 1;
   std::uint64_t highest_incarnation = 0;  // of all versions that it has seen from this shard
   Claims claims;
+  std::uint64_t owner_number = 0;  // the highest of any Owner, Owned or owned request that it gave
 };
 
 // The shard accepts it, and says how to behave.
@@ -42,7 +43,8 @@ struct Welcome {
   Duration heartbeat{0};
   Duration lease{0};
   Duration tombstone{0};
-  bool remembered = false;  // the shard still has what this node said in its last session
+  Duration orphan_grace{0};  // a client that died still owns what it owned for so long
+  bool remembered = false;   // the shard still has what this node said in its last session
   std::uint64_t shard_id = 0;
 };
 

@@ -86,7 +86,11 @@ Result<protocol::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
 // --- events
 
 void Write(const protocol::ReduceOpen& event, v1::NodeEvent& to) {
-  to.mutable_reduce_open()->set_request(event.request);
+  v1::ReduceOpen& body = *to.mutable_reduce_open();
+  body.set_request(event.request);
+  body.set_owned(event.owned);
+  body.set_only_if_owned(event.only_if_owned);
+  body.set_number(event.number);
 }
 void Write(const protocol::ReduceShape& event, v1::NodeEvent& to) {
   v1::ReduceShape& body = *to.mutable_reduce_shape();
@@ -139,6 +143,10 @@ bool ReductionNeedsVersion(v1::NodeEvent::BodyCase body) {
 }
 
 namespace {
+
+protocol::ReduceOpen Read(const ObjectId& target, const v1::ReduceOpen& body) {
+  return {target, body.request(), body.owned(), body.only_if_owned(), body.number()};
+}
 
 Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {
   protocol::ReduceShape event{.object = target, .request = body.request()};
@@ -193,7 +201,7 @@ Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotPr
 Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::NodeEvent& message) {
   switch (message.body_case()) {
     case v1::NodeEvent::kReduceOpen:
-      return protocol::ReduceOpen{target, message.reduce_open().request()};
+      return Read(target, message.reduce_open());
     case v1::NodeEvent::kReduceShape:
       return Read(target, *message.mutable_reduce_shape());
     case v1::NodeEvent::kSlotAssign:

@@ -34,11 +34,12 @@ SIM_ROOMS = {
     "seams": {"protocol", "planner", "wire", "net", "directory", "sim/kit"},
     "planner_world": {"protocol", "planner", "sim/kit"},
     "small_world": {"protocol", "planner", "sim/kit", "sim/planner_world"},
+    "owner_world": {"protocol", "planner", "sim/kit"},
     "node_world": {"protocol", "planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit",
                    "sim/seams"},
     "commands": {"cli", "sim/planner_world", "sim/node_world"},
 }
-PURE_ROOMS = ("kit", "planner_world", "small_world")
+PURE_ROOMS = ("kit", "planner_world", "small_world", "owner_world")
 
 # Planners and their simulation know no socket, clock, thread or log; planners iterate in one order
 # only.

@@ -38,6 +38,22 @@ TEST(NodeWorld, HistoriesThatFoundSomethingKeepEveryProperty) {
   }
 }
 
+TEST(NodeWorld, WhatIsOwnedStaysAndGoesWithItsLastOwner) {
+  Options options;
+  options.calls = 30;
+  options.owners = 8;
+  for (options.seed = 1; options.seed <= 15; ++options.seed) {
+    const Report report = World(options).Run();
+    EXPECT_EQ(report.violation, "") << options.seed;
+    EXPECT_GT(report.owned, 0u) << options.seed;
+  }
+  options.broken_sessions = 3;
+  options.returns = 1;
+  for (; options.seed <= 30; ++options.seed) {
+    EXPECT_EQ(World(options).Run().violation, "") << options.seed;
+  }
+}
+
 TEST(NodeWorld, RandomHistoriesKeepEveryProperty) {
   constexpr std::uint32_t kHistories = test::Histories(500);
   const Tally tally = RunSeeds(1, kHistories);

@@ -74,6 +74,7 @@ inline std::vector<BlockingCall> BlockingCalls(Begun& begun, std::chrono::millis
       {"Reduce", [=] { return reduce(timeout, kForever); }},
       {"Reduce, a shorter Wait", [=] { return reduce(kForever, timeout); }},
       {"Delete", [=] { return ErrorOf(client->Delete(id, soon)); }},
+      {"Own", [=] { return ErrorOf(client->Own(id, soon)); }},
       {"Info", [=] { return ErrorOf(client->Info(id, soon)); }},
       {"Status", [=] { return ErrorOf(client->Status(soon)); }},
       {"Subscribe", [=] { return ErrorOf(client->Subscribe(id, soon)); }},

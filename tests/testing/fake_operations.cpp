@@ -62,12 +62,16 @@ FakeOperations::~FakeOperations() = default;
 net::Task<Result<std::shared_ptr<node::Draft>>> FakeOperations::Create(ObjectId object,
                                                                        std::uint64_t size_bytes,
                                                                        std::string metadata,
-                                                                       node::CallPtr) {
+                                                                       node::CallPtr call) {
   if (deleted_.contains(object)) co_return std::unexpected(Deleted());
+  if (call->only_if_owned && !owners_.contains(object)) {
+    co_return std::unexpected(Error(ErrorCode::kNotFound, "nobody owns the object"));
+  }
   const Layout layout = Layout::For(size_bytes);
   CO_TRY(layout.Validate());
   CO_TRY_ASSIGN(store::CopyPtr copy,
                 store_->Create(object, layout, std::move(metadata), store::CopyKind::kPrimary));
+  if (call->owned) owners_[object].insert(call->client->number);
   WakeAll();
   co_return std::make_shared<FakeDraft>(*this, std::move(copy));
 }
@@ -151,6 +155,36 @@ net::Task<Result<void>> FakeOperations::Delete(ObjectId object, node::CallPtr) {
   deleted_.insert(object);
   Drop(object, store::VoidReason::kDeleted);
   co_return Result<void>();
+}
+
+net::Task<Result<void>> FakeOperations::Own(ObjectId object, node::CallPtr call) {
+  if (deleted_.contains(object)) co_return std::unexpected(Deleted());
+  if (owners_.size() == kMaxOwned && !owners_.contains(object)) {
+    co_return std::unexpected(Error(ErrorCode::kResourceExhausted, "too many ids are owned"));
+  }
+  owners_[object].insert(call->client->number);
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> FakeOperations::Disown(ObjectId object, node::CallPtr call) {
+  Disown(object, *call->client);
+  co_return Result<void>();
+}
+
+void FakeOperations::Disown(const ObjectId& object, const node::Owner& client) {
+  const auto owners = owners_.find(object);
+  if (owners == owners_.end() || owners->second.erase(client.number) == 0) return;
+  if (!owners->second.empty()) return;
+  owners_.erase(owners);
+  deleted_.insert(object);
+  Drop(object, store::VoidReason::kDeleted);
+}
+
+void FakeOperations::OnClientEnd(const node::Owner& client, ClientEnd how) {
+  client_end_ = how;
+  std::vector<ObjectId> known;
+  for (const auto& [object, owners] : owners_) known.push_back(object);
+  for (const ObjectId& object : known) Disown(object, client);
 }
 
 net::Task<Result<protocol::ObjectView>> FakeOperations::Info(ObjectId object, node::CallPtr) {

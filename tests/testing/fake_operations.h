@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,6 +34,11 @@ class FakeOperations final : public node::Operations {
   // Computes nothing: the target becomes a copy of the first source that is used.
   net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, node::CallPtr call) override;
   net::Task<Result<void>> Delete(ObjectId object, node::CallPtr call) override;
+  // Whoever owned it last and is gone deletes it; the dead, at once.
+  net::Task<Result<void>> Own(ObjectId object, node::CallPtr call) override;
+  net::Task<Result<void>> Disown(ObjectId object, node::CallPtr call) override;
+  void OnClientEnd(const node::Owner& client, ClientEnd how) override;
+  node::OwnedIds owned() const override { return {owners_.size(), kMaxOwned}; }
   net::Task<Result<protocol::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
   // One shard, which draws two objects at once.
   net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest request,
@@ -62,11 +68,15 @@ class FakeOperations final : public node::Operations {
   std::size_t waiting() const { return waiting_.size(); }
   // What the last Reduce asked for.
   const ReduceOptions& reduction() const { return reduction_; }
+  // How the last client ended.
+  std::optional<ClientEnd> client_end() const { return client_end_; }
 
  private:
   class FakeDraft;
   using Subscribers = std::multimap<ObjectId, std::function<void(const protocol::Location&)>>;
 
+  static constexpr std::size_t kMaxOwned = 3;
+  void Disown(const ObjectId& object, const node::Owner& client);
   // The copy when it is there (and final, if so asked); deleted, cancelled or timeout if it never
   // is.
   net::Task<Result<store::CopyPtr>> Await(ObjectId object, bool final, node::CallPtr call);
@@ -82,6 +92,8 @@ class FakeOperations final : public node::Operations {
   std::set<ObjectId> deleted_;
   std::set<node::CallPtr> waiting_;
   ReduceOptions reduction_;
+  std::map<ObjectId, std::set<std::uint64_t>> owners_;
+  std::optional<ClientEnd> client_end_;
   std::shared_ptr<Subscribers> subscribers_ = std::make_shared<Subscribers>();
 };
 

@@ -14,6 +14,7 @@ class NoDirectory final : public directory::DirectoryClient {
   void Send(protocol::NodeEvent) override {}
   std::size_t shard_count() const override { return 1; }
   bool connected(std::size_t) const override { return true; }
+  std::optional<Time> vouched(std::size_t) const override { return std::nullopt; }
   std::uint64_t shard_id(std::size_t) const override { return 0; }
   std::optional<Error> refusal(std::size_t) const override { return std::nullopt; }
   void Find(const ObjectId&, Duration, std::function<void(Result<protocol::ObjectView>)>) override {

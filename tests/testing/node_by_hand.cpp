@@ -36,6 +36,10 @@ std::string_view WordFor(const protocol::NodeEvent& event) {
     if constexpr (std::is_same_v<Word, protocol::Held>) return "held";
     if constexpr (std::is_same_v<Word, protocol::HeldBytes>) return "bytes";
     if constexpr (std::is_same_v<Word, protocol::Tombstone>) return "tombstone";
+    if constexpr (std::is_same_v<Word, protocol::Owner>) return "owner of";
+    if constexpr (std::is_same_v<Word, protocol::Owned>) return "owned";
+    if constexpr (std::is_same_v<Word, protocol::ReduceOpen>) return "reduce into";
+    if constexpr (std::is_same_v<Word, protocol::ReduceClose>) return "close";
     return "";
   };
   return std::visit(of, event);
@@ -51,10 +55,18 @@ std::string Details(const protocol::NodeEvent& event) {
     return std::string(held->complete    ? " complete"
                        : held->producing ? " producing"
                                          : " partial") +
-           (held->primary ? " primary" : "") + (held->upstream != kNoNode ? " pulling" : "");
+           (held->primary ? " primary" : "") + (held->upstream != kNoNode ? " pulling" : "") +
+           (held->ever_owned ? " ever owned" : "");
+  }
+  if (const auto* owner = std::get_if<protocol::Owner>(&event)) return owner->own ? " +" : " -";
+  if (const auto* owned = std::get_if<protocol::Owned>(&event)) return owned->own ? " +" : " -";
+  if (const auto* reduce = std::get_if<protocol::ReduceOpen>(&event)) {
+    return reduce->owned ? " owned" : "";
   }
   const auto* create = std::get_if<protocol::Create>(&event);
-  return create != nullptr && create->inline_bytes ? " with bytes" : "";
+  if (create == nullptr) return "";
+  return std::string(create->inline_bytes ? " with bytes" : "") + (create->owned ? " owned" : "") +
+         (create->only_if_owned ? " if owned" : "");
 }
 
 std::span<const std::byte> BytesOf(const std::string& text, ByteRange range) {
@@ -94,13 +106,14 @@ class NodeByHand::Peer {
   std::unique_ptr<net::Listener> listener_;
 };
 
-NodeByHand::NodeByHand(std::uint64_t memory_bytes) {
+NodeByHand::NodeByHand(std::uint64_t memory_bytes, std::uint32_t max_owned) {
   NodeConfig config;
   config.directory = {"the test"};
   config.name = "n1";
   config.listen = "n1:1";
   config.memory_bytes = memory_bytes;
   config.data_threads = 1;
+  config.max_owned = max_owned;
   node::Settings settings = node::MakeSettings(config);
   settings.self = NodeId{1};
   node::Environment test;
@@ -119,6 +132,7 @@ NodeByHand::NodeByHand(std::uint64_t memory_bytes) {
                                             store::CreateHeapSegment(memory_bytes));
   EXPECT_TRUE(parts_->Listen());
   parts_->Join();
+  directory_->hooks.on_owner_terms(0, kTerms);
   Turn();
 }
 
@@ -155,6 +169,19 @@ void NodeByHand::Pass(Duration time) {
   }
 }
 
+void NodeByHand::EndSession() {
+  directory_->open = false;
+  directory_->hooks.on_session(0, false);
+  Turn();
+}
+
+void NodeByHand::OpenSession() {
+  directory_->open = true;
+  directory_->hooks.on_owner_terms(0, kTerms);
+  directory_->hooks.on_session(0, true);
+  Turn();
+}
+
 void NodeByHand::Hear(const protocol::NodeAction& word) {
   directory_->hooks.on_action(word);
   Turn();
@@ -188,6 +215,12 @@ ObjectId NodeByHand::Named(const std::string& name) {
 node::CallPtr NodeByHand::NewCall(Time deadline) {
   auto call = std::make_shared<node::Call>(parts_->runtime.main());
   call->deadline = deadline;
+  return call;
+}
+
+node::CallPtr NodeByHand::NewCallOf(const node::OwnerPtr& client, Time deadline) {
+  auto call = NewCall(deadline);
+  call->client = client;
   return call;
 }
 

@@ -15,6 +15,7 @@
 #include <asio/co_spawn.hpp>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "base/virtual_time.h"
 #include "directory/directory_client.h"
@@ -33,6 +34,9 @@ class DirectoryByHand final : public directory::DirectoryClient {
   }
   std::size_t shard_count() const override { return 1; }
   bool connected(std::size_t /*shard*/) const override { return open; }
+  std::optional<Time> vouched(std::size_t /*shard*/) const override {
+    return open ? std::optional(vouched_at.value_or(NowSinceBoot())) : std::nullopt;
+  }
   std::uint64_t shard_id(std::size_t /*shard*/) const override { return 1; }
   std::optional<Error> refusal(std::size_t /*shard*/) const override { return std::nullopt; }
   void Find(const ObjectId& /*object*/, Duration /*timeout*/,
@@ -46,7 +50,8 @@ class DirectoryByHand final : public directory::DirectoryClient {
   void Stop() override {}
 
   Hooks hooks;
-  bool open = true;  // else what the node says is lost
+  bool open = true;                // else what the node says is lost
+  std::optional<Time> vouched_at;  // none: always now
   std::vector<protocol::NodeEvent> said;
   std::function<void(Result<protocol::ObjectView>)> find;  // the last question
   std::function<void(Result<protocol::StatusPage>)> status;
@@ -76,7 +81,13 @@ class TransportByHand final : public net::Transport {
 
 class NodeByHand {
  public:
-  explicit NodeByHand(std::uint64_t memory_bytes = 4_MiB);
+  // What the shard's welcome says of owned objects.
+  static constexpr directory::DirectoryClient::OwnerTerms kTerms{
+      .lease = std::chrono::seconds(1),
+      .orphan_grace = std::chrono::seconds(30),
+      .tombstone = std::chrono::seconds(60)};
+
+  explicit NodeByHand(std::uint64_t memory_bytes = 4_MiB, std::uint32_t max_owned = 1000);
   // Whatever it does ends, or the test fails.
   ~NodeByHand();
   NodeByHand(const NodeByHand&) = delete;
@@ -87,6 +98,9 @@ class NodeByHand {
   // Lets time pass, step by step.
   void Pass(Duration time);
 
+  // The session ends, or another one opens; what the node says of itself is in Inventory.
+  void EndSession();
+  void OpenSession();
   // A shard says this.
   void Hear(const protocol::NodeAction& word);
   // What it has said since the last look, but for reports; in words, with an object's name where
@@ -109,6 +123,9 @@ class NodeByHand {
     return answer;
   }
   node::CallPtr NewCall(Time deadline = kNever);
+  // A new client, and a call of it.
+  std::shared_ptr<node::Owner> NewClient() { return std::make_shared<node::Owner>(++clients_); }
+  node::CallPtr NewCallOf(const node::OwnerPtr& client, Time deadline = kNever);
 
   // A peer that has all bytes of an object, so few that they need no more credit, and serves once:
   // what is asked for, then END, or, if it is to say none, the end of the stream.
@@ -131,6 +148,7 @@ class NodeByHand {
   std::vector<std::string> InWords(const std::vector<protocol::NodeEvent>& events) const;
 
   VirtualTime time_;
+  std::uint64_t clients_ = 0;
   std::map<ObjectId, std::string> names_;
   DirectoryByHand* directory_ = nullptr;  // these two are the node's
   TransportByHand* transport_ = nullptr;

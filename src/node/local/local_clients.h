@@ -45,6 +45,8 @@ class LocalClients {
    protected:
     const LocalClients& clients() const { return *clients_; }
     const std::shared_ptr<Togethers>& togethers() const { return clients_->togethers_; }
+    // Never 0, and never given before.
+    std::uint64_t NewNumber() { return ++clients_->begun_; }
 
    private:
     const std::shared_ptr<LocalClients> clients_;
@@ -76,6 +78,7 @@ class LocalClients {
   const ClientLimits limits_;
   const std::shared_ptr<Togethers> togethers_ = std::make_shared<Togethers>();
   std::unordered_set<const Member*> members_;
+  std::uint64_t begun_ = 0;
   Time last_seen_ = Now();  // when one ended
 };
 

@@ -77,6 +77,8 @@ void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message
     for (const ObjectId& input : slot.inputs) added.add_inputs(std::string(input.view()));
     added.set_valid_bytes(slot.valid_bytes);
   }
+  message.set_ever_owned(view.ever_owned);
+  message.set_owners(view.owners);
 }
 
 void FillNode(const protocol::NodeView& view, v1::local::ClusterStatus::Node& message) {
@@ -159,6 +161,7 @@ Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectI
   options.root_here = message.root_here();
   options.fixed_order = message.fixed_order();
   options.degree = message.degree();
+  options.owned = message.owned();
   return options;
 }
 

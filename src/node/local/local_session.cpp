@@ -37,7 +37,8 @@ LocalSession::LocalSession(Operations& operations, std::shared_ptr<LocalClients>
     : Member(std::move(clients)),
       operations_(operations),
       channel_(std::move(channel)),
-      peer_(std::move(peer)) {}
+      peer_(std::move(peer)),
+      owner_(std::make_shared<Owner>(NewNumber())) {}
 
 void LocalSession::Start(std::function<void()> on_end) {
   on_end_ = std::move(on_end);
@@ -93,6 +94,9 @@ Result<void> LocalSession::Dispatch(local::Request request) {
       return {};
     case local::Request::kRelease:
       Release(request.release().made_by());
+      return {};
+    case local::Request::kLeave:
+      Leave(Operations::ClientEnd::kClosed);
       return {};
     case local::Request::BODY_NOT_SET:
       return std::unexpected(Error(ErrorCode::kProtocol, "a request of an unknown kind"));
@@ -150,6 +154,11 @@ void LocalSession::Release(Id made_by) {
   operations_.OnUnpin();
 }
 
+// Who is closed says so first; else its end is a death.
+void LocalSession::Leave(Operations::ClientEnd how) {
+  if (!std::exchange(owner_->gone, true)) operations_.OnClientEnd(*owner_, how);
+}
+
 void LocalSession::OnConnectionEnd(const Error& why) {
   if (ended_) return;
   ended_ = true;
@@ -157,6 +166,7 @@ void LocalSession::OnConnectionEnd(const Error& why) {
   log::Debug("local client {}: {}", peer_ ? peer_->pid() : ::getpid(), why.message);
   const Self keep = shared_from_this();
   channel_->Close();
+  Leave(Operations::ClientEnd::kDied);
   for (const auto& [id, call] : calls_) call->Cancel();
   // Others must not wait for a draft or a fetch of a client that is gone, but its memory may still
   // be mapped there.

@@ -80,6 +80,7 @@ class LocalSession : public LocalClients::Member,
   void Advance(const local::Advance& body);
   void Cancel(Id request);
   void Release(Id made_by);
+  void Leave(Operations::ClientEnd how);
   void OnConnectionEnd(const Error& why);
   void ReleaseAll();
   template <typename T>
@@ -117,6 +118,7 @@ class LocalSession : public LocalClients::Member,
   Operations& operations_;
   const std::shared_ptr<LocalChannel> channel_;
   const std::unique_ptr<LocalPeer> peer_;  // none: in this process
+  const std::shared_ptr<Owner> owner_;
   std::function<void()> on_end_;
   bool greeted_ = false;
   std::optional<net::Deadline> hello_due_;

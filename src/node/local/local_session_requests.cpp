@@ -37,6 +37,10 @@ const std::string* ObjectBytes(const local::Request& request) {
       return &request.subscribe().object();
     case local::Request::kReduce:
       return &request.reduce().target();
+    case local::Request::kOwn:
+      return &request.own().object();
+    case local::Request::kDisown:
+      return &request.disown().object();
     default:
       return nullptr;
   }
@@ -163,6 +167,7 @@ Result<void> LocalSession::StartRequest(local::Request request) {
   if (const std::uint64_t us = request.timeout_us(); us != 0 && us < kLongestTimeoutUs) {
     call->deadline = Now() + std::chrono::microseconds(us);
   }
+  call->client = owner_;
   const Result<ObjectId> object = ParseObject(request);
   calls_.emplace(id, call);
   operations_.Spawn("request of a client",
@@ -207,6 +212,12 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
     case local::Request::kDeleteObject:
       answer.mutable_done();
       return operations_.Delete(object, std::move(call));
+    case local::Request::kOwn:
+      answer.mutable_done();
+      return operations_.Own(object, std::move(call));
+    case local::Request::kDisown:
+      answer.mutable_done();
+      return operations_.Disown(object, std::move(call));
     case local::Request::kInfo:
       return Info(object, std::move(call), answer);
     case local::Request::kSubscribe:
@@ -226,6 +237,8 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
 LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object, CallPtr call) {
   CO_TRY(CheckMetadata(body.metadata()));
   const std::string& bytes = body.contents();
+  call->owned = body.owned();
+  call->only_if_owned = body.only_if_owned();
   CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
                 co_await operations_.Create(object, bytes.size(), body.metadata(), call));
   if (!bytes.empty()) std::memcpy(draft->copy()->bytes().data(), bytes.data(), bytes.size());
@@ -241,6 +254,8 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
     co_return std::unexpected(
         InvalidRequest("only processes of the node's user may write into its memory"));
   }
+  call->owned = body.owned();
+  call->only_if_owned = body.only_if_owned();
   CO_TRY_ASSIGN(std::shared_ptr<Draft> draft,
                 co_await operations_.Create(object, body.size(), body.metadata(), call));
   if (ended_) co_return std::unexpected(Gone());
@@ -337,6 +352,8 @@ LocalSession::Handled LocalSession::Status(const local::Status& body, CallPtr ca
   status.set_shard_count(static_cast<std::uint32_t>(operations_.shard_count()));
   FillShard(shown.shard, *status.mutable_shard());
   FillClients(clients(), *status.mutable_clients());
+  status.mutable_clients()->set_owned(operations_.owned().count);
+  status.mutable_clients()->set_max_owned(operations_.owned().limit);
   if (status.ByteSizeLong() + 64 > wire::kMaxLocalAnswer) {
     answer.clear_status();
     co_return std::unexpected(

@@ -52,6 +52,7 @@ net::Task<bool> Flight::ReserveMemory() {
   }
   copy_ = std::move(*copy);
   copy_->set_version(located.version);
+  copy_->set_ever_owned(entry_->ever_owned());
   if (leaf) co_return true;
   const auto listed = context_.store.List(copy_, store::CopyKind::kRelayed);
   if (!listed) error_ = listed.error();

@@ -40,6 +40,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
   WaitingCall waiting(entry, call);
   for (;;) {
     CO_TRY(Usable(*entry));
+    if (call->owned) CO_TRY(MayOwn(object, *call));
     const store::CopyPtr present = context_.store.Find(object);
     const bool complete = present && present->state() == store::CopyState::kFinal;
     const bool reduced =
@@ -50,8 +51,9 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     if (!entry->withdrawal().open()) {
       auto copy = space.Try(object, layout, metadata);
       if (copy) {
-        auto publication =
-            std::make_shared<Publication>(context_, entry, std::move(*copy), ++publications_);
+        Publication::Owning owning{call->owned ? call->client : nullptr, call->only_if_owned};
+        auto publication = std::make_shared<Publication>(context_, entry, std::move(*copy),
+                                                         ++publications_, std::move(owning));
         entry->Begin(publication);
         publication->Begin();
         if (patient) call->deadline = kNever;

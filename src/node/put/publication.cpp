@@ -7,6 +7,7 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "node/owners/owners.h"
 #include "node/pull/flight.h"
 
 namespace hoplite::node {
@@ -29,12 +30,13 @@ std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64
 }  // namespace
 
 Publication::Publication(Context& context, EntryPtr entry, store::CopyPtr copy,
-                         std::uint64_t attempt)
+                         std::uint64_t attempt, Owning owning)
     : context_(context),
       entry_(std::move(entry)),
       copy_(std::move(copy)),
       state_(copy_->object(), copy_->layout(),
-             copy_->layout().size_bytes <= context.settings.inline_limit_bytes, attempt) {}
+             copy_->layout().size_bytes <= context.settings.inline_limit_bytes, attempt),
+      owning_(std::move(owning)) {}
 
 Publication::~Publication() = default;
 
@@ -49,14 +51,25 @@ void Publication::Begin() {
 }
 
 protocol::Create Publication::MakeCreate() const {
-  protocol::Create create{copy_->object(), copy_->layout(), copy_->metadata(), nullptr,
-                          state_.attempt()};
+  protocol::Create create{.object = copy_->object(),
+                          .layout = copy_->layout(),
+                          .metadata = copy_->metadata(),
+                          .inline_bytes = nullptr,
+                          .attempt = state_.attempt(),
+                          .owned = owning_.owner != nullptr,
+                          .only_if_owned = owning_.only_if_owned,
+                          .number = owner_number_};
   if (state_.small()) {
     const auto bytes = copy_->bytes();
     create.inline_bytes = std::make_shared<const std::string>(
         reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   return create;
+}
+
+void Publication::Announce() {
+  if (owning_.owner) owner_number_ = context_.owners.BeginPut(copy_->object(), *owning_.owner);
+  context_.directory.Send(MakeCreate());
 }
 
 std::optional<protocol::Create> Publication::OpenCreate() {
@@ -110,6 +123,11 @@ void Publication::OnPumped() {
 net::Task<Result<void>> Publication::Seal(CallPtr call) {
   const auto self = shared_from_this();
   const std::uint64_t written = written_.load(std::memory_order_relaxed);
+  if (owning_.owner && owning_.owner->gone && !state_.accepted()) {
+    co_return std::unexpected(
+        Error(ErrorCode::kCancelled,
+              "the client that was to own object " + copy_->object().ToHex() + " is closed"));
+  }
   planner::PublicationState::Effects effects;
   CO_TRY(state_.Seal(written, in_session(), effects));
   if (state_.small()) summed_blocks_ = ChecksumBlocks(*copy_, 0, written);
@@ -164,7 +182,7 @@ void Publication::Step() {
 
 void Publication::Carry(const planner::PublicationState::Effects& effects,
                         store::VoidReason reason) {
-  if (effects.announce) context_.directory.Send(MakeCreate());
+  if (effects.announce) Announce();
   if (effects.show) Show();
   if (effects.seal) {
     copy_->Seal();
@@ -173,6 +191,10 @@ void Publication::Carry(const planner::PublicationState::Effects& effects,
   if (effects.withdraw) entry_->withdrawal().Begin(state_.attempt());
   for (const protocol::NodeEvent& event : effects.say) context_.directory.Send(event);
   if (effects.drop) Drop(reason);
+  // The shard will never hear of it, or has answered otherwise: with the object's deletion.
+  if (effects.drop && !effects.withdraw) {
+    context_.owners.OnPutAnswered(copy_->object(), false);
+  }
   if (!effects.seal && !effects.drop) return;
   entry_->Ended(*this);
   entry_->Changed();
@@ -180,6 +202,7 @@ void Publication::Carry(const planner::PublicationState::Effects& effects,
 
 void Publication::Show() {
   copy_->set_version(state_.version());
+  copy_->set_ever_owned(entry_->ever_owned());
   if (entry_->flight()) entry_->flight()->Supersede();
   if (const store::CopyPtr older = context_.store.Find(copy_->object())) {
     older->Void(store::VoidReason::kRecalled);

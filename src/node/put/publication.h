@@ -25,8 +25,13 @@ namespace hoplite::node {
 
 class Publication final : public Draft, public std::enable_shared_from_this<Publication> {
  public:
+  struct Owning {
+    OwnerPtr owner;  // null: it is not put to be owned
+    bool only_if_owned = false;
+  };
   // attempt: as PublicationState's.
-  Publication(Context& context, EntryPtr entry, store::CopyPtr copy, std::uint64_t attempt);
+  Publication(Context& context, EntryPtr entry, store::CopyPtr copy, std::uint64_t attempt,
+              Owning owning);
   ~Publication() override;
 
   const store::CopyPtr& copy() const override { return copy_; }
@@ -59,11 +64,14 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   void Step();
   void Show();
   void Drop(store::VoidReason reason);
+  void Announce();
 
   Context& context_;
   const EntryPtr entry_;
   const store::CopyPtr copy_;
   planner::PublicationState state_;
+  const Owning owning_;
+  std::uint64_t owner_number_ = 0;  // of its Create; 0: not announced, or not owned
 
   std::atomic<std::uint64_t> written_{0};
   std::uint64_t summed_blocks_ = 0;  // blocks with a checksum; a running pump's own

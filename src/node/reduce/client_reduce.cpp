@@ -17,6 +17,8 @@ net::Task<Result<ReduceOutcome>> ClientCalls::Reduce(ReduceOptions options, Call
         Error(ErrorCode::kAlreadyExists,
               "object " + options.target.ToHex() + " is being made by another call already"));
   }
+  if (options.owned) CO_TRY(MayOwn(options.target, *call));
+  call->owned = options.owned;  // if it is small, this call creates it
   const auto coordinator = std::make_shared<Coordinator>(context_, *this, entry, std::move(options),
                                                          call, ++reductions_);
   entry->Begin(coordinator);

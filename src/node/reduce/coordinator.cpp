@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "directory/away.h"
 #include "node/client_calls.h"
+#include "node/owners/owners.h"
 
 namespace hoplite::node {
 
@@ -20,7 +21,18 @@ Coordinator::Coordinator(Context& context, ClientCalls& calls, EntryPtr target,
       options_(std::move(options)),
       call_(std::move(call)),
       reduction_(options_, context.settings.self, request),
-      small_fold_(options_) {}
+      small_fold_(options_) {
+  if (options_.owned) {
+    owner_number_ = context_.owners.BeginReduction(options_.target, *call_->client);
+  }
+}
+
+protocol::ReduceOpen Coordinator::Request() const {
+  protocol::ReduceOpen request = reduction_.Request();
+  request.owned = options_.owned;
+  request.number = owner_number_;
+  return request;
+}
 
 net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   const auto self = shared_from_this();
@@ -30,10 +42,25 @@ net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   for (const CallPtr& get : gets_) get->Cancel();
   watches_.clear();
   const Error* why = outcome ? nullptr : &outcome.error();
-  if (auto close = reduction_.Close(why)) context_.directory.Send(std::move(*close));
+  auto close = reduction_.Close(why);
+  const bool refused = !close;
+  if (close) context_.directory.Send(std::move(*close));
+  EndOwning(refused);
   target_->EndCoordination();
   target_->Changed();
   co_return outcome;
+}
+
+// The Create of a small target owns by itself; a large one is owned from its commit on, and a commit
+// may be under way when the reduction is given up.
+void Coordinator::EndOwning(bool refused) {
+  if (!options_.owned) return;
+  using enum Owners::ReductionEnd;
+  const bool maybe = reduction_.opened() && !refused && !small();
+  context_.owners.OnReductionEnd(target_->object, *call_->client, owner_number_,
+                                 reduction_.committed() ? kCommitted
+                                 : maybe                ? kUnknown
+                                                        : kNever);
 }
 
 void Coordinator::Watch() {

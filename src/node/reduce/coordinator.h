@@ -33,7 +33,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }
   // Repeated in every inventory; its orders follow the answer.
-  protocol::ReduceOpen Request() const { return reduction_.Request(); }
+  protocol::ReduceOpen Request() const;
 
  private:
   void Watch();
@@ -47,6 +47,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   void AskForSources();
   net::Task<void> GetSource(ObjectId source);
   net::Task<Result<ReduceOutcome>> CreateTarget();
+  void EndOwning(bool refused);
   ReduceOutcome OutcomeOf(const std::vector<ObjectId>& used) const;
 
   Context& context_;
@@ -56,6 +57,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   const CallPtr call_;
   planner::ReduceCoordinator reduction_;
   std::vector<std::shared_ptr<void>> watches_;
+  std::uint64_t owner_number_ = 0;  // of its request; 0: the target is not to be owned
 
   bool creating_ = false;
   SmallFold small_fold_;

@@ -77,6 +77,7 @@ Result<void> Slot::ListTarget() {
     older->Void(store::VoidReason::kRecalled);
     context_.store.Remove(entry_->object);
   }
+  output_->set_ever_owned(entry_->ever_owned());
   TRY(context_.store.List(output_, store::CopyKind::kPrimary));
   entry_->Changed();
   return {};

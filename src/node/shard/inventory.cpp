@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "directory/word_bytes.h"
+#include "node/owners/owners.h"
 #include "node/pull/flight.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
@@ -36,7 +37,7 @@ DirectoryClient::Part Inventory::Tell(std::size_t shard, const std::optional<Obj
   std::size_t counted = 0;
   std::size_t said = 0;
   for (std::size_t looks = 0; looks < kMostLooks && said < bytes;) {
-    const std::vector<ObjectId> next = ObjectsAfter(part.reached);
+    const std::vector<ObjectId> next = ObjectsAfter(shard, part.reached);
     if (next.empty()) {
       part.reached.reset();
       return part;
@@ -92,16 +93,20 @@ bool Inventory::KeptByShard(const store::Copy& copy, std::size_t shard) const {
 
 // The next objects, by id, that there may be something to say of. Looking up each behind the one
 // before would be most of what a large inventory costs.
-std::vector<ObjectId> Inventory::ObjectsAfter(const std::optional<ObjectId>& object) const {
+std::vector<ObjectId> Inventory::ObjectsAfter(std::size_t shard,
+                                              const std::optional<ObjectId>& object) const {
   std::vector<ObjectId> held;
   for (const auto& copy : context_.store.After(object, kAtOnce)) held.push_back(copy->object());
   const auto& entries = context_.table.entries();
   auto entry = object ? entries.upper_bound(*object) : entries.begin();
   std::vector<ObjectId> known;
   for (; entry != entries.end() && known.size() < kAtOnce; ++entry) known.push_back(entry->first);
+  std::vector<ObjectId> here;
+  std::ranges::set_union(held, known, std::back_inserter(here));
   std::vector<ObjectId> all;
-  std::ranges::set_union(held, known, std::back_inserter(all));
-  // Beyond so many one of the two may lack some.
+  std::ranges::set_union(here, context_.owners.After(shard, object, kAtOnce),
+                         std::back_inserter(all));
+  // Beyond so many one of them may lack some.
   if (all.size() > kAtOnce) all.resize(kAtOnce);
   return all;
 }
@@ -109,6 +114,7 @@ std::vector<ObjectId> Inventory::ObjectsAfter(const std::optional<ObjectId>& obj
 void Inventory::TellOf(const ObjectId& object, std::vector<protocol::NodeEvent>& events) {
   const EntryPtr entry = context_.table.Find(object);
   if (const store::CopyPtr copy = context_.store.Find(object)) TellCopy(*copy, entry, events);
+  if (const auto owned = context_.owners.Inventory(object)) events.emplace_back(*owned);
   if (entry) TellRequests(*entry, events);
 }
 
@@ -124,6 +130,7 @@ void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
   held.metadata = copy.metadata();
   held.marks = copy.marks();
   held.complete = sealed;
+  held.ever_owned = copy.ever_owned();
   held.producing = entry && entry->publication() && entry->publication()->copy().get() == &copy;
   held.primary = context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
   held.upstream = fetching ? entry->flight()->upstream() : kNoNode;

@@ -29,7 +29,8 @@ class Inventory {
 
  private:
   bool KeptByShard(const store::Copy& copy, std::size_t shard) const;
-  std::vector<ObjectId> ObjectsAfter(const std::optional<ObjectId>& object) const;
+  std::vector<ObjectId> ObjectsAfter(std::size_t shard,
+                                     const std::optional<ObjectId>& object) const;
   void TellOf(const ObjectId& object, std::vector<protocol::NodeEvent>& events);
   void TellCopy(const store::Copy& copy, const EntryPtr& entry,
                 std::vector<protocol::NodeEvent>& events) const;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "directory/away.h"
+#include "node/owners/owners.h"
 #include "node/pull/flight.h"
 #include "node/put/publication.h"
 
@@ -17,6 +18,8 @@ void ShardWords::On(const protocol::CreateAccepted& accepted) {
   const EntryPtr entry = context_.table.Find(accepted.object);
   const auto publication = entry ? entry->publication() : nullptr;
   if (entry && entry->withdrawal().open()) return;  // the shard takes it back
+  context_.owners.OnPutAnswered(accepted.object, true);
+  if (accepted.ever_owned) NoteEverOwned(accepted.object);
   if (publication) {
     publication->Accept(accepted.version);
   } else {
@@ -28,9 +31,11 @@ void ShardWords::On(const protocol::CreateAccepted& accepted) {
 void ShardWords::On(const protocol::CreateRefused& refused) {
   const EntryPtr entry = context_.table.Find(refused.object);
   if (entry && entry->withdrawal().open()) {
-    if (entry->withdrawal().Ends(refused)) entry->Changed();
-    return;
+    if (!entry->withdrawal().Ends(refused)) return;
+    context_.owners.OnPutAnswered(refused.object, false);
+    return entry->Changed();
   }
+  context_.owners.OnPutAnswered(refused.object, false);
   const auto publication = entry ? entry->publication() : nullptr;
   if (publication) publication->Refuse(Error(refused.code, refused.message));
 }
@@ -39,6 +44,7 @@ void ShardWords::On(const protocol::Located& located) {
   const EntryPtr entry = context_.table.Find(located.object);
   if (!entry) return;
   entry->LoseHolder("");
+  if (located.ever_owned) NoteEverOwned(located.object);
   if (entry->flight()) entry->flight()->OnLocated(located);
 }
 
@@ -69,6 +75,8 @@ void ShardWords::On(const protocol::Recall& recall) {
 void ShardWords::On(const protocol::Deleted& deleted) {
   const EntryPtr entry = context_.table.At(deleted.object);
   entry->deletion().Confirm(Now() + deleted.remaining, deleted.version);
+  entry->set_ever_owned(false);
+  context_.owners.OnDeleted(deleted.object);
   DropCopies(*entry, kAllVersions, store::VoidReason::kDeleted,
              Error(ErrorCode::kDeleted, "object " + deleted.object.ToHex() + " was deleted"));
   if (entry->flight()) entry->flight()->OnDeleted();
@@ -107,10 +115,22 @@ void ShardWords::On(const protocol::HolderLost& lost) {
 // Its session has stopped to offer more by now.
 void ShardWords::On(const protocol::InlineFull& /*full*/) {}
 
+void ShardWords::On(const protocol::OwnerAnswer& answer) { context_.owners.Hear(answer); }
+
+void ShardWords::On(const protocol::EverOwned& owned) { NoteEverOwned(owned.object); }
+
+// Of the copy that is here, and of those that the object's flight, Put or slot is about to list.
+void ShardWords::NoteEverOwned(const ObjectId& object) {
+  const store::CopyPtr copy = context_.store.Find(object);
+  if (copy) copy->set_ever_owned(true);
+  if (const EntryPtr entry = context_.table.Find(object)) entry->set_ever_owned(true);
+}
+
 void ShardWords::OnSession(std::size_t shard, bool open) {
   log::Info("{}: {}", context_.settings.name,
             open ? fmt::format("directory shard {} is joined", shard) : directory::Away(shard));
   // What was asked of the lost session, or while there was none, will not be answered.
+  if (!open) context_.owners.OnSessionEnd(shard);
   context_.memory.ForgetQuestions();
   context_.memory.OnSpace();
   for (const auto& [object, entry] : context_.table.entries()) {

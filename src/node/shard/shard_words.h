@@ -40,6 +40,8 @@ class ShardWords {
   void On(const protocol::Location& location);
   void On(const protocol::HolderLost& lost);
   void On(const protocol::InlineFull& full);
+  void On(const protocol::OwnerAnswer& answer);
+  void On(const protocol::EverOwned& owned);
   void On(const protocol::ReduceOpened& opened) { ToCoordinator(opened); }
   void On(const protocol::ReduceRefused& refused) { ToCoordinator(refused); }
   void On(const protocol::SlotLost& lost) { ToCoordinator(lost); }
@@ -49,6 +51,7 @@ class ShardWords {
   void On(const protocol::SlotDropped& dropped);
   void On(const protocol::TargetAborted& aborted);
 
+  void NoteEverOwned(const ObjectId& object);
   template <typename Word>
   void ToCoordinator(const Word& word);
   void DropCopies(ObjectEntry& entry, Version below, store::VoidReason reason, const Error& error);

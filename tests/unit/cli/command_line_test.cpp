@@ -90,10 +90,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"directory", "--listen", "h:1", "--heartbeat", "-1s"}, "-1s"},
         BadUsage{{"directory", "--listen", "h:1", "--grace", "0"}, "grace must be above zero"},
         BadUsage{{"directory", "--listen", "h:1", "--tombstone", "x"}, "'x'"},
-        BadUsage{{"directory", "--listen", "h:1", "--tombstone", "1999ms"},
-                 "--tombstone: must not be shorter than --lease and --grace"},
+        BadUsage{{"directory", "--listen", "h:1", "--tombstone", "31999ms"},
+                 "--tombstone: must not be shorter than --lease, --grace and --orphan-grace"},
         BadUsage{{"directory", "--listen", "h:1", "--inline-limit", "1MiB"},
                  "--inline-limit: at most 64.0 KiB"},
+        BadUsage{{"node", "--directory", "h:1", "--memory", "1MiB", "--max-owned", "0"},
+                 "--max-owned: must be above zero"},
         BadUsage{{"directory", "--listen", "h:1", "--inline-limit", "64KX"}, "64KX"},
         BadUsage{{"directory"}, "--listen"}, BadUsage{{"directory", "--listen", "7000"}, "7000"},
         BadUsage{{"status", "--directory", "a:1,b"}, "'b'"},
@@ -178,14 +180,15 @@ TEST(CommandLine, SimulatedReductionsNameBadOptions) {
 
 TEST(CommandLine, HelpNamesTheSettingsOfMembersWithTheirDefaults) {
   const Answer node = Ask({"node", "--help"});
-  for (const char* flag : {"--stall TIME=700ms", "--keepalive TIME=200ms", "--data-threads",
-                           "--client-requests N=65536", "--client-pins N=65536"}) {
+  for (const char* flag :
+       {"--stall TIME=700ms", "--keepalive TIME=200ms", "--data-threads",
+        "--client-requests N=65536", "--client-pins N=65536", "--max-owned N=262144"}) {
     EXPECT_NE(node.out.find(flag), std::string::npos) << node.out;
   }
   const Answer directory = Ask({"directory", "--help"});
   for (const char* flag :
        {"--heartbeat TIME=200ms", "--lease TIME=1s", "--grace TIME=1s", "--recovery-window TIME=1s",
-        "--tombstone TIME=60s", "--inline-limit SIZE"}) {
+        "--orphan-grace TIME=30s", "--tombstone TIME=60s", "--inline-limit SIZE"}) {
     EXPECT_NE(directory.out.find(flag), std::string::npos) << directory.out;
   }
 }

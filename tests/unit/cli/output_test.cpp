@@ -68,6 +68,23 @@ TEST(Output, InfoSaysWhoWaitsAndWhy) {
   EXPECT_NE(ToText(TwoNodes().objects[0]).find("n3: every holder is busy"), std::string::npos);
 }
 
+TEST(Output, InfoSaysWhetherAnybodyOwnsIt) {
+  ObjectInfo object = TwoNodes().objects[0];
+  EXPECT_NE(ToText(object).find("owned     by nobody, ever: it stays"), std::string::npos);
+  object.ever_owned = true;
+  EXPECT_NE(ToText(object).find("owned     by nobody any more\n"), std::string::npos);
+  object.owners = 2;
+  EXPECT_NE(ToText(object).find("owned     by clients of 2 nodes\n"), std::string::npos);
+  EXPECT_EQ(ToJson(object)["ever_owned"], true);
+  EXPECT_EQ(ToJson(object)["owners"], 2);
+}
+
+TEST(Output, StatusSaysHowManyIdsAreOwned) {
+  const ClusterStatus status{.clients = {.clients = 1, .owned = 3, .max_owned = 10}};
+  EXPECT_NE(ToText(status).find("; 3 of 10 ids owned\n"), std::string::npos) << ToText(status);
+  EXPECT_EQ(ToJson(status)["clients"]["owned"], 3);
+}
+
 TEST(Output, TextNamesHoldersWithTheirShare) {
   const std::string text = ToText(TwoNodes());
   EXPECT_NE(text.find("held by n1, n2 (25 %)"), std::string::npos) << text;

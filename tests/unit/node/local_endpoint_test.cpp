@@ -174,7 +174,7 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient older(node.path());
   older.Hello(wire::kLocalProtocolVersion - 1);
   EXPECT_THAT(older.LastWord(),
-              testing::HasSubstr("the client speaks local protocol 2, this node 3"));
+              testing::HasSubstr("the client speaks local protocol 3, this node 4"));
 
   RawClient twice(node.path());
   twice.Hello();

@@ -13,7 +13,7 @@ constexpr int kMembers = 5;
 
 class Storm {
  public:
-  explicit Storm(std::uint32_t seed) : random_(seed) {
+  explicit Storm(std::uint32_t seed) : random_(seed), owners_(seed % 2 == 1) {
     DirectoryOptions options;
     options.recovery_window = std::chrono::milliseconds(Pick(2) * 20);
     options.recovery_limit = options.recovery_window;
@@ -21,6 +21,9 @@ class Storm {
     options.keep_apart = std::chrono::milliseconds(10);
     options.slice = static_cast<std::size_t>(1 + Pick(3));
     options.inline_limit_bytes = layout_.size_bytes;
+    options.orphan_grace = std::chrono::milliseconds(20);
+    options.unknown_owners = std::chrono::milliseconds(30);
+    options.owned_limit = 1;
     options.inline_total_bytes = 2 * layout_.size_bytes;
     state_.emplace(options, now_);
   }
@@ -131,8 +134,32 @@ class Storm {
         return SlotProgress{object_, slot, AVersion(), Marks()};
     }
   }
+  NodeEvent OfOwners() {
+    const std::uint64_t number = ++numbers_ - static_cast<std::uint64_t>(Pick(3));
+    switch (Pick(6)) {
+      case 0:
+        return Owned{object_, number, Pick(2) == 0};
+      case 1: {
+        Held held = ACopy();
+        held.ever_owned = true;
+        return held;
+      }
+      case 2: {
+        Create create{object_, layout_, "", Pick(2) == 0 ? Bytes() : nullptr, 1};
+        create.owned = Pick(2) == 0;
+        create.only_if_owned = !create.owned;
+        create.number = number;
+        return create;
+      }
+      case 3:
+        return ReduceOpen{object_, 1, Pick(2) == 0, Pick(2) == 0, number};
+      default:
+        return Owner{object_, number, Pick(2) == 0};
+    }
+  }
   NodeEvent Request() {
     object_ = objects_[static_cast<std::size_t>(Pick(static_cast<int>(objects_.size())))];
+    if (owners_ && Pick(5) == 0) return OfOwners();
     switch (Pick(50)) {
       case 40:
       case 41:
@@ -201,7 +228,8 @@ class Storm {
         [[fallthrough]];
       case 2:
       case 3:
-        return NodeJoined{{node, "n" + std::to_string(Raw(node)), "x:1"}, 0};
+        return NodeJoined{
+            {node, "n" + std::to_string(Raw(node)), "x:1"}, 0, owners_ ? numbers_ - 2 : 0};
       default:
         return NodeSaid{node, Request()};
     }
@@ -216,6 +244,8 @@ class Storm {
   std::vector<Version> versions_;
   std::vector<Grant> grants_;
   std::uint64_t attempts_ = 0;
+  bool owners_;  // nodes own objects
+  std::uint64_t numbers_ = 3;
 };
 
 TEST(PlannerStorm, InvariantsHoldWhateverIsSaid) {

@@ -84,8 +84,12 @@ class ReductionParts : public ::testing::Test {
   Post post_{outbox_, nodes_, marks_, clock_};
   Versions versions_{agenda_, inlined_, nodes_, post_};
   ReductionOrders orders_{stamps_, nodes_, objects_, post_, versions_};
-  ReductionRequests requests_{options_, clock_,  window_, nodes_, objects_,
-                              marks_,   agenda_, post_,   orders_};
+  OwnerBook owners_;
+  OwnerClock owner_clock_{true};
+  Ownership ownership_{options_, clock_,       window_, nodes_, objects_,
+                       owners_,  owner_clock_, agenda_, post_};
+  ReductionRequests requests_{options_, clock_,  window_, nodes_,  objects_,
+                              marks_,   agenda_, post_,   orders_, ownership_};
   std::uint64_t attempts_ = 0;
 };
 

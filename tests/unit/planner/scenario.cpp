@@ -36,6 +36,12 @@ Scenario& Scenario::After(Duration passed) {
   return *this;
 }
 
+Scenario& Scenario::Pass(Duration passed) {
+  const Time until = now_ + passed;
+  while (next_ < until) After(std::max(next_, now_) - now_);
+  return After(until - now_);
+}
+
 void Scenario::Step(const EventBody& body) {
   state_->Apply({now_, body});
   EXPECT_EQ(state_->BrokenInvariant(), "");
@@ -67,7 +73,7 @@ StripeMarks Scenario::Marks(std::uint32_t blocks) const {
 }
 
 Scenario& Scenario::Connect(const std::string& node) {
-  Step(NodeJoined{{Id(node), node, node + ":1"}, versions_[node].incarnation});
+  Step(NodeJoined{{Id(node), node, node + ":1"}, versions_[node].incarnation, numbers_[node]});
   return *this;
 }
 Scenario& Scenario::Join(const std::string& node) { return Connect(node).EndInventory(node); }
@@ -140,6 +146,29 @@ Scenario& Scenario::HeldComplete(const std::string& node) {
   return Say(node, held);
 }
 
+Scenario& Scenario::Own(const std::string& node, bool own) {
+  return Say(node, Owner{object_, ++numbers_[node], own});
+}
+Scenario& Scenario::Owned(const std::string& node, bool own) {
+  return Say(node, protocol::Owned{object_, ++numbers_[node], own});
+}
+Scenario& Scenario::OwnedPut(const std::string& node, std::uint64_t attempt) {
+  return Say(node, protocol::Create{.object = object_,
+                                    .layout = layout_,
+                                    .attempt = attempt,
+                                    .owned = true,
+                                    .number = ++numbers_[node]});
+}
+Scenario& Scenario::PutIfOwned(const std::string& node) {
+  return Say(node, protocol::Create{
+                       .object = object_, .layout = layout_, .attempt = 1, .only_if_owned = true});
+}
+Scenario& Scenario::HeldOwned(const std::string& node) {
+  Held held{object_, versions_[node], layout_, metadata_, layout_.full_marks()};
+  held.complete = held.ever_owned = true;
+  return Say(node, held);
+}
+
 void Scenario::Note(const Action& action) {
   const std::string to = names_.at(action.to);
   answers_.push_back(Words(to, action.body));
@@ -189,6 +218,12 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
   if (const auto* lost = std::get_if<HolderLost>(&body)) return to + ": lost " + lost->node_name;
   if (std::string words = WordsOfReduction(to, body); !words.empty()) return words;
   if (std::holds_alternative<InlineFull>(body)) return to + ": inline full";
+  if (const auto* answer = std::get_if<OwnerAnswer>(&body)) {
+    const char* results[] = {"", "ok", "deleted", "limit"};
+    return fmt::format("{}: owner {} {}", to, answer->number,
+                       results[static_cast<int>(answer->result)]);
+  }
+  if (std::holds_alternative<EverOwned>(body)) return to + ": ever owned";
   const auto& location = std::get<Location>(body);
   const char* kinds[] = {"", "partial", "complete", "gone", "inline"};
   return fmt::format("{}: {} {}", to, location.node_name.empty() ? "it" : location.node_name,

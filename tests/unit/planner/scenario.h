@@ -7,6 +7,7 @@
 // be left over. Answers in words:
 //   "N: accepted v1"   "N: refused CODE"      "N: located v1"  "N: inline v1"  "N: deleted"
 //   "N: recall v1"     "N: drop" "N: keep"    "N: lost M"      "N: M complete" (a subscriber's)
+//   "N: owner 2 ok"    to the node's second word of owning it; "N: ever owned"
 //   "R <- S"           a grant; "R <- S {1}" only those stripes; "R <- S strict" without equality;
 //                      "R <- S moved" if it replaces an earlier grant of R
 // and of reductions:
@@ -40,6 +41,8 @@ class Scenario : public ::testing::Test {
   DirectoryOptions New() const;         // a cluster known to be new
   DirectoryOptions Recovering() const;  // with a window of 1 s
   Self After(Duration passed);
+  // The same, but the shard is called whenever it asks to be.
+  Self Pass(Duration passed);
   // Between these the shard is told, but not asked to plan.
   Self JointGets();
   Self Now();
@@ -70,6 +73,13 @@ class Scenario : public ::testing::Test {
   Self Subscribe(const std::string& node);
   Self HeldBy(const std::string& node, std::uint32_t blocks, const std::string& upstream = "");
   Self HeldComplete(const std::string& node);
+  // Of what nodes own; each of a node's words has the next number.
+  Self Own(const std::string& node) { return Own(node, true); }
+  Self Disown(const std::string& node) { return Own(node, false); }
+  Self Owned(const std::string& node, bool own = true);  // in an inventory
+  Self OwnedPut(const std::string& node, std::uint64_t attempt = 1);
+  Self PutIfOwned(const std::string& node);
+  Self HeldOwned(const std::string& node);  // a complete copy of what was ever owned
   Self EndInventory(const std::string& node) { return Say(node, InventoryEnd{}); }
 
   // Every answer since the last Expect, in order.
@@ -106,10 +116,12 @@ class Scenario : public ::testing::Test {
   Time now_{};
   Time next_{};  // what the last Plan returned
   std::unique_ptr<DirectoryState> state_;
-  std::string last_message_;  // of the last refusal
+  std::string last_message_;                      // of the last refusal
+  std::map<std::string, std::uint64_t> numbers_;  // the highest of each node's that owns
 
  private:
   void Step(const EventBody& body);
+  Self Own(const std::string& node, bool own);
   void Note(const Action& action);
   std::string Words(const std::string& to, const NodeAction& body);
   std::string WordsOfReduction(const std::string& to, const NodeAction& body);

@@ -31,6 +31,8 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       Create{.object = kObject, .layout = Layout::For(3), .inline_bytes = Bytes("abc")},
       Create{.object = kObject, .layout = Layout::For(0), .inline_bytes = Bytes("")},
       Create{.object = kObject, .layout = kLayout, .attempt = 7},
+      Create{.object = kObject, .layout = kLayout, .owned = true, .number = 8},
+      Create{.object = kObject, .layout = kLayout, .only_if_owned = true},
       Withdraw{kObject, 7},
       CopyComplete{kObject, kVersion},
       CopyGone{kObject, kVersion, GoneReason::kRecalled},
@@ -53,12 +55,18 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
            .complete = true,
            .producing = true,
            .primary = true,
-           .upstream = NodeId{3}},
+           .upstream = NodeId{3},
+           .ever_owned = true},
       HeldBytes{kObject, kVersion, Bytes("x")},
       Tombstone{kObject, std::chrono::seconds(30), kVersion},
+      Owner{kObject, 9, true},
+      Owner{kObject, 10, false},
+      Owned{kObject, 9, true},
+      Owned{kObject, 10, false},
       InventoryEnd{},
       StoreUsage{1 << 30, 1 << 20, 7},
       ReduceOpen{kObject, 5},
+      ReduceOpen{kObject, 5, true, true, 11},
       ReduceShape{kObject, 5, kLayout, kFold, "f4"},
       SlotAssign{kObject, 5, 6, kOrder},
       SlotAssign{kObject, 5, 7, {.slot = 2}},  // vacant, a root
@@ -85,12 +93,39 @@ TEST(DirectoryMessages, ACreateKeepsItsNumber) {
   EXPECT_EQ(std::get<Create>(*FromProto(message)).attempt, 7u);
 }
 
+TEST(DirectoryMessages, WhoOwnsAnIdIsSaidWithANumber) {
+  auto owner = ToProto(NodeEvent{Owner{kObject, 9, true}});
+  EXPECT_EQ(std::get<Owner>(*FromProto(owner)).number, 9u);
+  EXPECT_TRUE(std::get<Owner>(*FromProto(owner)).own);
+  auto owned = ToProto(NodeEvent{Owned{kObject, 10, false}});
+  EXPECT_EQ(std::get<Owned>(*FromProto(owned)).number, 10u);
+  EXPECT_FALSE(std::get<Owned>(*FromProto(owned)).own);
+  auto create =
+      ToProto(NodeEvent{Create{.object = kObject, .layout = kLayout, .owned = true, .number = 8}});
+  EXPECT_EQ(std::get<Create>(*FromProto(create)).number, 8u);
+  auto answer = ToProto(NodeAction{OwnerAnswer{kObject, 9, OwnerResult::kLimit}});
+  EXPECT_EQ(std::get<OwnerAnswer>(*FromProto(answer)).number, 9u);
+  EXPECT_EQ(std::get<OwnerAnswer>(*FromProto(answer)).result, OwnerResult::kLimit);
+}
+
+TEST(DirectoryMessages, AnOwnersAnswerThatNobodyKnowsIsRefused) {
+  auto message = ToProto(NodeAction{OwnerAnswer{kObject, 9, OwnerResult::kOk}});
+  message.mutable_owner_answer()->set_result(4);
+  EXPECT_EQ(FromProto(message).error().code, ErrorCode::kProtocol);
+}
+
 TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
   const NodeInfo node{NodeId{11}, "n11", "[::1]:80"};
   const std::vector<NodeAction> actions = {
       CreateAccepted{kObject, kVersion},
+      CreateAccepted{kObject, kVersion, true},
       CreateRefused{kObject, ErrorCode::kDeleted, "was deleted"},
       Located{kObject, kVersion, kLayout, "f4"},
+      Located{kObject, kVersion, kLayout, "f4", true},
+      OwnerAnswer{kObject, 9, OwnerResult::kOk},
+      OwnerAnswer{kObject, 9, OwnerResult::kDeleted},
+      OwnerAnswer{kObject, 9, OwnerResult::kLimit},
+      EverOwned{kObject},
       InlineObject{kObject, kVersion, "f4", Bytes("bytes")},
       Grant{kObject, kVersion, kGrant, node, ~StripeMask{0}, true, kGrant},
       Grant{kObject, kVersion, kGrant, node, 1, false, {}},
@@ -126,11 +161,13 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                        .shard_index = 1,
                        .shard_count = 3,
                        .highest_incarnation = 99,
-                       .claims = {.shards = {7, 0, 9}, .holds = true}});
+                       .claims = {.shards = {7, 0, 9}, .holds = true},
+                       .owner_number = 12});
   ExpectSurvives(Welcome{.incarnation = 5,
                          .heartbeat = std::chrono::milliseconds(200),
                          .lease = std::chrono::seconds(1),
                          .tombstone = std::chrono::seconds(60),
+                         .orphan_grace = std::chrono::seconds(30),
                          .remembered = true,
                          .shard_id = 77});
   ExpectSurvives(Ended{.error = {ErrorCode::kAlreadyExists, "the name is in use"}, .retry = false});
@@ -141,16 +178,17 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
   const v1::ShardView shard = ToProto(protocol::ShardView{
       .objects = 1, .inline_bytes = 2, .inline_total_bytes = 3, .queues = {4, 5, "n1"}});
   EXPECT_EQ(ToProto(FromProto(shard)).SerializeAsString(), shard.SerializeAsString());
-  ExpectSurvives(
-      ObjectView{.object = kObject,
-                 .version = kVersion,
-                 .size_bytes = 5,
-                 .metadata = "m",
-                 .inlined = true,
-                 .holders = {{NodeId{1}, "n1", true, true, 5}},
-                 .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
-                 .waiters = {{NodeId{3}, "n3", "every holder is busy"}},
-                 .slots = {{2, 1, NodeId{3}, "n3", kVersion, {kObject}, 7}, {.slot = 1}}});
+  ExpectSurvives(ObjectView{.object = kObject,
+                            .version = kVersion,
+                            .size_bytes = 5,
+                            .metadata = "m",
+                            .inlined = true,
+                            .holders = {{NodeId{1}, "n1", true, true, 5}},
+                            .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
+                            .waiters = {{NodeId{3}, "n3", "every holder is busy"}},
+                            .slots = {{2, 1, NodeId{3}, "n3", kVersion, {kObject}, 7}, {.slot = 1}},
+                            .ever_owned = true,
+                            .owners = 2});
 }
 
 TEST(DirectoryMessages, TimesAreRoundedUp) {

@@ -1,0 +1,128 @@
+"""Owned objects: they go with their last owner, and not before."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+
+import hoplite
+import numpy as np
+import pytest
+from hoplite import Client, LocalCluster, ObjectId
+
+LARGE = 1 << 20
+
+
+def is_deleted(client: Client, id: ObjectId) -> bool:
+    """Whether who asks is told so; waits for the deletion."""
+    try:
+        client.get(id, timeout=60)
+    except hoplite.ObjectDeletedError:
+        return True
+    return False
+
+
+def until_deleted(client: Client, id: ObjectId) -> bool:
+    """The same while somebody owns it still."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if is_deleted(client, id):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_what_a_client_owns_goes_when_it_is_closed(cluster: LocalCluster, there: Client) -> None:
+    with cluster.connect(0) as owner:
+        small = owner.put(b"small", owned=True)
+        large = owner.put(np.ones(LARGE), owned=True)
+        with owner.create(LARGE, np.uint8, owned=True) as draft:
+            draft.array[:] = 1
+        later = asyncio.run(owner.aput(np.ones(LARGE), owned=True))
+        stays = owner.put(b"stays")
+        view = there.get(large, timeout=10)
+    for id in (small, large, draft.id, later):
+        assert is_deleted(there, id)
+    assert view.sum() == LARGE
+    assert bytes(there.get(stays, timeout=10)) == b"stays"
+
+
+def test_a_second_owner_keeps_it(cluster: LocalCluster, there: Client) -> None:
+    with cluster.connect(0) as owner:
+        id = owner.put(np.ones(LARGE), owned=True)
+        there.own(id, timeout=10)
+        info = there.info(id)
+        assert info.ever_owned
+        assert info.owners == 2
+    assert there.get(id, timeout=10).sum() == LARGE
+    there.disown([id], timeout=10)
+    assert is_deleted(there, id)
+    with pytest.raises(hoplite.ObjectDeletedError, match=id.hex()):
+        there.own([id], timeout=10)
+
+
+def test_a_result_is_put_only_if_it_is_wanted(here: Client, there: Client) -> None:
+    wanted = ObjectId.random()
+    here.own(wanted, timeout=10)
+    there.put(np.ones(LARGE), id=wanted, only_if_owned=True)
+    assert here.get(wanted, timeout=10).sum() == LARGE
+    here.disown(wanted)
+    assert is_deleted(there, wanted)
+    for value in (b"small", np.ones(LARGE)):
+        with pytest.raises(hoplite.NotFoundError, match="nobody owns"):
+            there.put(value, only_if_owned=True, timeout=10)
+    with pytest.raises(hoplite.NotFoundError):
+        there.create(LARGE, only_if_owned=True).seal(timeout=10)
+
+
+@pytest.mark.parametrize("size", [1000, LARGE])
+def test_a_reduction_may_be_owned(cluster: LocalCluster, there: Client, size: int) -> None:
+    sources = [there.put(np.ones(size, np.float32)) for _ in range(2)]
+    with cluster.connect(0) as owner:
+        reduction = owner.reduce(sources, owned=True).wait(timeout=60)
+        assert there.get(reduction.target, timeout=10)[0] == 2
+    assert is_deleted(there, reduction.target)
+    there.delete(sources)
+
+
+KILLED = """
+import sys
+import hoplite
+import numpy as np
+client = hoplite.connect(sys.argv[1])
+print(client.put(np.ones(1 << 20), owned=True).hex(), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_owned_goes_after_the_grace(
+    cluster: LocalCluster, there: Client
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, cluster.socket(0)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        id = ObjectId(process.stdout.readline().strip())
+        assert there.get(id, timeout=10).sum() == LARGE
+        process.kill()
+    killed = time.monotonic()
+    assert there.info(id).owners == 1
+    assert until_deleted(there, id)
+    assert time.monotonic() - killed >= 25, "the grace is 30 s; a reader may be late, not early"
+
+
+def test_what_it_does_not_own_a_client_may_disown(here: Client) -> None:
+    id = here.put(b"stays")
+    here.disown([id, ObjectId.random()])
+    assert not here.info(id).ever_owned
+
+
+def test_owning_is_asked_for_by_name(here: Client) -> None:
+    with pytest.raises(TypeError):
+        here.put(b"", None, None, True)  # type: ignore[call-arg]
