@@ -21,8 +21,9 @@ struct CallOptions {
   std::chrono::milliseconds timeout = kForever;
 };
 
-// Owning (Client::Own) in a Put, a Create or a Reduce: this client owns the object from the moment
-// the directory accepts it. A call that is refused, also with already_exists, owns nothing.
+// Owning (Client::Own) in a Put or a Create: this client owns the object from the moment the
+// directory accepts it, also if a Draft is given up after that. A call that is refused, also with
+// already_exists, owns nothing.
 
 struct PutOptions {
   ObjectId id = {};           // all zero: a random one

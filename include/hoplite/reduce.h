@@ -90,7 +90,7 @@ struct ReduceOptions {
   // The most children of a slot in the tree: 1 is a line, 2 a binary tree. 0: the one with the
   // least predicted time.
   std::uint32_t degree = 0;
-  // This client owns the target (Client::Own) from the moment the directory accepts it.
+  // This client owns the target (Client::Own) as soon as it is final.
   bool owned = false;
   // Of the whole reduction, not of one Wait: after it nobody will see the target.
   std::chrono::milliseconds timeout = kForever;

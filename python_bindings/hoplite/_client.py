@@ -287,7 +287,7 @@ class Client:
         sources, those that come first; None: all. `dtype`, of NumPy or torch: None takes that of a
         source that exists already. All sources must be of that dtype, and of one shape and order:
         only their size is checked. Returns at once; anybody may get the target meanwhile. With
-        `owned` this client owns the target (``own``) as soon as it is accepted.
+        `owned` this client owns the target (``own``) as soon as it is final.
         """
         sources = list(ids)
         name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
