@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
         OwnerCase{"OwnedPut", {.calls = kOneNode, .puts_later = true, .owned_put = true}}),
     kOwnerName);
 
-OwnerCase Case(const char* name, OwnerOptions options, OwnerFault fault) {
+OwnerCase Faulty(const char* name, OwnerOptions options, OwnerFault fault) {
   options.fault = fault;
   return {name, options};
 }
@@ -63,24 +63,25 @@ TEST_P(OwnerFaults, AreCaught) {
 INSTANTIATE_TEST_SUITE_P(
     All, OwnerFaults,
     testing::Values(
-        Case("NoNumbers", {.calls = {{{2, 1}, {0, 0}, {0, 0}}}, .breaks = 1},
-             OwnerFault::kNoNumbers),
-        Case("AnyAnswer", {.calls = kOneNode}, OwnerFault::kAnyAnswer),
-        Case("AnswersAlone", {.calls = kOneNode, .breaks = 1}, OwnerFault::kAnswersAlone),
-        Case("NoBits", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoBits),
-        Case("OnlyAnsweredBits", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kOnlyAnsweredBits),
-        Case("NoOrphanGrace", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoOrphanGrace),
-        Case("NoMarker", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoMarker),
-        Case("OnlyTheWindow", {.calls = kOneOwner, .restarts = 1}, OwnerFault::kOnlyTheWindow),
-        Case("KnownOwnersOnly", {.calls = {{{1, 1}, {0, 0}, {1, 0}}}, .restarts = 1},
-             OwnerFault::kKnownOwnersOnly),
-        Case("NoFlagInInventory", {.calls = kOneOwner, .restarts = 1, .node_deaths = 1},
-             OwnerFault::kNoFlagInInventory),
-        Case("NoNotes", {.calls = kOneOwner, .restarts = 1}, OwnerFault::kNoNotes),
-        Case("NotesTillAnswered", {.calls = kOneOwner, .restarts = 1},
-             OwnerFault::kNotesTillAnswered),
-        Case("PutsForNobody", {.calls = kOneOwner, .puts_later = true},
-             OwnerFault::kPutsForNobody)),
+        Faulty("NoNumbers", {.calls = {{{2, 1}, {0, 0}, {0, 0}}}, .breaks = 1},
+               OwnerFault::kNoNumbers),
+        Faulty("AnyAnswer", {.calls = kOneNode}, OwnerFault::kAnyAnswer),
+        Faulty("AnswersAlone", {.calls = kOneNode, .breaks = 1}, OwnerFault::kAnswersAlone),
+        Faulty("NoBits", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoBits),
+        Faulty("OnlyAnsweredBits", {.calls = kOneOwner, .breaks = 1},
+               OwnerFault::kOnlyAnsweredBits),
+        Faulty("NoOrphanGrace", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoOrphanGrace),
+        Faulty("NoMarker", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoMarker),
+        Faulty("OnlyTheWindow", {.calls = kOneOwner, .restarts = 1}, OwnerFault::kOnlyTheWindow),
+        Faulty("KnownOwnersOnly", {.calls = {{{1, 1}, {0, 0}, {1, 0}}}, .restarts = 1},
+               OwnerFault::kKnownOwnersOnly),
+        Faulty("NoFlagInInventory", {.calls = kOneOwner, .restarts = 1, .node_deaths = 1},
+               OwnerFault::kNoFlagInInventory),
+        Faulty("NoNotes", {.calls = kOneOwner, .restarts = 1}, OwnerFault::kNoNotes),
+        Faulty("NotesTillAnswered", {.calls = kOneOwner, .restarts = 1},
+               OwnerFault::kNotesTillAnswered),
+        Faulty("PutsForNobody", {.calls = kOneOwner, .puts_later = true},
+               OwnerFault::kPutsForNobody)),
     kOwnerName);
 
 }  // namespace
