@@ -1,8 +1,8 @@
 #include "base/virtual_time.h"
 
-#include <time.h>
-
 #include <algorithm>
+
+#include <time.h>
 
 #include "base/check.h"
 #include "base/clock.h"

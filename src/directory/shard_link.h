@@ -96,7 +96,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   InventoryTeller teller_;
   bool pump_posted_ = false;
   std::uint64_t heartbeat_ = 0;
-  Time last_ack_;  // of a heartbeat; when the session opened before the first
+  Time last_ack_;                        // of a heartbeat; when the session opened before the first
   std::map<std::uint64_t, Time> beats_;  // not answered yet: when they left, since boot
   Time vouched_;                         // when what the shard answered last left, since boot
   std::optional<Time> name_refused_since_;

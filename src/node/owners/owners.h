@@ -102,7 +102,7 @@ class Owners {
   std::map<std::uint64_t, Asking*> asking_;  // by ticket
   std::uint64_t tickets_ = 0;
   std::map<ObjectId, std::uint64_t> puts_;  // numbers of those that are not answered
-  Time alarm_at_ = kNever;  // by NowSinceBoot
+  Time alarm_at_ = kNever;                  // by NowSinceBoot
   std::optional<net::Deadline> alarm_;
 };
 
