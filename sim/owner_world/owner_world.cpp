@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t kAttempt = 1;  // of the only Put
 constexpr std::size_t kLongestPath = 300;
+constexpr Duration kLease = std::chrono::seconds(1);  // no message takes longer
+constexpr Duration kLongTime = std::chrono::seconds(40);
 
 }  // namespace
 
@@ -23,7 +25,6 @@ std::string ToString(const OwnerStep& step) {
                                            "the shard reads what is left of node",
                                            "the rest is lost of node",
                                            "connects: node",
-                                           "is lost: node",
                                            "time almost until",
                                            "time",
                                            "a long time",
@@ -64,6 +65,7 @@ OwnerWorld::OwnerWorld(const OwnerOptions& options)
       if (!nodes_[node].to_node.empty()) ToNode(node);
     }
   }
+  next_change_ = NextChange();
 }
 
 std::vector<OwnerStep> OwnerWorld::Steps() const {
@@ -95,13 +97,11 @@ void OwnerWorld::AddOrdinary(std::vector<OwnerStep>& steps) const {
     if (!node.left_over.empty()) steps.push_back({Kind::kLeftOver, i});
     if (!node.left_over.empty()) steps.push_back({Kind::kForgotten, i});
     if (node.alive && !node.open) steps.push_back({Kind::kConnect, i});
-    if (node.known && !node.open) steps.push_back({Kind::kLose, i});
   }
-  if (!almost_ && !Quiet()) return;
-  const Time next = NextChange();
-  if (next == kNever) return;
-  steps.push_back({Kind::kTime});
-  if (!almost_ && next - now_ > std::chrono::seconds(1)) steps.push_back({Kind::kAlmost});
+  if (next_change_ == kNever || !MayPass(next_change_)) return;
+  const bool soon = next_change_ - now_ <= kLease;
+  if (soon || Quiet()) steps.push_back({Kind::kTime});
+  if (!soon && Quiet()) steps.push_back({Kind::kAlmost});
 }
 
 void OwnerWorld::AddCalls(std::vector<OwnerStep>& steps) const {
@@ -115,7 +115,7 @@ void OwnerWorld::AddCalls(std::vector<OwnerStep>& steps) const {
   }
   if (options_.puts_later && nodes_[1].alive && nodes_[1].put == Put::kNone) {
     steps.push_back({Kind::kPut, 1});
-    if (long_time_left_ && Quiet()) steps.push_back({Kind::kLongTime});
+    if (long_time_left_ && Quiet() && MayPass(now_ + kLongTime)) steps.push_back({Kind::kLongTime});
   }
 }
 
@@ -150,20 +150,15 @@ void OwnerWorld::Do(const OwnerStep& step) {
     case Kind::kConnect:
       Connect(step.node);
       break;
-    case Kind::kLose:
-      Lose(step.node);
-      break;
     case Kind::kAlmost:
-      AdvanceTo(NextChange() - std::chrono::milliseconds(500));
-      almost_ = true;
+      AdvanceTo(next_change_ - std::chrono::milliseconds(500));
       break;
     case Kind::kTime:
-      AdvanceTo(NextChange());
-      almost_ = false;
+      AdvanceTo(next_change_);
       break;
     case Kind::kLongTime:
       long_time_left_ = false;
-      AdvanceTo(now_ + std::chrono::seconds(40));
+      AdvanceTo(now_ + kLongTime);
       break;
     case Kind::kOwn:
       Own(step.node);
@@ -190,6 +185,7 @@ void OwnerWorld::Do(const OwnerStep& step) {
       NodeDies(step.node);
       break;
   }
+  next_change_ = NextChange();
   Check();
 }
 
@@ -259,9 +255,11 @@ void OwnerWorld::Hear(std::uint32_t index, const protocol::NodeAction& action) {
     HearAnswer(index, *answer);
   } else if (std::holds_alternative<protocol::EverOwned>(action)) {
     if (node.copy) node.owners.EverOwned(object_);
-  } else if (std::holds_alternative<protocol::Deleted>(action)) {
+  } else if (const auto* deleted = std::get_if<protocol::Deleted>(&action)) {
     node.owners.Deleted(object_, effects);
-    DropCopy(node);
+    node.mark = deleted->version;
+    node.mark_until = now_ + deleted->remaining;
+    if (node.copy && *node.copy < deleted->version) DropCopy(node);
     Effect(index, effects);
     LoseOwners(index);
   } else if (const auto* accepted = std::get_if<protocol::CreateAccepted>(&action)) {
@@ -313,7 +311,7 @@ void OwnerWorld::LoseOwners(std::uint32_t node) {
 
 std::uint64_t OwnerWorld::Fingerprint() const {
   Digest digest;
-  digest.Add(shard_.Fingerprint()).Add(now_).Add(plan_at_).Add(incarnation_).Add(almost_);
+  digest.Add(shard_.Fingerprint()).Add(now_).Add(plan_at_).Add(incarnation_);
   digest.Add(ever_).Add(restarted_).Add(died_).Add(long_time_left_);
   digest.Add(options_.breaks).Add(options_.restarts).Add(options_.client_deaths);
   digest.Add(options_.node_deaths);
@@ -321,6 +319,9 @@ std::uint64_t OwnerWorld::Fingerprint() const {
     node.owners.AddTo(digest);
     digest.Add(node.alive).Add(node.open).Add(node.known).Add(node.life).Add(node.put);
     digest.Add(node.open ? Time{} : node.away_since).Add(node.copy.value_or(Version{}));
+    digest.Add(node.told).Add(node.told ? Time{} : node.unheard_since);
+    const bool marked = node.mark_until > now_;
+    digest.Add(marked ? node.mark : Version{}).Add(marked ? node.mark_until : Time{});
     digest.Add(node.put_number).Add(node.answered);
     for (const auto& batch : node.to_shard) {
       for (const planner::EventBody& event : batch) AddTo(digest, event);

@@ -65,7 +65,6 @@ struct OwnerStep {
     kLeftOver,   // the shard reads what is left of an old session of `node`
     kForgotten,  // the rest of that is lost
     kConnect,
-    kLose,      // the grace of a node without a session is over
     kAlmost,    // until just before something is due
     kTime,      // until something is due
     kLongTime,  // for longer than unknown owners are waited for
@@ -108,9 +107,13 @@ class OwnerWorld {
     bool alive = true;
     bool open = false;       // its session, at both ends
     bool known = false;      // to the shard
+    bool told = false;       // its inventory, in this session
+    Time unheard_since;      // while it is not: the end of the last session in which it was
     Time away_since;         // while it is not open
     std::uint64_t life = 0;  // of the shard in its last session
     std::optional<Version> copy;
+    Version mark;  // of a deletion that it heard of, until it ends
+    Time mark_until;
     Put put = Put::kNone;
     std::uint64_t put_number = 0;
     std::uint64_t answered = 0;  // the newest change that was answered
@@ -148,12 +151,14 @@ class OwnerWorld {
   void Connect(std::uint32_t node);
   std::vector<planner::EventBody> InventoryOf(std::uint32_t node) const;
   void Break(std::uint32_t node, bool leaves_words);
+  Time LostAt(const Node& node) const;  // the end of its grace
   void Lose(std::uint32_t node);
   void Restart();
   void NodeDies(std::uint32_t node);
   void Tell(const planner::EventBody& event);
   void Plan();
   Time NextChange() const;
+  bool MayPass(Time time) const;
   void AdvanceTo(Time time);
 
   // Properties (owner_world_checks.cpp).
@@ -173,7 +178,7 @@ class OwnerWorld {
   planner::DirectoryState shard_;
   std::uint64_t incarnation_ = 1;
   Time plan_at_ = kNever;
-  bool almost_ = false;  // time stands just before something is due
+  Time next_change_ = kNever;  // of the shard or a node, by itself
   std::array<Node, kNodes> nodes_;
   std::array<Client, kClients> clients_{};
   bool ever_ = false;  // the shard heard of an owner

@@ -16,6 +16,8 @@ constexpr Duration kGrace = seconds(1);
 constexpr Duration kOrphanGrace = seconds(30);
 constexpr Duration kTombstone = seconds(60);
 constexpr std::size_t kMostLeftOver = 2;
+constexpr Duration kLongestOutage = seconds(45);
+constexpr Duration kLongest = seconds(200);  // longer than anything that is waited for
 
 }  // namespace
 
@@ -34,8 +36,9 @@ planner::DirectoryOptions OwnerWorld::DirectoryOptionsOf(std::uint64_t incarnati
 void OwnerWorld::Tell(const planner::EventBody& event) {
   const auto* said = std::get_if<planner::NodeSaid>(&event);
   const auto* owner = said != nullptr ? std::get_if<protocol::Owner>(&said->event) : nullptr;
-  if (owner != nullptr) ever_ = true;
   shard_.Apply({now_, event});
+  const planner::DirectoryState::OwnerView view = shard_.Owners(object_);
+  ever_ = ever_ || view.ever_owned || view.deleted;
   const bool forgets = Faulty(OwnerFault::kKnownOwnersOnly) && owner != nullptr && !owner->own;
   if (forgets && !shard_.Owners(object_).owned) {
     shard_.Apply({now_, planner::NodeSaid{said->node, protocol::Delete{object_}}});
@@ -56,6 +59,7 @@ void OwnerWorld::ToShard(std::uint32_t node) {
   const std::vector<planner::EventBody> batch = std::move(nodes_[node].to_shard.front());
   nodes_[node].to_shard.erase(nodes_[node].to_shard.begin());
   for (const planner::EventBody& event : batch) Tell(event);
+  nodes_[node].told = true;  // the first of a session is its inventory
   Plan();
 }
 
@@ -69,7 +73,7 @@ void OwnerWorld::LeftOver(std::uint32_t node) {
 void OwnerWorld::Connect(std::uint32_t index) {
   Node& node = nodes_[index];
   const bool outlived =
-      node.life == incarnation_ && !node.known && now_ - node.away_since > kTombstone;
+      node.life == incarnation_ && !node.known && now_ - node.away_since >= kTombstone - kLease;
   if (outlived) DropCopy(node);
   const bool only_answered = Faulty(OwnerFault::kOnlyAnsweredBits);
   const auto bit = node.owners.Inventory(object_, now_);
@@ -106,6 +110,9 @@ std::vector<planner::EventBody> OwnerWorld::InventoryOf(std::uint32_t index) con
                        .primary = true,
                        .ever_owned = flag});
   }
+  if (node.mark_until > now_) {
+    add(protocol::Tombstone{object_, node.mark_until - now_, node.mark});
+  }
   if (const auto owned = node.owners.Inventory(object_, now_)) {
     const bool answered = owned->number <= node.answered;
     const bool untold =
@@ -133,14 +140,19 @@ void OwnerWorld::Break(std::uint32_t index, bool leaves_words) {
   node.to_node.clear();
   node.open = false;
   node.away_since = now_;
+  if (node.told) node.unheard_since = now_;
+  node.told = false;
   if (!Faulty(OwnerFault::kAnswersAlone)) node.owners.SessionEnded();
   if (!leaves_words) return;
   Tell(planner::NodeSuspended{IdOf(index)});
   Plan();
 }
 
+Time OwnerWorld::LostAt(const Node& node) const {
+  return node.known && !node.open ? node.away_since + kGrace : kNever;
+}
+
 void OwnerWorld::Lose(std::uint32_t index) {
-  AdvanceTo(nodes_[index].away_since + kGrace);
   nodes_[index].known = false;
   nodes_[index].left_over.clear();
   Tell(planner::NodeLost{IdOf(index)});
@@ -175,8 +187,10 @@ void OwnerWorld::NodeDies(std::uint32_t index) {
 // Of the shard, or of a node.
 Time OwnerWorld::NextChange() const {
   Time next = kNever;
-  for (const Node& node : nodes_) next = std::min(next, node.owners.next());
-  if (plan_at_ == kNever) return next;
+  for (const Node& node : nodes_) next = std::min({next, node.owners.next(), LostAt(node)});
+  // While a node tells its inventory the shard asks to be called again and again.
+  next = std::min(next, now_ + kLongest);
+  if (plan_at_ == kNever) return next == now_ + kLongest ? kNever : next;
   planner::DirectoryState shard = shard_;
   const std::uint64_t changes = shard.changes();
   const bool collecting = shard.collecting();
@@ -187,7 +201,17 @@ Time OwnerWorld::NextChange() const {
     if (again == kNever) break;
     at = std::max(again, at + Duration{1});
   }
-  return next;
+  return next == now_ + kLongest ? kNever : next;
+}
+
+// Outages are shorter than marks, and what nodes note of owned ids ends while all have sessions.
+bool OwnerWorld::MayPass(Time time) const {
+  const auto away = [](const Node& node) { return node.alive && !node.open; };
+  if (std::ranges::none_of(nodes_, away)) return true;
+  return std::ranges::all_of(nodes_, [&](const Node& node) {
+    const bool ends = node.owners.Inventory(object_, now_) && !node.owners.Inventory(object_, time);
+    return !ends && (!away(node) || time - node.away_since < kLongestOutage);
+  });
 }
 
 // The shard is called whenever it asks to be.
@@ -195,8 +219,13 @@ void OwnerWorld::AdvanceTo(Time time) {
   if (time <= now_) return;
   while (true) {
     Time next = std::min(time, plan_at_);
-    for (const Node& node : nodes_) next = std::min(next, std::max(now_, node.owners.next()));
+    for (const Node& node : nodes_) {
+      next = std::min({next, std::max(now_, node.owners.next()), std::max(now_, LostAt(node))});
+    }
     now_ = std::max(now_, next);
+    for (std::uint32_t i = 0; i < kNodes; ++i) {
+      if (LostAt(nodes_[i]) <= now_) Lose(i);
+    }
     Plan();
     for (std::uint32_t i = 0; i < kNodes; ++i) {
       planner::OwnershipState::Effects effects;
@@ -207,7 +236,7 @@ void OwnerWorld::AdvanceTo(Time time) {
   }
   for (std::uint32_t i = 0; i < kClients; ++i) {
     const Node& node = nodes_[NodeOf(i)];
-    const bool away = !node.open && now_ - node.away_since >= kGrace + kOrphanGrace;
+    const bool away = !node.told && now_ - node.unheard_since >= kGrace + kOrphanGrace;
     if (away && clients_[i] == Client::kOwns) clients_[i] = Client::kLapsed;
   }
 }

@@ -11,7 +11,9 @@ void Deletion::On(NodeId node, const Delete& event) {
 void Deletion::On(NodeId /*node*/, const Tombstone& event) {
   const ObjectRecord* record = objects_.Find(event.object);
   const bool put_again = record != nullptr && record->version > event.version;
-  if (event.remaining <= Duration{0} || put_again) return;
+  // Its owner came after the mark had ended here, as that of what was put again.
+  const bool owned_again = owners_.OwnedAfter(event.object, event.version);
+  if (event.remaining <= Duration{0} || put_again || owned_again) return;
   Mark(event.object, std::min(event.remaining, lifetime_), {event.version, true}, {});
 }
 

@@ -1,7 +1,7 @@
 // Deletion: what a Delete takes along (R17).
 //
 // Decides: what of an object ends, and who hears of it. Is told: Deletes, marks that nodes repeat,
-// and what nobody owns any more. Must never: delete what was put after the mark.
+// and what nobody owns any more. Must never: delete what was put, or owned, after the mark.
 #pragma once
 
 #include <set>

@@ -74,9 +74,9 @@ class DirectoryState::State {
   std::uint64_t changes_ = 0;
   Post post_{books_.outbox, books_.nodes, books_.marks, books_.clock};
   Versions versions_{books_.agenda, books_.inlined, books_.nodes, post_};
-  Ownership ownership_{books_.options,     books_.clock,   books_.window,
-                       books_.nodes,       books_.objects, books_.owners,
-                       books_.owner_clock, books_.agenda,  post_};
+  Ownership ownership_{books_.options, books_.clock,   books_.window, books_.nodes,
+                       books_.stamps,  books_.objects, books_.owners, books_.owner_clock,
+                       books_.agenda,  post_};
   Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,
                        books_.objects, books_.apart, post_,         versions_,     ownership_};
   Passes passes_{books_.clock,  books_.window, books_.nodes, books_.apart,

@@ -21,6 +21,13 @@ const OwningNode* OwnerBook::Find(const ObjectId& id, NodeId node) const {
   return owner == known->second.owners.end() ? nullptr : &*owner;
 }
 
+bool OwnerBook::OwnedAfter(const ObjectId& id, Version mark) const {
+  const auto known = ids_.find(id);
+  return known != ids_.end() && std::ranges::any_of(known->second.owners, [&](const auto& owner) {
+           return owner.since && !(owner.since < mark);
+         });
+}
+
 std::vector<NodeId> OwnerBook::OwnersOf(const ObjectId& id) const {
   std::vector<NodeId> nodes;
   const auto known = ids_.find(id);
@@ -54,6 +61,7 @@ void OwnerBook::Own(const ObjectId& id, const OwningNode& owner) {
   if (owner.number < before->number) return;
   before->number = owner.number;
   before->attempt = owner.attempt;
+  before->since = std::max(before->since, owner.since);
 }
 
 void OwnerBook::Drop(const ObjectId& id, NodeId node) {
@@ -136,6 +144,7 @@ void OwnerBook::AddTo(Digest& digest) const {
     digest.Add(id).Add(known.not_before);
     for (const OwningNode& owner : known.owners) {
       digest.Add(Raw(owner.node)).Add(owner.number).Add(owner.attempt).Add(owner.standing);
+      digest.Add(owner.since);
     }
   }
   for (const auto& [node, floor] : floors_) {

@@ -33,6 +33,8 @@ struct OwningNode {
   std::uint64_t number = 0;   // of its newest change that counts
   std::uint64_t attempt = 0;  // by this Create, and nothing since; 0: said by itself
   Standing standing = Standing::kOwns;
+  Version
+      since;  // what was stamped last when it began to own; none: an inventory said that it does
 };
 
 class OwnerBook {
@@ -44,6 +46,8 @@ class OwnerBook {
   // Whether somebody owns it.
   bool Owned(const ObjectId& id) const;
   const OwningNode* Find(const ObjectId& id, NodeId node) const;
+  // Whether a node began to own it after this mark was made, and so after that ended.
+  bool OwnedAfter(const ObjectId& id, Version mark) const;
   std::vector<NodeId> OwnersOf(const ObjectId& id) const;
   // Ids that the node owns, but for those that it owned when it was lost.
   std::size_t CountOf(NodeId node) const;

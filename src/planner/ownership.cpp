@@ -21,7 +21,7 @@ void Ownership::On(NodeId node, const Owner& event) {
   // Left over from an older session.
   if (event.number <= owners_.FloorOf(node)) return;
   if (Answered(node, event.object, event.number, event.own)) return;
-  if (event.own) return Own(node, event.object, event.number);
+  if (event.own) return Own(node, event.object, event.number, Present());
   objects_.Touch(event.object, node);
   owners_.Note(event.object, Time{});
   owners_.Drop(event.object, node);
@@ -30,7 +30,7 @@ void Ownership::On(NodeId node, const Owner& event) {
 
 void Ownership::On(NodeId node, const Owned& event) {
   if (Answered(node, event.object, event.number, event.own)) return;
-  if (event.own) return Own(node, event.object, event.number);
+  if (event.own) return Own(node, event.object, event.number, {});
   ObjectRecord& record = objects_.Touch(event.object, node);
   const Time now = owner_clock_.Counted(clock_.now());
   if (owners_.Note(event.object, now + options_.unknown_owners)) TellHolders(event.object, record);
@@ -38,7 +38,7 @@ void Ownership::On(NodeId node, const Owned& event) {
   Answer(node, event.object, event.number, OwnerResult::kOk);
 }
 
-void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number) {
+void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number, Version since) {
   const OwningNode* before = owners_.Find(id, node);
   const bool counted = before != nullptr && before->standing != Standing::kOrphan;
   if (!counted && owners_.CountOf(node) >= options_.owned_limit) {
@@ -46,7 +46,7 @@ void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number) {
   }
   ObjectRecord& record = objects_.Touch(id, node);
   const bool news = !owners_.Knows(id);
-  owners_.Own(id, {node, number});
+  owners_.Own(id, {.node = node, .number = number, .since = since});
   if (news) TellHolders(id, record);
   Answer(node, id, number, OwnerResult::kOk);
 }
@@ -92,7 +92,8 @@ void Ownership::Accepted(NodeId node, const ObjectId& id, std::uint64_t number,
   owners_.Own(id, {.node = node,
                    .number = number,
                    .attempt = by_itself ? 0 : attempt,
-                   .standing = vouched ? Standing::kOwns : Standing::kAway});
+                   .standing = vouched ? Standing::kOwns : Standing::kAway,
+                   .since = Present()});
   const ObjectRecord& record = objects_.Touch(id, node);
   if (news) TellHolders(id, record);
 }

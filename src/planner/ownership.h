@@ -23,6 +23,7 @@
 #include "planner/post.h"
 #include "planner/recovery_window.h"
 #include "planner/shard_clock.h"
+#include "planner/stamps.h"
 
 namespace hoplite::planner {
 
@@ -31,12 +32,13 @@ class Ownership {
   // Writes into the owners, their clock, the objects and the agenda; reads the others. All outlive
   // it.
   Ownership(const DirectoryOptions& options, const ShardClock& clock, const RecoveryWindow& window,
-            const NodeTable& nodes, ObjectBook& objects, OwnerBook& owners, OwnerClock& owner_clock,
-            Agenda& agenda, Post& post)
+            const NodeTable& nodes, const Stamps& stamps, ObjectBook& objects, OwnerBook& owners,
+            OwnerClock& owner_clock, Agenda& agenda, Post& post)
       : options_(options),
         clock_(clock),
         window_(window),
         nodes_(nodes),
+        stamps_(stamps),
         objects_(objects),
         owners_(owners),
         owner_clock_(owner_clock),
@@ -84,10 +86,11 @@ class Ownership {
   Time Next();
 
  private:
-  void Own(NodeId node, const ObjectId& id, std::uint64_t number);
+  void Own(NodeId node, const ObjectId& id, std::uint64_t number, Version since);
   bool Answered(NodeId node, const ObjectId& id, std::uint64_t number, bool own);
   void Answer(NodeId node, const ObjectId& id, std::uint64_t number, OwnerResult result);
   void TellHolders(const ObjectId& id, const ObjectRecord& record);
+  Version Present() const { return {{stamps_.incarnation(), stamps_.sequence()}}; }
   // Inventories told all, so what is not known is not there.
   bool KnowsMembers() const { return window_.KnowsMembers(nodes_); }
 
@@ -95,6 +98,7 @@ class Ownership {
   const ShardClock& clock_;
   const RecoveryWindow& window_;
   const NodeTable& nodes_;
+  const Stamps& stamps_;
   ObjectBook& objects_;
   OwnerBook& owners_;
   OwnerClock& owner_clock_;

@@ -130,7 +130,8 @@ void OwnershipState::EverOwned(const ObjectId& id) { ever_owned_.insert(id); }
 void OwnershipState::Deleted(const ObjectId& id, Effects& out) {
   ever_owned_.erase(id);
   const auto entry = ids_.find(id);
-  if (entry == ids_.end()) return;
+  const bool answered = entry != ids_.end() && entry->second.told == session_;
+  if (!answered || !entry->second.own) return;
   EndAll(id, entry->second, OwnerResult::kDeleted, out);
   EraseIfIdle(entry);
 }

@@ -92,7 +92,8 @@ class OwnershipState {
   // Copies of the id are of one that is, or was, owned: EverOwned, or a Located or CreateAccepted
   // that says so. Kept until Forget.
   void EverOwned(const ObjectId& id);
-  // It was deleted: nobody owns it, and who waits is answered `deleted`.
+  // It was deleted: nobody owns it. A change that the shard has not answered yet has an answer of its
+  // own: it may have come after the end of that mark.
   void Deleted(const ObjectId& id, Effects& out);
   // The node has no copy of the id any more, and wants none.
   void Forget(const ObjectId& id);

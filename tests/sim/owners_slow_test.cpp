@@ -6,11 +6,12 @@
 namespace hoplite::sim {
 namespace {
 
-using Calls = std::array<OwnerOptions::Calls, 3>;
+using OwnerCalls = std::array<OwnerOptions::Calls, 3>;
 
-constexpr Calls kAll{{{1, 1}, {1, 1}, {1, 1}}};
-constexpr Calls kOneEach{{{1, 1}, {0, 0}, {1, 1}}};
-constexpr Calls kAgain{{{2, 2}, {1, 1}, {0, 0}}};
+constexpr OwnerCalls kEveryClient{{{1, 1}, {1, 1}, {1, 1}}};
+constexpr OwnerCalls kOneOwner{{{1, 1}, {0, 0}, {0, 0}}};
+constexpr OwnerCalls kEachNode{{{1, 1}, {0, 0}, {1, 1}}};
+constexpr OwnerCalls kAgain{{{2, 2}, {1, 1}, {0, 0}}};
 
 void ExpectSound(const OwnerOptions& options) {
   const auto result = SearchOwners(options, 20'000'000);
@@ -18,17 +19,32 @@ void ExpectSound(const OwnerOptions& options) {
   EXPECT_TRUE(result.exhausted);
 }
 
-TEST(OwnersInEveryOrderSlow, AllClientsAndABreak) { ExpectSound({.calls = kAll, .breaks = 1}); }
-TEST(OwnersInEveryOrderSlow, AllClientsAndARestart) { ExpectSound({.calls = kAll, .restarts = 1}); }
+TEST(OwnersInEveryOrderSlow, AllClientsAndABreak) {
+  ExpectSound({.calls = kEveryClient, .breaks = 1});
+}
+TEST(OwnersInEveryOrderSlow, AllClientsAndARestart) {
+  ExpectSound({.calls = kEveryClient, .restarts = 1});
+}
 TEST(OwnersInEveryOrderSlow, ABreakAndARestart) {
-  ExpectSound({.calls = kOneEach, .breaks = 1, .restarts = 1});
+  ExpectSound({.calls = kEachNode, .breaks = 1, .restarts = 1});
+}
+TEST(OwnersInEveryOrderSlow, TwoBreaksAndARestart) {
+  ExpectSound({.calls = kOneOwner, .breaks = 2, .restarts = 1});
 }
 TEST(OwnersInEveryOrderSlow, OwnersThatOwnAgain) { ExpectSound({.calls = kAgain, .breaks = 1}); }
-TEST(OwnersInEveryOrderSlow, ARestartAndDeaths) {
-  ExpectSound({.calls = kOneEach, .restarts = 1, .client_deaths = 1, .node_deaths = 1});
+TEST(OwnersInEveryOrderSlow, AllFaults) {
+  ExpectSound(
+      {.calls = kOneOwner, .breaks = 1, .restarts = 1, .client_deaths = 1, .node_deaths = 1});
 }
-TEST(OwnersInEveryOrderSlow, APutLaterAndARestart) {
-  ExpectSound({.calls = kOneEach, .restarts = 1, .puts_later = true});
+TEST(OwnersInEveryOrderSlow, ARestartAndDeaths) {
+  ExpectSound({.calls = kEachNode, .restarts = 1, .client_deaths = 1, .node_deaths = 1});
+}
+TEST(OwnersInEveryOrderSlow, APutLater) {
+  ExpectSound({.calls = kOneOwner, .breaks = 1, .restarts = 1, .puts_later = true});
+}
+TEST(OwnersInEveryOrderSlow, AnOwnedPut) {
+  ExpectSound(
+      {.calls = kOneOwner, .breaks = 1, .restarts = 1, .puts_later = true, .owned_put = true});
 }
 
 }  // namespace

@@ -7,20 +7,21 @@
 namespace hoplite::sim {
 namespace {
 
-using Calls = std::array<OwnerOptions::Calls, 3>;
+using OwnerCalls = std::array<OwnerOptions::Calls, 3>;
 
-constexpr Calls kAll{{{1, 1}, {1, 1}, {1, 1}}};
-constexpr Calls kOneEach{{{1, 1}, {0, 0}, {1, 1}}};
-constexpr Calls kOneNode{{{1, 1}, {1, 1}, {0, 0}}};
+constexpr OwnerCalls kEveryClient{{{1, 1}, {1, 1}, {1, 1}}};
+constexpr OwnerCalls kOneOwner{{{1, 1}, {0, 0}, {0, 0}}};
+constexpr OwnerCalls kEachNode{{{1, 1}, {0, 0}, {1, 1}}};
+constexpr OwnerCalls kOneNode{{{1, 1}, {1, 1}, {0, 0}}};
 
-struct Case {
+struct OwnerCase {
   const char* name;
   OwnerOptions options;
 };
-void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
-const auto kName = [](const auto& tested) { return tested.param.name; };
+void PrintTo(const OwnerCase& tested, std::ostream* out) { *out << tested.name; }
+const auto kOwnerName = [](const auto& tested) { return tested.param.name; };
 
-class OwnersInEveryOrder : public testing::TestWithParam<Case> {};
+class OwnersInEveryOrder : public testing::TestWithParam<OwnerCase> {};
 
 TEST_P(OwnersInEveryOrder, KeepWhatIsOwnedAndNothingElse) {
   const auto result = SearchOwners(GetParam().options, 3'000'000);
@@ -32,49 +33,56 @@ TEST_P(OwnersInEveryOrder, KeepWhatIsOwnedAndNothingElse) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, OwnersInEveryOrder,
-    testing::Values(Case{"Calls", {.calls = kAll}}, Case{"Break", {.calls = kOneEach, .breaks = 1}},
-                    Case{"Restart", {.calls = kOneEach, .restarts = 1}},
-                    Case{"ClientDies", {.calls = kOneNode, .client_deaths = 1}},
-                    Case{"NodeDies", {.calls = kOneEach, .node_deaths = 1}},
-                    Case{"PutsLater", {.calls = kOneEach, .breaks = 1, .puts_later = true}},
-                    Case{"OwnedPut", {.calls = kOneNode, .puts_later = true, .owned_put = true}}),
-    kName);
+    testing::Values(
+        OwnerCase{"Calls", {.calls = kEveryClient}},
+        OwnerCase{"Break", {.calls = kEachNode, .breaks = 1}},
+        OwnerCase{"Restart", {.calls = kEachNode, .restarts = 1}},
+        OwnerCase{"BreakAndRestart", {.calls = kOneOwner, .breaks = 1, .restarts = 1}},
+        OwnerCase{"BreakAndDeath", {.calls = kOneNode, .breaks = 1, .client_deaths = 1}},
+        OwnerCase{"RestartAndDeath", {.calls = kOneOwner, .restarts = 1, .node_deaths = 1}},
+        OwnerCase{"PutsLater", {.calls = kOneOwner, .breaks = 1, .puts_later = true}},
+        OwnerCase{"OwnedPut", {.calls = kOneNode, .puts_later = true, .owned_put = true}}),
+    kOwnerName);
 
-class OwnerFaults : public testing::TestWithParam<Case> {};
+OwnerCase Faulty(const char* name, OwnerOptions options, OwnerFault fault) {
+  options.fault = fault;
+  return {name, options};
+}
+
+class OwnerFaults : public testing::TestWithParam<OwnerCase> {};
 
 TEST_P(OwnerFaults, AreCaught) {
   const auto result = SearchOwners(GetParam().options, 3'000'000);
   EXPECT_NE(result.violation, "") << ToString(result);
+  // Without the fault the very same histories are sound.
+  OwnerOptions right = GetParam().options;
+  right.fault = OwnerFault::kNone;
+  EXPECT_EQ(SearchOwners(right, 3'000'000).violation, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, OwnerFaults,
     testing::Values(
-        Case{"NoNumbers",
-             {.calls = {{{2, 1}, {0, 0}, {0, 0}}}, .breaks = 1, .fault = OwnerFault::kNoNumbers}},
-        Case{"AnyAnswer", {.calls = kOneNode, .fault = OwnerFault::kAnyAnswer}},
-        Case{"AnswersAlone", {.calls = kOneNode, .breaks = 1, .fault = OwnerFault::kAnswersAlone}},
-        Case{"NoBits", {.calls = kOneEach, .breaks = 1, .fault = OwnerFault::kNoBits}},
-        Case{"OnlyAnsweredBits",
-             {.calls = kOneEach, .breaks = 1, .fault = OwnerFault::kOnlyAnsweredBits}},
-        Case{"NoOrphanGrace",
-             {.calls = kOneEach, .breaks = 1, .fault = OwnerFault::kNoOrphanGrace}},
-        Case{"NoMarker", {.calls = kOneEach, .breaks = 1, .fault = OwnerFault::kNoMarker}},
-        Case{"OnlyTheWindow",
-             {.calls = kOneEach, .restarts = 1, .fault = OwnerFault::kOnlyTheWindow}},
-        Case{"KnownOwnersOnly",
-             {.calls = kOneEach, .restarts = 1, .fault = OwnerFault::kKnownOwnersOnly}},
-        Case{"NoFlagInInventory",
-             {.calls = kOneEach,
-              .restarts = 1,
-              .node_deaths = 1,
-              .fault = OwnerFault::kNoFlagInInventory}},
-        Case{"NoNotes", {.calls = kOneEach, .restarts = 1, .fault = OwnerFault::kNoNotes}},
-        Case{"NotesTillAnswered",
-             {.calls = kOneEach, .restarts = 1, .fault = OwnerFault::kNotesTillAnswered}},
-        Case{"PutsForNobody",
-             {.calls = kOneEach, .puts_later = true, .fault = OwnerFault::kPutsForNobody}}),
-    kName);
+        Faulty("NoNumbers", {.calls = {{{2, 1}, {0, 0}, {0, 0}}}, .breaks = 1},
+               OwnerFault::kNoNumbers),
+        Faulty("AnyAnswer", {.calls = kOneNode}, OwnerFault::kAnyAnswer),
+        Faulty("AnswersAlone", {.calls = kOneNode, .breaks = 1}, OwnerFault::kAnswersAlone),
+        Faulty("NoBits", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoBits),
+        Faulty("OnlyAnsweredBits", {.calls = kOneOwner, .breaks = 1},
+               OwnerFault::kOnlyAnsweredBits),
+        Faulty("NoOrphanGrace", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoOrphanGrace),
+        Faulty("NoMarker", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoMarker),
+        Faulty("OnlyTheWindow", {.calls = kOneOwner, .restarts = 1}, OwnerFault::kOnlyTheWindow),
+        Faulty("KnownOwnersOnly", {.calls = {{{1, 1}, {0, 0}, {1, 0}}}, .restarts = 1},
+               OwnerFault::kKnownOwnersOnly),
+        Faulty("NoFlagInInventory", {.calls = kOneOwner, .restarts = 1, .node_deaths = 1},
+               OwnerFault::kNoFlagInInventory),
+        Faulty("NoNotes", {.calls = kOneOwner, .restarts = 1}, OwnerFault::kNoNotes),
+        Faulty("NotesTillAnswered", {.calls = kOneOwner, .restarts = 1},
+               OwnerFault::kNotesTillAnswered),
+        Faulty("PutsForNobody", {.calls = kOneOwner, .puts_later = true},
+               OwnerFault::kPutsForNobody)),
+    kOwnerName);
 
 }  // namespace
 }  // namespace hoplite::sim

@@ -165,7 +165,7 @@ TEST_F(OwnersTest, AClientThatIsClosedOwnsNothingAtOnceADeadOneForTheGrace) {
 }
 
 // A session that gives no sign of life for a second is given up by the shard.
-TEST_F(OwnersTest, AClientOfManyIdsDoesNotHoldUpTheNode) {
+TEST(OwnersOfManyIds, EndInStepsSoThatTheNodeGoesOn) {
   constexpr std::size_t kMany = 2500;
   NodeByHand node(4_MiB, kMany);
   const auto client = node.NewClient();

@@ -69,6 +69,27 @@ TEST_F(Owners, AnExplicitDeleteEndsOwnership) {
   Expect("A: owner 2 ok", "S: deleted");  // it says that it owned what is there now
 }
 
+// A repeated mark ends at its node a little after the shard's.
+TEST_F(Owners, ARepeatedMarkDoesNothingToWhoeverOwnsAfterIt) {
+  Join("A").Join("B").Delete("B");
+  const Version mark = MarkAt("B");
+  Pass(seconds(60)).Own("A").Ignore();
+  Connect("B").Say("B", Tombstone{object_, seconds(1), mark}).EndInventory("B");
+  Expect();
+  Put("B").Ignore();
+  Disown("A");
+  Expect("A: owner 2 ok", "B: deleted");
+}
+
+TEST_F(Owners, ARepeatedMarkEndsWhatAnInventorySaysItOwns) {
+  Join("B").Delete("B").Ignore();
+  const Version mark = MarkAt("B");
+  Restart(Recovering()).Connect("A").Owned("A").EndInventory("A").Ignore();
+  Connect("B").Say("B", Tombstone{object_, seconds(30), mark});
+  Expect("A: deleted");
+  EndInventory("B").Ignore();
+}
+
 // --- whose word counts
 
 TEST_F(Owners, AWordOfAnOlderSessionChangesNothing) {

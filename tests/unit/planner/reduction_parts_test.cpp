@@ -86,8 +86,8 @@ class ReductionParts : public ::testing::Test {
   ReductionOrders orders_{stamps_, nodes_, objects_, post_, versions_};
   OwnerBook owners_;
   OwnerClock owner_clock_{true};
-  Ownership ownership_{options_, clock_,       window_, nodes_, objects_,
-                       owners_,  owner_clock_, agenda_, post_};
+  Ownership ownership_{options_, clock_,  window_,      nodes_,  stamps_,
+                       objects_, owners_, owner_clock_, agenda_, post_};
   ReductionRequests requests_{options_, clock_,  window_, nodes_,  objects_,
                               marks_,   agenda_, post_,   orders_, ownership_};
   std::uint64_t attempts_ = 0;
