@@ -258,7 +258,7 @@ void OwnerWorld::Hear(std::uint32_t index, const protocol::NodeAction& action) {
   } else if (const auto* deleted = std::get_if<protocol::Deleted>(&action)) {
     node.owners.Deleted(object_, effects);
     node.mark = deleted->version;
-    node.mark_until = now_ + deleted->remaining;
+    node.mark_until = mark_end_;
     if (node.copy && *node.copy < deleted->version) DropCopy(node);
     Effect(index, effects);
     LoseOwners(index);
@@ -311,7 +311,7 @@ void OwnerWorld::LoseOwners(std::uint32_t node) {
 
 std::uint64_t OwnerWorld::Fingerprint() const {
   Digest digest;
-  digest.Add(shard_.Fingerprint()).Add(now_).Add(plan_at_).Add(incarnation_);
+  digest.Add(shard_.Fingerprint()).Add(now_).Add(mark_end_).Add(plan_at_).Add(incarnation_);
   digest.Add(ever_).Add(restarted_).Add(died_).Add(long_time_left_);
   digest.Add(options_.breaks).Add(options_.restarts).Add(options_.client_deaths);
   digest.Add(options_.node_deaths);

@@ -178,6 +178,7 @@ class OwnerWorld {
   planner::DirectoryState shard_;
   std::uint64_t incarnation_ = 1;
   Time plan_at_ = kNever;
+  Time mark_end_;              // of the last deletion: nodes' marks end with the shard's
   Time next_change_ = kNever;  // of the shard or a node, by itself
   std::array<Node, kNodes> nodes_;
   std::array<Client, kClients> clients_{};

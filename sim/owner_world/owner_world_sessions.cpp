@@ -51,6 +51,8 @@ void OwnerWorld::Plan() {
   if (plan_at_ != kNever) plan_at_ = std::max(plan_at_, now_ + Duration{1});
   for (planner::Action& action : actions) {
     Node& node = nodes_[Raw(action.to) - 1];
+    const auto* deleted = std::get_if<protocol::Deleted>(&action.body);
+    if (deleted != nullptr) mark_end_ = now_ + deleted->remaining;
     if (node.open) node.to_node.push_back(std::move(action.body));
   }
 }

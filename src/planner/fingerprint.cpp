@@ -29,6 +29,10 @@ void AddDeferred(Digest& digest, const Deferred& said) {
     digest.Add(assign->object).Add(assign->request).Add(assign->attempt);
   } else if (const auto* progress = std::get_if<SlotProgress>(&said.event)) {
     digest.Add(progress->object).Add(progress->slot).Add(progress->version);
+  } else if (const auto* owner = std::get_if<Owner>(&said.event)) {
+    digest.Add(owner->object).Add(owner->number).Add(owner->own);
+  } else if (const auto* owned = std::get_if<Owned>(&said.event)) {
+    digest.Add(owned->object).Add(owned->number).Add(owned->own);
   } else if (const ObjectId* object = ObjectOf(said.event)) {
     digest.Add(*object);
   }

@@ -24,7 +24,7 @@ const OwningNode* OwnerBook::Find(const ObjectId& id, NodeId node) const {
 bool OwnerBook::OwnedAfter(const ObjectId& id, Version mark) const {
   const auto known = ids_.find(id);
   return known != ids_.end() && std::ranges::any_of(known->second.owners, [&](const auto& owner) {
-           return owner.since && !(owner.since < mark);
+           return !(owner.since < mark);
          });
 }
 

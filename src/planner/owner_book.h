@@ -33,8 +33,7 @@ struct OwningNode {
   std::uint64_t number = 0;   // of its newest change that counts
   std::uint64_t attempt = 0;  // by this Create, and nothing since; 0: said by itself
   Standing standing = Standing::kOwns;
-  Version
-      since;  // what was stamped last when it began to own; none: an inventory said that it does
+  Version since;  // what the shard had stamped last when it accepted that
 };
 
 class OwnerBook {

@@ -20,8 +20,9 @@ bool AwaitsOwner(const ObjectRecord& record) {
 void Ownership::On(NodeId node, const Owner& event) {
   // Left over from an older session.
   if (event.number <= owners_.FloorOf(node)) return;
+  if (window_.collecting()) return window_.Defer(node, event);
   if (Answered(node, event.object, event.number, event.own)) return;
-  if (event.own) return Own(node, event.object, event.number, Present());
+  if (event.own) return Own(node, event.object, event.number);
   objects_.Touch(event.object, node);
   owners_.Note(event.object, Time{});
   owners_.Drop(event.object, node);
@@ -29,8 +30,10 @@ void Ownership::On(NodeId node, const Owner& event) {
 }
 
 void Ownership::On(NodeId node, const Owned& event) {
+  // Another's inventory may say that it was deleted.
+  if (window_.collecting()) return window_.Defer(node, event);
   if (Answered(node, event.object, event.number, event.own)) return;
-  if (event.own) return Own(node, event.object, event.number, {});
+  if (event.own) return Own(node, event.object, event.number);
   ObjectRecord& record = objects_.Touch(event.object, node);
   const Time now = owner_clock_.Counted(clock_.now());
   if (owners_.Note(event.object, now + options_.unknown_owners)) TellHolders(event.object, record);
@@ -38,7 +41,7 @@ void Ownership::On(NodeId node, const Owned& event) {
   Answer(node, event.object, event.number, OwnerResult::kOk);
 }
 
-void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number, Version since) {
+void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number) {
   const OwningNode* before = owners_.Find(id, node);
   const bool counted = before != nullptr && before->standing != Standing::kOrphan;
   if (!counted && owners_.CountOf(node) >= options_.owned_limit) {
@@ -46,7 +49,7 @@ void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number, Versi
   }
   ObjectRecord& record = objects_.Touch(id, node);
   const bool news = !owners_.Knows(id);
-  owners_.Own(id, {.node = node, .number = number, .since = since});
+  owners_.Own(id, {.node = node, .number = number, .since = Present()});
   if (news) TellHolders(id, record);
   Answer(node, id, number, OwnerResult::kOk);
 }

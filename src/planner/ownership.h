@@ -29,9 +29,9 @@ namespace hoplite::planner {
 
 class Ownership {
  public:
-  // Writes into the owners, their clock, the objects and the agenda; reads the others. All outlive
-  // it.
-  Ownership(const DirectoryOptions& options, const ShardClock& clock, const RecoveryWindow& window,
+  // Writes into the owners, their clock, the objects, the agenda, and into the window what has to
+  // wait; reads the others. All outlive it.
+  Ownership(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
             const NodeTable& nodes, const Stamps& stamps, ObjectBook& objects, OwnerBook& owners,
             OwnerClock& owner_clock, Agenda& agenda, Post& post)
       : options_(options),
@@ -86,7 +86,7 @@ class Ownership {
   Time Next();
 
  private:
-  void Own(NodeId node, const ObjectId& id, std::uint64_t number, Version since);
+  void Own(NodeId node, const ObjectId& id, std::uint64_t number);
   bool Answered(NodeId node, const ObjectId& id, std::uint64_t number, bool own);
   void Answer(NodeId node, const ObjectId& id, std::uint64_t number, OwnerResult result);
   void TellHolders(const ObjectId& id, const ObjectRecord& record);
@@ -96,7 +96,7 @@ class Ownership {
 
   const DirectoryOptions& options_;
   const ShardClock& clock_;
-  const RecoveryWindow& window_;
+  RecoveryWindow& window_;
   const NodeTable& nodes_;
   const Stamps& stamps_;
   ObjectBook& objects_;
