@@ -60,7 +60,25 @@ if asked_for "$@" && ! command -v mpirun.openmpi >/dev/null; then
   apt-get install -y -qq --no-install-recommends openmpi-bin libopenmpi-dev >/dev/null
 fi
 
+# Calls from Python and arrays of Ray programs: the package, in the environment of its tests.
+case " $* " in
+  *runtimes*)
+    if ! python=$(./scripts/python_env.sh) || ! "$python" -c 'import ray, sklearn'; then
+      say "runtimes needs Ray and scikit-learn: python_bindings/tests/requirements-ray.txt could not be installed"
+      exit 1
+    fi
+    set -- "$@" --python "$python"
+    package="hoplite_python hoplite_cli"
+    ;;
+  *) package="" ;;
+esac
+
 say "building"
-cmake --preset release >/dev/null
-cmake --build --preset release --target benchmarks >/dev/null
+if [ -n "$package" ]; then
+  cmake --preset release -DHOPLITE_PYTHON=ON "-DPython_EXECUTABLE=$python" >/dev/null
+else
+  cmake --preset release >/dev/null
+fi
+# shellcheck disable=SC2086 # several targets
+cmake --build --preset release --target benchmarks $package >/dev/null
 exec python3 bench/cluster/compare.py "$@"

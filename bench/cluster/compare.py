@@ -23,6 +23,7 @@ from operations import Operation, parse_size
 from ours import Hoplite
 from restarts import Restarts
 from rows import loaded
+from runtimes import Runtimes
 from struck import Struck
 from transfers import MIB, Transfers
 
@@ -30,9 +31,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRAW = pathlib.Path(__file__).with_name("draw.py")  # a program of its own: only its Python has matplotlib
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
 GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts", "failures",
-          "restart", "curves")
+          "restart", "curves", "runtimes")
 SLOW_GROUPS = ("failures", "restart")  # a quick run has these only if they are named
-NAMED_GROUPS = ("curves",)  # every run
+NAMED_GROUPS = ("curves", "runtimes")  # every run: much time, or much to install
 PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
 DEFAULT_PEERS = ("hoplite", "mpich", "iperf3")  # the others are large to install
 KINDS = ("broadcast", "reduce", "allreduce", "gather", "allgather")
@@ -111,6 +112,8 @@ def parse_options():
     parser.add_argument("--name", default=time.strftime("%Y%m%d-%H%M%S"), help="of the files written there")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "build" / "bench-venv")
+    parser.add_argument("--python", type=pathlib.Path, default=ROOT / "build" / "python-env" / "bin" / "python",
+                        help="runtimes: the interpreter that the package is built for, with Ray")
     options = parser.parse_args()
     options.reps = options.reps or (3 if options.quick else 5)
     options.cases = options.cases or options.named or [
@@ -144,6 +147,7 @@ class Run:
         self._comparison = Comparison(peers, options.reps, self._failures)
         self._members = Failures(peers, options.reps, self._failures)
         self._restarts = Restarts(options.programs, options.reps, self._failures)
+        self._runtimes = Runtimes(peers, options.python, options.programs, options.reps, self._failures, options.quick)
         self._curves = Curves(peers, options.reps, self._failures, self._earlier_curves(), options.minutes,
                               options.quick)
 
@@ -167,6 +171,7 @@ class Run:
             "failures": self._members.run,
             "restart": self._restarts.run,
             "curves": self._curves.run,
+            "runtimes": self._runtimes.run,
             "parts": lambda: comparison.parts([options.programs / source.stem for source in PARTS],
                                               seconds=0.05 if options.quick else 0.3),
         }
@@ -175,7 +180,7 @@ class Run:
 
     def write(self):
         """What there is, also after an interruption."""
-        rows = self._comparison.rows + self._members.rows + self._restarts.rows
+        rows = self._comparison.rows + self._members.rows + self._restarts.rows + self._runtimes.rows
         parts = self._comparison.part_rows
         if rows or parts:
             tables = report.comparison(rows) + ("\n" + report.parts(parts) if parts else "")
@@ -230,7 +235,7 @@ def each(run_case, cases):
 def main():
     options = parse_options()
     hosts.end_on_signals()
-    described = environment.describe(ROOT, options.venv)
+    described = environment.describe(ROOT, options.venv, options.python)
     for name, value in described.items():
         print(f"{name}: {value}", flush=True)
     print()

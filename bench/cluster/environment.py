@@ -7,9 +7,11 @@ import subprocess
 
 from hosts import BURST, CONGESTION_CONTROL, QUEUE
 
+RAY_VERSION = "from importlib.metadata import version; print(version('ray'))"  # to import it takes a second
 
-def describe(root, venv):
-    """Name -> text, in the order in which it is shown."""
+
+def describe(root, venv, python):
+    """Name -> text, in the order in which it is shown. venv: that of the peers; python: the interpreter with Ray."""
     return {
         "revision": first_line("git", "-C", str(root), "describe", "--always", "--dirty"),
         "kernel": f"{platform.system()} {platform.release()}",
@@ -22,6 +24,7 @@ def describe(root, venv):
         "MPICH": version(first_line(str(venv / "bin" / "mpichversion"))),
         "torch (Gloo)": first_line(str(venv / "bin" / "python"), "-c", "import torch; print(torch.__version__)"),
         "Open MPI": first_line("mpirun.openmpi", "--version"),
+        "Ray": first_line(str(python), "-c", RAY_VERSION),
     }
 
 

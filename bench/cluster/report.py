@@ -122,7 +122,7 @@ def show(value, unit):
     if unit != "s":
         return f"{value:.3g} {unit}"
     for factor, name in ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms")):
-        if value < 1000 * factor:
+        if abs(value) < 1000 * factor:  # a difference may be below zero
             return f"{value / factor:.3g} {name}"
     return f"{value:.3f} s"
 

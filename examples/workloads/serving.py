@@ -68,6 +68,21 @@ def majority(answers: list[Labels]) -> Labels:
     return labels
 
 
+def answer(
+    transport: Transport, models: list[Any], queries: int
+) -> tuple[list[float], list[float]]:
+    """Of each query the seconds until the vote is known, and the part of the pictures it reads."""
+    seconds, right = [], []
+    for number in range(queries):
+        query, labels = make_query(number)
+        begin = time.perf_counter()
+        handle = transport.put(query)
+        vote = majority(ray.get([model.answer.remote(handle) for model in models]))
+        seconds.append(time.perf_counter() - begin)
+        right.append(float((vote == labels).mean()))
+    return seconds, right
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--transport", choices=TRANSPORTS, default="hoplite")
@@ -77,14 +92,7 @@ def main() -> None:
     transport = start(options.transport)
     models = spread(Model, transport, options.models)
     ray.get([model.seconds.remote() for model in models])  # they have learned
-    seconds, right = [], []
-    for number in range(options.queries):
-        query, labels = make_query(number)
-        begin = time.perf_counter()
-        handle = transport.put(query)
-        vote = majority(ray.get([model.answer.remote(handle) for model in models]))
-        seconds.append(time.perf_counter() - begin)
-        right.append(float((vote == labels).mean()))
+    seconds, right = answer(transport, models, options.queries)
     computing = ray.get([model.seconds.remote() for model in models])
     print("seconds per query:", " ".join(f"{one:.3f}" for one in seconds))
     print(f"median {np.median(seconds):.3f} s; computing, of each model {np.mean(computing):.2f} s")

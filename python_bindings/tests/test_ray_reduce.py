@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import hoplite
 import numpy as np
 import pytest
-from ray_cluster import HERE, THERE, ray, remote
+from ray_cluster import HERE, THERE, id_exists, ray, remote, wait_until
 
 pytestmark = pytest.mark.usefixtures("two_hosts")
 
@@ -37,6 +38,24 @@ def test_the_sum_of_arrays_of_both_hosts() -> None:
     assert early.dtype == np.float32 and (early == 4).all()
     assert (reduction.get(timeout=20) == 4).all()
     assert set(reduction.used) == set(refs) and reduction.unused == []
+
+
+def test_a_result_comes_to_who_gets_it_while_it_is_made() -> None:
+    refs = [hoplite.ray.new_ref() for _ in range(2)]
+    reduction = hoplite.ray.reduce(refs)
+    with ThreadPoolExecutor(1) as pool:
+        total = pool.submit(reduction.get, timeout=30)
+        # Before anything is there to be folded the directory knows who wants the sum.
+        wait_until(lambda: id_exists(reduction.ref.id), "somebody waits for the target")
+        for ref in refs:
+            hoplite.ray.put(np.ones(BIG, np.float32), ref)
+        assert (total.result() == 2).all()
+
+
+def test_a_result_that_does_not_come_in_time() -> None:
+    reduction = hoplite.ray.reduce([hoplite.ray.new_ref()])
+    with pytest.raises(TimeoutError, match="has not begun"):
+        reduction.get(timeout=0.2)
 
 
 def test_the_first_of_several_and_which_they_were() -> None:

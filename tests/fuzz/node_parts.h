@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "fuzz/script.h"
 #include "node/context.h"
+#include "node/owners/owners.h"
 #include "node/streams/data_plane.h"
 #include "store/segment.h"
 #include "testing/no_directory.h"
@@ -48,7 +49,16 @@ struct NodeParts {
   node::MemoryBroker memory{store, directory};
   node::ObjectTable table;
   node::Decisions decisions;
-  node::Context services{settings, runtime, store, directory, memory, table, counters, decisions};
+  node::Owners owners{runtime.main(), directory, settings.max_owned};
+  node::Context services{.settings = settings,
+                         .runtime = runtime,
+                         .store = store,
+                         .directory = directory,
+                         .memory = memory,
+                         .table = table,
+                         .owners = owners,
+                         .counters = counters,
+                         .decisions = decisions};
   net::StreamPtr next_stream;  // the next connection is this
   node::DataPlane data_plane{services, std::make_unique<OneStream>(next_stream)};
 };

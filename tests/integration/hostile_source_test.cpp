@@ -9,6 +9,7 @@
 
 #include "base/checksum.h"
 #include "net/tcp_transport.h"
+#include "node/owners/owners.h"
 #include "node/streams/receive_lane.h"
 #include "testing/cluster.h"
 #include "testing/no_directory.h"
@@ -122,7 +123,16 @@ class HostileSource : public ::testing::Test {
   MemoryBroker memory_{store_, directory_};
   ObjectTable table_;
   Decisions decisions_;
-  Context context_{settings_, runtime_, store_, directory_, memory_, table_, counters_, decisions_};
+  Owners owners_{runtime_.main(), directory_, settings_.max_owned};
+  Context context_{.settings = settings_,
+                   .runtime = runtime_,
+                   .store = store_,
+                   .directory = directory_,
+                   .memory = memory_,
+                   .table = table_,
+                   .owners = owners_,
+                   .counters = counters_,
+                   .decisions = decisions_};
   DataPlane data_plane_{context_, std::make_unique<net::TcpTransport>(runtime_.data_loops())};
   store::CopyPtr copy_;
   std::promise<LaneEnd> ended_;

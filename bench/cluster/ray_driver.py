@@ -1,0 +1,243 @@
+"""A Ray program on the testbed's first host, as an agent (see agent.h): actors on all hosts, and what they do.
+
+  join MEMORY                               {}: an actor on each host, those of Hoplite with nodes of MEMORY
+  broadcast WAY BYTES                       {"begins":[...],"ends":[...]}: an array of the first actor, by all others
+  reduce WAY BYTES                          likewise: the sum of an array of each, at the first one
+  allreduce WAY BYTES                       likewise: at all of them, who ask before the sum is begun
+  calls WAY COUNT BYTES                     {"times":[...]}: nanoseconds from the first actor's call of the second one
+                                            until that has the array that it was given
+  async_sgd WAY STEPS, serving WAY STEPS    {"times":[...]}: nanoseconds of each step of the workload
+
+WAY is how arrays travel: `ray`, plain Ray; `hoplite`, handles of hoplite.ray; for calls also `ray_put`, where
+`ray` hands over the array itself. Moments are of CLOCK_MONOTONIC, which all hosts share. What an actor is given is
+compared after the clock was read. A step of a workload is what examples/workloads says, on actors on all hosts
+but the first one.
+"""
+
+import json
+import sys
+import time
+
+import async_sgd
+import hoplite.ray
+import numpy as np
+import ray
+import serving
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+from transports import TRANSPORTS
+
+PERIOD = 1021  # of the numbers, as in agent.h
+LEAD = 100_000_000  # nanoseconds from telling the actors to the moment at which they act
+PATIENCE = 100.0  # seconds
+WARM_UP_CALLS = 20
+WARM_UP_STEPS = 1
+
+
+def places(count):
+    return np.resize(np.arange(PERIOD, dtype=np.float32), count)
+
+
+def element(rank, count):
+    return places(count) + np.float32(rank)
+
+
+def total(ranks, count):
+    return places(count) * np.float32(ranks) + np.float32(ranks * (ranks - 1) // 2)
+
+
+def require_equal(got, wanted):
+    if not np.array_equal(got, wanted):
+        raise RuntimeError("wrong bytes")
+
+
+class PlainRay:
+    """Big arrays are Ray's own objects. A handle stands in a list: Ray then leaves it to the actor to get it."""
+
+    def put(self, array):
+        return ray.put(array)
+
+    def get(self, handle):
+        return ray.get(handle, timeout=PATIENCE)
+
+    def sum(self, handles):
+        arrays = self.get(handles)
+        result = arrays[0].copy()
+        for array in arrays[1:]:
+            result += array
+        return result
+
+
+class ByHoplite:
+    """Big arrays are objects of hoplite.ray."""
+
+    def put(self, array):
+        return hoplite.ray.put(array)
+
+    def get(self, handle):
+        return hoplite.ray.get(handle, timeout=PATIENCE)
+
+    def sum(self, handles):
+        return hoplite.ray.reduce(handles).get(timeout=PATIENCE)
+
+
+WAYS = {"ray": PlainRay(), "hoplite": ByHoplite()}
+
+
+class Member:
+    """An actor: it has an array of its own, gets those of others, and calls another one. Each host has one."""
+
+    def __init__(self, rank):
+        self._rank = rank
+
+    def put(self, way, size):
+        """A handle of its array; it lies in the store of this host."""
+        return [WAYS[way].put(element(self._rank, size // 4))]
+
+    def fetch(self, way, box, moment):
+        """Moments of asking and having; and what it has, to be compared later."""
+        begin = at(moment)
+        self._got = WAYS[way].get(box[0])
+        return begin, time.monotonic_ns()
+
+    def sum(self, way, handles, moment):
+        begin = at(moment)
+        self._got = WAYS[way].sum(handles)
+        return begin, time.monotonic_ns()
+
+    def sum_for_all(self, handles, moment):
+        """Plain Ray's: what it returns is the handle that the others have asked for already."""
+        at(moment)
+        return WAYS["ray"].sum(handles)
+
+    def compare(self, rank, ranks, size):
+        """With the array of `rank`, or with the sum of so many. Drops what it has."""
+        wanted = element(rank, size // 4) if rank is not None else total(ranks, size // 4)
+        require_equal(self._got, wanted)
+        self._got = None
+
+    def calls(self, way, other, count, size):
+        """Nanoseconds of each: from here until the other one has the array."""
+        array = element(self._rank, size // 4)
+        times = []
+        for _ in range(WARM_UP_CALLS + count):
+            begin = time.monotonic_ns()
+            given = array if way == "ray" else ray.put(array) if way == "ray_put" else hoplite.ray.put(array)
+            times.append(ray.get(other.take.remote(given), timeout=PATIENCE) - begin)
+        return times[WARM_UP_CALLS:]
+
+    def take(self, given):
+        array = hoplite.ray.get(given) if isinstance(given, hoplite.ray.Ref) else given
+        moment = time.monotonic_ns()
+        require_equal(array[:1], element(0, 1))
+        return moment
+
+
+def at(moment):
+    time.sleep(max(0.0, (moment - time.monotonic_ns()) / 1e9))
+    return time.monotonic_ns()
+
+
+class Program:
+    def join(self, memory):
+        ray.init(log_to_driver=False, logging_level="warning")
+        hoplite.ray.init(memory=int(memory))
+        here = ray.get_runtime_context().get_node_id()
+        others = sorted(node["NodeID"] for node in ray.nodes() if node["Alive"] and node["NodeID"] != here)
+        self._hosts = [here, *others]
+        self._members = [actor(Member, host, rank) for rank, host in enumerate(self._hosts)]
+        self._started = {}  # actors of the workloads: processes that have learned or read already
+        for way in WAYS:
+            self.broadcast(way, 1 << 18)
+        return {}
+
+    def broadcast(self, way, size):
+        first, *others = self._members
+        box = ray.get(first.put.remote(way, int(size)))
+        moment = time.monotonic_ns() + LEAD
+        moments = ray.get([one.fetch.remote(way, box, moment) for one in others], timeout=PATIENCE)
+        ray.get([one.compare.remote(0, None, int(size)) for one in others])
+        return as_answer(moments)
+
+    def reduce(self, way, size):
+        handles, root = self._sources(way, int(size)), self._members[0]
+        moments = [ray.get(root.sum.remote(way, handles, time.monotonic_ns() + LEAD), timeout=PATIENCE)]
+        ray.get(root.compare.remote(None, len(self._members), int(size)))
+        return as_answer(moments)
+
+    def allreduce(self, way, size):
+        handles = self._sources(way, int(size))
+        moment = time.monotonic_ns() + 2 * LEAD
+        if way == "ray":
+            result = self._members[0].sum_for_all.remote(handles, moment)
+            # The first one's answer to itself is there when it has summed.
+            asking = [one.fetch.remote(way, [result], 0) for one in self._members]
+        else:
+            target = hoplite.ray.new_ref()
+            asking = [one.fetch.remote(way, [target], 0) for one in self._members]
+            at(moment)
+            # hoplite.ray.reduce makes a handle of its own; this is the same for one that is there already.
+            result = hoplite.ray.Reduction(hoplite.ray._job.client(), target, handles, "sum", None, None)
+        ends = [end for _, end in ray.get(asking, timeout=PATIENCE)]
+        if way != "ray":
+            result.wait(PATIENCE)
+        ray.get([one.compare.remote(None, len(self._members), int(size)) for one in self._members])
+        return {"begins": [moment], "ends": ends}
+
+    def calls(self, way, count, size):
+        first, second = self._members[:2]
+        return {"times": ray.get(first.calls.remote(way, second, int(count), int(size)))}
+
+    def async_sgd(self, way, steps):
+        transport = TRANSPORTS[way]()
+        workers = self._workers(async_sgd.Worker, way, transport)
+        _, seconds = async_sgd.train(transport, workers, WARM_UP_STEPS + int(steps))
+        # Those that were computing when it ended: the next run is not to wait for them.
+        ray.get([worker.seconds.remote() for worker in workers])
+        return in_nanoseconds(seconds)
+
+    def serving(self, way, steps):
+        transport = TRANSPORTS[way]()
+        models = self._workers(serving.Model, way, transport)
+        seconds, right = serving.answer(transport, models, WARM_UP_STEPS + int(steps))
+        if min(right) < serving.WANTED:
+            raise RuntimeError(f"the vote read {min(right):.0%} of the pictures")
+        return in_nanoseconds(seconds)
+
+    def _sources(self, way, size):
+        return [box[0] for box in ray.get([one.put.remote(way, size) for one in self._members])]
+
+    def _workers(self, kind, way, transport):
+        """One on each host but the first one, where this program is; they stay for the next run."""
+        if (kind, way) not in self._started:
+            workers = [actor(kind, host, transport, number) for number, host in enumerate(self._hosts[1:])]
+            ray.get([worker.seconds.remote() for worker in workers])
+            self._started[kind, way] = workers
+        return self._started[kind, way]
+
+
+def actor(kind, host, *arguments):
+    place = NodeAffinitySchedulingStrategy(host, soft=False)
+    return ray.remote(kind).options(num_cpus=0, scheduling_strategy=place).remote(*arguments)
+
+
+def as_answer(moments):
+    return {"begins": [begin for begin, _ in moments], "ends": [end for _, end in moments]}
+
+
+def in_nanoseconds(seconds):
+    return {"times": [int(one * 1e9) for one in seconds[WARM_UP_STEPS:]]}
+
+
+def main():
+    program = Program()
+    for line in sys.stdin:
+        name, *words = line.split()
+        try:
+            answer = getattr(program, name)(*words)
+        except Exception as error:  # noqa: BLE001 - whoever started this one tells of it
+            answer = {"error": f"{line.strip()}: {type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""What a runtime gains: arrays of a Ray program by handles of hoplite.ray, beside plain Ray; calls from Python."""
+
+import dataclasses
+import pathlib
+import statistics
+
+from hosts import Testbed
+from operations import Operation, Sample, format_rate, format_size
+from processes import Agent, Failed
+from ray_hosts import RayHosts
+from rounds import Rounds, say
+from rows import Goal, Row
+from transfers import GIB, KIB, MIB
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+OURS, PLAIN, BARE = "hoplite", "ray", "bare stream"
+PYTHON, CPP = "python", "c++"
+BY_PUT = "ray, by ray.put"
+RATE = "100mbit"
+STORE = 384 * MIB  # of each Ray node and of each of ours: what the largest case needs, and its last round's
+JOINING = 180.0  # seconds until actors run on all hosts
+WORKLOAD = 600.0  # seconds of all steps of one repetition
+LOCAL = "at the node of this host"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is measured; the goals are those of the whole one."""
+
+    large: int = 16 * MIB
+    medium: int = MIB
+    small: int = KIB
+    calls: int = 200
+    transfer_hosts: int = 4
+    workload_hosts: int = 8
+    steps: int = 10
+    huge: int = GIB
+    put: int = 256 * MIB
+    gets: int = 2000
+    with_goals: bool = True
+
+    def goals(self, *goals):
+        return list(goals) if self.with_goals else []
+
+
+QUICK = Plan(large=4 * MIB, calls=50, workload_hosts=4, steps=3, huge=128 * MIB, put=64 * MIB, gets=500, with_goals=False)
+
+
+class Program:
+    """A Ray cluster on a testbed and ray_driver.py on its first host. Starts once, whoever asks for it first."""
+
+    def __init__(self, python, package):
+        self._python = python
+        self._package = package  # the folder that the package hoplite is in
+        self._cluster = None
+        self._agent = None
+
+    def start(self, bed):
+        if self._agent is not None:
+            return
+        paths = [self._package, ROOT / "examples" / "workloads"]
+        try:
+            self._cluster = RayHosts(bed, self._python, paths, STORE).__enter__()
+            self._agent = Agent(bed.hosts[0].command(self._python, HERE / "ray_driver.py"), env=self._cluster.environment())
+            self._agent.ask("join", STORE, timeout=JOINING)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self):
+        if self._agent is not None:
+            self._agent.close()
+            self._agent = None
+        if self._cluster is not None:
+            self._cluster.__exit__()
+            self._cluster = None
+
+    def ask(self, *words, timeout=WORKLOAD):
+        return self._agent.ask(*words, timeout=timeout)
+
+
+class Way:
+    """A peer of the rounds: how the arrays of that program travel."""
+
+    def __init__(self, name, program):
+        self.name = name
+        self._program = program
+        self._bed = None
+
+    def start(self, bed):
+        self._bed = bed
+        self._program.start(bed)
+
+    def stop(self):
+        self._program.stop()
+
+    def run(self, operations):
+        answers = [self._ask(operation.kind, self.name, operation.size) for operation in operations]
+        return [Sample(answer["begins"], answer["ends"]) for answer in answers]
+
+    def call_seconds(self, plan, name=None):
+        """name: of another way that the program knows for them."""
+        return median_seconds(self._ask("calls", name or self.name, plan.calls, plan.small))
+
+    def step_seconds(self, workload, steps):
+        return median_seconds(self._ask(workload, self.name, steps))
+
+    def _ask(self, *words):
+        self._program.start(self._bed)  # the other one may have failed, and have ended it
+        return self._program.ask(*words)
+
+
+class Runtimes:
+    """Runs the cases and collects their rows. peers: a Peers, for the bare stream; failures: sentences."""
+
+    def __init__(self, peers, python, programs, repetitions, failures, quick):
+        self._peers = peers
+        self._python = python
+        self._package = programs.parent / "python"
+        self._local_calls = programs / "local_calls"
+        self._repetitions = repetitions
+        self._failures = failures
+        self._plan = QUICK if quick else Plan()
+        self.rows = []
+
+    def run(self):
+        self.transfers()
+        self.workloads()
+        self.local_calls()
+
+    def transfers(self):
+        """Between actors of four hosts: what one operation takes."""
+        plan = self._plan
+        links = f"{plan.transfer_hosts} hosts x {format_rate(RATE)}"
+        say(f"runtimes: arrays between actors; {links}")
+        rows = {operation: Row(f"between actors, {operation.name}, {links}", "s", reference=BARE, goals=goals)
+                for operation, goals in self._transfer_goals().items()}
+        calls = Row(f"{format_size(plan.small)} from actor to actor, {links}", "s", reference=PLAIN)
+        more = Row("what that takes longer by handles", "s",
+                   goals=plan.goals(Goal("at most 2 ms more than ray", OURS, 2e-3)))
+        bare, (plain, ours) = self._peers.bare(), self._ways()
+        with Testbed(plan.transfer_hosts, RATE) as bed, Rounds(bed, [bare, plain, ours], self._failures) as rounds:
+            rounds.run(rows, self._repetitions)
+            for _ in range(self._repetitions):
+                say("  calls of actors")
+                calls.add(PLAIN, rounds.guarded(plain, lambda: plain.call_seconds(plan)))
+                calls.add(BY_PUT, rounds.guarded(plain, lambda: plain.call_seconds(plan, "ray_put")))
+                calls.add(OURS, rounds.guarded(ours, lambda: ours.call_seconds(plan)))
+                more.add(OURS, difference(calls, OURS, PLAIN))
+        self.rows += [*rows.values(), calls, more]
+
+    def _transfer_goals(self):
+        """Operation -> its goals."""
+        plan = self._plan
+
+        def hops(limit):
+            return plan.goals(Goal(f"at most {limit} x S/B", OURS, limit, against=BARE))
+
+        return {
+            Operation("broadcast", plan.large): hops(1.10),
+            Operation("reduce", plan.large): hops(1.20),
+            Operation("allreduce", plan.large): hops(2.3),
+            Operation("broadcast", plan.medium): plan.goals(Goal("faster than ray", OURS, 1.0, against=PLAIN)),
+        }
+
+    def workloads(self):
+        """The programs of examples/workloads: an actor on each host but the first one, where the driver is."""
+        plan = self._plan
+        workers = plan.workload_hosts - 1
+        links = f"{plan.workload_hosts} hosts x {format_rate(RATE)}"
+        named = {
+            "async_sgd": (f"asynchronous SGD, 8 MiB, first {workers // 2} of {workers} gradients, a step", 2.5),
+            "serving": (f"serving, 16 MiB to {workers} models, a query", 3.3),
+        }
+        rows = {workload: Row(f"{name}, {links}", "s", reference=PLAIN, goals=plan.goals(
+                    Goal(f"{gain} x as many a second as ray", OURS, 1 / gain, against=PLAIN)))
+                for workload, (name, gain) in named.items()}
+        plain, ours = self._ways()
+        say(f"runtimes: workloads; {links}")
+        with Testbed(plan.workload_hosts, RATE) as bed, Rounds(bed, [plain, ours], self._failures) as rounds:
+            for number in range(1, self._repetitions + 1):
+                for workload, row in rows.items():
+                    for way in (plain, ours):
+                        say(f"  round {number} of {self._repetitions}: {workload}, {way.name}")
+                        row.add(way.name, rounds.guarded(way, lambda: way.step_seconds(workload, plan.steps)))
+        self.rows += rows.values()
+
+    def local_calls(self):
+        """What Python adds to a call that needs no network: two programs at one node, in turn."""
+        plan = self._plan
+        say("runtimes: calls from Python and from C++")
+        huge = Row(f"get of an array of {format_size(plan.huge)}, {LOCAL}", "s", reference=CPP,
+                   goals=plan.goals(Goal("below 1 ms", PYTHON, 1e-3)))
+        small = Row(f"get of {format_size(plan.small)}, {LOCAL}", "s", reference=CPP)
+        more = Row("what that takes longer from Python", "s",
+                   goals=plan.goals(Goal("below 20 µs", PYTHON, 20e-6)))
+        put = Row(f"put of {format_size(plan.put)}, {LOCAL}", "s", reference=CPP,
+                  goals=plan.goals(Goal("at most 1.05 x c++", PYTHON, 1.05, against=CPP)))
+        try:
+            with LocalCalls(self._python, self._package, self._local_calls, plan) as calls:
+                for _ in range(self._repetitions):
+                    for series in (CPP, PYTHON):
+                        huge.add(series, calls.seconds(series, "get", plan.huge, 20))
+                        small.add(series, calls.seconds(series, "get", plan.small, plan.gets))
+                        put.add(series, calls.seconds(series, "put", plan.put, 3))
+                    more.add(PYTHON, difference(small, PYTHON, CPP))
+        except Failed as failure:
+            self._failures.append(f"calls from Python: {failure}")
+            say(f"  FAILED {failure}")
+        self.rows += [huge, small, more, put]
+
+    def _ways(self):
+        """Plain Ray and ours, in one Ray program: what one of them does not use does nothing."""
+        program = Program(self._python, self._package)
+        return Way(PLAIN, program), Way(OURS, program)
+
+
+class LocalCalls:
+    """`with LocalCalls(...) as calls:` one node, and a program of each language that is attached to it."""
+
+    def __init__(self, python, package, program, plan):
+        self._python = python
+        self._package = package
+        self._program = program
+        self._plan = plan
+        self._agents = {}
+
+    def __enter__(self):
+        plan = self._plan
+        try:
+            ours = Agent([str(self._python), str(ROOT / "bench" / "python" / "local_calls.py"), str(self._package)])
+            self._agents[PYTHON] = ours
+            socket = ours.ask("start", plan.huge + 4 * plan.put + 64 * MIB)["socket"]
+            self._agents[CPP] = Agent([str(self._program)])
+            self._agents[CPP].ask("attach", socket)
+            for size in (plan.huge, plan.small):
+                ours.ask("make", size)
+            for agent in self._agents.values():
+                agent.ask("put", plan.put, 2)  # its memory and the store's are warm
+                for size in (plan.huge, plan.small):
+                    agent.ask("get", size, 20)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for agent in reversed(self._agents.values()):
+            agent.close()
+        self._agents = {}
+
+    def seconds(self, language, what, size, times):
+        return median_seconds(self._agents[language].ask(what, size, times))
+
+
+def median_seconds(answer):
+    return statistics.median(answer["times"]) / 1e9
+
+
+def difference(row, series, reference):
+    """Of their last values."""
+    mine, other = row.series[series][-1], row.series[reference][-1]
+    return mine - other if mine is not None and other is not None else None

@@ -1,0 +1,145 @@
+"""Which cases show what a runtime gains: their series and goals, whatever fails, without Ray."""
+
+import contextlib
+import pathlib
+import unittest
+from unittest import mock
+
+import report
+import runtimes
+from operations import Sample
+from processes import Failed
+from runtimes import Runtimes, difference
+from rows import Row
+
+SECONDS = {"bare stream": 1.0, "ray": 3.0, "hoplite": 1.05}
+
+
+class FakePeers:
+    """Of the bare stream only."""
+
+    def bare(self):
+        return FakeBare()
+
+
+class FakeBare:
+    name = "bare stream"
+
+    def start(self, bed):
+        pass
+
+    def stop(self):
+        pass
+
+    def run(self, operations):
+        return [Sample([0], [int(SECONDS[self.name] * 1e9)]) for _ in operations]
+
+
+class FakeProgram:
+    """Takes the part of the Ray program; a way in `broken` fails."""
+
+    broken = ()
+
+    def __init__(self, *_):
+        self.starts = 0
+
+    def start(self, bed):
+        self.starts += 1
+
+    def stop(self):
+        pass
+
+    def ask(self, what, way, *_):
+        if way in self.broken:
+            raise Failed(f"{what} {way}: broken")
+        taken = int(SECONDS.get(way, 4.0) * 1e9)
+        return {"begins": [0], "ends": [taken], "times": [taken]}
+
+
+class FakeCalls:
+    seconds_of = {"python": {"get": 11e-6, "put": 1.01}, "c++": {"get": 1e-6, "put": 1.0}}
+
+    def __init__(self, *_):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def seconds(self, language, what, *_):
+        return self.seconds_of[language][what]
+
+
+def run(repetitions=2, quick=False, broken=()):
+    failures = []
+    measured = Runtimes(FakePeers(), "python", pathlib.Path("bin"), repetitions, failures, quick)
+    with mock.patch("runtimes.Testbed", lambda *_: contextlib.nullcontext()), \
+         mock.patch("runtimes.Program", FakeProgram), mock.patch("runtimes.LocalCalls", FakeCalls), \
+         mock.patch.object(FakeProgram, "broken", broken), mock.patch("runtimes.say"), mock.patch("rounds.say"):
+        measured.run()
+    return measured.rows, failures
+
+
+def reached(rows):
+    """Text of each goal -> its figure and whether that is good enough."""
+    return {goal.text: row.reached(goal) for row in rows for goal in row.goals}
+
+
+class Cases(unittest.TestCase):
+    def test_every_goal_has_a_figure(self):
+        rows, failures = run()
+        self.assertEqual(failures, [])
+        found = reached(rows)
+        self.assertEqual(set(found), {
+            "at most 1.1 x S/B", "at most 1.2 x S/B", "at most 2.3 x S/B", "faster than ray", "at most 2 ms more than ray",
+            "2.5 x as many a second as ray", "3.3 x as many a second as ray", "below 1 ms", "below 20 µs",
+            "at most 1.05 x c++"})
+        self.assertTrue(all(figure is not None for figure, _ in found.values()))
+        self.assertAlmostEqual(found["at most 1.1 x S/B"][0], 1.05)
+        self.assertAlmostEqual(found["2.5 x as many a second as ray"][0], 0.35)
+        self.assertEqual((found["2.5 x as many a second as ray"][1], found["3.3 x as many a second as ray"][1]),
+                         (True, False))
+        self.assertAlmostEqual(found["below 20 µs"][0], 10e-6)
+
+    def test_a_value_for_each_repetition(self):
+        rows, _ = run(repetitions=3)
+        self.assertEqual({len(values) for row in rows for values in row.series.values()}, {3})
+
+    def test_a_quick_run_has_no_goals(self):
+        rows, _ = run(quick=True)
+        self.assertEqual(reached(rows), {})
+        self.assertTrue(all(row.values(who) for row in rows for who in row.series))
+
+    def test_what_fails_is_named_and_the_others_are_measured(self):
+        rows, failures = run(repetitions=1, broken=("hoplite",))
+        self.assertTrue(failures and all(failure.endswith("hoplite: broken") for failure in failures))
+        step = next(row for row in rows if row.case.startswith("asynchronous SGD"))
+        self.assertEqual((step.values("ray"), step.values("hoplite")), ([3.0], []))
+        self.assertEqual(step.reached(step.goals[0]), (None, False))
+
+
+class Differences(unittest.TestCase):
+    def test_of_the_last_values(self):
+        row = Row("case", "s", series={"a": [1.0, 5.0], "b": [1.0, 2.0]})
+        self.assertEqual(difference(row, "a", "b"), 3.0)
+        row.add("a", None)
+        self.assertIsNone(difference(row, "a", "b"))
+
+    def test_below_zero_is_shown_in_a_fitting_unit(self):
+        self.assertEqual(report.show(-2.5e-3, "s"), "-2.5 ms")
+
+
+class Ways(unittest.TestCase):
+    def test_the_program_is_there_again_when_the_other_way_has_ended_it(self):
+        program = FakeProgram()
+        way = runtimes.Way("ray", program)
+        way.start(bed=None)
+        way.run([])
+        way.step_seconds("serving", 1)
+        self.assertEqual(program.starts, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
