@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pathlib
 import signal
 import threading
 import time
@@ -27,6 +28,8 @@ def standing_still(cluster: LocalCluster, index: int) -> Iterator[None]:
     node = cluster._nodes[index]
     assert node is not None
     os.kill(node.pid, signal.SIGSTOP)
+    while ") T " not in pathlib.Path(f"/proc/{node.pid}/stat").read_text():  # it may still run
+        time.sleep(0.001)
     try:
         yield
     finally:

@@ -1,6 +1,7 @@
 #include "sim/node_world/owning.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,6 +78,13 @@ std::string Owning::Broken(const IsDeleted& deleted) const {
                        client->object.ToShortString(), client->member->name());
   }
   return "";
+}
+
+bool Owning::NobodyOwns(const ObjectId& object) const {
+  const auto of_object = [&](const ClientPtr& client) { return client->object == object; };
+  const auto owns = [&](const ClientPtr& client) { return client->owns && !client->ended; };
+  auto clients = clients_ | std::views::filter(of_object);
+  return !clients.empty() && std::ranges::none_of(clients, owns);
 }
 
 std::set<ObjectId> Owning::owned() const {

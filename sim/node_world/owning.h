@@ -37,6 +37,8 @@ class Owning {
 
   // Empty, or how P17 is broken.
   std::string Broken(const IsDeleted& deleted) const;
+  // It was owned, and no living client owns it any more.
+  bool NobodyOwns(const ObjectId& object) const;
   // Objects that were owned, and that nobody deleted.
   std::set<ObjectId> owned() const;
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kAttempt = 1;  // of the only Put
 constexpr std::size_t kLongestPath = 300;
-constexpr Duration kLease = std::chrono::seconds(1);  // no message takes longer
+constexpr Duration kSlowest = std::chrono::seconds(1);  // no message takes longer
 constexpr Duration kLongTime = std::chrono::seconds(40);
 
 }  // namespace
@@ -99,7 +99,7 @@ void OwnerWorld::AddOrdinary(std::vector<OwnerStep>& steps) const {
     if (node.alive && !node.open) steps.push_back({Kind::kConnect, i});
   }
   if (next_change_ == kNever || !MayPass(next_change_)) return;
-  const bool soon = next_change_ - now_ <= kLease;
+  const bool soon = next_change_ - now_ <= kSlowest;
   if (soon || Quiet()) steps.push_back({Kind::kTime});
   if (!soon && Quiet()) steps.push_back({Kind::kAlmost});
 }

@@ -32,6 +32,7 @@ class DirectoryCluster {
   static directory::DirectoryServerOptions Patient() {
     directory::DirectoryServerOptions options;
     options.lease = std::chrono::seconds(30);
+    options.tombstone = std::chrono::minutes(2);
     options.recovery_window = std::chrono::milliseconds(0);
     return options;
   }

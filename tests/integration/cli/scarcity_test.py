@@ -12,7 +12,7 @@ SIZE = 200_000  # no small object: it comes over the data plane
 
 
 # A Hello of the local protocol, version 3: the length, then id 1 and the version.
-HELLO = bytes((6, 0, 0, 0)) + b"\x08\x01\x1a\x02\x08\x03"
+HELLO = bytes((6, 0, 0, 0)) + b"\x08\x01\x1a\x02\x08\x04"
 WORDS = b"no descriptor is left"
 
 
