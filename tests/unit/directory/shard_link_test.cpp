@@ -65,9 +65,7 @@ class PlayedShard final : public ShardPort {
   };
 
   void Acknowledge(std::uint64_t heartbeat) {
-    auto timer = std::make_shared<net::Timer>(loop_);
-    timer->expires_after(answers_after);
-    timer->async_wait([this, timer, heartbeat](const asio::error_code&) {
+    VirtualTime::OfThisThread()->After(answers_after, [this, heartbeat] {
       ++answered;
       Say({.heartbeat_ack = heartbeat});
     });
