@@ -36,6 +36,7 @@ constexpr auto kBound = 20s;
 constexpr std::uint64_t kMemory = 32_MiB;
 constexpr int kMostCalls = 200;
 constexpr int kWarm = 8;
+constexpr int kMostWarm = 100;
 
 struct NamedCall {
   const char* name;
@@ -114,13 +115,18 @@ void ExpectInWords(const Error& error) {
 // Does the operation while the n-th call fails, for n = 1, 2, ..., until there is no n-th.
 void Exhaust(const std::function<Result<void>()>& operation, const std::function<void()>& settle) {
   // What is made once and then stays is no leak, for example a connection between nodes for each of
-  // their loops.
-  for (int warm = 0; warm < kWarm; ++warm) {
+  // their loops: as many rounds in a row as there are such ways have to need nothing new.
+  Held before;
+  int steady = 0;
+  for (int round = 0; steady < kWarm && round < kMostWarm; ++round) {
     const Result<void> done = operation();
     ASSERT_TRUE(done) << done.error().ToString();
     settle();
+    const Held held;
+    steady = held.within(before) ? steady + 1 : 0;
+    if (steady == 0) before = held;
   }
-  const Held before;
+  ASSERT_EQ(steady, kWarm) << "each round needs more";
   std::string failed;
   for (const NamedCall& failing : kCalls) {
     int n = 1;
