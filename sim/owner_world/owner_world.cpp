@@ -254,7 +254,7 @@ void OwnerWorld::Hear(std::uint32_t index, const protocol::NodeAction& action) {
   if (const auto* answer = std::get_if<protocol::OwnerAnswer>(&action)) {
     HearAnswer(index, *answer);
   } else if (std::holds_alternative<protocol::EverOwned>(action)) {
-    if (node.copy) node.owners.EverOwned(object_);
+    if (node.copy) node.ever_owned = true;
   } else if (const auto* deleted = std::get_if<protocol::Deleted>(&action)) {
     node.owners.Deleted(object_, effects);
     node.mark = deleted->version;
@@ -266,7 +266,7 @@ void OwnerWorld::Hear(std::uint32_t index, const protocol::NodeAction& action) {
     if (node.put != Put::kAsked) return;
     node.put = Put::kOver;
     node.copy = accepted->version;
-    if (accepted->ever_owned) node.owners.EverOwned(object_);
+    node.ever_owned = accepted->ever_owned;
     if (options_.owned_put && clients_[2] == Client::kAsked) clients_[2] = Client::kOwns;
     node.owners.Accepted(object_, node.put_number, now_, effects);
     Say(index, protocol::CopyComplete{object_, accepted->version});
@@ -294,7 +294,7 @@ void OwnerWorld::HearAnswer(std::uint32_t index, protocol::OwnerAnswer answer) {
 
 void OwnerWorld::DropCopy(Node& node) {
   node.copy.reset();
-  node.owners.Forget(object_);
+  node.ever_owned = false;
 }
 
 // Clients whose ownership the node has ended.
@@ -319,6 +319,7 @@ std::uint64_t OwnerWorld::Fingerprint() const {
     node.owners.AddTo(digest);
     digest.Add(node.alive).Add(node.open).Add(node.known).Add(node.life).Add(node.put);
     digest.Add(node.open ? Time{} : node.away_since).Add(node.copy.value_or(Version{}));
+    digest.Add(node.ever_owned);
     digest.Add(node.told).Add(node.told ? Time{} : node.unheard_since);
     const bool marked = node.mark_until > now_;
     digest.Add(marked ? node.mark : Version{}).Add(marked ? node.mark_until : Time{});

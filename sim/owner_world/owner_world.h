@@ -112,7 +112,8 @@ class OwnerWorld {
     Time away_since;         // while it is not open
     std::uint64_t life = 0;  // of the shard in its last session
     std::optional<Version> copy;
-    Version mark;  // of a deletion that it heard of, until it ends
+    bool ever_owned = false;  // the copy goes with the id's last owner
+    Version mark;             // of a deletion that it heard of, until it ends
     Time mark_until;
     Put put = Put::kNone;
     std::uint64_t put_number = 0;

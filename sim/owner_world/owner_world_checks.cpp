@@ -47,7 +47,7 @@ OwnerWorld::Copies OwnerWorld::CopiesLeft() const {
   for (const Node& node : nodes_) {
     if (!node.alive || !node.copy) continue;
     left.any = true;
-    left.told = left.told || node.owners.ever_owned(object_);
+    left.told = left.told || node.ever_owned;
   }
   return left;
 }

@@ -102,7 +102,7 @@ std::vector<planner::EventBody> OwnerWorld::InventoryOf(std::uint32_t index) con
     events.emplace_back(planner::NodeSaid{IdOf(index), std::move(event)});
   };
   if (node.copy) {
-    const bool flag = node.owners.ever_owned(object_) && !Faulty(OwnerFault::kNoFlagInInventory);
+    const bool flag = node.ever_owned && !Faulty(OwnerFault::kNoFlagInInventory);
     add(protocol::Held{.object = object_,
                        .version = *node.copy,
                        .layout = layout_,
@@ -179,7 +179,7 @@ void OwnerWorld::NodeDies(std::uint32_t index) {
   if (nodes_[index].open) Break(index, true);
   Node& node = nodes_[index];
   node.alive = false;
-  node.copy.reset();
+  DropCopy(node);
   node.owners = {};
   for (std::uint32_t i = 0; i < kClients; ++i) {
     if (NodeOf(i) == index) clients_[i] = Client::kDead;

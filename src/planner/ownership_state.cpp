@@ -125,18 +125,13 @@ void OwnershipState::Hear(const OwnerAnswer& answer, Time now, Effects& out) {
   Settle(answer.object, now, out);
 }
 
-void OwnershipState::EverOwned(const ObjectId& id) { ever_owned_.insert(id); }
-
 void OwnershipState::Deleted(const ObjectId& id, Effects& out) {
-  ever_owned_.erase(id);
   const auto entry = ids_.find(id);
   const bool answered = entry != ids_.end() && entry->second.told == session_;
   if (!answered || !entry->second.own) return;
   EndAll(id, entry->second, OwnerResult::kDeleted, out);
   EraseIfIdle(entry);
 }
-
-void OwnershipState::Forget(const ObjectId& id) { ever_owned_.erase(id); }
 
 void OwnershipState::SessionOpened(const Terms& terms) {
   terms_ = terms;
@@ -259,7 +254,6 @@ void OwnershipState::AddTo(Digest& digest) const {
     for (const auto& [number, whose] : entry.asked) digest.Add(number).Add(whose.value_or(0));
   }
   for (const auto& [client, until] : dying_) digest.Add(client).Add(until);
-  for (const ObjectId& id : ever_owned_) digest.Add(id);
 }
 
 }  // namespace hoplite::planner

@@ -10,9 +10,8 @@
 //
 // Decides: when the node's bit of an id changes; which client is answered what, and whether without
 // asking the shard; what an inventory says of owners; for how long the node remembers that it owned
-// an id; which copies are of ids that were ever owned. Is told: what clients want and when they go,
-// what the shard says, sessions, and the time, always by NowSinceBoot (base/clock.h): it counts the
-// time that the machine was suspended. Must never: answer `ok` to a client while the shard may have
+// an id. Is told: what clients want and when they go, what the shard says, sessions, and the time,
+// always by NowSinceBoot (base/clock.h): it counts the time that the machine was suspended. Must never: answer `ok` to a client while the shard may have
 // deleted the id; believe an answer to any but the newest change; take back a change of the bit while
 // an owned Put of that id is not answered. Knows no session, client process or copy.
 //
@@ -89,14 +88,9 @@ class OwnershipState {
   // --- what the shard says
 
   void Hear(const OwnerAnswer& answer, Time now, Effects& out);
-  // Copies of the id are of one that is, or was, owned: EverOwned, or a Located or CreateAccepted
-  // that says so. Kept until Forget.
-  void EverOwned(const ObjectId& id);
   // It was deleted: nobody owns it. A change that the shard has not answered yet has an answer of its
   // own: it may have come after the end of that mark.
   void Deleted(const ObjectId& id, Effects& out);
-  // The node has no copy of the id any more, and wants none.
-  void Forget(const ObjectId& id);
 
   // --- sessions and time
 
@@ -110,8 +104,6 @@ class OwnershipState {
 
   // For Hello: the highest number that was given.
   std::uint64_t number() const { return number_; }
-  // For a copy in an inventory, and for those that the node passes on.
-  bool ever_owned(const ObjectId& id) const { return ever_owned_.contains(id); }
   // What an inventory says of the id; none: nothing.
   std::optional<Owned> Inventory(const ObjectId& id, Time now) const;
   // The next ids, at most so many, that there may be something to say of in an inventory.
@@ -162,7 +154,6 @@ class OwnershipState {
   std::map<Client, std::set<ObjectId>> concern_;  // ids of which a client owns or asks for a part
   std::map<Client, Time> dying_;                  // until then what it owned stays owned
   std::set<std::pair<Time, ObjectId>> notes_;     // ids that are remembered as owned
-  std::set<ObjectId> ever_owned_;
 };
 
 }  // namespace hoplite::planner

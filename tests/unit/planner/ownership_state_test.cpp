@@ -310,13 +310,5 @@ TEST_F(Owning, APutThatOutlivesItsClientOwnsForAsLongAsTheClientWould) {
   EXPECT_THAT(Said(), ElementsAre("disown 4"));
 }
 
-TEST_F(Owning, CopiesOfOwnedIdsAreKnownUntilTheyAreGone) {
-  EXPECT_FALSE(state_.ever_owned(it_));
-  state_.EverOwned(it_);
-  EXPECT_TRUE(state_.ever_owned(it_));
-  state_.Forget(it_);
-  EXPECT_FALSE(state_.ever_owned(it_));
-}
-
 }  // namespace
 }  // namespace hoplite::planner
