@@ -50,7 +50,10 @@ void AddFields(Digest& digest, const Message& message) {
   if constexpr (requires { message.own; }) digest.Add(message.own);
   if constexpr (requires { message.result; }) digest.Add(message.result);
   if constexpr (requires { message.owned; }) {
-    if (message.owned || message.only_if_owned) digest.Add(message.owned);
+    if (message.owned) digest.Add(true);
+  }
+  if constexpr (requires { message.only_if_owned; }) {
+    if (message.only_if_owned) digest.Add(false);
   }
   if constexpr (requires { message.ever_owned; }) {
     if (message.ever_owned) digest.Add(true);

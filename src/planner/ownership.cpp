@@ -42,9 +42,7 @@ void Ownership::On(NodeId node, const Owned& event) {
 }
 
 void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number) {
-  const OwningNode* before = owners_.Find(id, node);
-  const bool counted = before != nullptr && before->standing != Standing::kOrphan;
-  if (!counted && owners_.CountOf(node) >= options_.owned_limit) {
+  if (AtLimit(node, id)) {
     return Answer(node, id, number, OwnerResult::kLimit);
   }
   ObjectRecord& record = objects_.Touch(id, node);
@@ -52,6 +50,13 @@ void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number) {
   owners_.Own(id, {.node = node, .number = number, .since = Present()});
   if (news) TellHolders(id, record);
   Answer(node, id, number, OwnerResult::kOk);
+}
+
+// It would own one more than it may.
+bool Ownership::AtLimit(NodeId node, const ObjectId& id) const {
+  const OwningNode* before = owners_.Find(id, node);
+  const bool counted = before != nullptr && before->standing != Standing::kOrphan;
+  return !counted && owners_.CountOf(node) >= options_.owned_limit;
 }
 
 // A mark says who comes too late.
@@ -77,9 +82,7 @@ Ownership::Refusal Ownership::WhyNot(NodeId node, const ObjectId& id, bool owned
   if (only_if_owned && !owners_.Owned(id) && !unknown) {
     return {ErrorCode::kNotFound, fmt::format("nobody owns object {}", id.ToHex())};
   }
-  const OwningNode* before = owners_.Find(id, node);
-  const bool counted = before != nullptr && before->standing != Standing::kOrphan;
-  if (owned && !counted && owners_.CountOf(node) >= options_.owned_limit) {
+  if (owned && AtLimit(node, id)) {
     return {ErrorCode::kResourceExhausted,
             fmt::format("{} owns {} objects of this directory shard, which is the limit",
                         nodes_.NameOf(node), options_.owned_limit)};

@@ -54,7 +54,7 @@ class Ownership {
     ErrorCode code = ErrorCode::kInternal;
     std::string message;  // empty: it is not
   };
-  Refusal WhyNot(NodeId node, const ObjectId& id, bool owned, bool only_if_owned) const;
+  Refusal WhyNot(NodeId node, const ObjectId& id, bool owned, bool only_if_owned = false) const;
   // The node's request was accepted: it owned, by this number, or the id was to be owned. `vouched`:
   // it was said in the node's present session.
   void Accepted(NodeId node, const ObjectId& id, std::uint64_t number, std::uint64_t attempt,
@@ -90,6 +90,7 @@ class Ownership {
   bool Answered(NodeId node, const ObjectId& id, std::uint64_t number, bool own);
   void Answer(NodeId node, const ObjectId& id, std::uint64_t number, OwnerResult result);
   void TellHolders(const ObjectId& id, const ObjectRecord& record);
+  bool AtLimit(NodeId node, const ObjectId& id) const;
   Version Present() const { return {{stamps_.incarnation(), stamps_.sequence()}}; }
   // Inventories told all, so what is not known is not there.
   bool KnowsMembers() const { return window_.KnowsMembers(nodes_); }

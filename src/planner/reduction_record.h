@@ -16,7 +16,6 @@ namespace hoplite::planner {
 // What the request says of owning the target.
 struct OwnerClaim {
   bool owned = false;
-  bool only_if_owned = false;
   std::uint64_t number = 0;
 };
 

@@ -44,7 +44,7 @@ void ReductionRequests::On(NodeId node, const ReduceOpen& event) {
     }
     return RepeatToCoordinator(event.object, *known);
   }
-  opens.push_back({node, event.request, {event.owned, event.only_if_owned, event.number}, {}});
+  opens.push_back({node, event.request, {event.owned, event.number}, {}});
 }
 
 void ReductionRequests::RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction) {
@@ -78,14 +78,12 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
       refuse(ErrorCode::kAlreadyExists, fmt::format("object {} already exists", id.ToHex()));
     } else if (record.table.final_count() > 0) {
       return;  // a suspended node may come back with it: wait for the end of its grace
-    } else if (const auto no =
-                   ownership_.WhyNot(open.node, id, open.owner.owned, open.owner.only_if_owned);
+    } else if (const auto no = ownership_.WhyNot(open.node, id, open.owner.owned);
                !no.message.empty()) {
       refuse(no.code, no.message);
     } else {
       record.reduction =
           ReductionRecord{.coordinator = open.node, .request = open.request, .owner = open.owner};
-      if (open.owner.only_if_owned) ownership_.AcceptedForOwners(id);
       post_.Send(open.node, ReduceOpened{id, open.request, nodes_.link()});
     }
     opens.erase(opens.begin());

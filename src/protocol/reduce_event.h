@@ -56,7 +56,6 @@ struct ReduceOpen {
   std::uint64_t request = 0;
   // As in Create. The node owns the target from the commit on.
   bool owned = false;
-  bool only_if_owned = false;
   std::uint64_t number = 0;
 };
 // The size is known. Once per reduction, before the first SlotAssign.

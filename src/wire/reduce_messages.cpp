@@ -89,7 +89,6 @@ void Write(const protocol::ReduceOpen& event, v1::NodeEvent& to) {
   v1::ReduceOpen& body = *to.mutable_reduce_open();
   body.set_request(event.request);
   body.set_owned(event.owned);
-  body.set_only_if_owned(event.only_if_owned);
   body.set_number(event.number);
 }
 void Write(const protocol::ReduceShape& event, v1::NodeEvent& to) {
@@ -145,7 +144,7 @@ bool ReductionNeedsVersion(v1::NodeEvent::BodyCase body) {
 namespace {
 
 protocol::ReduceOpen Read(const ObjectId& target, const v1::ReduceOpen& body) {
-  return {target, body.request(), body.owned(), body.only_if_owned(), body.number()};
+  return {target, body.request(), body.owned(), body.number()};
 }
 
 Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {

@@ -152,7 +152,7 @@ class Storm {
         return create;
       }
       case 3:
-        return ReduceOpen{object_, 1, Pick(2) == 0, Pick(2) == 0, number};
+        return ReduceOpen{object_, 1, Pick(2) == 0, number};
       default:
         return Owner{object_, number, Pick(2) == 0};
     }
