@@ -138,7 +138,7 @@ void Lane(Input input) {
   grant.stripes = stripes;
   int ends = 0;
   Outcome outcome{};
-  auto lane = std::make_shared<node::ReceiveLane>(parts.services, parts.data_plane,
+  auto lane = std::make_shared<node::ReceiveLane>(parts.context, parts.data_plane,
                                                   parts.data_plane.LoopAt(0), sink, grant, stripes,
                                                   0, [&](const node::LaneEnd& end) {
                                                     ++ends;

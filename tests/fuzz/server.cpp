@@ -47,7 +47,7 @@ struct Source : NodeParts {
     const auto* piece = std::get_if<wire::Data>(&*frame);
     Require((piece != nullptr) == !payload.bytes.empty(), "a payload belongs to a Data frame");
     if (piece == nullptr) return;
-    const std::byte* segment = services.store.segment().bytes().data();
+    const std::byte* segment = context.store.segment().bytes().data();
     for (const store::CopyPtr& copy : store.List()) {
       const auto at = static_cast<std::uint64_t>(payload.bytes.data() - segment);
       if (at < copy->segment_offset() || at >= copy->segment_offset() + copy->bytes().size()) {
@@ -65,7 +65,7 @@ struct Source : NodeParts {
     Require(false, "what is sent lies in a copy");
   }
 
-  node::Server server{services, data_plane};
+  node::Server server{context, data_plane};
 };
 
 }  // namespace

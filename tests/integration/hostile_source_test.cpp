@@ -9,16 +9,15 @@
 
 #include "base/checksum.h"
 #include "net/tcp_transport.h"
-#include "node/owners/owners.h"
 #include "node/streams/receive_lane.h"
 #include "testing/cluster.h"
-#include "testing/no_directory.h"
+#include "testing/node_parts.h"
 #include "testing/raw_peer.h"
 
 namespace hoplite::node {
 namespace {
 
-using hoplite::testing::NoDirectory;
+using hoplite::testing::NodeParts;
 using hoplite::testing::Pattern;
 using hoplite::testing::RawListener;
 using hoplite::testing::RawPeer;
@@ -43,24 +42,24 @@ Settings Impatient() {
 class HostileSource : public ::testing::Test {
  protected:
   HostileSource() {
-    runtime_.Start("receiver");
-    copy_ = *store_.Create(ObjectId::FromName("x"), layout_, "", store::CopyKind::kRelayed);
+    parts_.runtime.Start("receiver");
+    copy_ = *parts_.store.Create(ObjectId::FromName("x"), layout_, "", store::CopyKind::kRelayed);
     protocol::Grant grant;
     grant.object = copy_->object();
     grant.version.incarnation = 1;
     grant.source = {kSource, "villain", listener_.address()};
     grant.stripes = 1;
-    lane_ = std::make_shared<ReceiveLane>(context_, data_plane_, data_plane_.NextLoop(),
+    lane_ = std::make_shared<ReceiveLane>(parts_.context, data_plane_, data_plane_.NextLoop(),
                                           std::make_shared<CopySink>(copy_), grant, StripeMask{1},
                                           0, [this](LaneEnd end) { ended_.set_value(end); });
     lane_->Start();
   }
   ~HostileSource() override {
     lane_->Stop();
-    runtime_.OnMain([this] { data_plane_.Stop(); });
-    EXPECT_TRUE(runtime_.WaitForTasks(10s));
+    parts_.runtime.OnMain([this] { data_plane_.Stop(); });
+    EXPECT_TRUE(parts_.runtime.WaitForTasks(10s));
     lane_.reset();
-    runtime_.StopLoops();
+    parts_.runtime.StopLoops();
     for (std::uint32_t i = 0; i < copy_->mark(0); ++i) {
       const ByteRange block = layout_.block_range(i);
       EXPECT_EQ(std::memcmp(copy_->bytes().data() + block.begin, bytes_.data() + block.begin,
@@ -115,25 +114,9 @@ class HostileSource : public ::testing::Test {
   const std::string bytes_ = Pattern(kSize, 3);
   const Layout layout_ = Layout::For(kSize);
   RawListener listener_;
-  const Settings settings_ = Impatient();
-  Counters counters_;
-  Runtime runtime_{1};
-  store::ObjectStore store_{store::CreateHeapSegment(1_MiB), nullptr};
-  NoDirectory directory_;
-  MemoryBroker memory_{store_, directory_};
-  ObjectTable table_;
-  Decisions decisions_;
-  Owners owners_{runtime_.main(), directory_, settings_.max_owned};
-  Context context_{.settings = settings_,
-                   .runtime = runtime_,
-                   .store = store_,
-                   .directory = directory_,
-                   .memory = memory_,
-                   .table = table_,
-                   .owners = owners_,
-                   .counters = counters_,
-                   .decisions = decisions_};
-  DataPlane data_plane_{context_, std::make_unique<net::TcpTransport>(runtime_.data_loops())};
+  NodeParts parts_{Impatient()};
+  DataPlane data_plane_{parts_.context,
+                        std::make_unique<net::TcpTransport>(parts_.runtime.data_loops())};
   store::CopyPtr copy_;
   std::promise<LaneEnd> ended_;
   std::shared_ptr<ReceiveLane> lane_;
@@ -217,7 +200,7 @@ TEST_F(HostileSource, SendsBytesThatFailTheirChecksum) {
   peer.Send(data);
   peer.Send(PayloadOf(1));
   ExpectFailed(Failure::kCorrupt, 1);
-  EXPECT_EQ(counters_.corrupt_blocks, 1u);
+  EXPECT_EQ(parts_.counters.corrupt_blocks, 1u);
   const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(log.find("villain"), std::string::npos) << log;
 }

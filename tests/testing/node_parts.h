@@ -1,0 +1,37 @@
+// The parts of a node below those that speak to peers, with one data loop. No thread is started.
+#pragma once
+
+#include <utility>
+
+#include "base/units.h"
+#include "node/context.h"
+#include "node/owners/owners.h"
+#include "store/segment.h"
+#include "testing/no_directory.h"
+
+namespace hoplite::testing {
+
+struct NodeParts {
+  explicit NodeParts(node::Settings its) : settings(std::move(its)) {}
+
+  const node::Settings settings;
+  node::Counters counters;
+  node::Runtime runtime{1};
+  store::ObjectStore store{store::CreateHeapSegment(1_MiB), nullptr};
+  NoDirectory directory;
+  node::MemoryBroker memory{store, directory};
+  node::ObjectTable table;
+  node::Decisions decisions;
+  node::Owners owners{runtime.main(), directory, settings.max_owned};
+  node::Context context{.settings = settings,
+                        .runtime = runtime,
+                        .store = store,
+                        .directory = directory,
+                        .memory = memory,
+                        .table = table,
+                        .owners = owners,
+                        .counters = counters,
+                        .decisions = decisions};
+};
+
+}  // namespace hoplite::testing
