@@ -51,9 +51,8 @@ Json ToJson(const ClientsStatus& clients) {
 
 std::string ToText(const ClientsStatus& clients) {
   return fmt::format(
-      "{} of this node: {} under way, of one at most {} of {}; {}, of one at most {} of {}; {} of "
-      "{} "
-      "ids owned\n",
+      "{} of this node: {} under way, of one at most {} of {}; {}, of one at most {} of {}; "
+      "{} of {} ids owned\n",
       Count(clients.clients, "client"), Count(clients.requests, "request"), clients.most_requests,
       clients.requests_per_client, Count(clients.pins, "pin"), clients.most_pins,
       clients.pins_per_client, clients.owned, clients.max_owned);
@@ -103,7 +102,7 @@ std::string HoldersText(const ObjectInfo& object) {
 std::string OwnersText(const ObjectInfo& object) {
   if (!object.ever_owned) return "by nobody, ever: it stays until it is deleted";
   if (object.owners == 0) return "by nobody any more";
-  return fmt::format("by clients of {} node{}", object.owners, object.owners == 1 ? "" : "s");
+  return "by clients of " + Count(object.owners, "node");
 }
 
 std::string TransfersText(const ObjectInfo& object) {
@@ -276,8 +275,8 @@ std::string ToText(const ClusterStatus& status) {
 
 std::string ToText(const ObjectInfo& object) {
   std::string text = fmt::format(
-      "id        {}\nsize      {} ({} bytes)\nversion   {}\nmetadata  {}\nheld by   {}\nowned     "
-      "{}\n",
+      "id        {}\nsize      {} ({} bytes)\nversion   {}\nmetadata  {}\nheld by   {}\n"
+      "owned     {}\n",
       object.id.ToHex(), FormatSize(object.size_bytes), object.size_bytes,
       object.version.empty() ? "none yet" : object.version,
       object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object),
