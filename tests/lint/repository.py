@@ -16,9 +16,14 @@ LEFT_OUT = {"__pycache__", "results", "build", "corpus", ".git"}
 
 def arguments(description):
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--root", type=pathlib.Path, required=True, help="the repository")
-    parser.add_argument("--build", type=pathlib.Path, help="a configured and built build folder")
+    parser.add_argument("--root", type=folder, required=True, help="the repository")
+    parser.add_argument("--build", type=folder, help="a configured and built build folder")
     return parser.parse_args()
+
+
+def folder(path):
+    """Absolute, as compile commands have it."""
+    return pathlib.Path(path).resolve()
 
 
 def files(root, *suffixes, folders=FOLDERS):
