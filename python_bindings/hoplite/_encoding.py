@@ -11,6 +11,7 @@ says: they may come from a stranger's program.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import math
@@ -82,13 +83,7 @@ def decode(view: Any, metadata: bytes) -> Any:
     if not metadata:
         return memoryview(view)
     try:
-        described = json.loads(metadata)
-        restore = _RESTORE[described["kind"]]
-    except (ValueError, KeyError, TypeError):
-        # Somebody else's metadata: their bytes are theirs to read.
-        return memoryview(view)
-    try:
-        return restore(view, described)
+        return _restorer(metadata)(view)
     except (KeyError, TypeError, ValueError) as wrong:
         raise InvalidArgumentError(
             f"the object's metadata does not describe its {len(memoryview(view))} bytes: {wrong}"
@@ -281,55 +276,84 @@ def _ml_dtypes() -> Any:
         raise ImportError("arrays of bfloat16 need ml_dtypes: pip install ml_dtypes") from missing
 
 
-def _restore_array(view: Any, described: dict[str, Any]) -> Any:
+# What makes a value of the View, or of what `private` made of it.
+Restorer = Callable[[Any], Any]
+
+
+@functools.lru_cache(maxsize=256)
+def _restorer(metadata: bytes) -> Restorer:
+    """Of what this metadata describes: read once, since many objects are alike, and a small one is
+    got in less time than that takes."""
+    try:
+        described = json.loads(metadata)
+        kind = _RESTORERS[described["kind"]]
+    except (ValueError, KeyError, TypeError):
+        # Somebody else's metadata: their bytes are theirs to read.
+        return memoryview
+    return kind(described)
+
+
+def _array_restorer(described: dict[str, Any]) -> Restorer:
     shape = tuple(int(extent) for extent in described["shape"])
     order: Literal["C", "F"] = "F" if described["order"] == "F" else "C"
     if any(extent < 0 for extent in shape):
         raise ValueError(f"shape {shape}")
     if described.get("as") == "torch":
-        return _restore_tensor(view, described["dtype"], shape, order)
+        return _tensor_restorer(described["dtype"], shape, order)
     dtype = _to_dtype(described["dtype"])
-    _require_size(view, shape, dtype, dtype.itemsize)
-    if len(view) == 0:
-        array: np.ndarray[Any, Any] = np.empty(shape, dtype)
-        array.flags.writeable = False
-        return array
-    return np.ndarray(shape, dtype, buffer=memoryview(view), order=order)
+    wanted = math.prod(shape) * dtype.itemsize
+
+    def restore(view: Any) -> np.ndarray[Any, Any]:
+        _require_size(view, wanted, shape, dtype)
+        if wanted == 0:
+            array: np.ndarray[Any, Any] = np.empty(shape, dtype)
+            array.flags.writeable = False
+            return array
+        return np.ndarray(shape, dtype, buffer=memoryview(view), order=order)
+
+    return restore
 
 
-def _restore_tensor(
-    view: Any, described: str, shape: tuple[int, ...], order: Literal["C", "F"]
-) -> Any:
+def _tensor_restorer(described: str, shape: tuple[int, ...], order: Literal["C", "F"]) -> Restorer:
     name = described if described == "bfloat16" else np.dtype(described).name
-    _require_size(view, shape, name, 2 if name == "bfloat16" else np.dtype(name).itemsize)
-    buffer = memoryview(view)
-    return _torch.put_together(
-        memoryview(private(view)) if buffer.readonly else buffer, name, shape, order
-    )
+    wanted = math.prod(shape) * (2 if name == "bfloat16" else np.dtype(name).itemsize)
+
+    def restore(view: Any) -> Any:
+        _require_size(view, wanted, shape, name)
+        buffer = memoryview(view)
+        return _torch.put_together(
+            memoryview(private(view)) if buffer.readonly else buffer, name, shape, order
+        )
+
+    return restore
 
 
-def _require_size(view: Any, shape: tuple[int, ...], dtype: Any, itemsize: int) -> None:
-    wanted = math.prod(shape) * itemsize
+def _require_size(view: Any, wanted: int, shape: tuple[int, ...], dtype: Any) -> None:
     if wanted != len(view):
         raise ValueError(f"shape {shape} of {dtype} takes {wanted} bytes")
 
 
-def _restore_pickle(view: Any, described: dict[str, Any]) -> Any:
-    whole = memoryview(view)
-    pieces = []
-    for start, size in described["pieces"]:
-        if start < 0 or size < 0 or start + size > len(whole):
-            raise ValueError(f"a piece of {size} bytes at {start}")
-        pieces.append(whole[start : start + size])
-    return pickle.loads(pieces[0], buffers=pieces[1:])
+def _pickle_restorer(described: dict[str, Any]) -> Restorer:
+    places = described["pieces"]
+
+    def restore(view: Any) -> Any:
+        whole = memoryview(view)
+        pieces = []
+        for start, size in places:
+            if start < 0 or size < 0 or start + size > len(whole):
+                raise ValueError(f"a piece of {size} bytes at {start}")
+            pieces.append(whole[start : start + size])
+        return pickle.loads(pieces[0], buffers=pieces[1:])
+
+    return restore
 
 
-def _restore_bytes(view: Any, described: dict[str, Any]) -> memoryview:
-    return memoryview(view)
+def _bytes_restorer(described: dict[str, Any]) -> Restorer:
+    return memoryview
 
 
-_RESTORE: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
-    "array": _restore_array,
-    "bytes": _restore_bytes,
-    "pickle": _restore_pickle,
+_RESTORERS: dict[str, Callable[[dict[str, Any]], Restorer]] = {
+    "array": _array_restorer,
+    "bytes": _bytes_restorer,
+    "pickle": _pickle_restorer,
 }
