@@ -52,12 +52,19 @@ def client() -> Client:
     """
     if not ray.is_initialized():
         raise UnavailableError("hoplite.ray: Ray is not running in this process, or was shut down")
+    # Ray makes another one for each job; asking what the job is takes longer than a local get.
+    here = (global_worker.core_worker, os.getpid())
     with _here.lock:
-        job = Job.of_this_process()
-        if _here.client is None or _here.job != job:
-            _here.client = job.attach()
-            _here.job = job
+        if _here.client is None or _here.worker != here:
+            _here.client = Job.of_this_process().attach()
+            _here.worker = here
         return _here.client
+
+
+def keeper_here() -> Any:
+    """The actor that keeps the Hoplite node of this host; None if Ray knows none."""
+    job = Job.of_this_process()
+    return _find_actor(job.place.node_name(job.node_id))
 
 
 class Job:
@@ -207,7 +214,7 @@ class _ThisProcess:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.job: Job | None = None
+        self.worker: tuple[Any, int] | None = None  # of Ray, that the client is for
         self.client: Client | None = None
         self.keepers: _Keepers | None = None
 

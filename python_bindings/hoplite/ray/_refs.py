@@ -18,7 +18,7 @@ from ray._private.worker import global_worker
 
 from hoplite._core import ObjectId
 from hoplite.errors import HopliteError
-from hoplite.ray import _errands, _job
+from hoplite.ray import _errands, _job, _tokens
 
 # How often, and for how long, a deletion is tried while this host's node does not answer.
 RETRY_EVERY = 1.0
@@ -63,7 +63,7 @@ def new_ref() -> Ref:
     Its maker owns it, so make it where somebody lives on: not in the task that fills it.
     """
     id = ObjectId.random()
-    token = ray.put(bytes(id))
+    token = _tokens.make()
     _errands.start()
     client = _job.client()
     register = getattr(global_worker.core_worker, "add_object_out_of_scope_callback", None)
