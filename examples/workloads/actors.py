@@ -39,6 +39,7 @@ def start(name: str) -> Transport:
 
 
 def spread(kind: type[Computing], transport: Transport, count: int) -> list[Any]:
-    """So many actors, on all hosts by turns; each is told a number of its own."""
-    actor = ray.remote(kind).options(num_cpus=0, scheduling_strategy="SPREAD")
+    """So many actors, on all hosts by turns; each is told a number of its own. Ray starts those
+    that fail again."""
+    actor = ray.remote(kind).options(num_cpus=0, scheduling_strategy="SPREAD", max_restarts=-1)
     return [actor.remote(transport, number) for number in range(count)]

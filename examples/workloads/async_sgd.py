@@ -1,5 +1,6 @@
 """Asynchronous SGD: a server sums the first half of the workers' gradients, updates the weights,
-and sends them to those workers; the other gradients count in a later step.
+and sends them to those workers; the other gradients count in a later step. No step waits for a
+worker that has failed: it is asked again, and computes when Ray has started it again.
 
     python async_sgd.py --transport hoplite --workers 4
 
@@ -9,7 +10,9 @@ Prints the time of each step, and checks at the end that the network has learned
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,8 @@ from transports import TRANSPORTS, Transport
 
 BATCH = 64
 RATE = 0.1
+# So many steps later a gradient is taken for lost: in time, each is used within three.
+OVERDUE = 6
 # Of the pictures that nobody learned from.
 WANTED = 0.85
 
@@ -41,22 +46,27 @@ class Worker(Computing):
         return self.transport.result(result, into)
 
 
-def train(transport: Transport, workers: list[Any], steps: int) -> tuple[Array, list[float]]:
-    """The weights at the end, and the seconds of each step."""
+def steps(transport: Transport, workers: list[Any]) -> Iterator[tuple[Array, float]]:
+    """Without end: the weights after each step, and the seconds that it took."""
     count = max(1, len(workers) // 2)
     weights = Network(LARGE).initial(seed=0)
     handle = transport.put(weights)
-    running = {transport.call(worker.gradient, handle): worker for worker in workers}
-    seconds = []
-    for _ in range(steps):
+    running = {transport.call(worker.gradient, handle): (worker, 0) for worker in workers}
+    for number in itertools.count(1):
         begin = time.perf_counter()
-        total, used, _ = transport.first_sum(list(running), count)
+        total, used, unused = transport.first_sum(list(running), count)
         weights = weights - RATE / count * total
         handle = transport.put(weights)
-        for worker in [running.pop(gradient) for gradient in used]:
-            running[transport.call(worker.gradient, handle)] = worker
-        seconds.append(time.perf_counter() - begin)
-    return weights, seconds
+        overdue = [gradient for gradient in unused if number - running[gradient][1] > OVERDUE]
+        for worker, _ in [running.pop(gradient) for gradient in [*used, *overdue]]:
+            running[transport.call(worker.gradient, handle)] = (worker, number)
+        yield weights, time.perf_counter() - begin
+
+
+def train(transport: Transport, workers: list[Any], count: int) -> tuple[Array, list[float]]:
+    """The weights after so many steps, and the seconds of each."""
+    taken = list(itertools.islice(steps(transport, workers), count))
+    return taken[-1][0], [seconds for _, seconds in taken]
 
 
 def correct(weights: Array) -> float:

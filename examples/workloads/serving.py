@@ -1,5 +1,6 @@
 """Serving by several models: a batch of pictures is broadcast to all of them, and the majority of
-their answers counts.
+their answers counts. No query waits for a model that has failed, or is late: it is asked again when
+it is back.
 
     python serving.py --transport hoplite --models 4
 
@@ -9,14 +10,16 @@ Prints the time of each query, and checks that the majority reads the pictures.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import ray
 from actors import Computing, spread, start
 from digits import HELD_OUT, SMALL, Array, Labels, Network, digits
-from transports import TRANSPORTS, Transport
+from transports import LOST, PATIENCE, TRANSPORTS, Transport
 
 # Pictures of 256 bytes: 16 MiB.
 QUERY = 65_536
@@ -68,19 +71,68 @@ def majority(answers: list[Labels]) -> Labels:
     return labels
 
 
-def answer(
-    transport: Transport, models: list[Any], queries: int
-) -> tuple[list[float], list[float]]:
-    """Of each query the seconds until the vote is known, and the part of the pictures it reads."""
-    seconds, right = [], []
-    for number in range(queries):
+class Models:
+    """Decides which models a query goes to, and how long they are waited for: those that are late,
+    or have failed, get none until they have said something."""
+
+    def __init__(self, models: list[Any]) -> None:
+        self._models = models
+        self._away: dict[Any, Any] = {}  # by what it is to say first: the model
+
+    def vote(self, query: Any) -> Labels:
+        """The majority's answer."""
+        self._welcome_back()
+        begin = time.perf_counter()
+        away = list(self._away.values())
+        asked = {model.answer.remote(query): model for model in self._models if model not in away}
+        enough = min(len(self._models) // 2 + 1, len(asked))
+        ready, waiting = ray.wait(list(asked), num_returns=enough, timeout=PATIENCE)
+        if waiting:
+            # The others in as long again as the majority took, and a second.
+            patience = time.perf_counter() - begin + 1.0
+            more, late = ray.wait(waiting, num_returns=len(waiting), timeout=patience)
+            ready += more
+            self._away.update({answer: asked[answer] for answer in late})
+        answers = []
+        for answer in ready:
+            try:
+                answers.append(ray.get(answer))
+            except LOST:
+                self._fails(asked[answer])
+        return majority(answers)
+
+    def _welcome_back(self) -> None:
+        if not self._away:
+            return
+        said, _ = ray.wait(list(self._away), num_returns=len(self._away), timeout=0)
+        for word in said:
+            model = self._away.pop(word)
+            try:
+                ray.get(word)
+            except LOST:
+                self._fails(model)
+
+    def _fails(self, model: Any) -> None:
+        """It is back when it answers a small call."""
+        self._away[model.seconds.remote()] = model
+
+
+def queries(transport: Transport, models: list[Any]) -> Iterator[tuple[float, float]]:
+    """Without end: of each query the seconds until the vote is known, and the part of the pictures
+    that it reads."""
+    several = Models(models)
+    for number in itertools.count():
         query, labels = make_query(number)
         begin = time.perf_counter()
-        handle = transport.put(query)
-        vote = majority(ray.get([model.answer.remote(handle) for model in models]))
-        seconds.append(time.perf_counter() - begin)
-        right.append(float((vote == labels).mean()))
-    return seconds, right
+        vote = several.vote(transport.put(query))
+        seconds = time.perf_counter() - begin
+        yield seconds, float((vote == labels).mean())
+
+
+def answer(transport: Transport, models: list[Any], count: int) -> tuple[list[float], list[float]]:
+    """What `queries` says of so many: their seconds, and the parts that they read."""
+    taken = list(itertools.islice(queries(transport, models), count))
+    return [seconds for seconds, _ in taken], [right for _, right in taken]
 
 
 def main() -> None:

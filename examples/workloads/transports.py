@@ -6,6 +6,7 @@ workload changes.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Protocol
 
 import hoplite.ray
@@ -15,8 +16,11 @@ import ray
 
 Array = npt.NDArray[np.float32]
 
-# Seconds: what a worker that fails would have made never comes.
+# Seconds until a sum, or an answer, is given up: more workers have failed than a program bears.
 PATIENCE = 300.0
+
+# What Ray says of what an actor that has failed would have made, or had made.
+LOST = (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError)
 
 
 class Transport(Protocol):
@@ -38,7 +42,8 @@ class Transport(Protocol):
         """In an actor's method: what it returns."""
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
-        """The sum of the first `count` results, which those are, and which not."""
+        """The sum of the first `count` results, which those are, and which not. What a worker that
+        has failed would have made never comes, and is waited for no longer than the others."""
 
 
 class RayTransport:
@@ -61,12 +66,21 @@ class RayTransport:
         return value
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
-        used, unused = ray.wait(handles, num_returns=count, timeout=PATIENCE)
-        arrays = ray.get(used)
+        came: dict[Any, Array] = {}
+        waiting = list(handles)
+        while len(came) < count:
+            missing = count - len(came)
+            ready, waiting = ray.wait(waiting, num_returns=missing, timeout=PATIENCE)
+            if len(ready) < missing:
+                raise TimeoutError(f"{missing} more results were expected")
+            for handle in ready:
+                with contextlib.suppress(*LOST):
+                    came[handle] = ray.get(handle)
+        arrays = list(came.values())
         total = arrays[0].copy()
         for array in arrays[1:]:
             total += array
-        return total, used, unused
+        return total, list(came), [handle for handle in handles if handle not in came]
 
 
 class HopliteTransport:
