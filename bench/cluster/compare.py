@@ -23,6 +23,7 @@ from operations import Operation, parse_size
 from ours import Hoplite
 from restarts import Restarts
 from rows import loaded
+from runtimes import PARTS as RUNTIME_PARTS
 from runtimes import Runtimes
 from struck import Struck
 from transfers import MIB, Transfers
@@ -100,7 +101,8 @@ def parse_options():
     parser.add_argument("--peers", type=names(PEERS),
                         help=f"of {','.join(PEERS)}; without it {','.join(DEFAULT_PEERS)}, and for curves all")
     parser.add_argument("--reps", type=int, help="repetitions of each case (5; quick: 3)")
-    parser.add_argument("--hosts", type=int, help="one operation between so many hosts instead of the cases")
+    parser.add_argument("--hosts", type=int,
+                        help="one operation between so many hosts instead of the cases; runtimes: hosts of its workloads")
     parser.add_argument("--operation", choices=KINDS, default="broadcast", help="which one")
     parser.add_argument("--rate", default="100mbit", help="of each host's link in it, or `none`")
     parser.add_argument("--sizes", type=sizes, default=[MIB, 16 * MIB], help="of its objects: 1MiB,16MiB")
@@ -108,6 +110,8 @@ def parse_options():
                         help="the directory shares the source's host and link instead of having its own")
     parser.add_argument("--minutes", type=float, help="curves: after so many no new one is begun")
     parser.add_argument("--resume", action="store_true", help="curves: leave out those that NAME-curves.json has")
+    parser.add_argument("--only", type=names(RUNTIME_PARTS), default=list(RUNTIME_PARTS),
+                        help=f"runtimes: of {','.join(RUNTIME_PARTS)}")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench" / "results")
     parser.add_argument("--name", default=time.strftime("%Y%m%d-%H%M%S"), help="of the files written there")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
@@ -147,13 +151,14 @@ class Run:
         self._comparison = Comparison(peers, options.reps, self._failures)
         self._members = Failures(peers, options.reps, self._failures)
         self._restarts = Restarts(options.programs, options.reps, self._failures)
-        self._runtimes = Runtimes(peers, options.python, options.programs, options.reps, self._failures, options.quick)
+        self._runtimes = Runtimes(peers, options.python, options.programs, options.reps, self._failures, options.quick,
+                                  options.only, options.hosts)
         self._curves = Curves(peers, options.reps, self._failures, self._earlier_curves(), options.minutes,
                               options.quick)
 
     def go(self):
         options, comparison = self._options, self._comparison
-        if options.hosts:
+        if options.hosts and options.cases != ["runtimes"]:
             rate = None if options.rate == "none" else options.rate
             limits = {Operation(options.operation, size): None for size in options.sizes}
             comparison.transfers(Transfers(options.hosts, rate, limits))
@@ -184,7 +189,8 @@ class Run:
         parts = self._comparison.part_rows
         if rows or parts:
             tables = report.comparison(rows) + ("\n" + report.parts(parts) if parts else "")
-            self._save(self._options.name, tables, rows=rows, parts=parts, courses=shown(self._members.courses))
+            self._save(self._options.name, tables, rows=rows, parts=parts, courses=shown(self._members.courses),
+                       timelines={"runs": [dataclasses.asdict(one) for one in self._runtimes.timelines]})
         if self._curves.rows:
             self._save(curves_name(self._options), report.curves(self._curves.rows), curves=self._curves.rows)
         for failure in self._failures:

@@ -7,7 +7,9 @@ import pathlib
 import curves_figure
 import failures_figure
 import figure
+import killed_figure
 from course import Curve
+from killed import Timeline
 from rows import loaded
 
 
@@ -18,8 +20,10 @@ def draw(path, png):
     curves = [loaded(entry) for entry in document.get("curves", [])]
     courses = {kind: {who: Curve(**entry) for who, entry in of_peers.items()}
                for kind, of_peers in document.get("courses", {}).items()}
+    timelines = [Timeline(**entry) for entry in document.get("timelines", {}).get("runs", [])]
     drawn = [figure.draw_hops(rows, named(path, ""), png), figure.draw_seconds(rows, named(path, "-latency"), png),
              failures_figure.draw(courses, named(path, "-failures"), png),
+             killed_figure.draw(timelines, named(path, "-killed"), png),
              curves_figure.draw_hops(curves, named(path, ""), png),
              curves_figure.draw_seconds(curves, named(path, "-latency"), png),
              curves_figure.draw_round_trips(curves, named(path, "-round-trips"), png)]

@@ -7,6 +7,9 @@
   calls WAY COUNT BYTES                     {"times":[...]}: nanoseconds from the first actor's call of the second one
                                             until that has the array that it was given
   async_sgd WAY STEPS, serving WAY STEPS    {"times":[...]}: nanoseconds of each step of the workload
+  worker WORKLOAD WAY NUMBER                {"pid":...}: the process of that one of its actors
+  killed WORKLOAD WAY STEPS STRIKE PID...   {"times":[...]}: as the workload's own; in the middle of step STRIKE, from
+                                            0 on, these processes are killed
 
 WAY is how arrays travel: `ray`, plain Ray; `hoplite`, handles of hoplite.ray; for calls also `ray_put`, where
 `ray` hands over the array itself. Moments are of CLOCK_MONOTONIC, which all hosts share. What an actor is given is
@@ -14,8 +17,13 @@ compared after the clock was read. A step of a workload is what examples/workloa
 but the first one.
 """
 
+import itertools
 import json
+import os
+import signal
+import statistics
 import sys
+import threading
 import time
 
 import async_sgd
@@ -188,47 +196,99 @@ class Program:
         return {"times": ray.get(first.calls.remote(way, second, int(count), int(size)))}
 
     def async_sgd(self, way, steps):
-        transport = TRANSPORTS[way]()
-        workers = self._workers(async_sgd.Worker, way, transport)
-        _, seconds = async_sgd.train(transport, workers, WARM_UP_STEPS + int(steps))
-        # Those that were computing when it ended: the next run is not to wait for them.
-        ray.get([worker.seconds.remote() for worker in workers])
-        return in_nanoseconds(seconds)
+        return self._steps("async_sgd", way, int(steps))
 
     def serving(self, way, steps):
-        transport = TRANSPORTS[way]()
-        models = self._workers(serving.Model, way, transport)
-        seconds, right = serving.answer(transport, models, WARM_UP_STEPS + int(steps))
-        if min(right) < serving.WANTED:
-            raise RuntimeError(f"the vote read {min(right):.0%} of the pictures")
-        return in_nanoseconds(seconds)
+        return self._steps("serving", way, int(steps))
+
+    def worker(self, workload, way, number):
+        actors = self._actors(workload, way)
+        # After a blow: all of them work again.
+        ray.get([one.seconds.remote() for one in actors], timeout=PATIENCE)
+        asked = actors[int(number) % len(actors)].__ray_call__.remote(lambda _: os.getpid())
+        return {"pid": ray.get(asked, timeout=PATIENCE)}
+
+    def killed(self, workload, way, steps, strike, *pids):
+        blow = Blow(WARM_UP_STEPS + int(strike), [int(pid) for pid in pids])
+        answer = self._steps(workload, way, int(steps), blow)
+        if not blow.fell:
+            raise RuntimeError("nobody was killed")
+        return answer
+
+    def _steps(self, workload, way, count, blow=None):
+        actors = self._actors(workload, way)
+        steps = STEPS[workload](TRANSPORTS[way](), actors)
+        seconds = []
+        for one in itertools.islice(steps, WARM_UP_STEPS + count):
+            seconds.append(one)
+            if blow is not None:
+                blow.falls_soon(seconds)
+        if blow is None:
+            # Those that were computing when it ended: the next run is not to wait for them.
+            ray.get([one.seconds.remote() for one in actors])
+        return {"times": [int(one * 1e9) for one in seconds[WARM_UP_STEPS:]]}
 
     def _sources(self, way, size):
         return [box[0] for box in ray.get([one.put.remote(way, size) for one in self._members])]
 
-    def _workers(self, kind, way, transport):
+    def _actors(self, workload, way):
         """One on each host but the first one, where this program is; they stay for the next run."""
-        if (kind, way) not in self._started:
-            workers = [actor(kind, host, transport, number) for number, host in enumerate(self._hosts[1:])]
-            ray.get([worker.seconds.remote() for worker in workers])
-            self._started[kind, way] = workers
-        return self._started[kind, way]
+        if (workload, way) not in self._started:
+            kind, transport = ACTORS[workload], TRANSPORTS[way]()
+            actors = [actor(kind, host, transport, number, max_restarts=-1)
+                      for number, host in enumerate(self._hosts[1:])]
+            ray.get([one.seconds.remote() for one in actors])
+            self._started[workload, way] = actors
+        return self._started[workload, way]
 
 
-def actor(kind, host, *arguments):
+class Blow:
+    """Kills processes in the middle of a step."""
+
+    def __init__(self, step, pids):
+        self._step = step
+        self._pids = pids
+        self.fell = False
+
+    def falls_soon(self, seconds):
+        """Of the steps until now; called at the end of each."""
+        if len(seconds) == self._step:
+            threading.Timer(statistics.median(seconds) / 2, self._fall).start()
+
+    def _fall(self):
+        for pid in self._pids:
+            os.kill(pid, signal.SIGKILL)
+        self.fell = True
+
+
+def learning(transport, workers):
+    return (seconds for _, seconds in async_sgd.steps(transport, workers))
+
+
+def voting(transport, models):
+    for seconds, right in serving.queries(transport, models):
+        if right < serving.WANTED:
+            raise RuntimeError(f"the vote read {right:.0%} of the pictures")
+        yield seconds
+
+
+STEPS = {"async_sgd": learning, "serving": voting}
+ACTORS = {"async_sgd": async_sgd.Worker, "serving": serving.Model}
+
+
+def actor(kind, host, *arguments, **options):
     place = NodeAffinitySchedulingStrategy(host, soft=False)
-    return ray.remote(kind).options(num_cpus=0, scheduling_strategy=place).remote(*arguments)
+    return ray.remote(kind).options(num_cpus=0, scheduling_strategy=place, **options).remote(*arguments)
 
 
 def as_answer(moments):
     return {"begins": [begin for begin, _ in moments], "ends": [end for _, end in moments]}
 
 
-def in_nanoseconds(seconds):
-    return {"times": [int(one * 1e9) for one in seconds[WARM_UP_STEPS:]]}
-
-
 def main():
+    # Ray, too, writes to standard output, of workers that have died: nobody reads that.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     program = Program()
     for line in sys.stdin:
         name, *words = line.split()
@@ -236,7 +296,7 @@ def main():
             answer = getattr(program, name)(*words)
         except Exception as error:  # noqa: BLE001 - whoever started this one tells of it
             answer = {"error": f"{line.strip()}: {type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+        print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":

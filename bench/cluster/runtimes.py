@@ -5,6 +5,7 @@ import pathlib
 import statistics
 
 from hosts import Testbed
+from killed import Killed
 from operations import Operation, Sample, format_rate, format_size
 from processes import Agent, Failed
 from ray_hosts import RayHosts
@@ -22,6 +23,7 @@ STORE = 384 * MIB  # of each Ray node and of each of ours: what the largest case
 JOINING = 180.0  # seconds until actors run on all hosts
 WORKLOAD = 600.0  # seconds of all steps of one repetition
 LOCAL = "at the node of this host"
+PARTS = ("transfers", "workloads", "killed", "calls")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Plan:
     transfer_hosts: int = 4
     workload_hosts: int = 8
     steps: int = 10
+    steps_around_a_blow: tuple = (24, 12)  # by handles; of plain Ray, whose steps take longer
     huge: int = GIB
     put: int = 256 * MIB
     gets: int = 2000
@@ -44,7 +47,8 @@ class Plan:
         return list(goals) if self.with_goals else []
 
 
-QUICK = Plan(large=4 * MIB, calls=50, workload_hosts=4, steps=3, huge=128 * MIB, put=64 * MIB, gets=500, with_goals=False)
+QUICK = Plan(large=4 * MIB, calls=50, workload_hosts=4, steps=3, steps_around_a_blow=(6, 6),
+             huge=128 * MIB, put=64 * MIB, gets=500, with_goals=False)
 
 
 class Program:
@@ -53,12 +57,14 @@ class Program:
     def __init__(self, python, package):
         self._python = python
         self._package = package  # the folder that the package hoplite is in
+        self._bed = None
         self._cluster = None
         self._agent = None
 
     def start(self, bed):
         if self._agent is not None:
             return
+        self._bed = bed
         paths = [self._package, ROOT / "examples" / "workloads"]
         try:
             self._cluster = RayHosts(bed, self._python, paths, STORE).__enter__()
@@ -75,9 +81,18 @@ class Program:
         if self._cluster is not None:
             self._cluster.__exit__()
             self._cluster = None
+            self._bed = None
 
     def ask(self, *words, timeout=WORKLOAD):
         return self._agent.ask(*words, timeout=timeout)
+
+    def beside(self, pid, names):
+        """Numbers of the processes of these names on the host where that one is."""
+        for host in self._bed.hosts:
+            there = list(host.processes())
+            if pid in dict(there):
+                return [number for number, name in there if name in names]
+        raise Failed(f"process {pid} is on no host")
 
 
 class Way:
@@ -106,15 +121,25 @@ class Way:
     def step_seconds(self, workload, steps):
         return median_seconds(self._ask(workload, self.name, steps))
 
+    def steps_around_a_blow(self, workload, steps, strike, number, names):
+        """Seconds of each step; in the middle of step `strike` the worker of that number is killed, and with it the
+        processes of these names on its host."""
+        worker = self._ask("worker", workload, self.name, number)["pid"]
+        killed = [worker, *self._program.beside(worker, names)]
+        if len(killed) != 1 + len(names):
+            raise Failed(f"beside worker {worker} run {len(killed) - 1} of {', '.join(names)}")
+        return [one / 1e9 for one in self._ask("killed", workload, self.name, steps, strike, *killed)["times"]]
+
     def _ask(self, *words):
         self._program.start(self._bed)  # the other one may have failed, and have ended it
         return self._program.ask(*words)
 
 
 class Runtimes:
-    """Runs the cases and collects their rows. peers: a Peers, for the bare stream; failures: sentences."""
+    """Runs the cases and collects their rows. peers: a Peers, for the bare stream; failures: sentences; only: of
+    PARTS; hosts: of the workloads, instead of the plan's."""
 
-    def __init__(self, peers, python, programs, repetitions, failures, quick):
+    def __init__(self, peers, python, programs, repetitions, failures, quick, only=PARTS, hosts=None):
         self._peers = peers
         self._python = python
         self._package = programs.parent / "python"
@@ -122,12 +147,18 @@ class Runtimes:
         self._repetitions = repetitions
         self._failures = failures
         self._plan = QUICK if quick else Plan()
+        if hosts:
+            self._plan = dataclasses.replace(self._plan, workload_hosts=hosts)
+        self._only = only
         self.rows = []
+        self.timelines = []
 
     def run(self):
-        self.transfers()
-        self.workloads()
-        self.local_calls()
+        parts = {"transfers": self.transfers, "workloads": self.workloads, "killed": self.killed,
+                 "calls": self.local_calls}
+        for part in PARTS:
+            if part in self._only:
+                parts[part]()
 
     def transfers(self):
         """Between actors of four hosts: what one operation takes."""
@@ -167,12 +198,10 @@ class Runtimes:
     def workloads(self):
         """The programs of examples/workloads: an actor on each host but the first one, where the driver is."""
         plan = self._plan
-        workers = plan.workload_hosts - 1
         links = f"{plan.workload_hosts} hosts x {format_rate(RATE)}"
-        named = {
-            "async_sgd": (f"asynchronous SGD, 8 MiB, first {workers // 2} of {workers} gradients, a step", 2.5),
-            "serving": (f"serving, 16 MiB to {workers} models, a query", 3.3),
-        }
+        # By the paper, more hosts gain more.
+        gains = {"async_sgd": 2.5, "serving": 3.3} if plan.workload_hosts < 16 else {"async_sgd": 5, "serving": 3.3}
+        named = {workload: (title, gains[workload]) for workload, title in self._titles().items()}
         rows = {workload: Row(f"{name}, {links}", "s", reference=PLAIN, goals=plan.goals(
                     Goal(f"{gain} x as many a second as ray", OURS, 1 / gain, against=PLAIN)))
                 for workload, (name, gain) in named.items()}
@@ -185,6 +214,25 @@ class Runtimes:
                         say(f"  round {number} of {self._repetitions}: {workload}, {way.name}")
                         row.add(way.name, rounds.guarded(way, lambda: way.step_seconds(workload, plan.steps)))
         self.rows += rows.values()
+
+    def killed(self):
+        """The same programs, while one of their actors dies."""
+        plan = self._plan
+        say(f"runtimes: killed workers; {plan.workload_hosts} hosts x {format_rate(RATE)}")
+        plain, ours = self._ways()
+        cases = Killed(self._titles(), dict(zip((OURS, PLAIN), plan.steps_around_a_blow)), self._repetitions,
+                       plan.with_goals, self._failures)
+        try:
+            with Testbed(plan.workload_hosts, RATE) as bed:
+                cases.run(bed, (ours, plain))
+        finally:
+            self.rows += cases.rows
+            self.timelines += cases.timelines
+
+    def _titles(self):
+        workers = self._plan.workload_hosts - 1
+        return {"async_sgd": f"asynchronous SGD, 8 MiB, first {workers // 2} of {workers} gradients, a step",
+                "serving": f"serving, 16 MiB to {workers} models, a query"}
 
     def local_calls(self):
         """What Python adds to a call that needs no network: two programs at one node, in turn."""

@@ -7,6 +7,7 @@ from unittest import mock
 
 import report
 import runtimes
+from killed import Timeline
 from operations import Sample
 from processes import Failed
 from runtimes import Runtimes, difference
@@ -49,11 +50,28 @@ class FakeProgram:
     def stop(self):
         pass
 
-    def ask(self, what, way, *_):
+    def beside(self, pid, names):
+        return [pid + 1 + place for place, _ in enumerate(names)]
+
+    def ask(self, what, way, *words):
+        if what in ("worker", "killed"):
+            return self.strike(what, *([way, *words]))
         if way in self.broken:
             raise Failed(f"{what} {way}: broken")
         taken = int(SECONDS.get(way, 4.0) * 1e9)
         return {"begins": [0], "ends": [taken], "times": [taken]}
+
+
+    def strike(self, what, workload, way, number_or_steps, *words):
+        """The struck step takes twice as long as the others, and half a second."""
+        if way in self.broken:
+            raise Failed(f"{what} {way}: broken")
+        if what == "worker":
+            return {"pid": 100}
+        strike, *self.killed = words
+        times = [int(SECONDS[way] * 1e9)] * number_or_steps
+        times[strike] = 2 * times[strike] + 500_000_000
+        return {"times": times}
 
 
 class FakeCalls:
@@ -72,13 +90,20 @@ class FakeCalls:
         return self.seconds_of[language][what]
 
 
-def run(repetitions=2, quick=False, broken=()):
+def measure(repetitions=2, quick=False, broken=(), **options):
+    """A Runtimes that has run, and what failed."""
     failures = []
-    measured = Runtimes(FakePeers(), "python", pathlib.Path("bin"), repetitions, failures, quick)
+    measured = Runtimes(FakePeers(), "python", pathlib.Path("bin"), repetitions, failures, quick, **options)
     with mock.patch("runtimes.Testbed", lambda *_: contextlib.nullcontext()), \
          mock.patch("runtimes.Program", FakeProgram), mock.patch("runtimes.LocalCalls", FakeCalls), \
-         mock.patch.object(FakeProgram, "broken", broken), mock.patch("runtimes.say"), mock.patch("rounds.say"):
+         mock.patch.object(FakeProgram, "broken", broken), mock.patch("runtimes.say"), mock.patch("rounds.say"), \
+         mock.patch("killed.say"):
         measured.run()
+    return measured, failures
+
+
+def run(**options):
+    measured, failures = measure(**options)
     return measured.rows, failures
 
 
@@ -95,7 +120,7 @@ class Cases(unittest.TestCase):
         self.assertEqual(set(found), {
             "at most 1.1 x S/B", "at most 1.2 x S/B", "at most 2.3 x S/B", "faster than ray", "at most 2 ms more than ray",
             "2.5 x as many a second as ray", "3.3 x as many a second as ray", "below 1 ms", "below 20 µs",
-            "at most 1.05 x c++"})
+            "no step longer than 1 s + twice the usual", "at most 1.05 x c++"})
         self.assertTrue(all(figure is not None for figure, _ in found.values()))
         self.assertAlmostEqual(found["at most 1.1 x S/B"][0], 1.05)
         self.assertAlmostEqual(found["2.5 x as many a second as ray"][0], 0.35)
@@ -104,7 +129,7 @@ class Cases(unittest.TestCase):
         self.assertAlmostEqual(found["below 20 µs"][0], 10e-6)
 
     def test_a_value_for_each_repetition(self):
-        rows, _ = run(repetitions=3)
+        rows, _ = run(repetitions=3, only=("transfers", "workloads", "calls"))
         self.assertEqual({len(values) for row in rows for values in row.series.values()}, {3})
 
     def test_a_quick_run_has_no_goals(self):
@@ -118,6 +143,35 @@ class Cases(unittest.TestCase):
         step = next(row for row in rows if row.case.startswith("asynchronous SGD"))
         self.assertEqual((step.values("ray"), step.values("hoplite")), ([3.0], []))
         self.assertEqual(step.reached(step.goals[0]), (None, False))
+
+
+class KilledWorkers(unittest.TestCase):
+    def test_each_case_has_a_row_and_a_timeline(self):
+        measured, failures = measure(only=("killed",))
+        self.assertEqual(failures, [])
+        self.assertEqual([(one.workload, one.who, one.blow) for one in measured.timelines], [
+            (workload, who, blow) for blow in ("worker killed", "host killed")
+            for workload in ("async_sgd", "serving") for who in ("hoplite", "ray")])
+        row = measured.rows[0]
+        self.assertEqual(row.series, {"hoplite, a usual step": [1.05], "allowed": [3.1], "hoplite": [2.6],
+                                      "ray, a usual step": [3.0], "ray": [6.5]})
+        self.assertEqual(row.reached(row.goals[0]), (2.6 / 3.1, True))
+        self.assertEqual([len(row.goals) for row in measured.rows], [1, 1, 0, 0])  # the raylet lives, or not
+
+    def test_the_struck_step_and_those_after_it_count(self):
+        timeline = Timeline("serving", "hoplite", "worker killed", [9.0, 1.0, 1.0, 2.0, 4.0], struck=3)
+        self.assertEqual((timeline.usual(), timeline.allowed(), timeline.latest()), (1.0, 3.0, 4.0))
+
+    def test_who_shows_up_nowhere_is_named(self):
+        with mock.patch.object(FakeProgram, "beside", lambda *_: []):
+            measured, failures = measure(only=("killed",), repetitions=1)
+        self.assertIn("async_sgd, worker killed, hoplite: beside worker 100 run 0 of hoplite", failures)
+        self.assertEqual({one.who for one in measured.timelines if one.blow == "worker killed"}, {"ray"})
+
+    def test_more_hosts_are_to_gain_more(self):
+        rows, _ = run(only=("workloads",), hosts=16)
+        self.assertIn("first 7 of 15 gradients", rows[0].case)
+        self.assertEqual(rows[0].goals[0].limit, 1 / 5)
 
 
 class Differences(unittest.TestCase):
