@@ -20,7 +20,11 @@ Array = npt.NDArray[np.float32]
 PATIENCE = 300.0
 
 # What Ray says of what an actor that has failed would have made, or had made.
-LOST = (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError)
+LOST = (
+    ray.exceptions.RayActorError,
+    ray.exceptions.ActorUnschedulableError,
+    ray.exceptions.ObjectLostError,
+)
 
 
 class Transport(Protocol):
