@@ -36,7 +36,7 @@ class Timeline:
 
 
 class Killed:
-    """Runs the cases and collects rows and timelines. titles: workload -> what tables call it; steps: name of a way ->
+    """Runs the cases, and gives their rows and timelines. titles: workload -> what tables call it; steps: name of a way ->
     how many of a run, of which a third are before the blow; failures: sentences."""
 
     def __init__(self, titles, steps, repetitions, with_goals, failures):
@@ -46,7 +46,11 @@ class Killed:
         self._with_goals = with_goals
         self._failures = failures
         self._found = {}  # workload, blow, who: timelines
-        self.rows = []
+
+    @property
+    def rows(self):
+        """What there is, also after an interruption."""
+        return [self._row(workload, blow) for blow in (WORKER, HOST) for workload in self._titles]
 
     @property
     def timelines(self):
@@ -68,7 +72,6 @@ class Killed:
         finally:
             for way in ways:
                 way.stop()
-        self.rows = [self._row(workload, blow) for blow in (WORKER, HOST) for workload in self._titles]
 
     def _strike(self, bed, way, workload, blow, number):
         say(f"  {workload}, {way.name}, {blow}, run {number + 1}")
