@@ -3,13 +3,16 @@
   start MEMORY       {"socket":PATH}: a cluster of one node, of which others may be clients, too
   make BYTES         {}: an array of float32 of that size, named by it
   get BYTES TIMES    {"times":[...]}: nanoseconds of each get of that one
+  aget BYTES TIMES   {"times":[...]}: the same in a coroutine
   put BYTES TIMES    {"times":[...]}: nanoseconds of each put of an array of that size
 
-local_calls.cpp is the same from C++. The folder that the package is in is the only argument.
+local_calls.cpp is the same from C++, but for the coroutines. The folder that the package is in is
+the only argument.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -49,6 +52,20 @@ class Calls:
                 raise RuntimeError("wrong bytes")
             del view
         return {"times": took}
+
+    def aget(self, size: int, times: int) -> dict[str, Any]:
+        async def several() -> list[int]:
+            name, took = name_of(size), []
+            for _ in range(times):
+                start = time.perf_counter_ns()
+                view = await self._client.aget(name)
+                took.append(time.perf_counter_ns() - start)
+                if view[-1] != 1.0:
+                    raise RuntimeError("wrong bytes")
+                del view
+            return took
+
+        return {"times": asyncio.run(several())}
 
     def put(self, size: int, times: int) -> dict[str, Any]:
         if self._array.nbytes != size:

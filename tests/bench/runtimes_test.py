@@ -75,7 +75,7 @@ class FakeProgram:
 
 
 class FakeCalls:
-    seconds_of = {"python": {"get": 11e-6, "put": 1.01}, "c++": {"get": 1e-6, "put": 1.0}}
+    seconds_of = {"python": {"get": 11e-6, "aget": 50e-6, "put": 1.01}, "c++": {"get": 1e-6, "put": 1.0}}
 
     def __init__(self, *_):
         pass
@@ -119,7 +119,7 @@ class Cases(unittest.TestCase):
         found = reached(rows)
         self.assertEqual(set(found), {
             "at most 1.1 x S/B", "at most 1.2 x S/B", "at most 2.3 x S/B", "faster than ray", "at most 2 ms more than ray",
-            "2.5 x as many a second as ray", "3.3 x as many a second as ray", "below 1 ms", "below 20 µs",
+            "2.5 x as many a second as ray", "3.3 x as many a second as ray", "below 1 ms", "below 20 µs", "below 300 µs",
             "no step longer than 1 s + twice the usual", "at most 1.05 x c++"})
         self.assertTrue(all(figure is not None for figure, _ in found.values()))
         self.assertAlmostEqual(found["at most 1.1 x S/B"][0], 1.05)
