@@ -21,6 +21,10 @@ class PrivateBuffer;
 // also after a Delete. It stays readable when its Client was closed and when its node is gone. A
 // pin takes room in the node's store, so don't keep more of them than needed.
 //
+// A forked child may read the Buffers of its parent, also when the parent has dropped them or is
+// gone: all that the parent had at the fork is kept for it, until it has dropped everything of their
+// Client, has called exec or ended. (By fork(), that is: clone() and _Fork() tell nobody.)
+//
 // Cheap to copy: copies share one pin. Different threads may use copies of one Buffer at once.
 class HOPLITE_EXPORT Buffer {
  public:
@@ -47,7 +51,6 @@ class HOPLITE_EXPORT Buffer {
   // fault for each page that is touched first, and one of the process's mappings (Linux allows
   // 65530): for less than some pages, a copy costs less.
   //   resource_exhausted  no more mappings, or no memory
-  //   unavailable         this is a forked child, which has not inherited the object either
   Result<PrivateBuffer> MapPrivate() const;
 
  private:
@@ -58,7 +61,7 @@ class HOPLITE_EXPORT Buffer {
 };
 
 // Owns its mapping, and a pin of the object. One thread at a time may write, as to any memory. A
-// forked child does not inherit it.
+// forked child has it as it was at the fork, for itself from then on.
 class HOPLITE_EXPORT PrivateBuffer {
  public:
   PrivateBuffer() = default;  // no bytes

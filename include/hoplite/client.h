@@ -36,7 +36,7 @@ inline constexpr std::size_t kMaxWaitExists = 16384;
 // answer `unavailable`; the next one attaches to whoever listens at the socket by then, within 5 s.
 // Buffers of the old connection stay readable; its drafts, readers, reductions and subscriptions
 // answer `unavailable`. A forked child can't use its parent's clients nor anything made through
-// them: calls there answer `unavailable` at once; destroying them is fine.
+// them but Buffers: calls there answer `unavailable` at once; destroying them is fine.
 //
 // Errors that every call may answer: timeout; cancelled (the client was closed meanwhile);
 // unavailable (the node or the object's directory shard can't be reached); invalid_argument.

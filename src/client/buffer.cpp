@@ -49,7 +49,6 @@ const std::string& Buffer::metadata() const { return pin_ ? pin_->metadata : kNo
 Result<PrivateBuffer> Buffer::MapPrivate() const {
   PrivateBuffer made;
   if (!pin_) return made;
-  if (pin_->connection->inherited()) return std::unexpected(client::Connection::Inherited());
   TRY_ASSIGN(auto mapped, pin_->connection->readable().MapPrivate(pin_->bytes));
   made.object_ = *this;
   made.bytes_ = mapped.bytes;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +26,16 @@ constexpr std::chrono::milliseconds kPatienceInProcess{1000};
 
 Error Lost(const std::string& why) {
   return {ErrorCode::kUnavailable, "the connection to the node has ended: " + why};
+}
+
+struct Pipe {
+  FileDescriptor read;
+  FileDescriptor write;
+};
+std::optional<Pipe> MakePipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  return Pipe{.read = FileDescriptor(ends[0]), .write = FileDescriptor(ends[1])};
 }
 
 std::uint64_t MicrosecondsUntil(Time deadline) {
@@ -54,6 +65,7 @@ Result<std::shared_ptr<Connection>> Connection::Attach(int socket, SegmentMap in
   std::shared_ptr<Connection> made = Make(socket, wake, std::move(in_process));
   TRY_ASSIGN(made->reader_, StartThread([connection = made.get()] { RunReader(connection); }));
   TRY(made->Greet(here, deadline));
+  TRY(Forks::Add(*made));
   return made;
 }
 
@@ -65,10 +77,15 @@ std::shared_ptr<Connection> Connection::Ended(Error why) {
 }
 
 Result<void> Connection::Greet(bool in_process, Time deadline) {
+  std::optional<Pipe> pipe = MakePipe();
+  if (!pipe) return std::unexpected(NoDescriptorLeft());
+  pipe_ = std::move(pipe->write);
   local::Request request;
   request.mutable_hello()->set_protocol_version(wire::kLocalProtocolVersion);
   request.mutable_hello()->set_in_process(in_process);
-  TRY_ASSIGN(const local::Answer answer, Call(std::move(request), deadline));
+  request.mutable_hello()->set_pipe(true);
+  TRY_ASSIGN(const local::Answer answer,
+             Finish(Begin(std::move(request), deadline, std::move(pipe->read)), deadline));
   if (answer.has_attached() && readable_.mapped()) {
     node_ = answer.attached().node();
     return {};
@@ -98,20 +115,37 @@ void Connection::RunReader(Connection* connection) {
 }
 
 Connection::~Connection() {
-  if (socket_ < 0) return;
+  if (wake_ < 0) return;
   if (inherited()) {
     reader_.detach();  // no such thread in a forked child
   } else {
+    Forks::Remove(*this);
     stopping_ = true;
     ::shutdown(socket_, SHUT_RDWR);
     ::eventfd_write(wake_, 1);
     if (reader_.joinable()) reader_.join();  // else none could be made, or this is it
   }
-  ::close(socket_);
+  if (socket_ >= 0) ::close(socket_);
   ::close(wake_);
 }
 
-PendingPtr Connection::Begin(local::Request request, Time deadline) {
+// Until the node hears of it, it keeps what the child may read for the sake of the old pipe.
+void Connection::AfterFork() {
+  std::optional<Pipe> pipe = MakePipe();
+  local::Request request;
+  request.mutable_forked()->set_pipe(pipe.has_value());
+  FileDescriptor nodes = pipe ? std::move(pipe->read) : FileDescriptor();
+  const Result<void> sent = OnSent(outgoing_.LetGo(request, std::move(nodes)));
+  if (sent && pipe) pipe_ = std::move(pipe->write);
+}
+
+// The end of this process's socket is to be the end of the parent.
+void Connection::InChild() {
+  ::close(std::exchange(socket_, -1));
+  readable_.ReappearInChild();
+}
+
+PendingPtr Connection::Begin(local::Request request, Time deadline, FileDescriptor descriptor) {
   if (request.id() == 0) request.set_id(NextId());
   request.set_timeout_us(MicrosecondsUntil(deadline));
   auto pending = std::make_shared<Pending>(request.id());
@@ -128,7 +162,7 @@ PendingPtr Connection::Begin(local::Request request, Time deadline) {
     pending_.emplace(request.id(), pending);
   }
   // If the connection broke, its reader says so, after the node's last words.
-  if (const Result<void> sent = Send(request); !sent && !lost())
+  if (const Result<void> sent = Send(request, std::move(descriptor)); !sent && !lost())
     pending->Settle(std::unexpected(sent.error()));
   return pending;
 }
@@ -202,13 +236,16 @@ void Connection::Release(std::uint64_t made_by) {
   Tell(request);
 }
 
-Result<void> Connection::Send(const local::Request& request) {
+Result<void> Connection::Send(const local::Request& request, FileDescriptor descriptor) {
   if (inherited()) return std::unexpected(Inherited());
   if (request.ByteSizeLong() > wire::kMaxLocalRequest) {
     return std::unexpected(
         Error(ErrorCode::kInvalidArgument, "the request is too large: metadata has at most 4 KiB"));
   }
-  const Result<bool> waits = outgoing_.Send(request);
+  return OnSent(outgoing_.Send(request, std::move(descriptor)));
+}
+
+Result<void> Connection::OnSent(const Result<bool>& waits) {
   if (!waits) {
     lost_ = true;
     ::shutdown(socket_, SHUT_RDWR);

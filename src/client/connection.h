@@ -17,14 +17,14 @@
 #include <thread>
 #include <unordered_map>
 
-#include <sys/socket.h>
-
 #include <hoplite/result.h>
 
+#include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "base/own_process.h"
 #include "base/time.h"
 #include "client/background.h"
+#include "client/forks.h"
 #include "client/outgoing.h"
 #include "client/pending.h"
 #include "client/ready_calls.h"
@@ -43,7 +43,7 @@ class NewsSink {
   virtual void OnEnd(const Error& why) = 0;
 };
 
-class Connection {
+class Connection : public Forks::Listener {
  public:
   // Takes the connected socket. `in_process`: the node's own mapping; empty for a worker process,
   // which gets descriptors.
@@ -56,7 +56,8 @@ class Connection {
 
   std::uint64_t NextId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   // Sends a request that is answered; gives it an id unless it has one, and the deadline.
-  PendingPtr Begin(local::Request request, Time deadline);
+  PendingPtr Begin(local::Request request, Time deadline,
+                   FileDescriptor descriptor = FileDescriptor());
   // Begin, and wait. An error in the answer is the result's error.
   Result<local::Answer> Call(local::Request request, Time deadline);
   // Waits for what was begun with this deadline. A node that is silent after the deadline is not
@@ -108,11 +109,18 @@ class Connection {
 
  private:
   Connection(int socket, int wake, SegmentMap in_process);
-  ~Connection();
+  ~Connection() override;
   static std::shared_ptr<Connection> Make(int socket, int wake, SegmentMap in_process);
   static void Destroy(Connection* connection);
   Result<void> Greet(bool in_process, Time deadline);
-  Result<void> Send(const local::Request& request);
+  Result<void> Send(const local::Request& request, FileDescriptor descriptor = FileDescriptor());
+  Result<void> OnSent(const Result<bool>& waits);
+
+  // By its pipe the node knows when this process is gone, and when each of its forked children is:
+  // the child keeps the one of that moment, so this process takes another.
+  void BeforeFork() override { outgoing_.Hold(); }
+  void AfterFork() override;
+  void InChild() override;
 
   // On the reader's thread.
   static void RunReader(Connection* connection);
@@ -121,8 +129,7 @@ class Connection {
   void WaitForCalls();
   Result<bool> WaitForBytes();
   Result<void> ReadSome();
-  void TakeDescriptors(msghdr& head);
-  void TakeDescriptor(int descriptor);
+  void TakeDescriptor(FileDescriptor descriptor);
   void Map(int descriptor, SegmentMap::Access access, SegmentMap& map);
   Result<local::Answer> CheckMapped(local::Answer answer);
   Result<void> HandleMessages();
@@ -130,7 +137,7 @@ class Connection {
   void HandleNews(const local::Answer& news);
   void End(const Error& why);
 
-  const int socket_;
+  int socket_;  // -1 in a forked child
   const bool in_process_;
   const OwnProcess process_;
   const Result<local::Answer> inherited_;  // what Finish answers in a forked child
@@ -144,6 +151,7 @@ class Connection {
   std::optional<Error> unmapped_;  // why the last descriptor could not be had or mapped
   wire::LocalFrames frames_{wire::kMaxLocalAnswer};
 
+  FileDescriptor pipe_;  // its write end
   Outgoing outgoing_;
   std::atomic<bool> lost_{false};
   ReadyCalls ready_calls_;

@@ -15,11 +15,10 @@
 #include "base/try.h"
 #include "client/connection.h"
 #include "client/no_descriptor.h"
+#include "wire/passed_descriptors.h"
 
 namespace hoplite::client {
 namespace {
-
-constexpr std::size_t kMaxDescriptors = 4;
 
 Result<local::Answer> OutcomeOf(local::Answer answer) {
   if (!answer.has_error()) return answer;
@@ -75,45 +74,32 @@ Result<bool> Connection::WaitForBytes() {
 Result<void> Connection::ReadSome() {
   TRY_ASSIGN(const bool there, WaitForBytes());
   if (!there) return {};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
+  wire::PassedDescriptors passed;
   const auto space = frames_.Space();
   iovec piece{.iov_base = space.data(), .iov_len = space.size()};
   msghdr head{};
   head.msg_iov = &piece;
   head.msg_iovlen = 1;
-  head.msg_control = control.data();
-  head.msg_controllen = control.size();
+  passed.MakeRoom(head);
   const ssize_t got = ::recvmsg(socket_, &head, MSG_CMSG_CLOEXEC);
   if (got < 0 && errno == EINTR) return {};
   if (got < 0) return std::unexpected(Error(ErrorCode::kUnavailable, strerror(errno)));
   if (got == 0) return std::unexpected(Error(ErrorCode::kUnavailable, "the node closed it"));
-  TakeDescriptors(head);
+  for (FileDescriptor& came : wire::PassedDescriptors::Take(head)) TakeDescriptor(std::move(came));
   frames_.Received(static_cast<std::size_t>(got));
   return HandleMessages();
 }
 
-void Connection::TakeDescriptors(msghdr& head) {
-  // The kernel has dropped a descriptor, because this process can have no more.
-  if ((head.msg_flags & MSG_CTRUNC) != 0) unmapped_ = NoDescriptorLeft();
-  for (cmsghdr* item = CMSG_FIRSTHDR(&head); item != nullptr; item = CMSG_NXTHDR(&head, item)) {
-    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
-    std::array<int, kMaxDescriptors> descriptors{};
-    const std::size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    std::memcpy(descriptors.data(), CMSG_DATA(item), count * sizeof(int));
-    for (std::size_t i = 0; i < count; ++i) TakeDescriptor(descriptors[i]);
-  }
-}
-
 // The first descriptor is for reading. Later ones come with answers to Creates, which are not sent
 // before the answer to Hello has come.
-void Connection::TakeDescriptor(int descriptor) {
-  if (!attached_) {
-    Map(descriptor, SegmentMap::Access::kRead, readable_);
+void Connection::TakeDescriptor(FileDescriptor descriptor) {
+  if (descriptor.get() < 0) {
+    unmapped_ = NoDescriptorLeft();
+  } else if (!attached_) {
+    Map(descriptor.Release(), SegmentMap::Access::kRead, readable_);
   } else if (!writable_mapped_) {
-    Map(descriptor, SegmentMap::Access::kWrite, writable_);
+    Map(descriptor.Release(), SegmentMap::Access::kWrite, writable_);
     writable_mapped_ = writable_.mapped();
-  } else {
-    ::close(descriptor);
   }
 }
 

@@ -9,16 +9,38 @@
 
 #include "base/try.h"
 #include "wire/local_frame.h"
+#include "wire/passed_descriptors.h"
 
 namespace hoplite::client {
 
-Result<bool> Outgoing::Send(const v1::local::Request& request) {
-  Message message{.request = request.id(), .frame = {}};
+Outgoing::Message Outgoing::Make(const v1::local::Request& request, FileDescriptor descriptor) {
+  Message message{.request = request.id(), .frame = {}, .descriptor = std::move(descriptor)};
   wire::AppendLocalFrame(request, message.frame);
+  return message;
+}
+
+Result<bool> Outgoing::Send(const v1::local::Request& request, FileDescriptor descriptor) {
+  Message message = Make(request, std::move(descriptor));
   const MutexLock lock(mutex_);
+  message.held = holding_;
   waiting_.push_back(std::move(message));
   if (waiting_.size() == 1) TRY(Write());
-  return !waiting_.empty();
+  return stuck();
+}
+
+void Outgoing::Hold() {
+  const MutexLock lock(mutex_);
+  holding_ = true;
+}
+
+Result<bool> Outgoing::LetGo(const v1::local::Request& first, FileDescriptor descriptor) {
+  Message message = Make(first, std::move(descriptor));
+  const MutexLock lock(mutex_);
+  waiting_.insert(std::ranges::find(waiting_, true, &Message::held), std::move(message));
+  for (Message& waiting : waiting_) waiting.held = false;
+  holding_ = false;
+  TRY(Write());
+  return stuck();
 }
 
 Result<void> Outgoing::Flush() {
@@ -37,17 +59,25 @@ bool Outgoing::Withdraw(std::uint64_t request) {
 
 bool Outgoing::waits() const {
   const MutexLock lock(mutex_);
-  return !waiting_.empty();
+  return stuck();
 }
 
 Result<void> Outgoing::Write() {
-  while (!waiting_.empty()) {
-    const std::string& frame = waiting_.front().frame;
-    const ssize_t n =
-        ::send(socket_, frame.data() + sent_, frame.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+  wire::PassedDescriptors passed;
+  while (stuck()) {
+    Message& message = waiting_.front();
+    std::string& frame = message.frame;
+    iovec piece{.iov_base = frame.data() + sent_, .iov_len = frame.size() - sent_};
+    msghdr head{};
+    head.msg_iov = &piece;
+    head.msg_iovlen = 1;
+    const int descriptor = message.descriptor.get();
+    if (descriptor >= 0) passed.Attach({&descriptor, 1}, head);
+    const ssize_t n = ::sendmsg(socket_, &head, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
     if (n < 0) return std::unexpected(Error(ErrorCode::kUnavailable, strerror(errno)));
+    message.descriptor.Reset();
     sent_ += static_cast<std::size_t>(n);
     if (sent_ < frame.size()) continue;
     waiting_.pop_front();

@@ -21,14 +21,18 @@ std::unexpected<Error> NoMapping(const char* what, int error) {
       Error(ErrorCode::kResourceExhausted, fmt::format("mapping {}: {}", what, strerror(error))));
 }
 
-// A mapping, and what keeps its file open. A forked child has not inherited the mapping: something
-// else may lie there.
+enum class Children : std::uint8_t { kInherit, kDoNot };
+
+// A mapping, and what keeps its file open. If a forked child has not inherited the mapping,
+// something else may lie there.
 class Pages {
  public:
-  Pages(void* start, std::size_t size, FileDescriptor file)
-      : start_(start), size_(size), file_(std::move(file)) {}
+  Pages(void* start, std::size_t size, FileDescriptor file, Children children)
+      : start_(start), size_(size), file_(std::move(file)), children_(children) {
+    if (children_ == Children::kDoNot) ::madvise(start_, size_, MADV_DONTFORK);
+  }
   ~Pages() {
-    if (process_.here()) ::munmap(start_, size_);
+    if (children_ == Children::kInherit || process_.here()) ::munmap(start_, size_);
   }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
@@ -37,6 +41,7 @@ class Pages {
   void* const start_;
   const std::size_t size_;
   const FileDescriptor file_;
+  const Children children_;
   const OwnProcess process_;
 };
 
@@ -57,9 +62,9 @@ Result<SegmentMap> SegmentMap::Map(int descriptor, Access access) {
   if (memory == MAP_FAILED) return NoMapping("the node's memory", errno);
   if (access == Access::kWrite) file.Reset();
   const auto size = static_cast<std::size_t>(about.st_size);
-  ::madvise(memory, size, MADV_DONTFORK);
   const int kept = file.get();
-  auto owner = std::make_shared<Pages>(memory, size, std::move(file));
+  const auto children = access == Access::kWrite ? Children::kDoNot : Children::kInherit;
+  auto owner = std::make_shared<Pages>(memory, size, std::move(file), children);
   return SegmentMap({static_cast<std::byte*>(memory), size}, kept, std::move(owner));
 }
 
@@ -76,9 +81,15 @@ Result<SegmentMap::PrivateRange> SegmentMap::MapPrivate(std::span<const std::byt
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor_,
                         static_cast<off_t>(begin - before));
   if (memory == MAP_FAILED) return NoMapping("an object's memory once more", errno);
-  ::madvise(memory, size, MADV_DONTFORK);
-  return PrivateRange{.bytes = {static_cast<std::byte*>(memory) + before, range.size()},
-                      .pages = std::make_shared<Pages>(memory, size, FileDescriptor())};
+  return PrivateRange{
+      .bytes = {static_cast<std::byte*>(memory) + before, range.size()},
+      .pages = std::make_shared<Pages>(memory, size, FileDescriptor(), Children::kInherit)};
+}
+
+// Where something lies already, it is the same mapping: several connections show one segment.
+void SegmentMap::ReappearInChild() const {
+  if (bytes_.empty() || descriptor_ < 0) return;
+  ::mmap(bytes_.data(), bytes_.size(), PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, descriptor_, 0);
 }
 
 Result<std::span<std::byte>> SegmentMap::Range(std::uint64_t offset, std::uint64_t size) const {

@@ -10,8 +10,8 @@
 
 namespace hoplite::client {
 
-// A mapping of the node's descriptor, or the node's own mapping. Not inherited by forks: a child
-// has no pins, so bytes could change under its eyes. Constant once made.
+// A mapping of the node's descriptor, or the node's own mapping. Forked children see what can be
+// read, since they keep pins (R60), but no mapping for writing. Constant once made.
 class SegmentMap {
  public:
   enum class Access : std::uint8_t { kRead, kWrite };
@@ -19,7 +19,7 @@ class SegmentMap {
   SegmentMap() = default;  // nothing mapped
   // Takes the descriptor; closes it, if it is not for reading: that mapping doesn't need it.
   static Result<SegmentMap> Map(int descriptor, Access access);
-  // In the node's process. `owner` keeps the memory and the descriptor of it.
+  // In the node's process. `owner` keeps the memory and the descriptor of it, which is for reading.
   static SegmentMap Of(std::span<std::byte> bytes, int descriptor, std::shared_ptr<void> owner);
 
   bool mapped() const { return !bytes_.empty(); }
@@ -33,6 +33,10 @@ class SegmentMap {
   // These bytes, of a Range, once more: what is written there is nobody else's. In whole pages, so
   // bytes of others lie around them.
   Result<PrivateRange> MapPrivate(std::span<const std::byte> range) const;
+
+  // In a forked child, before it does anything else: the node's own mapping is not inherited; the
+  // same bytes are mapped at its place, to be read.
+  void ReappearInChild() const;
 
  private:
   SegmentMap(std::span<std::byte> bytes, int descriptor, std::shared_ptr<void> owner);

@@ -53,6 +53,7 @@ constexpr NamedCall kCalls[] = {
     {"posix_fallocate", Call::kFallocate},
     {"open", Call::kOpen},
     {"eventfd", Call::kEventfd},
+    {"pipe2", Call::kPipe},
     {"epoll_create1", Call::kEpollCreate},
     {"timerfd_create", Call::kTimerfdCreate},
     {"pthread_create", Call::kPthreadCreate},

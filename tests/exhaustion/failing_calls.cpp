@@ -150,6 +150,11 @@ int eventfd(unsigned count, int flags) noexcept {
   HOPLITE_FAIL(Call::kEventfd, EMFILE, -1);
   return real(count, flags);
 }
+int pipe2(int ends[2], int flags) noexcept {
+  HOPLITE_REAL(pipe2);
+  HOPLITE_FAIL(Call::kPipe, EMFILE, -1);
+  return real(ends, flags);
+}
 int epoll_create1(int flags) noexcept {
   HOPLITE_REAL(epoll_create1);
   HOPLITE_FAIL(Call::kEpollCreate, EMFILE, -1);

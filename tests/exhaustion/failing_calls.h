@@ -17,6 +17,7 @@ enum class Call : std::uint8_t {
   kFallocate,  // no space is left
   kOpen,
   kEventfd,
+  kPipe,
   kEpollCreate,
   kTimerfdCreate,
   kPthreadCreate,

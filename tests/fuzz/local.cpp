@@ -101,7 +101,7 @@ Request RequestOf(FuzzedDataProvider& data) {
   const auto handle = [&data] { return data.ConsumeIntegralInRange<std::uint64_t>(0, 12); };
   Request request;
   request.set_id(handle());
-  switch (data.ConsumeIntegralInRange<int>(0, 16)) {
+  switch (data.ConsumeIntegralInRange<int>(0, 17)) {
     case 0:
       request.mutable_hello()->set_protocol_version(data.ConsumeIntegralInRange<int>(0, 3));
       break;
@@ -157,6 +157,9 @@ Request RequestOf(FuzzedDataProvider& data) {
       break;
     case 15:
       request.mutable_identify();
+      break;
+    case 16:
+      request.mutable_forked()->set_pipe(data.ConsumeBool());
       break;
     default:
       request.mutable_release()->set_made_by(handle());

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 
 #include "hoplite/v1/local.pb.h"
 #include "wire/local_frame.h"
+#include "wire/passed_descriptors.h"
 
 namespace hoplite::test {
 
@@ -37,10 +39,16 @@ class RawClient {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  void Send(const v1::local::Request& request) {
+  void Send(const v1::local::Request& request, std::span<const int> descriptors = {}) {
     std::string frame;
     wire::AppendLocalFrame(request, frame);
-    SendBytes(frame);
+    iovec piece{.iov_base = frame.data(), .iov_len = frame.size()};
+    msghdr head{};
+    head.msg_iov = &piece;
+    head.msg_iovlen = 1;
+    wire::PassedDescriptors passed;
+    passed.Attach(descriptors, head);
+    EXPECT_EQ(::sendmsg(socket_, &head, MSG_NOSIGNAL), static_cast<ssize_t>(frame.size()));
   }
   void Hello(std::uint32_t version = wire::kLocalProtocolVersion, bool in_process = false) {
     v1::local::Request request;

@@ -1,7 +1,6 @@
 #include "node/local/local_channel.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -13,13 +12,14 @@
 #include "base/try.h"
 #include "base/units.h"
 #include "net/tcp_syscalls.h"
+#include "wire/passed_descriptors.h"
 
 namespace hoplite::node {
 namespace {
 
 constexpr std::size_t kMaxUnsent = 2 * wire::kMaxLocalAnswer;
-constexpr std::size_t kMaxDescriptors = 2;  // the read-only and the writable one
-constexpr int kReadsPerTurn = 8;            // then the other work of the loop comes first
+constexpr std::size_t kMostUntaken = 4;  // descriptors
+constexpr int kReadsPerTurn = 8;         // then the other work of the loop comes first
 
 Error SystemError(const char* what) {
   return {ErrorCode::kUnavailable, fmt::format("local connection: {}: {}", what, strerror(errno))};
@@ -31,17 +31,6 @@ local::Answer LastWords(const Error& why) {
   last.mutable_error()->set_code(static_cast<std::uint32_t>(why.code));
   last.mutable_error()->set_message(why.message);
   return last;
-}
-
-void AttachDescriptors(const std::vector<int>& descriptors, std::span<char> control, msghdr& head) {
-  const std::size_t bytes = descriptors.size() * sizeof(int);
-  head.msg_control = control.data();
-  head.msg_controllen = CMSG_SPACE(bytes);
-  cmsghdr* item = CMSG_FIRSTHDR(&head);
-  item->cmsg_level = SOL_SOCKET;
-  item->cmsg_type = SCM_RIGHTS;
-  item->cmsg_len = CMSG_LEN(bytes);
-  std::memcpy(CMSG_DATA(item), descriptors.data(), bytes);
 }
 
 }  // namespace
@@ -88,14 +77,26 @@ void LocalChannel::WaitToRead() {
 
 Result<bool> LocalChannel::ReadSome() {
   const auto space = frames_.Space();
-  const ssize_t got = ::recv(socket_.native_handle(), space.data(), space.size(), MSG_DONTWAIT);
+  iovec piece{.iov_base = space.data(), .iov_len = space.size()};
+  msghdr head{};
+  head.msg_iov = &piece;
+  head.msg_iovlen = 1;
+  wire::PassedDescriptors passed;
+  passed.MakeRoom(head);
+  const ssize_t got = ::recvmsg(socket_.native_handle(), &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0) {
     if (errno == EAGAIN || errno == EINTR) return false;
     return std::unexpected(SystemError("receive"));
   }
   if (got == 0) return std::unexpected(Error(ErrorCode::kUnavailable, "closed by the client"));
+  for (FileDescriptor& came : wire::PassedDescriptors::Take(head)) {
+    descriptors_.push_back(std::move(came));
+  }
   frames_.Received(static_cast<std::size_t>(got));
   TRY(HandleMessages());
+  if (descriptors_.size() > kMostUntaken) {
+    return std::unexpected(Error(ErrorCode::kProtocol, "descriptors that no message is about"));
+  }
   return static_cast<std::size_t>(got) == space.size();
 }
 
@@ -110,6 +111,13 @@ Result<void> LocalChannel::HandleMessages() {
     hooks_.on_request(std::move(request));
   }
   return {};
+}
+
+FileDescriptor LocalChannel::TakeDescriptor() {
+  if (descriptors_.empty()) return FileDescriptor();
+  FileDescriptor next = std::move(descriptors_.front());
+  descriptors_.pop_front();
+  return next;
 }
 
 void LocalChannel::Send(const local::Answer& answer, int descriptor) {
@@ -144,13 +152,13 @@ void LocalChannel::WaitToWrite() {
 }
 
 Result<bool> LocalChannel::WriteSome() {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
+  wire::PassedDescriptors passed;  // at most two: the read-only and the writable one
   while (sent_ < unsent_.size()) {
     iovec piece{.iov_base = unsent_.data() + sent_, .iov_len = unsent_.size() - sent_};
     msghdr head{};
     head.msg_iov = &piece;
     head.msg_iovlen = 1;
-    if (!unsent_descriptors_.empty()) AttachDescriptors(unsent_descriptors_, control, head);
+    passed.Attach(unsent_descriptors_, head);
     const ssize_t sent = ::sendmsg(socket_.native_handle(), &head, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return false;

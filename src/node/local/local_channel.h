@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include <hoplite/result.h>
 
+#include "base/file_descriptor.h"
 #include "hoplite/v1/local.pb.h"
 #include "wire/local_frame.h"
 
@@ -37,6 +39,9 @@ class LocalChannel : public std::enable_shared_from_this<LocalChannel> {
   LocalChannel(asio::io_context& loop, asio::local::stream_protocol::socket socket);
 
   void Start(Hooks hooks);
+  // The next of those that came from the client, each with its message at the latest. Of -1: this
+  // process could not take it, or none came.
+  FileDescriptor TakeDescriptor();
   // The descriptor stays the caller's; the client gets a duplicate not later than this answer.
   void Send(const local::Answer& answer, int descriptor = -1);
   // Ends the connection from this side; a protocol error is told to the client. on_end runs.
@@ -57,6 +62,7 @@ class LocalChannel : public std::enable_shared_from_this<LocalChannel> {
   asio::local::stream_protocol::socket socket_;
   Hooks hooks_;
   wire::LocalFrames frames_{wire::kMaxLocalRequest};
+  std::deque<FileDescriptor> descriptors_;  // that came, and no message was about yet
   std::string unsent_;
   std::size_t sent_ = 0;  // of unsent_
   std::vector<int> unsent_descriptors_;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <optional>
+#include <utility>
 
 #include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
 #include <sys/types.h>
+
+#include "node/local/end_watch.h"
 
 namespace hoplite::node {
 
@@ -17,19 +19,19 @@ class LocalPeer {
 
   // Runs as the same user as this process.
   bool same_user() const { return same_user_; }
-  // Whether the exit can be seen at all: not for a process of another pid namespace.
-  bool watchable() const { return exit_->is_open(); }
+  // Whether the exit can be seen at all: not where this process's pid namespace does not show it.
+  bool watchable() const { return exit_ && exit_->watching(); }
   // Not now: this process has no descriptor left.
   bool no_descriptor_left() const { return no_descriptor_left_; }
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return pid_; }  // 0: not shown
   // Once, soon after the process is gone; not after this object is.
-  void OnExit(std::function<void()> on_exit);
+  void OnExit(std::function<void()> on_exit) { exit_->OnEnd(std::move(on_exit)); }
 
  private:
   bool same_user_ = false;
   pid_t pid_ = 0;
   bool no_descriptor_left_ = false;
-  const std::shared_ptr<asio::posix::stream_descriptor> exit_;  // handlers look whether it is there
+  std::optional<EndWatch> exit_;
 };
 
 }  // namespace hoplite::node

@@ -38,7 +38,11 @@ LocalSession::LocalSession(Operations& operations, std::shared_ptr<LocalClients>
       operations_(operations),
       channel_(std::move(channel)),
       peer_(std::move(peer)),
-      owner_(std::make_shared<Owner>(NewNumber())) {}
+      owner_(std::make_shared<Owner>(NewNumber())),
+      process_pins_(operations_.loop(), peer_ && peer_->watchable(), [this] {
+        operations_.OnUnpin();
+        EndIfDone();
+      }) {}
 
 void LocalSession::Start(std::function<void()> on_end) {
   on_end_ = std::move(on_end);
@@ -58,15 +62,16 @@ void LocalSession::Start(std::function<void()> on_end) {
   peer_->OnExit([weak] {
     const Self self = weak.lock();
     if (!self) return;
-    // A forked child may still hold the socket; nobody holds the pins.
+    // Somebody else may still hold the socket.
     self->OnConnectionEnd(Error(ErrorCode::kUnavailable, "the process has exited"));
-    self->ReleaseAll();
+    self->process_pins_.OnExit();
   });
 }
 
 void LocalSession::Stop() {
+  const Self keep = shared_from_this();
   OnConnectionEnd(Error(ErrorCode::kCancelled, "the node stops"));
-  ReleaseAll();
+  process_pins_.Clear();
 }
 
 void LocalSession::SendAway(const std::string& why) {
@@ -98,6 +103,8 @@ Result<void> LocalSession::Dispatch(local::Request request) {
     case local::Request::kLeave:
       Leave(Operations::ClientEnd::kClosed);
       return {};
+    case local::Request::kForked:
+      return Forked(request.forked());
     case local::Request::BODY_NOT_SET:
       return std::unexpected(Error(ErrorCode::kProtocol, "a request of an unknown kind"));
     default:
@@ -112,12 +119,19 @@ Result<void> LocalSession::Hello(const local::Request& request) {
         Error(ErrorCode::kProtocol, fmt::format("the client speaks local protocol {}, this node {}",
                                                 version, wire::kLocalProtocolVersion)));
   }
+  local::Answer answer;
+  answer.set_id(request.id());
+  if (request.hello().pipe()) TRY(process_pins_.Take(channel_->TakeDescriptor()));
+  if (request.hello().pipe() && !process_pins_.has_pipe()) {
+    operations_.GiveUpIdle();
+    FillError(NoDescriptorLeft(), *answer.mutable_error());
+    channel_->Send(answer);
+    return {};
+  }
   greeted_ = true;
   hello_due_.reset();
   shares_segment_ = !request.hello().in_process();
   auto& segment = operations_.store().segment();
-  local::Answer answer;
-  answer.set_id(request.id());
   answer.mutable_attached()->set_protocol_version(wire::kLocalProtocolVersion);
   answer.mutable_attached()->set_node(operations_.name());
   answer.mutable_attached()->set_segment_bytes(segment.bytes().size());
@@ -159,6 +173,17 @@ void LocalSession::Leave(Operations::ClientEnd how) {
   if (!std::exchange(owner_->gone, true)) operations_.OnClientEnd(*owner_, how);
 }
 
+// What the client may read the child may, too. It has no mapping of drafts.
+Result<void> LocalSession::Forked(const local::Forked& body) {
+  std::vector<store::CopyPtr> readable;
+  for (const auto& [id, entry] : entries_) {
+    if (const auto* view = std::get_if<View>(&entry)) readable.push_back(view->copy);
+    if (const auto* reader = std::get_if<ReaderEntry>(&entry)) readable.push_back(reader->copy);
+  }
+  process_pins_.Fork(std::move(readable));
+  return body.pipe() ? process_pins_.Take(channel_->TakeDescriptor()) : Result<void>();
+}
+
 void LocalSession::OnConnectionEnd(const Error& why) {
   if (ended_) return;
   ended_ = true;
@@ -170,24 +195,24 @@ void LocalSession::OnConnectionEnd(const Error& why) {
   for (const auto& [id, call] : calls_) call->Cancel();
   // Others must not wait for a draft or a fetch of a client that is gone, but its memory may still
   // be mapped there.
+  std::vector<store::CopyPtr> mapped;
   for (auto& [id, entry] : entries_) {
-    if (auto* view = std::get_if<View>(&entry)) exit_pins_.push_back(std::move(view->copy));
+    if (auto* view = std::get_if<View>(&entry)) mapped.push_back(std::move(view->copy));
     if (auto* reader = std::get_if<ReaderEntry>(&entry)) {
-      exit_pins_.push_back(std::move(reader->copy));
+      mapped.push_back(std::move(reader->copy));
       reader->fetch->Cancel();
     }
     if (auto* draft = std::get_if<DraftEntry>(&entry)) {
-      exit_pins_.push_back(draft->draft->copy());
+      mapped.push_back(draft->draft->copy());
       draft->draft->Abort();
     }
   }
   entries_.clear();
-  if (exit_pins_.empty() || !peer_ || !peer_->watchable()) ReleaseAll();
+  process_pins_.OnConnectionEnd(std::move(mapped));
 }
 
-void LocalSession::ReleaseAll() {
-  exit_pins_.clear();
-  operations_.OnUnpin();
+void LocalSession::EndIfDone() {
+  if (!ended_ || process_pins_.count() > 0) return;
   if (auto on_end = std::exchange(on_end_, nullptr)) on_end();
 }
 

@@ -2,8 +2,8 @@
 //
 // Decides: when memory that the client could touch is free again. Is told: requests. Answers: each
 // once. Must never: give back a range that a living worker may still read (a view) or write (a
-// draft): such a pin ends by the client's Release, or when the worker's pidfd reports its exit; for
-// a client that has no process to watch, when its socket closes. On the node's loop only.
+// draft): such a pin ends by the client's Release; when the connection has ended, or a child was
+// forked, as ProcessPins decides. On the node's loop only.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@
 #include "node/local/local_channel.h"
 #include "node/local/local_clients.h"
 #include "node/local/local_peer.h"
+#include "node/local/process_pins.h"
 #include "node/operations.h"
 
 namespace hoplite::node {
@@ -48,7 +49,7 @@ class LocalSession : public LocalClients::Member,
   void Stop();
   // Whether it said Hello. One that does not in time is sent away.
   bool greeted() const { return greeted_; }
-  ClientUse use() const override { return {calls_.size(), pins() + exit_pins_.size()}; }
+  ClientUse use() const override { return {calls_.size(), pins() + process_pins_.count()}; }
   void SendAway(const std::string& why);
 
  private:
@@ -81,8 +82,9 @@ class LocalSession : public LocalClients::Member,
   void Cancel(Id request);
   void Release(Id made_by);
   void Leave(Operations::ClientEnd how);
+  Result<void> Forked(const local::Forked& body);
   void OnConnectionEnd(const Error& why);
-  void ReleaseAll();
+  void EndIfDone();
   template <typename T>
   T* Find(Id made_by) {
     const auto at = entries_.find(made_by);
@@ -128,7 +130,7 @@ class LocalSession : public LocalClients::Member,
   std::unordered_map<Id, Entry> entries_;                        // by the request that made them
   std::size_t watched_ = 0;                                      // objects, of all WaitExists
   std::unordered_map<Id, std::weak_ptr<JointGets>> joint_gets_;  // by the client's number
-  std::vector<store::CopyPtr> exit_pins_;                        // until the worker's exit
+  ProcessPins process_pins_;
 };
 
 }  // namespace hoplite::node

@@ -1,6 +1,8 @@
 """A node that has no descriptor left: it says so, and idle connections are given up for new ones."""
 
 import os
+import pathlib
+import re
 import resource
 import socket
 import time
@@ -11,8 +13,10 @@ from cluster import Cluster, run, wait_until
 SIZE = 200_000  # no small object: it comes over the data plane
 
 
-# A Hello of the local protocol, version 3: the length, then id 1 and the version.
-HELLO = bytes((6, 0, 0, 0)) + b"\x08\x01\x1a\x02\x08\x04"
+SOURCES = pathlib.Path(__file__).parents[3] / "src"
+VERSION = int(re.search(r"kLocalProtocolVersion = (\d+);", (SOURCES / "wire" / "local_frame.h").read_text())[1])
+# A Hello of the local protocol: the length, then id 1 and the version.
+HELLO = bytes((6, 0, 0, 0)) + b"\x08\x01\x1a\x02\x08" + bytes((VERSION,))
 WORDS = b"no descriptor is left"
 
 

@@ -174,7 +174,7 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient older(node.path());
   older.Hello(wire::kLocalProtocolVersion - 1);
   EXPECT_THAT(older.LastWord(),
-              testing::HasSubstr("the client speaks local protocol 3, this node 4"));
+              testing::HasSubstr("the client speaks local protocol 4, this node 5"));
 
   RawClient twice(node.path());
   twice.Hello();

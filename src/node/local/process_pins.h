@@ -1,0 +1,63 @@
+// ProcessPins: what the processes of one client may look at although the client can't release it, or
+// not alone: what its forked children inherited, and what it had when its connection ended.
+//
+// Decides: when such memory is free again. Is told: the client's pipes, its forks, the end of its
+// connection and of its process. Must never: give back a range while a process lives that may see
+// it. That is known from pipes, which the processes hold open (docs/protocol.md, R60), wherever they
+// run; and from the exit of the client's own process, where that is watched. On the node's loop only.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include <asio/io_context.hpp>
+
+#include <hoplite/result.h>
+
+#include "base/file_descriptor.h"
+#include "node/local/end_watch.h"
+#include "store/object_store.h"
+
+namespace hoplite::node {
+
+class ProcessPins {
+ public:
+  // `watched`: OnExit will be called. `on_free`: some of it is free again; that call is the last
+  // thing which a function here does.
+  ProcessPins(asio::io_context& loop, bool watched, std::function<void()> on_free);
+
+  // The client, and whom it forks from now on, hold this pipe open instead of another one. None came
+  // if it is of -1: then only the exit is known, and that of children is not.
+  //   protocol  it is no pipe
+  Result<void> Take(FileDescriptor pipe);
+  bool has_pipe() const { return pipe_ != nullptr; }
+  // A child has inherited these, with the client's pipe of now.
+  void Fork(std::vector<store::CopyPtr> copies);
+  // The connection has ended, and the client had these.
+  void OnConnectionEnd(std::vector<store::CopyPtr> copies);
+  void OnExit();
+  // The node goes away.
+  void Clear();
+  std::size_t count() const;
+
+ private:
+  using Pins = std::unordered_set<store::CopyPtr>;
+  using Pipe = std::shared_ptr<EndWatch>;
+
+  void OnPipeEnd(const EndWatch* pipe);
+  void FreeLeft();
+
+  asio::io_context& loop_;
+  const std::function<void()> on_free_;
+  bool connected_ = true;
+  bool running_;  // the client's process; false also if nobody would say that it ended
+  Pipe pipe_;     // the client's; none: none came, or it has ended
+  std::map<Pipe, Pins> children_;
+  Pins left_;  // until the client is gone
+};
+
+}  // namespace hoplite::node
