@@ -94,7 +94,12 @@ def test_wait_says_which_exist() -> None:
     assert hoplite.ray.wait(refs, timeout=10) == ([refs[2]], refs[:2])
     hoplite.ray.put(np.ones(BIG), refs[0])
     assert hoplite.ray.wait(refs, num_returns=2, timeout=10) == ([refs[0], refs[2]], [refs[1]])
-    assert hoplite.ray.wait(refs, num_returns=3, timeout=0.1) == ([refs[0], refs[2]], [refs[1]])
+    # Nobody puts the third. How long it takes to hear of the others the machine decides.
+    for timeout in (0.1, 1, 10):
+        found = hoplite.ray.wait(refs, num_returns=3, timeout=timeout)
+        if len(found[0]) == 2:
+            break
+    assert found == ([refs[0], refs[2]], [refs[1]])
     with pytest.raises(hoplite.InvalidArgumentError, match="num_returns is 4, of 3"):
         hoplite.ray.wait(refs, num_returns=4)
 
