@@ -270,7 +270,7 @@ TEST_P(ForkedViewsTest, WhatOtherThreadsHeldAtTheForkStays) {
   };
   for (int looked = 0; looked < 30;) {
     const int how = Child(look).Work();
-    if (how > 1 || how < 0) ADD_FAILURE() << how;
+    if (how > 1 || how < 0) ADD_FAILURE() << "a child ended with " << how;
     if (how == 0) ++looked;
   }
   stop = true;
