@@ -78,7 +78,8 @@ class HOPLITE_EXPORT Client {
                        const CreateOptions& options = {});
 
   // Waits until the object exists, brings it to this node and pins it.
-  //   deleted             it was deleted, before or meanwhile
+  //   deleted             it was deleted, before or meanwhile; or CallOptions::only_if_owned was
+  //                       asked, and nobody owns what does not exist
   //   resource_exhausted  it is larger than the node's store
   //   timeout             names the reason known: not created, its holders lost, …
   Result<Buffer> Get(const ObjectId& id, const CallOptions& options = {});
@@ -138,6 +139,8 @@ class HOPLITE_EXPORT Client {
   // with its last holder, before it is asked for. At the deadline it gives those that exist, fewer
   // than `count`: that is no error. What is not at this node takes a message to its shard and back:
   // a timeout of zero, or a `count` of zero, tells only what the node knows by itself.
+  //   deleted             CallOptions::only_if_owned was asked, and so many were deleted, or don't
+  //                       exist and have no owner, that `count` of them will not exist any more
   //   invalid_argument    more than kMaxWaitExists objects, or a `count` above their number
   //   resource_exhausted  they are more than NodeConfig::pins_per_client leaves this client
   Result<std::vector<ObjectId>> WaitExists(std::span<const ObjectId> ids, std::size_t count,

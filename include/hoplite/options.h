@@ -16,8 +16,14 @@ namespace hoplite {
 // This one never passes: wait until the answer is there, however long that takes.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
-// Of calls that have nothing to be told but how long they may take.
+// Of calls that have little to be told but how long they may take.
 struct CallOptions {
+  // Of those that wait for objects (Get, GetMany, GetInto, Open, WaitExists): the caller knows that
+  // somebody owned the id (Client::Own) before this call. If the object does not exist and nobody
+  // owns it, the answer is `deleted`, however long ago that was: nobody waits for what will never be
+  // there. Just after the directory was started again this takes until its owners had time to come
+  // back (DirectoryConfig::orphan_grace and two seconds). The other calls don't look at it.
+  bool only_if_owned = false;
   std::chrono::milliseconds timeout = kForever;
 };
 

@@ -96,6 +96,9 @@ struct ReduceOptions {
   std::uint32_t degree = 0;
   // This client owns the target (Client::Own) as soon as it is final.
   bool owned = false;
+  // Of the sources, as in CallOptions: one that does not exist and that nobody owns was deleted. The
+  // reduction fails with `deleted` when fewer are left than it needs.
+  bool only_if_owned = false;
   // Of the whole reduction, not of one Wait: after it nobody will see the target.
   std::chrono::milliseconds timeout = kForever;
 };

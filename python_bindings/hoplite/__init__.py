@@ -13,9 +13,10 @@ array([1., 2., 3., 4.], dtype=float32)
 A worker attaches to the node of its host with ``hoplite.connect(socket)``.
 """
 
-from hoplite._client import Client, Draft, Reduction, connect
+from hoplite._client import Client, connect
 from hoplite._cluster import LocalCluster
 from hoplite._core import ObjectId, __version__
+from hoplite._under_way import Draft, Reduction
 from hoplite.errors import (
     AlreadyExistsError,
     CancelledError,

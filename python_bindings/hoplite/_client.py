@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Generator, Iterable, Sequence
-from types import TracebackType
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from hoplite import _core, _encoding, _torch
 from hoplite._core import ObjectId
+from hoplite._under_way import Draft, Reduction
 from hoplite._waiting import Waiting
 from hoplite.errors import InvalidArgumentError, NotFoundError, ObjectDeletedError
 
@@ -38,104 +38,11 @@ def connect(
     return Client(_core.Client.connect(path, timeout))
 
 
-class Draft:
-    """An array in the node's store that is being written: fill ``array``, then ``seal()``.
+class Owning(TypedDict, total=False):
+    """How a put or a reduction stands to owners (``Client.own``): both are False."""
 
-    What was advanced past is being passed on already: write front to back and leave it alone
-    afterwards. Used as a context manager it seals at the end, or aborts if the block raised.
-    """
-
-    def __init__(self, core: _core.Draft, array: npt.NDArray[Any]) -> None:
-        self._core = core
-        self.array = array
-
-    @property
-    def id(self) -> ObjectId:
-        return self._core.id
-
-    def advance(self, nbytes: int) -> None:
-        """Bytes [0, nbytes) are written: others may have them. Per MiB is often enough."""
-        self._core.advance(nbytes)
-
-    def seal(self, timeout: float | None = None) -> ObjectId:
-        """All of it is written; ``array`` becomes read-only. Gives the object's id."""
-        try:
-            self._core.seal(timeout)
-        finally:
-            self.array.flags.writeable = False
-        return self._core.id
-
-    def abort(self) -> None:
-        """Gives the memory back; nobody will ever see the object."""
-        self._core.abort()
-        self.array.flags.writeable = False
-
-    def __enter__(self) -> Draft:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if raised is None:
-            self.seal()
-        else:
-            self.abort()
-
-
-class Reduction:
-    """A reduction under way. Its target may be asked for at once, by anybody.
-
-    ``await`` it for what ``wait`` does; who is cancelled meanwhile cancels the reduction.
-    """
-
-    def __init__(self, core: _core.Reduction, waiting: Waiting) -> None:
-        self._core = core
-        self._waiting = waiting
-        self._outcome: _core.ReduceOutcome | None = None
-
-    @property
-    def target(self) -> ObjectId:
-        return self._core.target
-
-    def wait(self, timeout: float | None = None) -> Reduction:
-        """Until the target is final. TimeoutError: it goes on, wait again; names the sources that
-        are missing."""
-        self._outcome = self._core.wait(timeout)
-        return self
-
-    def __await__(self) -> Generator[Any, None, Reduction]:
-        return self._final().__await__()
-
-    async def _final(self) -> Reduction:
-        self._outcome = await self._waiting.answer(self._core)
-        return self
-
-    def ready(self) -> bool:
-        """Whether ``wait`` would return at once."""
-        return self._core.ready()
-
-    def cancel(self) -> None:
-        """Gives it up: nobody will see the target, unless it was final already."""
-        self._core.cancel()
-
-    @property
-    def used(self) -> list[ObjectId]:
-        """Which sources are in the target; waits until that is known."""
-        return self._known().used
-
-    @property
-    def unused(self) -> list[ObjectId]:
-        """Which are not, because others came first; waits until that is known."""
-        return self._known().unused
-
-    def _known(self) -> _core.ReduceOutcome:
-        if self._outcome is None:
-            self.wait()
-        assert self._outcome is not None
-        return self._outcome
+    owned: bool  # this client owns what is made as soon as it is accepted
+    only_if_owned: bool  # a put: only if somebody owns the id; a reduction: of its sources
 
 
 class Client:
@@ -150,48 +57,40 @@ class Client:
         value: Any,
         id: ObjectId | None = None,
         timeout: float | None = None,
-        *,
-        owned: bool = False,
-        only_if_owned: bool = False,
+        **owning: Unpack[Owning],
     ) -> ObjectId:
         """Stores a copy of `value`; when it returns, every node can get it.
 
         Arrays come back as arrays, tensors of PyTorch as tensors, bytes as memoryviews, all else as
         pickle brings it back: so ``get`` only what people you trust have put. It stays until
-        ``delete``; with `owned` this client owns it (``own``) as soon as it is accepted.
+        ``delete``; with ``owned=True`` this client owns it (``own``) as soon as it is accepted.
 
         AlreadyExistsError, ObjectDeletedError: of this id. NotFoundError: nobody owns it, and
-        `only_if_owned` was asked. ResourceExhaustedError: the node's store has no room.
+        ``only_if_owned=True`` was asked. ResourceExhaustedError: the node's store has no room.
         """
-        return self._put_encoded(_encoding.encode(value), id, timeout, owned, only_if_owned)
+        return self._put_encoded(_encoding.encode(value), id, timeout, **owning)
 
     async def aput(
         self,
         value: Any,
         id: ObjectId | None = None,
         timeout: float | None = None,
-        *,
-        owned: bool = False,
-        only_if_owned: bool = False,
+        **owning: Unpack[Owning],
     ) -> ObjectId:
         """``put``. The value is read until this is done: leave it as it is. (What is not contiguous
         is packed, and what is no array pickled, at once.)"""
         encoded = _encoding.encode(value)
-        pieces = _pieces(encoded)
-        return await self._waiting.answer(
-            self._core.put_later(pieces, id, encoded.metadata, timeout, owned, only_if_owned)
-        )
+        begun = self._core.put_later(_pieces(encoded), id, encoded.metadata, timeout, **owning)
+        return await self._waiting.answer(begun)
 
     def _put_encoded(
         self,
         encoded: _encoding.Encoded,
         id: ObjectId | None,
         timeout: float | None,
-        owned: bool = False,
-        only_if_owned: bool = False,
+        **owning: Unpack[Owning],
     ) -> ObjectId:
-        pieces = _pieces(encoded)
-        return self._core.put(pieces, id, encoded.metadata, timeout, owned, only_if_owned)
+        return self._core.put(_pieces(encoded), id, encoded.metadata, timeout, **owning)
 
     def create(
         self,
@@ -199,18 +98,14 @@ class Client:
         dtype: npt.DTypeLike = np.float64,
         id: ObjectId | None = None,
         timeout: float | None = None,
-        *,
-        owned: bool = False,
-        only_if_owned: bool = False,
+        **owning: Unpack[Owning],
     ) -> Draft:
         """An array in the node's store, to be filled in place: a ``put`` without the copy."""
         kind = np.dtype(dtype)
         extents = (shape,) if isinstance(shape, int) else tuple(shape)
         metadata = _encoding.array_metadata(kind, extents, "C")
         size = int(np.prod(extents, dtype=np.uint64)) * kind.itemsize
-        core = self._core.create(
-            id or ObjectId.random(), size, metadata, timeout, owned, only_if_owned
-        )
+        core = self._core.create(id or ObjectId.random(), size, metadata, timeout, **owning)
         if size == 0:
             return Draft(core, np.empty(extents, kind))
         return Draft(core, np.ndarray(extents, kind, buffer=memoryview(core)))
@@ -221,6 +116,8 @@ class Client:
         timeout: float | None = None,
         out: Any = None,
         writable: bool = False,
+        *,
+        only_if_owned: bool = False,
     ) -> Any:
         """Waits until the object exists, brings it to this node, and gives its value.
 
@@ -232,42 +129,62 @@ class Client:
         written to is copied for this process when it is first, and takes memory of its own. (Of
         some 16 KiB and less, all of it is copied at once.) A tensor is always such a view.
 
+        With `only_if_owned` the caller knows that somebody owned the id (``own``) before this call:
+        if the object does not exist and nobody owns it, it was deleted, however long ago.
+
         TimeoutError names what was missing; ObjectDeletedError; ResourceExhaustedError: the store
         has no room for it.
         """
         if out is None:
-            return _value(self._core.get(id, timeout), writable)
+            return _value(self._core.get(id, timeout, only_if_owned), writable)
         room = _room(out)
-        size = self._core.get_into(id, room, timeout)
+        size = self._core.get_into(id, room, timeout, only_if_owned)
         if size != room.nbytes:
             raise InvalidArgumentError(f"the object has {size} bytes, `out` has {room.nbytes}")
         return out
 
-    async def aget(self, id: ObjectId, timeout: float | None = None, writable: bool = False) -> Any:
+    async def aget(
+        self,
+        id: ObjectId,
+        timeout: float | None = None,
+        writable: bool = False,
+        *,
+        only_if_owned: bool = False,
+    ) -> Any:
         """``get``."""
-        return _value(await self._waiting.answer(self._core.get_later(id, timeout)), writable)
+        begun = self._core.get_later(id, timeout, only_if_owned)
+        return _value(await self._waiting.answer(begun), writable)
 
-    def get_many(self, ids: Iterable[ObjectId], timeout: float | None = None) -> list[Any]:
+    def get_many(
+        self, ids: Iterable[ObjectId], timeout: float | None = None, *, only_if_owned: bool = False
+    ) -> list[Any]:
         """The values of all, under one timeout, in the order of `ids`.
 
         ResourceExhaustedError: they have no room in the store together; get one after the other.
         """
-        return [_value(view) for view in self._core.get_many(list(ids), timeout)]
+        return [_value(view) for view in self._core.get_many(list(ids), timeout, only_if_owned)]
 
     def wait(
-        self, ids: Sequence[ObjectId], num_returns: int = 1, timeout: float | None = None
+        self,
+        ids: Sequence[ObjectId],
+        num_returns: int = 1,
+        timeout: float | None = None,
+        *,
+        only_if_owned: bool = False,
     ) -> tuple[list[ObjectId], list[ObjectId]]:
         """`num_returns` of them that exist, as soon as so many do, or fewer when `timeout` has
         passed; and the others. Both in the order of `ids`.
 
         Brings none of them to this node: they may be gone again when they are asked for. With a
-        timeout of 0 the node tells only what it knows by itself.
+        timeout of 0 the node tells only what it knows by itself. With `only_if_owned` (as in
+        ``get``) ObjectDeletedError says that so many will not exist any more, and names one.
         """
         if not 0 <= num_returns <= len(ids):
             raise InvalidArgumentError(f"wait: num_returns is {num_returns}, of {len(ids)} ids")
         if len(set(ids)) < len(ids):
             raise InvalidArgumentError("wait: an id is there twice")
-        ready = self._core.wait_exists(list(ids), num_returns, timeout)[:num_returns]
+        existing = self._core.wait_exists(list(ids), num_returns, timeout, only_if_owned)
+        ready = existing[:num_returns]
         found = set(ready)
         return ready, [id for id in ids if id not in found]
 
@@ -279,8 +196,7 @@ class Client:
         dtype: Any = None,
         target: ObjectId | None = None,
         timeout: float | None = None,
-        *,
-        owned: bool = False,
+        **owning: Unpack[Owning],
     ) -> Reduction:
         """Makes one array of several, folded element by element on the nodes that hold them.
 
@@ -288,17 +204,18 @@ class Client:
         sources, those that come first; None: all. `dtype`, of NumPy or torch: None takes that of a
         source that exists already. All sources have to be of that dtype, and of one shape and
         order, whenever they come; bytes, which have none, are taken as they are. Returns at once;
-        anybody may get the target meanwhile. With `owned` this client owns the target (``own``) as
-        soon as it is final.
+        anybody may get the target meanwhile. With ``owned=True`` this client owns the target
+        (``own``) as soon as it is final. With ``only_if_owned=True`` (as in ``get``) a source that
+        does not exist and that nobody owns was deleted.
 
         InvalidArgumentError, here or by ``wait``, names what does not fit: two sources, and what
-        they are.
+        they are. ObjectDeletedError: fewer sources are left than it needs.
         """
         sources = list(ids)
         name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
         alike = _encoding.array_beginning(name)
         begun = self._core.reduce(
-            sources, op, name, num_objects, target, alike, timeout=timeout, owned=owned
+            sources, op, name, num_objects, target, alike, timeout=timeout, **owning
         )
         return Reduction(begun, self._waiting)
 
@@ -310,8 +227,7 @@ class Client:
         dtype: Any = None,
         target: ObjectId | None = None,
         timeout: float | None = None,
-        *,
-        owned: bool = False,
+        **owning: Unpack[Owning],
     ) -> Reduction:
         """``reduce``: gives a Reduction under way; ``await`` that, too, until it is final.
 
@@ -320,7 +236,7 @@ class Client:
         sources = list(ids)
         if dtype is None:
             dtype = await asyncio.to_thread(self._dtype_of, sources)
-        return self.reduce(sources, op, num_objects, dtype, target, timeout, owned=owned)
+        return self.reduce(sources, op, num_objects, dtype, target, timeout, **owning)
 
     def delete(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
         """Deletes everywhere; also ids that don't exist (yet). Views stay readable."""

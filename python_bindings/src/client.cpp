@@ -72,20 +72,21 @@ OpenDraft Create(Client& client, const ObjectId& id, std::uint64_t size_bytes,
   return OpenDraft(WithoutGil([&] { return client.Create(id, size_bytes, options); }));
 }
 
-View Get(Client& client, const ObjectId& id, std::optional<double> timeout) {
-  const CallOptions options{.timeout = ToTimeout(timeout)};
+View Get(Client& client, const ObjectId& id, std::optional<double> timeout, bool only_if_owned) {
+  const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
   return View(WithoutGil([&] { return client.Get(id, options); }));
 }
 
-Future<Buffer> BeginGet(Client& client, const ObjectId& id, std::optional<double> timeout) {
-  const CallOptions options{.timeout = ToTimeout(timeout)};
+Future<Buffer> BeginGet(Client& client, const ObjectId& id, std::optional<double> timeout,
+                        bool only_if_owned) {
+  const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
   const Unlocked unlocked;
   return client.GetAsync(id, options);
 }
 
 std::vector<View> GetMany(Client& client, const std::vector<ObjectId>& ids,
-                          std::optional<double> timeout) {
-  const CallOptions options{.timeout = ToTimeout(timeout)};
+                          std::optional<double> timeout, bool only_if_owned) {
+  const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
   auto buffers = WithoutGil([&]() -> Result<std::vector<Buffer>> {
     std::vector<Buffer> all;
     for (Result<Buffer>& answer : client.GetMany(ids, options)) {
@@ -100,16 +101,16 @@ std::vector<View> GetMany(Client& client, const std::vector<ObjectId>& ids,
 }
 
 std::uint64_t GetInto(Client& client, const ObjectId& id, nb::handle out,
-                      std::optional<double> timeout) {
+                      std::optional<double> timeout, bool only_if_owned) {
   const HeldBuffer held(out, HeldBuffer::Access::kWrite);
-  const CallOptions options{.timeout = ToTimeout(timeout)};
+  const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
   return WithoutGil([&] { return client.GetInto(id, held.bytes(), options); });
 }
 
 Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::string& op,
                  const std::string& dtype, std::optional<std::uint64_t> num_objects,
                  const std::optional<ObjectId>& target, const nb::bytes& alike, bool fixed_order,
-                 std::optional<double> timeout, bool owned) {
+                 std::optional<double> timeout, bool owned, bool only_if_owned) {
   const ReduceOptions options{.sources = std::move(sources),
                               .op = ValueOf(ParseOp(op)),
                               .dtype = ValueOf(ParseDType(dtype)),
@@ -118,6 +119,7 @@ Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::strin
                               .alike = ToText(alike),
                               .fixed_order = fixed_order,
                               .owned = owned,
+                              .only_if_owned = only_if_owned,
                               .timeout = ToTimeout(timeout)};
   return WithoutGil([&] { return client.Reduce(options); });
 }
@@ -143,8 +145,9 @@ ObjectInfo Info(Client& client, const ObjectId& id, std::optional<double> timeou
 }
 
 std::vector<ObjectId> WaitExists(Client& client, const std::vector<ObjectId>& ids,
-                                 std::size_t count, std::optional<double> timeout) {
-  const CallOptions options{.timeout = ToTimeout(timeout)};
+                                 std::size_t count, std::optional<double> timeout,
+                                 bool only_if_owned) {
+  const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
   return WithoutGil([&] { return client.WaitExists(ids, count, options); });
 }
 
@@ -185,19 +188,23 @@ void BindClient(nb::module_& module) {
       .def("create", &Create, nb::arg("id"), nb::arg("size_bytes"),
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
            nb::arg("only_if_owned") = false)
-      .def("get", &Get, nb::arg("id"), nb::arg("timeout") = none)
-      .def("get_later", &BeginGet, nb::arg("id"), nb::arg("timeout") = none)
-      .def("get_many", &GetMany, nb::arg("ids"), nb::arg("timeout") = none)
-      .def("get_into", &GetInto, nb::arg("id"), nb::arg("out"), nb::arg("timeout") = none)
+      .def("get", &Get, nb::arg("id"), nb::arg("timeout") = none, nb::arg("only_if_owned") = false)
+      .def("get_later", &BeginGet, nb::arg("id"), nb::arg("timeout") = none,
+           nb::arg("only_if_owned") = false)
+      .def("get_many", &GetMany, nb::arg("ids"), nb::arg("timeout") = none,
+           nb::arg("only_if_owned") = false)
+      .def("get_into", &GetInto, nb::arg("id"), nb::arg("out"), nb::arg("timeout") = none,
+           nb::arg("only_if_owned") = false)
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
            nb::arg("num_objects") = none, nb::arg("target") = none,
            nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
-           nb::arg("timeout") = none, nb::arg("owned") = false)
+           nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
       .def("own", &Own, nb::arg("id"), nb::arg("timeout") = none)
       .def("disown", &Disown, nb::arg("id"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
-      .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none)
+      .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none,
+           nb::arg("only_if_owned") = false)
       .def_prop_ro("node_name",
                    [](const Client& client) {
                      const Unlocked unlocked;

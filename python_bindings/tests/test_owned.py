@@ -116,6 +116,30 @@ def test_what_it_does_not_own_a_client_may_disown(here: Client) -> None:
     assert not here.info(id).ever_owned
 
 
+def test_who_relies_on_an_owner_does_not_wait_for_nothing(here: Client, there: Client) -> None:
+    nobodys, wanted = ObjectId.random(), ObjectId.random()
+    here.own(wanted, timeout=10)
+    with pytest.raises(hoplite.ObjectDeletedError, match=f"{nobodys.hex()}.*nobody owns it"):
+        there.get(nobodys, only_if_owned=True)
+    with pytest.raises(hoplite.ObjectDeletedError):
+        there.get(nobodys, out=np.empty(3), only_if_owned=True)
+    with pytest.raises(hoplite.ObjectDeletedError):
+        asyncio.run(there.aget(nobodys, only_if_owned=True))
+    with pytest.raises(hoplite.ObjectDeletedError):
+        there.get_many([nobodys], only_if_owned=True)
+    with pytest.raises(hoplite.ObjectDeletedError, match=nobodys.hex()):
+        there.wait([wanted, nobodys], 2, only_if_owned=True)
+    with pytest.raises(hoplite.ObjectDeletedError, match=nobodys.hex()):
+        there.reduce([wanted, nobodys], dtype="float32", only_if_owned=True).wait()
+    with pytest.raises(hoplite.TimeoutError):
+        there.get(nobodys, timeout=0.2)
+    with pytest.raises(hoplite.TimeoutError):
+        there.get(wanted, timeout=0.2, only_if_owned=True)
+    here.put(np.ones(LARGE), id=wanted)
+    assert there.get(wanted, only_if_owned=True).sum() == LARGE
+    here.disown(wanted)
+
+
 def test_owning_is_asked_for_by_name(here: Client) -> None:
     with pytest.raises(TypeError):
         here.put(b"", None, None, True)  # type: ignore[call-arg]

@@ -31,6 +31,7 @@ std::string ToString(const OwnerStep& step) {
                                            "owns: client",
                                            "disowns: client",
                                            "puts: node",
+                                           "reads: node",
                                            "breaks: session of node",
                                            "restarts: shard",
                                            "dies: client",
@@ -117,6 +118,12 @@ void OwnerWorld::AddCalls(std::vector<OwnerStep>& steps) const {
     steps.push_back({Kind::kPut, 1});
     if (long_time_left_ && Quiet() && MayPass(now_ + kLongTime)) steps.push_back({Kind::kLongTime});
   }
+  if (MayRead()) steps.push_back({Kind::kRead, 1});
+}
+
+bool OwnerWorld::MayRead() const {
+  // So it was told of the id.
+  return options_.reads && owned_ && nodes_[1].alive && nodes_[1].read == Read::kNone;
 }
 
 void OwnerWorld::AddFaults(std::vector<OwnerStep>& steps) const {
@@ -168,6 +175,9 @@ void OwnerWorld::Do(const OwnerStep& step) {
       break;
     case Kind::kPut:
       PutIt();
+      break;
+    case Kind::kRead:
+      ReadIt();
       break;
     case Kind::kBreak:
       --options_.breaks;
@@ -227,12 +237,28 @@ void OwnerWorld::PutIt() {
   Say(1, CreateOf(node));
 }
 
+void OwnerWorld::ReadIt() {
+  nodes_[1].read = Read::kWaits;
+  Say(1, protocol::Locate{object_, kExpects});
+}
+
+// A node that has the object would not ask.
+void OwnerWorld::HearOfRead(Node& node, const protocol::NodeAction& action) {
+  const bool unowned = std::holds_alternative<protocol::Unowned>(action);
+  const bool over = unowned || std::holds_alternative<protocol::Located>(action) ||
+                    std::holds_alternative<protocol::Deleted>(action);
+  if (node.read == Read::kWaits && over) node.read = Read::kOver;
+  const bool owned = std::ranges::any_of(clients_, [](Client c) { return c == Client::kOwns; });
+  if (unowned && owned) Fail("safety: a client owns the id, and who waits is told that none does");
+}
+
 void OwnerWorld::Effect(std::uint32_t node, const planner::OwnershipState::Effects& effects) {
   for (const protocol::NodeEvent& event : effects.say) Say(node, event);
   for (const auto& [ticket, result] : effects.answer) {
     Client& client = clients_[ticket];
     if (client != Client::kAsked) continue;
     client = result == protocol::OwnerResult::kOk ? Client::kOwns : Client::kIdle;
+    owned_ = owned_ || client == Client::kOwns;
   }
 }
 
@@ -251,6 +277,7 @@ void OwnerWorld::ToNode(std::uint32_t node) {
 void OwnerWorld::Hear(std::uint32_t index, const protocol::NodeAction& action) {
   Node& node = nodes_[index];
   planner::OwnershipState::Effects effects;
+  HearOfRead(node, action);
   if (const auto* answer = std::get_if<protocol::OwnerAnswer>(&action)) {
     HearAnswer(index, *answer);
   } else if (std::holds_alternative<protocol::EverOwned>(action)) {
@@ -312,7 +339,7 @@ void OwnerWorld::LoseOwners(std::uint32_t node) {
 std::uint64_t OwnerWorld::Fingerprint() const {
   Digest digest;
   digest.Add(shard_.Fingerprint()).Add(now_).Add(mark_end_).Add(plan_at_).Add(incarnation_);
-  digest.Add(ever_).Add(restarted_).Add(died_).Add(long_time_left_);
+  digest.Add(ever_).Add(owned_).Add(restarted_).Add(died_).Add(long_time_left_);
   digest.Add(options_.breaks).Add(options_.restarts).Add(options_.client_deaths);
   digest.Add(options_.node_deaths);
   for (const Node& node : nodes_) {
@@ -323,7 +350,7 @@ std::uint64_t OwnerWorld::Fingerprint() const {
     digest.Add(node.told).Add(node.told ? Time{} : node.unheard_since);
     const bool marked = node.mark_until > now_;
     digest.Add(marked ? node.mark : Version{}).Add(marked ? node.mark_until : Time{});
-    digest.Add(node.put_number).Add(node.answered);
+    digest.Add(node.put_number).Add(node.answered).Add(node.read);
     for (const auto& batch : node.to_shard) {
       for (const planner::EventBody& event : batch) AddTo(digest, event);
       digest.Add(batch.size());

@@ -41,6 +41,7 @@ enum class OwnerFault : std::uint8_t {
   kNoNotes,            // inventories do not say what the node owned once
   kNotesTillAnswered,  // they do only until the Disown was answered
   kPutsForNobody,      // a Put does not ask for owners
+  kSaysItOnce,         // inventories do not say that somebody relies on an owner
 };
 
 struct OwnerOptions {
@@ -55,6 +56,7 @@ struct OwnerOptions {
   std::uint32_t node_deaths = 0;
   bool puts_later = false;  // node 1 puts the object at any moment, if it is owned; else it has it
   bool owned_put = false;   // that Put owns it
+  bool reads = false;       // node 1 asks for the object once a client owned it, and relies on that
   OwnerFault fault = OwnerFault::kNone;
 };
 
@@ -71,6 +73,7 @@ struct OwnerStep {
     kOwn,       // by client `node`
     kDisown,
     kPut,
+    kRead,  // by node `node`
     kBreak,
     kRestart,
     kClientDies,
@@ -94,6 +97,7 @@ class OwnerWorld {
  private:
   static constexpr std::uint32_t kNodes = 2;
   static constexpr std::uint32_t kClients = 3;
+  static constexpr std::uint64_t kExpects = 1;  // by the only Get
   enum class Client : std::uint8_t {
     kIdle,
     kAsked,
@@ -102,6 +106,7 @@ class OwnerWorld {
     kDead,
   };
   enum class Put : std::uint8_t { kNone, kAsked, kOver };
+  enum class Read : std::uint8_t { kNone, kWaits, kOver };
   struct Node {
     planner::OwnershipState owners;
     bool alive = true;
@@ -117,6 +122,7 @@ class OwnerWorld {
     Time mark_until;
     Put put = Put::kNone;
     std::uint64_t put_number = 0;
+    Read read = Read::kNone;
     std::uint64_t answered = 0;  // the newest change that was answered
     std::vector<std::vector<planner::EventBody>> to_shard;
     std::vector<protocol::NodeAction> to_node;
@@ -132,11 +138,14 @@ class OwnerWorld {
   void AddCalls(std::vector<OwnerStep>& steps) const;
   void AddFaults(std::vector<OwnerStep>& steps) const;
   bool Quiet() const;
+  bool MayRead() const;
 
   // Nodes (owner_world.cpp).
   void Own(std::uint32_t client);
   void Disown(std::uint32_t client);
   void PutIt();
+  void ReadIt();
+  void HearOfRead(Node& node, const protocol::NodeAction& action);
   protocol::Create CreateOf(const Node& node) const;
   void Effect(std::uint32_t node, const planner::OwnershipState::Effects& effects);
   void Say(std::uint32_t node, protocol::NodeEvent event);
@@ -183,7 +192,8 @@ class OwnerWorld {
   Time next_change_ = kNever;  // of the shard or a node, by itself
   std::array<Node, kNodes> nodes_;
   std::array<Client, kClients> clients_{};
-  bool ever_ = false;  // the shard heard of an owner
+  bool ever_ = false;   // the shard heard of an owner
+  bool owned_ = false;  // a client was told that it owns
   bool restarted_ = false;
   bool died_ = false;  // a node
   bool long_time_left_ = true;

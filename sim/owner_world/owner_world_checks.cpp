@@ -31,8 +31,11 @@ void OwnerWorld::CheckAtRest() {
   }
   const bool owned = std::ranges::any_of(
       clients_, [](Client client) { return client == Client::kOwns || client == Client::kLapsed; });
-  if (owned || !ever_) return;
   const Copies left = CopiesLeft();
+  if (!owned && !left.any && nodes_[1].read == Read::kWaits && nodes_[1].alive) {
+    Fail("liveness: nobody owns the id, and somebody waits for it");
+  }
+  if (owned || !ever_) return;
   // Not promised: who owned it died together with the shard, before any holder heard that it is
   // owned.
   if (restarted_ && died_ && !left.told) return;

@@ -124,6 +124,9 @@ std::vector<planner::EventBody> OwnerWorld::InventoryOf(std::uint32_t index) con
     if (!untold) add(*owned);
   }
   if (node.put == Put::kAsked) add(CreateOf(node));
+  if (node.read == Read::kWaits) {
+    add(protocol::Locate{object_, Faulty(OwnerFault::kSaysItOnce) ? 0 : kExpects});
+  }
   add(protocol::InventoryEnd{});
   return events;
 }

@@ -21,6 +21,7 @@ namespace {
 struct GetArguments {
   ObjectId id;
   std::string output = "-";
+  bool only_if_owned = false;
   Duration timeout = kNoTimeout;
   std::string socket;
   bool json = false;
@@ -64,7 +65,8 @@ Result<std::uint64_t> GetLarger(OutputFile& output, Client& client, const Object
 Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const GetArguments& options,
                             const Deadline& deadline) {
   for (;;) {
-    Result<Reader> reader = client.Open(options.id, {.timeout = deadline.left()});
+    Result<Reader> reader = client.Open(
+        options.id, {.only_if_owned = options.only_if_owned, .timeout = deadline.left()});
     if (!reader && reader.error().code == ErrorCode::kResourceExhausted && output.regular()) {
       return GetLarger(output, client, options.id, deadline, reader.error());
     }
@@ -98,6 +100,8 @@ void AddGet(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   AddDuration(*command, "--timeout", options->timeout,
               "give up after this time, as 30s; 0: take what is here; without it never");
+  command->add_flag("--only-if-owned", options->only_if_owned,
+                    "don't wait for what does not exist and nobody owns: it was deleted");
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
   command->callback([&chosen, options] {

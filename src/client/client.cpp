@@ -115,12 +115,14 @@ Result<Buffer> Client::Get(const ObjectId& id, const CallOptions& options) {
 }
 
 Future<Buffer> Client::GetAsync(const ObjectId& id, const CallOptions& options) {
-  return state_->Get(id, DeadlineAfter(options.timeout), 0);
+  return state_->Get(id, DeadlineAfter(options.timeout), options.only_if_owned, 0);
 }
 
-Future<Buffer> Client::State::Get(const ObjectId& id, Time deadline, std::uint64_t together) {
+Future<Buffer> Client::State::Get(const ObjectId& id, Time deadline, bool only_if_owned,
+                                  std::uint64_t together) {
   Request request;
   request.mutable_get()->set_object(IdBytes(id));
+  request.mutable_get()->set_only_if_owned(only_if_owned);
   request.mutable_get()->set_together(together);
   auto connection = Now(deadline);
   auto pending = connection->Begin(std::move(request), deadline);
@@ -136,7 +138,7 @@ std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
   const auto connection = state_->Now(deadline);
   const std::uint64_t together = connection->NextId();
   for (const std::size_t place : client::OrderOfAsking(ids, connection->node())) {
-    asked[place] = state_->Get(ids[place], deadline, together);
+    asked[place] = state_->Get(ids[place], deadline, options.only_if_owned, together);
   }
   std::vector<Result<Buffer>> answers;
   answers.reserve(ids.size());
@@ -148,7 +150,7 @@ Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> i
                                       const CallOptions& options) {
   const Time deadline = DeadlineAfter(options.timeout);
   for (;;) {
-    TRY_ASSIGN(const Reader reader, state_->Open(id, deadline, true));
+    TRY_ASSIGN(const Reader reader, state_->Open(id, deadline, options.only_if_owned, true));
     if (into.size() < reader.size()) {
       return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                    fmt::format("object {} has {} bytes, the memory for it {}",
@@ -162,15 +164,17 @@ Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> i
 }
 
 Result<Reader> Client::Open(const ObjectId& id, const CallOptions& options) {
-  return state_->Open(id, DeadlineAfter(options.timeout), false);
+  return state_->Open(id, DeadlineAfter(options.timeout), options.only_if_owned, false);
 }
 
-Result<Reader> Client::State::Open(const ObjectId& id, Time deadline, bool through_window) {
+Result<Reader> Client::State::Open(const ObjectId& id, Time deadline, bool only_if_owned,
+                                   bool through_window) {
   const auto connection = Now(deadline);
   const std::uint64_t made_by = connection->NextId();
   Request request;
   request.set_id(made_by);
   request.mutable_open()->set_object(IdBytes(id));
+  request.mutable_open()->set_only_if_owned(only_if_owned);
   request.mutable_open()->set_window(through_window);
   TRY_ASSIGN(const Answer answer, connection->Call(std::move(request), deadline));
   const auto& view = answer.view();
@@ -225,6 +229,7 @@ Result<std::vector<ObjectId>> Client::WaitExists(std::span<const ObjectId> ids, 
   Request request;
   for (const ObjectId& id : ids) request.mutable_wait_exists()->add_objects(IdBytes(id));
   request.mutable_wait_exists()->set_count(static_cast<std::uint32_t>(count));
+  request.mutable_wait_exists()->set_only_if_owned(options.only_if_owned);
   const Time deadline = DeadlineAfter(options.timeout);
   TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
   std::vector<ObjectId> existing;

@@ -33,8 +33,8 @@ struct Client::State {
   std::string NodeName();
 
   // together: the same number in each whose answers are held all at once; 0: not one of several.
-  Future<Buffer> Get(const ObjectId& id, Time deadline, std::uint64_t together);
-  Result<Reader> Open(const ObjectId& id, Time deadline, bool through_window);
+  Future<Buffer> Get(const ObjectId& id, Time deadline, bool only_if_owned, std::uint64_t together);
+  Result<Reader> Open(const ObjectId& id, Time deadline, bool only_if_owned, bool through_window);
 
   const OwnProcess process;
   const std::string path;

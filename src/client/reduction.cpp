@@ -36,6 +36,7 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
   message.set_fixed_order(options.fixed_order);
   message.set_degree(options.degree);
   message.set_owned(options.owned);
+  message.set_only_if_owned(options.only_if_owned);
 }
 
 // A live node says at once what it knows; one that does not answer is not waited for.

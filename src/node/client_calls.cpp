@@ -25,6 +25,15 @@ Result<void> ClientCalls::Usable(const ObjectEntry& entry) const {
                                                         " s more"));
 }
 
+// The shard may say that there is nothing to wait for.
+Result<void> ClientCalls::Expected(const ObjectEntry& entry, const Expecting& expecting) {
+  if (!expecting.disappointed()) return {};
+  return std::unexpected(
+      Error(ErrorCode::kDeleted, "object " + entry.object.ToHex() +
+                                     " does not exist and nobody owns it: it went with its last "
+                                     "owner, or never had one"));
+}
+
 // Why a wait ended without a result: the caller's own doing, with what was still missing.
 Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   const std::string name = "object " + entry.object.ToHex();
@@ -43,8 +52,9 @@ bool ClientCalls::MadeHere(const ObjectEntry& entry) const {
 }
 
 // The one flight of this object: the present one, or a new one.
-std::shared_ptr<Flight> ClientCalls::Join(const EntryPtr& entry) {
+std::shared_ptr<Flight> ClientCalls::Join(const EntryPtr& entry, const Call& call) {
   if (!entry->flight()) entry->Begin(std::make_shared<Flight>(context_, data_plane_, entry));
+  if (call.only_if_owned) entry->flight()->Expect();
   return entry->flight();
 }
 
@@ -56,12 +66,14 @@ bool ClientCalls::Leaves(const ObjectEntry& entry, const store::CopyPtr& copy) {
 net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call) {
   const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
+  const Expecting expecting(entry, Expects(call->only_if_owned));
   std::shared_ptr<Flight> flight;
   std::shared_ptr<Flight::Interest> interest;
   std::optional<JointGets::Waiter> beside_others;
   const std::uint64_t aborts = entry->aborts();
   for (;;) {
     CO_TRY(Usable(*entry));
+    CO_TRY(Expected(*entry, expecting));
     if (entry->aborts() != aborts) co_return std::unexpected(*entry->abort());
     const store::CopyPtr copy = context_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal && !Leaves(*entry, copy)) {
@@ -78,7 +90,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
       co_return std::unexpected(entry->flight()->too_large());
     }
     if (!flight && !MadeHere(*entry)) {
-      flight = Join(entry);
+      flight = Join(entry, *call);
       if (call->hurries) flight->Hurry();
       interest = std::make_shared<Flight::Interest>(flight);
       flight->Start();
@@ -100,10 +112,12 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
                                                       bool through_window) {
   const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
+  const Expecting expecting(entry, Expects(call->only_if_owned));
   std::shared_ptr<Flight> flight;
   const std::uint64_t aborts = entry->aborts();
   for (;;) {
     CO_TRY(Usable(*entry));
+    CO_TRY(Expected(*entry, expecting));
     if (entry->aborts() != aborts) co_return std::unexpected(*entry->abort());
     const store::CopyPtr copy = context_.store.Find(object);
     if (copy && !Leaves(*entry, copy)) {
@@ -128,7 +142,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
         flight.reset();
       }
     } else if (!flight && !MadeHere(*entry)) {
-      flight = Join(entry);
+      flight = Join(entry, *call);
       if (through_window) flight->AskForWindow();
       call->interest = std::make_shared<Flight::Interest>(flight);
       flight->Start();
@@ -233,20 +247,22 @@ net::Task<Result<protocol::StatusPage>> ClientCalls::Status(std::size_t shard,
 std::shared_ptr<void> ClientCalls::Subscribe(
     ObjectId object, std::function<void(const protocol::Location&)> on_location) {
   return std::make_shared<Subscription>(context_.directory, context_.table.At(object),
-                                        Subscriber{std::move(on_location), nullptr, nullptr});
+                                        Subscriber{.on_location = std::move(on_location)});
 }
 
 std::shared_ptr<void> ClientCalls::Watch(ObjectId object,
                                          std::function<void(const protocol::Location&)> on_location,
                                          std::function<void()> on_deleted,
-                                         std::function<void(NodeId)> on_forgotten) {
+                                         std::function<void(NodeId)> on_forgotten,
+                                         bool only_if_owned) {
   const EntryPtr entry = context_.table.At(object);
   const auto known = entry->followers().places();
   for (const auto& [node, location] : known) on_location(location);
   if (entry->deleted(Now())) on_deleted();
   return std::make_shared<Subscription>(
       context_.directory, entry,
-      Subscriber{std::move(on_location), std::move(on_deleted), std::move(on_forgotten)});
+      Subscriber{std::move(on_location), std::move(on_deleted), std::move(on_forgotten),
+                 Expects(only_if_owned)});
 }
 
 }  // namespace hoplite::node

@@ -46,7 +46,8 @@ class ClientCalls final : public Operations {
   std::shared_ptr<void> Watch(ObjectId object,
                               std::function<void(const protocol::Location&)> on_location,
                               std::function<void()> on_deleted,
-                              std::function<void(NodeId)> on_forgotten) override;
+                              std::function<void(NodeId)> on_forgotten,
+                              bool only_if_owned) override;
   std::uint64_t cluster_id() const override { return context_.directory.shard_id(0); }
   store::ObjectStore& store() override { return context_.store; }
   asio::io_context& loop() override { return context_.runtime.main(); }
@@ -61,11 +62,14 @@ class ClientCalls final : public Operations {
   }
 
  private:
-  std::shared_ptr<Flight> Join(const EntryPtr& entry);
+  std::shared_ptr<Flight> Join(const EntryPtr& entry, const Call& call);
   net::Task<Result<store::CopyPtr>> Follow(ObjectId object, CallPtr call, bool through_window);
   static bool Leaves(const ObjectEntry& entry, const store::CopyPtr& copy);
   bool MadeHere(const ObjectEntry& entry) const;
   Result<void> Usable(const ObjectEntry& entry) const;
+  static Result<void> Expected(const ObjectEntry& entry, const Expecting& expecting);
+  // A number for what relies on an owner; 0: it does not.
+  std::uint64_t Expects(bool only_if_owned) { return only_if_owned ? ++expectations_ : 0; }
   Result<void> MayOwn(const ObjectId& object, const Call& call) const;
   Error NotOwned(const ObjectId& object, const Call& call) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
@@ -74,6 +78,7 @@ class ClientCalls final : public Operations {
   DataPlane& data_plane_;
   std::uint64_t reductions_ = 0;    // numbers them
   std::uint64_t publications_ = 0;  // the same
+  std::uint64_t expectations_ = 0;  // the same
 };
 
 }  // namespace hoplite::node

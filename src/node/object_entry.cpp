@@ -51,6 +51,12 @@ void Followers::TellDeleted() {
   });
 }
 
+void Followers::TellUnowned(const Expectations& expectations) {
+  ForEach([&](const Subscriber& one) {
+    if (one.on_deleted && expectations.disappointed(one.expects)) one.on_deleted();
+  });
+}
+
 void Followers::Forget() {
   const auto known = std::exchange(places_, {});
   ForEach([&](const Subscriber& one) {

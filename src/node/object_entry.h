@@ -4,11 +4,13 @@
 // Decides nothing: each part tells what it began and ended, and others read it. Main loop only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,10 +55,27 @@ class Deletion {
   int asking_ = 0;
 };
 
+// Calls that rely on an owner of the object (R59), by the node's numbers of them.
+class Expectations {
+ public:
+  void Add(std::uint64_t number) { open_.insert(number); }
+  void Remove(std::uint64_t number) { open_.erase(number); }
+  // For the shard; 0: no call does.
+  std::uint64_t newest() const { return open_.empty() ? 0 : *open_.rbegin(); }
+  // The shard says that nobody owns it: of all up to this number.
+  void Disappoint(std::uint64_t number) { disappointed_ = std::max(disappointed_, number); }
+  bool disappointed(std::uint64_t number) const { return number != 0 && number <= disappointed_; }
+
+ private:
+  std::set<std::uint64_t> open_;
+  std::uint64_t disappointed_ = 0;
+};
+
 struct Subscriber {
   std::function<void(const protocol::Location&)> on_location;  // may be empty, as may the next
-  std::function<void()> on_deleted;
+  std::function<void()> on_deleted;          // or it relies on an owner, and there is none
   std::function<void(NodeId)> on_forgotten;  // it may not be there any more: the session ended
+  std::uint64_t expects = 0;                 // its number in Expectations, if it relies on an owner
 };
 
 // Who follows the object's places from here, and what they were told since the first of them.
@@ -71,6 +90,8 @@ class Followers {
 
   void Tell(const protocol::Location& location);
   void TellDeleted();
+  // Those who rely on an owner.
+  void TellUnowned(const Expectations& expectations);
   // The next session repeats the present holders, but not that others vanished meanwhile.
   void Forget();
 
@@ -91,6 +112,8 @@ class ObjectEntry {
   Followers& followers() { return followers_; }
   const Followers& followers() const { return followers_; }
   bool deleted(Time now) const { return deletion_.blocks(now); }
+  Expectations& expectations() { return expectations_; }
+  const Expectations& expectations() const { return expectations_; }
   // What a copy that is listed next is told. Not worth an entry of its own: copies know.
   bool ever_owned() const { return ever_owned_; }
   void set_ever_owned(bool ever_owned) { ever_owned_ = ever_owned; }
@@ -157,6 +180,7 @@ class ObjectEntry {
  private:
   Deletion deletion_;
   Followers followers_;
+  Expectations expectations_;
   bool ever_owned_ = false;
   std::shared_ptr<Publication> publication_;
   planner::Withdrawal withdrawal_;
@@ -172,6 +196,23 @@ class ObjectEntry {
   std::uint64_t waited_ = 0;  // numbers them
 };
 using EntryPtr = std::shared_ptr<ObjectEntry>;
+
+// While it lives, and unless the number is 0, a call relies on an owner of the object.
+class Expecting {
+ public:
+  Expecting(EntryPtr entry, std::uint64_t number) : entry_(std::move(entry)), number_(number) {
+    if (number_ != 0) entry_->expectations().Add(number_);
+  }
+  ~Expecting() { entry_->expectations().Remove(number_); }
+  Expecting(const Expecting&) = delete;
+  Expecting& operator=(const Expecting&) = delete;
+
+  bool disappointed() const { return entry_->expectations().disappointed(number_); }
+
+ private:
+  const EntryPtr entry_;
+  const std::uint64_t number_;
+};
 
 // While it lives, the call is woken by every change of the entry.
 class WaitingCall {

@@ -42,7 +42,9 @@ struct Call {
   OwnerPtr client;       // who asks; null: a part of the node
   // Of a Put or a Reduce: the client owns what is made as soon as that is accepted.
   bool owned = false;
-  bool only_if_owned = false;  // of a Put: refused if nobody owns the id
+  // Of a Put: refused if nobody owns the id. Of what waits for an object: deleted, if it does not
+  // exist and nobody owns it (R59).
+  bool only_if_owned = false;
   net::Signal changed;
   std::shared_ptr<void> interest;  // the node's: keeps what Open started going
   // One of several Gets whose answers the caller holds all: none waits for memory that only these
@@ -124,11 +126,13 @@ class Operations {
       ObjectId object, std::function<void(const protocol::Location&)> on_location) = 0;
 
   // The same, told at once what is known already, and of the object's deletion, past or to come;
-  // and, when the shard's session ends, of each place that may be none any more.
+  // and, when the shard's session ends, of each place that may be none any more. `only_if_owned`: an
+  // object that does not exist and that nobody owns is as good as deleted (R59).
   virtual std::shared_ptr<void> Watch(ObjectId object,
                                       std::function<void(const protocol::Location&)> on_location,
                                       std::function<void()> on_deleted,
-                                      std::function<void(NodeId)> on_forgotten) = 0;
+                                      std::function<void(NodeId)> on_forgotten,
+                                      bool only_if_owned) = 0;
   // Of the cluster: that of the directory's first shard. 0: that was not reached yet.
   virtual std::uint64_t cluster_id() const = 0;
 

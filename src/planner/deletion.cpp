@@ -40,6 +40,7 @@ void Deletion::EndObject(const ObjectId& id, ObjectRecord& record, std::set<Node
   // Creates that wait are refused by the next Plan, which sees the mark.
   if (record.waits) {
     record.waits->locates.clear();
+    record.waits->expectations.clear();
     record.waits->evictions.clear();
     record.waits->lost_holder.clear();
   }

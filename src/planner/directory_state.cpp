@@ -146,6 +146,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
     creation_.ResolveCreates(id, *record);
   }
   lookups_.ResolveLocates(id, *record);
+  if (ownership_.Disappoints(id, *record)) lookups_.AnswerUnowned(id, *record);
   eviction_.ResolveEvictions(id, *record);
   passes_.Run(id, *record);
   if (!record->idle() || books_.owners.Knows(id)) return record->Rest();

@@ -76,6 +76,7 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   AddNodes(digest, waiting.locates);
   AddNodes(digest, waiting.evictions);
   AddNodes(digest, waiting.subscribers);
+  for (const Expectation& one : waiting.expectations) digest.Add(Raw(one.node)).Add(one.number);
   AddNodes(digest, record.touched);
   digest.Add(waiting.lost_holder);
 }
@@ -98,7 +99,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   for (const auto& [id, record] : books.objects.records()) AddRecord(digest, id, record);
   books.marks.AddTo(digest);
   books.owners.AddTo(digest);
-  if (!books.owners.empty()) books.owner_clock.AddTo(digest);
+  if (!books.owners.idle()) books.owner_clock.AddTo(digest);
   for (const auto& [pair, until] : books.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }

@@ -5,10 +5,10 @@
 
 namespace hoplite::planner {
 
-void FlightState::Locate(Effects& out) {
+void FlightState::Locate(Effects& out, std::uint64_t expects) {
   *this = FlightState(object_);
   stage_ = Stage::kLocating;
-  out.say.emplace_back(protocol::Locate{object_});
+  out.say.emplace_back(protocol::Locate{object_, expects});
 }
 
 bool FlightState::On(const protocol::Located& located) {

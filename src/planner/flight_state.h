@@ -39,8 +39,9 @@ class FlightState {
   virtual ~FlightState() = default;
 
   // --- what its node asks for
-  // Where is it? From the start: what an earlier round knew is forgotten.
-  void Locate(Effects& out);
+  // Where is it? From the start: what an earlier round knew is forgotten. `expects`: as in
+  // protocol::Locate.
+  void Locate(Effects& out, std::uint64_t expects = 0);
   // There is memory, and a place, for the version that was located: from these marks on. A leaf
   // keeps nothing of what it gets, and feeds nobody.
   void Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out);

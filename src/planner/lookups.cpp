@@ -10,13 +10,18 @@ void Lookups::On(NodeId node, const Locate& event) {
   ObjectRecord& record = objects_.Touch(event.object, node);
   Waiting& waiting = record.waits.Make();
   waiting.locates.insert(node);
+  if (event.expects != 0) waiting.Expect(node, event.expects);
   if (!record.exists() && !waiting.lost_holder.empty()) {
     post_.Send(node, HolderLost{event.object, waiting.lost_holder});
   }
 }
 
 void Lookups::On(NodeId node, const CancelLocate& event) {
-  if (ObjectRecord* record = objects_.Find(event.object)) record->waits.Make().locates.erase(node);
+  ObjectRecord* record = objects_.Find(event.object);
+  if (record == nullptr) return;
+  Waiting& waiting = record->waits.Make();
+  waiting.locates.erase(node);
+  if (!waiting.subscribers.contains(node)) waiting.DropExpectation(node);
 }
 
 void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
@@ -30,12 +35,17 @@ void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
     post_.Send(node,
                Located{id, record.version, record.table.layout(), metadata, owners_.Knows(id)});
   }
+  std::erase_if(record.waits->expectations, [&](const Expectation& one) {
+    return !record.waits->subscribers.contains(one.node);
+  });
 }
 
 void Lookups::On(NodeId node, const Subscribe& event) {
   post_.AnswerDeleted(event.object, node);
   ObjectRecord& record = objects_.Touch(event.object, node);
-  record.waits.Make().subscribers.insert(node);
+  Waiting& waiting = record.waits.Make();
+  waiting.subscribers.insert(node);
+  if (event.expects != 0) waiting.Expect(node, event.expects);
   const auto tell = [&](NodeId holder, LocationKind kind) {
     post_.NotifyOne(node, event.object, record, holder, kind);
   };
@@ -46,8 +56,17 @@ void Lookups::On(NodeId node, const Subscribe& event) {
 }
 
 void Lookups::On(NodeId node, const Unsubscribe& event) {
-  if (ObjectRecord* record = objects_.Find(event.object))
-    record->waits.Make().subscribers.erase(node);
+  ObjectRecord* record = objects_.Find(event.object);
+  if (record == nullptr) return;
+  Waiting& waiting = record->waits.Make();
+  waiting.subscribers.erase(node);
+  if (!waiting.locates.contains(node)) waiting.DropExpectation(node);
+}
+
+void Lookups::AnswerUnowned(const ObjectId& id, ObjectRecord& record) {
+  for (const Expectation& one : std::exchange(record.waits->expectations, {})) {
+    post_.Send(one.node, Unowned{id, one.number});
+  }
 }
 
 }  // namespace hoplite::planner

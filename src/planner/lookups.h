@@ -27,6 +27,8 @@ class Lookups {
   void On(NodeId node, const Unsubscribe& event);
   // Answers the Locates of the object once it exists.
   void ResolveLocates(const ObjectId& id, ObjectRecord& record);
+  // Whoever relies on an owner hears that there is none (R59).
+  void AnswerUnowned(const ObjectId& id, ObjectRecord& record);
 
  private:
   ObjectBook& objects_;

@@ -29,6 +29,12 @@ struct Putter {
   friend bool operator==(const Putter&, const Putter&) = default;
 };
 
+// Those who wait at the node rely on an owner of the id, up to its request of this number (R59).
+struct Expectation {
+  NodeId node = kNoNode;
+  std::uint64_t number = 0;
+};
+
 // What nodes wait for, and what they are told meanwhile.
 struct Waiting {
   std::vector<PendingCreate> creates;  // in order of arrival; the first that may, wins (R3)
@@ -36,11 +42,19 @@ struct Waiting {
   SmallSet<NodeId> locates;
   SmallSet<NodeId> evictions;
   SmallSet<NodeId> subscribers;
-  std::string lost_holder;  // the last complete or producing one, while there is none
+  std::vector<Expectation> expectations;  // of nodes that locate or subscribe; one of each
+  std::string lost_holder;                // the last complete or producing one, while there is none
 
   bool empty() const {
     return creates.empty() && opens.empty() && locates.empty() && evictions.empty() &&
-           subscribers.empty() && lost_holder.empty();
+           subscribers.empty() && expectations.empty() && lost_holder.empty();
+  }
+  void Expect(NodeId node, std::uint64_t number) {
+    DropExpectation(node);
+    expectations.push_back({node, number});
+  }
+  void DropExpectation(NodeId node) {
+    std::erase_if(expectations, [&](const Expectation& one) { return one.node == node; });
   }
 };
 
@@ -58,10 +72,13 @@ struct ObjectRecord {
   const Waiting& waiting() const { return waits.OrEmpty(); }
   bool exists() const { return inline_bytes != nullptr || table.final_count() > 0; }
   bool open_reduction() const { return reduction && !reduction->committed; }
+  // It is there, or may come to be by what is under way.
+  bool coming() const {
+    return inline_bytes != nullptr || !table.copies().empty() || !waiting().creates.empty() ||
+           !waiting().opens.empty() || open_reduction();
+  }
   bool idle() const {
-    return inline_bytes == nullptr && table.copies().empty() && waiting().creates.empty() &&
-           waiting().opens.empty() && !open_reduction() && waiting().locates.empty() &&
-           waiting().subscribers.empty();
+    return !coming() && waiting().locates.empty() && waiting().subscribers.empty();
   }
   // Nothing changes for now: gives back what only changes need.
   void Rest() {

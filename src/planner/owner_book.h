@@ -38,7 +38,8 @@ struct OwningNode {
 
 class OwnerBook {
  public:
-  bool empty() const { return ids_.empty(); }
+  // Nothing of it depends on time.
+  bool idle() const { return ids_.empty() && lonely_.entries().empty(); }
   std::size_t size() const { return ids_.size(); }
   // Whether somebody owns the id or did, and it has not been deleted since.
   bool Knows(const ObjectId& id) const { return !ids_.empty() && ids_.contains(id); }
@@ -63,7 +64,7 @@ class OwnerBook {
 
   // Of an id that nobody owns.
   Time NotBefore(const ObjectId& id) const { return ids_.at(id).not_before; }
-  // It is looked at again at this time; at its Drop, too, or never.
+  // Of an id that nobody owns, known or not: it is looked at again at this time, or never.
   void LookAgain(const ObjectId& id, Time when) { lonely_.Insert(id, when); }
 
   // The highest number that the node had given when its session began.
@@ -94,7 +95,7 @@ class OwnerBook {
   std::map<NodeId, std::size_t> counts_;
   std::map<NodeId, std::uint64_t> floors_;
   Expiring<std::pair<ObjectId, NodeId>> lapses_;  // the orphans
-  Expiring<ObjectId> lonely_;                     // some that nobody owns
+  Expiring<ObjectId> lonely_;                     // some that nobody owns, also unknown ones
 };
 
 }  // namespace hoplite::planner

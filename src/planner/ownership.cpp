@@ -155,6 +155,14 @@ bool Ownership::Ends(const ObjectId& id, const ObjectRecord& record) {
   return !AwaitsOwner(record);
 }
 
+bool Ownership::Disappoints(const ObjectId& id, const ObjectRecord& record) {
+  if (record.waiting().expectations.empty() || owners_.Knows(id) || record.coming()) return false;
+  const Time now = owner_clock_.Counted(clock_.now());
+  if (owner_clock_.unknown_until() <= now && KnowsMembers()) return true;
+  owners_.LookAgain(id, std::max(now, owner_clock_.unknown_until()));
+  return false;
+}
+
 void Ownership::Tick(Time now, std::size_t most) {
   owner_clock_.Tick(now);
   const Time counted = owner_clock_.Counted(now);
@@ -164,7 +172,7 @@ void Ownership::Tick(Time now, std::size_t most) {
 }
 
 Time Ownership::Next() {
-  if (owners_.empty()) return kNever;
+  if (owners_.idle()) return kNever;
   const Time now = clock_.now();
   Time due = owners_.next_lapse();
   if (KnowsMembers()) due = std::min(due, owners_.next_look());

@@ -80,6 +80,9 @@ class Ownership {
   // Whether the object is to be deleted now, since nobody owns it. If that must wait it is looked at
   // again.
   bool Ends(const ObjectId& id, const ObjectRecord& record);
+  // Whether those who rely on an owner of the object are to hear now that there is none (R59). If
+  // that must wait it is looked at again.
+  bool Disappoints(const ObjectId& id, const ObjectRecord& record);
   // Orphans whose grace is over, and ids that waited for a time or an inventory: at most so many.
   void Tick(Time now, std::size_t most);
   // When Tick has something to do; kNever: only after an event.

@@ -37,6 +37,7 @@ void Visits::ForgetRequests(ObjectRecord& record, NodeId node) {
   Waiting& waiting = *record.waits;
   waiting.locates.erase(node);
   waiting.subscribers.erase(node);
+  waiting.DropExpectation(node);
   waiting.evictions.erase(node);
   std::erase_if(waiting.creates, [&](const PendingCreate& c) { return c.node == node; });
   std::erase_if(waiting.opens, [&](const PendingOpen& open) { return open.node == node; });

@@ -86,6 +86,13 @@ struct EverOwned {
   ObjectId object;
 };
 
+// Nobody owns the id, and nothing is there or under way that it could be: those who rely on an owner,
+// up to this number of the node's, need not wait (R59).
+struct Unowned {
+  ObjectId object;
+  std::uint64_t number = 0;
+};
+
 struct EvictAnswer {
   ObjectId object;
   Version version;
@@ -121,7 +128,7 @@ using NodeAction =
     std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall, Deleted,
                  EvictAnswer, Location, HolderLost, InlineFull, ReduceOpened, ReduceRefused,
                  SlotLost, ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted,
-                 OwnerAnswer, EverOwned>;
+                 OwnerAnswer, EverOwned, Unowned>;
 
 const ObjectId& ObjectOf(const NodeAction& action);
 

@@ -61,6 +61,10 @@ struct CopyGone {
 // one per (node, object) is open.
 struct Locate {
   ObjectId object;
+  // Not 0: clients of the node take it for granted that somebody owns the id (R59). If nobody does
+  // they are answered Unowned, with this number, and the request stays open. Numbers of a node only
+  // grow; the request is said again with a later one.
+  std::uint64_t expects = 0;
 };
 struct CancelLocate {
   ObjectId object;
@@ -143,6 +147,7 @@ struct Owner {
 
 struct Subscribe {
   ObjectId object;
+  std::uint64_t expects = 0;  // as in Locate
 };
 struct Unsubscribe {
   ObjectId object;

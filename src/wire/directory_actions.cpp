@@ -35,6 +35,9 @@ void Write(const protocol::OwnerAnswer& action, v1::NodeAction& to) {
   to.mutable_owner_answer()->set_result(static_cast<std::uint32_t>(action.result));
 }
 void Write(const protocol::EverOwned&, v1::NodeAction& to) { to.mutable_ever_owned(); }
+void Write(const protocol::Unowned& action, v1::NodeAction& to) {
+  to.mutable_unowned()->set_number(action.number);
+}
 void Write(const protocol::InlineObject& action, v1::NodeAction& to) {
   v1::InlineObject& body = *to.mutable_inline_object();
   body.set_metadata(action.metadata);
@@ -142,6 +145,7 @@ bool NeedsVersion(v1::NodeAction::BodyCase body) {
     case v1::NodeAction::kInlineFull:
     case v1::NodeAction::kOwnerAnswer:
     case v1::NodeAction::kEverOwned:
+    case v1::NodeAction::kUnowned:
       return false;
     default:
       return !IsReduction(body) || ReductionNeedsVersion(body);
@@ -176,6 +180,8 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
       return Read(of, message.owner_answer());
     case v1::NodeAction::kEverOwned:
       return protocol::EverOwned{of.object};
+    case v1::NodeAction::kUnowned:
+      return protocol::Unowned{of.object, message.unowned().number()};
     case v1::NodeAction::kHolderLost:
       return protocol::HolderLost{of.object, message.holder_lost().node_name()};
     default:

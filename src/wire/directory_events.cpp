@@ -53,7 +53,9 @@ void Write(const protocol::Withdraw& event, v1::NodeEvent& to) {
 void Write(const protocol::CopyGone& event, v1::NodeEvent& to) {
   to.mutable_copy_gone()->set_reason(static_cast<std::uint32_t>(event.reason));
 }
-void Write(const protocol::Locate&, v1::NodeEvent& to) { to.mutable_locate(); }
+void Write(const protocol::Locate& event, v1::NodeEvent& to) {
+  to.mutable_locate()->set_number(event.expects);
+}
 void Write(const protocol::CancelLocate&, v1::NodeEvent& to) { to.mutable_cancel_locate(); }
 void Write(const protocol::Want& event, v1::NodeEvent& to) {
   WriteMarks(event.marks, *to.mutable_want()->mutable_marks());
@@ -76,7 +78,9 @@ void Write(const protocol::Progress& event, v1::NodeEvent& to) {
 }
 void Write(const protocol::Delete&, v1::NodeEvent& to) { to.mutable_delete_(); }
 void Write(const protocol::EvictAsk&, v1::NodeEvent& to) { to.mutable_evict_ask(); }
-void Write(const protocol::Subscribe&, v1::NodeEvent& to) { to.mutable_subscribe(); }
+void Write(const protocol::Subscribe& event, v1::NodeEvent& to) {
+  to.mutable_subscribe()->set_number(event.expects);
+}
 void Write(const protocol::Unsubscribe&, v1::NodeEvent& to) { to.mutable_unsubscribe(); }
 void Write(const protocol::Held& event, v1::NodeEvent& to) {
   v1::Held& body = *to.mutable_held();
@@ -227,7 +231,7 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
     case v1::NodeEvent::kCopyGone:
       return Read(of, message.copy_gone());
     case v1::NodeEvent::kLocate:
-      return protocol::Locate{of.object};
+      return protocol::Locate{of.object, message.locate().number()};
     case v1::NodeEvent::kCancelLocate:
       return protocol::CancelLocate{of.object};
     case v1::NodeEvent::kWant:
@@ -243,7 +247,7 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
     case v1::NodeEvent::kEvictAsk:
       return protocol::EvictAsk{of.object, of.version};
     case v1::NodeEvent::kSubscribe:
-      return protocol::Subscribe{of.object};
+      return protocol::Subscribe{of.object, message.subscribe().number()};
     case v1::NodeEvent::kUnsubscribe:
       return protocol::Unsubscribe{of.object};
     case v1::NodeEvent::kHeld:

@@ -142,7 +142,7 @@ class Members {
       case 3:
         return CopyGone{object, AVersion(), static_cast<GoneReason>(1 + Small(2))};
       case 4:
-        return Locate{object};
+        return Locate{object, Small(2)};
       case 5:
         return CancelLocate{object};
       case 6:
@@ -170,7 +170,7 @@ class Members {
       case 13:
         return EvictAsk{object, AVersion()};
       case 14:
-        return Subscribe{object};
+        return Subscribe{object, Small(2)};
       case 15:
         return Unsubscribe{object};
       case 16:

@@ -1,6 +1,7 @@
 // Owned objects over real nodes: they go everywhere with their last owner, and not before.
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -131,6 +132,29 @@ TEST_F(OwnedTest, ASecondOwnerKeepsTheObject) {
   ASSERT_TRUE(beside.Disown(x_, kSoon));
   ExpectGone({x_});
   EXPECT_EQ(CodeOf(second.Own(x_, kSoon)), ErrorCode::kDeleted) << "it comes too late";
+}
+
+TEST_F(OwnedTest, WhoReliesOnAnOwnerDoesNotWaitForWhatNobodyOwns) {
+  Begin(2);
+  Client owner = cluster_->client(0);
+  Client other = cluster_->client(1);
+  const CallOptions relying{.only_if_owned = true, .timeout = 60s};
+  const ObjectId nobodys = ObjectId::Random();
+  std::string room(3, ' ');
+  EXPECT_EQ(CodeOf(other.Get(nobodys, relying)), ErrorCode::kDeleted);
+  EXPECT_EQ(CodeOf(other.GetInto(nobodys, std::as_writable_bytes(std::span(room)), relying)),
+            ErrorCode::kDeleted);
+  EXPECT_EQ(CodeOf(other.Get(nobodys, {.timeout = 50ms})), ErrorCode::kTimeout);
+
+  ASSERT_TRUE(owner.Own(x_, kSoon));
+  EXPECT_EQ(CodeOf(other.WaitExists({{x_, nobodys}}, 2, relying)), ErrorCode::kDeleted);
+  const auto reduction = other.Reduce({.sources = {x_, nobodys}, .only_if_owned = true});
+  ASSERT_TRUE(reduction);
+  EXPECT_EQ(CodeOf(reduction->Wait(60s)), ErrorCode::kDeleted);
+  const auto waits = other.GetAsync(x_, relying);
+  EXPECT_EQ(CodeOf(other.Get(x_, {.only_if_owned = true, .timeout = 100ms})), ErrorCode::kTimeout);
+  owner.Close();
+  EXPECT_EQ(CodeOf(waits.Wait()), ErrorCode::kDeleted);
 }
 
 TEST_F(OwnedTest, AnIdMayBeOwnedBeforeItsObjectExists) {

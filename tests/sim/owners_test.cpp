@@ -41,6 +41,15 @@ INSTANTIATE_TEST_SUITE_P(
         OwnerCase{"BreakAndDeath", {.calls = kOneNode, .breaks = 1, .client_deaths = 1}},
         OwnerCase{"RestartAndDeath", {.calls = kOneOwner, .restarts = 1, .node_deaths = 1}},
         OwnerCase{"PutsLater", {.calls = kOneOwner, .breaks = 1, .puts_later = true}},
+        OwnerCase{"Reads", {.calls = kOneOwner, .breaks = 1, .puts_later = true, .reads = true}},
+        OwnerCase{"ReadsAndRestart",
+                  {.calls = kOneOwner, .restarts = 1, .puts_later = true, .reads = true}},
+        OwnerCase{"ReadsAndDeath",
+                  {.calls = kOneOwner,
+                   .breaks = 1,
+                   .client_deaths = 1,
+                   .puts_later = true,
+                   .reads = true}},
         OwnerCase{"OwnedPut", {.calls = kOneNode, .puts_later = true, .owned_put = true}}),
     kOwnerName);
 
@@ -81,7 +90,12 @@ INSTANTIATE_TEST_SUITE_P(
         Faulty("NotesTillAnswered", {.calls = kOneOwner, .restarts = 1},
                OwnerFault::kNotesTillAnswered),
         Faulty("PutsForNobody", {.calls = kOneOwner, .puts_later = true},
-               OwnerFault::kPutsForNobody)),
+               OwnerFault::kPutsForNobody),
+        Faulty("ReadsTooEarly",
+               {.calls = kOneOwner, .restarts = 1, .puts_later = true, .reads = true},
+               OwnerFault::kOnlyTheWindow),
+        Faulty("SaysItOnce", {.calls = kOneOwner, .restarts = 1, .puts_later = true, .reads = true},
+               OwnerFault::kSaysItOnce)),
     kOwnerName);
 
 }  // namespace

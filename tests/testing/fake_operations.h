@@ -49,7 +49,8 @@ class FakeOperations final : public node::Operations {
   std::shared_ptr<void> Watch(ObjectId object,
                               std::function<void(const protocol::Location&)> on_location,
                               std::function<void()> on_deleted,
-                              std::function<void(NodeId)> on_forgotten) override;
+                              std::function<void(NodeId)> on_forgotten,
+                              bool only_if_owned) override;
   std::uint64_t cluster_id() const override { return cluster_id_; }
   void Spawn(const char* what, net::Task<void> task) override;
   void OnUnpin() override {}

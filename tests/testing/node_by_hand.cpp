@@ -58,6 +58,12 @@ std::string Details(const protocol::NodeEvent& event) {
            (held->primary ? " primary" : "") + (held->upstream != kNoNode ? " pulling" : "") +
            (held->ever_owned ? " ever owned" : "");
   }
+  if (const auto* locate = std::get_if<protocol::Locate>(&event)) {
+    return locate->expects != 0 ? " if owned" : "";
+  }
+  if (const auto* subscribe = std::get_if<protocol::Subscribe>(&event)) {
+    return subscribe->expects != 0 ? " if owned" : "";
+  }
   if (const auto* owner = std::get_if<protocol::Owner>(&event)) return owner->own ? " +" : " -";
   if (const auto* owned = std::get_if<protocol::Owned>(&event)) return owned->own ? " +" : " -";
   if (const auto* reduce = std::get_if<protocol::ReduceOpen>(&event)) {

@@ -18,6 +18,7 @@ void Existence::Watch(Watched& watched) {
                               location.kind == protocol::LocationKind::kInline;
         if (complete) {
           watched.places.insert(location.node);
+          watched.gone = false;
         } else {
           watched.places.erase(location.node);
         }
@@ -25,12 +26,15 @@ void Existence::Watch(Watched& watched) {
       },
       [this, &watched] {
         watched.places.clear();
+        watched.gone = true;
         Look(watched);
+        call_.changed.Notify();
       },
       [this, &watched](NodeId node) {
         watched.places.erase(node);
         Look(watched);
-      });
+      },
+      call_.only_if_owned);
   Look(watched);
 }
 
@@ -42,6 +46,17 @@ void Existence::Look(Watched& watched) {
   watched.exists = exists;
   count_ += exists ? 1 : -1;
   call_.changed.Notify();
+}
+
+std::optional<ObjectId> Existence::Missing(std::size_t count) const {
+  std::optional<ObjectId> gone;
+  std::size_t left = watched_.size();
+  for (const Watched& watched : watched_) {
+    if (watched.exists || !watched.gone) continue;
+    if (!gone) gone = watched.object;
+    --left;
+  }
+  return left < count ? gone : std::nullopt;
 }
 
 std::vector<std::uint32_t> Existence::Existing() const {

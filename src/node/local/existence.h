@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -24,6 +25,9 @@ class Existence {
   Existence& operator=(const Existence&) = delete;
 
   std::size_t count() const { return count_; }
+  // One that was deleted, or of which the call was told that nobody owns it, if so many can't exist
+  // any more.
+  std::optional<ObjectId> Missing(std::size_t count) const;
   // Their places in the list, in order.
   std::vector<std::uint32_t> Existing() const;
 
@@ -32,6 +36,7 @@ class Existence {
     ObjectId object;
     std::set<NodeId> places;  // of complete copies; the directory's is kNoNode
     bool exists = false;
+    bool gone = false;            // deleted, or nobody owns it
     std::shared_ptr<void> watch;  // last: it changes the others
   };
   void Watch(Watched& watched);

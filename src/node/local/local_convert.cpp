@@ -162,6 +162,7 @@ Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectI
   options.fixed_order = message.fixed_order();
   options.degree = message.degree();
   options.owned = message.owned();
+  options.only_if_owned = message.only_if_owned();
   return options;
 }
 

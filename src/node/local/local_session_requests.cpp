@@ -98,6 +98,13 @@ Result<void> Take(store::Copy& window, const local::Await& body) {
       "{} bytes are asked of a window that ends at {}", body.prefix(), window.room_end())));
 }
 
+Error NeverComes(const ObjectId& gone, std::uint32_t count) {
+  return {
+      ErrorCode::kDeleted,
+      fmt::format("{} of these objects will not exist any more: {} was deleted, or nobody owns it",
+                  count, gone.ToHex())};
+}
+
 Error TooMany(const char* what, std::uint32_t limit) {
   return {ErrorCode::kResourceExhausted,
           fmt::format("this client has {} {}, as many as its node allows", limit, what)};
@@ -277,6 +284,7 @@ LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) 
 LocalSession::Handled LocalSession::Get(const local::Request& request, ObjectId object,
                                         CallPtr call, local::Answer& answer) {
   const auto together = call->together = TogetherOf(request.get().together());
+  call->only_if_owned = request.get().only_if_owned();
   CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Get(object, std::move(call)));
   if (ended_) co_return std::unexpected(Gone());
   FillView(*copy, *answer.mutable_view());
@@ -300,6 +308,7 @@ std::shared_ptr<JointGets> LocalSession::TogetherOf(Id number) {
 
 LocalSession::Handled LocalSession::Open(const local::Request& request, ObjectId object,
                                          CallPtr call, local::Answer& answer) {
+  call->only_if_owned = request.open().only_if_owned();
   auto opening = request.open().window() ? operations_.OpenWindow(object, call)
                                          : operations_.Open(object, call);
   CO_TRY_ASSIGN(store::CopyPtr copy, co_await std::move(opening));
@@ -392,9 +401,12 @@ LocalSession::Handled LocalSession::WaitExists(const local::WaitExists& body, Ca
   const std::uint32_t limit = clients().limits().pins;
   if (pins() + objects.size() > limit) co_return std::unexpected(TooMany("pins", limit));
   const Counted counted(watched_, objects.size());
+  call->only_if_owned = body.only_if_owned();
   const Existence existence(operations_, std::move(objects), *call);
   bool in_time = true;
   while (existence.count() < body.count() && in_time && !call->cancelled) {
+    const auto gone = body.only_if_owned() ? existence.Missing(body.count()) : std::nullopt;
+    if (gone) co_return std::unexpected(NeverComes(*gone, body.count()));
     in_time = co_await call->changed.Wait(call->deadline);
   }
   if (call->cancelled) {

@@ -83,7 +83,7 @@ net::Task<bool> Flight::LocateObject() {
   window_given_ = false;
   leaves_ = false;
   planner::FlightState::Effects effects;
-  state_->Locate(effects);
+  state_->Locate(effects, entry_->expectations().newest());
   Carry(effects);
   while (state_->locating() && !over_ && wanted()) co_await changed_.Wait();
   if (!state_->locating()) co_return true;
@@ -286,6 +286,12 @@ void Flight::OnDeleted() {
 void Flight::Supersede() {
   over_ = true;
   changed_.Notify();
+}
+
+// Else the shard has been told where it is, or hears it with the Locate that is still to be said.
+void Flight::Expect() {
+  if (!state_->locating()) return;
+  context_.directory.Send(protocol::Locate{entry_->object, entry_->expectations().newest()});
 }
 
 void Flight::OnLost() {

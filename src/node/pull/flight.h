@@ -46,6 +46,8 @@ class Flight : public std::enable_shared_from_this<Flight> {
   // Somebody among those who wait could read through a window.
   void AskForWindow() { window_asked_ = true; }
 
+  // Somebody who waits relies on an owner (Expectations).
+  void Expect();
   // A reduction depends on it.
   void Hurry() {
     hurries_ = true;

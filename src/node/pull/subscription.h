@@ -1,7 +1,7 @@
 // Subscription: while it lives, this node hears of an object's places and of its Delete.
 //
-// Decides: when the shard is told, which is by the first and the last subscription of an object.
-// Main loop only.
+// Decides: when the shard is told, which is by the first and the last subscription of an object, and
+// by each that relies on an owner. Main loop only.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,7 @@ class Subscription {
   directory::DirectoryClient& directory_;
   const EntryPtr entry_;
   std::shared_ptr<Subscriber> subscriber_;
+  const Expecting expecting_;
 };
 
 }  // namespace hoplite::node

@@ -79,7 +79,8 @@ void Coordinator::Watch() {
         },
         [weak = weak_from_this(), source](NodeId node) {
           if (const auto self = weak.lock()) self->reduction_.OnHolderGone(source, node);
-        }));
+        },
+        options_.only_if_owned));
   }
 }
 

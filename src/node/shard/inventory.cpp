@@ -150,14 +150,15 @@ void Inventory::TellRequests(const ObjectEntry& entry,
   if (const auto& attempt = entry.withdrawal().attempt()) {
     events.emplace_back(protocol::Withdraw{entry.object, *attempt});
   }
+  const std::uint64_t expects = entry.expectations().newest();
   if (entry.flight()) {
-    if (entry.flight()->locating()) events.emplace_back(protocol::Locate{entry.object});
+    if (entry.flight()->locating()) events.emplace_back(protocol::Locate{entry.object, expects});
     if (auto want = entry.flight()->OpenWant()) events.emplace_back(std::move(*want));
   }
   if (entry.coordinator()) events.emplace_back(entry.coordinator()->Request());
   for (const auto& [number, slot] : entry.slots()) slot->AppendInventory(events);
   if (entry.deletion().asked()) events.emplace_back(protocol::Delete{entry.object});
-  if (entry.followers().any()) events.emplace_back(protocol::Subscribe{entry.object});
+  if (entry.followers().any()) events.emplace_back(protocol::Subscribe{entry.object, expects});
 }
 
 }  // namespace hoplite::node

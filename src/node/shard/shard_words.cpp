@@ -119,6 +119,14 @@ void ShardWords::On(const protocol::OwnerAnswer& answer) { context_.owners.Hear(
 
 void ShardWords::On(const protocol::EverOwned& owned) { NoteEverOwned(owned.object); }
 
+void ShardWords::On(const protocol::Unowned& unowned) {
+  const EntryPtr entry = context_.table.Find(unowned.object);
+  if (!entry) return;
+  entry->expectations().Disappoint(unowned.number);
+  entry->followers().TellUnowned(entry->expectations());
+  entry->Changed();
+}
+
 // Of the copy that is here, and of those that the object's flight, Put or slot is about to list.
 void ShardWords::NoteEverOwned(const ObjectId& object) {
   const store::CopyPtr copy = context_.store.Find(object);

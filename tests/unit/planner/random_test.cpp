@@ -187,11 +187,12 @@ class Storm {
       case 4:
         return CancelWant{object_, AVersion()};
       case 5:
-        return Pick(4) == 0 ? NodeEvent(Delete{object_}) : NodeEvent(Locate{object_});
+        return Pick(4) == 0 ? NodeEvent(Delete{object_})
+                            : NodeEvent(Locate{object_, std::uint64_t(Pick(3))});
       case 6:
         return EvictAsk{object_, AVersion()};
       case 7:
-        return Subscribe{object_};
+        return Subscribe{object_, std::uint64_t(Pick(3))};
       case 8:
         return Unsubscribe{object_};
       case 9:

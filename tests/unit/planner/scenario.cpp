@@ -103,7 +103,9 @@ Scenario& Scenario::Complete(const std::string& node) {
 Scenario& Scenario::Gone(const std::string& node, GoneReason reason) {
   return Say(node, CopyGone{object_, versions_[node], reason});
 }
-Scenario& Scenario::Locate(const std::string& node) { return Say(node, protocol::Locate{object_}); }
+Scenario& Scenario::Locate(const std::string& node, std::uint64_t expects) {
+  return Say(node, protocol::Locate{object_, expects});
+}
 Scenario& Scenario::Want(const std::string& node, std::uint32_t blocks) {
   return Say(node, protocol::Want{object_, versions_[node], Marks(blocks)});
 }
@@ -131,8 +133,8 @@ Scenario& Scenario::Delete(const std::string& node) { return Say(node, protocol:
 Scenario& Scenario::Evict(const std::string& node) {
   return Say(node, EvictAsk{object_, versions_[node]});
 }
-Scenario& Scenario::Subscribe(const std::string& node) {
-  return Say(node, protocol::Subscribe{object_});
+Scenario& Scenario::Subscribe(const std::string& node, std::uint64_t expects) {
+  return Say(node, protocol::Subscribe{object_, expects});
 }
 Scenario& Scenario::HeldBy(const std::string& node, std::uint32_t blocks,
                            const std::string& upstream) {
@@ -224,6 +226,9 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
                        results[static_cast<int>(answer->result)]);
   }
   if (std::holds_alternative<EverOwned>(body)) return to + ": ever owned";
+  if (const auto* unowned = std::get_if<Unowned>(&body)) {
+    return fmt::format("{}: unowned {}", to, unowned->number);
+  }
   const auto& location = std::get<Location>(body);
   const char* kinds[] = {"", "partial", "complete", "gone", "inline"};
   return fmt::format("{}: {} {}", to, location.node_name.empty() ? "it" : location.node_name,

@@ -58,7 +58,8 @@ class Scenario : public ::testing::Test {
   Self Complete(const std::string& node);  // of the version that the node knows
   Self Gone(const std::string& node, GoneReason reason = GoneReason::kDropped);
   Self Put(const std::string& node) { return Create(node).Complete(node); }
-  Self Locate(const std::string& node);
+  // `expects`: the number by which it relies on an owner (R59); the same in Subscribe.
+  Self Locate(const std::string& node, std::uint64_t expects = 0);
   Self Want(const std::string& node, std::uint32_t blocks = 0);
   Self WantAsLeaf(const std::string& node, std::uint32_t blocks = 0);
   Self Get(const std::string& node) { return Locate(node).Want(node); }
@@ -70,7 +71,7 @@ class Scenario : public ::testing::Test {
   Self Close(const std::string& node, Outcome outcome, std::uint32_t blocks = 0);
   Self Delete(const std::string& node);
   Self Evict(const std::string& node);
-  Self Subscribe(const std::string& node);
+  Self Subscribe(const std::string& node, std::uint64_t expects = 0);
   Self HeldBy(const std::string& node, std::uint32_t blocks, const std::string& upstream = "");
   Self HeldComplete(const std::string& node);
   // Of what nodes own; each of a node's words has the next number.

@@ -1,0 +1,113 @@
+"""What a client has begun and not ended: an array that is being written, a reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from types import TracebackType
+from typing import Any
+
+import numpy.typing as npt
+
+from hoplite import _core
+from hoplite._core import ObjectId
+from hoplite._waiting import Waiting
+
+
+class Draft:
+    """An array in the node's store that is being written: fill ``array``, then ``seal()``.
+
+    What was advanced past is being passed on already: write front to back and leave it alone
+    afterwards. Used as a context manager it seals at the end, or aborts if the block raised.
+    """
+
+    def __init__(self, core: _core.Draft, array: npt.NDArray[Any]) -> None:
+        self._core = core
+        self.array = array
+
+    @property
+    def id(self) -> ObjectId:
+        return self._core.id
+
+    def advance(self, nbytes: int) -> None:
+        """Bytes [0, nbytes) are written: others may have them. Per MiB is often enough."""
+        self._core.advance(nbytes)
+
+    def seal(self, timeout: float | None = None) -> ObjectId:
+        """All of it is written; ``array`` becomes read-only. Gives the object's id."""
+        try:
+            self._core.seal(timeout)
+        finally:
+            self.array.flags.writeable = False
+        return self._core.id
+
+    def abort(self) -> None:
+        """Gives the memory back; nobody will ever see the object."""
+        self._core.abort()
+        self.array.flags.writeable = False
+
+    def __enter__(self) -> Draft:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if raised is None:
+            self.seal()
+        else:
+            self.abort()
+
+
+class Reduction:
+    """A reduction under way. Its target may be asked for at once, by anybody.
+
+    ``await`` it for what ``wait`` does; who is cancelled meanwhile cancels the reduction.
+    """
+
+    def __init__(self, core: _core.Reduction, waiting: Waiting) -> None:
+        self._core = core
+        self._waiting = waiting
+        self._outcome: _core.ReduceOutcome | None = None
+
+    @property
+    def target(self) -> ObjectId:
+        return self._core.target
+
+    def wait(self, timeout: float | None = None) -> Reduction:
+        """Until the target is final. TimeoutError: it goes on, wait again; names the sources that
+        are missing."""
+        self._outcome = self._core.wait(timeout)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Reduction]:
+        return self._final().__await__()
+
+    async def _final(self) -> Reduction:
+        self._outcome = await self._waiting.answer(self._core)
+        return self
+
+    def ready(self) -> bool:
+        """Whether ``wait`` would return at once."""
+        return self._core.ready()
+
+    def cancel(self) -> None:
+        """Gives it up: nobody will see the target, unless it was final already."""
+        self._core.cancel()
+
+    @property
+    def used(self) -> list[ObjectId]:
+        """Which sources are in the target; waits until that is known."""
+        return self._known().used
+
+    @property
+    def unused(self) -> list[ObjectId]:
+        """Which are not, because others came first; waits until that is known."""
+        return self._known().unused
+
+    def _known(self) -> _core.ReduceOutcome:
+        if self._outcome is None:
+            self.wait()
+        assert self._outcome is not None
+        return self._outcome
