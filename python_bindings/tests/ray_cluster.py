@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +22,8 @@ ray = pytest.importorskip(
 import hoplite.ray  # noqa: E402 - needs Ray
 
 MEMORY = 100_000_000
+# Seconds for which objects outlive the process that made their Refs.
+GRACE = 4.0
 HERE = {"here": 0.001}
 THERE = {"there": 0.001}
 
@@ -32,7 +37,7 @@ def two_hosts() -> Iterator[Any]:
         add_host(cluster, name)
     ray.init(address=cluster.address, log_to_driver=False)
     try:
-        hoplite.ray.init(memory="64MiB")
+        hoplite.ray.init(memory="64MiB", orphan_grace=GRACE)
         yield cluster
     finally:
         ray.shutdown()
@@ -45,10 +50,14 @@ def remote(**options: Any) -> Callable[[Any], Any]:
     return made
 
 
-def add_host(cluster: Any, name: str) -> Any:
+def add_host(cluster: Any, name: str, **options: Any) -> Any:
     """A Ray node on which what asks for the resource `name` runs."""
     return cluster.add_node(
-        num_cpus=4, resources={name: 1}, object_store_memory=MEMORY, include_dashboard=False
+        num_cpus=4,
+        resources={name: 1},
+        object_store_memory=MEMORY,
+        include_dashboard=False,
+        **options,
     )
 
 
@@ -59,14 +68,21 @@ def wait_until(condition: Callable[[], bool], what: str, seconds: float = 20.0) 
         time.sleep(0.05)
 
 
-def exists(ref: hoplite.ray.Ref) -> bool:
-    """Whether it lies anywhere; asks without holding a Ref of its own."""
-    return id_exists(ref.id)
-
-
 def id_exists(id: hoplite.ObjectId) -> bool:
     try:
         hoplite.ray._job.client().info(id)
     except (hoplite.NotFoundError, hoplite.ObjectDeletedError):
         return False
     return True
+
+
+def objects() -> set[str]:
+    """All that the directory knows: what lies anywhere, and what is owned or waited for, but for
+    what each process with Refs waits for."""
+    keeper = ray.get_actor(hoplite.ray._job.Job.of_this_process().place.directory_name)
+    command = ["status", f"--directory={ray.get(keeper.address.remote())}", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "hoplite", *command], capture_output=True, text=True, check=True
+    )
+    known = {one["id"] for one in json.loads(done.stdout)["objects"]}
+    return known - {hoplite.ray._owned.NEVER.hex()}

@@ -158,6 +158,23 @@ def test_what_is_no_ref_is_named() -> None:
         ray.put(reduction)
 
 
+def test_what_nobody_owns_is_not_waited_for() -> None:
+    """As a Ref of which only the bytes of a pickle are left, long after its object went."""
+    ref, other = hoplite.ray.new_ref(), hoplite.ray.Ref(hoplite.ObjectId.random(), None)
+    with pytest.raises(hoplite.ObjectDeletedError, match=f"{other.hex()}.*nobody owns it"):
+        hoplite.ray.get(other)
+    with pytest.raises(hoplite.ObjectDeletedError, match=other.hex()):
+        hoplite.ray.wait([ref, other], num_returns=2)
+    with pytest.raises(hoplite.ObjectDeletedError, match=other.hex()):
+        hoplite.ray.reduce([ref, other], dtype=np.float32).wait()
+    with pytest.raises(hoplite.ObjectDeletedError, match=other.hex()):
+        hoplite.ray.put(b"x", other)
+    one_of_two = hoplite.ray.reduce([ref, other], num_objects=1)
+    hoplite.ray.put(np.ones(3), ref)
+    assert hoplite.ray.wait([ref, other]) == ([ref], [other])
+    assert one_of_two.get(timeout=20)[0] == 1.0 and one_of_two.unused == [other]
+
+
 def test_free_deletes_under_its_refs() -> None:
     refs = [hoplite.ray.put(np.ones(BIG)), hoplite.ray.put(b"x")]
     hoplite.ray.free(refs)
@@ -170,6 +187,12 @@ def test_a_second_init_changes_nothing() -> None:
     ref = hoplite.ray.put(b"x")
     hoplite.ray.init(memory="1MiB")
     assert bytes(hoplite.ray.get(ref)) == b"x"
+
+
+@pytest.mark.parametrize("grace", [-1, 51])
+def test_a_grace_that_can_not_be_is_named(grace: float) -> None:
+    with pytest.raises(hoplite.InvalidArgumentError, match=f"orphan_grace is {grace}, 0 to 50"):
+        hoplite.ray.init(orphan_grace=grace)
 
 
 def test_init_belongs_to_the_driver() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -69,15 +71,18 @@ def works_again(where: dict[str, float]) -> None:
 def test_a_host_that_comes_late_gets_a_node_at_first_use(two_hosts: Any) -> None:
     ref = hoplite.ray.put(np.full(100_000, 7.0))
     before = daemons("node", place().cluster)
-    late = add_host(two_hosts, "late")
+    folder = tempfile.mkdtemp(prefix="ray-late-")  # a --temp-dir of its own, as hosts may have
+    late = add_host(two_hosts, "late", temp_dir=folder)
     try:
         wait_until(lambda: "late" in ray.cluster_resources(), "Ray knows it")
         assert daemons("node", place().cluster) == before
         task = first_of.options(resources={"late": 0.001}).remote(ref)
         assert ray.get(task, timeout=60) == 7.0
-        assert len(daemons("node", place().cluster)) == len(before) + 1
+        (its_node,) = daemons("node", place().cluster) - before
+        assert f"--socket={folder}/" in Path(f"/proc/{its_node}/cmdline").read_text()
     finally:
         two_hosts.remove_node(late)
+        shutil.rmtree(folder, ignore_errors=True)
     wait_until(lambda: daemons("node", place().cluster) == before, "its node went with it")
 
 
@@ -192,14 +197,34 @@ ENDS = [
     ("", 0),
     (
         """
+        old, got = hoplite.ray.new_ref(), hoplite.ray.get(ref)
         ray.shutdown()
+        calls = [
+            lambda: hoplite.ray.get(ref),
+            lambda: hoplite.ray.put(b"x", old),
+            lambda: hoplite.ray.wait([ref, old]),
+            lambda: hoplite.ray.reduce([ref]),
+            lambda: hoplite.ray.free([ref, old]),
+            hoplite.ray.new_ref,
+        ]
+        for call in calls:
+            try:
+                call()
+            except hoplite.UnavailableError as error:
+                assert "shut down" in str(error), error
+            else:
+                raise AssertionError("it was done")
+        assert bytes(got) == b"x" and old.hex() in repr(old)
+        ray.init(log_to_driver=False, **json.loads(os.environ["HOW"]))
+        hoplite.ray.init(memory="16MiB")
         try:
-            hoplite.ray.get(ref)
-        except hoplite.UnavailableError as error:
-            assert "shut down" in str(error), error
+            hoplite.ray.get(old)  # of a cluster that is no more
+        except hoplite.ObjectDeletedError as error:
+            assert "nobody owns it" in str(error), error
         else:
             raise AssertionError("it was got")
-        del ref
+        del ref, old
+        assert bytes(hoplite.ray.get(hoplite.ray.put(b"again"))) == b"again"
         """,
         0,
     ),

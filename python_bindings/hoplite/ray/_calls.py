@@ -21,7 +21,7 @@ from hoplite.errors import (
 )
 from hoplite.ray import _job
 from hoplite.ray._reduction import Reduction
-from hoplite.ray._refs import Ref, new_ref, refusing_refs
+from hoplite.ray._refs import Ref, new_ref, owned_ref, refusing_refs
 
 # Seconds: what the directory is given to answer.
 LEAST_WAIT = 0.02
@@ -33,17 +33,21 @@ def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref
     """Stores a copy of `value` on this host; when it returns, every Ray node can get it.
 
     Into `ref`, if one is given (``new_ref``). A task that Ray runs again finds what it put before,
-    and keeps that. AlreadyExistsError: anybody else has put into it. TypeError: a Ref inside the
-    value.
+    and keeps that. AlreadyExistsError: anybody else has put into it. ObjectDeletedError: nobody
+    waits for it any more. TypeError: a Ref inside the value.
     """
     if ref is None:
-        made = new_ref()
-        _job.client()._put_encoded(_encoding.encode(value, _pickle), made.id, timeout)
-        return made
+        encoded = _encoding.encode(value, _pickle)
+        return owned_ref(lambda client, id: client._put_encoded(encoded, id, timeout, owned=True))
     client = _job.client()
     task = ray.get_runtime_context().get_task_id() or ""
+    encoded = _encoding.encode(value, _pickle, note=task)
     try:
-        client._put_encoded(_encoding.encode(value, _pickle, note=task), ref.id, timeout)
+        client._put_encoded(encoded, ref.id, timeout, only_if_owned=True)
+    except NotFoundError:
+        raise ObjectDeletedError(
+            f"{ref} was freed, its maker has died, or nobody else has it any more"
+        ) from None
     except AlreadyExistsError:
         if not task or _put_by(client, ref) != task:
             raise AlreadyExistsError(
@@ -56,11 +60,13 @@ def get(refs: Ref | Sequence[Ref], timeout: float | None = None) -> Any:
     """The value, or the values of a list of Refs; waits until they exist.
 
     Arrays and memoryviews are read-only views of this host's shared memory, not copied.
-    TimeoutError names what was missing; ObjectDeletedError: it was freed.
+    TimeoutError names what was missing. ObjectDeletedError: it was freed, or the process that made
+    the Ref has died.
     """
     if isinstance(refs, Ref):
-        return _job.client().get(refs.id, timeout)
-    return _job.client().get_many([ref.id for ref in _checked(refs)], timeout)
+        return _job.client().get(refs.id, timeout, only_if_owned=True)
+    ids = [ref.id for ref in _checked(refs)]
+    return _job.client().get_many(ids, timeout, only_if_owned=True)
 
 
 def wait(
@@ -68,7 +74,8 @@ def wait(
 ) -> tuple[list[Ref], list[Ref]]:
     """`num_returns` of them that exist, as soon as so many do, or fewer when `timeout` has passed;
     and the others. Both in the order of `refs`. Brings none of them here. The directory is asked
-    in any case: a `timeout` below 20 ms is taken for that."""
+    in any case: a `timeout` below 20 ms is taken for that. ObjectDeletedError: so many can't exist
+    any more, because Refs were freed or their makers have died."""
     if len(set(_checked(refs))) < len(refs):
         raise InvalidArgumentError("wait: a Ref is there twice")
     client = _job.client()
@@ -77,7 +84,7 @@ def wait(
     while True:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
-            ready, others = client.wait(list(by_id), num_returns, left)
+            ready, others = client.wait(list(by_id), num_returns, left, only_if_owned=True)
         except UnavailableError:
             # The node is being started again: until it is there none is known to exist.
             if not ray.is_initialized():
@@ -97,7 +104,7 @@ def reduce(
     `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many, those that
     come first; None: all. None of them need exist yet. Returns at once; anybody who has ``.ref``
     may get it meanwhile. InvalidArgumentError, here or of the Reduction: arrays of different dtype
-    or shape; it names both.
+    or shape; it names both. ObjectDeletedError: too few of them can still come.
     """
     return Reduction(_job.client(), new_ref(), _checked(refs), op, num_objects, dtype)
 

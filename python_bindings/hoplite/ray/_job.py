@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import weakref
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import ray
@@ -19,21 +19,30 @@ from hoplite._client import Client, connect
 from hoplite.errors import HopliteError, InvalidArgumentError, NotFoundError, UnavailableError
 from hoplite.ray import _errands
 from hoplite.ray._keepers import DirectoryKeeper, NodeKeeper, Place
+from hoplite.ray._owned import Owned
 from hoplite.ray._version import warn_if_other
 
 HEAD = "node:__internal_head__"
 # How long the processes of the cluster may take to start.
 START_TIMEOUT = 60.0
+# Of orphan_grace, in seconds: a deletion mark has to last longer.
+LONGEST_GRACE = 50.0
 # How often a worker looks whether the keeper that it asked for is there.
 LOOK_EVERY = 0.2
 
 
-def init(memory: int | str = "1GiB") -> None:
+def init(memory: int | str = "1GiB", orphan_grace: float = 30.0) -> None:
     """Starts Hoplite on all nodes of the Ray cluster, for this job; call it after ``ray.init``.
 
     `memory`: what each node's store has, a number of bytes or a text such as "4GiB". Ray nodes that
     join later get theirs at first use. All of it ends with the job. A second call changes nothing.
+    `orphan_grace`: objects stay for so many seconds when the process that made their Refs has died,
+    or the Hoplite node of its host; at most 50.
     """
+    if not 0 <= orphan_grace <= LONGEST_GRACE:
+        raise InvalidArgumentError(
+            f"hoplite.ray.init: orphan_grace is {orphan_grace}, 0 to {LONGEST_GRACE} are allowed"
+        )
     if not ray.is_initialized():
         raise UnavailableError("hoplite.ray.init: call ray.init() first")
     if global_worker.mode != ray.SCRIPT_MODE:
@@ -42,7 +51,7 @@ def init(memory: int | str = "1GiB") -> None:
     warn_if_other()
     job = Job.of_this_process()
     if not job.has_keepers():
-        _Keepers(job, str(memory)).start()
+        _Keepers(job, str(memory), orphan_grace).start()
 
 
 def client() -> Client:
@@ -50,15 +59,24 @@ def client() -> Client:
 
     UnavailableError: no Ray, or ``hoplite.ray.init`` was not called in this job.
     """
+    return owned().client
+
+
+def owned() -> Owned:
+    """That client, and what it owns for this process. The same errors."""
     if not ray.is_initialized():
         raise UnavailableError("hoplite.ray: Ray is not running in this process, or was shut down")
     # Ray makes another one for each job; asking what the job is takes longer than a local get.
     here = (global_worker.core_worker, os.getpid())
     with _here.lock:
-        if _here.client is None or _here.worker != here:
-            _here.client = Job.of_this_process().attach()
+        if _here.owned is None or _here.worker != here:
+            _here.owned = Owned(Job.of_this_process().attach(), _goes_on)
             _here.worker = here
-        return _here.client
+        return _here.owned
+
+
+def _goes_on(owned: Owned) -> bool:
+    return ray.is_initialized() and _here.owned is owned
 
 
 def keeper_here() -> Any:
@@ -67,20 +85,16 @@ def keeper_here() -> Any:
     return _find_actor(job.place.node_name(job.node_id))
 
 
+@dataclass(frozen=True)
 class Job:
-    """A Ray job as this process sees it. Compares equal to itself only as long as the job, the Ray
-    node and the process are the same."""
+    """A Ray job as this process sees it."""
 
-    def __init__(self, place: Place, node_id: str) -> None:
-        self.place = place
-        self.node_id = node_id
-        self._key = (place, node_id, os.getpid())
+    place: Place
+    node_id: str
 
     @staticmethod
     def of_this_process() -> Job:
-        context = ray.get_runtime_context()
-        session = Path(context.get_temp_dir()) / context.get_session_name()
-        return Job(Place(session, context.get_job_id()), context.get_node_id())
+        return Job(Place.of_this_process(), ray.get_runtime_context().get_node_id())
 
     def has_keepers(self) -> bool:
         return _find_actor(self.place.directory_name) is not None
@@ -108,20 +122,15 @@ class Job:
             time.sleep(LOOK_EVERY)
         _answer(keeper.ready.remote())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Job) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
 
 class _Keepers:
     """The keepers of a job. The driver holds it, and with it the actors' handles: Ray ends an actor
     that nobody holds."""
 
-    def __init__(self, job: Job, memory: str) -> None:
+    def __init__(self, job: Job, memory: str, orphan_grace: float) -> None:
         self._job = job
         self._memory = memory
+        self._orphan_grace = orphan_grace
         self._nodes: dict[str, Any] = {}
         self._directory: Any = None
         self._address = ""
@@ -145,7 +154,7 @@ class _Keepers:
         if head is None:
             raise NotFoundError("hoplite.ray.init: Ray names no head node")
         self._directory = _actor(DirectoryKeeper, self._job.place.directory_name, head).remote(
-            self._job.place, head["NodeManagerAddress"]
+            head["NodeManagerAddress"], self._orphan_grace
         )
         self._address = _answer(self._directory.address.remote())
         keepers = [self._add(node) for node in alive.values()]
@@ -156,7 +165,7 @@ class _Keepers:
         if node_id not in self._nodes:
             keeper = _actor(NodeKeeper, self._job.place.node_name(node_id), node)
             self._nodes[node_id] = keeper.remote(
-                self._job.place, node_id, node["NodeManagerAddress"], self._address, self._memory
+                node_id, node["NodeManagerAddress"], self._address, self._memory
             )
         return self._nodes[node_id]
 
@@ -215,7 +224,7 @@ class _ThisProcess:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.worker: tuple[Any, int] | None = None  # of Ray, that the client is for
-        self.client: Client | None = None
+        self.owned: Owned | None = None
         self.keepers: _Keepers | None = None
 
 

@@ -8,6 +8,8 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
+import ray
+
 from hoplite.errors import InvalidArgumentError
 from hoplite.ray._daemon import Daemon
 
@@ -17,11 +19,18 @@ PATH_LIMIT = 107
 
 @dataclass(frozen=True)
 class Place:
-    """Where the things of one job are on any host: names, sockets, logs. `session` is the folder of
-    Ray's session."""
+    """Where the things of one job are on a host: names, sockets, logs. `session` is the folder of
+    Ray's session there."""
 
     session: Path
     job: str
+
+    @staticmethod
+    def of_this_process() -> Place:
+        """On this Ray node: each may have a ``--temp-dir`` of its own."""
+        context = ray.get_runtime_context()
+        session = Path(context.get_temp_dir()) / context.get_session_name()
+        return Place(session, context.get_job_id())
 
     @property
     def cluster(self) -> str:
@@ -68,9 +77,10 @@ class DirectoryKeeper:
     who owns the keepers, hears of it.
     """
 
-    def __init__(self, place: Place, host: str) -> None:
-        self._place = place
+    def __init__(self, host: str, orphan_grace: float) -> None:
+        self._place = place = Place.of_this_process()
         self._host = host
+        self._orphan_grace = f"{round(orphan_grace * 1000)}ms"
         self._wanted: set[str] = set()
         self._asked = asyncio.Event()
         place.address_file.parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +106,7 @@ class DirectoryKeeper:
 
     def _arguments(self) -> list[str]:
         arguments = ["directory", f"--cluster={self._place.cluster}"]
+        arguments.append(f"--orphan-grace={self._orphan_grace}")
         if self._place.address_file.exists():
             # Nodes know it: it asks them what they hold.
             return [*arguments, f"--listen={self._place.address_file.read_text()}"]
@@ -105,7 +116,8 @@ class DirectoryKeeper:
 class NodeKeeper:
     """Runs the Hoplite node of its Ray node, always at the same socket."""
 
-    def __init__(self, place: Place, node_id: str, host: str, directory: str, memory: str) -> None:
+    def __init__(self, node_id: str, host: str, directory: str, memory: str) -> None:
+        place = Place.of_this_process()
         arguments = [
             "node",
             f"--cluster={place.cluster}",

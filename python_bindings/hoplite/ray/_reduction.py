@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 
 import ray
 
-from hoplite import _client, _encoding
+from hoplite import _encoding
+from hoplite._client import CONNECT_TIMEOUT, Client
 from hoplite._core import ObjectId
+from hoplite._under_way import Reduction as Begun
 from hoplite.errors import (
     HopliteError,
     InvalidArgumentError,
@@ -41,7 +43,7 @@ class Reduction:
 
     def __init__(
         self,
-        client: _client.Client,
+        client: Client,
         ref: Ref,
         sources: list[Ref],
         op: str,
@@ -57,7 +59,7 @@ class Reduction:
         self._op = op
         self._num_objects = num_objects
         self._dtype = dtype
-        self._running: _client.Reduction | None = None
+        self._running: Begun | None = None
         self._error: HopliteError | None = None
         self._ended = threading.Event()
         with contextlib.suppress(*AWAY):
@@ -79,10 +81,13 @@ class Reduction:
         coming: list[Any] = []
         # Why it does not come `wait` says, of the whole reduction.
         with contextlib.suppress(HopliteError):
-            coming.append(self._client.get(self.ref.id, timeout))
+            coming.append(self._got(timeout))
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         self.wait(left)
-        return coming.pop() if coming else self._client.get(self.ref.id, left)
+        return coming.pop() if coming else self._got(left)
+
+    def _got(self, timeout: float | None) -> Any:
+        return self._client.get(self.ref.id, timeout, only_if_owned=True)
 
     @property
     def used(self) -> list[Ref]:
@@ -97,7 +102,7 @@ class Reduction:
     def __reduce__(self) -> Any:
         raise TypeError("a Reduction belongs to its process: hand over its ref")
 
-    def _outcome(self) -> _client.Reduction:
+    def _outcome(self) -> Begun:
         self.wait()
         assert self._running is not None
         return self._running
@@ -113,14 +118,19 @@ class Reduction:
                 raise InvalidArgumentError(f"reduce: {existing[0][0]} is no array")
         if dtype is not None:
             self._running = self._client.reduce(
-                self._order, self._op, self._num_objects, dtype, target=self.ref.id
+                self._order,
+                self._op,
+                self._num_objects,
+                dtype,
+                target=self.ref.id,
+                only_if_owned=True,
             )
 
     def _run(self) -> None:
         """Its own thread: to the end."""
         try:
             while self._running is None:
-                _patiently(lambda: self._client.wait(list(self._sources)))
+                _patiently(lambda: self._client.wait(list(self._sources), only_if_owned=True))
                 _patiently(self._begin)
                 if self._running is None:
                     time.sleep(PAUSE)
@@ -145,7 +155,7 @@ class Reduction:
         self._error = error
         # If the node is away, the error says so.
         with contextlib.suppress(HopliteError):
-            self._client.delete(self.ref.id, timeout=_client.CONNECT_TIMEOUT)
+            self._client.delete(self.ref.id, timeout=CONNECT_TIMEOUT)
 
 
 def _patiently(ask: Callable[[], T]) -> T:

@@ -1,14 +1,14 @@
 """Ref: the handle of an object, counted by Ray.
 
 Beside the object's id it has a token, an ObjectRef of Ray's that only its maker owns. Ray counts
-who has the token, in the whole cluster; when it says nobody has, the maker deletes the object.
+who has the token, in the whole cluster; when it says nobody has, the maker's client, which owns the
+id in Hoplite, disowns it. If the maker dies first, Hoplite notices.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,13 +16,9 @@ from typing import Any
 import ray
 from ray._private.worker import global_worker
 
+from hoplite._client import Client
 from hoplite._core import ObjectId
-from hoplite.errors import HopliteError
 from hoplite.ray import _errands, _job, _tokens
-
-# How often, and for how long, a deletion is tried while this host's node does not answer.
-RETRY_EVERY = 1.0
-RETRIES = 30
 
 
 class Ref:
@@ -60,18 +56,25 @@ class Ref:
 def new_ref() -> Ref:
     """The Ref of an object that does not exist yet: somebody will ``put(value, ref)``.
 
-    Its maker owns it, so make it where somebody lives on: not in the task that fills it.
+    This process owns it, so make it where somebody lives on: not in the task that fills it.
     """
-    id = ObjectId.random()
-    token = _tokens.make()
+    return owned_ref(lambda client, id: client.own(id))
+
+
+def owned_ref(own: Callable[[Client, ObjectId], object]) -> Ref:
+    """The Ref of a new id that this process's client owns: `own` sees to that, and may wait. Only
+    when it has returned anybody may have the Ref."""
     _errands.start()
-    client = _job.client()
-    register = getattr(global_worker.core_worker, "add_object_out_of_scope_callback", None)
-    if register is None:
-        _warn_once()
-    else:
-        # Ray's thread must not wait.
-        register(token, lambda _: _errands.run(lambda: _delete(client, id)))
+    owned, id = _job.owned(), ObjectId.random()
+    with owned.beginning(id):
+        own(owned.client, id)
+        token = _tokens.make()
+        register = getattr(global_worker.core_worker, "add_object_out_of_scope_callback", None)
+        if register is None:
+            _warn_once()
+        else:
+            # Ray's thread must not wait.
+            register(token, lambda _: _errands.run(lambda: owned.end(id)))
     return Ref(id, token)
 
 
@@ -89,25 +92,12 @@ def _restore(id: bytes, token: Any) -> Ref:
     return Ref(ObjectId.from_bytes(id), token)
 
 
-def _delete(client: Any, id: ObjectId) -> None:
-    """By the client of the job that the object belonged to: when that has ended, there is nothing
-    to delete."""
-    for _ in range(RETRIES):
-        try:
-            client.delete(id, timeout=RETRY_EVERY)
-            return
-        except HopliteError:
-            if not ray.is_initialized():
-                return
-            time.sleep(RETRY_EVERY)
-
-
 def _warn_once() -> None:
     if not _warned:
         _warned.append(True)
         warnings.warn(
             f"this Ray ({ray.__version__}) does not say when an object is out of scope: objects "
-            "stay until hoplite.ray.free(refs), or the end of the job",
+            "stay until hoplite.ray.free(refs), or the end of the process that made them",
             RuntimeWarning,
             stacklevel=4,
         )
