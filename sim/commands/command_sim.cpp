@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "sim/commands/sim_commands.h"
+#include "sim/planner_world/allgather.h"
 #include "sim/planner_world/broadcast.h"
 #include "sim/planner_world/reduce.h"
 
@@ -33,6 +34,12 @@ Result<sim::Kill> ParseKill(const std::string& text) {
   return kill;
 }
 
+Result<void> Judge(const std::string& violation, const std::string& replay) {
+  if (violation.empty()) return {};
+  return std::unexpected(
+      Error(ErrorCode::kInternal, fmt::format("a property was broken: {}; {}", violation, replay)));
+}
+
 Result<void> RunSim(const SimArguments& options) {
   TRY_ASSIGN(const sim::Report report, options.world.reduce ? sim::RunReduce(options.world)
                                                             : sim::RunBroadcast(options.world));
@@ -43,9 +50,7 @@ Result<void> RunSim(const SimArguments& options) {
   } else {
     TRY(Print(fmt::format("{}\n{}", sim::ToText(report), sim::Legend())));
   }
-  if (report.violation.empty()) return {};
-  return std::unexpected(Error(ErrorCode::kInternal, fmt::format("a property was broken: {}; {}",
-                                                                 report.violation, report.replay)));
+  return Judge(report.violation, report.replay);
 }
 
 using Help = const char*;
@@ -95,18 +100,23 @@ void AddPlan(CLI::App& command, sim::Options& world) {
           "objects up to this size travel through the directory");
 }
 
-std::shared_ptr<SimArguments> AddWorld(CLI::App& command, Action& chosen) {
-  const auto options = std::make_shared<SimArguments>();
-  sim::Options& world = options->world;
+// What every collective is simulated with.
+void AddLinks(CLI::App& command, SimArguments& options) {
+  sim::Options& world = options.world;
   command.add_option("--nodes", world.nodes, "how many")->type_name("N")->required();
   AddSize(command, "--size", world.size_bytes, "of the object")->required();
   AddRate(command, "--bandwidth", world.bytes_per_second, "of each link, as 10gbit")->required();
   AddDuration(command, "--latency", world.latency, "of each link, as 100us")->required();
   command.add_option("--seed", world.seed, "the same seed gives the same history")
       ->capture_default_str();
-  AddPlan(command, world);
-  AddFaults(command, world);
-  AddJson(command, options->json);
+  AddJson(command, options.json);
+}
+
+std::shared_ptr<SimArguments> AddWorld(CLI::App& command, Action& chosen) {
+  const auto options = std::make_shared<SimArguments>();
+  AddLinks(command, *options);
+  AddPlan(command, options->world);
+  AddFaults(command, options->world);
   command.callback([&chosen, options] { chosen = [options] { return RunSim(*options); }; });
   return options;
 }
@@ -155,6 +165,27 @@ void AddReduce(CLI::App& sim, Action& chosen, bool everyone_gets) {
       ->group("Faults");
 }
 
+Result<void> RunAllgather(const SimArguments& options) {
+  TRY_ASSIGN(const sim::AllgatherReport report, sim::RunAllgather(options.world));
+  if (options.json) {
+    TRY(Print(sim::ToJson(report) + '\n'));
+  } else {
+    TRY(Print(fmt::format("{}\n{}", sim::ToText(report), sim::AllgatherLegend())));
+  }
+  return Judge(report.violation, report.replay);
+}
+
+void AddAllgather(CLI::App& sim, Action& chosen) {
+  CLI::App* command =
+      sim.add_subcommand("allgather", "one object on each node, and every node gets all");
+  command->footer("\nThe report's lines:\n" + std::string(sim::AllgatherLegend()));
+  const auto options = std::make_shared<SimArguments>();
+  AddLinks(*command, *options);
+  AddDuration(*command, "--spread", options->world.spread,
+              "nodes ask for each object at random moments within this time");
+  command->callback([&chosen, options] { chosen = [options] { return RunAllgather(*options); }; });
+}
+
 }  // namespace
 
 void AddSim(CLI::App& app, Action& chosen) {
@@ -162,6 +193,7 @@ void AddSim(CLI::App& app, Action& chosen) {
   AddBroadcast(*command, chosen);
   AddReduce(*command, chosen, false);
   AddReduce(*command, chosen, true);
+  AddAllgather(*command, chosen);
   AddSimWorld(*command, chosen);
 }
 

@@ -37,6 +37,8 @@ Network::Network(const Layout& layout, double bytes_per_second, Duration latency
 NodeIndex Network::AddCopy(NodeIndex node) {
   const auto copy = static_cast<NodeIndex>(node_of_.size());
   node_of_.push_back(node);
+  if (node == copies_on_.size()) copies_on_.emplace_back();
+  copies_on_[node].push_back(copy);
   foldings_.emplace_back();
   inbound_.resize(inbound_.size() + stripes_);
   return copy;
@@ -50,6 +52,7 @@ NodeIndex Network::AddNode() {
   link_pass_.resize(link_flows_.size());
   is_touched_.resize(link_flows_.size());
   shares_.resize(link_flows_.size());
+  sent_bytes_.push_back(0);
   return node;
 }
 
@@ -89,7 +92,7 @@ FlowId Network::Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32
   flow.source = source;
   flow.receiver = receiver;
   flow.stripe = stripe;
-  flow.sent = inbound.bytes;
+  flow.began = flow.sent = inbound.bytes;
   flow.at = now;
   flow.position[0] = static_cast<std::uint32_t>(link_flows_[UpLink(flow)].size());
   flow.position[1] = static_cast<std::uint32_t>(link_flows_[DownLink(flow)].size());
@@ -144,10 +147,19 @@ const std::vector<FlowId>& Network::Outgoing(NodeIndex node, std::uint32_t strip
   return At(node, stripe).outgoing;
 }
 
-double Network::RateInto(NodeIndex node) const {
+double Network::RateInto(NodeIndex copy) const {
   double rate = 0;
-  for (std::uint32_t s = 0; s < stripes_; ++s) rate += At(node, s).rate;
+  for (std::uint32_t s = 0; s < stripes_; ++s) rate += At(copy, s).rate;
   return rate * 1e9;
+}
+
+// What a node folds by itself comes over no link.
+double Network::RateIntoNodeOf(NodeIndex copy) const {
+  double rate = 0;
+  for (const NodeIndex each : copies_on_[node_of_[copy]]) {
+    if (!foldings_[each].active) rate += RateInto(each);
+  }
+  return rate;
 }
 
 double Network::Valid(Time now, const Inbound& inbound, std::uint32_t stripe) const {
@@ -204,6 +216,7 @@ void Network::StopSending(Time now, FlowId id) {
   flow.at = now;
   flow.rate = 0;
   flow.sending = false;
+  sent_bytes_[node_of_[flow.source]] += flow.sent - flow.began;
   flow.wake = kNever;
   Unlink(flow);
 }

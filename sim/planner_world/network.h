@@ -69,7 +69,11 @@ class Network {
   NodeIndex SourceOf(FlowId flow) const { return flows_[flow].source; }
   NodeIndex ReceiverOf(FlowId flow) const { return flows_[flow].receiver; }
   Tag TagOf(FlowId flow) const { return flows_[flow].tag; }
-  double RateInto(NodeIndex node) const;  // bytes per second, now arriving
+  double RateInto(NodeIndex copy) const;  // bytes per second, now arriving
+  // The same of all copies on the node of this one.
+  double RateIntoNodeOf(NodeIndex copy) const;
+  // What the up link of this node has carried through flows that ended.
+  double BytesSentBy(NodeIndex node) const { return sent_bytes_[node]; }
 
   Time next_event() const { return queue_.next_time(); }
   // Does everything that is due at `now`; appends each (node, stripe) that became whole.
@@ -115,7 +119,8 @@ class Network {
     Tag tag = 0;
     bool sending = true;    // takes part in the sharing of links
     bool receiving = true;  // feeds the receiver's copy
-    double sent = 0;        // position in the stripe at `at`
+    double began = 0;       // position in the stripe where it was opened
+    double sent = 0;        // position at `at`
     double rate = 0;
     double limit = 0;
     Time at;
@@ -178,6 +183,8 @@ class Network {
   std::vector<Inbound> inbound_;
   std::vector<Flow> flows_;
   std::vector<std::vector<FlowId>> link_flows_;
+  std::vector<std::vector<NodeIndex>> copies_on_;  // by node
+  std::vector<double> sent_bytes_;                 // by node
   EventQueue<Event> queue_;
   std::uint64_t events_ = 0;
   double bytes_dropped_ = 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 namespace hoplite::sim {
-namespace {
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
@@ -17,6 +16,8 @@ std::string Quoted(std::string_view text) {
   }
   return quoted + '"';
 }
+
+namespace {
 
 std::string Broken(const Report& report) {
   if (report.violation.empty()) return {};

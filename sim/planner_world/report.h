@@ -37,6 +37,8 @@ std::string_view ReductionLegend();
 // A few lines for people.
 std::string ToText(const Report& report);
 std::string ReductionToText(const Report& report);
+// A string of JSON.
+std::string Quoted(std::string_view text);
 // One JSON document with the keys seconds, bound_seconds, ratio, depth, events and more.
 std::string ToJson(const Report& report);
 

@@ -17,11 +17,18 @@ constexpr std::uint64_t kSampleEvery = 997;
 }  // namespace
 
 World::World(const Options& options)
+    : World(options, ObjectId::FromName("broadcast"),
+            std::make_shared<Network>(Layout::For(options.size_bytes, options.stripes),
+                                      static_cast<double>(options.bytes_per_second),
+                                      options.latency)) {}
+
+World::World(const Options& options, const ObjectId& object, std::shared_ptr<Network> links)
     : options_(options),
       layout_(Layout::For(options.size_bytes, options.stripes)),
-      object_(ObjectId::FromName("broadcast")),
+      object_(object),
       random_(options.seed),
-      network_(layout_, static_cast<double>(options.bytes_per_second), options.latency),
+      links_(std::move(links)),
+      network_(links_),
       witness_(object_) {
   StartDirectory(Duration{0});
 }
@@ -40,8 +47,11 @@ void World::StartDirectory(Duration recovery_window) {
   plan_at_ = now_;
 }
 
-NodeIndex World::AddNode() {
-  const NodeIndex index = network_.AddNode();
+NodeIndex World::AddNode() { return Join(network_.AddNode()); }
+
+NodeIndex World::AddNodeAt(NodeIndex machine) { return Join(network_.AddNodeAt(machine)); }
+
+NodeIndex World::Join(NodeIndex index) {
   if (IsSlow(options_, index)) {
     network_.SetRate(index, static_cast<double>(options_.bytes_per_second) / 10);
   }
@@ -83,7 +93,7 @@ void World::Run() {
   // Each node and fault may cause some work; a history that needs more than this never ends.
   const std::uint64_t most_events = 200'000 + 20'000 * std::uint64_t{options_.nodes};
   while (violation_.empty()) {
-    const Time next = std::min({queue_.next_time(), network_.next_event(), plan_at_});
+    const Time next = std::min(next_event(), links_->next_event());
     if (next == kNever) break;
     if (next - Time{} > kLongest || events() > most_events) {
       Fail(fmt::format("P9: no rest after {} events and {:.3f} s", events(),
@@ -92,6 +102,10 @@ void World::Run() {
     }
     Step(next);
   }
+  CheckAtRest();
+}
+
+void World::CheckAtRest() {
   if (violation_.empty() && directory_) Fail(witness_.CheckAtRest(directory_->state(), Parties()));
   if (reduction_) Fail(CheckReduceAtRest());
 }
@@ -100,19 +114,29 @@ void World::Run() {
 void World::Step(Time when) {
   now_ = std::max(when, now_);
   whole_.clear();
-  network_.Advance(now_, whole_);
-  for (const Network::Whole& whole : whole_) OnWhole(whole);
+  links_->Advance(now_, whole_);
+  Turn(now_, whole_);
+  links_->Settle(now_);
+  if (members_.size() <= kAlwaysCheckedNodes || ++checked_ % kSampleEvery == 0) Check();
+}
+
+void World::Turn(Time now, std::span<const Network::Whole> whole) {
+  now_ = now;
+  for (Network::Whole each : whole) {
+    const NodeIndex* mine = network_.Mine(each.node);
+    if (mine == nullptr) continue;
+    each.node = *mine;
+    OnWhole(each);
+  }
   while (queue_.next_time() <= now_) {
     ++events_;
     queue_.Pop()();
   }
   if (plan_at_ <= now_) Plan();
-  network_.Settle(now_);
-  if (members_.size() <= kAlwaysCheckedNodes || ++checked_ % kSampleEvery == 0) Check();
 }
 
 void World::Check() {
-  Fail(network_.BrokenInvariant(now_));
+  Fail(links_->BrokenInvariant(now_));
   if (directory_) Fail(witness_.CheckNow(directory_->state(), Parties()));
 }
 

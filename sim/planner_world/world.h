@@ -1,15 +1,19 @@
-// World: virtual nodes, the network between them and one directory shard, in virtual time.
+// World: virtual nodes, the network between them and one directory shard, in virtual time. Several
+// worlds, each with an object and a shard of its own, may share the links (allgather.h).
 //
 // Decides: when messages and bytes arrive, and what the faults do. Is told: a script of moments
 // (Get, Put, Delete, Kill …). The shard is the real DirectoryState; the nodes are VirtualNodes.
 // Must never: help a node with knowledge that it could not have. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +22,7 @@
 #include "planner/reduce_coordinator.h"
 #include "sim/kit/event_queue.h"
 #include "sim/kit/random.h"
-#include "sim/planner_world/network.h"
+#include "sim/planner_world/network_part.h"
 #include "sim/planner_world/options.h"
 #include "sim/planner_world/planted_shard.h"
 #include "sim/planner_world/reduce_witness.h"
@@ -68,10 +72,14 @@ struct Reduction {
 class World {
  public:
   explicit World(const Options& options);
+  // Over links that others use, too: whoever drives them all calls Turn, not Run.
+  World(const Options& options, const ObjectId& object, std::shared_ptr<Network> links);
 
   // --- the script, from inside At() or before Run()
   void At(Time when, std::function<void()> what) { queue_.Push(when, std::move(what)); }
   NodeIndex AddNode();
+  // It is that machine of shared links.
+  NodeIndex AddNodeAt(NodeIndex machine);
   void Get(NodeIndex index);
   void Put(NodeIndex index, Content content);
   void Delete(NodeIndex index);
@@ -89,12 +97,19 @@ class World {
   // Until nothing moves any more, or a property is broken.
   void Run();
 
+  // When something happens here, but for what the links do.
+  Time next_event() const { return std::min(queue_.next_time(), plan_at_); }
+  // Messages and decisions of one instant, after the links brought these; others' are left out.
+  void Turn(Time now, std::span<const Network::Whole> whole);
+  // After the last instant.
+  void CheckAtRest();
+
   Time now() const { return now_; }
   Random& random() { return random_; }
   const Options& options() const { return options_; }
   const std::vector<Member>& members() const { return members_; }
-  const Network& network() const { return network_; }
-  std::uint64_t events() const { return events_ + network_.events(); }
+  const Network& network() const { return network_.whole(); }
+  std::uint64_t events() const { return events_ + network().events(); }
   // A digest of all that the directory was told and answered, with the times.
   std::uint64_t digest() const { return digest_.value(); }
   const std::string& violation() const { return violation_; }
@@ -106,6 +121,7 @@ class World {
 
   void CallOf(NodeIndex index, Call call);
   void After(Duration delay, std::function<void()> what) { At(now_ + delay, std::move(what)); }
+  NodeIndex Join(NodeIndex index);
   void Step(Time when);
   void Plan();
   void Check();
@@ -125,7 +141,7 @@ class World {
   void Fill(NodeIndex index);
   void SyncMarks(NodeIndex index);
   void SetMarks(NodeIndex index, bool full, Content content);
-  void FetchArrives(NodeIndex receiver, const Fetch& fetch);
+  void FetchArrives(NodeIndex receiver, const Fetch& fetch, Time held_until);
   void Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source);
   void FailStream(NodeIndex receiver, GrantId grant, protocol::Failure why);
   void EndStream(NodeIndex receiver, GrantId grant);
@@ -179,7 +195,8 @@ class World {
   Random random_;
   Time now_{};
   EventQueue<std::function<void()>> queue_;
-  Network network_;
+  const std::shared_ptr<Network> links_;
+  NetworkPart network_;
   std::vector<Network::Whole> whole_;  // scratch
   std::vector<Member> members_;
   std::vector<GrantId> grants_;  // of each flow

@@ -11,6 +11,7 @@ namespace hoplite::sim {
 namespace {
 
 constexpr Duration kReportEvery = std::chrono::milliseconds(30);
+constexpr Duration kHeldBehind = std::chrono::milliseconds(100);
 // A node that starves for so long, because no node has the object whole any more, stops saying so.
 // A real node says it for ever, but then no history would come to rest.
 constexpr Duration kReportedLongEnough = std::chrono::seconds(10);
@@ -29,7 +30,8 @@ void World::Do(NodeIndex index, const Effects& effects) {
     Tell(planner::NodeSaid{members_[index].node.id(), event});
   }
   for (const Fetch& fetch : effects.open) {
-    After(options_.latency, [this, index, fetch] { FetchArrives(index, fetch); });
+    After(options_.latency,
+          [this, index, fetch] { FetchArrives(index, fetch, now_ + kHeldBehind); });
     StartReporting(index);
   }
   if (effects.fill) Fill(index);
@@ -89,7 +91,8 @@ void World::SyncMarks(NodeIndex index) {
   }
 }
 
-void World::FetchArrives(NodeIndex receiver, const Fetch& fetch) {
+// A source that is not ahead holds the fetch for a while (R7).
+void World::FetchArrives(NodeIndex receiver, const Fetch& fetch, Time held_until) {
   const NodeIndex source = IndexOf(fetch.source);
   const Member& asker = members_[receiver];
   if (!asker.alive || !asker.node.streams().contains(fetch.grant)) return;
@@ -99,6 +102,9 @@ void World::FetchArrives(NodeIndex receiver, const Fetch& fetch) {
     answer = members_[source].node.Answer(fetch);
   }
   if (answer == protocol::Failure::kNone) return Accept(receiver, fetch, source);
+  if (answer == protocol::Failure::kNotAhead && now_ < held_until) {
+    return After(options_.latency, [=, this] { FetchArrives(receiver, fetch, held_until); });
+  }
   After(options_.latency,
         [this, receiver, grant = fetch.grant, answer] { FailStream(receiver, grant, answer); });
 }
@@ -190,9 +196,9 @@ void World::Report(NodeIndex index) {
   member.reporting = false;
   if (!member.alive || member.node.streams().empty()) return;
   SyncMarks(index);
-  const double rate = network_.RateInto(index);
-  if (rate > 0) member.flowing = now_;
+  if (network_.RateInto(index) > 0) member.flowing = now_;
   if (member.node.connected()) {
+    const double rate = network_.RateIntoNodeOf(index);
     protocol::Progress report = member.node.ProgressReport(static_cast<std::uint64_t>(rate));
     report.starved_for = now_ - member.flowing;
     Tell(planner::NodeSaid{member.node.id(), report});

@@ -19,6 +19,8 @@ namespace {
 
 // A shard that is slower than this in one direction is away.
 constexpr Duration kHeldAtMost = std::chrono::milliseconds(300);
+// Who was moved behind a newcomer has more than that for so long, or something is wrong.
+constexpr Duration kHeldBehind = std::chrono::milliseconds(100);
 
 struct Lookup {
   store::CopyPtr copy;
@@ -77,6 +79,32 @@ bool IsEarly(Context& context, const wire::Fetch& fetch) {
   const Lookup lookup = LookUp(context, fetch);
   return !lookup.copy && lookup.refusal == wire::EndReason::kUnknown;
 }
+
+// This copy grows, and may be ahead of the receiver soon: the shard moves receivers of whom it knows
+// no bytes yet behind one that comes first in ring order (R7, R40).
+store::CopyPtr MayGetAhead(Context& context, const wire::Fetch& fetch) {
+  if (fetch.slot != 0) return nullptr;
+  const Lookup lookup = LookUp(context, fetch);
+  if (lookup.copy || lookup.refusal != wire::EndReason::kNotAhead) return nullptr;
+  store::CopyPtr copy = context.store.Find(fetch.object);
+  return copy->state() == store::CopyState::kOpen ? copy : nullptr;
+}
+
+// Wakes who waits for a copy to change, on the main loop.
+class Growth : private store::CopyListener {
+ public:
+  Growth(store::CopyPtr copy, asio::io_context& main) : copy_(std::move(copy)), changed_(main) {
+    copy_->AddListener(this);
+  }
+  ~Growth() override { copy_->RemoveListener(this); }
+  net::Task<void> Wait(Time until) { co_await changed_.Wait(until); }
+
+ private:
+  void OnCopyChanged() noexcept override { changed_.Notify(); }
+
+  const store::CopyPtr copy_;
+  net::Signal changed_;
+};
 
 // Looks the copy up on the main loop; while the answer lives, the entry counts one outgoing stream.
 struct Pending {
@@ -147,6 +175,11 @@ net::Task<void> Server::Hold(wire::Fetch fetch, std::function<void()> answer) {
       if (!co_await waiting.Wait()) break;
     }
   }
+  if (store::CopyPtr copy = MayGetAhead(context_, fetch)) {
+    const Time until = Now() + std::min(kHeldBehind, context_.settings.stall / 2);
+    Growth growth(std::move(copy), context_.runtime.main());
+    while (Now() < until && MayGetAhead(context_, fetch)) co_await growth.Wait(until);
+  }
   answer();
 }
 
@@ -159,8 +192,8 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
       if (pending->lookup.copy) CountOutgoing(*context, fetch.object, +1);
       pending->ready.Notify();
     };
-    if (!IsEarly(context_, fetch)) return answer();
-    context_.runtime.Spawn(context_.runtime.main(), "an early fetch", Hold(fetch, answer));
+    if (!IsEarly(context_, fetch) && !MayGetAhead(context_, fetch)) return answer();
+    context_.runtime.Spawn(context_.runtime.main(), "a held fetch", Hold(fetch, answer));
   });
   co_await pending->ready.Wait();
   if (!pending->lookup.copy) {

@@ -2,10 +2,10 @@
 // fetch after the other.
 //
 // Decides: whether a FETCH may be served (the watermark-order rule), and whether it came too early
-// to tell (R49). Is told: frames of the peer, growth of the copy. Must never: send a byte above a
-// mark, say END(final) before the copy is final, hold the loop while there is nothing to send, or
-// trust a number from the wire. Conversations run on data loops; copies are looked up on the main
-// loop.
+// to tell (R49) or before this copy is ahead (R7). Is told: frames of the peer, growth of the copy.
+// Must never: send a byte above a mark, say END(final) before the copy is final, hold the loop
+// while there is nothing to send, or trust a number from the wire. Conversations run on data loops;
+// copies are looked up on the main loop.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,8 @@ class Server {
  private:
   net::Task<void> Converse(DataLoop& data_loop, net::StreamPtr stream);
   net::Task<Result<net::ConnectionPtr>> Welcome(DataLoop& data_loop, net::StreamPtr stream);
-  // Calls `answer` when the node knows whether its Put of the object was accepted, or soon.
+  // Calls `answer` when the node knows whether its Put of the object was accepted, and its copy is
+  // ahead of the receiver; or soon.
   net::Task<void> Hold(wire::Fetch fetch, std::function<void()> answer);
   net::Task<bool> ServeOne(DataLoop& data_loop, net::ConnectionPtr connection, wire::Fetch fetch);
 

@@ -34,14 +34,26 @@ class ServeTest : public ::testing::Test {
     node_.Turn();
   }
   // A peer asks for all of it. Its answer: the first frame that it hears.
-  NodeByHand::Answer<std::optional<wire::Frame>> Fetch() { return node_.Ask(FetchAll()); }
+  NodeByHand::Answer<std::optional<wire::Frame>> Fetch(std::uint64_t has_bytes = 0) {
+    return node_.Ask(FetchFrom(has_bytes));
+  }
 
+  // A copy that comes from elsewhere, and grows.
+  void Relay() {
+    relayed_ = *node_.parts().store.Create(x_, Layout::For(kBytes), "", store::CopyKind::kRelayed);
+    relayed_->set_version(kVersion);
+  }
+  void Grow(std::uint32_t blocks) {
+    relayed_->Advance(0, blocks);
+    node_.Turn();
+  }
   NodeByHand node_;
+  store::CopyPtr relayed_;
   const ObjectId x_ = node_.Named("x");
   NodeByHand::Answer<Result<std::shared_ptr<Draft>>> draft_;
 
  private:
-  net::Task<std::optional<wire::Frame>> FetchAll() {
+  net::Task<std::optional<wire::Frame>> FetchFrom(std::uint64_t has_bytes) {
     const auto stream = co_await node_.transport().Connect("n1:1", 1s);
     if (!stream) co_return std::nullopt;
     const net::Identity self{node_.parts().settings.cluster_id, NodeId{2}};
@@ -53,7 +65,7 @@ class ServeTest : public ::testing::Test {
                                   .version = kVersion,
                                   .stripes = layout.all_stripes(),
                                   .credit_bytes = kBytes,
-                                  .next = layout.marks_of_prefix(0)}};
+                                  .next = layout.marks_of_prefix(has_bytes)}};
     const auto sent = co_await (*greeted)->Send(std::move(fetch));
     if (!sent) co_return std::nullopt;
     auto heard = co_await (*greeted)->reader.Next();
@@ -94,6 +106,40 @@ TEST_F(ServeTest, AFetchThatCanBeServedIsNotHeldByAPutOfTheSameObject) {
 
 TEST_F(ServeTest, AFetchOfWhatIsNotPutHereIsRefusedAtOnce) {
   const auto heard = Fetch();
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kUnknown);
+}
+
+// Its receiver was moved behind a newcomer, and had got more than the shard knew (R7).
+TEST_F(ServeTest, AFetchOfWhoIsAheadIsHeldUntilThisCopyIs) {
+  Relay();
+  Grow(1);
+  const auto heard = Fetch(2 * Layout::For(kBytes).block_bytes);
+  EXPECT_FALSE(*heard) << "this copy has less";
+  node_.Pass(50ms);
+  Grow(2);
+  EXPECT_FALSE(*heard) << "this copy has as much";
+  Grow(3);
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+TEST_F(ServeTest, AFetchOfWhoStaysAheadIsRefused) {
+  Relay();
+  const auto heard = Fetch(Layout::For(kBytes).block_bytes);
+  node_.Pass(99ms);
+  EXPECT_FALSE(*heard);
+  node_.Pass(1ms);
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kNotAhead);
+}
+
+TEST_F(ServeTest, AHeldFetchHearsThatTheCopyIsGone) {
+  Relay();
+  const auto heard = Fetch(Layout::For(kBytes).block_bytes);
+  node_.parts().store.Remove(x_);
+  relayed_->Void(store::VoidReason::kRecalled);
+  node_.Turn();
   ASSERT_TRUE(*heard && **heard);
   EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kUnknown);
 }
