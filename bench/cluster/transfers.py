@@ -47,7 +47,8 @@ def reductions(quick):
 def gathers(quick):
     """S is what each host has: the root of four takes three of them, in an allgather everybody does."""
     size = 4 * MIB if quick else 16 * MIB
-    return [Transfers(4, "100mbit", {Operation("gather", size): 3.15, Operation("allgather", 4 * MIB): None})]
+    return [Transfers(4, "100mbit", {Operation("gather", size): 3.15, Operation("allgather", 4 * MIB): 3.15}),
+            Transfers(8, "50mbit", {Operation("allgather", 4 * MIB): 7.2})]
 
 
 def degrees(quick):

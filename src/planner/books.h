@@ -13,6 +13,7 @@
 //   marks              Deletion; Recovery, where a copy shows that a mark had ended
 //   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
 //   apart              Transfers
+//   gathering          Passes
 //   sweeps             Membership, Recovery; DirectoryState takes the visits out
 //   agenda             DirectoryState, and whoever changes an object without having been told of it
 //   outbox             Post; Membership and Visits silence a node that goes
@@ -24,6 +25,7 @@
 #include "planner/agenda.h"
 #include "planner/deletion_marks.h"
 #include "planner/directory_state.h"
+#include "planner/expiring.h"
 #include "planner/inline_budget.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
@@ -58,7 +60,8 @@ struct Books {
   DeletionMarks marks;
   OwnerBook owners;
   OwnerClock owner_clock;
-  KeepApart apart;  // receivers and sources
+  KeepApart apart;               // receivers and sources
+  Expiring<ObjectId> gathering;  // whose first pass waits for more receivers
   Sweeps sweeps;
   Agenda agenda;
   Outbox outbox;

@@ -4,10 +4,15 @@
 #include <array>
 #include <utility>
 
-#include "base/time.h"
-
 namespace hoplite::planner {
 namespace {
+
+// Of the time that the object takes over one link.
+constexpr double kGatherShare = 0.02;
+constexpr double kFreshShare = 0.05;
+constexpr Duration kLongestGather = std::chrono::milliseconds(5);
+// What a node has is known as of its last report, and these come so far apart.
+constexpr Duration kLongestFresh = std::chrono::milliseconds(30);
 
 double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
 
@@ -38,6 +43,17 @@ double TreeSeconds(std::uint64_t degree, std::uint64_t receivers, const Layout& 
   const double rest = static_cast<double>(layout.size_bytes) - FirstBlock(layout);
   return static_cast<double>(TreeHeight(degree, receivers)) * HopSeconds(degree, layout, link) +
          SendSeconds(static_cast<double>(degree) * rest, link);
+}
+
+Duration GatherFor(const Layout& layout, const LinkModel& link) {
+  const double all = SendSeconds(static_cast<double>(layout.size_bytes), link);
+  const Duration wait = std::min(kLongestGather, FromSeconds(kGatherShare * all));
+  return wait < link.latency ? Duration{0} : wait;
+}
+
+Duration FreshFor(const Layout& layout, const LinkModel& link) {
+  const double all = SendSeconds(static_cast<double>(layout.size_bytes), link);
+  return std::min(kLongestFresh, FromSeconds(kFreshShare * all));
 }
 
 std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/layout.h"
+#include "base/time.h"
 #include "planner/words.h"
 
 namespace hoplite::planner {
@@ -19,6 +20,12 @@ double HopSeconds(std::uint64_t degree, const Layout& layout, const LinkModel& l
 // Degree 1 is the pipelined line, degree = receivers the star.
 double TreeSeconds(std::uint64_t degree, std::uint64_t receivers, const Layout& layout,
                    const LinkModel& link);
+
+// How long the first pass over a version waits for more receivers (R40): 0 if that is less than one
+// message takes.
+Duration GatherFor(const Layout& layout, const LinkModel& link);
+// How long after its first grant a receiver has next to nothing.
+Duration FreshFor(const Layout& layout, const LinkModel& link);
 
 // The degree of {1, 2, 4, 8, 16, receivers} with the least TreeSeconds; the smaller one of equals.
 std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link);

@@ -55,6 +55,13 @@ const Copy* CopyTable::Find(NodeId node) const {
   return entry == copies_.end() ? nullptr : &entry->second;
 }
 
+void CopyTable::SetOrigin(NodeId origin) {
+  if (origin == origin_) return;
+  for (const auto& [node, copy] : copies_) Unindex(node, copy);
+  origin_ = origin;
+  for (const auto& [node, copy] : copies_) Index(node, copy);
+}
+
 const Copy& CopyTable::Add(NodeId node) {
   auto [entry, fresh] = copies_.try_emplace(node);
   if (!fresh) return entry->second;
@@ -250,13 +257,14 @@ SourceKey CopyTable::KeyOfSource(NodeId node, const Copy& copy) {
   return {true, copy.flow().used, copy.lag(), copy.order, node};
 }
 
-ParkedKey CopyTable::KeyOfParked(NodeId node, const Copy& copy) {
+ParkedKey CopyTable::KeyOfParked(NodeId node, const Copy& copy) const {
   return {!copy.orphan && !copy.leaf, std::numeric_limits<std::uint64_t>::max() - copy.progress(),
-          copy.slot, copy.order, node};
+          copy.slot, DistanceOf(node), node};
 }
 
-ProgressKey CopyTable::KeyOfProgress(NodeId node, const Copy& copy) {
-  return {copy.progress(), std::numeric_limits<std::uint32_t>::max() - copy.slot, node};
+ProgressKey CopyTable::KeyOfProgress(NodeId node, const Copy& copy) const {
+  return {copy.progress(), std::numeric_limits<std::uint32_t>::max() - copy.slot,
+          std::numeric_limits<std::uint64_t>::max() - DistanceOf(node), node};
 }
 
 bool CopyTable::IsSource(const Copy& copy) { return copy.live && copy.listed && !copy.evicting; }

@@ -43,6 +43,7 @@ struct Flow {
   GrantId superseded;
   NodeId lost_source = kNoNode;
   NodeId fallback = kNoNode;  // the source of the lost source
+  Time granted{};             // when it was granted first, by this shard
 };
 
 struct Copy {
@@ -99,7 +100,7 @@ struct ParkedKey {
   bool waits = false;        // orphans first, and leaves, which take nobody's place
   std::uint64_t behind = 0;  // then whoever has most: the others can be granted behind it
   std::uint32_t slot = 0;
-  std::uint64_t order = 0;
+  std::uint64_t distance = 0;  // from the origin, in ring order
   NodeId node = kNoNode;
   friend auto operator<=>(const ParkedKey&, const ParkedKey&) = default;
 };
@@ -107,15 +108,23 @@ struct ParkedKey {
 struct ProgressKey {
   std::uint64_t progress = 0;
   std::uint32_t earlier = 0;  // than slots nearer to the root
+  std::uint64_t nearer = 0;   // to the origin than others, in ring order
   NodeId node = kNoNode;
   friend auto operator<=>(const ProgressKey&, const ProgressKey&) = default;
 };
 
 class CopyTable {
  public:
-  explicit CopyTable(const Layout& layout = {}) : layout_(layout) {}
+  explicit CopyTable(const Layout& layout = {}, NodeId origin = kNoNode)
+      : layout_(layout), origin_(origin) {}
 
   const Layout& layout() const { return layout_; }
+  // Whose Put or fold the version is; none: the shard did not see it made.
+  NodeId origin() const { return origin_; }
+  // Learned later: all receivers get new places.
+  void SetOrigin(NodeId origin);
+  // How far the node is from the origin in ring order (R39), the same for every shard.
+  std::uint64_t DistanceOf(NodeId node) const { return Raw(node) - Raw(origin_); }
   const std::map<NodeId, Copy>& copies() const { return copies_; }
   const Copy* Find(NodeId node) const;
   const std::map<GrantId, OpenGrant>& grants() const { return streams_.OrEmpty().grants; }
@@ -161,8 +170,8 @@ class CopyTable {
   const std::set<ParkedKey>& parked() const { return streams_.OrEmpty().parked; }
   const std::set<ProgressKey>& feeding() const { return streams_.OrEmpty().feeding; }
   const std::set<NodeId>& starved() const { return streams_.OrEmpty().starved; }
-  static ParkedKey KeyOfParked(NodeId node, const Copy& copy);
-  static ProgressKey KeyOfProgress(NodeId node, const Copy& copy);
+  ParkedKey KeyOfParked(NodeId node, const Copy& copy) const;
+  ProgressKey KeyOfProgress(NodeId node, const Copy& copy) const;
 
   std::size_t final_count() const { return final_count_; }
   std::size_t live_final_count() const { return live_final_count_; }
@@ -203,6 +212,7 @@ class CopyTable {
   std::string Cycle(std::uint32_t stripe) const;
 
   Layout layout_;
+  NodeId origin_;
   std::map<NodeId, Copy> copies_;
   // Most objects are at rest, with one copy: then neither of these is there.
   Boxed<Streams> streams_;

@@ -89,7 +89,7 @@ std::string CopyTable::BrokenGrants() const {
 }
 
 std::string CopyTable::BrokenIndexes() const {
-  CopyTable fresh(layout_);
+  CopyTable fresh(layout_, origin_);
   fresh.sources_.Make();
   for (const auto& [node, copy] : copies_) fresh.Index(node, copy);
   const bool same = std::ranges::equal(fresh.sources(), sources()) && fresh.parked() == parked() &&
@@ -119,7 +119,7 @@ std::string CopyTable::Cycle(std::uint32_t stripe) const {
 
 void CopyTable::AddTo(Digest& digest) const {
   digest.Add(layout_.size_bytes).Add(layout_.block_bytes).Add(layout_.run_bytes);
-  digest.Add(layout_.stripe_count);
+  digest.Add(layout_.stripe_count).Add(Raw(origin_));
   for (const auto& [node, copy] : copies_) {
     digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.producing);
     digest.Add(copy.primary).Add(copy.evicting).Add(copy.orphan).Add(copy.starved);
@@ -131,6 +131,7 @@ void CopyTable::AddTo(Digest& digest) const {
       digest.Add(feed.grant).Add(Raw(feed.source)).Add(feed.lag);
     }
     digest.Add(Raw(flow.fallback)).Add(Raw(flow.lost_source)).Add(flow.superseded);
+    digest.Add(flow.granted);
   }
   for (const auto& [grant, open] : grants()) {
     digest.Add(grant).Add(Raw(open.receiver)).Add(Raw(open.source)).Add(open.stripes);

@@ -96,7 +96,7 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
   const Create& request = create.request;
   // The coordinator's own Create is the result: it folded small sources by itself.
   if (record.reduction) orders_.Drop(id, *std::exchange(record.reduction, std::nullopt));
-  versions_.Start(id, record, stamps_.NextVersion(), request.layout, request.metadata);
+  versions_.Start(id, record, stamps_.NextVersion(), request.layout, request.metadata, create.node);
   record.putter = {create.node, request.attempt};
   if (request.only_if_owned) ownership_.AcceptedForOwners(id);
   if (request.owned) {

@@ -3,10 +3,11 @@
 //   Apply   the session layer's word goes to Membership; a node's word goes to the one part that
 //           hears it, and its object to the agenda. Before that the object catches up: Visits pays
 //           what sweeps owe it, and what was deferred of it is said.
-//   Plan    the clock ends what it ends: marks, pairs kept apart, the recovery window. Then each
-//           object of the agenda catches up and is settled: Requests, Creation, Lookups and
-//           Eviction answer what can be answered, Passes grants; what nobody owns any more is
-//           deleted. An object of which nothing is left is forgotten. What remains of the slice goes to the sweeps. The outbox is handed over.
+//   Plan    the clock ends what it ends: marks, pairs kept apart, gathering, the recovery window.
+//           Then each object of the agenda catches up and is settled: Requests, Creation, Lookups
+//           and Eviction answer what can be answered, Passes grants; what nobody owns any more is
+//           deleted. An object of which nothing is left is forgotten. What remains of the slice
+//           goes to the sweeps. The outbox is handed over.
 //
 // So a part records what was said in On, and answers in Resolve or Run, once per batch. A part uses
 // only those above it:
@@ -79,8 +80,8 @@ class DirectoryState::State {
                        books_.agenda,  post_};
   Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,
                        books_.objects, books_.apart, post_,         versions_,     ownership_};
-  Passes passes_{books_.clock,  books_.window, books_.nodes, books_.apart,
-                 books_.stamps, books_.agenda, post_};
+  Passes passes_{books_.clock,  books_.window, books_.nodes,     books_.apart,
+                 books_.stamps, books_.agenda, books_.gathering, post_};
   ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects, post_, versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.agenda, post_,

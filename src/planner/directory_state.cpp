@@ -113,6 +113,10 @@ void DirectoryState::State::Tick(Time time) {
     ++changes_;
     books_.agenda.SomeMayMeetAgain();
   }
+  for (const ObjectId& id : books_.gathering.Expire(now, books_.options.slice)) {
+    ++changes_;
+    books_.agenda.Add(id);
+  }
   books_.window.EndIfDue(now, books_.nodes);
   ownership_.Tick(now, books_.options.slice);
   if (books_.window.KnowsMembers(books_.nodes)) books_.agenda.MembersAreKnown();
@@ -160,7 +164,8 @@ bool DirectoryState::State::due() const {
 
 Time DirectoryState::State::NextTime() {
   if (due()) return books_.clock.now();
-  Time next = std::min({books_.marks.next(), books_.apart.next(), ownership_.Next()});
+  Time next = std::min(
+      {books_.marks.next(), books_.apart.next(), books_.gathering.next(), ownership_.Next()});
   if (books_.window.collecting()) next = std::min(next, books_.window.End(books_.nodes));
   return next;
 }

@@ -64,6 +64,7 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   digest.Add(record.inline_bytes != nullptr);
   if (record.inline_bytes != nullptr) digest.Add(*record.inline_bytes);
   record.table.AddTo(digest);
+  digest.Add(record.gathers_until);
   const Waiting& waiting = record.waiting();
   for (const PendingCreate& create : waiting.creates) {
     digest.Add(Raw(create.node));
@@ -103,6 +104,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   for (const auto& [pair, until] : books.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }
+  for (const auto& [id, until] : books.gathering.entries()) digest.Add(id).Add(until);
   books.window.ForEach([&](const Deferred& said) { AddDeferred(digest, said); });
   books.sweeps.AddTo(digest);
   books.agenda.AddTo(digest);

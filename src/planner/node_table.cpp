@@ -20,10 +20,6 @@ bool NodeTable::alive(NodeId node) const {
   return record != nullptr && record->alive;
 }
 
-bool NodeTable::AnyAlive() const {
-  return std::ranges::any_of(nodes_, [](const auto& entry) { return entry.second.alive; });
-}
-
 std::string NodeTable::NameOf(NodeId node) const {
   const NodeRecord* record = Find(node);
   if (record != nullptr) return record->info.name;
@@ -36,7 +32,7 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
   if (!record.info.name.empty()) by_name_.erase(record.info.name);
   CloseInventory(record);
   record.info = info;
-  record.alive = true;
+  SetAlive(record, true);
   record.inventory_open = true;
   record.telling = now;
   ++open_inventories_;
@@ -46,7 +42,7 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
 void NodeTable::Suspend(NodeId node) {
   NodeRecord& record = nodes_.at(node);
   CloseInventory(record);
-  record.alive = false;
+  SetAlive(record, false);
 }
 
 void NodeTable::NoteHeard(NodeId node, Time now) {
@@ -64,6 +60,12 @@ void NodeTable::EndInventory(NodeId node) {
 void NodeTable::CloseInventory(NodeRecord& record) {
   if (record.inventory_open) --open_inventories_;
   record.inventory_open = false;
+}
+
+void NodeTable::SetAlive(NodeRecord& record, bool alive) {
+  if (record.alive == alive) return;
+  record.alive = alive;
+  alive ? ++alive_count_ : --alive_count_;
 }
 
 std::optional<Time> NodeTable::LastTold() const {
@@ -107,6 +109,7 @@ double NodeTable::ExpectedToCarry(NodeId node, NodeId other) const {
 void NodeTable::Erase(NodeId node) {
   const auto entry = nodes_.find(node);
   CloseInventory(entry->second);
+  SetAlive(entry->second, false);
   by_name_.erase(entry->second.info.name);
   departed_[node] = std::move(entry->second.info.name);
   nodes_.erase(entry);

@@ -13,7 +13,7 @@ namespace hoplite::planner {
 
 struct NodeRecord {
   NodeInfo info;
-  bool alive = true;            // false: suspended
+  bool alive = false;           // false: suspended
   bool inventory_open = false;  // between NodeJoined and InventoryEnd
   // When it last spoke of an inventory that it never ended, in this session or the one before.
   std::optional<Time> telling;
@@ -34,7 +34,8 @@ class NodeTable {
   // kNoNode: nobody has that name.
   NodeId Named(const std::string& name) const;
   bool alive(NodeId node) const;
-  bool AnyAlive() const;
+  bool AnyAlive() const { return alive_count_ > 0; }
+  std::size_t alive_count() const { return alive_count_; }
   std::string NameOf(NodeId node) const;  // its id in words if it isn't known
 
   void Join(const NodeInfo& info, Time now);
@@ -66,11 +67,13 @@ class NodeTable {
 
  private:
   void CloseInventory(NodeRecord& record);
+  void SetAlive(NodeRecord& record, bool alive);
 
   std::map<NodeId, NodeRecord> nodes_;
   std::map<std::string, NodeId> by_name_;
   std::map<NodeId, std::string> departed_;
   std::size_t open_inventories_ = 0;
+  std::size_t alive_count_ = 0;
   LinkModel link_;
   NodeId fastest_ = kNoNode;  // whoever was seen to carry most
   double fastest_carried_ = 0;

@@ -10,6 +10,7 @@
 #include "base/boxed.h"
 #include "base/ids.h"
 #include "base/small_set.h"
+#include "base/time.h"
 #include "planner/copy_table.h"
 #include "planner/reduction_record.h"
 #include "planner/slow_relays.h"
@@ -64,6 +65,7 @@ struct ObjectRecord {
   Boxed<std::string> metadata;
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;
+  Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
   Boxed<SlowRelays> slow_relays;
   Boxed<ReductionRecord> reduction;
   Boxed<Waiting> waits;      // see waiting; made for who comes

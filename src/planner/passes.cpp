@@ -1,10 +1,13 @@
 #include "planner/passes.h"
 
+#include "planner/broadcast_cost.h"
+
 namespace hoplite::planner {
 
 void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows = record.table.parked().empty() && record.table.starved().empty();
   if (flows && !record.slow_relays.OrEmpty().busy()) return;
+  if (Gathers(id, record)) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
   const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members};
   SourceSelector selector(record.table, stamps_, rules);
@@ -20,6 +23,18 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   }
   if (!knows_members && !record.table.parked().empty()) agenda_.AddForMembers(id);
   if (!apart_.entries().empty()) agenda_.AddForNearness(id);
+}
+
+// The wait begins when somebody asks for what is there, and ends early when nobody is left to ask.
+bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
+  const Time now = clock_.now();
+  if (record.gathers_until <= now || record.table.final_count() == 0) return false;
+  if (record.gathers_until == kNever) {
+    record.gathers_until = now + GatherFor(record.table.layout(), nodes_.link());
+  }
+  if (record.table.copies().size() >= nodes_.alive_count()) record.gathers_until = now;
+  if (record.gathers_until > now) gathering_.Insert(id, record.gathers_until);
+  return record.gathers_until > now;
 }
 
 }  // namespace hoplite::planner

@@ -1,13 +1,15 @@
 // Passes: one planning pass over an object, made and told.
 //
-// Decides: whether a pass is due, and when it is to be made again without any event. Is told: which
-// object something happened to. Must never: choose a source itself: SourceSelector decides who
-// serves whom, SlowRelays who is passed.
+// Decides: whether a pass is due, how long the first one over a version waits for receivers that
+// come together (R40), and when one is to be made again without any event. Is told: which object
+// something happened to. Must never: choose a source itself: SourceSelector decides who serves
+// whom, SlowRelays who is passed; wait for receivers a second time.
 #pragma once
 
 #include <hoplite/object_id.h>
 
 #include "planner/agenda.h"
+#include "planner/expiring.h"
 #include "planner/node_table.h"
 #include "planner/object_record.h"
 #include "planner/post.h"
@@ -20,26 +22,31 @@ namespace hoplite::planner {
 
 class Passes {
  public:
-  // Writes into the agenda and takes grants from the stamps, reads the others; all outlive it.
+  // Writes into the agenda and what gathers, and takes grants from the stamps, reads the others; all outlive it.
   Passes(const ShardClock& clock, const RecoveryWindow& window, const NodeTable& nodes,
-         const KeepApart& apart, Stamps& stamps, Agenda& agenda, Post& post)
+         const KeepApart& apart, Stamps& stamps, Agenda& agenda, Expiring<ObjectId>& gathering,
+         Post& post)
       : clock_(clock),
         window_(window),
         nodes_(nodes),
         apart_(apart),
         stamps_(stamps),
         agenda_(agenda),
+        gathering_(gathering),
         post_(post) {}
 
   void Run(const ObjectId& id, ObjectRecord& record);
 
  private:
+  bool Gathers(const ObjectId& id, ObjectRecord& record);
+
   const ShardClock& clock_;
   const RecoveryWindow& window_;
   const NodeTable& nodes_;
   const KeepApart& apart_;
   Stamps& stamps_;
   Agenda& agenda_;
+  Expiring<ObjectId>& gathering_;
   Post& post_;
 };
 

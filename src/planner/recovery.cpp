@@ -47,7 +47,8 @@ void Recovery::StartNewer(ObjectRecord& record, NodeId node, const Held& event) 
                                       event.object.ToHex(), nodes_.NameOf(node))),
                     record.reduction->coordinator);
   }
-  versions_.Start(event.object, record, event.version, event.layout, event.metadata);
+  versions_.Start(event.object, record, event.version, event.layout, event.metadata, kNoNode);
+  record.gathers_until = Time{};  // a predecessor made the first pass over it
 }
 
 void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
@@ -72,6 +73,8 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
   });
   // A node takes back that it has all, which honest ones never do: who feeds it is found out anew.
   if (was_final && !table.Find(node)->final()) CloseFeeds(table, node);
+  // A predecessor saw it made.
+  if (event.primary && table.origin() == kNoNode) table.SetOrigin(node);
   AdoptUpstream(record, node, event.upstream);
   const Copy& copy = *table.Find(node);
   if (copy.final() && record.waits) record.waits->lost_holder.clear();

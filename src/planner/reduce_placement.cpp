@@ -10,7 +10,7 @@ namespace hoplite::planner {
 
 void ReducePlanner::Shape(std::vector<NodeEvent>& orders) {
   std::vector<Group> groups;  // a fixed order folds each source at a slot of its own
-  if (!options_.fixed_order) groups = GroupByNode(FirstReady(wanted_));
+  if (!options_.fixed_order) groups = InRingOrder(GroupByNode(FirstReady(wanted_)));
   std::size_t count = wanted_;
   for (const Group& group : groups) count -= group.picks.size() - 1;
   BuildTree(static_cast<std::uint32_t>(count));
@@ -198,6 +198,14 @@ std::vector<ReducePlanner::Group> ReducePlanner::GroupByNode(
     if (fresh) groups.push_back({node, {}});
     groups[group->second].picks.push_back(pick);
   }
+  return groups;
+}
+
+// By distance from the coordinator, itself last, as every other reduction over the same nodes has
+// them (R39).
+std::vector<ReducePlanner::Group> ReducePlanner::InRingOrder(std::vector<Group> groups) const {
+  std::ranges::sort(groups, {},
+                    [this](const Group& group) { return Raw(group.node) - Raw(self_) - 1; });
   return groups;
 }
 

@@ -93,6 +93,7 @@ class ReducePlanner {
   std::uint32_t NextVacant() const;
   std::vector<SourceIndex> FirstReady(std::size_t count) const;
   std::vector<Group> GroupByNode(const std::vector<SourceIndex>& picks) const;
+  std::vector<Group> InRingOrder(std::vector<Group> groups) const;
   NodeId NodeFor(SourceIndex source) const;
   Group PicksHere(std::size_t count) const;
   void OnPoor(std::uint32_t slot, const SlotLost& lost);

@@ -45,7 +45,7 @@ void ReductionOrders::NewAttempt(const ObjectId& id, ObjectRecord& record, std::
   known.version = vacant ? Version() : stamps_.NextVersion();
   if (root)
     versions_.Start(id, record, vacant ? stamps_.NextVersion() : known.version, reduction.layout,
-                    reduction.metadata);
+                    reduction.metadata, known.order.node);
   if (vacant) return;
   if (nodes_.Find(known.order.node) == nullptr) {
     return MarkLost(id, reduction, slot, ErrorCode::kPeerLost,

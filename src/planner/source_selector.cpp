@@ -29,13 +29,14 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
   const std::uint64_t degree = BestDegree(receivers, table.layout(), rules.link);
   units_ = static_cast<std::uint32_t>(degree) * table.layout().stripe_count;
   hop_ = FromSeconds(HopSeconds(1, table.layout(), rules.link));
+  if (degree == 1) fresh_ = FreshFor(table.layout(), rules.link);
 }
 
 void SourceSelector::Run() {
   for (auto next = table_.parked().begin(); next != table_.parked().end();) {
     const ParkedKey key = *next;
     const Served served = Serve(key.node);
-    // Those after it have no more and came later: they would find nobody either.
+    // Those after it have no more and stand behind it: they would find nobody either.
     const Copy& copy = *table_.Find(key.node);
     if (served == Served::kNobodyFree && copy.progress() == 0 && !copy.orphan) break;
     next = table_.parked().upper_bound(key);
@@ -135,12 +136,23 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiv
 
 bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
   const auto& feeding = table_.feeding();
-  auto behind = feeding.lower_bound(CopyTable::KeyOfProgress(kNoNode, *table_.Find(receiver)));
+  auto behind = feeding.lower_bound(table_.KeyOfProgress(receiver, *table_.Find(receiver)));
   for (int tries = 0; tries < kTakeOverTries && behind != feeding.begin(); ++tries) {
     --behind;
-    if (TakeOverFrom(receiver, need, behind->node)) return true;
+    const bool may = MayPass(receiver, behind->node);
+    if (may && TakeOverFrom(receiver, need, behind->node)) return true;
   }
   return false;
+}
+
+// Where holders serve one receiver each, the line of those who have nothing is that of the ring; in
+// a tree a place is not worth a move. What `behind` got before it is moved it has to wait for once
+// more, and the books are as old as its last report: so it must have been granted lately (R40).
+bool SourceSelector::MayPass(NodeId receiver, NodeId behind) const {
+  const Copy& copy = *table_.Find(receiver);
+  const Copy& other = *table_.Find(behind);
+  if (other.progress() < copy.progress() || other.slot > copy.slot) return true;
+  return copy.progress() == 0 && rules_.now - other.flow().granted < fresh_;
 }
 
 bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind) {
@@ -155,8 +167,11 @@ bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behin
     return false;
   }
   const GrantId superseded = table_.Find(receiver)->flow().superseded;
+  const Time granted = table_.Find(behind)->flow().granted;
   table_.Close(old);
   Grant(receiver, {taken.source, need}, superseded);
+  // Else the one behind could be made to wait again and again.
+  table_.Edit(receiver, [&](Copy& copy) { copy.flows.Make().granted = granted; });
   Grant(behind, {receiver, taken.stripes}, old);
   return true;
 }
@@ -238,7 +253,11 @@ void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replac
   decision.replaces = replaces;
   decision.newly_listed = !copy.listed && !copy.leaf;
   table_.Open(decision.grant, decision.what, lag, units_);
-  table_.Edit(receiver, [](Copy& copy) { copy.starved = false; });
+  table_.Edit(receiver, [&](Copy& copy) {
+    copy.starved = false;
+    Flow& flow = copy.flows.Make();
+    if (flow.granted == Time{}) flow.granted = rules_.now;
+  });
   decisions_.push_back(decision);
 }
 

@@ -75,6 +75,7 @@ class SourceSelector {
   std::optional<Choice> FindFallback(NodeId receiver, StripeMask need);
   bool TakeOver(NodeId receiver, StripeMask need);
   bool TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind);
+  bool MayPass(NodeId receiver, NodeId behind) const;
   // The stripes of `need` in which `source` may serve `receiver`.
   StripeMask Eligible(NodeId receiver, NodeId source, StripeMask need) const;
   // There is no path from the source to the receiver, not even one that the books don't show (R7).
@@ -90,6 +91,7 @@ class SourceSelector {
   PassRules rules_;
   std::uint32_t units_;  // of every holder: the receivers that it serves × stripes
   Duration hop_;
+  Duration fresh_{0};  // so long after its grant a receiver hands on its place in the line
   std::vector<Decision> decisions_;
 };
 

@@ -3,8 +3,9 @@
 namespace hoplite::planner {
 
 void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
-                     const Layout& layout, const std::string& metadata) {
+                     const Layout& layout, const std::string& metadata, NodeId origin) {
   record.version = version;
+  record.gathers_until = kNever;
   record.putter = {};
   record.metadata.reset();
   if (!metadata.empty()) record.metadata = metadata;
@@ -17,7 +18,7 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
     if (copy.listed) post_.Notify(id, record, node, LocationKind::kGone);
     post_.Send(node, Recall{id, version});
   }
-  record.table = CopyTable(layout);
+  record.table = CopyTable(layout, origin);
   record.slow_relays.reset();
 }
 

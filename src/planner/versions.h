@@ -26,9 +26,10 @@ class Versions {
   Versions(Agenda& agenda, InlineBudget& inlined, const NodeTable& nodes, Post& post)
       : agenda_(agenda), inlined_(inlined), nodes_(nodes), post_(post) {}
 
-  // The version is current from now on: older copies are void, their nodes told.
+  // The version is current from now on: older copies are void, their nodes told. `origin` makes it,
+  // if it is known who does.
   void Start(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
-             const std::string& metadata);
+             const std::string& metadata, NodeId origin);
   // The object's bytes lie in the directory now, if there is room: whether they do.
   bool KeepBytes(ObjectRecord& record, const InlineBytes& bytes) {
     return inlined_.Keep(record, bytes);

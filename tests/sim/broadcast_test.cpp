@@ -46,12 +46,14 @@ TEST(Broadcast, TimeIsFlatInTheNumberOfNodesForLargeObjects) {
   }
 }
 
+// But for the time that the first pass waits, here 2.3 %, and what one that is moved behind a
+// newcomer waits for once more: at most 5 % (R40).
 TEST(Broadcast, WhoComesLaterIsDoneOneTransferAfterItCame) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Report report =
         Simulate({.nodes = 32, .size_bytes = 256_MiB, .seed = seed, .spread = seconds(1)});
     EXPECT_EQ(report.completed, 31u);
-    EXPECT_LT(report.slowest_get_seconds, 1.05 * report.bound_seconds) << report.replay;
+    EXPECT_LT(report.slowest_get_seconds, 1.075 * report.bound_seconds) << report.replay;
   }
 }
 

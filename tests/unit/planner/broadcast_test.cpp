@@ -44,11 +44,11 @@ TEST_F(Broadcast, WaitsUntilTheObjectExists) {
 }
 
 TEST_F(Broadcast, OnlyWhoReservedMemoryIsAHolder) {
-  Join("S").Join("R1").Join("R2").Put("S").Locate("R1").Get("R2");
-  Expect("S: accepted v1", "R1: located v1", "R2: located v1", "R2 <- S");
+  Join("S").Join("R1").Join("R2").Put("S").Locate("R2").Get("R1");
+  Expect("S: accepted v1", "R2: located v1", "R1: located v1", "R1 <- S");
   ASSERT_EQ(state_->Find(object_)->holders.size(), 2U);
-  Want("R1");
-  Expect("R1 <- R2");
+  Want("R2");
+  Expect("R2 <- R1");
   EXPECT_EQ(state_->Find(object_)->holders.size(), 3U);
 }
 

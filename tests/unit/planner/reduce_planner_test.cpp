@@ -90,6 +90,18 @@ TEST_F(ReducePlanning, TheDegreeFollowsTheLinkModel) {
   EXPECT_THAT(Plan(), ::testing::Contains("2^0+4 @2 s2"));
 }
 
+// So the plans of several reductions over the same nodes load each link alike (R39).
+TEST_F(ReducePlanning, WhatIsThereAtTheStartStandsByDistanceFromTheCoordinatorItselfLast) {
+  options_.degree = 1;
+  Start(4);
+  Tell(3, 999);
+  Tell(1, 1000);
+  Tell(4, 7);
+  Tell(2, 1001);
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @1001 s2", "2^3+1 @7 s4", "3^4+1 @999 s3",
+                                  "4^0+1 @self s1"));
+}
+
 TEST_F(ReducePlanning, OnlyTheFirstKOfNAreUsed) {
   options_.degree = 1;
   Start(5, 3);
@@ -97,7 +109,7 @@ TEST_F(ReducePlanning, OnlyTheFirstKOfNAreUsed) {
   Arrive(2);
   Arrive(5);
   Arrive(1);
-  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @4 s4", "2^3+1 @2 s2", "3^0+1 @5 s5"));
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @2 s2", "2^3+1 @4 s4", "3^0+1 @5 s5"));
   Arrive(3);
   EXPECT_THAT(Plan(), IsEmpty());
   EXPECT_THAT(planner_->Available(),

@@ -1,0 +1,187 @@
+// Who asks together is granted in ring order, whoever came first; and what that costs (R39, R40).
+#include <set>
+#include <string>
+#include <utility>
+
+#include "planner/broadcast_cost.h"
+#include "scenario.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Members in ring order: A, S, B, C, D. S puts what takes half a second over one link.
+class Ring : public Scenario {
+ protected:
+  Ring() {
+    layout_ = Layout::For(64 << 20, 1);
+    for (const char* node : {"A", "S", "B", "C", "D"}) Join(node);
+    Create("S");
+    for (const char* node : {"A", "B", "C", "D"}) Locate(node);
+    Ignore();
+  }
+
+  // One who never asks, so that the first pass does not know that all are there.
+  void AnotherJoins() { Join("X").Locate("X").Ignore(); }
+
+  std::set<std::pair<std::string, std::string>> Fed() const {
+    std::set<std::pair<std::string, std::string>> fed;
+    for (const TransferView& transfer : state_->Find(object_)->transfers) {
+      fed.emplace(transfer.from_name, transfer.to_name);
+    }
+    return fed;
+  }
+  using Line = std::set<std::pair<std::string, std::string>>;
+  const Line whole_ = {{"S", "B"}, {"B", "C"}, {"C", "D"}, {"D", "A"}};
+};
+
+TEST_F(Ring, WhoAsksTogetherStandsByDistanceFromTheProducer) {
+  JointGets();
+  Want("D").Want("A").Want("C").Want("B");
+  Now();
+  Expect("B <- S", "C <- B", "D <- C", "A <- D");
+}
+
+TEST_F(Ring, TheFirstPassWaitsForThoseWhoComeTogether) {
+  AnotherJoins();
+  Want("D").After(milliseconds(2)).Want("A");
+  Expect();
+  EXPECT_EQ(next_, now_ + milliseconds(3));
+  After(milliseconds(2)).Want("B").Want("C");
+  Expect();
+  After(milliseconds(1));
+  Expect("B <- S", "C <- B", "D <- C", "A <- D");
+}
+
+TEST_F(Ring, NobodyWaitsWhenNobodyIsLeftToAsk) {
+  Want("D").Want("A").Want("C");
+  Expect();
+  Want("B");
+  Expect("B <- S", "C <- B", "D <- C", "A <- D");
+}
+
+TEST_F(Ring, WhatTakesLessThanAMessageIsNotWaitedFor) {
+  const LinkModel link = New().link;
+  EXPECT_EQ(GatherFor(Layout::For(1 << 20), link), Duration{0});
+  EXPECT_EQ(GatherFor(Layout::For(64 << 20), link), milliseconds(5));
+  const Duration some = GatherFor(Layout::For(4 << 20), link);
+  EXPECT_GE(some, link.latency);
+  EXPECT_NEAR(ToSeconds(some), 0.02 * (4 << 20) / link.bytes_per_second, 1e-6);
+}
+
+// After a loss, and for whoever comes later, the wait is over for good.
+TEST_F(Ring, AVersionIsWaitedForOnce) {
+  AnotherJoins();
+  Want("B").After(milliseconds(5));
+  Expect("B <- S");
+  Fail("B", 7);
+  Expect();  // kept apart from the only source
+  After(milliseconds(1000));
+  Expect("B <- S");
+  Want("C");
+  Expect("C <- B");
+}
+
+TEST_F(Ring, AnotherVersionIsWaitedForAgain) {
+  Join("T");
+  AnotherJoins();
+  Want("B").After(milliseconds(5)).Lose("S").Lose("B").Create("T").Locate("C").Ignore();
+  Want("C");
+  Expect();
+  After(milliseconds(5));
+  Expect("C <- T");
+}
+
+// Its predecessor made the first pass.
+TEST_F(Ring, ARestartedShardDoesNotWait) {
+  AnotherJoins();
+  Restart(Recovering());
+  for (const char* node : {"A", "S", "B", "C", "X"}) Connect(node);
+  HeldComplete("S");
+  for (const char* node : {"A", "S", "B", "C", "X"}) EndInventory(node);
+  After(milliseconds(1000)).Ignore();
+  Want("C");
+  Expect("C <- S");
+}
+
+// It learns who made the version from the copy that was put.
+TEST_F(Ring, ARestartedShardHasTheSameOrder) {
+  Restart(Recovering());
+  for (const char* node : {"A", "S", "B", "C", "D"}) Connect(node);
+  for (const char* node : {"D", "A", "C", "B"}) HeldBy(node, 0).EndInventory(node);
+  Held put{object_, VersionAt("S"), layout_, metadata_, layout_.full_marks()};
+  put.complete = put.primary = true;
+  Say("S", put).EndInventory("S").After(milliseconds(1000)).Ignore();
+  JointGets();
+  Want("D").Want("A").Want("C").Want("B");
+  Now();
+  Expect("B <- S", "C <- B", "D <- C", "A <- D");
+}
+
+TEST_F(Ring, ANewcomerTakesTheSourceOfTheNearestBehindIt) {
+  AnotherJoins();
+  Want("D").Want("A").After(milliseconds(5));
+  Expect("D <- S", "A <- D");
+  After(milliseconds(20)).Want("C");
+  Expect("C <- S", "D <- C moved");
+  Want("B");
+  Expect("B <- S", "C <- B moved");
+  EXPECT_EQ(Fed(), whole_);
+}
+
+TEST_F(Ring, WhoHasBytesKeepsItsSource) {
+  AnotherJoins();
+  Want("D").Want("A").After(milliseconds(5)).Ignore();
+  Progress("D", 1).Want("C");  // of those behind C only A has nothing
+  Expect("C <- D", "A <- C moved");
+}
+
+TEST_F(Ring, WhoWasGrantedLongAgoKeepsItsSource) {
+  AnotherJoins();
+  Want("D").Want("A").After(milliseconds(5)).Ignore();
+  After(milliseconds(30)).Want("C");
+  Expect("C <- A");
+}
+
+// D has waited for C, and could be made to wait for each of C's successors.
+TEST_F(Ring, WhoTookAPlaceKeepsItAsLongAsItsFormerHolderWould) {
+  AnotherJoins();
+  Want("D").Want("A").After(milliseconds(5)).After(milliseconds(20)).Want("C").Ignore();
+  After(milliseconds(10)).Want("B");
+  Expect("B <- A");
+}
+
+// Of an object that takes 3 ms a receiver soon has most.
+TEST_F(Ring, HowLongAgoDependsOnTheObject) {
+  const LinkModel link = New().link;
+  EXPECT_EQ(FreshFor(Layout::For(128 << 20), link), milliseconds(30));
+  EXPECT_NEAR(ToSeconds(FreshFor(Layout::For(3 * 125'000), link)), 0.00015, 1e-9);
+}
+
+// A place in a tree is not worth a move.
+TEST_F(Scenario, WhereHoldersServeSeveralNobodyIsMoved) {
+  constexpr int kReceivers = 40;
+  layout_ = Layout::For(4 << 10);
+  ASSERT_GT(BestDegree(kReceivers, layout_, New().link), 1U);
+  Join("S").Join("First").Create("S");
+  for (int i = 0; i < kReceivers; ++i)
+    Join("R" + std::to_string(i)).Locate("R" + std::to_string(i));
+  Locate("First").JointGets();
+  for (int i = 0; i < kReceivers; ++i) Want("R" + std::to_string(i));
+  Now().Ignore();
+  const std::vector<TransferView> before = state_->Find(object_)->transfers;
+  Want("First").Ignore();
+  std::vector<TransferView> after = state_->Find(object_)->transfers;
+  std::erase_if(after, [](const TransferView& transfer) { return transfer.to_name == "First"; });
+  const auto names = [](const std::vector<TransferView>& transfers) {
+    std::set<std::string> pairs;
+    for (const TransferView& each : transfers) pairs.insert(each.from_name + each.to_name);
+    return pairs;
+  };
+  EXPECT_EQ(names(before), names(after));
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), before.size() + 1);
+}
+
+}  // namespace
+}  // namespace hoplite::planner
