@@ -1,6 +1,7 @@
 // What the parts of one node share. Built by Assembly, outlives every task of the runtime.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,9 @@ struct Settings {
   std::uint64_t cluster_id = 0;
   Duration keepalive = std::chrono::milliseconds(200);
   Duration stall = std::chrono::milliseconds(700);
+  // A FETCH that may have overtaken the shard's word waits so long for it: a shard that is slower in
+  // one direction is away (R49).
+  Duration longest_hold = std::chrono::milliseconds(300);
   // Objects up to this size are sent to the directory whole, inside their Create.
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;
   // Fetches under way at a time (R46).
@@ -36,6 +40,8 @@ struct Settings {
 
   // A receiver or reader that shows life but takes nothing may be slow: it has so long.
   Duration patience() const { return 4 * stall; }
+  // Well before whoever asked takes this node for dead.
+  Duration hold() const { return std::min(longest_hold, stall / 2); }
 };
 
 // What happened since the start; for tests and status. Any thread.

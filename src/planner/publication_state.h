@@ -69,8 +69,6 @@ class PublicationState {
   bool small() const { return small_; }
   std::uint64_t attempt() const { return attempt_; }
   bool accepted() const { return static_cast<bool>(version_); }
-  // The shard was told, and has not answered yet.
-  bool unanswered() const { return announced_ && !version_ && !result_; }
   Version version() const { return version_; }
   // Of its Seal; none: it is under way.
   const std::optional<Result<void>>& result() const { return result_; }

@@ -27,7 +27,8 @@ class OneStream final : public net::Transport {
 };
 
 struct NodeParts : testing::NodeParts {
-  NodeParts() : testing::NodeParts({.self = kSelf, .cluster_id = kCluster}) {}
+  NodeParts()
+      : testing::NodeParts({.self = kSelf, .cluster_id = kCluster, .longest_hold = Duration(0)}) {}
   // Runs until nothing is left to do but to wait.
   void Turn() {
     while (runtime.main().poll() + runtime.data(0).poll() > 0) {

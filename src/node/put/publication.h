@@ -49,7 +49,6 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   void Recall(Version below, Error error, store::VoidReason reason);
 
   bool accepted() const { return state_.accepted(); }
-  bool unanswered() const { return state_.unanswered(); }
   // An announcement that the shard has not answered; the inventory repeats it.
   std::optional<protocol::Create> OpenCreate();
 

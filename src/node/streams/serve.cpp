@@ -10,15 +10,12 @@
 #include "net/handshake.h"
 #include "net/timer.h"
 #include "node/pull/flight.h"
-#include "node/put/publication.h"
 #include "node/reduce/slot.h"
 #include "node/streams/send_lane.h"
 
 namespace hoplite::node {
 namespace {
 
-// A shard that is slower than this in one direction is away.
-constexpr Duration kHeldAtMost = std::chrono::milliseconds(300);
 // Who was moved behind a newcomer has more than that for so long, or something is wrong.
 constexpr Duration kHeldBehind = std::chrono::milliseconds(100);
 
@@ -71,13 +68,15 @@ Lookup LookUp(Context& context, const wire::Fetch& fetch) {
   return result;
 }
 
-// The shard's word that it accepted a Put goes to its node when the first grants go to those who
-// wait for the object. Their FETCH may be there first: the version is about to be known (R49).
+// The shard's word that it accepted a Put, or that a reduction's last fold is made here, goes to the
+// node when the first grants go to those who wait for the object. Their FETCH may be there first: the
+// version is about to be known (R49).
 bool IsEarly(Context& context, const wire::Fetch& fetch) {
-  const EntryPtr entry = fetch.slot == 0 ? context.table.Find(fetch.object) : nullptr;
-  if (!entry || !entry->publication() || !entry->publication()->unanswered()) return false;
-  const Lookup lookup = LookUp(context, fetch);
-  return !lookup.copy && lookup.refusal == wire::EndReason::kUnknown;
+  if (fetch.slot != 0) return false;
+  const EntryPtr entry = context.table.Find(fetch.object);
+  if (entry && entry->deleted(Now())) return false;
+  const store::CopyPtr copy = context.store.Find(fetch.object);
+  return !copy || copy->version() < fetch.version;
 }
 
 // This copy grows, and may be ahead of the receiver soon: the shard moves receivers of whom it knows
@@ -168,7 +167,7 @@ net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::
 
 net::Task<void> Server::Hold(wire::Fetch fetch, std::function<void()> answer) {
   const auto call = std::make_shared<Call>(context_.runtime.main());
-  call->deadline = Now() + std::min(kHeldAtMost, context_.settings.stall / 2);
+  call->deadline = Now() + context_.settings.hold();
   {
     WaitingCall waiting(context_.table.At(fetch.object), call);
     while (IsEarly(context_, fetch)) {
@@ -176,7 +175,7 @@ net::Task<void> Server::Hold(wire::Fetch fetch, std::function<void()> answer) {
     }
   }
   if (store::CopyPtr copy = MayGetAhead(context_, fetch)) {
-    const Time until = Now() + std::min(kHeldBehind, context_.settings.stall / 2);
+    const Time until = Now() + std::min(kHeldBehind, context_.settings.hold());
     Growth growth(std::move(copy), context_.runtime.main());
     while (Now() < until && MayGetAhead(context_, fetch)) co_await growth.Wait(until);
   }

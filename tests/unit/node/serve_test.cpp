@@ -18,6 +18,7 @@ using ::testing::ElementsAre;
 using namespace std::chrono_literals;
 
 const Version kVersion{{1, 5}};
+const Version kOfItsSource{{1, 4}};
 constexpr std::uint64_t kBytes = 128_KiB;
 
 class ServeTest : public ::testing::Test {
@@ -104,10 +105,34 @@ TEST_F(ServeTest, AFetchThatCanBeServedIsNotHeldByAPutOfTheSameObject) {
   EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
 }
 
-TEST_F(ServeTest, AFetchOfWhatIsNotPutHereIsRefusedAtOnce) {
+TEST_F(ServeTest, AFetchThatOvertakesTheOrderToMakeTheTargetIsHeld) {
+  const ObjectId source = node_.Named("source");
+  node_.Keep(source, std::string(kBytes, 'a'), kOfItsSource, store::CopyKind::kPrimary);
+  const auto heard = Fetch();
+  EXPECT_FALSE(*heard) << "the node knows nothing of the object yet";
+  node_.Hear(protocol::SlotAssigned{
+      .object = x_,
+      .version = kVersion,
+      .order = {.slot = 1, .node = NodeId{1}, .inputs = {{source, kOfItsSource}}},
+      .layout = Layout::For(kBytes),
+      .fold = {},
+      .metadata = ""});
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+TEST_F(ServeTest, AFetchOfAnOlderVersionIsRefusedAtOnce) {
+  node_.Keep(x_, std::string(kBytes, 'a'), {{1, 6}}, store::CopyKind::kRelayed);
   const auto heard = Fetch();
   ASSERT_TRUE(*heard && **heard);
   EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kUnknown);
+}
+
+TEST_F(ServeTest, AFetchOfWhatIsDeletedIsRefusedAtOnce) {
+  node_.Hear(protocol::Deleted{x_, 60s, {{1, 6}}});
+  const auto heard = Fetch();
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kDeleted);
 }
 
 // Its receiver was moved behind a newcomer, and had got more than the shard knew (R7).
