@@ -207,13 +207,13 @@ class Runtimes:
                 for workload, (name, gain) in named.items()}
         plain, ours = self._ways()
         say(f"runtimes: workloads; {links}")
+        self.rows += rows.values()  # also those of an interrupted run
         with Testbed(plan.workload_hosts, RATE) as bed, Rounds(bed, [plain, ours], self._failures) as rounds:
             for number in range(1, self._repetitions + 1):
                 for workload, row in rows.items():
                     for way in (plain, ours):
                         say(f"  round {number} of {self._repetitions}: {workload}, {way.name}")
                         row.add(way.name, rounds.guarded(way, lambda: way.step_seconds(workload, plan.steps)))
-        self.rows += rows.values()
 
     def killed(self):
         """The same programs, while one of their actors dies."""
