@@ -89,7 +89,8 @@ Result<SegmentMap::PrivateRange> SegmentMap::MapPrivate(std::span<const std::byt
 // Where something lies already, it is the same mapping: several connections show one segment.
 void SegmentMap::ReappearInChild() const {
   if (bytes_.empty() || descriptor_ < 0) return;
-  ::mmap(bytes_.data(), bytes_.size(), PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, descriptor_, 0);
+  (void)::mmap(bytes_.data(), bytes_.size(), PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE,
+               descriptor_, 0);
 }
 
 Result<std::span<std::byte>> SegmentMap::Range(std::uint64_t offset, std::uint64_t size) const {
