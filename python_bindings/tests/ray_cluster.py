@@ -76,13 +76,22 @@ def id_exists(id: hoplite.ObjectId) -> bool:
     return True
 
 
-def objects() -> set[str]:
-    """All that the directory knows: what lies anywhere, and what is owned or waited for, but for
-    what each process with Refs waits for."""
+def status() -> Any:
+    """What the directory says of nodes and objects."""
     keeper = ray.get_actor(hoplite.ray._job.Job.of_this_process().place.directory_name)
     command = ["status", f"--directory={ray.get(keeper.address.remote())}", "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "hoplite", *command], capture_output=True, text=True, check=True
     )
-    known = {one["id"] for one in json.loads(done.stdout)["objects"]}
-    return known - {hoplite.ray._owned.NEVER.hex()}
+    return json.loads(done.stdout)
+
+
+def objects() -> set[str]:
+    """All that the directory knows: what lies anywhere, and what is owned or waited for, but for
+    what each process with Refs waits for."""
+    return {one["id"] for one in status()["objects"]} - {hoplite.ray._owned.NEVER.hex()}
+
+
+def used_bytes() -> int:
+    """Of the stores of all nodes."""
+    return sum(node["used_bytes"] for node in status()["nodes"])

@@ -12,7 +12,7 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
-from ray_cluster import GRACE, HERE, THERE, objects, ray, remote, wait_until
+from ray_cluster import GRACE, HERE, THERE, objects, ray, remote, used_bytes, wait_until
 from test_ray_failures import drive
 
 pytestmark = pytest.mark.usefixtures("two_hosts")
@@ -113,7 +113,7 @@ def make_twice(notes: Path) -> hoplite.ray.Ref:
 
 
 def test_what_dead_processes_made_stays_for_the_grace_and_then_goes(tmp_path: Path) -> None:
-    before = objects()
+    before, used = objects(), used_bytes()
     ref = ray.get(make_twice.remote(tmp_path / "first"))
     first = (tmp_path / "first").read_text()
     assert hoplite.ray.get(ref)[0] == 2.0 and first != ref.hex()
@@ -123,6 +123,7 @@ def test_what_dead_processes_made_stays_for_the_grace_and_then_goes(tmp_path: Pa
     del ref
     gc.collect()
     wait_until(lambda: objects() <= before, "nothing is left of it", 60)
+    wait_until(lambda: used_bytes() <= used, "nor in any store", 60)
 
 
 KILLED_NODE = """
