@@ -58,7 +58,8 @@ bool IsAhead(const Copy& one, const Copy& other) {
 
 }  // namespace
 
-void SlowRelays::Note(NodeId receiver, const CopyTable& table, NodeTable& nodes, Time now) {
+void SlowRelays::Note(NodeId receiver, double in_all, const CopyTable& table, NodeTable& nodes,
+                      Time now) {
   const Copy* copy = table.Find(receiver);
   const Feed* feed = FeedOf(copy);
   if (feed == nullptr) {
@@ -77,8 +78,9 @@ void SlowRelays::Note(NodeId receiver, const CopyTable& table, NodeTable& nodes,
   const Duration elapsed = now - sample.since;
   if (elapsed < kSampled) return;
   if (has >= sample.had) {
-    const double rate = Bytes(has - sample.had, table) / ToSeconds(elapsed);
-    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate);
+    const double own = Bytes(has - sample.had, table) / ToSeconds(elapsed);
+    const double rate = std::max(own, in_all);  // its link carries other objects, too
+    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * own);
     if (sample.ready == kEverything || Bytes(sample.ready, table) >= under_way) {
       nodes.NoteCarried(receiver, rate);
       Judge(receiver, rate, table, nodes, now);

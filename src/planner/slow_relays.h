@@ -25,9 +25,9 @@ namespace hoplite::planner {
 
 class SlowRelays {
  public:
-  // The receiver's marks in the table are news. What flowed to it from a source that had bytes is
-  // noted in `nodes`.
-  void Note(NodeId receiver, const CopyTable& table, NodeTable& nodes, Time now);
+  // The receiver's marks in the table are news. `in_all`: bytes per second that it says come to it,
+  // of all objects. What flowed to it while its source had bytes is noted in `nodes`.
+  void Note(NodeId receiver, double in_all, const CopyTable& table, NodeTable& nodes, Time now);
   // The receiver closed that grant, which had been taken back: its stream brings nothing any more.
   void Closed(GrantId grant, const CopyTable& table);
   // Act has something to do.

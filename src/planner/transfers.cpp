@@ -149,7 +149,8 @@ void Transfers::On(NodeId node, const Progress& event) {
   // A leaf is as fast as its reader, and holds nobody up. The links of who folds carry both.
   const Copy& copy = *record->table.Find(node);
   if (copy.leaf || copy.slot != 0) return;
-  record->slow_relays.Make().Note(node, record->table, nodes_, clock_.now());
+  record->slow_relays.Make().Note(node, static_cast<double>(event.bytes_per_second), record->table,
+                                  nodes_, clock_.now());
 }
 
 }  // namespace hoplite::planner

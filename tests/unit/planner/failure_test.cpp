@@ -14,6 +14,24 @@ class Failures : public Scenario {
     Put("S").Get("R1").Get("R2").Get("R3");
     Ignore();
   }
+  // So many bytes of it have come, and so many a second come of all objects together.
+  void Has(const std::string& node, std::uint32_t bytes, std::uint64_t rate) {
+    Say(node, protocol::Progress{object_, VersionAt(node), Marks(bytes / layout_.block_bytes), rate,
+                                 Duration{0}});
+  }
+  // R2 gets 32 MB/s of it while R1 has enough; R1, whose source has all, gets 1.5 MB/s.
+  void LittleComesToR1(std::uint64_t in_all) {
+    layout_ = Layout::For(256 << 20, 1);
+    Line();
+    Has("R1", 20'000'000, in_all);
+    Has("R2", 200'000, 32'000'000);
+    After(milliseconds(30));
+    Has("R1", 20'300'000, in_all);
+    Has("R2", 600'000, 32'000'000);
+    After(milliseconds(200));
+    Has("R2", 7'000'000, 32'000'000);
+    Has("R1", 20'600'000, in_all);
+  }
 };
 
 TEST_F(Failures, ABrokenStreamResumesFromTheSourceOfItsSource) {
@@ -158,6 +176,16 @@ TEST_F(Failures, TwoDeathsAtOnceLeaveOneLine) {
   Lose("R1");
   Lose("R3");
   Expect("R2 <- S moved", "R4 <- R2 moved");
+}
+
+TEST_F(Failures, WhoHoldsUpThoseBehindItIsPassed) {
+  LittleComesToR1(1'500'000);
+  Expect("R2 <- S moved");
+}
+
+TEST_F(Failures, WhoGetsMoreOfOtherObjectsIsNotPassed) {
+  LittleComesToR1(32'000'000);
+  Expect();
 }
 
 TEST_F(Failures, GarbageFromANodeChangesNothing) {
