@@ -183,8 +183,7 @@ class Program:
             target = hoplite.ray.new_ref()
             asking = [one.fetch.remote(way, [target], 0) for one in self._members]
             at(moment)
-            # hoplite.ray.reduce makes a handle of its own; this is the same for one that is there already.
-            result = hoplite.ray.Reduction(hoplite.ray._job.client(), target, handles, "sum", None, None)
+            result = hoplite.ray.reduce(handles, ref=target)
         ends = [end for _, end in ray.get(asking, timeout=PATIENCE)]
         if way != "ray":
             result.wait(PATIENCE)

@@ -20,6 +20,11 @@ def put_here(value: Any, ref: Any = None) -> hoplite.ray.Ref:
     return hoplite.ray.put(value, ref)
 
 
+@remote()
+def first_of(ref: Any) -> float:
+    return float(hoplite.ray.get(ref, timeout=30)[0])
+
+
 def ones_everywhere(count: int) -> list[hoplite.ray.Ref]:
     """Of float32, at both hosts by turns, made by tasks."""
     places = [HERE, THERE]
@@ -56,6 +61,22 @@ def test_a_result_that_does_not_come_in_time() -> None:
     reduction = hoplite.ray.reduce([hoplite.ray.new_ref()])
     with pytest.raises(TimeoutError, match="has not begun"):
         reduction.get(timeout=0.2)
+
+
+def test_into_a_ref_that_tasks_wait_for() -> None:
+    target = hoplite.ray.new_ref()
+    waiting = [first_of.options(resources=place).remote(target) for place in (HERE, THERE)]
+    reduction = hoplite.ray.reduce(ones_everywhere(3), ref=target)
+    assert reduction.ref == target
+    assert ray.get(waiting, timeout=60) == [3.0, 3.0]
+
+
+def test_into_a_ref_that_has_an_object() -> None:
+    target = hoplite.ray.put(np.full(BIG, 7, np.float32))
+    reduction = hoplite.ray.reduce(ones_everywhere(2), ref=target)
+    with pytest.raises(hoplite.AlreadyExistsError):
+        reduction.wait(timeout=20)
+    assert (hoplite.ray.get(target, timeout=20) == 7).all()
 
 
 def test_the_first_of_several_and_which_they_were() -> None:

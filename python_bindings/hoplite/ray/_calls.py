@@ -97,16 +97,23 @@ def wait(
 
 
 def reduce(
-    refs: Iterable[Ref], op: str = "sum", num_objects: int | None = None, dtype: Any = None
+    refs: Iterable[Ref],
+    op: str = "sum",
+    num_objects: int | None = None,
+    dtype: Any = None,
+    ref: Ref | None = None,
 ) -> Reduction:
     """Makes one array of several, folded element by element on the hosts that hold them.
 
     `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many, those that
-    come first; None: all. None of them need exist yet. Returns at once; anybody who has ``.ref``
-    may get it meanwhile. InvalidArgumentError, here or of the Reduction: arrays of different dtype
-    or shape; it names both. ObjectDeletedError: too few of them can still come.
+    come first; None: all. None of them need exist yet. Into `ref`, if one is given (``new_ref``),
+    for which others may wait already. Returns at once; anybody who has ``.ref`` may get it
+    meanwhile. InvalidArgumentError, here or of the Reduction: arrays of different dtype or shape;
+    it names both. ObjectDeletedError: too few of them can still come. AlreadyExistsError: `ref` has
+    an object.
     """
-    return Reduction(_job.client(), new_ref(), _checked(refs), op, num_objects, dtype)
+    target = new_ref() if ref is None else _checked([ref])[0]
+    return Reduction(_job.client(), target, _checked(refs), op, num_objects, dtype)
 
 
 def free(refs: Ref | Iterable[Ref]) -> None:

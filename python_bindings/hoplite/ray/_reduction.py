@@ -15,6 +15,7 @@ from hoplite._client import CONNECT_TIMEOUT, Client
 from hoplite._core import ObjectId
 from hoplite._under_way import Reduction as Begun
 from hoplite.errors import (
+    AlreadyExistsError,
     HopliteError,
     InvalidArgumentError,
     NotFoundError,
@@ -153,6 +154,8 @@ class Reduction:
     def _fail(self, error: HopliteError) -> None:
         """Nobody is to wait for the target, nor to take it for a result."""
         self._error = error
+        if isinstance(error, AlreadyExistsError):
+            return  # it is somebody else's
         # If the node is away, the error says so.
         with contextlib.suppress(HopliteError):
             self._client.delete(self.ref.id, timeout=CONNECT_TIMEOUT)
