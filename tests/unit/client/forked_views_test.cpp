@@ -246,6 +246,8 @@ TEST_P(ForkedViewsTest, WhatOtherThreadsHeldAtTheForkStays) {
   };
   std::atomic<bool> stop{false};
   std::atomic<const Held*> held{nullptr};
+  std::atomic<std::chrono::nanoseconds> fork_takes{
+      std::chrono::nanoseconds(0)};  // long under a sanitizer
   std::thread user([&] {
     for (int i = 0; !stop; ++i) {
       const auto fill = static_cast<std::byte>(i);
@@ -253,7 +255,8 @@ TEST_P(ForkedViewsTest, WhatOtherThreadsHeldAtTheForkStays) {
       const Held now{.view = client_.Get(id).value_or(Buffer()), .filled_with = fill};
       EXPECT_TRUE(other_.Delete(id));
       held = &now;
-      std::this_thread::yield();
+      // Until some moment before, in or after the next fork.
+      std::this_thread::sleep_for(fork_takes.load() * (i % 8) / 4);
       held = nullptr;
     }
   });
@@ -269,7 +272,10 @@ TEST_P(ForkedViewsTest, WhatOtherThreadsHeldAtTheForkStays) {
     return seen->view.size() == kSmall ? 0 : 3;
   };
   for (int looked = 0; looked < 30;) {
-    const int how = Child(look).Work();
+    const auto begin = std::chrono::steady_clock::now();
+    Child child(look);
+    fork_takes = std::chrono::steady_clock::now() - begin;
+    const int how = child.Work();
     if (how > 1 || how < 0) ADD_FAILURE() << "a child ended with " << how;
     if (how == 0) ++looked;
   }
