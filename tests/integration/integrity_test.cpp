@@ -125,8 +125,11 @@ Version RootOf(Cluster& cluster, const ObjectId& target) {
 
 // A damaged block of a child's output is no loss of the child: nothing is folded again.
 TEST(Integrity, ADamagedBlockOfAReductionIsFetchedAgain) {
-  const auto damage = std::make_shared<Damage>(
-      [](const std::string&, int nth) { return nth == 0 ? std::vector{kInTheMiddle} : kNowhere; });
+  // The first connection may have been too early for a child that does not know of its slot yet.
+  std::shared_ptr<Damage> damage;
+  damage = std::make_shared<Damage>([&damage](const std::string&, int) {
+    return damage->flipped() == 0 ? std::vector{kInTheMiddle} : kNowhere;
+  });
   ClusterOptions options{.nodes = 3};
   options.rate_bytes_per_second = 8_MiB;  // the tree is seen before it is done
   Cluster cluster(Behind(damage, options));
