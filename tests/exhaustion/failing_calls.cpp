@@ -23,13 +23,15 @@ std::atomic<int> left{0};
 
 // gRPC 1.51 ends the process if eventfd or epoll_create1 fails for it (ev_epoll1_linux: "assertion
 // failed"), and waits for ever for a thread that pthread_create refused. Of its sockets it takes
-// failures, after pauses of seconds.
+// failures, after pauses of seconds. Abseil, which it uses, ends the process if mmap fails for it
+// (low_level_alloc: "mmap error").
 bool IsOthers(void* caller) {
   Dl_info where{};
   if (::dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return false;
   const std::string_view library = where.dli_fname;
   return library.find("/libgrpc") != std::string_view::npos ||
-         library.find("/libgpr") != std::string_view::npos;
+         library.find("/libgpr") != std::string_view::npos ||
+         library.find("/libabsl") != std::string_view::npos;
 }
 
 bool Fails(Call call, void* caller) {
