@@ -20,7 +20,9 @@ void Owning::Ask(Member& member, const ObjectId& object, Time deadline) {
   member.assembly().calls.Spawn("own", RunAsk(std::move(client), std::move(call)));
 }
 
+// A call begins a turn after it was made; its node may have died by then.
 net::Task<void> Owning::RunAsk(ClientPtr client, node::CallPtr call) {
+  if (client->member == nullptr) co_return;
   auto answer = co_await client->member->assembly().calls.Own(client->object, call);
   if (!answer || client->member == nullptr) co_return;
   client->owns = !client->ended;
@@ -28,6 +30,7 @@ net::Task<void> Owning::RunAsk(ClientPtr client, node::CallPtr call) {
 }
 
 net::Task<void> Owning::RunDisown(ClientPtr client, node::CallPtr call) {
+  if (client->member == nullptr) co_return;
   (void)co_await client->member->assembly().calls.Disown(client->object, call);
 }
 
