@@ -357,6 +357,8 @@ TEST_F(ExhaustedCall, Reduce) {
     options.dtype = DType::kUint8;
     options.timeout = kTimeout;
     TRY(client.Put(std::string(2_MiB, 'y'), {.id = options.sources[1], .timeout = kTimeout}));
+    // Sources that are known together always flow the same way, over connections that stay.
+    TRY(client.WaitExists(options.sources, options.sources.size(), kWithin));
     TRY_ASSIGN(const Reduction reduction, client.Reduce(options));
     TRY(reduction.Wait());
     return {};
