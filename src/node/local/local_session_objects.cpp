@@ -1,0 +1,202 @@
+// The requests that put, get, read and reduce objects.
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/try.h"
+#include "node/local/joint_gets.h"
+#include "node/local/local_convert.h"
+#include "node/local/local_session.h"
+#include "node/local/request_errors.h"
+
+namespace hoplite::node {
+namespace {
+
+Result<void> CheckMetadata(const std::string& metadata) {
+  if (metadata.size() <= kMaxMetadataBytes) return {};
+  return std::unexpected(InvalidRequest(fmt::format("metadata of {} bytes; at most {} are allowed",
+                                                    metadata.size(), kMaxMetadataBytes)));
+}
+
+Error WhyVoid(const store::Copy& copy) {
+  const std::string object = "object " + copy.object().ToHex();
+  switch (copy.void_reason()) {
+    case store::VoidReason::kDeleted:
+      return {ErrorCode::kDeleted, object + " was deleted"};
+    case store::VoidReason::kLost:
+      return {ErrorCode::kPeerLost, object + ": the nodes that held it were lost"};
+    default:
+      return {ErrorCode::kRecalled, object + ": the version that was read was replaced"};
+  }
+}
+
+std::uint64_t PrefixOf(const store::Copy& copy) {
+  return copy.layout().contiguous_prefix(copy.marks());
+}
+
+void FillView(const store::Copy& copy, local::View& view) {
+  view.set_offset(copy.segment_offset());
+  view.set_size(copy.layout().size_bytes);
+  view.set_metadata(copy.metadata());
+  view.set_final(copy.state() == store::CopyState::kFinal);
+  view.set_prefix(PrefixOf(copy));
+  if (copy.windowed()) view.set_window(copy.bytes().size());
+}
+
+// The reader has read on: what it took makes room.
+Result<void> Take(store::Copy& window, const local::Await& body) {
+  if (body.taken() > PrefixOf(window)) {
+    return std::unexpected(InvalidRequest(
+        fmt::format("{} bytes were taken of {} that are there", body.taken(), PrefixOf(window))));
+  }
+  window.Take(body.taken());
+  if (body.prefix() <= window.room_end()) return {};
+  return std::unexpected(InvalidRequest(fmt::format(
+      "{} bytes are asked of a window that ends at {}", body.prefix(), window.room_end())));
+}
+
+Error Gone() { return {ErrorCode::kCancelled, "the client is gone"}; }
+
+// Wakes a call when its copy changes.
+class CopyWatch final : public store::CopyListener {
+ public:
+  CopyWatch(store::CopyPtr copy, Call& call) : copy_(std::move(copy)), call_(call) {
+    copy_->AddListener(this);
+  }
+  ~CopyWatch() override { copy_->RemoveListener(this); }
+  void OnCopyChanged() noexcept override { call_.changed.Notify(); }
+
+ private:
+  const store::CopyPtr copy_;
+  Call& call_;
+};
+
+net::Task<Result<std::uint64_t>> AwaitPrefix(Operations& operations, store::CopyPtr copy,
+                                             std::uint64_t wanted, CallPtr call) {
+  const std::uint64_t size = copy->layout().size_bytes;
+  if (wanted > size) {
+    co_return std::unexpected(
+        InvalidRequest(fmt::format("{} bytes are asked of an object of {}", wanted, size)));
+  }
+  const CopyWatch watch(copy, *call);
+  for (;;) {
+    if (copy->state() == store::CopyState::kVoid) co_return std::unexpected(WhyVoid(*copy));
+    const std::uint64_t prefix = PrefixOf(*copy);
+    const bool final = copy->state() == store::CopyState::kFinal;
+    if (wanted == size ? final : prefix >= wanted) co_return prefix;
+    bool in_time = !call->cancelled;
+    if (in_time) in_time = co_await call->changed.Wait(call->deadline);
+    if (!in_time) co_return std::unexpected(operations.GaveUp(copy->object(), *call));
+  }
+}
+
+}  // namespace
+
+LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object, CallPtr call) {
+  CO_TRY(CheckMetadata(body.metadata()));
+  const std::string& bytes = body.contents();
+  call->owned = body.owned();
+  call->only_if_owned = body.only_if_owned();
+  CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
+                co_await operations_.Create(object, bytes.size(), body.metadata(), call));
+  if (!bytes.empty()) std::memcpy(draft->copy()->bytes().data(), bytes.data(), bytes.size());
+  CO_TRY(draft->Advance(bytes.size(), {}));
+  co_return co_await draft->Seal(call);
+}
+
+LocalSession::Handled LocalSession::Create(const local::Request& request, ObjectId object,
+                                           CallPtr call, local::Answer& answer) {
+  const local::Create& body = request.create();
+  CO_TRY(CheckMetadata(body.metadata()));
+  if (peer_ && !peer_->same_user()) {
+    co_return std::unexpected(
+        InvalidRequest("only processes of the node's user may write into its memory"));
+  }
+  call->owned = body.owned();
+  call->only_if_owned = body.only_if_owned();
+  CO_TRY_ASSIGN(std::shared_ptr<Draft> draft,
+                co_await operations_.Create(object, body.size(), body.metadata(), call));
+  if (ended_) co_return std::unexpected(Gone());
+  answer.mutable_draft_ready()->set_offset(draft->copy()->segment_offset());
+  answer.mutable_draft_ready()->set_block_bytes(draft->copy()->layout().block_bytes);
+  co_return Keep(request.id(), DraftEntry{.draft = std::move(draft)});
+}
+
+LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) {
+  const auto* entry = Find<DraftEntry>(body.draft());
+  if (entry == nullptr)
+    co_return std::unexpected(InvalidRequest("this draft was sealed or aborted"));
+  const std::shared_ptr<Draft> draft = entry->draft;
+  CO_TRY(co_await draft->Seal(std::move(call)));
+  entries_.erase(body.draft());
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Get(const local::Request& request, ObjectId object,
+                                        CallPtr call, local::Answer& answer) {
+  const auto together = call->together = TogetherOf(request.get().together());
+  call->only_if_owned = request.get().only_if_owned();
+  CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Get(object, std::move(call)));
+  if (ended_) co_return std::unexpected(Gone());
+  FillView(*copy, *answer.mutable_view());
+  CO_TRY(Keep(request.id(), View{copy, together}));
+  if (together) together->Add(*copy);
+  co_return Result<void>();
+}
+
+// Those of one number, while one of them is under way or its view is held.
+std::shared_ptr<JointGets> LocalSession::TogetherOf(Id number) {
+  if (number == 0) return nullptr;
+  std::weak_ptr<JointGets>& known = joint_gets_[number];
+  std::shared_ptr<JointGets> together = known.lock();
+  if (!together) {
+    together = std::make_shared<JointGets>(operations_.store().usage().capacity_bytes, togethers());
+    known = together;
+    std::erase_if(joint_gets_, [](const auto& item) { return item.second.expired(); });
+  }
+  return together;
+}
+
+LocalSession::Handled LocalSession::Open(const local::Request& request, ObjectId object,
+                                         CallPtr call, local::Answer& answer) {
+  call->only_if_owned = request.open().only_if_owned();
+  auto opening = request.open().window() ? operations_.OpenWindow(object, call)
+                                         : operations_.Open(object, call);
+  CO_TRY_ASSIGN(store::CopyPtr copy, co_await std::move(opening));
+  if (ended_) co_return std::unexpected(Gone());
+  call->deadline = kNever;  // it was for the opening; the fetch goes on until the reader's release
+  FillView(*copy, *answer.mutable_view());
+  co_return Keep(request.id(), ReaderEntry{.copy = std::move(copy), .fetch = std::move(call)});
+}
+
+LocalSession::Handled LocalSession::Await(const local::Await& body, CallPtr call,
+                                          local::Answer& answer) {
+  auto* reader = Find<ReaderEntry>(body.reader());
+  if (reader == nullptr) co_return std::unexpected(InvalidRequest("this reader was closed"));
+  if (reader->awaited) {
+    co_return std::unexpected(InvalidRequest("this reader is waiting already"));
+  }
+  const store::CopyPtr copy = reader->copy;
+  if (copy->windowed()) CO_TRY(Take(*copy, body));
+  reader->awaited = true;
+  Result<std::uint64_t> prefix =
+      co_await AwaitPrefix(operations_, copy, body.prefix(), std::move(call));
+  if (auto* still = Find<ReaderEntry>(body.reader())) still->awaited = false;
+  CO_TRY(prefix);
+  answer.mutable_growth()->set_prefix(*prefix);
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Reduce(const local::Reduce& body, ObjectId target, CallPtr call,
+                                           local::Answer& answer) {
+  CO_TRY(CheckMetadata(body.metadata()));
+  CO_TRY_ASSIGN(ReduceOptions options, ReadReduce(body, target));
+  CO_TRY_ASSIGN(const ReduceOutcome outcome,
+                co_await operations_.Reduce(std::move(options), std::move(call)));
+  FillReduced(outcome, *answer.mutable_reduced());
+  co_return Result<void>();
+}
+
+}  // namespace hoplite::node

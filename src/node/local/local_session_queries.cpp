@@ -1,0 +1,120 @@
+// The requests that ask what there is, and move no object.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "node/local/existence.h"
+#include "node/local/local_convert.h"
+#include "node/local/local_session.h"
+#include "node/local/request_errors.h"
+
+namespace hoplite::node {
+namespace {
+
+Error NeverComes(const ObjectId& gone, std::uint32_t count) {
+  return {
+      ErrorCode::kDeleted,
+      fmt::format("{} of these objects will not exist any more: {} was deleted, or nobody owns it",
+                  count, gone.ToHex())};
+}
+
+// While it lives, so many more.
+class Counted {
+ public:
+  Counted(std::size_t& sum, std::size_t count) : sum_(sum), count_(count) { sum_ += count_; }
+  ~Counted() { sum_ -= count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::size_t& sum_;
+  const std::size_t count_;
+};
+
+}  // namespace
+
+LocalSession::Handled LocalSession::Info(ObjectId object, CallPtr call, local::Answer& answer) {
+  CO_TRY_ASSIGN(const protocol::ObjectView view,
+                co_await operations_.Info(object, std::move(call)));
+  FillObject(view, *answer.mutable_info());
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Status(const local::Status& body, CallPtr call,
+                                           local::Answer& answer) {
+  CO_TRY_ASSIGN(const protocol::PageRequest page, ReadPage(body));
+  CO_TRY_ASSIGN(const protocol::StatusPage shown,
+                co_await operations_.Status(body.shard(), page, std::move(call)));
+  auto& status = *answer.mutable_status();
+  for (const auto& node : shown.nodes) {
+    auto& added = *status.add_nodes();
+    FillNode(node, added);
+    if (node.node.name != operations_.name()) continue;
+    added.set_memory_bytes(operations_.store().usage().capacity_bytes);
+    added.set_used_bytes(operations_.store().usage().used_bytes);
+  }
+  for (const auto& object : shown.page.objects) FillObject(object, *status.add_objects());
+  status.set_more(shown.page.more);
+  status.set_shard_count(static_cast<std::uint32_t>(operations_.shard_count()));
+  FillShard(shown.shard, *status.mutable_shard());
+  FillClients(clients(), *status.mutable_clients());
+  status.mutable_clients()->set_owned(operations_.owned().count);
+  status.mutable_clients()->set_max_owned(operations_.owned().limit);
+  if (status.ByteSizeLong() + 64 > wire::kMaxLocalAnswer) {
+    answer.clear_status();
+    co_return std::unexpected(
+        Error(ErrorCode::kResourceExhausted, "the status is too large for one answer"));
+  }
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Subscribe(Id id, ObjectId object) {
+  const std::weak_ptr<LocalChannel> channel = channel_;
+  std::function<void(const protocol::Location&)> tell = [channel,
+                                                         id](const protocol::Location& location) {
+    const auto open = channel.lock();
+    if (!open) return;
+    local::Answer news;
+    news.set_id(id);
+    FillLocation(location, *news.mutable_location());
+    open->Send(news);
+  };
+  co_return Keep(id, SubscriptionEntry{operations_.Subscribe(object, std::move(tell))});
+}
+
+LocalSession::Handled LocalSession::WaitExists(const local::WaitExists& body, CallPtr call,
+                                               local::Answer& answer) {
+  CO_TRY_ASSIGN(std::vector<ObjectId> objects, ReadObjects(body));
+  const std::uint32_t limit = clients().limits().pins;
+  if (pins() + objects.size() > limit) co_return std::unexpected(TooMany("pins", limit));
+  const Counted counted(watched_, objects.size());
+  call->only_if_owned = body.only_if_owned();
+  const Existence existence(operations_, std::move(objects), *call);
+  bool in_time = true;
+  while (existence.count() < body.count() && in_time && !call->cancelled) {
+    const auto gone = body.only_if_owned() ? existence.Missing(body.count()) : std::nullopt;
+    if (gone) co_return std::unexpected(NeverComes(*gone, body.count()));
+    in_time = co_await call->changed.Wait(call->deadline);
+  }
+  if (call->cancelled) {
+    co_return std::unexpected(Error(ErrorCode::kCancelled, "the wait was cancelled"));
+  }
+  for (const std::uint32_t place : existence.Existing()) {
+    answer.mutable_existing()->add_places(place);
+  }
+  co_return Result<void>();
+}
+
+LocalSession::Handled LocalSession::Identify(local::Answer& answer) {
+  const std::uint64_t id = operations_.cluster_id();
+  if (id == 0) {
+    co_return std::unexpected(
+        Error(ErrorCode::kUnavailable,
+              "the node has not reached the directory's first shard since it was started"));
+  }
+  answer.mutable_identity()->set_cluster_id(id);
+  co_return Result<void>();
+}
+
+}  // namespace hoplite::node
