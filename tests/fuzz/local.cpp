@@ -95,13 +95,14 @@ void FillReduce(FuzzedDataProvider& data, node::local::Reduce& body) {
   body.set_root_here(data.ConsumeBool());
   body.set_fixed_order(data.ConsumeBool());
   body.set_degree(data.ConsumeIntegral<std::uint8_t>());
+  body.set_owned(data.ConsumeBool());
 }
 
 Request RequestOf(FuzzedDataProvider& data) {
   const auto handle = [&data] { return data.ConsumeIntegralInRange<std::uint64_t>(0, 12); };
   Request request;
   request.set_id(handle());
-  switch (data.ConsumeIntegralInRange<int>(0, 17)) {
+  switch (data.ConsumeIntegralInRange<int>(0, 20)) {
     case 0:
       request.mutable_hello()->set_protocol_version(data.ConsumeIntegralInRange<int>(0, 3));
       break;
@@ -109,23 +110,31 @@ Request RequestOf(FuzzedDataProvider& data) {
       request.mutable_put()->set_object(ObjectOf(data));
       request.mutable_put()->set_contents(data.ConsumeRandomLengthString(40));
       request.mutable_put()->set_metadata(data.ConsumeRandomLengthString(4));
+      request.mutable_put()->set_owned(data.ConsumeBool());
+      request.mutable_put()->set_only_if_owned(data.ConsumeBool());
       break;
     case 2:
       request.mutable_create()->set_object(ObjectOf(data));
       request.mutable_create()->set_size(SizeOf(data));
+      request.mutable_create()->set_owned(data.ConsumeBool());
       break;
     case 3:
       request.mutable_seal()->set_draft(handle());
       break;
     case 4:
       request.mutable_get()->set_object(ObjectOf(data));
+      request.mutable_get()->set_together(data.ConsumeIntegralInRange<std::uint64_t>(0, 2));
+      request.mutable_get()->set_only_if_owned(data.ConsumeBool());
       break;
     case 5:
       request.mutable_open()->set_object(ObjectOf(data));
+      request.mutable_open()->set_window(data.ConsumeBool());
+      request.mutable_open()->set_only_if_owned(data.ConsumeBool());
       break;
     case 6:
       request.mutable_await()->set_reader(handle());
       request.mutable_await()->set_prefix(SizeOf(data));
+      if (data.ConsumeBool()) request.mutable_await()->set_taken(SizeOf(data));
       break;
     case 7:
       request.mutable_delete_object()->set_object(ObjectOf(data));
@@ -154,12 +163,22 @@ Request RequestOf(FuzzedDataProvider& data) {
         request.mutable_wait_exists()->add_objects(ObjectOf(data));
       }
       request.mutable_wait_exists()->set_count(data.ConsumeIntegralInRange<std::uint32_t>(0, 4));
+      request.mutable_wait_exists()->set_only_if_owned(data.ConsumeBool());
       break;
     case 15:
       request.mutable_identify();
       break;
     case 16:
       request.mutable_forked()->set_pipe(data.ConsumeBool());
+      break;
+    case 17:
+      request.mutable_own()->set_object(ObjectOf(data));
+      break;
+    case 18:
+      request.mutable_disown()->set_object(ObjectOf(data));
+      break;
+    case 19:
+      request.mutable_leave();
       break;
     default:
       request.mutable_release()->set_made_by(handle());
@@ -212,6 +231,7 @@ void Local(Input input) {
   turn();
   Require(operations.waiting() == 0, "requests end with their client");
   Require(operations.subscribers() == 0, "subscriptions end with their client");
+  Require(operations.owned().count == 0, "ids are owned until their client ends");
   for (const store::CopyPtr& copy : operations.store().List()) {
     Require(copy.use_count() == 2, "pins end with their client");
     Require(copy->state() == store::CopyState::kFinal, "drafts end with their client");

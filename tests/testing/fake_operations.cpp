@@ -67,6 +67,7 @@ net::Task<Result<std::shared_ptr<node::Draft>>> FakeOperations::Create(ObjectId 
   if (call->only_if_owned && !owners_.contains(object)) {
     co_return std::unexpected(Error(ErrorCode::kNotFound, "nobody owns the object"));
   }
+  if (call->owned) CO_TRY(MayOwn(object, *call));
   const Layout layout = Layout::For(size_bytes);
   CO_TRY(layout.Validate());
   CO_TRY_ASSIGN(store::CopyPtr copy,
@@ -157,11 +158,17 @@ net::Task<Result<void>> FakeOperations::Delete(ObjectId object, node::CallPtr) {
   co_return Result<void>();
 }
 
+Result<void> FakeOperations::MayOwn(const ObjectId& object, const node::Call& call) const {
+  if (call.client->gone) {
+    return std::unexpected(Error(ErrorCode::kCancelled, "the client is closed"));
+  }
+  if (owners_.size() < kMaxOwned || owners_.contains(object)) return {};
+  return std::unexpected(Error(ErrorCode::kResourceExhausted, "too many ids are owned"));
+}
+
 net::Task<Result<void>> FakeOperations::Own(ObjectId object, node::CallPtr call) {
   if (deleted_.contains(object)) co_return std::unexpected(Deleted());
-  if (owners_.size() == kMaxOwned && !owners_.contains(object)) {
-    co_return std::unexpected(Error(ErrorCode::kResourceExhausted, "too many ids are owned"));
-  }
+  CO_TRY(MayOwn(object, *call));
   owners_[object].insert(call->client->number);
   co_return Result<void>();
 }

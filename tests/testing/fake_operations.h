@@ -77,6 +77,7 @@ class FakeOperations final : public node::Operations {
   using Subscribers = std::multimap<ObjectId, std::function<void(const protocol::Location&)>>;
 
   static constexpr std::size_t kMaxOwned = 3;
+  Result<void> MayOwn(const ObjectId& object, const node::Call& call) const;
   void Disown(const ObjectId& object, const node::Owner& client);
   // The copy when it is there (and final, if so asked); deleted, cancelled or timeout if it never
   // is.
