@@ -11,9 +11,10 @@
 // Decides: when the node's bit of an id changes; which client is answered what, and whether without
 // asking the shard; what an inventory says of owners; for how long the node remembers that it owned
 // an id. Is told: what clients want and when they go, what the shard says, sessions, and the time,
-// always by NowSinceBoot (base/clock.h): it counts the time that the machine was suspended. Must never: answer `ok` to a client while the shard may have
-// deleted the id; believe an answer to any but the newest change; take back a change of the bit while
-// an owned Put of that id is not answered. Knows no session, client process or copy.
+// always by NowSinceBoot (base/clock.h): it counts the time that the machine was suspended. Must
+// never: answer `ok` to a client while the shard may have deleted the id; believe an answer to any
+// but the newest change; take back a change of the bit while an owned Put of that id is not answered.
+// Knows no session, client process or copy.
 //
 // One per shard of a node. A value type, not thread-safe.
 #pragma once

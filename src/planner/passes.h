@@ -22,7 +22,8 @@ namespace hoplite::planner {
 
 class Passes {
  public:
-  // Writes into the agenda and what gathers, and takes grants from the stamps, reads the others; all outlive it.
+  // Writes into the agenda and what gathers, and takes grants from the stamps, reads the others; all
+  // outlive it.
   Passes(const ShardClock& clock, const RecoveryWindow& window, const NodeTable& nodes,
          const KeepApart& apart, Stamps& stamps, Agenda& agenda, Expiring<ObjectId>& gathering,
          Post& post)
