@@ -5,6 +5,7 @@
 //   put BYTES TIMES    {"times":[...]}: nanoseconds of each put of so many bytes
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -39,21 +40,24 @@ T Value(hoplite::Result<T> result) {
 
 std::string Times(const std::vector<Nanoseconds>& times) { return "\"times\":" + JsonArray(times); }
 
-// Bytes in large pages, as NumPy has its large arrays.
+// Bytes as NumPy has its large arrays: in large pages, and where malloc puts them, 16 bytes behind
+// the beginning of a page. A copy of what begins with a page takes 0.92 of the time.
 class Bytes {
  public:
   explicit Bytes(std::size_t size) : size_(size) {
-    const std::size_t whole = (size + kPage - 1) / kPage * kPage;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, whole)));
+    memory_.reset(static_cast<std::byte*>(std::malloc(size)));
     if (!memory_) throw std::bad_alloc();
-    madvise(memory_.get(), whole, MADV_HUGEPAGE);
-    std::memset(memory_.get(), 1, whole);
+    const auto begin =
+        (reinterpret_cast<std::uintptr_t>(memory_.get()) + kPage - 1) / kPage * kPage;
+    const auto end = reinterpret_cast<std::uintptr_t>(memory_.get()) + size;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+    std::memset(memory_.get(), 1, size);
   }
 
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
  private:
-  static constexpr std::size_t kPage = 2 << 20;
+  static constexpr std::size_t kPage = 4096;
   struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
