@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/limits.h"
 #include "base/time.h"
+#include "base/units.h"
 #include "directory/directory_client.h"
 #include "node/decisions.h"
 #include "node/memory/memory_broker.h"
@@ -33,6 +34,8 @@ struct Settings {
   Duration longest_hold = std::chrono::milliseconds(300);
   // Objects up to this size are sent to the directory whole, inside their Create.
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;
+  // From this size on the stripes of one grant may travel on two connections, served by two loops.
+  std::uint64_t two_lanes_from = 32_MiB;
   // Fetches under way at a time (R46).
   std::size_t max_fetches = 64;
   // Ids that all its clients may own.

@@ -11,7 +11,9 @@
 namespace hoplite::wire {
 namespace {
 
-constexpr std::uint8_t kEqualityOk = 1;  // flag of Fetch
+// Flags of Fetch.
+constexpr std::uint8_t kEqualityOk = 1;
+constexpr std::uint8_t kOrdered = 2;
 constexpr std::size_t kFetchFixedBytes = 72;
 constexpr std::size_t kDataFixedBytes = 16;
 constexpr std::size_t kWelcomeFixedBytes = 24;
@@ -36,7 +38,7 @@ std::optional<Shape> ShapeOf(FrameKind kind) {
       return Shape{kWelcomeFixedBytes, kWelcomeFixedBytes + kMaxRefusalText};
     case FrameKind::kFetch:
       return Shape{kFetchFixedBytes + sizeof(std::uint32_t),
-                   kFetchFixedBytes + kMaxStripes * sizeof(std::uint32_t), kEqualityOk};
+                   kFetchFixedBytes + kMaxStripes * sizeof(std::uint32_t), kEqualityOk | kOrdered};
     case FrameKind::kData:
       return Shape{kDataFixedBytes + sizeof(std::uint64_t),
                    kDataFixedBytes + kMaxPayloadBlocks * sizeof(std::uint64_t)};
@@ -70,6 +72,13 @@ std::string GetText(Reader& in) {
 std::uint64_t PlaceOf(const Data& f, std::uint32_t i) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
   return (std::uint64_t{f.stripe} << 32 | (f.first_block + i)) * kOdd;
+}
+
+std::uint8_t FlagsOf(const Frame& frame) {
+  const auto* fetch = std::get_if<Fetch>(&frame);
+  if (fetch == nullptr) return 0;
+  return static_cast<std::uint8_t>((fetch->equality_ok ? kEqualityOk : 0) |
+                                   (fetch->ordered ? kOrdered : 0));
 }
 
 // --- bodies, written
@@ -154,6 +163,7 @@ Result<Frame> GetFetch(Reader& in, const Header& header) {
   f.next = StripeMarks((header.body_bytes - kFetchFixedBytes) / sizeof(std::uint32_t));
   for (std::uint32_t& next : f.next) next = in.Get<std::uint32_t>();
   f.equality_ok = (header.flags & kEqualityOk) != 0;
+  f.ordered = (header.flags & kOrdered) != 0;
   if (f.stripes == 0 || static_cast<std::size_t>(std::bit_width(f.stripes)) > f.next.size()) {
     return Broken(
         fmt::format("fetch with stripe mask {:x} of {} stripes", f.stripes, f.next.size()));
@@ -214,10 +224,8 @@ Result<Frame> GetFrame(Reader& in, const Header& header) {
 
 void Append(std::vector<std::byte>& to, const Frame& frame) {
   const std::size_t start = to.size();
-  const auto* fetch = std::get_if<Fetch>(&frame);
-  const std::uint8_t flags = fetch != nullptr && fetch->equality_ok ? kEqualityOk : 0;
   Writer out(to);
-  out.Put(static_cast<std::uint8_t>(KindOf(frame))).Put(flags);
+  out.Put(static_cast<std::uint8_t>(KindOf(frame))).Put(FlagsOf(frame));
   out.Put(std::uint16_t{0}).Put(std::uint32_t{0});
   std::visit([&](const auto& body) { Put(out, body); }, frame);
   const auto body_bytes = static_cast<std::uint32_t>(to.size() - start - kHeaderBytes);

@@ -25,7 +25,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 8;
 inline constexpr std::size_t kMaxBodyBytes = 1_KiB;  // each kind has its own, smaller limit
 inline constexpr std::size_t kMaxRefusalText = 512;
@@ -92,6 +92,7 @@ struct Fetch {
   // One per stripe of the layout; those of stripes not asked for are ignored.
   StripeMarks next;
   bool equality_ok = false;  // the source may serve although its mark equals ours
+  bool ordered = false;      // in the object's order, also where the source has later blocks
 
   friend bool operator==(const Fetch&, const Fetch&) = default;
 };

@@ -41,7 +41,9 @@ wire::Frame FetchOf(FuzzedDataProvider& data) {
   const StripeMask known = (StripeMask{1} << (fetch.next.size() % kMaxStripes)) - 1;
   fetch.stripes = Mostly<StripeMask>(data, known);
   fetch.credit_bytes = CreditOf(data);
-  fetch.equality_ok = data.ConsumeBool();
+  const auto flags = data.ConsumeIntegralInRange<std::uint8_t>(0, 3);
+  fetch.equality_ok = (flags & 1) != 0;
+  fetch.ordered = (flags & 2) != 0;
   return fetch;
 }
 

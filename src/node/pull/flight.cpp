@@ -1,13 +1,12 @@
 #include "node/pull/flight.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "base/units.h"
+#include "node/pull/lanes.h"
 #include "node/pull/subscription.h"
 #include "node/put/publication.h"
 
@@ -18,22 +17,6 @@ using protocol::Failure;
 using protocol::Outcome;
 
 constexpr Duration kProgressEvery = std::chrono::milliseconds(30);
-// From this size on the stripes of one grant travel on two connections, served by two loops.
-constexpr std::uint64_t kTwoLanesFrom = 32_MiB;
-
-// Disjoint sets of stripes, one for each connection. One for a window: it has room only near its
-// lowest missing byte, which the other connection might have to bring.
-std::vector<StripeMask> SplitIntoLanes(const store::Copy& copy, StripeMask stripes) {
-  const Layout& layout = copy.layout();
-  const bool one = layout.size_bytes < kTwoLanesFrom || copy.windowed();
-  if (one || std::popcount(stripes) < 2) return {stripes};
-  StripeMask even = 0;
-  int nth = 0;
-  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
-    if ((stripes >> s & 1) != 0 && nth++ % 2 == 0) even |= StripeMask{1} << s;
-  }
-  return {even, stripes & ~even};
-}
 
 }  // namespace
 
@@ -153,7 +136,8 @@ void Flight::StartLanes(const protocol::Grant& grant) {
              ToString(grant.version), grant.stripes, grant.source.name);
   auto granted = std::make_shared<GrantLanes>();
   granted->grant = grant;
-  for (const StripeMask stripes : SplitIntoLanes(*copy_, granted->grant.stripes)) {
+  for (const StripeMask stripes :
+       SplitIntoLanes(*copy_, grant.stripes, context_.settings.two_lanes_from)) {
     granted->lanes.push_back(std::make_shared<ReceiveLane>(
         context_, data_plane_, data_plane_.NextLoop(), std::make_shared<CopySink>(copy_),
         granted->grant, stripes, 0,

@@ -83,6 +83,7 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   fetch.stripes = stripes_;
   fetch.next = sink_->marks();
   fetch.equality_ok = grant_.equality_ok;
+  fetch.ordered = sink_->ordered();
   credit_limit_ = Window();
   fetch.credit_bytes = credit_limit_;
   sampled_at_ = moved_at_ = Now();

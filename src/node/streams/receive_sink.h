@@ -24,6 +24,9 @@ class ReceiveSink {
   // Memory for the object's bytes from `begin` on, at most up to `end`. `begin` goes on where the
   // last bytes ended, or is the start of the next piece. Empty: none for now, see WakeOnRoom.
   virtual std::span<std::byte> Room(std::uint64_t begin, std::uint64_t end) = 0;
+  // Whether its memory moves along the object, so that blocks must come in the object's order (R19):
+  // what came before its turn would wait for room, and what makes room behind it.
+  virtual bool ordered() const { return false; }
   // Notified when there may be room again; null: not any more.
   virtual void WakeOnRoom(net::Signal* /*signal*/) {}
   // What Room took of this block, whole.
@@ -46,6 +49,7 @@ class CopySink final : public ReceiveSink, public store::CopyListener {
     const std::uint64_t room_end = std::min(end, copy_->room_end());
     return from.first(std::min<std::uint64_t>(room_end - std::min(begin, room_end), from.size()));
   }
+  bool ordered() const override { return copy_->windowed(); }
   void WakeOnRoom(net::Signal* signal) override {
     if (!copy_->windowed()) return;
     if (room_ != nullptr) copy_->RemoveListener(this);

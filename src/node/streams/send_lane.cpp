@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/block_order.h"
 #include "base/log.h"
 
 namespace hoplite::node {
@@ -64,7 +65,7 @@ net::Task<bool> SendLane::SendAll() {
     if (copy_->state() == store::CopyState::kVoid) co_return co_await SendEnd();
     if (const auto piece = NextPiece()) {
       if (!co_await SendPiece(*piece)) co_return false;
-    } else if (!NextStripe() && copy_->state() == store::CopyState::kFinal) {
+    } else if (SentAll() && copy_->state() == store::CopyState::kFinal) {
       co_return co_await SendEnd();
     } else if (!co_await WaitOrKeepAlive()) {
       co_return false;
@@ -73,17 +74,17 @@ net::Task<bool> SendLane::SendAll() {
   co_return false;
 }
 
-// The lowest unsent block, if it is valid here, and as many behind it as are contiguous and within
-// credit. Never a later one first: a receiver with little room waits for the lowest (R19).
+// The block that goes next, and as many behind it as are here, contiguous and within credit. None if
+// there is no credit for it, even if the object's last one, which may be short, would pass.
 std::optional<SendLane::Piece> SendLane::NextPiece() const {
-  const std::optional<std::uint32_t> s = NextStripe();
+  const std::optional<std::uint32_t> s = StripeToSend();
   if (!s) return std::nullopt;
   const Layout& layout = copy_->layout();
   const std::uint64_t credit_blocks = (credit_bytes_ - sent_bytes_) / layout.block_bytes;
   const std::uint64_t last_bytes = layout.size_bytes % layout.block_bytes;
   const bool last_may_be_short = last_bytes != 0 && credit_bytes_ - sent_bytes_ >= last_bytes;
   const std::uint32_t next = fetch_.next[*s];
-  const std::uint32_t available = copy_->mark(*s) - std::min(next, copy_->mark(*s));
+  const std::uint32_t available = copy_->mark(*s) - next;
   const bool short_one = layout.block_at(*s, next) + 1 == layout.block_count() && last_may_be_short;
   const std::uint64_t blocks =
       std::min<std::uint64_t>({available, std::max<std::uint64_t>(credit_blocks, short_one ? 1 : 0),
@@ -92,23 +93,13 @@ std::optional<SendLane::Piece> SendLane::NextPiece() const {
   return Piece{*s, next, static_cast<std::uint32_t>(blocks)};
 }
 
-// That of the lowest unsent block; none: all are sent.
-std::optional<std::uint32_t> SendLane::NextStripe() const {
-  const Layout& layout = copy_->layout();
-  std::optional<std::uint32_t> lowest;
-  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
-    const bool asked = (fetch_.stripes >> s & 1) != 0;
-    if (!asked || fetch_.next[s] >= layout.stripe_block_count(s)) continue;
-    const bool lower = !lowest || layout.block_at(s, fetch_.next[s]) <
-                                      layout.block_at(*lowest, fetch_.next[*lowest]);
-    if (lower) lowest = s;
-  }
-  return lowest;
+std::optional<std::uint32_t> SendLane::StripeToSend() const {
+  return NextStripe(copy_->layout(), fetch_.stripes, fetch_.next, copy_->marks(), fetch_.ordered);
 }
 
-bool SendLane::Sendable() const {
-  const std::optional<std::uint32_t> s = NextStripe();
-  return s && fetch_.next[*s] < copy_->mark(*s);
+bool SendLane::SentAll() const {
+  const Layout& layout = copy_->layout();
+  return !NextStripe(layout, fetch_.stripes, fetch_.next, layout.full_marks(), false);
 }
 
 net::Task<bool> SendLane::SendPiece(Piece piece) {
@@ -161,7 +152,7 @@ net::Task<bool> SendLane::WaitOrKeepAlive() {
   if (broken_) co_return false;
   const auto starved =
       std::chrono::duration_cast<std::chrono::milliseconds>(Now() - starved_since_);
-  const auto starved_ms = Sendable() ? 0 : static_cast<std::uint32_t>(starved.count());
+  const auto starved_ms = StripeToSend() ? 0 : static_cast<std::uint32_t>(starved.count());
   std::vector<std::byte> alive = wire::Encode(wire::Frame(wire::KeepAlive{starved_ms}));
   co_return co_await Send(std::move(alive), net::Payload());
 }
@@ -170,7 +161,7 @@ net::Task<bool> SendLane::WaitOrKeepAlive() {
 // DONE after END.
 Time SendLane::LastMove() const {
   if (sending_) return std::max(moved_at_, connection_->stream->last_sent());
-  return end_sent_ || Sendable() ? moved_at_ : Now();
+  return end_sent_ || StripeToSend() ? moved_at_ : Now();
 }
 
 net::Task<void> SendLane::Read() {

@@ -1,10 +1,11 @@
 // SendLane: serves one FETCH over one connection, from a copy that may still be growing.
 //
-// The writer sends what lies between the receiver's watermark and ours, lowest block first over all
-// asked stripes, within the receiver's credit; with nothing to send it waits, and says KEEPALIVE
-// with how long it has been starved. The reader takes the receiver's credit and its DONE. The guard
-// closes the connection of a receiver that has been silent for too long, or that talks but takes
-// nothing of what it is owed, also in the middle of a send. On a data loop.
+// The writer sends what lies between the receiver's watermark and ours, within the receiver's
+// credit: always the lowest block that is here, of all asked stripes, or in the object's order if
+// the receiver asked for that (R19). With nothing to send it waits, and says KEEPALIVE with how long
+// it has been starved. The reader takes the receiver's credit and its DONE. The guard closes the
+// connection of a receiver that has been silent for too long, or that talks but takes nothing of
+// what it is owed, also in the middle of a send. On a data loop.
 #pragma once
 
 #include <memory>
@@ -36,8 +37,8 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
 
   void OnCopyChanged() noexcept override { changed_.Notify(); }
   std::optional<Piece> NextPiece() const;
-  std::optional<std::uint32_t> NextStripe() const;
-  bool Sendable() const;  // whether bytes wait for credit
+  std::optional<std::uint32_t> StripeToSend() const;  // of what is here; none: nothing is
+  bool SentAll() const;                               // that was asked for
   Time LastMove() const;  // when the receiver last took something, or was owed nothing
   net::Task<bool> SendAll();
   net::Task<bool> SendPiece(Piece piece);

@@ -76,16 +76,34 @@ TEST_F(HandshakeTest, OtherNodeBehindTheSameAddressIsRefusedInWords) {
   EXPECT_THAT(error.message, HasSubstr("this is node 0000000000000002, not 000000000000004d"));
 }
 
-TEST_F(HandshakeTest, OtherProtocolVersionIsRefusedInWords) {
+// Nodes of version 1 know no FETCH that is ordered (R19).
+TEST_F(HandshakeTest, AnOlderNodeIsRefusedInWords) {
   wire::PeerHello hello(kListening.cluster, kDialling.self, kListening.self);
-  hello.protocol_version = 2;
+  hello.protocol_version = 1;
   const Error error = AnswerTo(wire::Encode(hello));
   EXPECT_EQ(error.code, ErrorCode::kProtocol);
-  EXPECT_THAT(error.message, HasSubstr("protocol version 2 is not spoken here, only 1"));
+  EXPECT_THAT(error.message, HasSubstr("protocol version 1 is not spoken here, only 2"));
   FrameReader reader(dialled);
   const auto welcome = RunTask(loop, reader.Next());
   ASSERT_TRUE(welcome);
   EXPECT_EQ(std::get<wire::PeerWelcome>(*welcome).refusal, wire::Refusal::kProtocolVersion);
+}
+
+TEST_F(HandshakeTest, TheWordsOfAnOlderNodeThatRefusesAreHeard) {
+  Running<Result<ConnectionPtr>> greet(loop, Greet(dialled, kDialling, kListening.self));
+  FrameReader reader(accepted);
+  const auto hello = RunTask(loop, reader.Next());
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(std::get<wire::PeerHello>(*hello).protocol_version, 2);
+  wire::PeerWelcome welcome(kListening.cluster, kListening.self);
+  welcome.protocol_version = 1;
+  welcome.refusal = wire::Refusal::kProtocolVersion;
+  welcome.text = "protocol version 2 is not spoken here, only 1";
+  ASSERT_TRUE(RunTask(loop, accepted->Send(wire::Encode(welcome), Payload{})));
+  const auto greeted = greet.Finish();
+  ASSERT_FALSE(greeted);
+  EXPECT_EQ(greeted.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(greeted.error().message, HasSubstr(welcome.text));
 }
 
 TEST_F(HandshakeTest, GarbageAndWrongMagicEndTheConnection) {

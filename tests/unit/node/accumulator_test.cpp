@@ -178,6 +178,23 @@ TEST(FoldSink, FoldsWhatCameInPiecesAndGoesOnAtItsOwnMark) {
   EXPECT_EQ(slot.Complete(11), 7u);
 }
 
+// A source that lacks a lower block sends a later one of another stripe first (R19).
+TEST(FoldSink, FoldsEachStripeAsItComes) {
+  Folding slot(1, 1, 2);
+  for (const std::uint32_t s : {0u, 1u}) slot.Grows(0, slot.layout().stripe_block_count(s), s);
+  FoldSink sink(slot.shared(), 0, slot.layout().empty_marks());
+  for (const std::uint64_t block : {1u, 3u, 0u, 5u, 2u}) {
+    const ByteRange range = slot.layout().block_range(block);
+    const std::span<std::byte> room = sink.Room(range.begin, range.end);
+    ASSERT_EQ(room.size(), range.size());
+    std::memset(room.data(), 10, room.size());
+    sink.Take(slot.layout().stripe_of(block), block, 0);
+    sink.Flush(slot.layout().stripe_of(block));
+  }
+  EXPECT_EQ(slot.Complete(11, 0), 2u);
+  EXPECT_EQ(slot.Complete(11, 1), 3u);
+}
+
 TEST(FoldSink, ItsRoomIsBoundedHoweverLargeThePiece) {
   const Layout layout = Layout::For(4_MiB);
   const auto fold =

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "net/handshake.h"
 #include "testing/node_by_hand.h"
 
 namespace hoplite::node {
@@ -15,6 +16,7 @@ namespace {
 using hoplite::testing::NodeByHand;
 using hoplite::testing::TransportByHand;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kFetchedBytes = 128_KiB;
@@ -81,6 +83,87 @@ TEST_F(FlightTest, AFetchThatNobodyWaitsForGivesEverythingBack) {
   EXPECT_EQ(Listed(), nullptr);
   EXPECT_EQ(node_.parts().store.usage().used_bytes, 0u);
   EXPECT_FALSE(flying());
+}
+
+// A peer that hears what it is asked for, and says nothing.
+class AskedPeer {
+ public:
+  explicit AskedPeer(NodeByHand& node) : node_(node) {
+    listener_ = *node_.transport().Listen(info_.address, [this](net::StreamPtr stream) {
+      node_.parts().runtime.Spawn(stream->loop(), "a peer", Hear(std::move(stream)));
+    });
+  }
+  const protocol::NodeInfo& info() const { return info_; }
+  const std::vector<wire::Fetch>& asked() const { return asked_; }
+
+ private:
+  net::Task<void> Hear(net::StreamPtr stream) {
+    const net::Identity self{node_.parts().settings.cluster_id, info_.id};
+    const auto greeted = co_await net::Answer(stream, self);
+    if (!greeted) co_return;
+    const auto frame = co_await (*greeted)->reader.Next();
+    const auto* fetch = frame ? std::get_if<wire::Fetch>(&*frame) : nullptr;
+    if (fetch != nullptr) asked_.push_back(*fetch);
+    co_await (*greeted)->reader.Next();  // until the node leaves
+    stream->Close();
+  }
+
+  NodeByHand& node_;
+  const protocol::NodeInfo info_{NodeId{7}, "n7", "n7:1"};
+  std::unique_ptr<net::Listener> listener_;
+  std::vector<wire::Fetch> asked_;
+};
+
+// A whole copy has room for each block, and takes them as they come (R19).
+TEST_F(FlightTest, ACopyAsksForBlocksInAnyOrder) {
+  const AskedPeer peer(node_);
+  Want();
+  node_.Hear(GrantOf(1, peer.info(), 0b11));
+  ASSERT_EQ(peer.asked().size(), 1u);
+  EXPECT_FALSE(peer.asked().front().ordered);
+}
+
+TEST_F(FlightTest, AWindowAsksForBlocksInOrder) {
+  const AskedPeer peer(node_);
+  const auto answer = node_.Ask(node_.calls().OpenWindow(object_, call_));
+  node_.Says();
+  const Layout larger = Layout::For(8_MiB, 2);  // than the node's store
+  node_.Hear(protocol::Located{object_, kOlder, larger, ""});
+  EXPECT_THAT(node_.Says(), ElementsAre("want x"));
+  node_.Hear(GrantOf(1, peer.info(), 0b11));
+  ASSERT_EQ(peer.asked().size(), 1u);
+  EXPECT_TRUE(peer.asked().front().ordered);
+}
+
+// From 32 MiB on (R19).
+TEST(LargeFlight, AGrantThatFeedsTheCopyAloneHasTwoLanes) {
+  NodeByHand node(48_MiB);
+  const AskedPeer peer(node);
+  const ObjectId object = node.Named("x");
+  const Layout layout = Layout::For(32_MiB, 4);
+  const auto answer = node.Ask(node.calls().Get(object, node.NewCall()));
+  node.Hear(protocol::Located{object, kOlder, layout, ""});
+  const auto grant = [&](std::uint64_t number, StripeMask stripes) {
+    node.Hear(protocol::Grant{.object = object,
+                              .version = kOlder,
+                              .grant = {{1, number}},
+                              .source = peer.info(),
+                              .stripes = stripes});
+  };
+  grant(1, 0b0011);
+  grant(2, 0b1100);
+  EXPECT_THAT(peer.asked(), ElementsAre(Field(&wire::Fetch::stripes, 0b0011),
+                                        Field(&wire::Fetch::stripes, 0b1100)));
+  node.Hear(protocol::Recall{object, kNewer});
+  node.Hear(protocol::Located{object, kNewer, layout, ""});
+  node.Hear(protocol::Grant{.object = object,
+                            .version = kNewer,
+                            .grant = {{1, 3}},
+                            .source = peer.info(),
+                            .stripes = 0b1111});
+  ASSERT_EQ(peer.asked().size(), 4u);
+  EXPECT_EQ(peer.asked()[2].stripes, 0b0101u);
+  EXPECT_EQ(peer.asked()[3].stripes, 0b1010u);
 }
 
 // All bytes are there, and one END; a lane of the other stripe hangs in its connect.

@@ -41,14 +41,15 @@ class ServeTest : public ::testing::Test {
 
   // A copy that comes from elsewhere, and grows.
   void Relay() {
-    relayed_ = *node_.parts().store.Create(x_, Layout::For(kBytes), "", store::CopyKind::kRelayed);
+    relayed_ = *node_.parts().store.Create(x_, layout_, "", store::CopyKind::kRelayed);
     relayed_->set_version(kVersion);
   }
-  void Grow(std::uint32_t blocks) {
-    relayed_->Advance(0, blocks);
+  void Grow(std::uint32_t blocks, std::uint32_t stripe = 0) {
+    relayed_->Advance(stripe, blocks);
     node_.Turn();
   }
   NodeByHand node_;
+  Layout layout_ = Layout::For(kBytes);
   store::CopyPtr relayed_;
   const ObjectId x_ = node_.Named("x");
   NodeByHand::Answer<Result<std::shared_ptr<Draft>>> draft_;
@@ -61,12 +62,11 @@ class ServeTest : public ::testing::Test {
     const NodeId expected{1};
     const auto greeted = co_await net::Greet(*stream, self, expected);
     if (!greeted) co_return std::nullopt;
-    const Layout layout = Layout::For(kBytes);
     wire::Frame fetch{wire::Fetch{.object = x_,
                                   .version = kVersion,
-                                  .stripes = layout.all_stripes(),
+                                  .stripes = layout_.all_stripes(),
                                   .credit_bytes = kBytes,
-                                  .next = layout.marks_of_prefix(has_bytes)}};
+                                  .next = layout_.marks_of_prefix(has_bytes)}};
     const auto sent = co_await (*greeted)->Send(std::move(fetch));
     if (!sent) co_return std::nullopt;
     auto heard = co_await (*greeted)->reader.Next();
@@ -145,6 +145,20 @@ TEST_F(ServeTest, AFetchOfWhoIsAheadIsHeldUntilThisCopyIs) {
   Grow(2);
   EXPECT_FALSE(*heard) << "this copy has as much";
   Grow(3);
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+// Blocks of one stripe come before lower ones of another (R19): who has more in all may have less of
+// one stripe, and pull that from its receiver.
+TEST_F(ServeTest, AFetchIsHeldUntilThisCopyIsAheadInEachStripe) {
+  layout_ = Layout::For(kBytes, 2);
+  Relay();
+  Grow(4, 1);
+  const auto heard = Fetch();
+  EXPECT_FALSE(*heard) << "of stripe 0 it has as much";
+  node_.Pass(50ms);
+  Grow(1, 0);
   ASSERT_TRUE(*heard && **heard);
   EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
 }

@@ -35,6 +35,13 @@ Fetch SomeFetch() {
   return fetch;
 }
 
+Fetch SomeOrderedFetch() {
+  Fetch fetch = SomeFetch();
+  fetch.equality_ok = false;
+  fetch.ordered = true;
+  return fetch;
+}
+
 Data SomeData(std::uint32_t blocks) {
   Data data;
   data.stripe = 1;
@@ -57,6 +64,7 @@ std::vector<Frame> OneOfEach() {
           PeerWelcome(7, NodeId{8}),
           SomeRefusal(),
           SomeFetch(),
+          SomeOrderedFetch(),
           SomeData(1),
           SomeData(kMaxPayloadBlocks),
           Credit{std::uint64_t{1} << 40},
@@ -79,7 +87,7 @@ TEST(Frame, ComesBackAsItWent) {
 TEST(Frame, BytesAreAsDocumented) {
   const auto bytes = Encode(PeerHello(0x1122334455667788u, NodeId{2}, NodeId{3}));
   const std::vector<std::uint8_t> expected = {
-      1,    0,    0,    0, 30, 0, 0, 0, 'H', 'P', 'L', 'T', 1, 0, 0x88, 0x77, 0x66, 0x55, 0x44,
+      1,    0,    0,    0, 30, 0, 0, 0, 'H', 'P', 'L', 'T', 2, 0, 0x88, 0x77, 0x66, 0x55, 0x44,
       0x33, 0x22, 0x11, 2, 0,  0, 0, 0, 0,   0,   0,   3,   0, 0, 0,    0,    0,    0,    0};
   ASSERT_EQ(bytes.size(), expected.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -87,6 +95,7 @@ TEST(Frame, BytesAreAsDocumented) {
   }
   const auto fetch = Encode(SomeFetch());
   EXPECT_EQ(std::to_integer<int>(fetch[1]), 1) << "equality_ok is the first flag";
+  EXPECT_EQ(std::to_integer<int>(Encode(SomeOrderedFetch())[1]), 2) << "ordered is the second";
   EXPECT_EQ(fetch.size(), kHeaderBytes + 72 + 12);
 }
 
