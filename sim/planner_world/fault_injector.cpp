@@ -264,6 +264,7 @@ std::unique_ptr<FaultInjector> InjectorOf(PlantedFault fault) {
     case PlantedFault::kDropsTheLastCopy:
       return std::make_unique<DropsTheLastCopy>();
     case PlantedFault::kKeepsBytesOfOldSlots:  // of the worlds' own participants
+    case PlantedFault::kAsksInAnyOrder:
     case PlantedFault::kNone:
       break;
   }

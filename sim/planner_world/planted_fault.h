@@ -1,5 +1,6 @@
-// Planted faults: each breaks one rule of the directory or of a reduction, so that the simulations
-// can show that their properties would notice. Only tests choose another value than kNone.
+// Planted faults: each breaks one rule of the directory, of a reduction or of a stream, so that the
+// simulations can show that their properties would notice. Only tests choose another value than
+// kNone.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ enum class PlantedFault : std::uint8_t {
   kKeepsBytesOfOldSlots,      // a slot's new version starts with what the old one folded
   kResetsSiblings,            // a lost slot resets all others, not only those above it
   kDropsTheLastCopy,          // every relayed copy may go, also the only one that is left (R18)
+  kAsksInAnyOrder,            // also who reads through a window (R19)
 };
 
 }  // namespace hoplite::sim

@@ -148,7 +148,7 @@ void VirtualNode::MemoryReserved(Effects& out) {
                .content = std::vector<Content>(layout.stripe_count)};
   wanted_ = copy_->version;
   planner::FlightState::Effects decided;
-  flight_->Receive(copy_->marks, false, Time{}, decided);
+  flight_->Receive(copy_->marks, leaf_, Time{}, decided);
   Carry(decided, out);
 }
 
@@ -209,7 +209,7 @@ void VirtualNode::HearOne(const protocol::Location& location) {
 
 void VirtualNode::Connected(Time now, Effects& out) {
   connected_ = true;
-  if (copy_) {
+  if (copy_ && !leaf_) {
     protocol::Held held{.object = object_,
                         .version = copy_->version,
                         .layout = copy_->layout,

@@ -38,6 +38,7 @@ struct Fetch {
   StripeMask stripes = 0;
   StripeMarks marks;  // of the receiver: where to start
   bool equality_ok = false;
+  bool ordered = false;
 };
 
 // What a node wants of its world.
@@ -56,6 +57,10 @@ class VirtualNode {
 
   // --- the user's calls
   void Get(Effects& out);
+  // Its Gets go through a window (R38): it keeps nothing, and the world around it says when there is
+  // room for a block.
+  void ReadThroughWindow() { leaf_ = true; }
+  bool leaf() const { return leaf_; }
   void Put(const Layout& layout, Content content, bool inlined, Effects& out);
   void Delete(Effects& out);
   void Cancel(Effects& out);     // its Get: it leaves the holders, even if it feeds somebody
@@ -160,6 +165,7 @@ class VirtualNode {
   bool told_deleted_ = false;
   bool told_aborted_ = false;
   bool subscribed_ = false;
+  bool leaf_ = false;
   std::set<NodeId> places_;
   std::optional<planner::FlightState> flight_;
   struct PendingPut {

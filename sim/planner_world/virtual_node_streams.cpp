@@ -103,7 +103,8 @@ void VirtualNode::Pull(const protocol::Grant& grant, Effects& out) {
                       .grant = grant.grant,
                       .stripes = missing,
                       .marks = copy_->marks,
-                      .equality_ok = grant.equality_ok});
+                      .equality_ok = grant.equality_ok,
+                      .ordered = leaf_});
 }
 
 bool VirtualNode::EndStream(GrantId grant, Outcome outcome, protocol::Failure why, Effects& out) {
@@ -131,6 +132,7 @@ void VirtualNode::Complete(Effects& out) {
     Say(protocol::CopyComplete{object_, copy_->version}, out);
   }
   if (getting_) Return(copy_->content[0], copy_->version);
+  if (leaf_) DropCopy(out);
 }
 
 }  // namespace hoplite::sim

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/block_order.h"
 #include "base/units.h"
 
 namespace hoplite::sim {
@@ -12,6 +13,11 @@ namespace {
 
 constexpr Content kOtherContent = 2000;
 constexpr std::uint32_t kMostWaits = 50;
+
+// The stripe of the first block that isn't there; none: all are.
+std::optional<std::uint32_t> FirstEmpty(const Layout& layout, const StripeMarks& marks) {
+  return NextStripe(layout, layout.all_stripes(), marks, layout.full_marks(), true);
+}
 
 Layout SmallLayout(const SmallOptions& options) {
   constexpr std::uint32_t kBlock = 4_KiB;
@@ -40,6 +46,7 @@ SmallWorld::SmallWorld(const SmallOptions& options)
     Reconnect(i);
     while (!members_[i].to_directory.empty()) ToDirectory(i);
   }
+  if (options.window > 0) members_[1].node.ReadThroughWindow();
   if (options.sources > 0) {
     StartReduction();
     GetAt(0);
@@ -86,7 +93,7 @@ void SmallWorld::Do(const Step& step) {
       Break(step.index);
       break;
     case Step::Kind::kFill:
-      Fill(step.node);
+      Fill(step.node, step.index);
       break;
     case Step::Kind::kMemory:
       members_[step.node].has_memory = true;
@@ -194,7 +201,9 @@ void SmallWorld::Effect(std::uint32_t index, const Effects& effects) {
   }
   for (const Fetch& fetch : effects.open) streams_.push_back({.receiver = index, .fetch = fetch});
   if (effects.fill && !options_.growing) {
-    while (members_[index].node.copy()->producing) Fill(index);
+    while (members_[index].node.copy()->producing) {
+      Fill(index, *FirstEmpty(layout_, members_[index].node.copy()->marks));
+    }
   }
   if (effects.reserve) Reserve(index);
   Fail(witness_.Check(members_[index].node));
@@ -211,16 +220,18 @@ void SmallWorld::Reserve(std::uint32_t index) {
   Effect(index, effects);
 }
 
-void SmallWorld::Fill(std::uint32_t index) {
+void SmallWorld::AddFillSteps(std::uint32_t index, std::vector<Step>& steps) const {
+  const StripeMarks& marks = members_[index].node.copy()->marks;
+  const auto first = FirstEmpty(layout_, marks);
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    const bool due = options_.unequal ? marks[s] < layout_.stripe_block_count(s) : s == first;
+    if (due) steps.push_back({Step::Kind::kFill, index, s});
+  }
+}
+
+void SmallWorld::Fill(std::uint32_t index, std::uint32_t stripe) {
   VirtualNode& node = members_[index].node;
   const StripeMarks& marks = node.copy()->marks;
-  std::uint64_t block = layout_.block_count();
-  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
-    if (marks[s] < layout_.stripe_block_count(s)) {
-      block = std::min(block, layout_.block_at(s, marks[s]));
-    }
-  }
-  const std::uint32_t stripe = layout_.stripe_of(block);
   Fail(std::string(node.Received(stripe, marks[stripe] + 1, node.copy()->content[stripe])));
   if (!layout_.complete(node.copy()->marks)) return;
   Effects effects;

@@ -29,6 +29,8 @@ struct SmallOptions {
   std::uint32_t deaths = 0;       // of any node, at any moment
   std::uint32_t restarts = 0;     // of the directory
   bool growing = false;           // the producer fills its copy block by block
+  bool unequal = false;           // and each stripe by itself, as if several nodes made it
+  std::uint32_t window = 0;       // blocks of it through which node 1 reads; 0: it has room for all
   bool waits_for_memory = false;  // node 1 gets memory at any moment
   bool put_again = false;         // one more node puts other bytes, once the first producer is dead
   bool deletes = false;           // the last node deletes the object, at any moment
@@ -48,7 +50,7 @@ struct Step {
     kBlock,   // one block passes on it
     kEnd,     // the stream's source says that it has sent all
     kBreak,   // its receiver hears that the source died or dropped its copy
-    kFill,    // the producer has one more block
+    kFill,    // the producer has one more block, of stripe `index`
     kMemory,
     kPutAgain,
     kDelete,
@@ -95,6 +97,8 @@ class SmallWorld {
     std::uint32_t receiver = 0;
     Fetch fetch;
     StripeMask open = 0;  // stripes that still flow; 0: the source has not answered
+    // Its next block was sent and waits for room in the receiver's window.
+    std::optional<std::uint32_t> stuck;
     enum class Fate : std::uint8_t { kFlows, kBroken, kGone } fate = Fate::kFlows;
   };
 
@@ -118,7 +122,8 @@ class SmallWorld {
   void Block(std::size_t index);
   void End(std::size_t index);
   void Break(std::size_t index);
-  void Fill(std::uint32_t index);
+  void AddFillSteps(std::uint32_t index, std::vector<Step>& steps) const;
+  void Fill(std::uint32_t index, std::uint32_t stripe);
   void Die(std::uint32_t index);
   void Restart();
   void Reconnect(std::uint32_t index);
@@ -129,8 +134,9 @@ class SmallWorld {
   const std::optional<VirtualNode::Copy>& SourceCopy(const Stream& stream) const {
     return members_[IndexOf(stream.fetch.source)].node.copy();
   }
-  // The lowest stripe of the stream whose next block its source has, or none.
-  std::optional<std::uint32_t> NextStripe(const Stream& stream) const;
+  // The stripe of the block that goes next (R19), or none.
+  std::optional<std::uint32_t> NextStripeOf(const Stream& stream) const;
+  bool HasRoom(const Stream& stream, std::uint32_t stripe) const;
   bool MayEnd(const Stream& stream) const;
   bool PullsFrom(std::uint32_t source, std::uint32_t receiver, std::uint32_t stripe) const;
   void FailStream(const Stream& stream, protocol::Failure why);

@@ -74,7 +74,7 @@ std::uint64_t SmallWorld::Fingerprint() const {
     digest.Add(stream.receiver).Add(stream.fetch.grant).Add(stream.fetch.source);
     digest.Add(stream.fetch.stripes).Add(stream.fetch.equality_ok).Add(stream.open);
     for (const std::uint32_t mark : stream.fetch.marks) digest.Add(mark);
-    digest.Add(stream.fate);
+    digest.Add(stream.fate).Add(stream.stuck.has_value()).Add(stream.stuck.value_or(0));
   }
   witness_.AddTo(digest);
   if (reduction_) reduction_->AddTo(digest);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/block_order.h"
 #include "sim/small_world/small_world.h"
 
 namespace hoplite::sim {
@@ -16,7 +17,7 @@ std::string ToString(const Step& step) {
                                                            "a block passes to n{0}",
                                                            "a stream of n{0} ends",
                                                            "n{0} sees its stream break",
-                                                           "n{0} produces a block",
+                                                           "n{0} produces a block of stripe {1}",
                                                            "n{0} gets memory",
                                                            "n{0} puts other bytes",
                                                            "n{0} deletes",
@@ -66,7 +67,7 @@ void SmallWorld::AddNodeSteps(std::vector<Step>& steps) const {
     if (!member.node.connected()) steps.push_back({Step::Kind::kReconnect, i});
     if (!member.has_memory) steps.push_back({Step::Kind::kMemory, i});
     if (member.node.copy() && member.node.copy()->producing && !member.node.copy()->folded) {
-      steps.push_back({Step::Kind::kFill, i});
+      AddFillSteps(i, steps);
     }
   }
 }
@@ -79,9 +80,9 @@ void SmallWorld::AddStreamSteps(std::vector<Step>& steps) const {
       add(Step::Kind::kBreak);
     } else if (stream.open == 0) {
       add(Step::Kind::kAnswer);
-    } else if (NextStripe(stream)) {
+    } else if (stream.stuck ? HasRoom(stream, *stream.stuck) : NextStripeOf(stream).has_value()) {
       add(Step::Kind::kBlock);
-    } else if (MayEnd(stream)) {
+    } else if (!stream.stuck && MayEnd(stream)) {
       add(Step::Kind::kEnd);
     }
   }
@@ -105,13 +106,20 @@ bool SmallWorld::MayPutAgain() const {
   return members_[reduction_->node].alive && !reduction_->ended && LostSource();
 }
 
-std::optional<std::uint32_t> SmallWorld::NextStripe(const Stream& stream) const {
+std::optional<std::uint32_t> SmallWorld::NextStripeOf(const Stream& stream) const {
   const auto& source = SourceCopy(stream);
   const auto& copy = members_[stream.receiver].node.copy();
-  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
-    if ((stream.open >> s & 1) != 0 && source->marks[s] > copy->marks[s]) return s;
-  }
-  return std::nullopt;
+  const bool ordered = stream.fetch.ordered && options_.fault != PlantedFault::kAsksInAnyOrder;
+  return NextStripe(layout_, stream.open, copy->marks, source->marks, ordered);
+}
+
+// Whoever reads through the window has taken all that is contiguous.
+bool SmallWorld::HasRoom(const Stream& stream, std::uint32_t stripe) const {
+  const VirtualNode& node = members_[stream.receiver].node;
+  if (!node.leaf()) return true;
+  const StripeMarks& marks = node.copy()->marks;
+  const std::uint64_t taken = layout_.contiguous_prefix(marks) / layout_.block_bytes;
+  return layout_.block_at(stripe, marks[stripe]) < taken + options_.window;
 }
 
 bool SmallWorld::MayEnd(const Stream& stream) const { return SourceCopy(stream)->complete; }
@@ -145,8 +153,10 @@ void SmallWorld::Answer(std::size_t index) {
 }
 
 void SmallWorld::Block(std::size_t index) {
-  const Stream& stream = streams_[index];
-  const std::uint32_t stripe = *NextStripe(stream);
+  Stream& stream = streams_[index];
+  const std::uint32_t stripe = stream.stuck ? *stream.stuck : *NextStripeOf(stream);
+  stream.stuck = HasRoom(stream, stripe) ? std::nullopt : std::optional(stripe);
+  if (stream.stuck) return;
   VirtualNode& node = members_[stream.receiver].node;
   const Content content = SourceCopy(stream)->content[stripe];
   Fail(std::string(node.Received(stripe, node.copy()->marks[stripe] + 1, content)));

@@ -16,6 +16,14 @@ TEST(ExhaustiveSlow, FourNodesWithoutFaults) { ExpectSound({.nodes = 4}); }
 
 TEST(ExhaustiveSlow, OneRestartOfTheDirectoryAtAnyMoment) { ExpectSound({.restarts = 1}); }
 
+TEST(ExhaustiveSlow, OneDeathWhileTwoStripesAreAtDifferentStages) {
+  ExpectSound({.blocks = 3, .stripes = 2, .deaths = 1, .growing = true, .unequal = true});
+}
+
+TEST(ExhaustiveSlow, OneDeathWhileAWindowIsFedByUnequalStripes) {
+  ExpectSound({.stripes = 2, .deaths = 1, .growing = true, .unequal = true, .window = 1});
+}
+
 // The producer dies and another node puts other bytes under the same id, at any moment.
 TEST(ExhaustiveSlow, OtherBytesUnderTheSameId) { ExpectSound({.deaths = 1, .put_again = true}); }
 

@@ -28,6 +28,21 @@ TEST(Exhaustive, OneDeathWhileTheCopyOfTheProducerGrows) {
 
 TEST(Exhaustive, OneDeathWithTwoStripes) { ExpectSound({.stripes = 2, .deaths = 1}); }
 
+// Each stripe grows by itself, so that sources lack lower blocks than they have (R19). Nobody waits
+// for ever, and nobody pulls a stripe from who pulls it from him.
+TEST(Exhaustive, TwoStripesAtDifferentStages) {
+  ExpectSound({.blocks = 3, .stripes = 2, .growing = true, .unequal = true});
+}
+
+TEST(Exhaustive, OneDeathWhileStripesAreAtDifferentStages) {
+  ExpectSound({.stripes = 2, .deaths = 1, .growing = true, .unequal = true});
+}
+
+// It asks for blocks in the object's order, and so never waits for room that only a later piece makes.
+TEST(Exhaustive, AWindowWhileStripesAreAtDifferentStages) {
+  ExpectSound({.blocks = 3, .stripes = 2, .growing = true, .unequal = true, .window = 1});
+}
+
 TEST(Exhaustive, OneDeleteAtAnyMoment) { ExpectSound({.deletes = true}); }
 
 // The interleavings of the protocol's three rules that search found, each as a case of its own.

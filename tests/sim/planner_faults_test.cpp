@@ -1,6 +1,6 @@
-// Tests of the tests: each planted fault of a shard must be caught, by the property that it breaks.
-// That the real one passes the same searches is shown by exhaustive_test.cpp, and that the
-// planner's own invariants notice what they are for by invariants_test.cpp.
+// Tests of the tests: each planted fault must be caught, by the property that it breaks. That what
+// is whole passes the same searches is shown by exhaustive_test.cpp, and that the planner's own
+// invariants notice what they are for by invariants_test.cpp.
 #include <gtest/gtest.h>
 
 #include "sim/small_world/search.h"
@@ -56,7 +56,14 @@ INSTANTIATE_TEST_SUITE_P(
               .sources = 3,
               .wanted = 2,
               .fault = PlantedFault::kResetsSiblings},
-             "P7"}),
+             "P7"},
+        Case{"AsksInAnyOrder",
+             {.stripes = 2,
+              .growing = true,
+              .unequal = true,
+              .window = 1,
+              .fault = PlantedFault::kAsksInAnyOrder},
+             "P10"}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
