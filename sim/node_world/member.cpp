@@ -37,6 +37,8 @@ Member::Member(const Surroundings& around, std::uint32_t index, net::HostId host
   node::Settings settings = node::MakeSettings(config);
   settings.self = NodeId{number};
   settings.inline_limit_bytes = kInlineLimitBytes;
+  settings.stripe_count = around.options.stripes;
+  if (around.options.two_lanes) settings.two_lanes_from = 0;
 
   node::Environment world;
   // The lambdas refer to this member and its surroundings, which outlive every node.

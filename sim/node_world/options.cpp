@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/layout.h"
 #include "sim/kit/random.h"
 
 namespace hoplite::node_world {
@@ -24,6 +25,7 @@ Result<void> Options::Validate() const {
   if (data_loops < 1 || data_loops > 8) return wrong("data loops must be 1 to 8");
   if (link.bytes_per_second == 0) return wrong("bandwidth must be above 0");
   if (most_blocks < 1 || most_blocks > 1024) return wrong("blocks must be 1 to 1024");
+  if (stripes < 1 || stripes > kMaxStripes) return wrong("stripes must be 1 to 64");
   if (max_fetches < 1) return wrong("fetches must be 1 or more");
   if (objects < 1) return wrong("objects must be 1 or more");
   return {};
@@ -103,6 +105,8 @@ Options Draw(std::uint64_t seed) {
   if (up_to(3) == 0 && options.crowd == 0) FillStores(options, random);
   if (up_to(15) == 0) BringNewcomers(options, random);
   if (up_to(7) == 0 && options.newcomers == 0) options.owners = 1 + up_to(5);
+  if (up_to(1) == 1) options.stripes = 2 + up_to(2);
+  options.two_lanes = up_to(1) == 1;
   return options;
 }
 

@@ -34,6 +34,8 @@ struct Options {
   std::uint32_t objects = 3;  // that calls choose from, besides the sources and targets of sums
   std::uint32_t sources = 3;
   std::uint32_t most_blocks = 8;  // of an object, each of 16 KiB
+  std::uint32_t stripes = 1;      // of an object; a run has one block
+  bool two_lanes = false;         // stripes of one grant travel on two connections
   std::uint32_t sums = 0;         // reductions, of sources that are put as well
   std::uint32_t deletes = 0;
   std::uint32_t cancels = 0;

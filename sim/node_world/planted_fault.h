@@ -20,6 +20,7 @@ enum class PlantedFault : std::uint8_t {
   kKeepsGrantsOpen,        // a grant that failed is not closed (R5)
   kTrustsTheLastByte,      // complete without END (R21)
   kKeepsStoppedReaders,    // of a window (R38)
+  kAsksInAnyOrder,         // for the blocks that go through a window (R19)
   kTellsAllAtOnce,         // an inventory, its bytes included, heartbeats behind it (R42)
   kKeepsItsPlace,          // a fetch that gets nothing holds up those in line behind it (R46)
   kQueuesInputs,           // what a reduction depends on waits for a place like the rest (R46)

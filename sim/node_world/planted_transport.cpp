@@ -23,10 +23,10 @@ std::optional<wire::Frame> FrameIn(std::span<const std::byte> head) {
   return std::move(*frame);
 }
 
-// A stream that a peer fetches by; the base class changes nothing.
-class ServingStream : public net::Stream, public std::enable_shared_from_this<ServingStream> {
+// A stream that bytes are fetched by; the base class changes nothing.
+class FetchingStream : public net::Stream, public std::enable_shared_from_this<FetchingStream> {
  public:
-  explicit ServingStream(std::shared_ptr<net::SimStream> stream) : stream_(std::move(stream)) {}
+  explicit FetchingStream(std::shared_ptr<net::SimStream> stream) : stream_(std::move(stream)) {}
 
   net::Task<Result<void>> Send(std::span<const std::byte> head, net::Payload payload) override {
     co_return co_await stream_->Send(head, payload);
@@ -51,9 +51,9 @@ class ServingStream : public net::Stream, public std::enable_shared_from_this<Se
 };
 
 // R19: who resumes a stream sends the block before the mark once more, as the next ones.
-class RepeatingStream final : public ServingStream {
+class RepeatingStream final : public FetchingStream {
  public:
-  using ServingStream::ServingStream;
+  using FetchingStream::FetchingStream;
 
   net::Task<Result<void>> Send(std::span<const std::byte> head, net::Payload payload) override {
     const auto self = shared_from_this();
@@ -61,11 +61,11 @@ class RepeatingStream final : public ServingStream {
     const auto* data = frame ? std::get_if<wire::Data>(&*frame) : nullptr;
     if (data == nullptr) {
       if (frame && std::holds_alternative<wire::End>(*frame)) begun_ = repeats_ = false;
-      co_return co_await ServingStream::Send(head, payload);
+      co_return co_await FetchingStream::Send(head, payload);
     }
     if (!std::exchange(begun_, true)) repeats_ = data->first_block > 0;
     if (!repeats_ || data->payload_bytes % data->block_count != 0) {
-      co_return co_await ServingStream::Send(head, payload);
+      co_return co_await FetchingStream::Send(head, payload);
     }
     const std::size_t block = data->payload_bytes / data->block_count;
     payload.bytes = {payload.bytes.data() - block, payload.bytes.size()};
@@ -74,7 +74,7 @@ class RepeatingStream final : public ServingStream {
       other.checksums[i] = BlockChecksum(payload.bytes.subspan(i * block, block));
     }
     const std::vector<std::byte> changed = wire::Encode(wire::Frame(other));
-    co_return co_await ServingStream::Send(changed, payload);
+    co_return co_await FetchingStream::Send(changed, payload);
   }
 
  private:
@@ -83,14 +83,14 @@ class RepeatingStream final : public ServingStream {
 };
 
 // R2: memory that is sent is free again before its receiver has it all.
-class HastyStream final : public ServingStream {
+class HastyStream final : public FetchingStream {
  public:
-  using ServingStream::ServingStream;
+  using FetchingStream::FetchingStream;
 
   net::Task<Result<void>> Send(std::span<const std::byte> head, net::Payload payload) override {
     const auto self = shared_from_this();
     const auto frame = FrameIn(head);
-    const auto sent = co_await ServingStream::Send(head, payload);
+    const auto sent = co_await FetchingStream::Send(head, payload);
     const auto* end = frame ? std::get_if<wire::End>(&*frame) : nullptr;
     if (end != nullptr && end->reason == wire::EndReason::kFinal) {
       stream().Pretend(wire::Encode(wire::Frame(wire::Done{})));
@@ -119,10 +119,10 @@ class Turn {
   std::set<net::Signal*> waiting_;
 };
 
-class QueueingStream final : public ServingStream {
+class QueueingStream final : public FetchingStream {
  public:
   QueueingStream(std::shared_ptr<net::SimStream> stream, std::shared_ptr<Turn> turn)
-      : ServingStream(std::move(stream)), turn_(std::move(turn)), mine_(loop()) {
+      : FetchingStream(std::move(stream)), turn_(std::move(turn)), mine_(loop()) {
     turn_->Wait(mine_);
   }
   ~QueueingStream() override {
@@ -135,16 +135,16 @@ class QueueingStream final : public ServingStream {
     const auto frame = FrameIn(head);
     const bool greets = frame && std::holds_alternative<wire::PeerWelcome>(*frame);
     while (!greets && !closed() && !turn_->Take(this)) co_await mine_.Wait();
-    const auto sent = co_await ServingStream::Send(head, payload);
+    const auto sent = co_await FetchingStream::Send(head, payload);
     if (frame && std::holds_alternative<wire::End>(*frame)) turn_->Leave(this);
     co_return sent;
   }
   void Close() override {
-    ServingStream::Close();
+    FetchingStream::Close();
     Leave();
   }
   void Abort() override {
-    ServingStream::Abort();
+    FetchingStream::Abort();
     Leave();
   }
 
@@ -156,6 +156,23 @@ class QueueingStream final : public ServingStream {
 
   const std::shared_ptr<Turn> turn_;
   net::Signal mine_;
+};
+
+// R19: who reads through a window takes the blocks in any order, as who has room for all of them.
+class CarelessStream final : public FetchingStream {
+ public:
+  using FetchingStream::FetchingStream;
+
+  net::Task<Result<void>> Send(std::span<const std::byte> head, net::Payload payload) override {
+    const auto self = shared_from_this();
+    const auto frame = FrameIn(head);
+    const auto* fetch = frame ? std::get_if<wire::Fetch>(&*frame) : nullptr;
+    if (fetch == nullptr) co_return co_await FetchingStream::Send(head, payload);
+    wire::Fetch other = *fetch;
+    other.ordered = false;
+    const std::vector<std::byte> changed = wire::Encode(wire::Frame(std::move(other)));
+    co_return co_await FetchingStream::Send(changed, payload);
+  }
 };
 
 class PlantedTransport final : public net::Transport {
@@ -171,11 +188,14 @@ class PlantedTransport final : public net::Transport {
         });
   }
   net::Task<Result<net::StreamPtr>> Connect(std::string address, Duration timeout) override {
-    return transport_->Connect(std::move(address), timeout);
+    auto stream = co_await transport_->Connect(std::move(address), timeout);
+    if (!stream || fault_ != PlantedFault::kAsksInAnyOrder) co_return stream;
+    co_return std::make_shared<CarelessStream>(std::static_pointer_cast<net::SimStream>(*stream));
   }
 
  private:
   net::StreamPtr Serving(std::shared_ptr<net::SimStream> stream) const {
+    if (fault_ == PlantedFault::kAsksInAnyOrder) return stream;
     if (fault_ == PlantedFault::kRepeatsABlockOnResume) {
       return std::make_shared<RepeatingStream>(std::move(stream));
     }
@@ -198,6 +218,7 @@ std::unique_ptr<net::Transport> WithPlanted(PlantedFault fault,
     case PlantedFault::kRepeatsABlockOnResume:
     case PlantedFault::kReusesMemoryBeingSent:
     case PlantedFault::kHoldsItsTurn:
+    case PlantedFault::kAsksInAnyOrder:
       return std::make_unique<PlantedTransport>(fault, std::move(transport));
     default:
       return transport;

@@ -34,6 +34,8 @@ struct Settings {
   Duration longest_hold = std::chrono::milliseconds(300);
   // Objects up to this size are sent to the directory whole, inside their Create.
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;
+  // Stripes of the objects that are put here; 0: as many as their size asks for.
+  std::uint32_t stripe_count = 0;
   // From this size on the stripes of one grant may travel on two connections, served by two loops.
   std::uint64_t two_lanes_from = 32_MiB;
   // Fetches under way at a time (R46).

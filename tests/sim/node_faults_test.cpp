@@ -31,6 +31,15 @@ void ManyWindows(Options& options) {
   options.most_blocks = 8;
   options.windows = 6;
 }
+// Whose source has later stripes before earlier ones: it is itself fed over two connections.
+void WindowsOfUnequalSources(Options& options) {
+  ManyWindows(options);
+  options.stripes = 2;
+  options.two_lanes = true;
+  options.data_loops = 2;
+  options.sums = 3;
+  options.calls = 30;
+}
 // A shard that starts again asks for an inventory of more than its lease carries.
 void LongInventories(Options& options) {
   const std::uint64_t seed = options.seed;
@@ -109,8 +118,8 @@ TEST(NodeFaults, WithoutThemLongInventoriesAreToldInOneSession) {
 
 // The options that were tuned for the faults break nothing by themselves.
 TEST(NodeFaults, WithoutThemTheSameHistoriesKeepEveryProperty) {
-  for (const auto tune :
-       {LittleMemory, ManyAtOnce, ManyWindows, OneFetchAtATime, FullStores, WithNewcomers}) {
+  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows, WindowsOfUnequalSources,
+                          OneFetchAtATime, FullStores, WithNewcomers}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -134,6 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"KeepsGrantsOpen", PlantedFault::kKeepsGrantsOpen, "P10"},
         Case{"TrustsTheLastByte", PlantedFault::kTrustsTheLastByte, "P6"},
         Case{"KeepsStoppedReaders", PlantedFault::kKeepsStoppedReaders, "P10", ManyWindows},
+        Case{"AsksInAnyOrder", PlantedFault::kAsksInAnyOrder, "P9", WindowsOfUnequalSources},
         Case{"TellsAllAtOnce", PlantedFault::kTellsAllAtOnce, "P12", LongInventories},
         Case{"KeepsItsPlace", PlantedFault::kKeepsItsPlace, "P9", OneFetchAtATime},
         Case{"QueuesInputs", PlantedFault::kQueuesInputs, "P15", OneFetchAtATime},

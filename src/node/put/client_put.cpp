@@ -25,7 +25,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
                                                               std::uint64_t size_bytes,
                                                               std::string metadata, CallPtr call) {
   const EntryPtr entry = context_.table.At(object);
-  const Layout layout = Layout::For(size_bytes);
+  const Layout layout = Layout::For(size_bytes, context_.settings.stripe_count);
   CO_TRY(Usable(*entry));
   CO_TRY(layout.Validate());
   if (metadata.size() > kMaxMetadataBytes) {
