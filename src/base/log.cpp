@@ -1,7 +1,9 @@
 #include "base/log.h"
 
 #include <array>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -10,15 +12,17 @@
 namespace hoplite::log {
 namespace {
 
-spdlog::logger& Logger() {
-  static const auto logger = [] {
-    auto made = std::make_shared<spdlog::logger>("hoplite",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_level(spdlog::level::warn);
-    made->set_pattern("%H:%M:%S.%f %L %v");
-    return made;
-  }();
-  return *logger;
+std::optional<Level> Named(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Level>, 6> kNames{{{"trace", Level::kTrace},
+                                                                      {"debug", Level::kDebug},
+                                                                      {"info", Level::kInfo},
+                                                                      {"warn", Level::kWarn},
+                                                                      {"error", Level::kError},
+                                                                      {"off", Level::kOff}}};
+  for (const auto& [known, level] : kNames) {
+    if (known == name) return level;
+  }
+  return std::nullopt;
 }
 
 spdlog::level::level_enum ToSpdlog(Level level) {
@@ -27,24 +31,30 @@ spdlog::level::level_enum ToSpdlog(Level level) {
   return kLevels[static_cast<std::size_t>(level)];
 }
 
+Level FromEnvironment() {
+  const char* name = std::getenv("HOPLITE_LOG");
+  return Named(name != nullptr ? name : "").value_or(Level::kWarn);
+}
+
+spdlog::logger& Logger() {
+  static const auto logger = [] {
+    auto made = std::make_shared<spdlog::logger>("hoplite",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_level(ToSpdlog(FromEnvironment()));
+    made->set_pattern("%H:%M:%S.%f %L %v");
+    return made;
+  }();
+  return *logger;
+}
+
 }  // namespace
 
 void SetLevel(Level level) { Logger().set_level(ToSpdlog(level)); }
 
 bool SetLevel(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Level>, 6> kNames{{{"trace", Level::kTrace},
-                                                                      {"debug", Level::kDebug},
-                                                                      {"info", Level::kInfo},
-                                                                      {"warn", Level::kWarn},
-                                                                      {"error", Level::kError},
-                                                                      {"off", Level::kOff}}};
-  for (const auto& [known, level] : kNames) {
-    if (known == name) {
-      SetLevel(level);
-      return true;
-    }
-  }
-  return false;
+  const std::optional<Level> level = Named(name);
+  if (level) SetLevel(*level);
+  return level.has_value();
 }
 
 void SetPrefix(std::string prefix) { Logger().set_pattern("%H:%M:%S.%f %L " + prefix + " %v"); }

@@ -1,6 +1,6 @@
 // Logging: spdlog behind a thin layer that formats only what will be shown. Each line names what it
 // speaks of (node, object, version, peer). info = life cycle, debug = per object, trace = per
-// block.
+// block. Shown from warn on, or from the level that the variable HOPLITE_LOG names.
 #pragma once
 
 #include <string>
