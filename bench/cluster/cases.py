@@ -29,6 +29,13 @@ class Comparison:
         self.failures = failures
 
     def transfers(self, case):
+        self._run(case, self._peers.for_transfers(case))
+
+    def alone(self, case):
+        """What the peers have no operation for."""
+        self._run(case, self._peers.alone(case))
+
+    def _run(self, case, peers):
         links = f"{case.hosts} hosts x {format_rate(case.rate)}"
         say(f"{', '.join(sorted({operation.kind for operation in case.limits}))}; {links}")
         rows = {}
@@ -38,7 +45,7 @@ class Comparison:
                 row.goals.append(Goal(f"at most {limit} x S/B", OURS, limit, against=BARE))
             rows[operation] = row
         with Testbed(case.hosts, case.rate) as bed:
-            with Rounds(bed, self._peers.for_transfers(case), self.failures) as rounds:
+            with Rounds(bed, peers, self.failures) as rounds:
                 rounds.run(rows, self._repetitions)
         self.rows += rows.values()
 

@@ -61,6 +61,9 @@ class Peers:
         ours = [self.hoplite(memory)] if "hoplite" in self._options.peers else []
         return [self.bare(), *ours, *self.jobs()]
 
+    def alone(self, case):
+        return [self.bare(), *([self.ours(case)] if "hoplite" in self._options.peers else [])]
+
     def for_fast_link(self, size):
         iperf = [Iperf()] if "iperf3" in self._options.peers else []
         ours = [self.hoplite(2 * size + 16 * MIB)] if "hoplite" in self._options.peers else []
@@ -72,7 +75,7 @@ class Peers:
     @staticmethod
     def _memory(case):
         """Room for two rounds' objects: the memory of a deleted one returns a moment later."""
-        needs = {"allgather": case.hosts, "gather": case.hosts, "broadcast": 1}
+        needs = {"allgather": case.hosts, "gather": case.hosts, "broadcast": 1, "reductions": 3 * case.hosts}
         largest = max(operation.size * needs.get(operation.kind, 3) for operation in case.limits)
         return 2 * largest + 16 * MIB
 
@@ -165,7 +168,8 @@ class Run:
             return
         groups = {
             "broadcast": lambda: each(comparison.transfers, transfers.broadcasts(options.quick)),
-            "reduce": lambda: each(comparison.transfers, transfers.reductions(options.quick)),
+            "reduce": lambda: (each(comparison.transfers, transfers.reductions(options.quick)),
+                               each(comparison.alone, transfers.reductions_at_once())),
             "gather": lambda: each(comparison.transfers, transfers.gathers(options.quick)),
             "degree": lambda: each(comparison.degrees, transfers.degrees(options.quick)),
             "fast": lambda: (comparison.fast_link(), comparison.fast_reduce()),

@@ -4,11 +4,15 @@ import dataclasses
 import re
 
 
+# What tables call a kind, if not by its own name.
+NAMES = {"point_to_point": "point to point", "round_trip": "round trip", "reductions": "a reduction at each host, all at once,"}
+
+
 @dataclasses.dataclass(frozen=True)
 class Operation:
     """One transfer; what each kind is and what its time means is told in bench/README.md."""
 
-    kind: str  # broadcast, point_to_point, round_trip, reduce, allreduce, gather or allgather
+    kind: str  # broadcast, point_to_point, round_trip, reduce, reductions, allreduce, gather or allgather
     size: int  # of one object
     step: float = 0.0  # broadcast: seconds by which each receiver asks later than the one before
     late: float = 0.0  # reduce: seconds by which the last host's source comes later than the others
@@ -18,7 +22,7 @@ class Operation:
     @property
     def name(self):
         note = f", {self.note}" if self.note else ""
-        return f"{self.kind.replace('_', ' ')} {format_size(self.size)}{note}"
+        return f"{NAMES.get(self.kind, self.kind)} {format_size(self.size)}{note}"
 
     @property
     def note(self):

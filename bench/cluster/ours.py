@@ -35,9 +35,13 @@ class Hoplite:
         self.run([Operation("broadcast", WARM_UP)])
 
     def _start(self, host):
-        agent = Agent(host.command(self._program))
+        agent = Agent(host.command(self._program), **self.options_of(host))
         self._agents.append(agent)
         return agent
+
+    def options_of(self, host):
+        """How the process there is started, beside its command."""
+        return {}
 
     def _start_directory(self, listen, collects):
         """collects: milliseconds in which the directory only learns what the nodes hold."""
@@ -134,6 +138,18 @@ class Hoplite:
     def _allgather(self, operation):
         """Everybody gets everybody's object."""
         return self._gather(operation, first=0, takers=len(self.nodes))
+
+    def _reductions(self, operation):
+        """As many reductions as hosts, each with an array of every host; each host asks for one and has its target."""
+        names = [self.sources(operation) for _ in self.nodes]
+        moment = time.monotonic_ns() + LEAD
+        count = len(self.nodes)
+        for name, node in zip(names, self.nodes):
+            node.tell("reduce", name, count, operation.size, moment, operation.degree, 1)
+        answers = [node.answer() for node in self.nodes]
+        for name in names:
+            self.delete(name, count + 1)
+        return sample(answers)
 
     def sources(self, operation, late=False):
         """Puts one array on each host, but not on the last one if that is late; their common name."""

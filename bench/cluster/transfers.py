@@ -44,6 +44,11 @@ def reductions(quick):
                                      Operation("reduce", 1 * KIB): None})]
 
 
+def reductions_at_once():
+    """S is what each host has for each of them; every link carries what an allgather's does."""
+    return [Transfers(4, "100mbit", {Operation("reductions", 4 * MIB): 3.2})]
+
+
 def gathers(quick):
     """S is what each host has: the root of four takes three of them, in an allgather everybody does."""
     size = 4 * MIB if quick else 16 * MIB
