@@ -1,6 +1,11 @@
 // InboundCredit: how many bytes may be under way towards this node. Bounding them to about 100 ms
 // of its bandwidth is what keeps heartbeats and keep-alives prompt behind full links, and so what
 // makes detection of silent peers below a second honest (docs/protocol.md). Thread-safe.
+//
+// A stream may have as much under way as its own rate asks for, and as the mean of all that get
+// something: one whose source has bytes again, or whose neighbour has ended, grows at once into what
+// is free, though its credit comes late, behind this node's own data. If all that were slower than
+// the mean have bytes at once it is twice as much, for the moment until rates are known.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +23,7 @@ class InboundCredit {
   static constexpr std::uint64_t kBeforeSample = 256_KiB;
   static constexpr double kSeconds = 0.1;
 
-  // One stream that receives; while it lives it takes an equal share.
+  // One stream that receives.
   class Share {
    public:
     explicit Share(InboundCredit& credit) : credit_(credit) { ++credit_.streams_; }
@@ -35,11 +40,14 @@ class InboundCredit {
       const auto streams = static_cast<std::uint64_t>(std::max(credit_.streams_.load(), 1));
       const std::uint64_t floor = std::max(kBeforeSample / streams, least);
       const std::uint64_t ceiling = std::max(kTotalMax / streams, floor);
-      return std::clamp(static_cast<std::uint64_t>(rate * kSeconds), floor, ceiling);
+      const double fair = std::max(rate, Mean(rate));
+      return std::clamp(static_cast<std::uint64_t>(fair * kSeconds), floor, ceiling);
     }
 
-    // What it measured while its source had bytes to send.
+    // What it measured while its source had bytes to send; 0: nothing comes, others may have its
+    // part.
     void SetRate(std::uint64_t bytes_per_second) {
+      credit_.flowing_ += int{bytes_per_second > 0} - int{rate_ > 0};
       const auto change = static_cast<std::int64_t>(bytes_per_second) -
                           static_cast<std::int64_t>(std::exchange(rate_, bytes_per_second));
       const std::int64_t sum = credit_.rate_ += change;
@@ -47,6 +55,14 @@ class InboundCredit {
     }
 
    private:
+    // Of the streams that get something, this one at this rate.
+    double Mean(double rate) const {
+      const int others = credit_.flowing_.load() - int{rate_ > 0};
+      const double their_rates =
+          static_cast<double>(credit_.rate_.load()) - static_cast<double>(rate_);
+      return (std::max(their_rates, 0.0) + rate) / (std::max(others, 0) + 1);
+    }
+
     InboundCredit& credit_;
     std::uint64_t rate_ = 0;
   };
@@ -60,6 +76,7 @@ class InboundCredit {
 
  private:
   std::atomic<int> streams_{0};
+  std::atomic<int> flowing_{0};  // whose rate is not 0
   std::atomic<std::int64_t> rate_{0};
   std::atomic<std::int64_t> last_{0};
 };

@@ -235,6 +235,7 @@ std::uint64_t ReceiveLane::Window() const {
 // A sample counts only while the source had bytes to send.
 void ReceiveLane::Sample(Time now) {
   constexpr Duration kShortest = std::chrono::milliseconds(10);
+  constexpr Duration kIdle = std::chrono::milliseconds(30);
   const Duration elapsed = now - sampled_at_;
   if (elapsed < kShortest) return;
   const std::uint64_t received = received_;
@@ -243,6 +244,8 @@ void ReceiveLane::Sample(Time now) {
     const double before = static_cast<double>(rate_.load());
     rate_ = static_cast<std::uint64_t>(before == 0 ? sample : 0.7 * before + 0.3 * sample);
     share_->SetRate(rate_);
+  } else if (received == sampled_bytes_ && elapsed >= kIdle) {
+    share_->SetRate(0);
   }
   sampled_at_ = now;
   sampled_bytes_ = received;
