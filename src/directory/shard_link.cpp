@@ -66,7 +66,7 @@ void ShardLink::Send(protocol::NodeEvent event) {
   if (!teller_.MaySay(event)) return PumpSoon();
   NoteVersion(event);
   outbox_.Push(std::move(event));
-  Flush();
+  PumpSoon();
 }
 
 void ShardLink::NoteVersion(const protocol::NodeEvent& event) {

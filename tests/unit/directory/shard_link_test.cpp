@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <asio/post.hpp>
 #include <gtest/gtest.h>
@@ -48,12 +49,14 @@ class PlayedShard final : public ShardPort {
   int closed = 0;
   int heartbeats = 0;
   int answered = 0;
+  std::vector<std::size_t> words;  // of each message that had some
 
  private:
   class Played final : public Connection {
    public:
     explicit Played(PlayedShard& shard) : shard_(shard) {}
     void Send(wire::NodeMessage message) override {
+      if (!message.events.empty()) shard_.words.push_back(message.events.size());
       if (!message.heartbeat) return;
       ++shard_.heartbeats;
       if (shard_.acknowledges) shard_.Acknowledge(*message.heartbeat);
@@ -218,6 +221,18 @@ TEST_F(ShardLinkTest, PartsThatSayNothingAreNotAskedForInOneGo) {
   });
   EXPECT_EQ(asked, 2 * kParts);
   EXPECT_LE(most_at_once, 2);
+}
+
+// A node that asks for many objects at once asks for all before the first bytes flow.
+TEST_F(ShardLinkTest, WhatIsSaidInOneTurnTravelsTogether) {
+  link_->Start();
+  ASSERT_TRUE(RunUntil([&] { return told_ == "open settled "; })) << told_;
+  shard_.words.clear();
+  for (const char* name : {"a", "b", "c"}) {
+    asio::post(loop_, [this, name] { link_->Send(protocol::Locate{ObjectId::FromName(name)}); });
+  }
+  ASSERT_TRUE(RunUntil([&] { return !shard_.words.empty(); }));
+  EXPECT_EQ(shard_.words, (std::vector<std::size_t>{3}));
 }
 
 }  // namespace
