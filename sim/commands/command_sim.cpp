@@ -107,6 +107,8 @@ void AddLinks(CLI::App& command, SimArguments& options) {
   AddSize(command, "--size", world.size_bytes, "of the object")->required();
   AddRate(command, "--bandwidth", world.bytes_per_second, "of each link, as 10gbit")->required();
   AddDuration(command, "--latency", world.latency, "of each link, as 100us")->required();
+  command.add_flag("--unmeasured", world.unmeasured,
+                   "shards know nothing of the links before the first reports");
   command.add_option("--seed", world.seed, "the same seed gives the same history")
       ->capture_default_str();
   AddJson(command, options.json);

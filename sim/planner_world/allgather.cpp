@@ -72,6 +72,7 @@ class Allgather {
       if (machine == producer) {
         world.At(Time{}, [&world, node] { world.Put(node, kFirstContent); });
       } else {
+        world.SetJoint(node);
         world.At(when, [&world, node] { world.Get(node); });
       }
     }
@@ -152,6 +153,7 @@ Result<AllgatherReport> RunAllgather(const Options& options, Numbering numbering
       "--seed {}",
       options.nodes, options.size_bytes, options.bytes_per_second * 8, options.latency.count(),
       options.spread.count(), options.seed);
+  if (options.unmeasured) report.replay += " --unmeasured";
   Allgather allgather(options, numbering);
   allgather.Write();
   allgather.Run(report);

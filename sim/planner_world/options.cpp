@@ -88,6 +88,7 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "cancels", options.cancels, unset.cancels);
   AddFlag(command, "evictions", options.evictions, unset.evictions);
   AddFlag(command, "subscriptions", options.subscriptions, unset.subscriptions);
+  if (options.unmeasured) command += " --unmeasured";
   AddFlag(command, "stripes", options.stripes, unset.stripes);
   AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);
   AddFlag(command, "recovery-window", options.recovery_window, unset.recovery_window);

@@ -59,7 +59,8 @@ struct Options {
   std::uint32_t evictions = 0;      // relayed copies that a node wants to drop, at random moments
   std::uint32_t subscriptions = 0;  // nodes that follow the object's places from a random moment on
 
-  std::uint32_t stripes = 0;             // 0: what the size asks for
+  bool unmeasured = false;    // shards know nothing of the links before the first reports
+  std::uint32_t stripes = 0;  // 0: what the size asks for
   std::uint64_t inline_limit_bytes = 0;  // objects up to this size travel through the directory
   Duration recovery_window = std::chrono::seconds(1);  // of a restarted directory
   Duration grace = std::chrono::seconds(1);            // from the end of a session to NodeLost

@@ -148,6 +148,7 @@ void VirtualNode::MemoryReserved(Effects& out) {
                .content = std::vector<Content>(layout.stripe_count)};
   wanted_ = copy_->version;
   planner::FlightState::Effects decided;
+  if (joint_) flight_->Join();
   flight_->Receive(copy_->marks, leaf_, Time{}, decided);
   Carry(decided, out);
 }

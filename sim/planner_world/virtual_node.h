@@ -63,8 +63,10 @@ class VirtualNode {
   bool leaf() const { return leaf_; }
   void Put(const Layout& layout, Content content, bool inlined, Effects& out);
   void Delete(Effects& out);
-  void Cancel(Effects& out);     // its Get: it leaves the holders, even if it feeds somebody
-  void Evict(Effects& out);      // asks whether its relayed copy may go
+  void Cancel(Effects& out);  // its Get: it leaves the holders, even if it feeds somebody
+  void Evict(Effects& out);   // asks whether its relayed copy may go
+  // It fetches other objects, too.
+  void Join() { joint_ = true; }
   void Subscribe(Effects& out);  // to the object's places, from now on
 
   // --- as the root of a reduction: its copy is the target
@@ -158,6 +160,7 @@ class VirtualNode {
   NodeId id_;
   ObjectId object_;
   bool connected_ = true;
+  bool joint_ = false;
   bool getting_ = false;  // a Get is open
   bool deleting_ = false;
   bool put_refused_ = false;

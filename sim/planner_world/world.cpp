@@ -38,9 +38,11 @@ void World::StartDirectory(Duration recovery_window) {
   options.incarnation = ++directory_life_;
   options.inline_limit_bytes = options_.inline_limit_bytes;
   options.recovery_window = recovery_window;
-  options.link = {.latency = options_.latency,
-                  .overhead = Duration{0},
-                  .bytes_per_second = static_cast<double>(options_.bytes_per_second)};
+  if (!options_.unmeasured) {
+    options.link = {.latency = options_.latency,
+                    .overhead = Duration{0},
+                    .bytes_per_second = static_cast<double>(options_.bytes_per_second)};
+  }
   directory_.emplace(options_.fault, options, now_);
   witness_.DirectoryRestarted();
   if (reduction_) reduction_->witness.DirectoryRestarted();

@@ -89,6 +89,8 @@ class World {
   void Cancel(NodeIndex index);
   void Evict(NodeIndex index);
   void Subscribe(NodeIndex index);
+  // The node fetches objects of other worlds, too.
+  void SetJoint(NodeIndex index) { members_[index].node.Join(); }
   void Kill(NodeIndex index);
   void BreakSession(NodeIndex index, Duration duration);
   void RestartDirectory();

@@ -9,10 +9,10 @@ namespace {
 
 // Of the time that the object takes over one link.
 constexpr double kGatherShare = 0.02;
-constexpr double kFreshShare = 0.05;
+constexpr double kFreshShare = 0.25;
 constexpr Duration kLongestGather = std::chrono::milliseconds(5);
-// What a node has is known as of its last report, and these come so far apart.
-constexpr Duration kLongestFresh = std::chrono::milliseconds(30);
+// Less than a source holds the FETCH of one that it is not ahead of yet (R7).
+constexpr Duration kLongestFresh = std::chrono::milliseconds(80);
 
 double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
 

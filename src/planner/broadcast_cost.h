@@ -24,7 +24,7 @@ double TreeSeconds(std::uint64_t degree, std::uint64_t receivers, const Layout& 
 // How long the first pass over a version waits for more receivers (R40): 0 if that is less than one
 // message takes.
 Duration GatherFor(const Layout& layout, const LinkModel& link);
-// How long after its first grant a receiver has next to nothing.
+// How long after its first grant a receiver that has next to nothing hands on its place (R40).
 Duration FreshFor(const Layout& layout, const LinkModel& link);
 
 // The degree of {1, 2, 4, 8, 16, receivers} with the least TreeSeconds; the smaller one of equals.

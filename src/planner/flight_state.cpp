@@ -169,7 +169,8 @@ std::optional<Want> FlightState::OpenWant(const StripeMarks& marks) const {
 }
 
 void FlightState::AddTo(Digest& digest) const {
-  digest.Add(stage_).Add(leaf_).Add(recalled_).Add(deleted_).Add(complete_).Add(regrant_);
+  digest.Add(stage_).Add(leaf_).Add(joint_).Add(recalled_).Add(deleted_).Add(complete_).Add(
+      regrant_);
   digest.Add(end_seen_).Add(located_ ? located_->version : Version{});
   for (const Grant& grant : told_) digest.Add(grant.grant).Add(grant.source.id).Add(grant.stripes);
   for (const Stream& stream : streams_) {
@@ -189,7 +190,7 @@ void FlightState::Stop(Stream& stream, Effects& out) {
 }
 
 Want FlightState::Wanting(const StripeMarks& marks) const {
-  return {object_, located_->version, marks, leaf_};
+  return {object_, located_->version, marks, leaf_, joint_};
 }
 
 GrantClosed FlightState::Closed(const Grant& grant, Outcome outcome, Failure failure,

@@ -45,6 +45,8 @@ class FlightState {
   // There is memory, and a place, for the version that was located: from these marks on. A leaf
   // keeps nothing of what it gets, and feeds nobody.
   void Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out);
+  // Its node fetches other objects, too: said with every Want from now on.
+  void Join() { joint_ = true; }
   // No more of it: nobody wants it, or it is complete. Step tells the rest as streams end.
   void Leave(const StripeMarks& marks, Effects& out);
 
@@ -128,6 +130,7 @@ class FlightState {
   Stage stage_ = Stage::kIdle;
   std::optional<protocol::Located> located_;
   bool leaf_ = false;
+  bool joint_ = false;
   bool recalled_ = false;  // a newer version exists: once more from the start
   bool deleted_ = false;
   bool complete_ = false;

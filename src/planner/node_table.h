@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,6 +55,8 @@ class NodeTable {
   void NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration round_trip);
   // What a link is like on average, by what was measured lately.
   const LinkModel& link() const { return link_; }
+  // Enough was measured to believe its rate.
+  bool link_is_known() const { return reports_ >= kEnoughReports; }
 
   // What a node's link was seen to carry: believed at once if it is more than before, slowly if
   // less.
@@ -66,6 +69,8 @@ class NodeTable {
   std::size_t open_inventories() const { return open_inventories_; }
 
  private:
+  static constexpr std::uint64_t kEnoughReports = 20;
+
   void CloseInventory(NodeRecord& record);
   void SetAlive(NodeRecord& record, bool alive);
 
@@ -75,7 +80,8 @@ class NodeTable {
   std::size_t open_inventories_ = 0;
   std::size_t alive_count_ = 0;
   LinkModel link_;
-  NodeId fastest_ = kNoNode;  // whoever was seen to carry most
+  std::uint64_t reports_ = 0;  // of rates
+  NodeId fastest_ = kNoNode;   // whoever was seen to carry most
   double fastest_carried_ = 0;
 };
 

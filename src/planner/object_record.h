@@ -66,6 +66,7 @@ struct ObjectRecord {
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
+  bool joint = false;           // somebody who wants this version fetches other objects, too
   Boxed<SlowRelays> slow_relays;
   Boxed<ReductionRecord> reduction;
   Boxed<Waiting> waits;      // see waiting; made for who comes

@@ -1,15 +1,26 @@
 #include "planner/passes.h"
 
+#include <algorithm>
+
 #include "planner/broadcast_cost.h"
 
 namespace hoplite::planner {
+namespace {
+
+// Of a link that was not measured yet: too short a wait costs several nodes much more than too long
+// a one costs one of them.
+constexpr double kSlowLink = 1.25e7;
+
+}  // namespace
 
 void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows = record.table.parked().empty() && record.table.starved().empty();
   if (flows && !record.slow_relays.OrEmpty().busy()) return;
   if (Gathers(id, record)) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
-  const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members};
+  const Duration fresh =
+      record.joint ? FreshFor(record.table.layout(), LinkFor(record)) : Duration{0};
+  const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members, fresh};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
   if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());
@@ -26,15 +37,26 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
 }
 
 // The wait begins when somebody asks for what is there, and ends early when nobody is left to ask.
+// Who stands where in the line of one object alone makes no difference, but to who folds it.
 bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
   const Time now = clock_.now();
   if (record.gathers_until <= now || record.table.final_count() == 0) return false;
-  if (record.gathers_until == kNever) {
-    record.gathers_until = now + GatherFor(record.table.layout(), nodes_.link());
+  const bool matters = record.joint || record.reduction;
+  if (!matters || record.table.copies().size() >= nodes_.alive_count()) {
+    record.gathers_until = now;
+  } else if (record.gathers_until == kNever) {
+    record.gathers_until = now + GatherFor(record.table.layout(), LinkFor(record));
   }
-  if (record.table.copies().size() >= nodes_.alive_count()) record.gathers_until = now;
   if (record.gathers_until > now) gathering_.Insert(id, record.gathers_until);
   return record.gathers_until > now;
+}
+
+LinkModel Passes::LinkFor(const ObjectRecord& record) const {
+  LinkModel link = nodes_.link();
+  if (record.joint && !nodes_.link_is_known()) {
+    link.bytes_per_second = std::min(link.bytes_per_second, kSlowLink);
+  }
+  return link;
 }
 
 }  // namespace hoplite::planner

@@ -40,6 +40,7 @@ class Passes {
 
  private:
   bool Gathers(const ObjectId& id, ObjectRecord& record);
+  LinkModel LinkFor(const ObjectRecord& record) const;
 
   const ShardClock& clock_;
   const RecoveryWindow& window_;

@@ -14,6 +14,10 @@ namespace {
 constexpr int kLooksInDoubt = 64;
 // How many receivers behind are tried for their source.
 constexpr int kTakeOverTries = 16;
+// Who has no more than this part of the object loses little if it waits for that once more; so many
+// of those that have least are looked at.
+constexpr std::uint64_t kNextToNothing = 10;
+constexpr int kFreshLooks = 64;
 // A leaf takes no unit.
 constexpr std::uint32_t kAnyUnits = std::numeric_limits<std::uint32_t>::max();
 
@@ -29,7 +33,7 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
   const std::uint64_t degree = BestDegree(receivers, table.layout(), rules.link);
   units_ = static_cast<std::uint32_t>(degree) * table.layout().stripe_count;
   hop_ = FromSeconds(HopSeconds(1, table.layout(), rules.link));
-  if (degree == 1) fresh_ = FreshFor(table.layout(), rules.link);
+  in_a_line_ = degree == 1;
 }
 
 void SourceSelector::Run() {
@@ -55,7 +59,10 @@ SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
     return source ? Served::kYes : Served::kUnsuitable;
   }
   std::optional<Choice> choice = FindFinal(receiver, need, units_);
-  if (!choice && copy.progress() == 0 && TakeOver(receiver, need)) return Served::kYes;
+  if (!choice && copy.progress() == 0 &&
+      (TakeFreshPlace(receiver, need) || TakeOver(receiver, need))) {
+    return Served::kYes;
+  }
   if (!choice) choice = FindPartial(receiver, need, units_);
   if (!choice && copy.orphan) choice = FindFallback(receiver, need);
   if (!choice && copy.orphan) choice = FindFree(receiver, need, one_more_receiver());
@@ -145,17 +152,34 @@ bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
   return false;
 }
 
-// Where holders serve one receiver each, the line of those who have nothing is that of the ring; in
-// a tree a place is not worth a move. What `behind` got before it is moved it has to wait for once
-// more, and the books are as old as its last report: so it must have been granted lately (R40).
 bool SourceSelector::MayPass(NodeId receiver, NodeId behind) const {
   const Copy& copy = *table_.Find(receiver);
   const Copy& other = *table_.Find(behind);
-  if (other.progress() < copy.progress() || other.slot > copy.slot) return true;
-  return copy.progress() == 0 && rules_.now - other.flow().granted < fresh_;
+  return other.progress() < copy.progress() || other.slot > copy.slot;
 }
 
-bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind) {
+// Where holders serve one receiver each, the line of those who have next to nothing is that of the
+// ring; in a tree a place is not worth a move. What the one behind got before it is moved it has to
+// wait for once more, and the books are as old as its last report: so it must have been granted
+// lately, too (R40).
+bool SourceSelector::TakeFreshPlace(NodeId receiver, StripeMask need) {
+  if (!in_a_line_ || rules_.fresh == Duration{0}) return false;
+  const std::uint64_t most = table_.layout().block_count() / kNextToNothing;
+  const std::uint64_t own = table_.DistanceOf(receiver);
+  NodeId nearest = kNoNode;
+  int looks = 0;
+  for (const ProgressKey& key : table_.feeding()) {
+    if (key.progress > most || ++looks > kFreshLooks) break;
+    const Copy& other = *table_.Find(key.node);
+    const bool fresh = rules_.now - other.flow().granted < rules_.fresh;
+    const std::uint64_t distance = table_.DistanceOf(key.node);
+    if (!fresh || other.slot != table_.Find(receiver)->slot || distance < own) continue;
+    if (nearest == kNoNode || distance < table_.DistanceOf(nearest)) nearest = key.node;
+  }
+  return nearest != kNoNode && TakeOverFrom(receiver, need, nearest, Ahead::kSoon);
+}
+
+bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind, Ahead ahead) {
   const Feed& feed = table_.Find(behind)->feed(std::countr_zero(need));
   if (!feed.grant) return false;
   const OpenGrant taken = table_.grants().at(feed.grant);
@@ -163,7 +187,7 @@ bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behin
   if ((need & ~taken.stripes) != 0 || taken.adopted || taken.leaf) return false;
   const bool room = table_.Find(receiver)->flow().used + Count(taken.stripes) <= units_;
   if (!room || Eligible(receiver, taken.source, need) != need ||
-      Eligible(behind, receiver, taken.stripes) != taken.stripes) {
+      Eligible(behind, receiver, taken.stripes, ahead) != taken.stripes) {
     return false;
   }
   const GrantId superseded = table_.Find(receiver)->flow().superseded;
@@ -213,7 +237,8 @@ bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& bette
   return true;
 }
 
-StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMask need) const {
+StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMask need,
+                                    Ahead when) const {
   const Copy* source = table_.Find(source_id);
   const Copy& copy = *table_.Find(receiver);
   if (source == nullptr || source_id == receiver || !source->live || source->evicting) return 0;
@@ -226,7 +251,7 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
     const StripeMask bit = StripeMask{1} << stripe;
     const bool ahead =
         has > lacks_from || (has == lacks_from && EqualityOk(receiver, source_id, bit));
-    if (!source->final() && !ahead) continue;
+    if (when == Ahead::kNow && !source->final() && !ahead) continue;
     // A node that serves nobody has no descendants.
     const bool check = !copy.flow().serving.empty();
     if (!check || !table_.DependsOn(source_id, receiver, bit)) eligible |= bit;

@@ -28,6 +28,7 @@ struct PassRules {
   const LinkModel& link;
   const KeepApart& apart;
   bool knows_members = false;  // not collecting, no inventory under way
+  Duration fresh{0};           // so long after its grant a receiver hands on its place (R40)
 };
 
 struct Decision {
@@ -74,10 +75,14 @@ class SourceSelector {
   // The nearest ancestor of the lost source: the dead node's slot there is as good as free.
   std::optional<Choice> FindFallback(NodeId receiver, StripeMask need);
   bool TakeOver(NodeId receiver, StripeMask need);
-  bool TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind);
+  bool TakeFreshPlace(NodeId receiver, StripeMask need);
+  // When the source has to be ahead: the receiver's FETCH may be held until it is (R7).
+  enum class Ahead : std::uint8_t { kNow, kSoon };
+  bool TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind, Ahead ahead = Ahead::kNow);
   bool MayPass(NodeId receiver, NodeId behind) const;
   // The stripes of `need` in which `source` may serve `receiver`.
-  StripeMask Eligible(NodeId receiver, NodeId source, StripeMask need) const;
+  StripeMask Eligible(NodeId receiver, NodeId source, StripeMask need,
+                      Ahead ahead = Ahead::kNow) const;
   // There is no path from the source to the receiver, not even one that the books don't show (R7).
   bool EqualityOk(NodeId receiver, NodeId source, StripeMask stripes) const;
   bool books_are_complete() const {
@@ -91,7 +96,7 @@ class SourceSelector {
   PassRules rules_;
   std::uint32_t units_;  // of every holder: the receivers that it serves × stripes
   Duration hop_;
-  Duration fresh_{0};  // so long after its grant a receiver hands on its place in the line
+  bool in_a_line_ = false;  // holders serve one receiver each
   std::vector<Decision> decisions_;
 };
 

@@ -28,6 +28,7 @@ void Transfers::On(NodeId node, const Want& event) {
   if (Current(node, event.object, event.version) == nullptr) return;
   ObjectRecord& record = objects_.Touch(event.object, node);
   ownership_.Wanted(node, event.object);
+  record.joint |= event.joint;
   CopyTable& table = record.table;
   const bool known_copy = table.Find(node) != nullptr;
   if (table.Add(node).final()) return;

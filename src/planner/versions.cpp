@@ -6,6 +6,7 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
                      const Layout& layout, const std::string& metadata, NodeId origin) {
   record.version = version;
   record.gathers_until = kNever;
+  record.joint = false;
   record.putter = {};
   record.metadata.reset();
   if (!metadata.empty()) record.metadata = metadata;

@@ -77,7 +77,8 @@ struct Want {
   ObjectId object;
   Version version;
   StripeMarks marks;
-  bool leaf = false;  // it keeps nothing of what it gets: nobody is ever sent to it (R38)
+  bool leaf = false;   // it keeps nothing of what it gets: nobody is ever sent to it (R38)
+  bool joint = false;  // the node fetches other objects, too: it matters who passes this on (R40)
 };
 // The last local waiter went away (cancel, deadline): forget the want and list the copy no longer.
 // The node closes its open grants as kAbandoned by itself.

@@ -60,6 +60,7 @@ void Write(const protocol::CancelLocate&, v1::NodeEvent& to) { to.mutable_cancel
 void Write(const protocol::Want& event, v1::NodeEvent& to) {
   WriteMarks(event.marks, *to.mutable_want()->mutable_marks());
   to.mutable_want()->set_leaf(event.leaf);
+  to.mutable_want()->set_joint(event.joint);
 }
 void Write(const protocol::CancelWant&, v1::NodeEvent& to) { to.mutable_cancel_want(); }
 void Write(const protocol::GrantClosed& event, v1::NodeEvent& to) {
@@ -151,7 +152,7 @@ Result<NodeEvent> Read(const EventSubject& of, const v1::CopyGone& body) {
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::Want& body) {
   TRY_ASSIGN(StripeMarks marks, ReadMarks(body.marks()));
-  return protocol::Want{of.object, of.version, std::move(marks), body.leaf()};
+  return protocol::Want{of.object, of.version, std::move(marks), body.leaf(), body.joint()};
 }
 
 Result<NodeEvent> Read(const EventSubject& of, const v1::GrantClosed& body) {

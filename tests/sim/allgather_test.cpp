@@ -60,6 +60,25 @@ TEST(Allgather, TakesWhatEachNodeMustReceive) {
   }
 }
 
+// Whatever a shard believes of the links before it knows them.
+TEST(Allgather, TakesAsLongWhileNothingIsMeasured) {
+  for (const std::uint32_t nodes : {4u, 8u}) {
+    Options options = Asked(nodes, 2, milliseconds(20));
+    options.unmeasured = true;
+    const AllgatherReport report = Gather(options);
+    EXPECT_LT(report.ratio(), 1.05) << report.replay;
+    EXPECT_TRUE(report.replay.ends_with(" --unmeasured")) << report.replay;
+  }
+}
+
+// A place is handed on by how much its holder has, which is little: each link carries all objects.
+TEST(Allgather, BearsSomeLateness) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const AllgatherReport report = Gather(Asked(4, seed, milliseconds(50)));
+    EXPECT_LT(report.ratio(), 1.1) << report.replay;
+  }
+}
+
 TEST(Allgather, HasNoFaults) {
   Options options = Asked(4, 1, milliseconds(1));
   options.kills = 1;

@@ -58,6 +58,7 @@ std::string Details(const protocol::NodeEvent& event) {
            (held->primary ? " primary" : "") + (held->upstream != kNoNode ? " pulling" : "") +
            (held->ever_owned ? " ever owned" : "");
   }
+  if (const auto* want = std::get_if<protocol::Want>(&event)) return want->joint ? " jointly" : "";
   if (const auto* locate = std::get_if<protocol::Locate>(&event)) {
     return locate->expects != 0 ? " if owned" : "";
   }

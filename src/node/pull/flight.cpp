@@ -29,6 +29,7 @@ Flight::Flight(Context& context, DataPlane& data_plane, EntryPtr entry)
 
 void Flight::Start() {
   if (std::exchange(started_, true)) return;
+  data_plane_.gate().Begun();
   context_.runtime.Spawn(context_.runtime.main(), "fetch", Fly());
 }
 
@@ -76,6 +77,7 @@ net::Task<bool> Flight::LocateObject() {
 
 net::Task<void> Flight::ReceiveAll() {
   planner::FlightState::Effects effects;
+  if (data_plane_.gate().several()) state_->Join();
   state_->Receive(Marks(), copy_->windowed(), Now(), effects);
   Carry(effects);
   entry_->Changed();  // whoever follows the growing copy may start
@@ -228,6 +230,7 @@ void Flight::DropCopy(store::VoidReason reason) {
 void Flight::Finish(std::optional<Result<store::CopyPtr>> result) {
   result_ = std::move(result);
   place_.reset();
+  data_plane_.gate().Ended();
   done_ = true;
   entry_->Ended(*this);
   entry_->Changed();

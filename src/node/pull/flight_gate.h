@@ -44,6 +44,11 @@ class FlightGate {
     State state_ = State::kWaits;
   };
 
+  // Every fetch, from its beginning on, also while it waits for an object to be put.
+  void Begun() { ++begun_; }
+  void Ended() { --begun_; }
+  bool several() const { return begun_ > 1; }
+
   std::size_t under_way() const { return going_; }
   std::size_t waiting() const { return line_.size(); }
   bool full() const { return going_ >= most_; }
@@ -54,6 +59,7 @@ class FlightGate {
 
   const std::size_t most_;
   std::size_t going_ = 0;
+  std::size_t begun_ = 0;
   std::map<std::uint64_t, Place*> line_;  // in the order of their coming
   std::uint64_t asked_ = 0;               // numbers them
 };

@@ -41,6 +41,16 @@ TEST(FlightGate, OthersGoInTheOrderOfTheirComing) {
   EXPECT_EQ(line.gate.waiting(), 0u);
 }
 
+TEST(FlightGate, CountsFetchesThatWaitForTheirObjectToo) {
+  Line line(1);
+  line.gate.Begun();
+  EXPECT_FALSE(line.gate.several());
+  line.gate.Begun();
+  EXPECT_TRUE(line.gate.several());
+  line.gate.Ended();
+  EXPECT_FALSE(line.gate.several());
+}
+
 TEST(FlightGate, ThreeThousandAtOnceAreNeverMoreThanTheBound) {
   constexpr int kAll = 3000;
   Line line(64);

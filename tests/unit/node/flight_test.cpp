@@ -166,6 +166,26 @@ TEST(LargeFlight, AGrantThatFeedsTheCopyAloneHasTwoLanes) {
   EXPECT_EQ(peer.asked()[3].stripes, 0b1010u);
 }
 
+// Where the node stands in the line of one object matters to those of the others (R40).
+TEST_F(FlightTest, AWantTellsWhetherOtherObjectsAreFetchedToo) {
+  Want();
+  const ObjectId other = node_.Named("y");
+  const ObjectId third = node_.Named("z");
+  const CallPtr call = node_.NewCall();
+  const auto second = node_.Ask(node_.calls().Get(other, call));
+  EXPECT_THAT(node_.Says(), ElementsAre("locate y"));
+  node_.Hear(protocol::Located{other, kOlder, layout_, ""});
+  EXPECT_THAT(node_.Says(), ElementsAre("want y jointly"));
+  node_.Hear(GrantOf(1, left_, 0b11));
+  EXPECT_THAT(node_.Says(), ElementsAre("closed x done", "complete x"));
+  call->Cancel();
+  node_.Turn();
+  EXPECT_THAT(node_.Says(), ElementsAre("cancel want y", "gone y"));
+  const auto last = node_.Ask(node_.calls().Get(third, node_.NewCall()));
+  node_.Hear(protocol::Located{third, kOlder, layout_, ""});
+  EXPECT_THAT(node_.Says(), ElementsAre("locate z", "want z")) << "the others have ended";
+}
+
 // All bytes are there, and one END; a lane of the other stripe hangs in its connect.
 class FlightThatEnds : public FlightTest {
  protected:

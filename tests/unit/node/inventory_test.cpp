@@ -49,9 +49,9 @@ TEST_F(InventoryTest, RepeatsWhatIsNotAnswered) {
   const auto follows = node_.calls().Subscribe(node_.Named("followed"), nullptr);
   node_.Hear(protocol::Deleted{node_.Named("deleted"), 60s, kMarkVersion});
   const std::vector<std::string> open = node_.Inventory();
-  EXPECT_THAT(open, UnorderedElementsAre("locate nowhere", "held wanted partial", "want wanted",
-                                         "create new", "delete old", "subscribe followed",
-                                         "tombstone deleted"));
+  EXPECT_THAT(open, UnorderedElementsAre("locate nowhere", "held wanted partial",
+                                         "want wanted jointly", "create new", "delete old",
+                                         "subscribe followed", "tombstone deleted"));
   EXPECT_EQ(node_.Inventory(), open) << "it changes nothing";
 }
 

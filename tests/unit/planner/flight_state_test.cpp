@@ -40,7 +40,8 @@ std::string InWords(const NodeEvent& event) {
   if (std::holds_alternative<CopyComplete>(event)) return "complete";
   if (std::holds_alternative<CopyGone>(event)) return "gone";
   if (const auto* want = std::get_if<Want>(&event)) {
-    return fmt::format("want from {}{}", want->marks[0], want->leaf ? " as a leaf" : "");
+    return fmt::format("want from {}{}{}", want->marks[0], want->leaf ? " as a leaf" : "",
+                       want->joint ? " beside others" : "");
   }
   if (const auto* closed = std::get_if<GrantClosed>(&event)) {
     return fmt::format("{} {}", NameOf(closed->outcome), closed->grant.sequence);
@@ -101,6 +102,15 @@ TEST_F(Flights, MemoryComesBeforeWant) {
   EXPECT_THAT(Decides(), IsEmpty());
   state_.Receive(marks_, false, now_, decided_);
   EXPECT_THAT(Decides(), ElementsAre("want from 0"));
+}
+
+TEST_F(Flights, EveryWantTellsOfOtherFetches) {
+  state_.Locate(decided_);
+  state_.On(LocatedAs(kFirst));
+  state_.Join();
+  state_.Receive(marks_, false, now_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("locate", "want from 0 beside others"));
+  EXPECT_TRUE(state_.OpenWant(marks_)->joint);
 }
 
 TEST_F(Flights, AGrantThatCameTooEarlyOrOfAnotherVersionIsClosedAtOnce) {

@@ -216,7 +216,7 @@ class Storm {
       case 20:
         return Locate{object_};
       default:
-        return Want{object_, AVersion(), Marks(), Pick(4) == 0};
+        return Want{object_, AVersion(), Marks(), Pick(4) == 0, Pick(2) == 0};
     }
   }
   EventBody Something() {

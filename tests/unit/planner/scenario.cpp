@@ -107,7 +107,7 @@ Scenario& Scenario::Locate(const std::string& node, std::uint64_t expects) {
   return Say(node, protocol::Locate{object_, expects});
 }
 Scenario& Scenario::Want(const std::string& node, std::uint32_t blocks) {
-  return Say(node, protocol::Want{object_, versions_[node], Marks(blocks)});
+  return Say(node, protocol::Want{object_, versions_[node], Marks(blocks), false, joint_});
 }
 Scenario& Scenario::WantAsLeaf(const std::string& node, std::uint32_t blocks) {
   return Say(node, protocol::Want{object_, versions_[node], Marks(blocks), true});

@@ -114,6 +114,7 @@ class Scenario : public ::testing::Test {
   ObjectId object_ = ObjectId::FromName("it");
   Layout layout_ = Layout::For(64 * 16 * 1024);  // 64 blocks in one stripe
   std::string metadata_;
+  bool joint_ = false;  // nodes that want it say that they fetch other objects, too
   Time now_{};
   Time next_{};  // what the last Plan returned
   std::unique_ptr<DirectoryState> state_;

@@ -41,6 +41,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       CancelLocate{kObject},
       Want{kObject, kVersion, {1, 2}},
       Want{kObject, kVersion, {1, 2}, true},
+      Want{kObject, kVersion, {1, 2}, false, true},
       CancelWant{kObject, kVersion},
       GrantClosed{kObject, kVersion, kGrant, Outcome::kFailed, Failure::kUnknown, {3, 4}},
       Progress{kObject, kVersion, {5, 6}, 1'000'000, microseconds(250), microseconds(300)},
