@@ -8,8 +8,6 @@
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/thread_pool.hpp>
 #include <fmt/format.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -22,9 +20,9 @@
 #include "base/try.h"
 #include "directory/directory_service.h"
 #include "directory/grpc_acceptor.h"
-#include "directory/grpc_session.h"
-#include "hoplite/v1/directory.grpc.pb.h"
-#include "wire/directory_messages.h"
+#include "directory/grpc_endpoint.h"
+#include "directory/grpc_queue.h"
+#include "directory/service_loop.h"
 
 namespace hoplite::directory {
 
@@ -58,65 +56,23 @@ ServiceOptions ForService(const DirectoryServerOptions& options) {
   return result;
 }
 
-void Fill(const protocol::StatusPage& status, v1::StatusReply& reply) {
-  for (const auto& node : status.nodes) *reply.add_nodes() = wire::ToProto(node);
-  for (const auto& object : status.page.objects) *reply.add_objects() = wire::ToProto(object);
-  reply.set_more(status.page.more);
-  *reply.mutable_shard() = wire::ToProto(status.shard);
-}
-
-// gRPC's calls, each answered on its own thread or by the service.
-class Endpoint final : public v1::Directory::CallbackService {
+// The loop of a service on the thread of gRPC's queue. Its times come from a thread that does
+// nothing else: gRPC counts in milliseconds.
+class QueueLoop final : public ServiceLoop {
  public:
-  explicit Endpoint(std::shared_ptr<DirectoryService> service) : service_(std::move(service)) {}
+  QueueLoop(GrpcQueue& queue, asio::io_context& times) : queue_(queue), times_(times) {}
 
-  grpc::ServerBidiReactor<v1::NodeMessage, v1::ShardMessage>* Session(
-      grpc::CallbackServerContext* context) override {
-    return GrpcSession::Start(service_, context);
-  }
-
-  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context,
-                                   const v1::StatusRequest* request,
-                                   v1::StatusReply* reply) override {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    const Result<protocol::PageRequest> page = wire::FromProto(*request);
-    if (!page) {
-      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, page.error().message});
-      return reactor;
-    }
-    service_->Status(*page, [this, reactor, reply](protocol::StatusPage status) {
-      asio::post(translators_, [reactor, reply, status = std::move(status)] {
-        Fill(status, *reply);
-        reactor->Finish(grpc::Status::OK);
-      });
-    });
-    return reactor;
-  }
-
-  grpc::ServerUnaryReactor* Info(grpc::CallbackServerContext* context,
-                                 const v1::InfoRequest* request, v1::InfoReply* reply) override {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    const Result<ObjectId> object = ObjectId::FromBytes(request->object());
-    if (!object) {
-      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, object.error().message});
-      return reactor;
-    }
-    service_->Find(*object, [reactor, reply](const Result<protocol::ObjectView>& found) {
-      if (!found) {
-        const bool deleted = found.error().code == ErrorCode::kDeleted;
-        return reactor->Finish(
-            {deleted ? grpc::StatusCode::FAILED_PRECONDITION : grpc::StatusCode::NOT_FOUND,
-             found.error().message});
-      }
-      *reply->mutable_object() = wire::ToProto(*found);
-      reactor->Finish(grpc::Status::OK);
-    });
-    return reactor;
-  }
+  void Post(Work work) override { queue_.Post(std::move(work)); }
+  void After(Duration delay, Work work) override { times_.After(delay, Posting(std::move(work))); }
+  void SetAlarm(Time when, Work work) override { times_.SetAlarm(when, Posting(std::move(work))); }
 
  private:
-  const std::shared_ptr<DirectoryService> service_;
-  asio::thread_pool translators_{1};  // they translate pictures: the loop has sessions to serve
+  Work Posting(Work work) {
+    return [&queue = queue_, work = std::move(work)] { queue.Post(work); };
+  }
+
+  GrpcQueue& queue_;
+  AsioServiceLoop times_;
 };
 
 // What a server begins with: loops, the socket that listens, and some sessions.
@@ -126,30 +82,29 @@ constexpr std::size_t kDescriptors = 32;
 
 class DirectoryServer::Impl {
  public:
-  explicit Impl(const DirectoryServerOptions& options)
-      : service_(std::make_shared<DirectoryService>(
-            loop_, ForService(options),
-            Admission({options.shards, options.cluster, options.listen, RandomId()}))),
-        endpoint_(service_) {}
+  explicit Impl(const DirectoryServerOptions& options) : options_(options) {}
   ~Impl() { Stop(); }
 
-  Result<void> Listen(const DirectoryServerOptions& options);
+  Result<void> Listen();
   void Stop();
   const std::string& address() const { return acceptor_->address(); }
 
  private:
-  asio::io_context loop_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_{loop_.get_executor()};
-  std::shared_ptr<DirectoryService> service_;
-  Endpoint endpoint_;
+  const DirectoryServerOptions options_;
+  asio::io_context times_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{times_.get_executor()};
+  std::thread times_thread_;
   std::unique_ptr<GrpcAcceptor> acceptor_;
   std::unique_ptr<GrpcAcceptor::Gate> gate_;
+  std::unique_ptr<GrpcQueue> queue_;
+  std::shared_ptr<DirectoryService> service_;
+  std::unique_ptr<GrpcEndpoint> endpoint_;
   std::unique_ptr<grpc::Server> server_;
-  std::thread thread_;
+  bool serving_ = false;  // the queue's thread runs
 };
 
-Result<void> DirectoryServer::Impl::Listen(const DirectoryServerOptions& options) {
-  TRY_ASSIGN(acceptor_, GrpcAcceptor::Open(options.listen));
+Result<void> DirectoryServer::Impl::Listen() {
+  TRY_ASSIGN(acceptor_, GrpcAcceptor::Open(options_.listen));
   grpc::ServerBuilder builder;
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   gate_ = builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD,
@@ -157,35 +112,51 @@ Result<void> DirectoryServer::Impl::Listen(const DirectoryServerOptions& options
   const auto milliseconds = [](Duration duration) {
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
   };
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(options.handshake));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             milliseconds(options_.handshake));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(kIdleConnection));
-  builder.RegisterService(&endpoint_);
-  TRY_ASSIGN(thread_, StartThread([this] { loop_.run(); }));
+
+  std::unique_ptr<grpc::ServerCompletionQueue> arrivals = builder.AddCompletionQueue();
+  grpc::ServerCompletionQueue& queue = *arrivals;
+  queue_ = std::make_unique<GrpcQueue>(std::move(arrivals));
+  service_ = std::make_shared<DirectoryService>(
+      std::make_unique<QueueLoop>(*queue_, times_), ForService(options_),
+      Admission({options_.shards, options_.cluster, options_.listen, RandomId()}));
+  endpoint_ = std::make_unique<GrpcEndpoint>(service_, *queue_, queue);
+  builder.RegisterService(&endpoint_->calls());
   server_ = builder.BuildAndStart();
   if (!server_) {
     return std::unexpected(Error(ErrorCode::kUnavailable,
-                                 fmt::format("gRPC does not start to serve {}", options.listen)));
+                                 fmt::format("gRPC does not start to serve {}", options_.listen)));
   }
+  TRY_ASSIGN(times_thread_, StartThread([this] { times_.run(); }));
+  queue_->Start();
+  serving_ = true;
+  endpoint_->Start();
   TRY(acceptor_->Start(*gate_));
   log::Info("directory shard listens on {}", address());
   return {};
 }
 
+// Also of one that could not listen.
 void DirectoryServer::Impl::Stop() {
-  if (!thread_.joinable()) return;
-  std::promise<void> told;
-  asio::post(loop_, [this, &told] {
-    service_->Shutdown(Error(ErrorCode::kUnavailable, "the directory shard stops"));
-    told.set_value();
-  });
-  told.get_future().wait();
+  if (!queue_) return;
+  if (serving_) {
+    std::promise<void> told;
+    queue_->Post([this, &told] {
+      service_->Shutdown(Error(ErrorCode::kUnavailable, "the directory shard stops"));
+      told.set_value();
+    });
+    told.get_future().wait();
+  }
   acceptor_->Stop();
   if (server_) server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
+  if (endpoint_) endpoint_->WaitForNone();
+  times_.stop();
+  if (times_thread_.joinable()) times_thread_.join();
+  queue_->Stop();
   server_.reset();
-  // Stops behind the last words of the sessions, when the service has dropped them and they have
-  // dropped the service.
-  asio::post(loop_, [this] { loop_.stop(); });
-  thread_.join();
+  queue_.reset();
 }
 
 Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(
@@ -195,7 +166,7 @@ Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(
   TRY_ASSIGN(std::unique_ptr<Impl> impl, OrExhausted("a directory's parts", [&] {
                return Result<std::unique_ptr<Impl>>(std::make_unique<Impl>(options));
              }));
-  TRY(impl->Listen(options));
+  TRY(OrExhausted("a directory's parts", [&] { return impl->Listen(); }));
   return std::unique_ptr<DirectoryServer>(new DirectoryServer(std::move(impl)));
 }
 

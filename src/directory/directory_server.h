@@ -1,4 +1,4 @@
-// DirectoryServer: one shard as a gRPC service. Reactors translate and post once; one loop owns the
+// DirectoryServer: one shard as a gRPC service. One thread reads what nodes say, owns the
 // DirectoryState and the lease monitor.
 #pragma once
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include <asio/post.hpp>
 #include <fmt/format.h>
 
 #include "base/clock.h"
@@ -29,22 +28,23 @@ planner::DirectoryOptions PlannerOptions(const ServiceOptions& options) {
 }
 
 // Aborts the session after a while, whatever becomes of the service.
-void AbortLater(asio::io_context& loop, const SessionPtr& session, Duration delay) {
-  auto timer = std::make_shared<net::Timer>(loop);
-  timer->expires_after(delay);
-  timer->async_wait([timer, session](const asio::error_code&) { session->Abort(); });
+void AbortLater(ServiceLoop& loop, const SessionPtr& session, Duration delay) {
+  loop.After(delay, [session] { session->Abort(); });
 }
 
 }  // namespace
 
 DirectoryService::DirectoryService(asio::io_context& loop, const ServiceOptions& options,
                                    Admission admission)
-    : loop_(loop),
+    : DirectoryService(std::make_unique<AsioServiceLoop>(loop), options, std::move(admission)) {}
+
+DirectoryService::DirectoryService(std::unique_ptr<ServiceLoop> loop, const ServiceOptions& options,
+                                   Admission admission)
+    : loop_(std::move(loop)),
       options_(options),
       admission_(std::move(admission)),
       leases_(options.heartbeat, options.lease, options.grace),
-      state_(PlannerOptions(options), Now()),
-      timer_(loop) {}
+      state_(PlannerOptions(options), Now()) {}
 
 void DirectoryService::Receive(SessionPtr session, wire::NodeMessage message) {
   Push({std::move(session), std::move(message)});
@@ -66,13 +66,11 @@ void DirectoryService::Push(Heard heard) {
     first = inbox_.empty();
     inbox_.push_back(std::move(heard));
   }
-  if (first) asio::post(loop_, [self = shared_from_this()] { self->Turn(); });
+  if (first) loop_->Post([self = shared_from_this()] { self->Turn(); });
 }
 
 void DirectoryService::Opened(SessionPtr session) {
-  auto timer = std::make_shared<net::Timer>(loop_);
-  timer->expires_after(options_.lease);
-  timer->async_wait([timer, session, self = shared_from_this()](const asio::error_code&) {
+  loop_->After(options_.lease, [session, self = shared_from_this()] {
     if (self->members_.NodeOf(session) != kNoNode) return;
     self->Refuse(session, {.error = {ErrorCode::kProtocol, "no Hello came in time"}});
   });
@@ -80,7 +78,7 @@ void DirectoryService::Opened(SessionPtr session) {
 
 void DirectoryService::Find(const ObjectId& object,
                             std::function<void(Result<protocol::ObjectView>)> done) {
-  asio::post(loop_, [self = shared_from_this(), object, done = std::move(done)] {
+  loop_->Post([self = shared_from_this(), object, done = std::move(done)] {
     std::optional<protocol::ObjectView> found = self->state_.Find(object);
     const bool exists = found && (found->inlined || !found->holders.empty());
     std::string blocked = exists ? "" : self->state_.WhyBlocked(object, Now());
@@ -96,7 +94,7 @@ void DirectoryService::Find(const ObjectId& object,
 
 void DirectoryService::Status(const protocol::PageRequest& page,
                               std::function<void(protocol::StatusPage)> done) {
-  asio::post(loop_, [self = shared_from_this(), page, done = std::move(done)] {
+  loop_->Post([self = shared_from_this(), page, done = std::move(done)] {
     protocol::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
     status.shard.queues = self->Queues();
     if (!page.after) status.nodes = self->state_.Nodes();
@@ -126,7 +124,7 @@ void DirectoryService::Expire(NodeId node) {
 
 void DirectoryService::Shutdown(const Error& why) {
   stopped_ = true;
-  timer_.cancel();
+  loop_->SetAlarm(kNever, nullptr);
   for (const SessionPtr& session : members_.Sessions()) {
     members_.End(session);
     Forget(session);
@@ -144,7 +142,7 @@ void DirectoryService::Turn() {
   PlanAndDeliver();
   Acknowledge();
   ArmTimer();
-  if (!waiting_.empty()) asio::post(loop_, [self = shared_from_this()] { self->Turn(); });
+  if (!waiting_.empty()) loop_->Post([self = shared_from_this()] { self->Turn(); });
 }
 
 void DirectoryService::Collect() {
@@ -276,7 +274,7 @@ void DirectoryService::TellId(const protocol::NodeInfo& claimant) {
 
 void DirectoryService::Refuse(const SessionPtr& session, wire::Ended why) {
   session->End(std::move(why));
-  AbortLater(loop_, session, kLastWords);
+  AbortLater(*loop_, session, kLastWords);
 }
 
 void DirectoryService::Abort(const SessionPtr& session) {
@@ -383,14 +381,9 @@ void DirectoryService::ArmTimer() {
   const Time next = std::min({next_plan_, leases_.next(), admission_.next(), next_stall_});
   if (next == armed_) return;
   armed_ = next;
-  if (next == kNever) {
-    timer_.cancel();
-    return;
-  }
-  timer_.expires_at(next);
-  timer_.async_wait([weak = weak_from_this()](const asio::error_code& error) {
+  loop_->SetAlarm(next, [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (error || !self) return;
+    if (!self) return;
     self->armed_ = kNever;
     self->Turn();
   });

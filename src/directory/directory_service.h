@@ -1,5 +1,5 @@
 // DirectoryService: one shard without its transport. It owns the DirectoryState, the members and
-// their leases, all on one loop.
+// their leases, all on one loop, which may be the transport's own.
 //
 // Is told: messages and ends of sessions, from any thread; what arrived since the last turn is
 // applied, then planned once, and each session gets its actions as one batch (good trees come from
@@ -27,9 +27,9 @@
 #include "directory/admission.h"
 #include "directory/lease_monitor.h"
 #include "directory/members.h"
+#include "directory/service_loop.h"
 #include "directory/session.h"
 #include "directory/shard_port.h"
-#include "net/timer.h"
 #include "planner/directory_state.h"
 #include "wire/directory_session.h"
 
@@ -49,6 +49,8 @@ struct ServiceOptions {
 class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
  public:
   DirectoryService(asio::io_context& loop, const ServiceOptions& options, Admission admission);
+  DirectoryService(std::unique_ptr<ServiceLoop> loop, const ServiceOptions& options,
+                   Admission admission);
 
   // Any thread.
   void Receive(SessionPtr session, wire::NodeMessage message);
@@ -97,7 +99,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Apply(planner::EventBody body);
   void ArmTimer();
 
-  asio::io_context& loop_;
+  const std::unique_ptr<ServiceLoop> loop_;
   const ServiceOptions options_;
   Admission admission_;
   Members members_;
@@ -108,8 +110,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   SessionSet owing_;          // the shard owes them an acknowledgement
   Time now_;                  // of the current turn
   Time next_plan_ = kNever;
-  net::Timer timer_;
-  Time armed_ = kNever;  // when timer_ fires
+  Time armed_ = kNever;  // when the loop's alarm is
   bool stopped_ = false;
 
   std::deque<Heard> waiting_;  // what earlier turns left

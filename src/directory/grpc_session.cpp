@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <grpcpp/server_context.h>
-
 #include "wire/directory_messages.h"
 
 namespace hoplite::directory {
@@ -31,32 +29,34 @@ void Add(Outbox<v1::ShardMessage>& outbox, const wire::ShardMessage& message) {
 
 }  // namespace
 
-GrpcSession* GrpcSession::Start(std::shared_ptr<DirectoryService> service,
-                                grpc::CallbackServerContext* context) {
-  const std::shared_ptr<GrpcSession> session(new GrpcSession(std::move(service), context));
-  {
-    const MutexLock lock(session->mutex_);
-    session->self_ = session;
-  }
+void GrpcSession::Start(std::shared_ptr<DirectoryService> service, std::shared_ptr<Call> call) {
+  const std::shared_ptr<GrpcSession> session(new GrpcSession(std::move(service), std::move(call)));
   session->service_->Opened(session);
-  session->StartRead(&session->incoming_);
-  return session.get();
+  session->Read();
 }
 
-GrpcSession::GrpcSession(std::shared_ptr<DirectoryService> service,
-                         grpc::CallbackServerContext* context)
-    : service_(std::move(service)), context_(context) {}
+GrpcSession::GrpcSession(std::shared_ptr<DirectoryService> service, std::shared_ptr<Call> call)
+    : service_(std::move(service)), call_(std::move(call)) {}
+
+// For an operation that begins now.
+void* GrpcSession::Tag(void (GrpcSession::*then)(bool ok)) {
+  ++operations_;
+  return GrpcQueue::Tag([self = shared_from_this(), then](bool ok) {
+    (self.get()->*then)(ok);
+    if (--self->operations_ > 0 || !self->finished_) return;
+    self->call_.reset();
+    self->service_->Closed(self);
+  });
+}
 
 void GrpcSession::Send(wire::ShardMessage message) {
-  const MutexLock lock(mutex_);
   if (ending_ || finished_) return;
   Add(outbox_, message);
-  if (outbox_.bytes() > kMaxUnread && context_) context_->TryCancel();
+  if (outbox_.bytes() > kMaxUnread) call_->context.TryCancel();
   WriteNext();
 }
 
 void GrpcSession::End(wire::Ended why) {
-  const MutexLock lock(mutex_);
   if (ending_ || finished_) return;
   outbox_.Clear();
   Add(outbox_, {.ended = std::move(why)});
@@ -64,9 +64,8 @@ void GrpcSession::End(wire::Ended why) {
 }
 
 void GrpcSession::Abort() {
-  const MutexLock lock(mutex_);
-  if (!context_) return;
-  context_->TryCancel();
+  if (!call_) return;
+  call_->context.TryCancel();
   outbox_.Clear();
   FinishWhenWritten();
 }
@@ -75,11 +74,10 @@ void GrpcSession::WriteNext() {
   if (writing_ || finished_) return;
   if (!outbox_.empty()) {
     writing_ = true;
-    outgoing_ = outbox_.Take();
-    StartWrite(&outgoing_);
+    call_->stream.Write(outbox_.Take(), Tag(&GrpcSession::OnWritten));
   } else if (ending_) {
     finished_ = true;
-    Finish(grpc::Status::OK);
+    call_->stream.Finish(grpc::Status::OK, Tag(&GrpcSession::OnFinished));
   }
 }
 
@@ -88,8 +86,7 @@ void GrpcSession::FinishWhenWritten() {
   WriteNext();
 }
 
-void GrpcSession::OnWriteDone(bool ok) {
-  const MutexLock lock(mutex_);
+void GrpcSession::OnWritten(bool ok) {
   writing_ = false;
   if (!ok) {
     outbox_.Clear();
@@ -98,50 +95,25 @@ void GrpcSession::OnWriteDone(bool ok) {
   WriteNext();
 }
 
-void GrpcSession::OnReadDone(bool ok) {
+void GrpcSession::Read() { call_->stream.Read(&incoming_, Tag(&GrpcSession::OnRead)); }
+
+void GrpcSession::OnRead(bool ok) {
   const std::shared_ptr<GrpcSession> self = shared_from_this();
   if (!ok) {
     service_->Closed(self);
-    const MutexLock lock(mutex_);
-    FinishWhenWritten();
-    return;
+    return FinishWhenWritten();
   }
   Result<wire::NodeMessage> message = wire::FromProto(incoming_);
   if (!message) return service_->Fail(self, std::move(message).error());
-  bool pause = false;
-  {
-    const MutexLock lock(mutex_);
-    ++unprocessed_;
-    pause = reading_paused_ = unprocessed_ > kMaxUnprocessed;
-  }
+  ++unprocessed_;
   service_->Receive(self, *std::move(message));
-  if (pause) return;  // Processed reads on
-  const MutexLock lock(mutex_);
-  if (!finished_) StartRead(&incoming_);
+  reading_paused_ = unprocessed_ > kMaxUnprocessed;  // Processed reads on
+  if (!reading_paused_ && !finished_) Read();
 }
 
 void GrpcSession::Processed() {
-  const MutexLock lock(mutex_);
   --unprocessed_;
-  if (!std::exchange(reading_paused_, false) || finished_) return;
-  StartRead(&incoming_);
-}
-
-void GrpcSession::OnCancel() {
-  const MutexLock lock(mutex_);
-  outbox_.Clear();
-  FinishWhenWritten();
-}
-
-void GrpcSession::OnDone() {
-  std::shared_ptr<GrpcSession> self;
-  {
-    const MutexLock lock(mutex_);
-    context_ = nullptr;
-    finished_ = true;
-    self = std::move(self_);
-  }
-  service_->Closed(std::move(self));
+  if (std::exchange(reading_paused_, false) && !finished_) Read();
 }
 
 }  // namespace hoplite::directory

@@ -2,62 +2,63 @@
 //
 // Translates what the node says and hands it to the service, once per message; writes one message
 // at a time, batching what comes meanwhile: a window of words at most, and what needs no answer.
-// Must never block a gRPC thread, queue more than its bounds in either direction, or touch the
-// stream after it finished. Callbacks come on gRPC's threads, Session's functions on the service's
-// loop; a mutex orders them.
+// Must never block, queue more than its bounds in either direction, or touch the stream after it
+// finished. All of it happens on the queue's thread, which is the service's loop.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 
-#include <grpcpp/support/server_callback.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
 
-#include "base/mutex.h"
 #include "directory/directory_service.h"
+#include "directory/grpc_queue.h"
+#include "directory/in_flight.h"
 #include "directory/outbox.h"
 #include "directory/session.h"
-#include "hoplite/v1/directory.pb.h"
+#include "hoplite/v1/directory.grpc.pb.h"
 
 namespace hoplite::directory {
 
-class GrpcSession final : public grpc::ServerBidiReactor<v1::NodeMessage, v1::ShardMessage>,
-                          public Session,
-                          public std::enable_shared_from_this<GrpcSession> {
+class GrpcSession final : public Session, public std::enable_shared_from_this<GrpcSession> {
  public:
+  // What gRPC needs as long as the stream lives. A node opened it.
+  struct Call {
+    grpc::ServerContext context;
+    grpc::ServerAsyncReaderWriter<v1::ShardMessage, v1::NodeMessage> stream{&context};
+    InFlight::Token flight;
+  };
+
   // Keeps itself alive until gRPC is done with it.
-  static GrpcSession* Start(std::shared_ptr<DirectoryService> service,
-                            grpc::CallbackServerContext* context);
+  static void Start(std::shared_ptr<DirectoryService> service, std::shared_ptr<Call> call);
 
   void Send(wire::ShardMessage message) override;
   void Processed() override;
   void End(wire::Ended why) override;
   void Abort() override;
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
-
  private:
-  GrpcSession(std::shared_ptr<DirectoryService> service, grpc::CallbackServerContext* context);
-  void WriteNext() HOPLITE_REQUIRES(mutex_);
-  void FinishWhenWritten() HOPLITE_REQUIRES(mutex_);
+  GrpcSession(std::shared_ptr<DirectoryService> service, std::shared_ptr<Call> call);
+  void* Tag(void (GrpcSession::*then)(bool ok));
+  void Read();
+  void OnRead(bool ok);
+  void OnWritten(bool ok);
+  void OnFinished(bool /*ok*/) {}
+  void WriteNext();
+  void FinishWhenWritten();
 
   const std::shared_ptr<DirectoryService> service_;
-  v1::NodeMessage incoming_;  // of the read under way
-
-  Mutex mutex_;
-  v1::ShardMessage outgoing_ HOPLITE_GUARDED_BY(mutex_);             // of the write under way
-  grpc::CallbackServerContext* context_ HOPLITE_GUARDED_BY(mutex_);  // null when gRPC is done
-  std::shared_ptr<GrpcSession> self_ HOPLITE_GUARDED_BY(mutex_);
-  Outbox<v1::ShardMessage> outbox_ HOPLITE_GUARDED_BY(mutex_);
+  std::shared_ptr<Call> call_;  // null when gRPC is done
+  int operations_ = 0;          // under way
+  v1::NodeMessage incoming_;    // of the read under way
+  Outbox<v1::ShardMessage> outbox_;
   // Messages that the service has not taken in; while they are many, reading pauses.
-  std::size_t unprocessed_ HOPLITE_GUARDED_BY(mutex_) = 0;
-  bool reading_paused_ HOPLITE_GUARDED_BY(mutex_) = false;
-  bool writing_ HOPLITE_GUARDED_BY(mutex_) = false;
-  // Nothing more is queued; the session finishes when the outbox is empty.
-  bool ending_ HOPLITE_GUARDED_BY(mutex_) = false;
-  bool finished_ HOPLITE_GUARDED_BY(mutex_) = false;  // Finish was called
+  std::size_t unprocessed_ = 0;
+  bool reading_paused_ = false;
+  bool writing_ = false;
+  bool ending_ = false;    // nothing more is queued; it finishes when the outbox is empty
+  bool finished_ = false;  // Finish was called
 };
 
 }  // namespace hoplite::directory
