@@ -31,23 +31,20 @@ void AddNode(const NodeStatus& node, std::vector<NodeStatus>& nodes) {
 class ShardQuestions {
  public:
   ShardQuestions(std::string address, Duration timeout)
-      : address_(std::move(address)), timeout_(timeout) {
-    // Ports are kept until the process ends: gRPC 1.51 sometimes frees its completion queue twice
-    // when the last channel goes, and this process is about to end anyhow.
-    static auto& kept = *new std::vector<std::unique_ptr<directory::ShardPort>>;
-    port_ = kept.emplace_back(directory::MakeGrpcPort(*loop_, address_)).get();
-  }
+      : address_(std::move(address)),
+        timeout_(timeout),
+        port_(directory::MakeGrpcPort(loop_, directory::StartGrpcQueue(), address_)) {}
   ~ShardQuestions() { port_->Stop(); }
 
   Result<protocol::StatusPage> Ask(const protocol::PageRequest& page) {
     auto answer = std::make_shared<std::optional<Result<protocol::StatusPage>>>();
     port_->Status(page, timeout_, [answer, this](Result<protocol::StatusPage> said) {
       *answer = std::move(said);
-      loop_->stop();
+      loop_.stop();
     });
-    loop_->restart();
+    loop_.restart();
     // The call has this deadline itself; a second more is for its answer.
-    loop_->run_for(timeout_ + std::chrono::seconds(1));
+    loop_.run_for(timeout_ + std::chrono::seconds(1));
     if (*answer) return **std::move(answer);
     return std::unexpected(
         Error(ErrorCode::kTimeout, directory::Away(address_, directory::kNoAnswer)));
@@ -56,9 +53,9 @@ class ShardQuestions {
  private:
   const std::string address_;
   const Duration timeout_;
-  std::unique_ptr<asio::io_context> loop_ = std::make_unique<asio::io_context>();
-  asio::executor_work_guard<asio::io_context::executor_type> stay_ = asio::make_work_guard(*loop_);
-  directory::ShardPort* port_ = nullptr;
+  asio::io_context loop_;
+  asio::executor_work_guard<asio::io_context::executor_type> stay_ = asio::make_work_guard(loop_);
+  const std::unique_ptr<directory::ShardPort> port_;
 };
 
 Result<void> AddObjects(ShardQuestions& questions, std::uint64_t max_objects,

@@ -9,29 +9,27 @@
 
 namespace hoplite::directory {
 
-std::shared_ptr<GrpcConnection> GrpcConnection::Start(asio::io_context& loop,
+std::shared_ptr<GrpcConnection> GrpcConnection::Start(asio::io_context& loop, GrpcQueue& queue,
                                                       v1::Directory::Stub& stub,
                                                       std::string address, Receiver receive,
                                                       InFlight::Token flight) {
   const std::shared_ptr<GrpcConnection> connection(
       new GrpcConnection(loop, std::move(address), std::move(receive), std::move(flight)));
-  {
-    const MutexLock lock(connection->mutex_);
-    connection->self_ = connection;
-  }
-  stub.async()->Session(&connection->context_, connection.get());
-  connection->AddHold();  // writes start outside of callbacks; until CloseForWriting
-  connection->StartRead(&connection->incoming_);
-  connection->StartCall();
+  connection->stream_ = stub.PrepareAsyncSession(&connection->context_, &queue.queue());
+  connection->stream_->StartCall(connection->Tag(&GrpcConnection::OnStarted));
   return connection;
 }
 
 GrpcConnection::GrpcConnection(asio::io_context& loop, std::string address, Receiver receive,
                                InFlight::Token flight)
-    : loop_(loop),
+    : flight_(std::move(flight)),
+      loop_(loop),
       address_(std::move(address)),
-      receive_(std::move(receive)),
-      flight_(std::move(flight)) {}
+      receive_(std::move(receive)) {}
+
+void* GrpcConnection::Tag(void (GrpcConnection::*then)(bool ok)) {
+  return GrpcQueue::Tag([self = shared_from_this(), then](bool ok) { (self.get()->*then)(ok); });
+}
 
 void GrpcConnection::Send(const wire::NodeMessage& message) {
   const MutexLock lock(mutex_);
@@ -59,55 +57,56 @@ void GrpcConnection::Cancel() {
 void GrpcConnection::WriteNext() {
   if (writing_ || closed_ || outbox_.empty()) return;
   writing_ = true;
-  outgoing_ = outbox_.Take();
-  StartWrite(&outgoing_);
+  stream_->Write(outbox_.Take(), Tag(&GrpcConnection::OnWritten));
 }
 
 void GrpcConnection::CloseForWriting() {
-  {
-    const MutexLock lock(mutex_);
-    if (std::exchange(closed_, true)) return;
-    outbox_.Clear();
-  }
-  RemoveHold();
+  const MutexLock lock(mutex_);
+  closed_ = true;
+  outbox_.Clear();
 }
 
-void GrpcConnection::OnWriteDone(bool ok) {
+void GrpcConnection::OnStarted(bool ok) {
+  if (!ok) return Finish();
+  Read();
+  OnWritten(true);
+}
+
+void GrpcConnection::OnWritten(bool ok) {
   const MutexLock lock(mutex_);
   writing_ = false;
   if (ok) WriteNext();  // otherwise the read fails too, and ends the connection
 }
 
-void GrpcConnection::OnReadDone(bool ok) {
-  if (!ok) return CloseForWriting();
+void GrpcConnection::Read() { stream_->Read(&incoming_, Tag(&GrpcConnection::OnRead)); }
+
+void GrpcConnection::OnRead(bool ok) {
+  if (!ok) return Finish();
   Result<wire::ShardMessage> message = wire::FromProto(incoming_);
-  if (!message) {
-    ended_ = true;
-    Deliver({.ended = wire::Ended{.error = std::move(message).error()}});
-    return Cancel();
-  }
-  ended_ = message->ended.has_value();
-  Deliver(*std::move(message));
-  if (ended_) return Cancel();
-  StartRead(&incoming_);
+  ended_ = !message || message->ended.has_value();
+  Deliver(message ? *std::move(message)
+                  : wire::ShardMessage{.ended = wire::Ended{.error = std::move(message).error()}});
+  if (!ended_) return Read();
+  Cancel();
+  Finish();
+}
+
+void GrpcConnection::Finish() {
+  CloseForWriting();
+  stream_->Finish(&status_, Tag(&GrpcConnection::OnFinished));
+}
+
+void GrpcConnection::OnFinished(bool /*ok*/) {
+  if (ended_) return;
+  Deliver({.ended = wire::Ended{.error = {ErrorCode::kUnavailable,
+                                          fmt::format("its session at {} ended: {}", address_,
+                                                      status_.error_message())}}});
 }
 
 void GrpcConnection::Deliver(wire::ShardMessage message) {
   asio::post(loop_, [receive = receive_, message = std::move(message)]() mutable {
     receive(std::move(message));
   });
-}
-
-void GrpcConnection::OnDone(const grpc::Status& status) {
-  if (!ended_) {
-    Deliver({.ended = wire::Ended{.error = {ErrorCode::kUnavailable,
-                                            fmt::format("its session at {} ended: {}", address_,
-                                                        status.error_message())}}});
-  }
-  const InFlight::Token flight = std::move(flight_);  // dropped last: nothing is left then
-  std::shared_ptr<GrpcConnection> self;
-  const MutexLock lock(mutex_);
-  self = std::move(self_);
 }
 
 }  // namespace hoplite::directory

@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "directory/away.h"
 #include "directory/grpc_connection.h"
+#include "directory/grpc_queue.h"
 #include "directory/in_flight.h"
 #include "wire/directory_messages.h"
 
@@ -69,13 +70,14 @@ Result<protocol::ObjectView> Read(const v1::InfoReply& reply) {
   return wire::FromProto(reply.object());
 }
 
-// What a unary call needs until its callback.
-template <typename Request, typename Reply>
+// What a question needs until its answer.
+template <typename Reply>
 struct Call {
+  InFlight::Token flight;  // goes last
   grpc::ClientContext context;
-  Request request;
   Reply reply;
-  InFlight::Token flight;
+  grpc::Status status;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<Reply>> reader;
 };
 
 class GrpcStream final : public Connection {
@@ -92,33 +94,33 @@ class GrpcStream final : public Connection {
 // Used on the node's loop.
 class GrpcPort final : public ShardPort {
  public:
-  GrpcPort(asio::io_context& loop, std::string address)
-      : loop_(loop), address_(std::move(address)) {}
+  GrpcPort(asio::io_context& loop, std::shared_ptr<GrpcQueue> queue, std::string address)
+      : queue_(std::move(queue)), loop_(loop), address_(std::move(address)) {}
   ~GrpcPort() override { Stop(); }
 
   std::unique_ptr<Connection> Open(wire::Hello hello,
                                    std::function<void(wire::ShardMessage)> receive) override {
     stub_ = v1::Directory::NewStub(NewChannel(address_));
-    auto connection =
-        GrpcConnection::Start(loop_, *stub_, address_, std::move(receive), in_flight_.Begin());
+    auto connection = GrpcConnection::Start(loop_, *queue_, *stub_, address_, std::move(receive),
+                                            in_flight_.Begin());
     connection->Send({.hello = std::move(hello)});
     return std::make_unique<GrpcStream>(std::move(connection));
   }
 
   void Find(const ObjectId& object, Duration timeout,
             std::function<void(Result<protocol::ObjectView>)> done) override {
-    auto call = NewCall<v1::InfoRequest, v1::InfoReply>(timeout);
-    call->request.set_object(std::string(object.view()));
-    stub_->async()->Info(&call->context, &call->request, &call->reply,
-                         Answer(call, std::move(done)));
+    const auto call = NewCall<v1::InfoReply>(timeout);
+    v1::InfoRequest request;
+    request.set_object(std::string(object.view()));
+    call->reader = stub_->AsyncInfo(&call->context, request, &queue_->queue());
+    Answer(call, std::move(done));
   }
 
   void Status(const protocol::PageRequest& page, Duration timeout,
               std::function<void(Result<protocol::StatusPage>)> done) override {
-    auto call = NewCall<v1::StatusRequest, v1::StatusReply>(timeout);
-    call->request = wire::ToProto(page);
-    stub_->async()->Status(&call->context, &call->request, &call->reply,
-                           Answer(call, std::move(done)));
+    const auto call = NewCall<v1::StatusReply>(timeout);
+    call->reader = stub_->AsyncStatus(&call->context, wire::ToProto(page), &queue_->queue());
+    Answer(call, std::move(done));
   }
 
   void Stop() override {
@@ -129,10 +131,10 @@ class GrpcPort final : public ShardPort {
   }
 
  private:
-  template <typename Request, typename Reply>
-  std::shared_ptr<Call<Request, Reply>> NewCall(Duration timeout) {
+  template <typename Reply>
+  std::shared_ptr<Call<Reply>> NewCall(Duration timeout) {
     if (!stub_) stub_ = v1::Directory::NewStub(NewChannel(address_));
-    auto call = std::make_shared<Call<Request, Reply>>();
+    auto call = std::make_shared<Call<Reply>>();
     call->context.set_deadline(std::chrono::system_clock::now() +
                                std::chrono::duration_cast<std::chrono::microseconds>(timeout));
     call->flight = in_flight_.Begin();
@@ -148,17 +150,17 @@ class GrpcPort final : public ShardPort {
     return {code, fmt::format("directory shard {}: {}", address_, status.error_message())};
   }
 
-  template <typename CallPtr, typename View>
-  std::function<void(grpc::Status)> Answer(CallPtr call, std::function<void(Result<View>)> done) {
-    return [this, call, done = std::move(done)](const grpc::Status& status) mutable {
-      Result<View> result = status.ok() ? Read(call->reply) : std::unexpected(Failure(status));
-      asio::post(loop_, [done = std::move(done), result = std::move(result)]() mutable {
-        done(std::move(result));
-      });
-      call.reset();
-    };
+  template <typename Reply, typename View>
+  void Answer(const std::shared_ptr<Call<Reply>>& call, std::function<void(Result<View>)> done) {
+    void* tag = GrpcQueue::Tag([this, call, done = std::move(done)](bool) {
+      Result<View> result =
+          call->status.ok() ? Read(call->reply) : std::unexpected(Failure(call->status));
+      asio::post(loop_, [done, result = std::move(result)]() mutable { done(std::move(result)); });
+    });
+    call->reader->Finish(&call->reply, &call->status, tag);
   }
 
+  const std::shared_ptr<GrpcQueue> queue_;
   asio::io_context& loop_;
   const std::string address_;
   InFlight in_flight_;
@@ -168,8 +170,15 @@ class GrpcPort final : public ShardPort {
 
 }  // namespace
 
-std::unique_ptr<ShardPort> MakeGrpcPort(asio::io_context& loop, std::string address) {
-  return std::make_unique<GrpcPort>(loop, std::move(address));
+std::shared_ptr<GrpcQueue> StartGrpcQueue() {
+  auto queue = std::make_shared<GrpcQueue>(std::make_unique<grpc::CompletionQueue>());
+  queue->Start();
+  return queue;
+}
+
+std::unique_ptr<ShardPort> MakeGrpcPort(asio::io_context& loop, std::shared_ptr<GrpcQueue> queue,
+                                        std::string address) {
+  return std::make_unique<GrpcPort>(loop, std::move(queue), std::move(address));
 }
 
 }  // namespace hoplite::directory
