@@ -12,6 +12,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/exhaustion.h"
 #include "base/ids.h"
@@ -64,15 +65,34 @@ class QueueLoop final : public ServiceLoop {
 
   void Post(Work work) override { queue_.Post(std::move(work)); }
   void After(Duration delay, Work work) override { times_.After(delay, Posting(std::move(work))); }
-  void SetAlarm(Time when, Work work) override { times_.SetAlarm(when, Posting(std::move(work))); }
+  // What is put off, as with every sign of life, wakes nobody: the alarm looks when it rings.
+  void SetAlarm(Time when, Work work) override {
+    due_ = when;
+    work_ = std::move(work);
+    if (due_ < rings_) Arm();
+  }
 
  private:
   Work Posting(Work work) {
     return [&queue = queue_, work = std::move(work)] { queue.Post(work); };
   }
+  void Arm() {
+    rings_ = due_;
+    times_.SetAlarm(rings_, Posting([this] { Ring(); }));
+  }
+  void Ring() {
+    rings_ = kNever;
+    if (due_ == kNever) return;
+    if (due_ > Now()) return Arm();
+    due_ = kNever;
+    std::exchange(work_, nullptr)();
+  }
 
   GrpcQueue& queue_;
   AsioServiceLoop times_;
+  Time due_ = kNever;
+  Time rings_ = kNever;  // not after due_
+  Work work_;
 };
 
 // What a server begins with: loops, the socket that listens, and some sessions.

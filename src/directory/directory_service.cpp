@@ -212,6 +212,7 @@ bool DirectoryService::Handle(Heard& heard, wire::NodeMessage& message, std::siz
     admission_.Claimed(node, *std::exchange(message.claims, std::nullopt), now_);
   }
   HearAtOnce(session, message);  // what came together with its Hello
+  if (!message.events.empty()) spoke_.insert(session);
   for (; heard.applied < message.events.size(); ++heard.applied) {
     if (events == 0) return false;
     --events;
@@ -286,6 +287,7 @@ void DirectoryService::Abort(const SessionPtr& session) {
 void DirectoryService::Forget(const SessionPtr& session) {
   owing_.erase(session);
   asked_.erase(session);
+  spoke_.erase(session);
   session->outbox = SessionOutbox<protocol::NodeAction>();
 }
 
@@ -333,9 +335,13 @@ void DirectoryService::PlanAndDeliver() {
     // A node without a session is told what still holds when it is back and repeats its requests.
     if (entry->second) entry->second->outbox.Push(std::move(action.body));
   }
-  for (const auto& [node, session] : told) {
-    if (session) Flush(session);
+  // Who spoke knows it already: the others wait for it.
+  for (const bool spoke : {false, true}) {
+    for (const auto& [node, session] : told) {
+      if (session && spoke_.contains(session) == spoke) Flush(session);
+    }
   }
+  spoke_.clear();
 }
 
 // What may leave of what waits for the node.

@@ -108,6 +108,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   SessionSet asked_;          // they are to acknowledge what they were told
   Time next_stall_ = kNever;  // when the first of them counts as stalled
   SessionSet owing_;          // the shard owes them an acknowledgement
+  SessionSet spoke_;          // in this turn
   Time now_;                  // of the current turn
   Time next_plan_ = kNever;
   Time armed_ = kNever;  // when the loop's alarm is

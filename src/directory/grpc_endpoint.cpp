@@ -41,7 +41,7 @@ void GrpcEndpoint::AwaitSession() {
                         GrpcQueue::Tag([this, call](bool ok) {
                           if (!ok) return;
                           AwaitSession();
-                          GrpcSession::Start(service_, call);
+                          GrpcSession::Start(service_, queue_, call);
                         }));
 }
 

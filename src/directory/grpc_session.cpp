@@ -29,14 +29,17 @@ void Add(Outbox<v1::ShardMessage>& outbox, const wire::ShardMessage& message) {
 
 }  // namespace
 
-void GrpcSession::Start(std::shared_ptr<DirectoryService> service, std::shared_ptr<Call> call) {
-  const std::shared_ptr<GrpcSession> session(new GrpcSession(std::move(service), std::move(call)));
+void GrpcSession::Start(std::shared_ptr<DirectoryService> service, GrpcQueue& queue,
+                        std::shared_ptr<Call> call) {
+  const std::shared_ptr<GrpcSession> session(
+      new GrpcSession(std::move(service), queue, std::move(call)));
   session->service_->Opened(session);
   session->Read();
 }
 
-GrpcSession::GrpcSession(std::shared_ptr<DirectoryService> service, std::shared_ptr<Call> call)
-    : service_(std::move(service)), call_(std::move(call)) {}
+GrpcSession::GrpcSession(std::shared_ptr<DirectoryService> service, GrpcQueue& queue,
+                         std::shared_ptr<Call> call)
+    : service_(std::move(service)), queue_(queue), call_(std::move(call)) {}
 
 // For an operation that begins now.
 void* GrpcSession::Tag(void (GrpcSession::*then)(bool ok)) {
@@ -107,6 +110,11 @@ void GrpcSession::OnRead(bool ok) {
   if (!message) return service_->Fail(self, std::move(message).error());
   ++unprocessed_;
   service_->Receive(self, *std::move(message));
+  // When it was answered: to ask for more makes gRPC write, which the answer would wait for.
+  queue_.Post([self] { self->ReadOn(); });
+}
+
+void GrpcSession::ReadOn() {
   reading_paused_ = unprocessed_ > kMaxUnprocessed;  // Processed reads on
   if (!reading_paused_ && !finished_) Read();
 }

@@ -31,7 +31,8 @@ class GrpcSession final : public Session, public std::enable_shared_from_this<Gr
   };
 
   // Keeps itself alive until gRPC is done with it.
-  static void Start(std::shared_ptr<DirectoryService> service, std::shared_ptr<Call> call);
+  static void Start(std::shared_ptr<DirectoryService> service, GrpcQueue& queue,
+                    std::shared_ptr<Call> call);
 
   void Send(wire::ShardMessage message) override;
   void Processed() override;
@@ -39,16 +40,19 @@ class GrpcSession final : public Session, public std::enable_shared_from_this<Gr
   void Abort() override;
 
  private:
-  GrpcSession(std::shared_ptr<DirectoryService> service, std::shared_ptr<Call> call);
+  GrpcSession(std::shared_ptr<DirectoryService> service, GrpcQueue& queue,
+              std::shared_ptr<Call> call);
   void* Tag(void (GrpcSession::*then)(bool ok));
   void Read();
   void OnRead(bool ok);
+  void ReadOn();
   void OnWritten(bool ok);
   void OnFinished(bool /*ok*/) {}
   void WriteNext();
   void FinishWhenWritten();
 
   const std::shared_ptr<DirectoryService> service_;
+  GrpcQueue& queue_;
   std::shared_ptr<Call> call_;  // null when gRPC is done
   int operations_ = 0;          // under way
   v1::NodeMessage incoming_;    // of the read under way

@@ -18,6 +18,7 @@ class CountingSession final : public Session {
 
   void Send(wire::ShardMessage message) override {
     actions_ += message.actions.size();
+    if (!message.actions.empty()) told_ = ++all_told_;
     if (message.heartbeat_ack) heard_before_ack_ = actions_;
     if (message.number) took_(*message.number);
   }
@@ -27,11 +28,15 @@ class CountingSession final : public Session {
 
   std::size_t actions() const { return actions_; }
   std::optional<std::size_t> heard_before_ack() const { return heard_before_ack_; }
+  // Which message with actions, of all that left, was its last.
+  std::size_t told() const { return told_; }
 
  private:
+  static inline std::size_t all_told_ = 0;
   const std::function<void(std::uint64_t)> took_;
   std::size_t actions_ = 0;
   std::optional<std::size_t> heard_before_ack_;
+  std::size_t told_ = 0;
 };
 
 class ServiceTurns : public ::testing::Test {
@@ -135,6 +140,28 @@ TEST_F(ServiceTurns, AnothersLargeMessageIsAppliedInParts) {
   while (listener->actions() < kObjects && loop_.poll_one() > 0) ++turns_between;
   EXPECT_EQ(listener->actions(), kObjects);
   EXPECT_GE(turns_between, kObjects / 1000);
+}
+
+// What a message is written for takes time: who waits for an object is told before who put it.
+TEST_F(ServiceTurns, ThoseWhoDidNotSpeakAreToldFirst) {
+  Start();
+  const auto first = Join(1);
+  const auto second = Join(2);
+  const auto put = [](const ObjectId& id) {
+    const auto bytes = std::make_shared<const std::string>("sixteen bytes...");
+    return wire::NodeMessage{
+        .events = {protocol::Create{id, Layout::For(bytes->size()), "", bytes}}};
+  };
+  for (const auto& [putter, getter] : {std::pair(first, second), std::pair(second, first)}) {
+    const ObjectId id = ObjectId::Random();
+    service_->Receive(getter, {.events = {protocol::Locate{id}}});
+    RunUntilQuiet();
+    const std::size_t before = getter->told();
+    service_->Receive(putter, put(id));
+    RunUntilQuiet();
+    EXPECT_GT(getter->told(), before);
+    EXPECT_GT(putter->told(), getter->told());
+  }
 }
 
 // Words that many nodes say at once wait for their turns; signs of life do not (R43).
