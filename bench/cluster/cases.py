@@ -95,7 +95,7 @@ class Comparison:
                 collect(round_trip, rounds.guarded(bare, lambda: bare.round_trips(count, size)))
                 collect(waiting, rounds.guarded(ours, lambda: put_to_get(ours, count, size, True)))
                 collect(later, rounds.guarded(ours, lambda: put_to_get(ours, count, size, False)))
-        for name, limit in (("p50", 400e-6), ("p99", 2e-3)):
+        for name, limit in (("p50", 250e-6), ("p99", 1e-3)):
             self.rows.append(Row(
                 f"put to get of {format_size(size)} on another host, {name}", "s",
                 series={OURS: waiting.get(name, []), "hoplite, get after put": later.get(name, []),
