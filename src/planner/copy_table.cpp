@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
-#include <numeric>
 
 namespace hoplite::planner {
 namespace {
@@ -12,53 +10,31 @@ namespace {
 // the other; until then doubt is cheaper than long walks.
 constexpr int kFarthestSight = 64;
 
-std::uint32_t& CountOf(Flow& source, const OpenGrant& grant) {
+std::uint32_t& CountOf(Place& source, const OpenGrant& grant) {
   return grant.leaf ? source.leaves : source.used;
 }
 
+std::uint32_t FirstOf(StripeMask stripes) {
+  return static_cast<std::uint32_t>(std::countr_zero(stripes));
+}
+
 }  // namespace
-
-std::vector<std::uint32_t> StripesOf(StripeMask mask) {
-  std::vector<std::uint32_t> stripes;
-  for (; mask != 0; mask &= mask - 1) {
-    stripes.push_back(static_cast<std::uint32_t>(std::countr_zero(mask)));
-  }
-  return stripes;
-}
-
-std::uint64_t Copy::progress() const {
-  return std::accumulate(marks.begin(), marks.end(), std::uint64_t{0});
-}
-
-Time Copy::lag() const {
-  const std::vector<Feed>& feeds = flow().feeds;
-  return feeds.empty() ? Time{} : std::ranges::max(feeds, {}, &Feed::lag).lag;
-}
-
-const Feed& Copy::feed(std::size_t stripe) const {
-  static const Feed none;
-  const std::vector<Feed>& feeds = flow().feeds;
-  return feeds.empty() ? none : feeds[stripe];
-}
-
-void Copy::ForgetSuperseded() {
-  if (flows) flows->superseded = {};
-}
-
-void Copy::Rest() {
-  if (!flows || !final()) return;
-  if (flows->fed == 0 && flows->serving.empty() && !flows->superseded) flows.reset();
-}
 
 const Copy* CopyTable::Find(NodeId node) const {
   const auto entry = copies_.find(node);
   return entry == copies_.end() ? nullptr : &entry->second;
 }
 
-void CopyTable::SetOrigin(NodeId origin) {
-  if (origin == origin_) return;
+std::size_t CopyTable::GroupOf(std::uint32_t stripe) const {
+  std::size_t group = 0;
+  while (group + 1 < group_count() && (stripes(group) >> stripe & 1) == 0) ++group;
+  return group;
+}
+
+void CopyTable::SetOrigin(std::size_t group, NodeId origin) {
+  if (origin == groups_.origin(group)) return;
   for (const auto& [node, copy] : copies_) Unindex(node, copy);
-  origin_ = origin;
+  groups_.SetOrigin(group, origin);
   for (const auto& [node, copy] : copies_) Index(node, copy);
 }
 
@@ -68,7 +44,7 @@ const Copy& CopyTable::Add(NodeId node) {
   Copy& copy = entry->second;
   copy.marks = layout_.empty_marks();
   if (!knows_all_upstreams()) FindSourceOf(node, copy);
-  if (copies_.size() > 1 && !sources_) IndexSources();
+  if (copies_.size() > 1 && !shared_) Share();
   Index(node, copy);
   return copy;
 }
@@ -79,23 +55,37 @@ void CopyTable::FindSourceOf(NodeId node, Copy& copy) {
   for (auto waiting = unrooted.lower_bound({node, GrantId{}});
        waiting != unrooted.end() && waiting->first == node; waiting = unrooted.erase(waiting)) {
     Flow& flow = copy.flows.Make();
-    flow.serving.insert(waiting->second);
-    flow.used +=
-        static_cast<std::uint32_t>(std::popcount(streams_->grants.at(waiting->second).stripes));
-    flow.limit = flow.used;
+    const OpenGrant& open = streams_->grants.at(waiting->second);
+    Serve(flow, waiting->second, open, 0);
+    ForGroups(open.stripes, [&](std::size_t group, StripeMask) {
+      Place& place = flow.places.Make(group);
+      place.limit = place.used;
+    });
   }
+}
+
+// Who serves already keeps the limit under which it took that on.
+void CopyTable::Serve(Flow& source, GrantId grant, const OpenGrant& what,
+                      std::uint32_t limit) const {
+  source.serving.insert(grant);
+  ForGroups(what.stripes, [&](std::size_t group, StripeMask part) {
+    Place& place = source.places.Make(group);
+    const bool idle = place.used == 0 && place.leaves == 0;
+    place.limit = idle ? limit : std::max(limit, place.limit);
+    CountOf(place, what) += Count(part);
+  });
 }
 
 void CopyTable::Rest() {
   streams_.DropIfEmpty();
-  if (copies_.size() < 2) sources_.reset();
+  if (copies_.size() < 2) shared_.reset();
 }
 
 void CopyTable::Remove(NodeId node) {
   const Copy copy = copies_.at(node);
   for (const GrantId grant : copy.flow().serving) Orphan(grant);
   for (const Feed& feed : copy.flow().feeds) {
-    if (feed.grant) Close(feed.grant);
+    if (!feed.lost()) Close(feed.grant);
   }
   Unindex(node, copies_.at(node));
   copies_.erase(node);
@@ -104,52 +94,60 @@ void CopyTable::Remove(NodeId node) {
 void CopyTable::Orphan(GrantId grant) {
   const OpenGrant lost = streams_->grants.at(grant);
   const Copy& source = copies_.at(lost.source);
-  const auto stripe = static_cast<std::uint32_t>(std::countr_zero(lost.stripes));
-  const NodeId fallback = UpstreamOf(source, stripe);
   Close(grant);
   Edit(lost.receiver, [&](Copy& receiver) {
-    if (receiver.parked() == 0) return;
-    receiver.orphan = true;
-    Flow& flow = receiver.flows.Make();
-    flow.superseded = grant;
-    flow.lost_source = lost.source;
-    flow.fallback = fallback;
+    ForGroups(lost.stripes, [&](std::size_t group, StripeMask part) {
+      if ((receiver.parked() & stripes(group)) == 0) return;
+      Flow& flow = receiver.flows.Make();
+      flow.places.Make(group).orphan = true;
+      flow.Lose({.stripes = part,
+                 .superseded = grant,
+                 .lost_source = lost.source,
+                 .fallback = UpstreamOf(source, FirstOf(part))});
+    });
   });
 }
 
+void CopyTable::NoteFailed(const OpenGrant& failed) {
+  const Copy* source = Find(failed.source);
+  Edit(failed.receiver, [&](Copy& receiver) {
+    ForGroups(failed.stripes, [&](std::size_t group, StripeMask part) {
+      Flow& flow = receiver.flows.Make();
+      flow.places.Make(group).orphan = true;
+      const NodeId above = source != nullptr ? source->feed(FirstOf(part)).source : kNoNode;
+      flow.Lose({.stripes = part, .fallback = above});
+    });
+  });
+}
+
+// A lost feed counts until its stream has ended.
 NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
   const NodeId source = copy.feed(stripe).source;
-  const Flow& flow = copy.flow();
-  if (source != kNoNode || !flow.superseded) return source;
-  return copies_.contains(flow.lost_source) ? flow.lost_source : flow.fallback;
+  if (source != kNoNode) return source;
+  const Feed* lost = copy.lost(StripeMask{1} << stripe);
+  if (lost == nullptr || !lost->superseded) return kNoNode;
+  return copies_.contains(lost->lost_source) ? lost->lost_source : lost->fallback;
 }
 
 void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit) {
   streams_.Make().grants.emplace(grant, what);
   if (copies_.contains(what.source)) {
-    Edit(what.source, [&](Copy& source) {
-      Flow& flow = source.flows.Make();
-      // Who serves already keeps the limit under which it took that on.
-      flow.limit = flow.serving.empty() ? limit : std::max(limit, flow.limit);
-      flow.serving.insert(grant);
-      CountOf(flow, what) += static_cast<std::uint32_t>(std::popcount(what.stripes));
-    });
+    Edit(what.source, [&](Copy& source) { Serve(source.flows.Make(), grant, what, limit); });
   } else {
     streams_->unrooted.insert({what.source, grant});
   }
   Edit(what.receiver, [&](Copy& receiver) {
     Flow& flow = receiver.flows.Make();
-    flow.feeds.resize(layout_.stripe_count);
-    for (const std::uint32_t stripe : StripesOf(what.stripes)) {
-      Feed& feed = flow.feeds[stripe];
-      feed = {grant, what.source, std::max(lag, feed.lag)};
-    }
+    flow.Insert({.grant = grant, .source = what.source, .stripes = what.stripes});
     flow.fed |= what.stripes;
     receiver.listed = !receiver.leaf;
-    if (receiver.parked() == 0) {
-      receiver.orphan = false;
-      flow.superseded = {};
-    }
+    ForGroups(what.stripes, [&](std::size_t group, StripeMask) {
+      Place& place = flow.places.Make(group);
+      place.lag = std::max(lag, place.lag);
+      if ((receiver.parked() & stripes(group)) != 0) return;
+      place.orphan = false;
+      flow.ForgetLost(stripes(group));
+    });
   });
 }
 
@@ -161,16 +159,15 @@ void CopyTable::Close(GrantId grant) {
   streams_->grants.erase(entry);
   Edit(closed.receiver, [&](Copy& receiver) {
     Flow& flow = *receiver.flows;
-    for (const std::uint32_t stripe : StripesOf(closed.stripes)) {
-      flow.feeds[stripe].grant = {};
-      flow.feeds[stripe].source = kNoNode;
-    }
+    std::erase_if(flow.feeds, [&](const Feed& feed) { return feed.grant == grant; });
     flow.fed &= ~closed.stripes;
   });
   if (streams_->unrooted.erase({closed.source, grant}) > 0) return;
   Edit(closed.source, [&](Copy& source) {
     source.flows->serving.erase(grant);
-    CountOf(*source.flows, closed) -= static_cast<std::uint32_t>(std::popcount(closed.stripes));
+    ForGroups(closed.stripes, [&](std::size_t group, StripeMask part) {
+      CountOf(source.flows->places.Make(group), closed) -= Count(part);
+    });
   });
 }
 
@@ -211,7 +208,7 @@ void CopyTable::RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask str
 
 GrantId CopyTable::AdoptedBy(NodeId receiver) const {
   for (const Feed& feed : copies_.at(receiver).flow().feeds) {
-    if (feed.grant && streams_->grants.at(feed.grant).adopted) return feed.grant;
+    if (!feed.lost() && streams_->grants.at(feed.grant).adopted) return feed.grant;
   }
   return {};
 }
@@ -250,61 +247,6 @@ StripeMask CopyTable::Missing(const StripeMarks& marks, StripeMask among) const 
     }
   }
   return missing != 0 ? missing : among;
-}
-
-SourceKey CopyTable::KeyOfSource(NodeId node, const Copy& copy) {
-  if (copy.final()) return {false, copy.flow().used, Time{}, 0, node};
-  return {true, copy.flow().used, copy.lag(), copy.order, node};
-}
-
-ParkedKey CopyTable::KeyOfParked(NodeId node, const Copy& copy) const {
-  return {!copy.orphan && !copy.leaf, std::numeric_limits<std::uint64_t>::max() - copy.progress(),
-          copy.slot, DistanceOf(node), node};
-}
-
-ProgressKey CopyTable::KeyOfProgress(NodeId node, const Copy& copy) const {
-  return {copy.progress(), std::numeric_limits<std::uint32_t>::max() - copy.slot,
-          std::numeric_limits<std::uint64_t>::max() - DistanceOf(node), node};
-}
-
-bool CopyTable::IsSource(const Copy& copy) { return copy.live && copy.listed && !copy.evicting; }
-
-OneOrSet<SourceKey> CopyTable::sources() const {
-  if (sources_) return OneOrSet<SourceKey>(*sources_);
-  const auto only = copies_.begin();
-  if (only == copies_.end() || !IsSource(only->second)) return {};
-  return OneOrSet<SourceKey>(KeyOfSource(only->first, only->second));
-}
-
-// The first copy is not the only one any more.
-void CopyTable::IndexSources() {
-  std::set<SourceKey>& sources = sources_.Make();
-  for (const auto& [node, copy] : copies_) {
-    if (IsSource(copy)) sources.insert(KeyOfSource(node, copy));
-  }
-}
-
-void CopyTable::Index(NodeId node, const Copy& copy) {
-  if (sources_ && IsSource(copy)) sources_->insert(KeyOfSource(node, copy));
-  if (copy.live && copy.parked() != 0) streams_.Make().parked.insert(KeyOfParked(node, copy));
-  const bool fed = copy.live && copy.fed() != 0 && !copy.final();
-  if (fed && !copy.leaf) streams_.Make().feeding.insert(KeyOfProgress(node, copy));
-  if (fed && copy.starved) streams_.Make().starved.insert(node);
-  if (copy.flow().superseded) ++streams_.Make().superseded;
-  if (copy.final()) ++final_count_;
-  if (copy.final() && copy.live) ++live_final_count_;
-}
-
-void CopyTable::Unindex(NodeId node, const Copy& copy) {
-  if (sources_) sources_->erase(KeyOfSource(node, copy));
-  if (streams_) {
-    streams_->parked.erase(KeyOfParked(node, copy));
-    streams_->feeding.erase(KeyOfProgress(node, copy));
-    streams_->starved.erase(node);
-    if (copy.flow().superseded) --streams_->superseded;
-  }
-  if (copy.final()) --final_count_;
-  if (copy.final() && copy.live) --live_final_count_;
 }
 
 }  // namespace hoplite::planner

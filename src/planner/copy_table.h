@@ -1,82 +1,31 @@
 // CopyTable: all copies of one version of one object, who feeds whom, and the ordered indexes that
-// make finding a receiver, a source or somebody behind cost O(log n).
+// make finding a receiver, a source or somebody behind cost O(log n). The indexes, and where a copy
+// stands in them, are kept per group of stripes: groups are planned apart.
 //
 // Decides nothing. Keeps copies, open grants and indexes in agreement, and units accounted for.
-// A value type, not thread-safe.
+// A value type, not thread-safe. Copies and grants are in copy_table.cpp, the indexes in
+// copy_table_indexes.cpp, the invariants in copy_table_check.cpp.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/boxed.h"
 #include "base/digest.h"
 #include "base/ids.h"
 #include "base/layout.h"
 #include "base/one_or_set.h"
-#include "base/small_set.h"
 #include "base/time.h"
+#include "planner/copy.h"
+#include "planner/per_group.h"
+#include "planner/stripe_groups.h"
 
 namespace hoplite::planner {
-
-// What feeds one stripe of a copy; no grant: nothing does.
-struct Feed {
-  GrantId grant;
-  NodeId source = kNoNode;
-  Time lag{};  // when the first byte could arrive; kept after the feed ended, for a resume
-};
-
-// What flows to a copy, and from it to others.
-struct Flow {
-  StripeMask fed = 0;       // stripes with an open grant
-  std::vector<Feed> feeds;  // by stripe; none while none ever was, see Copy::feed
-  SmallSet<GrantId> serving;
-  std::uint32_t used = 0;    // units: stripes served through open grants, those to leaves excepted
-  std::uint32_t leaves = 0;  // stripes served to leaves
-  std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
-  // A stream that may still run although its source left the books: until the receiver says that it
-  // ended, or is granted another, the receiver may depend on that source.
-  GrantId superseded;
-  NodeId lost_source = kNoNode;
-  NodeId fallback = kNoNode;  // the source of the lost source
-  Time granted{};             // when it was granted first, by this shard
-};
-
-struct Copy {
-  bool live = true;     // its node has a session and vouched for this copy in it
-  bool listed = false;  // a holder: others may be sent here. Partial: from its first grant on (R9)
-  bool complete = false;
-  bool producing = false;
-  bool primary = false;   // made by a Put, or the last complete copy: not to be evicted
-  bool evicting = false;  // asked to be dropped: gets no new receivers
-  bool leaf = false;      // keeps nothing: never listed (R38)
-  bool orphan = false;    // lost its source: served before others, may exceed units by one receiver
-  bool starved = false;   // its source proves life but makes no progress
-  // Its node's slot in the reduction that makes this object, counted towards the root; 0: none.
-  std::uint32_t slot = 0;
-  StripeMarks marks;      // at least so many blocks are valid
-  StripeMask wanted = 0;  // asked for with Want
-  StripeMask done = 0;
-  std::uint64_t order = 0;  // of its request; 0: never wanted, put or held
-  Boxed<Flow> flows;  // not there before anything flows, nor once it has all and serves nobody
-
-  // Has, or will have without any source, every byte: may serve at any offset.
-  bool final() const { return complete || producing; }
-  const Flow& flow() const { return flows.OrEmpty(); }
-  StripeMask fed() const { return flow().fed; }
-  StripeMask parked() const { return final() ? 0 : wanted & ~done & ~fed(); }
-  std::uint64_t progress() const;
-  Time lag() const;
-  const Feed& feed(std::size_t stripe) const;
-  // No stream that isn't in the books feeds it.
-  void ForgetSuperseded();
-  // Nothing flows, and what flowed does not matter any more: that is not kept.
-  void Rest();
-};
 
 struct OpenGrant {
   NodeId receiver = kNoNode;
@@ -116,22 +65,30 @@ struct ProgressKey {
 class CopyTable {
  public:
   explicit CopyTable(const Layout& layout = {}, NodeId origin = kNoNode)
-      : layout_(layout), origin_(origin) {}
+      : layout_(layout), groups_(origin) {}
+  // The groups have all stripes, each one stripes of its own.
+  CopyTable(const Layout& layout, StripeGroups groups)
+      : layout_(layout), groups_(std::move(groups)) {}
 
   const Layout& layout() const { return layout_; }
-  // Whose Put or fold the version is; none: the shard did not see it made.
-  NodeId origin() const { return origin_; }
-  // Learned later: all receivers get new places.
-  void SetOrigin(NodeId origin);
+  std::size_t group_count() const { return groups_.size(); }
+  StripeMask stripes(std::size_t group) const { return groups_.stripes(group, layout_); }
+  std::size_t GroupOf(std::uint32_t stripe) const;
+  // Whose Put or fold the group's stripes are; none: the shard did not see them made.
+  NodeId origin(std::size_t group) const { return groups_.origin(group); }
+  // Learned later: all receivers of the group get new places.
+  void SetOrigin(std::size_t group, NodeId origin);
   // How far the node is from the origin in ring order (R39), the same for every shard.
-  std::uint64_t DistanceOf(NodeId node) const { return Raw(node) - Raw(origin_); }
+  std::uint64_t DistanceOf(std::size_t group, NodeId node) const {
+    return Raw(node) - Raw(groups_.origin(group));
+  }
   const std::map<NodeId, Copy>& copies() const { return copies_; }
   const Copy* Find(NodeId node) const;
   const std::map<GrantId, OpenGrant>& grants() const { return streams_.OrEmpty().grants; }
 
   const Copy& Add(NodeId node);
   // Every change of a copy goes through here; `change` may set anything but what Open and Close
-  // account for: fed, feeds, serving, used and leaves.
+  // account for: fed, open feeds, serving, used and leaves.
   template <typename Change>
   void Edit(NodeId node, Change change) {
     auto entry = copies_.find(node);
@@ -140,13 +97,17 @@ class CopyTable {
     entry->second.Rest();
     Index(entry->first, entry->second);
   }
-  // Its receivers become orphans; its own feeds end.
+  // Its receivers become orphans in what it fed; its own feeds end.
   void Remove(NodeId node);
   // Nothing changes for now: gives back what only streams need.
   void Rest();
 
+  // `limit`: the units of the source in each group that the grant has stripes of.
   void Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit);
   void Close(GrantId grant);
+  // The grant, which is closed, failed: its receiver is served before others, best by whoever fed
+  // its source.
+  void NoteFailed(const OpenGrant& failed);
   // The grant of a predecessor that feeds this receiver, or none.
   GrantId AdoptedBy(NodeId receiver) const;
 
@@ -166,15 +127,19 @@ class CopyTable {
   // only the end of the stream is missing).
   StripeMask Missing(const StripeMarks& marks, StripeMask among) const;
 
-  OneOrSet<SourceKey> sources() const;
-  const std::set<ParkedKey>& parked() const { return streams_.OrEmpty().parked; }
-  const std::set<ProgressKey>& feeding() const { return streams_.OrEmpty().feeding; }
+  OneOrSet<SourceKey> sources(std::size_t group) const;
+  // Whatever the group, some source of it is final.
+  bool sources_whole() const;
+  const std::set<ParkedKey>& parked(std::size_t group) const { return index(group).parked; }
+  const std::set<ProgressKey>& feeding(std::size_t group) const { return index(group).feeding; }
   const std::set<NodeId>& starved() const { return streams_.OrEmpty().starved; }
-  ParkedKey KeyOfParked(NodeId node, const Copy& copy) const;
-  ProgressKey KeyOfProgress(NodeId node, const Copy& copy) const;
+  // Somebody waits for a source, whatever the group.
+  bool somebody_parked() const;
+  ParkedKey KeyOfParked(std::size_t group, NodeId node, const Copy& copy) const;
+  ProgressKey KeyOfProgress(std::size_t group, NodeId node, const Copy& copy) const;
 
-  std::size_t final_count() const { return final_count_; }
-  std::size_t live_final_count() const { return live_final_count_; }
+  std::size_t final_count() const { return finals().all; }
+  std::size_t live_final_count() const { return finals().live; }
   // Every stream in the books comes from a copy of this table.
   bool knows_all_upstreams() const { return streams_.OrEmpty().unrooted.empty(); }
   // No stream runs that isn't in the books.
@@ -184,44 +149,85 @@ class CopyTable {
   void AddTo(Digest& digest) const;
 
  private:
+  struct GroupIndex {
+    std::set<ParkedKey> parked;
+    std::set<ProgressKey> feeding;
+    bool empty() const { return parked.empty() && feeding.empty(); }
+    friend bool operator==(const GroupIndex&, const GroupIndex&) = default;
+  };
   struct Streams {
     std::map<GrantId, OpenGrant> grants;
     std::set<std::pair<NodeId, GrantId>> unrooted;  // adopted, whose source isn't known
-    std::set<ParkedKey> parked;
-    std::set<ProgressKey> feeding;
+    PerGroup<GroupIndex> indexes;
     std::set<NodeId> starved;
     std::size_t superseded = 0;  // copies that have such a stream
 
     bool empty() const {
-      return grants.empty() && unrooted.empty() && parked.empty() && feeding.empty() &&
-             starved.empty() && superseded == 0;
+      return grants.empty() && unrooted.empty() && starved.empty() && superseded == 0 &&
+             indexes.AllOf([](const GroupIndex& index) { return index.empty(); });
     }
   };
 
-  void IndexSources();
+  struct Finals {
+    std::uint32_t all = 0;
+    std::uint32_t live = 0;
+    void Count(const Copy& copy, std::uint32_t by) {
+      if (!copy.final()) return;
+      all += by;
+      if (copy.live) live += by;
+    }
+    friend bool operator==(const Finals&, const Finals&) = default;
+  };
+  // What is looked for among several copies; one is looked at itself.
+  struct Shared {
+    PerGroup<std::set<SourceKey>> sources;
+    Finals finals;
+  };
+
+  // Calls `what` with each group that has some of the stripes, and which.
+  template <typename What>
+  void ForGroups(StripeMask stripes, What what) const {
+    for (std::size_t group = 0; group < group_count(); ++group) {
+      const StripeMask part = stripes & this->stripes(group);
+      if (part != 0) what(group, part);
+    }
+  }
+  const GroupIndex& index(std::size_t group) const { return streams_.OrEmpty().indexes[group]; }
+  Finals finals() const;
+  std::uint64_t ProgressIn(std::size_t group, const Copy& copy) const {
+    return group_count() == 1 ? copy.progress() : copy.progress(stripes(group));
+  }
+  // Keeps it in the indexes in which it stands, as it is now; and takes it out of these.
   void Index(NodeId node, const Copy& copy);
   void Unindex(NodeId node, const Copy& copy);
-  static bool IsSource(const Copy& copy);
-  static SourceKey KeyOfSource(NodeId node, const Copy& copy);
+  void Share();
+  bool IsSource(std::size_t group, const Copy& copy) const;
+  bool Waits(std::size_t group, const Copy& copy) const {
+    return copy.live && (copy.parked() & stripes(group)) != 0;
+  }
+  bool IsFed(std::size_t group, const Copy& copy) const {
+    return copy.live && (copy.fed() & stripes(group)) != 0 && !copy.final();
+  }
+  bool Starves(const Copy& copy) const {
+    return copy.starved && copy.live && copy.fed() != 0 && !copy.final();
+  }
+  static SourceKey KeyOfSource(std::size_t group, NodeId node, const Copy& copy);
+  void Serve(Flow& source, GrantId grant, const OpenGrant& what, std::uint32_t limit) const;
   void FindSourceOf(NodeId node, Copy& copy);
   void Orphan(GrantId grant);
   NodeId UpstreamOf(const Copy& copy, std::uint32_t stripe) const;
   std::string BrokenCopies() const;
+  std::string BrokenPlace(std::size_t group, NodeId node, const Copy& copy) const;
   std::string BrokenGrants() const;
   std::string BrokenIndexes() const;
   std::string Cycle(std::uint32_t stripe) const;
 
   Layout layout_;
-  NodeId origin_;
+  StripeGroups groups_;
   std::map<NodeId, Copy> copies_;
   // Most objects are at rest, with one copy: then neither of these is there.
   Boxed<Streams> streams_;
-  Boxed<std::set<SourceKey>> sources_;  // of two copies or more
-  std::uint32_t final_count_ = 0;
-  std::uint32_t live_final_count_ = 0;
+  Boxed<Shared> shared_;  // of two copies or more
 };
-
-// The stripes of a set, for range-for.
-std::vector<std::uint32_t> StripesOf(StripeMask mask);
 
 }  // namespace hoplite::planner

@@ -1,7 +1,6 @@
 // The structural invariants of a CopyTable (numbered in README.md), and its part of the
 // fingerprint.
 #include <algorithm>
-#include <bit>
 #include <map>
 
 #include <fmt/format.h>
@@ -22,37 +21,44 @@ std::string CopyTable::BrokenInvariant() const {
 
 std::string CopyTable::BrokenCopies() const {
   for (const auto& [node, copy] : copies_) {
-    std::uint32_t used = 0;
-    std::uint32_t leaves = 0;
-    const Flow& flow = copy.flow();
-    for (const GrantId grant : flow.serving) {
-      const auto open = grants().find(grant);
-      if (open == grants().end() || open->second.source != node) {
-        return fmt::format("S2: {} serves grant {} that isn't its own", ToString(node),
-                           ToString(grant));
-      }
-      (open->second.leaf ? leaves : used) +=
-          static_cast<std::uint32_t>(std::popcount(open->second.stripes));
+    for (std::size_t group = 0; group < group_count(); ++group) {
+      if (std::string broken = BrokenPlace(group, node, copy); !broken.empty()) return broken;
     }
-    if (used != flow.used || leaves != flow.leaves) {
-      return fmt::format("S2: {} has {} units in use and {} by leaves, its grants need {} and {}",
-                         ToString(node), flow.used, flow.leaves, used, leaves);
-    }
-    if (leaves > layout_.stripe_count)
-      return fmt::format("P1: {} serves two leaves", ToString(node));
     if (copy.leaf && copy.listed) return fmt::format("S5: {} is a leaf and listed", ToString(node));
-    if (flow.used > flow.limit + layout_.stripe_count) {
-      return fmt::format("P1: {} uses {} units, {} and one receiver more are its limit",
-                         ToString(node), flow.used, flow.limit);
-    }
     if (!layout_.valid(copy.marks))
       return fmt::format("P3: {} has marks beyond the end", ToString(node));
-    if ((copy.done & copy.parked()) != 0 || (flow.fed & copy.parked()) != 0) {
+    if ((copy.done & copy.parked()) != 0 || (copy.fed() & copy.parked()) != 0) {
       return fmt::format("S1: {} has a stripe parked that is done or granted", ToString(node));
     }
     if (copy.listed && copy.order == 0) {
       return fmt::format("S5: {} is listed but never asked with memory reserved", ToString(node));
     }
+  }
+  return {};
+}
+
+// What its grants use of the copy in one group.
+std::string CopyTable::BrokenPlace(std::size_t group, NodeId node, const Copy& copy) const {
+  std::uint32_t used = 0;
+  std::uint32_t leaves = 0;
+  for (const GrantId grant : copy.flow().serving) {
+    const auto open = grants().find(grant);
+    if (open == grants().end() || open->second.source != node) {
+      return fmt::format("S2: {} serves grant {} that isn't its own", ToString(node),
+                         ToString(grant));
+    }
+    (open->second.leaf ? leaves : used) += Count(open->second.stripes & stripes(group));
+  }
+  const Place& place = copy.place(group);
+  if (used != place.used || leaves != place.leaves) {
+    return fmt::format("S2: {} has {} units in use and {} by leaves, its grants need {} and {}",
+                       ToString(node), place.used, place.leaves, used, leaves);
+  }
+  const std::uint32_t receiver = Count(stripes(group));
+  if (leaves > receiver) return fmt::format("P1: {} serves two leaves", ToString(node));
+  if (used > place.limit + receiver) {
+    return fmt::format("P1: {} uses {} units, {} and one receiver more are its limit",
+                       ToString(node), used, place.limit);
   }
   return {};
 }
@@ -81,6 +87,15 @@ std::string CopyTable::BrokenGrants() const {
     }
   }
   for (const auto& [node, copy] : copies_) {
+    for (const Feed& feed : copy.flow().feeds) {
+      const auto open = grants().find(feed.grant);
+      const bool known = open != grants().end() && open->second.receiver == node &&
+                         open->second.stripes == feed.stripes;
+      if (!feed.lost() && !known) {
+        return fmt::format("S3: {} is fed by grant {}, which is not open", ToString(node),
+                           ToString(feed.grant));
+      }
+    }
     if (copy.fed() != fed[node]) {
       return fmt::format("S1: {} counts stripes as granted that are not", ToString(node));
     }
@@ -89,14 +104,15 @@ std::string CopyTable::BrokenGrants() const {
 }
 
 std::string CopyTable::BrokenIndexes() const {
-  CopyTable fresh(layout_, origin_);
-  fresh.sources_.Make();
+  CopyTable fresh(layout_, groups_);
+  fresh.shared_.Make();
   for (const auto& [node, copy] : copies_) fresh.Index(node, copy);
-  const bool same = std::ranges::equal(fresh.sources(), sources()) && fresh.parked() == parked() &&
-                    fresh.feeding() == feeding() && fresh.starved() == starved() &&
-                    fresh.final_count_ == final_count_ &&
-                    fresh.live_final_count_ == live_final_count_ &&
-                    fresh.streams_.OrEmpty().superseded == streams_.OrEmpty().superseded;
+  bool same = fresh.starved() == starved() && fresh.finals() == finals() &&
+              fresh.streams_.OrEmpty().superseded == streams_.OrEmpty().superseded;
+  for (std::size_t group = 0; group < group_count(); ++group) {
+    same = same && std::ranges::equal(fresh.sources(group), sources(group)) &&
+           fresh.index(group) == index(group);
+  }
   return same ? std::string() : "S4: an index disagrees with the copies";
 }
 
@@ -119,19 +135,24 @@ std::string CopyTable::Cycle(std::uint32_t stripe) const {
 
 void CopyTable::AddTo(Digest& digest) const {
   digest.Add(layout_.size_bytes).Add(layout_.block_bytes).Add(layout_.run_bytes);
-  digest.Add(layout_.stripe_count).Add(Raw(origin_));
+  digest.Add(layout_.stripe_count);
+  for (std::size_t group = 0; group < group_count(); ++group) {
+    digest.Add(stripes(group)).Add(Raw(origin(group)));
+  }
   for (const auto& [node, copy] : copies_) {
     digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.producing);
-    digest.Add(copy.primary).Add(copy.evicting).Add(copy.orphan).Add(copy.starved);
+    digest.Add(copy.primary).Add(copy.evicting).Add(copy.starved);
     digest.Add(copy.leaf).Add(copy.slot);
     for (const std::uint32_t mark : copy.marks) digest.Add(mark);
-    const Flow& flow = copy.flow();
-    digest.Add(copy.wanted).Add(copy.done).Add(flow.limit).Add(copy.order);
-    for (const Feed& feed : flow.feeds) {
-      digest.Add(feed.grant).Add(Raw(feed.source)).Add(feed.lag);
+    digest.Add(copy.wanted).Add(copy.done).Add(copy.order);
+    for (const Feed& feed : copy.flow().feeds) {
+      digest.Add(feed.grant).Add(Raw(feed.source)).Add(feed.stripes);
+      digest.Add(feed.superseded).Add(Raw(feed.lost_source)).Add(Raw(feed.fallback));
     }
-    digest.Add(Raw(flow.fallback)).Add(Raw(flow.lost_source)).Add(flow.superseded);
-    digest.Add(flow.granted);
+    for (std::size_t group = 0; group < group_count(); ++group) {
+      const Place& place = copy.place(group);
+      digest.Add(place.limit).Add(place.orphan).Add(place.lag).Add(place.granted);
+    }
   }
   for (const auto& [grant, open] : grants()) {
     digest.Add(grant).Add(Raw(open.receiver)).Add(Raw(open.source)).Add(open.stripes);

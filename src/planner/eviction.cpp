@@ -20,10 +20,8 @@ void Eviction::On(NodeId node, const EvictAsk& event) {
 void Eviction::ResolveEvictions(const ObjectId& id, ObjectRecord& record) {
   const SmallSet<NodeId> asked = record.waiting().evictions;
   for (const NodeId node : asked) {
-    const auto& sources = record.table.sources();
-    // Complete copies sort first, and those that ask to go are not among them.
-    const bool another =
-        record.inline_bytes != nullptr || (!sources.empty() && !sources.begin()->partial);
+    // Those that ask to go are no sources.
+    const bool another = record.inline_bytes != nullptr || record.table.sources_whole();
     if (another && !record.table.Find(node)->flow().serving.empty()) continue;
     record.waits->evictions.erase(node);
     if (another) {

@@ -14,7 +14,7 @@ constexpr double kSlowLink = 1.25e7;
 }  // namespace
 
 void Passes::Run(const ObjectId& id, ObjectRecord& record) {
-  const bool flows = record.table.parked().empty() && record.table.starved().empty();
+  const bool flows = !record.table.somebody_parked() && record.table.starved().empty();
   if (flows && !record.slow_relays.OrEmpty().busy()) return;
   if (Gathers(id, record)) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
@@ -32,7 +32,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
                      made.what.stripes, made.what.equality_ok, made.replaces});
     if (made.newly_listed) post_.Notify(id, record, made.what.receiver, LocationKind::kPartial);
   }
-  if (!knows_members && !record.table.parked().empty()) agenda_.AddForMembers(id);
+  if (!knows_members && record.table.somebody_parked()) agenda_.AddForMembers(id);
   if (!apart_.entries().empty()) agenda_.AddForNearness(id);
 }
 

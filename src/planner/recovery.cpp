@@ -1,7 +1,7 @@
 #include "planner/recovery.h"
 
 #include <algorithm>
-#include <bit>
+#include <cstddef>
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace {
 void CloseFeeds(CopyTable& table, NodeId node) {
   const Copy copy = *table.Find(node);
   for (const Feed& feed : copy.flow().feeds) {
-    if (!feed.grant) continue;
+    if (feed.lost()) continue;
     table.Close(feed.grant);
     table.Edit(node, [](Copy& receiver) { receiver.wanted = 0; });
   }
@@ -58,8 +58,8 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
     copy.wanted &= copy.fed();  // its Want, if any, is repeated after this
-    copy.orphan = false;
-    copy.ForgetSuperseded();
+    copy.ForgetOrphaned();
+    copy.ForgetLost();
     copy.complete = event.complete;
     copy.producing = event.producing && !event.complete;
     copy.primary = copy.primary || event.primary;
@@ -74,7 +74,9 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
   // A node takes back that it has all, which honest ones never do: who feeds it is found out anew.
   if (was_final && !table.Find(node)->final()) CloseFeeds(table, node);
   // A predecessor saw it made.
-  if (event.primary && table.origin() == kNoNode) table.SetOrigin(node);
+  for (std::size_t group = 0; event.primary && group < table.group_count(); ++group) {
+    if (table.origin(group) == kNoNode) table.SetOrigin(group, node);
+  }
   AdoptUpstream(record, node, event.upstream);
   const Copy& copy = *table.Find(node);
   if (copy.final() && record.waits) record.waits->lost_holder.clear();
@@ -99,7 +101,7 @@ void Recovery::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream)
   CopyTable& table = record.table;
   const Copy copy = *table.Find(node);
   bool feeds_us = false;
-  for (const Feed& feed : copy.flow().feeds) feeds_us |= feed.grant && feed.source == upstream;
+  for (const Feed& feed : copy.flow().feeds) feeds_us |= !feed.lost() && feed.source == upstream;
   if (feeds_us && !copy.final()) return;
   // The node knows nothing of these grants, or has ended them: the messages were lost.
   CloseFeeds(table, node);
@@ -109,9 +111,12 @@ void Recovery::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream)
   if (!copy.flow().serving.empty() && table.DependsOn(upstream, node, stripes)) return;
   table.Edit(node, [&](Copy& receiver) { receiver.wanted |= stripes; });
   const Copy* source = table.Find(upstream);
-  const std::uint32_t limit = static_cast<std::uint32_t>(std::popcount(stripes)) +
-                              (source != nullptr ? source->flow().used : 0);
-  table.Open(stamps_.NextGrant(), {node, upstream, stripes, true}, clock_.now(), limit);
+  std::uint32_t used = 0;
+  for (std::size_t group = 0; source != nullptr && group < table.group_count(); ++group) {
+    used = std::max(used, source->place(group).used);
+  }
+  table.Open(stamps_.NextGrant(), {node, upstream, stripes, true}, clock_.now(),
+             Count(stripes) + used);
 }
 
 void Recovery::On(NodeId node, const InventoryEnd& /*event*/) {

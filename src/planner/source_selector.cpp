@@ -21,29 +21,47 @@ constexpr int kFreshLooks = 64;
 // A leaf takes no unit.
 constexpr std::uint32_t kAnyUnits = std::numeric_limits<std::uint32_t>::max();
 
-std::uint32_t Count(StripeMask stripes) {
-  return static_cast<std::uint32_t>(std::popcount(stripes));
+std::uint64_t BlocksIn(const Layout& layout, StripeMask stripes) {
+  std::uint64_t blocks = 0;
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    if ((stripes >> s & 1) != 0) blocks += layout.stripe_block_count(s);
+  }
+  return blocks;
 }
 
 }  // namespace
 
 SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules& rules)
     : table_(table), stamps_(stamps), rules_(rules) {
-  const std::uint64_t receivers = table.parked().size() + table.feeding().size();
-  const std::uint64_t degree = BestDegree(receivers, table.layout(), rules.link);
-  units_ = static_cast<std::uint32_t>(degree) * table.layout().stripe_count;
   hop_ = FromSeconds(HopSeconds(1, table.layout(), rules.link));
+  TurnTo(0);
+}
+
+void SourceSelector::TurnTo(std::size_t group) {
+  group_ = group;
+  stripes_ = table_.stripes(group);
+  const std::uint64_t receivers = table_.parked(group).size() + table_.feeding(group).size();
+  const std::uint64_t degree = BestDegree(receivers, table_.layout(), rules_.link);
+  units_ = static_cast<std::uint32_t>(degree) * Count(stripes_);
   in_a_line_ = degree == 1;
 }
 
 void SourceSelector::Run() {
-  for (auto next = table_.parked().begin(); next != table_.parked().end();) {
+  for (std::size_t group = 0; group < table_.group_count(); ++group) {
+    if (group != group_) TurnTo(group);
+    RunGroup();
+  }
+}
+
+void SourceSelector::RunGroup() {
+  for (auto next = table_.parked(group_).begin(); next != table_.parked(group_).end();) {
     const ParkedKey key = *next;
     const Served served = Serve(key.node);
     // Those after it have no more and stand behind it: they would find nobody either.
     const Copy& copy = *table_.Find(key.node);
-    if (served == Served::kNobodyFree && copy.progress() == 0 && !copy.orphan) break;
-    next = table_.parked().upper_bound(key);
+    const bool first = copy.place(group_).orphan || copy.progress(stripes_) > 0;
+    if (served == Served::kNobodyFree && !first) break;
+    next = table_.parked(group_).upper_bound(key);
   }
   const std::set<NodeId> starved = table_.starved();
   for (const NodeId node : starved) MoveStarved(node);
@@ -51,27 +69,28 @@ void SourceSelector::Run() {
 
 SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
   const Copy& copy = *table_.Find(receiver);
-  const StripeMask need = copy.parked();
-  const GrantId replaces = copy.flow().superseded;
+  const StripeMask need = copy.parked() & stripes_;
+  const GrantId replaces = copy.superseded(need);
+  const bool orphan = copy.place(group_).orphan;
+  const bool has_some = copy.progress(stripes_) > 0;
   if (copy.leaf) {
     const auto source = FindForLeaf(receiver, need);
     if (source) Grant(receiver, *source, replaces);
     return source ? Served::kYes : Served::kUnsuitable;
   }
   std::optional<Choice> choice = FindFinal(receiver, need, units_);
-  if (!choice && copy.progress() == 0 &&
-      (TakeFreshPlace(receiver, need) || TakeOver(receiver, need))) {
+  if (!choice && !has_some && (TakeFreshPlace(receiver, need) || TakeOver(receiver, need))) {
     return Served::kYes;
   }
   if (!choice) choice = FindPartial(receiver, need, units_);
-  if (!choice && copy.orphan) choice = FindFallback(receiver, need);
-  if (!choice && copy.orphan) choice = FindFree(receiver, need, one_more_receiver());
+  if (!choice && orphan) choice = FindFallback(receiver, need);
+  if (!choice && orphan) choice = FindFree(receiver, need, one_more_receiver());
   if (choice) {
     Grant(receiver, *choice, replaces);
     return Served::kYes;
   }
-  if (copy.progress() > 0) return TakeOver(receiver, need) ? Served::kYes : Served::kUnsuitable;
-  const auto& sources = table_.sources();
+  if (has_some) return TakeOver(receiver, need) ? Served::kYes : Served::kUnsuitable;
+  const auto& sources = table_.sources(group_);
   const auto free_partial = sources.lower_bound(SourceKey{.partial = true});
   const bool somebody_free =
       (!sources.empty() && sources.begin()->used + Count(need) <= units_) ||
@@ -96,7 +115,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindForLeaf(NodeId receive
 
 std::optional<SourceSelector::Choice> SourceSelector::FindFinal(NodeId receiver, StripeMask need,
                                                                 std::uint32_t limit) {
-  for (const SourceKey& key : table_.sources()) {
+  for (const SourceKey& key : table_.sources(group_)) {
     if (key.partial || key.used + Count(need) > limit) break;
     if (Eligible(receiver, key.node, need) == need) return Choice{key.node, need};
   }
@@ -105,7 +124,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFinal(NodeId receiver,
 
 std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receiver, StripeMask need,
                                                                   std::uint32_t limit) {
-  const auto& sources = table_.sources();
+  const auto& sources = table_.sources(group_);
   const SourceKey* best = nullptr;
   std::optional<Choice> some_stripes;  // a source that is ahead in a part of them only
   int looks = 0;
@@ -130,11 +149,12 @@ std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receive
 std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiver,
                                                                    StripeMask need) {
   const auto stripe = static_cast<std::size_t>(std::countr_zero(need));
-  NodeId at = table_.Find(receiver)->flow().fallback;
+  const Feed* lost = table_.Find(receiver)->lost(need);
+  NodeId at = lost != nullptr ? lost->fallback : kNoNode;
   for (std::size_t step = 0; step < table_.copies().size(); ++step) {
     const Copy* copy = table_.Find(at);
     if (copy == nullptr) break;
-    const bool room = copy->flow().used + Count(need) <= one_more_receiver();
+    const bool room = place(at).used + Count(need) <= one_more_receiver();
     if (room && Eligible(receiver, at, need) == need) return Choice{at, need};
     at = copy->feed(stripe).source;
   }
@@ -142,8 +162,8 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiv
 }
 
 bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
-  const auto& feeding = table_.feeding();
-  auto behind = feeding.lower_bound(table_.KeyOfProgress(receiver, *table_.Find(receiver)));
+  const auto& feeding = table_.feeding(group_);
+  auto behind = feeding.lower_bound(table_.KeyOfProgress(group_, receiver, *table_.Find(receiver)));
   for (int tries = 0; tries < kTakeOverTries && behind != feeding.begin(); ++tries) {
     --behind;
     const bool may = MayPass(receiver, behind->node);
@@ -155,7 +175,7 @@ bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
 bool SourceSelector::MayPass(NodeId receiver, NodeId behind) const {
   const Copy& copy = *table_.Find(receiver);
   const Copy& other = *table_.Find(behind);
-  return other.progress() < copy.progress() || other.slot > copy.slot;
+  return other.progress(stripes_) < copy.progress(stripes_) || other.slot > copy.slot;
 }
 
 // Where holders serve one receiver each, the line of those who have next to nothing is that of the
@@ -164,17 +184,17 @@ bool SourceSelector::MayPass(NodeId receiver, NodeId behind) const {
 // lately, too (R40).
 bool SourceSelector::TakeFreshPlace(NodeId receiver, StripeMask need) {
   if (!in_a_line_ || rules_.fresh == Duration{0}) return false;
-  const std::uint64_t most = table_.layout().block_count() / kNextToNothing;
-  const std::uint64_t own = table_.DistanceOf(receiver);
+  const std::uint64_t most = BlocksIn(table_.layout(), stripes_) / kNextToNothing;
+  const std::uint64_t own = table_.DistanceOf(group_, receiver);
   NodeId nearest = kNoNode;
   int looks = 0;
-  for (const ProgressKey& key : table_.feeding()) {
+  for (const ProgressKey& key : table_.feeding(group_)) {
     if (key.progress > most || ++looks > kFreshLooks) break;
-    const Copy& other = *table_.Find(key.node);
-    const bool fresh = rules_.now - other.flow().granted < rules_.fresh;
-    const std::uint64_t distance = table_.DistanceOf(key.node);
-    if (!fresh || other.slot != table_.Find(receiver)->slot || distance < own) continue;
-    if (nearest == kNoNode || distance < table_.DistanceOf(nearest)) nearest = key.node;
+    const bool fresh = rules_.now - place(key.node).granted < rules_.fresh;
+    const bool alike = table_.Find(key.node)->slot == table_.Find(receiver)->slot;
+    const std::uint64_t distance = table_.DistanceOf(group_, key.node);
+    if (!fresh || !alike || distance < own) continue;
+    if (nearest == kNoNode || distance < table_.DistanceOf(group_, nearest)) nearest = key.node;
   }
   return nearest != kNoNode && TakeOverFrom(receiver, need, nearest, Ahead::kSoon);
 }
@@ -185,17 +205,18 @@ bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behin
   const OpenGrant taken = table_.grants().at(feed.grant);
   const GrantId old = feed.grant;
   if ((need & ~taken.stripes) != 0 || taken.adopted || taken.leaf) return false;
-  const bool room = table_.Find(receiver)->flow().used + Count(taken.stripes) <= units_;
+  const bool room = place(receiver).used + Count(taken.stripes) <= units_;
   if (!room || Eligible(receiver, taken.source, need) != need ||
       Eligible(behind, receiver, taken.stripes, ahead) != taken.stripes) {
     return false;
   }
-  const GrantId superseded = table_.Find(receiver)->flow().superseded;
-  const Time granted = table_.Find(behind)->flow().granted;
+  const GrantId superseded = table_.Find(receiver)->superseded(need);
+  const Time granted = place(behind).granted;
   table_.Close(old);
   Grant(receiver, {taken.source, need}, superseded);
   // Else the one behind could be made to wait again and again.
-  table_.Edit(receiver, [&](Copy& copy) { copy.flows.Make().granted = granted; });
+  table_.Edit(receiver,
+              [&](Copy& copy) { copy.flows.Make().places.Make(group_).granted = granted; });
   Grant(behind, {receiver, taken.stripes}, old);
   return true;
 }
@@ -208,28 +229,43 @@ void SourceSelector::MoveStarved(NodeId receiver) {
 }
 
 bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
+  TurnToFirst(receiver);
   const OpenGrant* open = FirstGrant(receiver);
   const Copy* to = table_.Find(source);
   if (open == nullptr || to == nullptr) return false;
-  const bool room = to->flow().used + Count(open->stripes) <= one_more_receiver();
+  const bool room = place(source).used + Count(open->stripes) <= one_more_receiver();
   if (!room || Eligible(receiver, source, open->stripes) != open->stripes) return false;
   return Replace(receiver, Choice{source, open->stripes});
 }
 
 bool SourceSelector::MoveBehindOthers(NodeId receiver) {
+  TurnToFirst(receiver);
   const OpenGrant* open = FirstGrant(receiver);
   return open != nullptr && Replace(receiver, FindFree(receiver, open->stripes, units_));
 }
 
+void SourceSelector::TurnToFirst(NodeId receiver) {
+  const StripeMask fed = table_.Find(receiver)->fed();
+  const std::size_t group =
+      fed == 0 ? group_ : table_.GroupOf(static_cast<std::uint32_t>(std::countr_zero(fed)));
+  if (group != group_) TurnTo(group);
+}
+
 const OpenGrant* SourceSelector::FirstGrant(NodeId receiver) const {
-  const Copy& copy = *table_.Find(receiver);
-  const OpenGrant& open = table_.grants().at(copy.feed(std::countr_zero(copy.fed())).grant);
+  const GrantId grant = FirstGrantId(receiver);
+  if (!grant) return nullptr;
+  const OpenGrant& open = table_.grants().at(grant);
   return open.adopted ? nullptr : &open;
 }
 
-bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better) {
+GrantId SourceSelector::FirstGrantId(NodeId receiver) const {
   const Copy& copy = *table_.Find(receiver);
-  const GrantId old = copy.feed(std::countr_zero(copy.fed())).grant;
+  const StripeMask fed = copy.fed() & stripes_;
+  return fed == 0 ? GrantId{} : copy.feed(static_cast<std::size_t>(std::countr_zero(fed))).grant;
+}
+
+bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better) {
+  const GrantId old = FirstGrantId(receiver);
   const OpenGrant open = table_.grants().at(old);
   if (!better || better->source == open.source || better->stripes != open.stripes) return false;
   table_.Close(old);
@@ -243,7 +279,7 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
   const Copy& copy = *table_.Find(receiver);
   if (source == nullptr || source_id == receiver || !source->live || source->evicting) return 0;
   if (rules_.apart.Contains({receiver, source_id}, rules_.now)) return 0;
-  if (copy.leaf && source->flow().leaves > 0) return 0;
+  if (copy.leaf && place(source_id).leaves > 0) return 0;
   StripeMask eligible = 0;
   for (const std::uint32_t stripe : StripesOf(need)) {
     const std::uint32_t has = source->marks[stripe];
@@ -267,8 +303,8 @@ bool SourceSelector::EqualityOk(NodeId receiver, NodeId source, StripeMask strip
 
 void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replaces) {
   const Copy& source = *table_.Find(choice.source);
-  const bool resumes = table_.Find(receiver)->lag() != Time{};
-  Time lag = source.final() ? Time{} : source.lag() + hop_;
+  const bool resumes = place(receiver).lag != Time{};
+  Time lag = source.final() ? Time{} : place(choice.source).lag + hop_;
   if (!resumes) lag = std::max(lag, rules_.now + hop_);
   Decision decision;
   decision.grant = stamps_.NextGrant();
@@ -280,8 +316,8 @@ void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replac
   table_.Open(decision.grant, decision.what, lag, units_);
   table_.Edit(receiver, [&](Copy& copy) {
     copy.starved = false;
-    Flow& flow = copy.flows.Make();
-    if (flow.granted == Time{}) flow.granted = rules_.now;
+    Place& stands = copy.flows.Make().places.Make(group_);
+    if (stands.granted == Time{}) stands.granted = rules_.now;
   });
   decisions_.push_back(decision);
 }

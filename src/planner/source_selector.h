@@ -1,4 +1,5 @@
-// SourceSelector: one planning pass over the parked receivers of one object.
+// SourceSelector: one planning pass over the parked receivers of one object, group by group of its
+// stripes.
 //
 // Decides: which holder serves which receiver, and which receiver hands its source on. Is told: the
 // table of copies, the cost model, who is kept apart. Must never: pick a source that is behind the
@@ -6,6 +7,7 @@
 // its units by one receiver).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -59,10 +61,18 @@ class SourceSelector {
   };
   enum class Served { kYes, kUnsuitable, kNobodyFree };
 
+  // From now on the receivers of this group are served.
+  void TurnTo(std::size_t group);
+  // The group of the first stripe that feeds it.
+  void TurnToFirst(NodeId receiver);
+  void RunGroup();
+  const Place& place(NodeId node) const { return table_.Find(node)->place(group_); }
   Served Serve(NodeId receiver);
   void MoveStarved(NodeId receiver);
-  // The grant that feeds the first of its stripes; null if a predecessor of this shard gave it.
+  // The grant that feeds the first of its stripes; null if none does, or a predecessor of this
+  // shard gave it.
   const OpenGrant* FirstGrant(NodeId receiver) const;
+  GrantId FirstGrantId(NodeId receiver) const;
   // It takes the better source for the stripes of its first grant, if that is another one.
   bool Replace(NodeId receiver, const std::optional<Choice>& better);
   // Complete holders first, the least used of them; then the free partial holder of least lag.
@@ -89,12 +99,14 @@ class SourceSelector {
     return rules_.knows_members && table_.knows_all_upstreams() && table_.knows_all_streams();
   }
   void Grant(NodeId receiver, const Choice& choice, GrantId replaces);
-  std::uint32_t one_more_receiver() const { return units_ + table_.layout().stripe_count; }
+  std::uint32_t one_more_receiver() const { return units_ + Count(stripes_); }
 
   CopyTable& table_;
   Stamps& stamps_;
   PassRules rules_;
-  std::uint32_t units_;  // of every holder: the receivers that it serves × stripes
+  std::size_t group_ = 0;    // whose receivers are served: groups are planned one after the other
+  StripeMask stripes_ = 0;   // of the group
+  std::uint32_t units_ = 0;  // of every holder: the receivers that it serves × the group's stripes
   Duration hop_;
   bool in_a_line_ = false;  // holders serve one receiver each
   std::vector<Decision> decisions_;

@@ -1,8 +1,5 @@
 #include "planner/transfers.h"
 
-#include <algorithm>
-#include <bit>
-
 namespace hoplite::planner {
 
 ObjectRecord* Transfers::Current(NodeId node, const ObjectId& id, Version version) {
@@ -71,12 +68,7 @@ void Transfers::On(NodeId node, const GrantClosed& event) {
     // A grant that was taken back before: its stripes are parked or granted again already. A
     // predecessor's grant goes by another id here.
     if (record->slow_relays) record->slow_relays->Closed(event.grant, table);
-    table.Edit(node, [&](Copy& receiver) {
-      const GrantId superseded = receiver.flow().superseded;
-      const bool adopted = superseded.incarnation != event.grant.incarnation;
-      if (adopted || superseded == event.grant) receiver.ForgetSuperseded();
-    });
-    return;
+    return table.Edit(node, [&](Copy& receiver) { receiver.StreamEnded(event.grant); });
   }
   const OpenGrant grant = open->second;
   table.Close(id);
@@ -90,17 +82,12 @@ void Transfers::On(NodeId node, const GrantClosed& event) {
 void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
                          const GrantClosed& event) {
   CopyTable& table = record.table;
-  const Copy* source = table.Find(grant.source);
-  const auto stripe = static_cast<std::size_t>(std::countr_zero(grant.stripes));
-  const NodeId fallback = source != nullptr ? source->feed(stripe).source : kNoNode;
   table.Edit(node, [&](Copy& receiver) {
     const StripeMask missing = table.Missing(receiver.marks, grant.stripes);
     receiver.done |= grant.stripes & ~missing;
-    if (receiver.final()) return;
-    receiver.wanted |= missing;
-    receiver.orphan = true;
-    receiver.flows.Make().fallback = fallback;
+    if (!receiver.final()) receiver.wanted |= missing;
   });
+  if (!table.Find(node)->final()) table.NoteFailed(grant);
   if (event.failure == Failure::kNotAhead) {
     table.LowerMarks(grant.source, event.marks, grant);
   } else {
@@ -122,8 +109,9 @@ void Transfers::On(NodeId node, const CopyComplete& event) {
   table.Add(node);
   table.Edit(node, [&](Copy& copy) {
     copy.complete = copy.listed = true;
-    copy.producing = copy.orphan = copy.starved = copy.leaf = false;
-    copy.ForgetSuperseded();
+    copy.producing = copy.starved = copy.leaf = false;
+    copy.ForgetOrphaned();
+    copy.ForgetLost();
     copy.marks = table.layout().full_marks();
     copy.done = table.layout().all_stripes();
     copy.wanted = 0;

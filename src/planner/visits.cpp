@@ -25,7 +25,8 @@ void Visits::Suspend(const ObjectId& id, ObjectRecord& record, NodeId node) {
   record.table.Edit(node, [](Copy& copy) {
     copy.live = copy.evicting = false;
     copy.wanted &= copy.fed();
-    copy.orphan = copy.starved = false;
+    copy.starved = false;
+    copy.ForgetOrphaned();
   });
   if (!known->listed) versions_.DropCopy(id, record, node);
 }

@@ -63,7 +63,7 @@ TEST_F(Invariants, HoldInSoundBooks) { EXPECT_EQ(BrokenInvariant(books_), ""); }
 
 TEST_F(Invariants, ASourceThatServesTooMany) {
   Grant(kWrongGrant, kLast, kHolder);
-  Edit(kHolder, [](Copy& copy) { copy.flows->limit = 0; });
+  Edit(kHolder, [](Copy& copy) { copy.flows->places.Make(0).limit = 0; });
   ExpectBroken("P1");
 }
 

@@ -1,0 +1,106 @@
+// Copy: what a shard knows of one node's copy of one version, and what flows to it and from it.
+// Plain values: CopyTable keeps them in agreement with each other, its grants and indexes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/boxed.h"
+#include "base/ids.h"
+#include "base/layout.h"
+#include "base/small_set.h"
+#include "base/time.h"
+#include "planner/per_group.h"
+
+namespace hoplite::planner {
+
+// What feeds some stripes of a copy through one grant; or fed them, until its source failed or left
+// the books: then it is *lost*, and kept until nothing of its group waits for another source.
+struct Feed {
+  GrantId grant;  // none: it is lost
+  NodeId source = kNoNode;
+  StripeMask stripes = 0;
+  // Of a lost one. Its stream may still run although its source left the books: until the receiver
+  // says that it ended, or is granted another, the receiver may depend on that source. None: it
+  // ended.
+  GrantId superseded;
+  NodeId lost_source = kNoNode;
+  NodeId fallback = kNoNode;  // the source of the lost source
+
+  bool lost() const { return !grant; }
+};
+
+// Where a copy stands in the line or tree of one group.
+struct Place {
+  std::uint32_t used = 0;    // units: stripes served through open grants, those to leaves excepted
+  std::uint32_t leaves = 0;  // stripes served to leaves
+  std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
+  bool orphan = false;  // lost a source: served before others, may exceed units by one receiver
+  Time lag{};      // when the first byte could arrive; kept after its feeds ended, for a resume
+  Time granted{};  // when it was granted first, by this shard
+};
+
+// What flows to a copy, and from it to others.
+struct Flow {
+  StripeMask fed = 0;       // stripes with an open grant
+  std::vector<Feed> feeds;  // in the order of their first stripes; open ones have none in common
+  SmallSet<GrantId> serving;
+  PerGroup<Place> places;
+
+  // `stripes` are not fed as before any more: `how` says what is known of that. Of two lost feeds
+  // of a stripe the later one counts.
+  void Lose(const Feed& how);
+  // What fed these stripes before does not matter any more.
+  void ForgetLost(StripeMask stripes);
+  void Insert(const Feed& feed);
+};
+
+struct Copy {
+  bool live = true;     // its node has a session and vouched for this copy in it
+  bool listed = false;  // a holder: others may be sent here. Partial: from its first grant on (R9)
+  bool complete = false;
+  bool producing = false;
+  bool primary = false;   // made by a Put, or the last complete copy: not to be evicted
+  bool evicting = false;  // asked to be dropped: gets no new receivers
+  bool leaf = false;      // keeps nothing: never listed (R38)
+  bool starved = false;   // its source proves life but makes no progress
+  // Its node's slot in the reduction that makes this object, counted towards the root; 0: none.
+  std::uint32_t slot = 0;
+  StripeMarks marks;      // at least so many blocks are valid
+  StripeMask wanted = 0;  // asked for with Want
+  StripeMask done = 0;
+  std::uint64_t order = 0;  // of its request; 0: never wanted, put or held
+  Boxed<Flow> flows;  // not there before anything flows, nor once it has all and serves nobody
+
+  // Has, or will have without any source, every byte: may serve at any offset.
+  bool final() const { return complete || producing; }
+  const Flow& flow() const { return flows.OrEmpty(); }
+  const Place& place(std::size_t group) const { return flow().places[group]; }
+  StripeMask fed() const { return flow().fed; }
+  StripeMask parked() const { return final() ? 0 : wanted & ~done & ~fed(); }
+  // Blocks that it has, of all stripes or of these.
+  std::uint64_t progress() const;
+  std::uint64_t progress(StripeMask among) const;
+  // What feeds the stripe; no grant: nothing does.
+  const Feed& feed(std::size_t stripe) const;
+  // What fed the first of these stripes that lost its feed; null: none did, or it does not matter.
+  const Feed* lost(StripeMask among) const;
+  // The first lost grant of these stripes whose stream may still run, or none.
+  GrantId superseded(StripeMask among) const;
+  bool superseded() const;
+  // The receiver closed this grant, which is not open: its stream ended. One of a predecessor goes
+  // by another id here.
+  void StreamEnded(const GrantId& grant);
+  // It was told of its sources, or needs none: no stream that isn't in the books feeds it.
+  void ForgetLost();
+  void ForgetOrphaned();
+  // Nothing flows, and what flowed does not matter any more: that is not kept.
+  void Rest();
+};
+
+// The stripes of a set, for range-for.
+std::vector<std::uint32_t> StripesOf(StripeMask mask);
+std::uint32_t Count(StripeMask mask);
+
+}  // namespace hoplite::planner
