@@ -57,28 +57,30 @@ struct Flow {
 };
 
 struct Copy {
-  bool live = true;     // its node has a session and vouched for this copy in it
-  bool listed = false;  // a holder: others may be sent here. Partial: from its first grant on (R9)
-  bool complete = false;
-  bool producing = false;
-  bool primary = false;   // made by a Put, or the last complete copy: not to be evicted
-  bool evicting = false;  // asked to be dropped: gets no new receivers
-  bool leaf = false;      // keeps nothing: never listed (R38)
-  bool starved = false;   // its source proves life but makes no progress
+  bool live : 1 = true;     // its node has a session and vouched for this copy in it
+  bool listed : 1 = false;  // a holder: others may be sent here, from its first grant on (R9)
+  bool complete : 1 = false;
+  bool primary : 1 = false;   // made by a Put, or the last complete copy: not to be evicted
+  bool evicting : 1 = false;  // asked to be dropped: gets no new receivers
+  bool leaf : 1 = false;      // keeps nothing: never listed (R38)
+  bool starved : 1 = false;   // its source proves life but makes no progress
   // Its node's slot in the reduction that makes this object, counted towards the root; 0: none.
   std::uint32_t slot = 0;
-  StripeMarks marks;      // at least so many blocks are valid
-  StripeMask wanted = 0;  // asked for with Want
+  StripeMarks marks;        // at least so many blocks are valid
+  StripeMask produces = 0;  // makes these itself, of its own Put or fold; none once it is complete
+  StripeMask wanted = 0;    // asked for with Want
   StripeMask done = 0;
   std::uint64_t order = 0;  // of its request; 0: never wanted, put or held
   Boxed<Flow> flows;  // not there before anything flows, nor once it has all and serves nobody
 
-  // Has, or will have without any source, every byte: may serve at any offset.
-  bool final() const { return complete || producing; }
+  // Has, or will have without any source, every byte of these stripes: may serve at any offset.
+  bool FinalIn(StripeMask stripes) const { return complete || (stripes & ~produces) == 0; }
+  // In all of them.
+  bool final() const { return complete || (produces != 0 && FinalIn(all())); }
   const Flow& flow() const { return flows.OrEmpty(); }
   const Place& place(std::size_t group) const { return flow().places[group]; }
   StripeMask fed() const { return flow().fed; }
-  StripeMask parked() const { return final() ? 0 : wanted & ~done & ~fed(); }
+  StripeMask parked() const { return complete ? 0 : wanted & ~done & ~produces & ~fed(); }
   // Blocks that it has, of all stripes or of these.
   std::uint64_t progress() const;
   std::uint64_t progress(StripeMask among) const;
@@ -97,6 +99,9 @@ struct Copy {
   void ForgetOrphaned();
   // Nothing flows, and what flowed does not matter any more: that is not kept.
   void Rest();
+
+ private:
+  StripeMask all() const { return ~StripeMask{0} >> (kMaxStripes - marks.size()); }
 };
 
 // The stripes of a set, for range-for.

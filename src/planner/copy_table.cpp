@@ -14,6 +14,8 @@ std::uint32_t& CountOf(Place& source, const OpenGrant& grant) {
   return grant.leaf ? source.leaves : source.used;
 }
 
+StripeMask Bit(std::uint32_t stripe) { return StripeMask{1} << stripe; }
+
 std::uint32_t FirstOf(StripeMask stripes) {
   return static_cast<std::uint32_t>(std::countr_zero(stripes));
 }
@@ -124,7 +126,7 @@ void CopyTable::NoteFailed(const OpenGrant& failed) {
 NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
   const NodeId source = copy.feed(stripe).source;
   if (source != kNoNode) return source;
-  const Feed* lost = copy.lost(StripeMask{1} << stripe);
+  const Feed* lost = copy.lost(Bit(stripe));
   if (lost == nullptr || !lost->superseded) return kNoNode;
   return copies_.contains(lost->lost_source) ? lost->lost_source : lost->fallback;
 }
@@ -183,9 +185,9 @@ void CopyTable::RaiseMarks(NodeId node, const StripeMarks& marks) {
 
 void CopyTable::LowerMarks(NodeId source, const StripeMarks& receivers, const OpenGrant& refused) {
   const Copy* copy = Find(source);
-  if (copy == nullptr || copy->final() || !layout_.valid(receivers)) return;
+  if (copy == nullptr || copy->complete || !layout_.valid(receivers)) return;
   Edit(source, [&](Copy& lowered) {
-    for (const std::uint32_t stripe : StripesOf(refused.stripes)) {
+    for (const std::uint32_t stripe : StripesOf(refused.stripes & ~lowered.produces)) {
       const std::uint32_t has = receivers[stripe];
       const std::uint32_t most = refused.equality_ok && has > 0 ? has - 1 : has;
       lowered.marks[stripe] = std::min(lowered.marks[stripe], most);
@@ -199,7 +201,8 @@ void CopyTable::RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask str
     // Ends at the first that is known to have as much; no chain is longer than the table.
     for (std::size_t step = 0; step < copies_.size(); ++step) {
       const Copy* copy = Find(at);
-      if (copy == nullptr || copy->final() || copy->marks[stripe] >= sent[stripe]) break;
+      if (copy == nullptr || copy->FinalIn(Bit(stripe))) break;
+      if (copy->marks[stripe] >= sent[stripe]) break;
       Edit(at, [&](Copy& raised) { raised.marks[stripe] = sent[stripe]; });
       at = copy->feed(stripe).source;
     }
@@ -220,7 +223,7 @@ bool CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) const {
       if (at == on) return true;
       const Copy* copy = Find(at);
       // Who is final waits for nobody, even while its last stream is not yet closed in the books.
-      if (copy == nullptr || copy->final()) break;
+      if (copy == nullptr || copy->FinalIn(Bit(stripe))) break;
       at = copy->feed(stripe).source;
     }
   }
@@ -233,7 +236,7 @@ bool CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) const {
     for (int step = 0; at != kNoNode; ++step) {
       const Copy* copy = Find(at);
       if (at == on || copy == nullptr || step == kFarthestSight) return true;
-      at = copy->final() ? kNoNode : UpstreamOf(*copy, stripe);
+      at = copy->FinalIn(Bit(stripe)) ? kNoNode : UpstreamOf(*copy, stripe);
     }
   }
   return false;
@@ -243,7 +246,7 @@ StripeMask CopyTable::Missing(const StripeMarks& marks, StripeMask among) const 
   StripeMask missing = 0;
   for (const std::uint32_t stripe : StripesOf(among)) {
     if (!layout_.valid(marks) || marks[stripe] < layout_.stripe_block_count(stripe)) {
-      missing |= StripeMask{1} << stripe;
+      missing |= Bit(stripe);
     }
   }
   return missing != 0 ? missing : among;

@@ -138,8 +138,10 @@ class CopyTable {
   ParkedKey KeyOfParked(std::size_t group, NodeId node, const Copy& copy) const;
   ProgressKey KeyOfProgress(std::size_t group, NodeId node, const Copy& copy) const;
 
-  std::size_t final_count() const { return finals().all; }
-  std::size_t live_final_count() const { return finals().live; }
+  // For every stripe somebody has, or will have without any source, all bytes.
+  bool whole() const;
+  // And its node has a session.
+  bool live_whole() const;
   // Every stream in the books comes from a copy of this table.
   bool knows_all_upstreams() const { return streams_.OrEmpty().unrooted.empty(); }
   // No stream runs that isn't in the books.
@@ -168,11 +170,12 @@ class CopyTable {
     }
   };
 
+  // So many copies are final in all stripes of a group.
   struct Finals {
     std::uint32_t all = 0;
     std::uint32_t live = 0;
-    void Count(const Copy& copy, std::uint32_t by) {
-      if (!copy.final()) return;
+    void Count(const Copy& copy, StripeMask stripes, std::uint32_t by) {
+      if (!copy.FinalIn(stripes)) return;
       all += by;
       if (copy.live) live += by;
     }
@@ -181,7 +184,7 @@ class CopyTable {
   // What is looked for among several copies; one is looked at itself.
   struct Shared {
     PerGroup<std::set<SourceKey>> sources;
-    Finals finals;
+    PerGroup<Finals> finals;
   };
 
   // Calls `what` with each group that has some of the stripes, and which.
@@ -193,7 +196,7 @@ class CopyTable {
     }
   }
   const GroupIndex& index(std::size_t group) const { return streams_.OrEmpty().indexes[group]; }
-  Finals finals() const;
+  Finals finals(std::size_t group) const;
   std::uint64_t ProgressIn(std::size_t group, const Copy& copy) const {
     return group_count() == 1 ? copy.progress() : copy.progress(stripes(group));
   }
@@ -201,17 +204,7 @@ class CopyTable {
   void Index(NodeId node, const Copy& copy);
   void Unindex(NodeId node, const Copy& copy);
   void Share();
-  bool IsSource(std::size_t group, const Copy& copy) const;
-  bool Waits(std::size_t group, const Copy& copy) const {
-    return copy.live && (copy.parked() & stripes(group)) != 0;
-  }
-  bool IsFed(std::size_t group, const Copy& copy) const {
-    return copy.live && (copy.fed() & stripes(group)) != 0 && !copy.final();
-  }
-  bool Starves(const Copy& copy) const {
-    return copy.starved && copy.live && copy.fed() != 0 && !copy.final();
-  }
-  static SourceKey KeyOfSource(std::size_t group, NodeId node, const Copy& copy);
+  bool IsSource(std::size_t group, StripeMask part, const Copy& copy) const;
   void Serve(Flow& source, GrantId grant, const OpenGrant& what, std::uint32_t limit) const;
   void FindSourceOf(NodeId node, Copy& copy);
   void Orphan(GrantId grant);

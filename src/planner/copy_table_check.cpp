@@ -107,11 +107,11 @@ std::string CopyTable::BrokenIndexes() const {
   CopyTable fresh(layout_, groups_);
   fresh.shared_.Make();
   for (const auto& [node, copy] : copies_) fresh.Index(node, copy);
-  bool same = fresh.starved() == starved() && fresh.finals() == finals() &&
+  bool same = fresh.starved() == starved() &&
               fresh.streams_.OrEmpty().superseded == streams_.OrEmpty().superseded;
   for (std::size_t group = 0; group < group_count(); ++group) {
     same = same && std::ranges::equal(fresh.sources(group), sources(group)) &&
-           fresh.index(group) == index(group);
+           fresh.index(group) == index(group) && fresh.finals(group) == finals(group);
   }
   return same ? std::string() : "S4: an index disagrees with the copies";
 }
@@ -120,7 +120,8 @@ std::string CopyTable::Cycle(std::uint32_t stripe) const {
   std::map<NodeId, NodeId> walk_of;  // the start of the walk that came by
   for (const auto& [start, copy] : copies_) {
     NodeId at = start;
-    for (const Copy* here = &copy; here != nullptr && !here->final(); here = Find(at)) {
+    const StripeMask bit = StripeMask{1} << stripe;
+    for (const Copy* here = &copy; here != nullptr && !here->FinalIn(bit); here = Find(at)) {
       const auto [seen, fresh] = walk_of.try_emplace(at, start);
       if (!fresh && seen->second == start) {
         return fmt::format("P2: {} pulls stripe {} from its descendant {}", ToString(at), stripe,
@@ -140,7 +141,7 @@ void CopyTable::AddTo(Digest& digest) const {
     digest.Add(stripes(group)).Add(Raw(origin(group)));
   }
   for (const auto& [node, copy] : copies_) {
-    digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.producing);
+    digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.produces);
     digest.Add(copy.primary).Add(copy.evicting).Add(copy.starved);
     digest.Add(copy.leaf).Add(copy.slot);
     for (const std::uint32_t mark : copy.marks) digest.Add(mark);

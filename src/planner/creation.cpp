@@ -74,11 +74,11 @@ void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
     } else if (record.open_reduction() && record.reduction->coordinator != node) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
              fmt::format("object {} is the target of a reduction", id.ToHex()));
-    } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {
+    } else if (record.inline_bytes != nullptr || record.table.live_whole()) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
              fmt::format("object {} already exists with {}", id.ToHex(),
                          FormatSize(record.table.layout().size_bytes)));
-    } else if (record.table.final_count() > 0) {
+    } else if (record.table.whole()) {
       return;  // a suspended node may come back with it: wait for the end of its grace
     } else if (const auto no = ownership_.WhyNot(node, id, creates.front().request.owned,
                                                  creates.front().request.only_if_owned);
@@ -107,7 +107,7 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
   record.table.Edit(create.node, [&](Copy& copy) {
     copy.listed = copy.primary = true;
     copy.complete = complete;
-    copy.producing = !complete;
+    copy.produces = complete ? 0 : request.layout.all_stripes();
     copy.order = stamps_.NextRequest();
     if (complete) copy.marks = request.layout.full_marks();
     if (complete) copy.done = request.layout.all_stripes();

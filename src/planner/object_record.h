@@ -44,7 +44,7 @@ struct Waiting {
   SmallSet<NodeId> evictions;
   SmallSet<NodeId> subscribers;
   std::vector<Expectation> expectations;  // of nodes that locate or subscribe; one of each
-  std::string lost_holder;                // the last complete or producing one, while there is none
+  std::string lost_holder;                // the last one without which it is not whole
 
   bool empty() const {
     return creates.empty() && opens.empty() && locates.empty() && evictions.empty() &&
@@ -73,7 +73,7 @@ struct ObjectRecord {
   SmallSet<NodeId> touched;  // every node that spoke of it: whom to look at when one leaves
 
   const Waiting& waiting() const { return waits.OrEmpty(); }
-  bool exists() const { return inline_bytes != nullptr || table.final_count() > 0; }
+  bool exists() const { return inline_bytes != nullptr || table.whole(); }
   bool open_reduction() const { return reduction && !reduction->committed; }
   // It is there, or may come to be by what is under way.
   bool coming() const {

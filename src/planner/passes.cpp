@@ -40,7 +40,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
 // Who stands where in the line of one object alone makes no difference, but to who folds it.
 bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
   const Time now = clock_.now();
-  if (record.gathers_until <= now || record.table.final_count() == 0) return false;
+  if (record.gathers_until <= now || !record.table.whole()) return false;
   const bool matters = record.joint || record.reduction;
   if (!matters || record.table.copies().size() >= nodes_.alive_count()) {
     record.gathers_until = now;

@@ -22,7 +22,7 @@ Location Post::LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId
   if (node != kNoNode) location.node_name = nodes_.NameOf(node);
   if (kind == LocationKind::kGone) return location;
   const Copy* copy = record.table.Find(node);
-  location.producing = copy != nullptr && copy->producing;
+  location.producing = copy != nullptr && !copy->complete && copy->final();
   location.layout = record.table.layout();
   location.metadata = record.metadata.OrEmpty();
   return location;

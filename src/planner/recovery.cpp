@@ -61,9 +61,9 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
     copy.ForgetOrphaned();
     copy.ForgetLost();
     copy.complete = event.complete;
-    copy.producing = event.producing && !event.complete;
+    copy.produces = event.producing && !event.complete ? table.layout().all_stripes() : 0;
     copy.primary = copy.primary || event.primary;
-    copy.listed = copy.listed || copy.final() || event.upstream != kNoNode;
+    copy.listed = copy.listed || copy.complete || copy.produces != 0 || event.upstream != kNoNode;
     copy.leaf = false;
     copy.marks = event.complete ? table.layout().full_marks() : event.marks;
     if (copy.order == 0) copy.order = stamps_.NextRequest();
@@ -79,7 +79,7 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
   }
   AdoptUpstream(record, node, event.upstream);
   const Copy& copy = *table.Find(node);
-  if (copy.final() && record.waits) record.waits->lost_holder.clear();
+  if (table.whole() && record.waits) record.waits->lost_holder.clear();
   if (copy.listed && (!was_listed || was_final != copy.final())) {
     post_.Notify(event.object, record, node,
                  copy.complete ? LocationKind::kComplete : LocationKind::kPartial);

@@ -59,7 +59,8 @@ void ReductionOrders::NewAttempt(const ObjectId& id, ObjectRecord& record, std::
 void ReductionOrders::ListRoot(const ObjectId& id, ObjectRecord& record, NodeId node) {
   record.table.Add(node);
   record.table.Edit(node, [&](Copy& copy) {
-    copy.listed = copy.primary = copy.producing = true;
+    copy.listed = copy.primary = true;
+    copy.produces = record.table.layout().all_stripes();
     copy.live = nodes_.alive(node);
     copy.order = stamps_.NextRequest();
   });

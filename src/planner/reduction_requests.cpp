@@ -74,9 +74,9 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
     } else if (record.open_reduction()) {
       refuse(ErrorCode::kAlreadyExists,
              fmt::format("object {} is already the target of a reduction", id.ToHex()));
-    } else if (record.inline_bytes != nullptr || record.table.live_final_count() > 0) {
+    } else if (record.inline_bytes != nullptr || record.table.live_whole()) {
       refuse(ErrorCode::kAlreadyExists, fmt::format("object {} already exists", id.ToHex()));
-    } else if (record.table.final_count() > 0) {
+    } else if (record.table.whole()) {
       return;  // a suspended node may come back with it: wait for the end of its grace
     } else if (const auto no = ownership_.WhyNot(open.node, id, open.owner.owned);
                !no.message.empty()) {

@@ -287,7 +287,7 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
     const StripeMask bit = StripeMask{1} << stripe;
     const bool ahead =
         has > lacks_from || (has == lacks_from && EqualityOk(receiver, source_id, bit));
-    if (when == Ahead::kNow && !source->final() && !ahead) continue;
+    if (when == Ahead::kNow && !source->FinalIn(bit) && !ahead) continue;
     // A node that serves nobody has no descendants.
     const bool check = !copy.flow().serving.empty();
     if (!check || !table_.DependsOn(source_id, receiver, bit)) eligible |= bit;
@@ -304,7 +304,7 @@ bool SourceSelector::EqualityOk(NodeId receiver, NodeId source, StripeMask strip
 void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replaces) {
   const Copy& source = *table_.Find(choice.source);
   const bool resumes = place(receiver).lag != Time{};
-  Time lag = source.final() ? Time{} : place(choice.source).lag + hop_;
+  Time lag = source.FinalIn(choice.stripes) ? Time{} : place(choice.source).lag + hop_;
   if (!resumes) lag = std::max(lag, rules_.now + hop_);
   Decision decision;
   decision.grant = stamps_.NextGrant();

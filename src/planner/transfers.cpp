@@ -36,7 +36,7 @@ void Transfers::On(NodeId node, const Want& event) {
     if (!known_copy && record.reduction) copy.slot = record.reduction->tree.SlotOf(node);
     if (layout.valid(event.marks) && copy.fed() == 0) copy.marks = event.marks;
     if (copy.wanted == 0) copy.order = stamps_.NextRequest();
-    copy.wanted = table.Missing(copy.marks, layout.all_stripes()) | copy.fed();
+    copy.wanted = table.Missing(copy.marks, layout.all_stripes() & ~copy.produces) | copy.fed();
     copy.done = layout.all_stripes() & ~copy.wanted;
   });
   const std::string& lost = record.waiting().lost_holder;
@@ -109,7 +109,8 @@ void Transfers::On(NodeId node, const CopyComplete& event) {
   table.Add(node);
   table.Edit(node, [&](Copy& copy) {
     copy.complete = copy.listed = true;
-    copy.producing = copy.starved = copy.leaf = false;
+    copy.starved = copy.leaf = false;
+    copy.produces = 0;
     copy.ForgetOrphaned();
     copy.ForgetLost();
     copy.marks = table.layout().full_marks();

@@ -27,12 +27,12 @@ void Versions::DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node) {
   const Copy* copy = record.table.Find(node);
   if (copy == nullptr) return;
   const bool was_listed = copy->listed;
-  const bool was_final = copy->final();
+  const bool existed = record.exists();
   record.table.Remove(node);
   if (record.waits) record.waits->evictions.erase(node);
   agenda_.Add(id);
   if (was_listed) post_.Notify(id, record, node, LocationKind::kGone);
-  if (!was_final || record.exists()) return;
+  if (!existed || record.exists()) return;
   record.waits.Make().lost_holder = nodes_.NameOf(node);
   post_.TellLost(id, record);
 }

@@ -42,7 +42,7 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   for (const auto& [node, copy] : record.table.copies()) {
     const bool lost = behind && nodes.Find(node) == nullptr;
     if (copy.listed && !lost) {
-      view.holders.push_back({node, nodes.NameOf(node), copy.complete, copy.producing,
+      view.holders.push_back({node, nodes.NameOf(node), copy.complete, copy.produces != 0,
                               layout.valid_bytes(copy.marks)});
     }
     if (copy.parked() != 0) {

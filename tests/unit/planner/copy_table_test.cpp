@@ -58,6 +58,12 @@ class TwoGroups : public ::testing::Test {
       copy.done = stripes;
     });
   }
+  void Produce(NodeId node, StripeMask stripes) {
+    table_.Edit(node, [&](Copy& copy) {
+      copy.listed = true;
+      copy.produces = stripes;
+    });
+  }
   GrantId Open(NodeId receiver, NodeId source, StripeMask stripes, Time lag = kSoon) {
     const GrantId grant = stamps_.NextGrant();
     table_.Open(grant, {.receiver = receiver, .source = source, .stripes = stripes}, lag, 2);
@@ -223,6 +229,76 @@ TEST_F(TwoGroups, APassAfterALossFeedsTheGroupThatLostItsSource) {
   table_.Remove(kB);
   EXPECT_TRUE(table_.somebody_parked());
   EXPECT_EQ(Plan(), (Fed{{{kA, kC}, kLowStripes}}));
+}
+
+// --- copies that make some stripes themselves
+
+TEST_F(TwoGroups, WhoProducesAGroupIsFinalInThatOneOnly) {
+  Produce(kA, kLowStripes);
+  EXPECT_TRUE(At(kA).FinalIn(kLowStripes));
+  EXPECT_FALSE(At(kA).FinalIn(kHighStripes));
+  EXPECT_FALSE(At(kA).final());
+  EXPECT_EQ(At(kA).parked(), kHighStripes);
+  EXPECT_FALSE(table_.sources(kLow).begin()->partial);
+  EXPECT_TRUE(table_.sources(kHigh).begin()->partial);
+}
+
+TEST_F(TwoGroups, ItIsWholeWhenEachGroupIsFinalSomewhere) {
+  Produce(kA, kLowStripes);
+  EXPECT_FALSE(table_.whole());
+  Produce(kC, kHighStripes);
+  EXPECT_TRUE(table_.whole());
+  EXPECT_TRUE(table_.live_whole());
+  table_.Edit(kA, [](Copy& copy) { copy.live = false; });
+  EXPECT_TRUE(table_.whole());
+  EXPECT_FALSE(table_.live_whole());
+  table_.Remove(kC);
+  EXPECT_FALSE(table_.whole());
+  table_.Edit(kD, [](Copy& copy) {
+    copy.complete = true;
+    copy.produces = copy.wanted = 0;
+  });
+  EXPECT_TRUE(table_.whole());
+  EXPECT_TRUE(table_.live_whole());
+}
+
+// They grow: whoever stands in the lines has less, and the lines begin at the producers.
+TEST_F(TwoGroups, APassFeedsFromWhoProducesBeforeAnyByteIsThere) {
+  for (const NodeId node : {kA, kC}) {
+    table_.Edit(node, [&](Copy& copy) {
+      copy.marks = layout_.empty_marks();
+      copy.done = 0;
+    });
+  }
+  Produce(kA, kLowStripes);
+  Produce(kC, kHighStripes);
+  EXPECT_EQ(Plan(), (Fed{{{kA, kB}, kLowStripes},
+                         {{kB, kC}, kLowStripes},
+                         {{kC, kD}, kLowStripes},
+                         {{kC, kD}, kHighStripes},
+                         {{kD, kA}, kHighStripes},
+                         {{kA, kB}, kHighStripes}}));
+}
+
+// What it produces is never taken for a part of a circle; what it is fed is.
+TEST_F(TwoGroups, AProducerDependsOnNobodyInWhatItProduces) {
+  Produce(kA, kLowStripes);
+  Open(kB, kA, kAllStripes);
+  Open(kA, kC, kHighStripes);
+  EXPECT_TRUE(table_.DependsOn(kB, kC, kHighStripes));
+  EXPECT_FALSE(table_.DependsOn(kB, kC, kLowStripes));
+  table_.LowerMarks(kA, layout_.empty_marks(), {.stripes = kAllStripes});
+  EXPECT_GT(At(kA).marks[0], 0U) << "nobody else speaks for what it makes";
+}
+
+TEST_F(TwoGroups, ARestartedFeedOfAProducerIsACircleOnlyInTheOtherGroup) {
+  Produce(kA, kLowStripes);
+  Open(kB, kA, kAllStripes);
+  Open(kA, kB, kLowStripes);
+  EXPECT_EQ(table_.BrokenInvariant(), "");
+  Open(kA, kB, kHighStripes);
+  EXPECT_THAT(table_.BrokenInvariant(), StartsWith("P2:"));
+  expected_ = table_.BrokenInvariant();
 }
 
 // --- what the invariants notice, group by group
