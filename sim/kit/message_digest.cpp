@@ -24,7 +24,13 @@ void AddFields(Digest& digest, const Message& message) {
   if constexpr (requires { message.reason; }) digest.Add(message.reason);
   if constexpr (requires { message.complete; }) digest.Add(message.complete);
   if constexpr (requires { message.producing; }) digest.Add(message.producing);
-  if constexpr (requires { message.upstream; }) digest.Add(message.upstream);
+  if constexpr (requires { message.produces; }) digest.Add(message.produces);
+  if constexpr (requires { message.upstreams; }) {
+    for (const protocol::Upstream& from : message.upstreams) {
+      digest.Add(from.node).Add(from.grant).Add(from.stripes);
+    }
+    digest.Add(message.upstreams.size());
+  }
   if constexpr (requires { message.source; }) digest.Add(message.source.id);
   if constexpr (requires { message.stripes; }) digest.Add(message.stripes);
   if constexpr (requires { message.equality_ok; }) digest.Add(message.equality_ok);

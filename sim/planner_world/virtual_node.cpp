@@ -216,9 +216,9 @@ void VirtualNode::Connected(Time now, Effects& out) {
                         .layout = copy_->layout,
                         .marks = copy_->marks,
                         .complete = copy_->complete,
-                        .producing = copy_->producing && !copy_->folded,
                         .primary = copy_->own || copy_->primary};
-    if (flight_) held.upstream = flight_->upstream();
+    if (copy_->producing && !copy_->folded) held.produces = copy_->layout.all_stripes();
+    if (flight_) held.upstreams = flight_->Upstreams();
     Say(held, out);
   }
   if (tombstone_ && *tombstone_ > now)

@@ -209,9 +209,11 @@ void CopyTable::RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask str
   }
 }
 
-GrantId CopyTable::AdoptedBy(NodeId receiver) const {
+GrantId CopyTable::AdoptedBy(NodeId receiver, GrantId known_as) const {
   for (const Feed& feed : copies_.at(receiver).flow().feeds) {
-    if (!feed.lost() && streams_->grants.at(feed.grant).adopted) return feed.grant;
+    if (feed.lost()) continue;
+    const OpenGrant& open = streams_->grants.at(feed.grant);
+    if (open.adopted && open.known_as == known_as) return feed.grant;
   }
   return {};
 }

@@ -31,9 +31,10 @@ struct OpenGrant {
   NodeId receiver = kNoNode;
   NodeId source = kNoNode;
   StripeMask stripes = 0;
-  bool adopted = false;      // given by a predecessor of this shard: its real id is not known
+  bool adopted = false;      // given by a predecessor of this shard, under another id
   bool leaf = false;         // takes no unit: who passes the object on is not held up
   bool equality_ok = false;  // the source may be no farther than the receiver
+  GrantId known_as;          // of an adopted one: its id at the receiver
 };
 
 // Orders of the indexes. Ties always end at the node id.
@@ -108,8 +109,8 @@ class CopyTable {
   // The grant, which is closed, failed: its receiver is served before others, best by whoever fed
   // its source.
   void NoteFailed(const OpenGrant& failed);
-  // The grant of a predecessor that feeds this receiver, or none.
-  GrantId AdoptedBy(NodeId receiver) const;
+  // What a predecessor gave the receiver under this id, or none.
+  GrantId AdoptedBy(NodeId receiver, GrantId known_as) const;
 
   // What a copy is known to have only grows by its own word. Marks of the wrong shape are ignored.
   void RaiseMarks(NodeId node, const StripeMarks& marks);

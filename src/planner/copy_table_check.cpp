@@ -157,7 +157,7 @@ void CopyTable::AddTo(Digest& digest) const {
   }
   for (const auto& [grant, open] : grants()) {
     digest.Add(grant).Add(Raw(open.receiver)).Add(Raw(open.source)).Add(open.stripes);
-    digest.Add(open.adopted).Add(open.leaf).Add(open.equality_ok);
+    digest.Add(open.adopted).Add(open.leaf).Add(open.equality_ok).Add(open.known_as);
   }
 }
 

@@ -158,13 +158,21 @@ bool FlightState::ReaderStalls(std::uint64_t ready_bytes, std::uint64_t read_byt
   return now - read_at_ > patience;
 }
 
-NodeId FlightState::upstream() const {
-  if (pulls()) return streams_.front().grant.source.id;
-  return told_.empty() ? kNoNode : told_.front().source.id;
+std::vector<Upstream> FlightState::Upstreams() const {
+  std::vector<Upstream> upstreams;
+  StripeMask named = 0;
+  const auto name = [&](const Grant& grant) {
+    const StripeMask stripes = grant.stripes & ~named;
+    if (stripes != 0) upstreams.push_back({grant.source.id, grant.grant, stripes});
+    named |= stripes;
+  };
+  for (const Stream& stream : streams_) name(stream.grant);
+  for (const Grant& grant : told_) name(grant);
+  return upstreams;
 }
 
 std::optional<Want> FlightState::OpenWant(const StripeMarks& marks) const {
-  if (!receiving() || (!leaf_ && upstream() != kNoNode)) return std::nullopt;
+  if (!receiving() || (!leaf_ && (pulls() || !told_.empty()))) return std::nullopt;
   return Wanting(marks);
 }
 

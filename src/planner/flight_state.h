@@ -90,8 +90,8 @@ class FlightState {
   // Its last stream has ended, and every grant is closed.
   bool left() const { return stage_ == Stage::kLeft; }
   const std::optional<protocol::Located>& located() const { return located_; }
-  // The source of its first stream, or of the first to begin.
-  NodeId upstream() const;
+  // What each stripe is pulled from now, or else will be.
+  std::vector<protocol::Upstream> Upstreams() const;
   bool pulls() const { return !streams_.empty(); }
   // For the inventory. A stream into a copy is told of beside the copy; the shard knows nothing of
   // a leaf's.

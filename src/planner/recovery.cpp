@@ -8,12 +8,19 @@
 namespace hoplite::planner {
 namespace {
 
-void CloseFeeds(CopyTable& table, NodeId node) {
+bool Names(const std::vector<Upstream>& upstreams, const Feed& feed) {
+  return std::ranges::any_of(upstreams, [&](const Upstream& from) {
+    return from.node == feed.source && (from.stripes & feed.stripes) != 0;
+  });
+}
+
+// All that its node does not name.
+void CloseFeeds(CopyTable& table, NodeId node, const std::vector<Upstream>& upstreams = {}) {
   const Copy copy = *table.Find(node);
   for (const Feed& feed : copy.flow().feeds) {
-    if (feed.lost()) continue;
+    if (feed.lost() || Names(upstreams, feed)) continue;
     table.Close(feed.grant);
-    table.Edit(node, [](Copy& receiver) { receiver.wanted = 0; });
+    table.Edit(node, [&](Copy& receiver) { receiver.wanted &= ~feed.stripes; });
   }
 }
 
@@ -35,7 +42,8 @@ void Recovery::On(NodeId node, const Held& event) {
 
 bool Recovery::Sound(const Held& event) const {
   return event.layout.Validate() && event.layout.valid(event.marks) &&
-         event.metadata.size() <= options_.metadata_limit_bytes && event.version;
+         event.metadata.size() <= options_.metadata_limit_bytes && event.version &&
+         (event.produces & ~event.layout.all_stripes()) == 0;
 }
 
 void Recovery::StartNewer(ObjectRecord& record, NodeId node, const Held& event) {
@@ -61,9 +69,9 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
     copy.ForgetOrphaned();
     copy.ForgetLost();
     copy.complete = event.complete;
-    copy.produces = event.producing && !event.complete ? table.layout().all_stripes() : 0;
+    copy.produces = event.complete ? 0 : event.produces;
     copy.primary = copy.primary || event.primary;
-    copy.listed = copy.listed || copy.complete || copy.produces != 0 || event.upstream != kNoNode;
+    copy.listed = copy.listed || copy.complete || copy.produces != 0 || !event.upstreams.empty();
     copy.leaf = false;
     copy.marks = event.complete ? table.layout().full_marks() : event.marks;
     if (copy.order == 0) copy.order = stamps_.NextRequest();
@@ -77,7 +85,7 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
   for (std::size_t group = 0; event.primary && group < table.group_count(); ++group) {
     if (table.origin(group) == kNoNode) table.SetOrigin(group, node);
   }
-  AdoptUpstream(record, node, event.upstream);
+  AdoptUpstreams(record, node, event.upstreams);
   const Copy& copy = *table.Find(node);
   if (table.whole() && record.waits) record.waits->lost_holder.clear();
   if (copy.listed && (!was_listed || was_final != copy.final())) {
@@ -97,26 +105,42 @@ void Recovery::On(NodeId node, const HeldBytes& event) {
   post_.Notify(event.object, *record, kNoNode, LocationKind::kInline);
 }
 
-void Recovery::AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream) {
+void Recovery::AdoptUpstreams(ObjectRecord& record, NodeId node,
+                              const std::vector<Upstream>& upstreams) {
   CopyTable& table = record.table;
-  const Copy copy = *table.Find(node);
-  bool feeds_us = false;
-  for (const Feed& feed : copy.flow().feeds) feeds_us |= !feed.lost() && feed.source == upstream;
-  if (feeds_us && !copy.final()) return;
-  // The node knows nothing of these grants, or has ended them: the messages were lost.
-  CloseFeeds(table, node);
-  if (copy.final() || upstream == kNoNode || upstream == node) return;
-  const StripeMask stripes = table.Missing(copy.marks, table.layout().all_stripes());
+  const Copy& copy = *table.Find(node);
+  // The node knows nothing of the other grants, or has ended them: the messages were lost.
+  CloseFeeds(table, node, copy.final() ? std::vector<Upstream>() : upstreams);
+  if (copy.final() || upstreams.empty()) return;
+  const StripeMask missing =
+      table.Missing(copy.marks, table.layout().all_stripes() & ~copy.produces);
+  StripeMask named = 0;
+  for (const Upstream& from : upstreams) {
+    named |= from.stripes;
+    const StripeMask stripes = from.stripes & missing & ~copy.fed();
+    if (stripes != 0) Adopt(table, node, from, stripes);
+  }
+  // It does not say Want while something comes: what nobody brings yet is wanted, too.
+  table.Edit(node, [&](Copy& receiver) { receiver.wanted |= missing & ~named; });
+}
+
+void Recovery::Adopt(CopyTable& table, NodeId node, const Upstream& from, StripeMask stripes) {
+  if (from.node == node || from.node == kNoNode) return;
   // What two nodes say contradicts each other: this one's Want brings it another source.
-  if (!copy.flow().serving.empty() && table.DependsOn(upstream, node, stripes)) return;
+  const bool serves = !table.Find(node)->flow().serving.empty();
+  if (serves && table.DependsOn(from.node, node, stripes)) return;
   table.Edit(node, [&](Copy& receiver) { receiver.wanted |= stripes; });
-  const Copy* source = table.Find(upstream);
+  const Copy* source = table.Find(from.node);
   std::uint32_t used = 0;
   for (std::size_t group = 0; source != nullptr && group < table.group_count(); ++group) {
     used = std::max(used, source->place(group).used);
   }
-  table.Open(stamps_.NextGrant(), {node, upstream, stripes, true}, clock_.now(),
-             Count(stripes) + used);
+  const OpenGrant what{.receiver = node,
+                       .source = from.node,
+                       .stripes = stripes,
+                       .adopted = true,
+                       .known_as = from.grant};
+  table.Open(stamps_.NextGrant(), what, clock_.now(), Count(stripes) + used);
 }
 
 void Recovery::On(NodeId node, const InventoryEnd& /*event*/) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <hoplite/object_id.h>
 
@@ -54,7 +55,8 @@ class Recovery {
   // The copy's version is newer than any that is known here.
   void StartNewer(ObjectRecord& record, NodeId node, const Held& event);
   void Vouch(ObjectRecord& record, NodeId node, const Held& event);
-  void AdoptUpstream(ObjectRecord& record, NodeId node, NodeId upstream);
+  void AdoptUpstreams(ObjectRecord& record, NodeId node, const std::vector<Upstream>& upstreams);
+  void Adopt(CopyTable& table, NodeId node, const Upstream& from, StripeMask stripes);
 
   const DirectoryOptions& options_;
   const ShardClock& clock_;

@@ -62,7 +62,7 @@ void Transfers::On(NodeId node, const GrantClosed& event) {
     return versions_.DropCopy(event.object, *record, node);
   }
   GrantId id = event.grant;
-  if (!table.grants().contains(id)) id = table.AdoptedBy(node);
+  if (!table.grants().contains(id)) id = table.AdoptedBy(node, event.grant);
   const auto open = table.grants().find(id);
   if (open == table.grants().end() || open->second.receiver != node) {
     // A grant that was taken back before: its stripes are parked or granted again already. A

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <hoplite/object_id.h>
 
@@ -157,6 +158,13 @@ struct Unsubscribe {
 // Inventory after a (re)connect: one Held per copy, one Tombstone per Delete that this node issued
 // or executed and that has not expired, one Owned per id that it owns or lately owned, then its open
 // requests (Create, Locate, Want, Delete, Subscribe) as ordinary events, then InventoryEnd.
+// What a copy is pulled from now, or is about to be: these stripes through this grant.
+struct Upstream {
+  NodeId node = kNoNode;
+  GrantId grant;
+  StripeMask stripes = 0;
+  friend bool operator==(const Upstream&, const Upstream&) = default;
+};
 struct Held {
   ObjectId object;
   Version version;
@@ -164,10 +172,10 @@ struct Held {
   std::string metadata;
   StripeMarks marks;
   bool complete = false;
-  bool producing = false;     // this node's own Put, not yet sealed
-  bool primary = false;       // made by a Put: not to be evicted
-  NodeId upstream = kNoNode;  // whom it pulls from now, for the dependency graph
-  bool ever_owned = false;    // it goes with the id's last owner
+  StripeMask produces = 0;          // makes these itself: its own Put, not yet sealed
+  bool primary = false;             // made by a Put: not to be evicted
+  std::vector<Upstream> upstreams;  // for the dependency graph; no stripe twice (R62)
+  bool ever_owned = false;          // it goes with the id's last owner
 };
 // All bytes of a complete copy, for the directory to keep: its putter repeats them after the
 // shard's restart, when its inventory is told. Answered with InlineFull where there is no room.

@@ -89,9 +89,14 @@ void Write(const protocol::Held& event, v1::NodeEvent& to) {
   body.set_metadata(event.metadata);
   WriteMarks(event.marks, *body.mutable_marks());
   body.set_complete(event.complete);
-  body.set_producing(event.producing);
+  body.set_produces(event.produces);
   body.set_primary(event.primary);
-  body.set_upstream(Raw(event.upstream));
+  for (const protocol::Upstream& from : event.upstreams) {
+    v1::Upstream& to_body = *body.add_upstreams();
+    to_body.set_node(Raw(from.node));
+    WriteStamp(from.grant, *to_body.mutable_grant());
+    to_body.set_stripes(from.stripes);
+  }
   body.set_ever_owned(event.ever_owned);
 }
 void Write(const protocol::HeldBytes& event, v1::NodeEvent& to) {
@@ -175,6 +180,25 @@ Result<NodeEvent> Read(const EventSubject& of, const v1::Progress& body) {
   return event;
 }
 
+// Who is pulled from, stripe by stripe: each at most once.
+Result<std::vector<protocol::Upstream>> ReadUpstreams(const v1::Held& body, StripeMask all) {
+  std::vector<protocol::Upstream> upstreams;
+  StripeMask named = 0;
+  for (const v1::Upstream& from : body.upstreams()) {
+    protocol::Upstream& upstream = upstreams.emplace_back();
+    upstream.node = NodeId{from.node()};
+    if (upstream.node == kNoNode) return Bad("upstreams", "has one without a node");
+    TRY_ASSIGN(upstream.grant, ReadStamp<GrantId>(from.grant(), "upstreams"));
+    upstream.stripes = from.stripes();
+    if (upstream.stripes == 0 || (upstream.stripes & ~all) != 0) {
+      return Bad("upstreams", "has one without stripes, or with stripes beyond the layout's");
+    }
+    if ((upstream.stripes & named) != 0) return Bad("upstreams", "names a stripe twice");
+    named |= upstream.stripes;
+  }
+  return upstreams;
+}
+
 Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
   protocol::Held event{.object = of.object, .version = of.version};
   TRY_ASSIGN(event.layout, ReadLayout(body.layout()));
@@ -185,9 +209,11 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
   if (event.complete && !event.layout.complete(event.marks)) {
     return Bad("complete", "is set on a copy whose marks are not full");
   }
-  event.producing = body.producing();
+  event.produces = body.produces();
+  const StripeMask all = event.layout.all_stripes();
+  if ((event.produces & ~all) != 0) return Bad("produces", "has stripes beyond the layout's");
   event.primary = body.primary();
-  event.upstream = NodeId{body.upstream()};
+  TRY_ASSIGN(event.upstreams, ReadUpstreams(body, all));
   event.ever_owned = body.ever_owned();
   return event;
 }

@@ -111,9 +111,11 @@ class Members {
     for (std::uint32_t s = 0; !held.complete && s < held.marks.size(); ++s) {
       held.marks[s] = std::min(Small(5), held.layout.stripe_block_count(s));
     }
-    held.producing = Small(3) == 3;
+    held.produces = Small(3) == 3 ? Small(3) : 0;
     held.primary = Small(3) == 3;
-    if (Small(1) == 1) held.upstream = Node();
+    while (held.upstreams.size() < 3 && Small(1) == 1) {
+      held.upstreams.push_back({Node(), StampOf(grants_), Small(3)});
+    }
     return held;
   }
   SlotAssign AnAssignment(const ObjectId& object) {

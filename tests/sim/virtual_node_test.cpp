@@ -88,7 +88,7 @@ TEST_F(VirtualNodeTest, ANodeThatHearsThatItWasLostEndsItsStreamsAndWantsAnew) {
   EXPECT_TRUE(effects.say.empty()) << "the shard knows nothing of that grant";
   node.Connected(Time{}, effects);
   ASSERT_EQ(effects.say.size(), 3u);
-  EXPECT_EQ(std::get<protocol::Held>(effects.say[0]).upstream, kNoNode);
+  EXPECT_TRUE(std::get<protocol::Held>(effects.say[0]).upstreams.empty());
   EXPECT_EQ(std::get<protocol::Want>(effects.say[1]).marks, (StripeMarks{2}));
 }
 

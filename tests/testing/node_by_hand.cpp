@@ -52,10 +52,10 @@ std::string Details(const protocol::NodeEvent& event) {
     return std::string(kOutcomes.at(static_cast<std::size_t>(closed->outcome)));
   }
   if (const auto* held = std::get_if<protocol::Held>(&event)) {
-    return std::string(held->complete    ? " complete"
-                       : held->producing ? " producing"
-                                         : " partial") +
-           (held->primary ? " primary" : "") + (held->upstream != kNoNode ? " pulling" : "") +
+    return std::string(held->complete        ? " complete"
+                       : held->produces != 0 ? " producing"
+                                             : " partial") +
+           (held->primary ? " primary" : "") + (!held->upstreams.empty() ? " pulling" : "") +
            (held->ever_owned ? " ever owned" : "");
   }
   if (const auto* want = std::get_if<protocol::Want>(&event)) return want->joint ? " jointly" : "";

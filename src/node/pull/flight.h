@@ -88,10 +88,10 @@ class Flight : public std::enable_shared_from_this<Flight> {
   const std::optional<Result<store::CopyPtr>>& result() const { return result_; }
   // What it is doing now, for the message of a deadline.
   std::string Waiting() const;
-  // Open requests and upstream, for the inventory.
+  // Open requests and upstreams, for the inventory.
   bool locating() const { return state_->locating(); }
   std::optional<protocol::Want> OpenWant() const { return state_->OpenWant(Marks()); }
-  NodeId upstream() const { return state_->upstream(); }
+  std::vector<protocol::Upstream> Upstreams() const { return state_->Upstreams(); }
   // It waits for a place, although others depend on it (R46): for tests, never so between turns.
   bool held_up() const {
     return place_ && place_->waits() && (hurries_ || entry_->outgoing() > 0) && !interrupted();

@@ -131,9 +131,11 @@ void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
   held.marks = copy.marks();
   held.complete = sealed;
   held.ever_owned = copy.ever_owned();
-  held.producing = entry && entry->publication() && entry->publication()->copy().get() == &copy;
+  const bool producing =
+      entry && entry->publication() && entry->publication()->copy().get() == &copy;
+  if (producing) held.produces = copy.layout().all_stripes();
   held.primary = context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
-  held.upstream = fetching ? entry->flight()->upstream() : kNoNode;
+  if (fetching) held.upstreams = entry->flight()->Upstreams();
   events.emplace_back(std::move(held));
 }
 

@@ -247,7 +247,19 @@ TEST_F(Flights, TheInventoryRepeatsAWantThatNoStreamServes) {
   EXPECT_TRUE(state_.OpenWant(marks_));
   Pulls(1);
   EXPECT_FALSE(state_.OpenWant(marks_)) << "it is told of beside the copy";
-  EXPECT_EQ(state_.upstream(), NodeId{1});
+  EXPECT_THAT(state_.Upstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 1}));
+}
+
+// R62. While a stream ends, what is told for its stripes is not pulled yet.
+TEST_F(Flights, TheInventoryNamesTheStreamOfEachStripe) {
+  EXPECT_TRUE(state_.Upstreams().empty());
+  Wants();
+  Pulls(1, 0b0011);
+  Pulls(2, 0b1000);
+  Pulls(3, 0b0110);
+  EXPECT_THAT(state_.Upstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 0b0011},
+                                              protocol::Upstream{NodeId{2}, Id(2), 0b1000},
+                                              protocol::Upstream{NodeId{3}, Id(3), 0b0100}));
 }
 
 TEST_F(Flights, ALeafRepeatsItAlwaysAndNeverSaysThatItIsComplete) {

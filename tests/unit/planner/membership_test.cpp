@@ -134,6 +134,40 @@ TEST_F(Inventories, StreamsGoOnAndTheirEndIsUnderstood) {
   EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
 }
 
+// R62. The end of one stream says nothing about the stripes of the other.
+TEST_F(Inventories, StripesThatComeFromSeveralSourcesAreTakenOverEachFromItsOwn) {
+  layout_ = Layout::For(1 << 20, 4);
+  for (const char* node : {"S", "T", "R1"}) Join(node);
+  Put("S").Get("T").Done("T").Get("R1").Ignore();
+  const GrantId low{{1, 90}};
+  const GrantId high{{1, 91}};
+  Held held{object_, VersionAt("R1"), layout_, "", StripeMarks{2, 2, 2, 2}};
+  held.upstreams = {{Id("S"), low, 0b0011}, {Id("T"), high, 0b1100}};
+  Restart(Recovering()).Connect("R1").Say("R1", held).EndInventory("R1");
+  for (const char* node : {"S", "T"}) Connect(node).HeldComplete(node).EndInventory(node);
+  After(seconds(1));
+  Expect();
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 2U);
+  Say("R1", GrantClosed{object_, VersionAt("R1"), low, Outcome::kDone, Failure::kNone,
+                        StripeMarks{16, 16, 3, 3}});
+  ASSERT_EQ(state_->Find(object_)->transfers.size(), 1U);
+  EXPECT_EQ(state_->Find(object_)->transfers[0].from_name, "T");
+  Say("R1", GrantClosed{object_, VersionAt("R1"), high, Outcome::kFailed, Failure::kBroken,
+                        StripeMarks{16, 16, 4, 4}});
+  Expect("R1 <- S {12}");
+}
+
+TEST_F(Inventories, StripesThatNoStreamOfTheReceiverBringsAreGranted) {
+  layout_ = Layout::For(1 << 20, 4);
+  for (const char* node : {"S", "R1"}) Join(node);
+  Put("S").Get("R1").Ignore();
+  Held held{object_, VersionAt("R1"), layout_, "", StripeMarks{2, 2, 2, 2}};
+  held.upstreams = {{Id("S"), NewestGrant("R1"), 0b0011}};
+  Restart(Recovering()).Connect("R1").Say("R1", held).EndInventory("R1");
+  Connect("S").HeldComplete("S");
+  Expect("R1 <- S {12} strict");
+}
+
 TEST_F(Inventories, WhileCollectingOnlySourcesThatAreStrictlyAheadAreGranted) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1").Locate("R2").Ignore();

@@ -100,8 +100,11 @@ class Storm {
   Held ACopy() {
     Held held{object_, AVersion(), layout_, "", Marks()};
     held.complete = Pick(3) == 0;
-    held.producing = Pick(5) == 0;
-    if (Pick(2) == 0) held.upstream = NodeId(1 + Pick(kMembers));
+    if (Pick(5) == 0) held.produces = layout_.all_stripes();
+    if (Pick(2) == 0) {
+      const GrantId grant = grants_.empty() ? GrantId{} : grants_.back().grant;
+      held.upstreams = {{NodeId(1 + Pick(kMembers)), grant, layout_.all_stripes()}};
+    }
     return held;
   }
   NodeEvent Fold() {

@@ -139,7 +139,9 @@ Scenario& Scenario::Subscribe(const std::string& node, std::uint64_t expects) {
 Scenario& Scenario::HeldBy(const std::string& node, std::uint32_t blocks,
                            const std::string& upstream) {
   Held held{object_, versions_[node], layout_, metadata_, Marks(blocks)};
-  if (!upstream.empty()) held.upstream = Id(upstream);
+  if (!upstream.empty()) {
+    held.upstreams = {{Id(upstream), grants_[node], layout_.all_stripes()}};
+  }
   return Say(node, held);
 }
 Scenario& Scenario::HeldComplete(const std::string& node) {

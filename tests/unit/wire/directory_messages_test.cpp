@@ -56,9 +56,9 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
            .metadata = "f4",
            .marks = kLayout.full_marks(),
            .complete = true,
-           .producing = true,
+           .produces = 1,
            .primary = true,
-           .upstream = NodeId{3},
+           .upstreams = {{NodeId{3}, kGrant, 1}, {NodeId{4}, kGrant, 2}},
            .ever_owned = true},
       HeldBytes{kObject, kVersion, Bytes("x")},
       Tombstone{kObject, std::chrono::seconds(30), kVersion},
@@ -232,6 +232,15 @@ TEST(HostileEvents, Create) {
         [](auto& m) { m.mutable_create()->set_inline_bytes(std::string(1 << 20, 'x')); }}});
 }
 
+void AddUpstream(v1::NodeEvent& to, std::uint64_t node, std::uint64_t grant,
+                 std::uint64_t stripes) {
+  v1::Upstream& upstream = *to.mutable_held()->add_upstreams();
+  upstream.set_node(node);
+  upstream.mutable_grant()->set_incarnation(grant == 0 ? 0 : 7);
+  upstream.mutable_grant()->set_sequence(grant);
+  upstream.set_stripes(stripes);
+}
+
 TEST(HostileEvents, Held) {
   ExpectNamed<v1::NodeEvent>(
       ToProto(NodeEvent{Held{.object = kObject,
@@ -244,6 +253,16 @@ TEST(HostileEvents, Held) {
        {"marks", [](auto& m) { m.mutable_held()->clear_marks(); }},
        {"marks", [](auto& m) { m.mutable_held()->set_marks(0, 0xffffffffu); }},
        {"complete", [](auto& m) { m.mutable_held()->set_marks(0, 0); }},
+       {"produces", [](auto& m) { m.mutable_held()->set_produces(4); }},
+       {"upstreams", [](auto& m) { AddUpstream(m, 0, 10, 1); }},
+       {"upstreams", [](auto& m) { AddUpstream(m, 3, 0, 1); }},
+       {"upstreams", [](auto& m) { AddUpstream(m, 3, 10, 0); }},
+       {"upstreams", [](auto& m) { AddUpstream(m, 3, 10, 4); }},
+       {"upstreams",
+        [](auto& m) {
+          AddUpstream(m, 3, 10, 1);
+          AddUpstream(m, 4, 11, 3);
+        }},
        // If one were believed, no node could be given a next incarnation or version.
        {"version", [](auto& m) { m.mutable_version()->set_incarnation(1ull << 63); }},
        {"version", [](auto& m) { m.mutable_version()->set_sequence(~0ull); }},
