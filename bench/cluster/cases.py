@@ -10,7 +10,7 @@ from operations import Operation, format_rate, format_size
 from ours import Forced
 from rounds import Rounds, say
 from rows import Goal, Row, Setting
-from transfers import GIB, KIB, MIB, Transfers
+from transfers import GIB, KIB, MIB, Transfers, Worst
 
 OURS, BARE, IPERF = "hoplite", "bare stream", "iperf3"
 LOCATIONS = "locations_per_second"  # the directory's benchmark counts them
@@ -42,7 +42,9 @@ class Comparison:
         for operation, limit in case.limits.items():
             row = Row(f"{operation.name}, {links}", "s", reference=BARE, setting=setting(operation, case))
             if limit:
-                row.goals.append(Goal(f"at most {limit} x S/B", OURS, limit, against=BARE))
+                worst = isinstance(limit, Worst)
+                text = f"at most {limit} x S/B" + (", the worst" if worst else "")
+                row.goals.append(Goal(text, OURS, limit, against=BARE, worst=worst))
             rows[operation] = row
         with Testbed(case.hosts, case.rate) as bed:
             with Rounds(bed, peers, self.failures) as rounds:

@@ -31,8 +31,8 @@ from transfers import MIB, Transfers
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRAW = pathlib.Path(__file__).with_name("draw.py")  # a program of its own: only its Python has matplotlib
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
-GROUPS = ("broadcast", "reduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts", "failures",
-          "restart", "curves", "runtimes")
+GROUPS = ("broadcast", "reduce", "allreduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts",
+          "failures", "restart", "curves", "runtimes")
 SLOW_GROUPS = ("failures", "restart")  # a quick run has these only if they are named
 NAMED_GROUPS = ("curves", "runtimes")  # every run: much time, or much to install
 PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
@@ -170,6 +170,8 @@ class Run:
             "broadcast": lambda: each(comparison.transfers, transfers.broadcasts(options.quick)),
             "reduce": lambda: (each(comparison.transfers, transfers.reductions(options.quick)),
                                each(comparison.alone, transfers.reductions_at_once())),
+            "allreduce": lambda: (each(comparison.transfers, transfers.allreduces(options.quick)),
+                                  each(comparison.alone, transfers.allreduces_apart(options.quick))),
             "gather": lambda: each(comparison.transfers, transfers.gathers(options.quick)),
             "degree": lambda: each(comparison.degrees, transfers.degrees(options.quick)),
             "fast": lambda: (comparison.fast_link(), comparison.fast_reduce()),

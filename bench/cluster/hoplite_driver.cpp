@@ -17,6 +17,7 @@
 //   source NAME RANK BYTES MOMENT            as put: the array, as object NAME-RANK
 //   reduce NAME COUNT BYTES MOMENT DEGREE ROOT_HERE
 //                                            the sum of NAME-0 ... as NAME-COUNT, until it is here
+//   begin_reduce NAME COUNT                  {}: the same sum, for whoever gets it
 //   total NAME COUNT BYTES MOMENT            gets NAME-COUNT, the sum
 //   collect NAME FIRST COUNT BYTES MOMENT    gets NAME-FIRST ... NAME-(COUNT - 1), all at once
 //
@@ -316,6 +317,12 @@ class Driver {
     return Moments(begin, end);
   }
 
+  std::string BeginReduce(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    begun_.emplace(Value(client().Reduce(SumOf(name, Word<std::size_t>(words)))));
+    return "";
+  }
+
   std::string Total(std::istream& words) {
     const auto name = Word<std::string>(words);
     const auto count = Word<std::size_t>(words);
@@ -442,6 +449,7 @@ class Driver {
   std::unique_ptr<hoplite::Directory> directory_;
   std::unique_ptr<hoplite::Node> node_;
   std::optional<hoplite::Client> client_;
+  std::optional<hoplite::Reduction> begun_;
   std::vector<std::byte> source_;
   std::vector<float> array_;
   std::size_t array_rank_ = 0;
@@ -466,6 +474,7 @@ int main() {
                                    {"prepare_source", bind(&Driver::PrepareSource)},
                                    {"source", bind(&Driver::PutSource)},
                                    {"reduce", bind(&Driver::Reduce)},
+                                   {"begin_reduce", bind(&Driver::BeginReduce)},
                                    {"total", bind(&Driver::Total)},
                                    {"collect", bind(&Driver::Collect)},
                                    {"follow", bind(&Driver::Follow)},

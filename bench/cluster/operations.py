@@ -14,8 +14,9 @@ class Operation:
 
     kind: str  # broadcast, point_to_point, round_trip, reduce, reductions, allreduce, gather or allgather
     size: int  # of one object
-    step: float = 0.0  # broadcast: seconds by which each receiver asks later than the one before
-    late: float = 0.0  # reduce: seconds by which the last host's source comes later than the others
+    step: float = 0.0  # broadcast, allreduce: seconds by which each receiver asks later than the one before
+    late: float = 0.0  # reduce, allreduce: seconds by which the last host's source comes later than the others
+    spread: float = 0.0  # allreduce: seconds over which the sources come, after the reduction was asked for
     degree: int = 0  # reduce, ours: the forced degree
     times: int = 1  # round_trip: so many one after another, whose mean is the figure
 
@@ -27,9 +28,18 @@ class Operation:
     @property
     def note(self):
         """What is special about it."""
+        if self.step and self.kind == "allreduce":
+            return f"a reader every {1000 * self.step:.0f} ms"
         if self.step:
             return f"one every {self.step:.2f} s"
+        if self.spread:
+            return f"sources over {1000 * self.spread:.0f} ms"
         return f"the last source {self.late:.2f} s late" if self.late else ""
+
+    @property
+    def one_by_one(self):
+        """Receivers come far apart: what counts is how long each of them waits."""
+        return self.kind == "broadcast" and self.step > 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -102,27 +102,49 @@ class Hoplite:
         """The first host asks, and has the target at the end; the last host's source may come late."""
         name = self.sources(operation, late=operation.late > 0)
         moment = time.monotonic_ns() + LEAD
-        arrival = moment + int(operation.late * 1e9)
         count = len(self.nodes)
         self.nodes[0].tell("reduce", name, count, operation.size, moment, operation.degree, 1)
         begins = [moment]
         if operation.late:
-            begins = self.nodes[-1].ask("source", name, count - 1, operation.size, arrival)["begins"]
+            self._tell_late_source(name, operation, moment)
+            begins = self.nodes[-1].answer()["begins"]
         end = self.nodes[0].answer()["ends"]
         self.delete(name, count + 1)
         return Sample(begins, end)
 
     def _allreduce(self, operation):
         """The first host asks for the reduction, and everybody for its target."""
-        name = self.sources(operation)
+        if operation.spread:
+            return self._growing_allreduce(operation)
+        name = self.sources(operation, late=operation.late > 0)
         moment = time.monotonic_ns() + LEAD
         count = len(self.nodes)
-        self.nodes[0].tell("reduce", name, count, operation.size, moment, operation.degree, 0)
-        for node in self.nodes[1:]:
-            node.tell("total", name, count, operation.size, moment)
+        step = int(operation.step * 1e9)
+        amid = moment + step * (count - 2) // 2  # half of the readers ask before the reduction is there
+        self.nodes[0].tell("reduce", name, count, operation.size, amid, operation.degree, 0)
+        if operation.late:
+            self._tell_late_source(name, operation, moment)
+        for place, node in enumerate(self.nodes[1:]):
+            node.tell("total", name, count, operation.size, moment + place * step)
+        arrival = self.nodes[-1].answer()["begins"] if operation.late else None
         answers = [node.answer() for node in self.nodes]
         self.delete(name, count + 1)
-        return sample(answers)
+        whole = sample(answers)
+        return Sample(arrival or whole.begins, whole.ends)
+
+    def _growing_allreduce(self, operation):
+        """Asked for before any source is there; each host reads the sum when it has put its own."""
+        name = self._prepared_sources(operation)
+        count = len(self.nodes)
+        self.nodes[0].ask("begin_reduce", name, count)
+        moment = time.monotonic_ns() + LEAD
+        for rank, node in enumerate(self.nodes):
+            node.tell("source", name, rank, operation.size, moment + int(rank / (count - 1) * operation.spread * 1e9))
+            node.tell("total", name, count, operation.size, moment)
+        begins = [node.answer()["begins"][0] for node in self.nodes]
+        ends = [node.answer()["ends"][0] for node in self.nodes]
+        self.delete(name, count + 1)
+        return Sample([max(begins)], ends)
 
     def _gather(self, operation, first=1, takers=1):
         """The first host gets the object of every other."""
@@ -151,13 +173,22 @@ class Hoplite:
             self.delete(name, count + 1)
         return sample(answers)
 
-    def sources(self, operation, late=False):
-        """Puts one array on each host, but not on the last one if that is late; their common name."""
-        name = self.new_name()
+    def _tell_late_source(self, name, operation, moment):
+        """The last host puts its array that much after the moment, and answers when it began to."""
+        arrival = moment + int(operation.late * 1e9)
+        self.nodes[-1].tell("source", name, len(self.nodes) - 1, operation.size, arrival)
+
+    def _prepared_sources(self, operation):
+        """Makes one array on each host, for sources of this name."""
         for rank, node in enumerate(self.nodes):
             node.tell("prepare_source", rank, operation.size)
         for node in self.nodes:
             node.answer()
+        return self.new_name()
+
+    def sources(self, operation, late=False):
+        """Puts one array on each host, but not on the last one if that is late; their common name."""
+        name = self._prepared_sources(operation)
         early = self.nodes[:-1] if late else self.nodes
         for rank, node in enumerate(early):
             node.tell("source", name, rank, operation.size, 0)

@@ -7,9 +7,9 @@ from operations import format_rate, format_size
 
 SMALL = 128 << 10  # bytes: below, what counts is the time itself, not a multiple of that of one hop
 BARE = "bare stream"
-KINDS = ("broadcast", "reduce", "allreduce", "gather", "allgather", "point_to_point", "put_to_get")
+KINDS = ("broadcast", "reduce", "reductions", "allreduce", "gather", "allgather", "point_to_point", "put_to_get")
 UNSHAPED = "links without a limit: processor and memory are"
-HEADINGS = {"put_to_get": "from put on one host to got on another"}
+HEADINGS = {"put_to_get": "from put on one host to got on another", "reductions": "a reduction at each host, all at once"}
 
 
 @dataclasses.dataclass(frozen=True)

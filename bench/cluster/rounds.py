@@ -42,7 +42,7 @@ class Rounds:
                 say(f"  round {number} of {repetitions}: {peer.name}")
                 samples = self.guarded(peer, lambda: peer.run(operations))
                 for operation, sample in zip(operations, samples or [None] * len(operations)):
-                    seconds = sample.seconds(operation.step > 0) / operation.times if sample else None
+                    seconds = sample.seconds(operation.one_by_one) / operation.times if sample else None
                     rows[operation].add(peer.name, seconds)
 
     def guarded(self, peer, action):

@@ -13,6 +13,7 @@ class Goal:
     limit: float
     against: str = ""
     at_least: bool = False  # False: at most
+    worst: bool = False  # of the greatest ratio, not of the median one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,10 @@ class Row:
 
     def reached(self, goal):
         """The figure that the goal speaks of, and whether it is good enough; None without a figure."""
-        figure = self.ratio(goal.series, goal.against) if goal.against else self.median(goal.series)
+        if goal.worst:
+            figure = max(self.ratios(goal.series, goal.against), default=None)
+        else:
+            figure = self.ratio(goal.series, goal.against) if goal.against else self.median(goal.series)
         if figure is None:
             return None, False
         return figure, figure >= goal.limit if goal.at_least else figure <= goal.limit

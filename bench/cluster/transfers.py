@@ -12,6 +12,10 @@ def hop(size):
     return size / 12e6
 
 
+class Worst(float):
+    """A limit for every round, not for their median."""
+
+
 @dataclasses.dataclass
 class Transfers:
     """Operations on one testbed; limits: operation -> the ratio to S/B that is the goal, or None."""
@@ -35,8 +39,7 @@ def reductions(quick):
     spaced = 4 * MIB if quick else 16 * MIB
     small = {Operation("reduce", 16 * MIB): 1.06,
              Operation("reduce", 1 * MIB): 1.35,
-             Operation("reduce", spaced, late=round(hop(spaced), 2)): 1.1,
-             Operation("allreduce", 16 * MIB): 2.12}
+             Operation("reduce", spaced, late=round(hop(spaced), 2)): 1.1}
     large = {} if quick else {Operation("reduce", 64 * MIB): 1.06}
     many = [] if quick else [Transfers(8, "50mbit", {Operation("reduce", 8 * MIB): 1.10})]
     return [Transfers(4, "100mbit", small | large), *many,
@@ -47,6 +50,22 @@ def reductions(quick):
 def reductions_at_once():
     """S is what each host has for each of them; every link carries what an allgather's does."""
     return [Transfers(4, "100mbit", {Operation("reductions", 4 * MIB): 3.2})]
+
+
+def allreduces(quick):
+    """Everybody reads the sum."""
+    size = 4 * MIB if quick else 16 * MIB
+    many = [] if quick else [Transfers(16, "50mbit", {Operation("allreduce", 8 * MIB): 2.0})]
+    return [Transfers(4, "100mbit", {Operation("allreduce", size): 1.56, Operation("allreduce", 1 * MIB): None}),
+            Transfers(8, "50mbit", {Operation("allreduce", 8 * MIB): 1.85}), *many]
+
+
+def allreduces_apart(quick):
+    """What the peers can't do, whose members are declared beforehand and come together."""
+    size = 4 * MIB if quick else 16 * MIB
+    return [Transfers(4, "100mbit", {Operation("allreduce", size, late=round(hop(size), 2)): 1.15}),
+            Transfers(8, "50mbit", {Operation("allreduce", 8 * MIB, step=0.035): Worst(2.3),
+                                    Operation("allreduce", 8 * MIB, spread=0.05): 2.0})]
 
 
 def gathers(quick):

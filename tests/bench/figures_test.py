@@ -49,6 +49,16 @@ class Verdicts(unittest.TestCase):
         self.assertIsNone(verdicts.verdict(row(hoplite=[None], gloo=[4.0])))
 
 
+class Goals(unittest.TestCase):
+    def test_a_goal_of_every_round_is_missed_by_one(self):
+        measured = row(bare_stream=[1.0, 1.0, 2.0], hoplite=[2.0, 2.5, 4.0])
+        usual = Goal("at most 2.3", "hoplite", 2.3, against="bare stream")
+        worst = Goal("at most 2.3, the worst", "hoplite", 2.3, against="bare stream", worst=True)
+        self.assertEqual(measured.reached(usual), (2.0, True))
+        self.assertEqual(measured.reached(worst), (2.5, False))
+        self.assertEqual(row(bare_stream=[1.0], hoplite=[None]).reached(worst), (None, False))
+
+
 class Panels(unittest.TestCase):
     def setUp(self):
         times = {"bare_stream": [1.0, 2.0], "hoplite": [1.0, 4.0], "gloo": [3.0, 6.0]}
