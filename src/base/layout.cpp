@@ -11,10 +11,14 @@
 namespace hoplite {
 namespace {
 
+// A hop of a tree costs a message and a block; below 1 MiB that is much of the whole.
+constexpr std::uint32_t kTinyBlock = 4_KiB;
+constexpr std::uint64_t kSmallBlockFrom = 1_MiB;
 constexpr std::uint32_t kSmallBlock = 16_KiB;
 constexpr std::uint32_t kLargeBlock = 64_KiB;
 constexpr std::uint64_t kLargeBlockFrom = 64_MiB;
 constexpr std::uint64_t kTwoStripesFrom = 32_MiB;
+constexpr std::uint32_t kLeastRun = 16_KiB;  // what travels in one piece, where it is there
 constexpr std::uint32_t kMaxRun = 1_MiB;
 constexpr std::uint64_t kMaxObject = std::uint64_t{1} << 46;
 
@@ -28,10 +32,13 @@ Error Bad(const char* what, std::uint64_t value) {
 Layout Layout::For(std::uint64_t size_bytes, std::uint32_t stripe_count) {
   Layout layout;
   layout.size_bytes = size_bytes;
-  layout.block_bytes = size_bytes < kLargeBlockFrom ? kSmallBlock : kLargeBlock;
+  layout.block_bytes = size_bytes < kSmallBlockFrom   ? kTinyBlock
+                       : size_bytes < kLargeBlockFrom ? kSmallBlock
+                                                      : kLargeBlock;
   const std::uint64_t wanted = std::bit_floor(std::max<std::uint64_t>(size_bytes / 1024, 1));
   layout.run_bytes =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, layout.block_bytes, kMaxRun));
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastRun, kMaxRun));
+  layout.run_bytes = std::max(layout.run_bytes, layout.block_bytes);
   layout.stripe_count = stripe_count != 0 ? stripe_count : (size_bytes >= kTwoStripesFrom ? 2 : 1);
   return layout;
 }

@@ -58,7 +58,7 @@ Duration FreshFor(const Layout& layout, const LinkModel& link) {
 
 std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link) {
   if (receivers <= 1) return 1;
-  const std::array<std::uint64_t, 6> candidates{1, 2, 4, 8, 16, receivers};
+  const std::array<std::uint64_t, 10> candidates{1, 2, 3, 4, 5, 6, 8, 12, 16, receivers};
   return *std::ranges::min_element(candidates, {}, [&](std::uint64_t degree) {
     return std::pair(TreeSeconds(degree, receivers, layout, link), degree);
   });

@@ -27,7 +27,7 @@ Duration GatherFor(const Layout& layout, const LinkModel& link);
 // How long after its first grant a receiver that has next to nothing hands on its place (R40).
 Duration FreshFor(const Layout& layout, const LinkModel& link);
 
-// The degree of {1, 2, 4, 8, 16, receivers} with the least TreeSeconds; the smaller one of equals.
+// The degree of {1, 2, 3, 4, 5, 6, 8, 12, 16, receivers} with the least TreeSeconds; the smaller one of equals.
 std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link);
 
 }  // namespace hoplite::planner

@@ -14,6 +14,13 @@ TEST(Layout, SmallObjectsUseSmallBlocksAndOneStripe) {
   EXPECT_EQ(layout.block_count(), 64u);
 }
 
+TEST(Layout, TheSmallestUseSmallerBlocksInPiecesOfTheSameSize) {
+  const Layout layout = Layout::For(1_MiB - 1);
+  EXPECT_EQ(layout.block_bytes, 4_KiB);
+  EXPECT_EQ(layout.run_bytes, Layout::For(1_MiB).run_bytes);
+  EXPECT_TRUE(layout.Validate());
+}
+
 TEST(Layout, LargeObjectsUseLargeBlocksAndTwoStripes) {
   const Layout layout = Layout::For(1_GiB);
   EXPECT_EQ(layout.block_bytes, 64_KiB);
@@ -31,7 +38,7 @@ TEST(Layout, EmptyObjectHasNoBlocksAndIsComplete) {
 // Every block belongs to exactly one (stripe, index), and the maps are inverse to each other.
 TEST(Layout, BlocksAndStripesAreOneToOne) {
   for (const std::uint64_t size :
-       {std::uint64_t{1}, 16_KiB, 16_KiB + 1, 40_MiB, 40_MiB + 1, 70_MiB - 7}) {
+       {std::uint64_t{1}, 4_KiB, 16_KiB, 16_KiB + 1, 1_MiB - 1, 40_MiB, 40_MiB + 1, 70_MiB - 7}) {
     for (const std::uint32_t stripes : {1u, 2u, 4u, 7u}) {
       const Layout layout = Layout::For(size, stripes);
       std::uint64_t blocks = 0;

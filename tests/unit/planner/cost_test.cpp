@@ -17,7 +17,7 @@ TEST(BroadcastCost, ALineCostsOneHopPerReceiver) {
 }
 
 TEST(BroadcastCost, HeightsOfTrees) {
-  const Layout one_block = Layout::For(16384);
+  const Layout one_block = Layout::For(4096);
   // 2 + 4 + 8 covers 14 receivers, the 15th needs a fourth level.
   EXPECT_NEAR(TreeSeconds(2, 14, one_block, kLink) / HopSeconds(2, one_block, kLink), 3, 1e-9);
   EXPECT_NEAR(TreeSeconds(2, 15, one_block, kLink) / HopSeconds(2, one_block, kLink), 4, 1e-9);
