@@ -98,6 +98,7 @@ void AddPlan(CLI::App& command, sim::Options& world) {
       ->capture_default_str();
   AddSize(command, "--inline-limit", world.inline_limit_bytes,
           "objects up to this size travel through the directory");
+  AddSize(command, "--room", world.room_bytes, "that a node holds while it asks");
 }
 
 // What every collective is simulated with.

@@ -64,6 +64,13 @@ void AddFields(Digest& digest, const Message& message) {
   if constexpr (requires { message.ever_owned; }) {
     if (message.ever_owned) digest.Add(true);
   }
+  // Likewise room, which most do without.
+  if constexpr (requires { message.room; }) {
+    if (message.room != 0) digest.Add(message.room);
+  }
+  if constexpr (requires { message.wanted; }) {
+    if (message.wanted != 0) digest.Add(message.wanted);
+  }
   if constexpr (requires { message.used; }) {
     for (const ObjectId& source : message.used) digest.Add(source);
   }

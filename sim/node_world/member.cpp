@@ -39,6 +39,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, net::HostId host
   settings.inline_limit_bytes = kInlineLimitBytes;
   settings.stripe_count = around.options.stripes;
   if (around.options.two_lanes) settings.two_lanes_from = 0;
+  settings.rooms = around.options.rooms_of(index);
 
   node::Environment world;
   // The lambdas refer to this member and its surroundings, which outlive every node.

@@ -16,6 +16,10 @@ std::uint64_t Options::memory_of(std::uint32_t node) const {
   return is_small(node) ? 16_KiB * (2 + most_blocks / 3) : memory_bytes + crowd * 4_KiB;
 }
 
+node::Rooms::Limits Options::rooms_of(std::uint32_t node) const {
+  return {.each = 16_KiB * most_blocks, .all = memory_of(node) / 2};
+}
+
 Result<void> Options::Validate() const {
   const auto wrong = [](const char* what) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument, what));

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "directory/session_outbox.h"
+#include "node/memory/rooms.h"
 #include "sim/node_world/planted_fault.h"
 #include "sim/seams/sim_network.h"
 
@@ -34,7 +35,7 @@ struct Options {
   std::uint32_t objects = 3;  // that calls choose from, besides the sources and targets of sums
   std::uint32_t sources = 3;
   std::uint32_t most_blocks = 8;  // of an object, each of 16 KiB
-  std::uint32_t stripes = 1;      // of an object; a run has one block
+  std::uint32_t stripes = 1;      // of an object; a run has 16 KiB
   bool two_lanes = false;         // stripes of one grant travel on two connections
   std::uint32_t sums = 0;         // reductions, of sources that are put as well
   std::uint32_t deletes = 0;
@@ -69,6 +70,8 @@ struct Options {
 
   bool is_small(std::uint32_t node) const { return windows > 0 && node + 1 == nodes; }
   std::uint64_t memory_of(std::uint32_t node) const;
+  // Each Get's is enough for any object, as in a large store; the small stores here have few.
+  node::Rooms::Limits rooms_of(std::uint32_t node) const;
 
   Result<void> Validate() const;
 };

@@ -237,14 +237,15 @@ bool World::Fits(Member& member, const ObjectId& object) const {
   if (!known) return true;
   const store::ObjectStore& store = member.assembly().store;
   if (store.Find(object)) return true;
-  const store::StoreUsage usage = store.usage();
-  return usage.used_bytes + known->size_bytes <= usage.capacity_bytes / 2;
+  const std::uint64_t used = member.assembly().memory.used_bytes();
+  return used + known->size_bytes <= store.usage().capacity_bytes / 2;
 }
 
 // Whether the coordinator has room for every partial result, even if no other node has.
 bool World::FitsSum(const CallRecord& record) const {
-  const store::StoreUsage usage = record.member->assembly().store.usage();
-  return usage.used_bytes + (record.sum.sources.size() + 2) * sum_bytes_ <= usage.capacity_bytes;
+  const node::Assembly& assembly = record.member->assembly();
+  const std::uint64_t sums = (record.sum.sources.size() + 2) * sum_bytes_;
+  return assembly.memory.used_bytes() + sums <= assembly.store.usage().capacity_bytes;
 }
 
 // Whether the member has room for a window on the object, which never fits as a whole.
@@ -253,9 +254,8 @@ bool World::FitsWindow(Member& member, const ObjectId& object) const {
   if (!known || !options_.is_small(member.index())) return false;
   const node::Assembly& assembly = member.assembly();
   if (assembly.store.FitsEver(known->size_bytes)) return false;
-  const store::StoreUsage usage = assembly.store.usage();
   const std::uint64_t window = assembly.memory.WindowBytes(Layout::For(known->size_bytes));
-  return usage.used_bytes + window <= usage.capacity_bytes;
+  return assembly.memory.used_bytes() + window <= assembly.store.usage().capacity_bytes;
 }
 
 // Names a call that still waits although nothing stands in its way any more; empty if there is

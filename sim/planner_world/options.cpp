@@ -91,6 +91,7 @@ std::string ReplayCommand(const Options& options) {
   if (options.unmeasured) command += " --unmeasured";
   AddFlag(command, "stripes", options.stripes, unset.stripes);
   AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);
+  AddFlag(command, "room", options.room_bytes, unset.room_bytes);
   AddFlag(command, "recovery-window", options.recovery_window, unset.recovery_window);
   AddFlag(command, "grace", options.grace, unset.grace);
   if (!options.reduce) return command;

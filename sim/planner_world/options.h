@@ -59,8 +59,9 @@ struct Options {
   std::uint32_t evictions = 0;      // relayed copies that a node wants to drop, at random moments
   std::uint32_t subscriptions = 0;  // nodes that follow the object's places from a random moment on
 
-  bool unmeasured = false;    // shards know nothing of the links before the first reports
-  std::uint32_t stripes = 0;  // 0: what the size asks for
+  bool unmeasured = false;           // shards know nothing of the links before the first reports
+  std::uint64_t room_bytes = 1_MiB;  // that a node with memory holds while it asks (R63)
+  std::uint32_t stripes = 0;         // 0: what the size asks for
   std::uint64_t inline_limit_bytes = 0;  // objects up to this size travel through the directory
   Duration recovery_window = std::chrono::seconds(1);  // of a restarted directory
   Duration grace = std::chrono::seconds(1);            // from the end of a session to NodeLost

@@ -66,7 +66,7 @@ void VirtualNode::Hear(const protocol::NodeAction& action, Time now, Effects& ou
     HearOne(*accepted, out);
   if (const auto* refused = std::get_if<protocol::CreateRefused>(&action)) HearOne(*refused);
   if (const auto* located = std::get_if<protocol::Located>(&action)) HearOne(*located, out);
-  if (const auto* object = std::get_if<protocol::InlineObject>(&action)) HearOne(*object);
+  if (const auto* object = std::get_if<protocol::InlineObject>(&action)) HearOne(*object, out);
   if (const auto* grant = std::get_if<protocol::Grant>(&action)) HearOne(*grant, out);
   if (const auto* recall = std::get_if<protocol::Recall>(&action)) HearOne(*recall, out);
   if (const auto* deleted = std::get_if<protocol::Deleted>(&action)) HearOne(*deleted, now, out);
@@ -135,7 +135,24 @@ void VirtualNode::HearOne(const protocol::CreateRefused& /*refused*/) {
 
 void VirtualNode::HearOne(const protocol::Located& located, Effects& out) {
   highest_incarnation_ = std::max(highest_incarnation_, located.version.incarnation);
-  if (flight_ && flight_->On(located)) out.reserve = true;
+  if (located.wanted != 0) wanted_ = std::max(wanted_, located.version);
+  if (!flight_) {
+    if (located.wanted != 0) Say(protocol::CancelWant{object_, located.version}, out);
+    return;
+  }
+  planner::FlightState::Effects decided;
+  const bool news = flight_->On(located, decided);
+  Carry(decided, out);
+  if (news && flight_->wants()) return MemoryReserved(out);
+  if (news) out.reserve = true;
+}
+
+void VirtualNode::LoseRoom(Effects& out) {
+  room_ = 0;
+  if (!flight_) return;
+  planner::FlightState::Effects decided;
+  flight_->LoseRoom(decided, 0);
+  Carry(decided, out);
 }
 
 void VirtualNode::MemoryReserved(Effects& out) {
@@ -148,14 +165,16 @@ void VirtualNode::MemoryReserved(Effects& out) {
                .content = std::vector<Content>(layout.stripe_count)};
   wanted_ = copy_->version;
   planner::FlightState::Effects decided;
-  if (joint_) flight_->Join();
   flight_->Receive(copy_->marks, leaf_, Time{}, decided);
   Carry(decided, out);
 }
 
-void VirtualNode::HearOne(const protocol::InlineObject& object) {
+void VirtualNode::HearOne(const protocol::InlineObject& object, Effects& out) {
   highest_incarnation_ = std::max(highest_incarnation_, object.version.incarnation);
-  if (!flight_ || !flight_->On(object)) return;
+  planner::FlightState::Effects decided;
+  const bool news = flight_ && flight_->On(object, decided);
+  Carry(decided, out);
+  if (!news) return;
   flight_.reset();
   Return(std::stoull(*object.bytes), object.version);
 }
@@ -224,8 +243,8 @@ void VirtualNode::Connected(Time now, Effects& out) {
   if (tombstone_ && *tombstone_ > now)
     Say(protocol::Tombstone{object_, *tombstone_ - now, deletion_}, out);
   if (put_) SayCreate(out);
-  if (flight_ && flight_->locating()) Say(protocol::Locate{object_}, out);
   if (flight_) {
+    if (auto locate = flight_->OpenLocate(0)) Say(*locate, out);
     if (auto want = flight_->OpenWant(Marks())) Say(std::move(*want), out);
   }
   if (deleting_) Say(protocol::Delete{object_}, out);
@@ -246,7 +265,10 @@ void VirtualNode::Say(protocol::NodeEvent event, Effects& out) {
 void VirtualNode::AskUnlessKnown(Effects& out) {
   if (!getting_ || copy_ || flight_) return;
   planner::FlightState::Effects decided;
-  flight_.emplace(object_).Locate(decided);
+  const bool has_room = room_ > 0;
+  flight_.emplace(object_);
+  if (joint_) flight_->Join();
+  flight_->Locate(decided, 0, {room_, has_room ? ++asked_ : 0});
   Carry(decided, out);
 }
 
@@ -257,7 +279,7 @@ void VirtualNode::Return(Content content, const Version& version) {
 }
 
 void VirtualNode::AddTo(Digest& digest) const {
-  digest.Add(connected_).Add(getting_).Add(deleting_).Add(put_.has_value());
+  digest.Add(room_).Add(asked_).Add(connected_).Add(getting_).Add(deleting_).Add(put_.has_value());
   digest.Add(put_refused_)
       .Add(told_deleted_)
       .Add(told_aborted_)

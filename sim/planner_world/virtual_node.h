@@ -55,6 +55,9 @@ class VirtualNode {
  public:
   VirtualNode(NodeId id, const ObjectId& object) : id_(id), object_(object) {}
 
+  // Memory that it holds whenever it asks for the object from now on; its world has it (R63).
+  void SetRoom(std::uint64_t bytes) { room_ = bytes; }
+
   // --- the user's calls
   void Get(Effects& out);
   // Its Gets go through a window (R38): it keeps nothing, and the world around it says when there is
@@ -84,6 +87,8 @@ class VirtualNode {
 
   // --- memory and bytes
   void MemoryReserved(Effects& out);
+  // What it holds while it asks is needed elsewhere.
+  void LoseRoom(Effects& out);
   // The stripe's watermark is now `blocks`. Answers with the property that this breaks, or nothing.
   std::string_view Received(std::uint32_t stripe, std::uint32_t blocks, Content content);
   void Produced(Effects& out);  // the copy that it puts is whole
@@ -133,7 +138,7 @@ class VirtualNode {
   void HearOne(const protocol::CreateAccepted& accepted, Effects& out);
   void HearOne(const protocol::Located& located, Effects& out);
   void HearOne(const protocol::CreateRefused& refused);
-  void HearOne(const protocol::InlineObject& object);
+  void HearOne(const protocol::InlineObject& object, Effects& out);
   void HearOne(const protocol::Grant& grant, Effects& out);
   void HearOne(const protocol::Recall& recall, Effects& out);
   void HearOne(const protocol::Deleted& deleted, Time now, Effects& out);
@@ -161,7 +166,9 @@ class VirtualNode {
   ObjectId object_;
   bool connected_ = true;
   bool joint_ = false;
-  bool getting_ = false;  // a Get is open
+  std::uint64_t room_ = 0;
+  std::uint64_t asked_ = 0;  // numbers its questions
+  bool getting_ = false;     // a Get is open
   bool deleting_ = false;
   bool put_refused_ = false;
   bool copy_inlined_ = false;  // the directory has the bytes of its own copy

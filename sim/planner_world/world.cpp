@@ -58,8 +58,17 @@ NodeIndex World::Join(NodeIndex index) {
     network_.SetRate(index, static_cast<double>(options_.bytes_per_second) / 10);
   }
   members_.emplace_back(VirtualNode(NodeId{index + 1}, object_));
+  members_[index].node.SetRoom(options_.room_bytes);
   Connect(index);
   return index;
+}
+
+void World::SetMemoryFree(NodeIndex index, Time when) {
+  members_[index].memory_free = when;
+  members_[index].node.SetRoom(0);
+  At(when, [this, index] {
+    if (members_[index].memory_free <= now_) members_[index].node.SetRoom(options_.room_bytes);
+  });
 }
 
 void World::Get(NodeIndex index) {

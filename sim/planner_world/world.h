@@ -94,7 +94,7 @@ class World {
   void Kill(NodeIndex index);
   void BreakSession(NodeIndex index, Duration duration);
   void RestartDirectory();
-  void SetMemoryFree(NodeIndex index, Time when) { members_[index].memory_free = when; }
+  void SetMemoryFree(NodeIndex index, Time when);
 
   // Until nothing moves any more, or a property is broken.
   void Run();

@@ -38,11 +38,14 @@ SmallWorld::SmallWorld(const SmallOptions& options)
       restarts_left_(options.restarts),
       put_again_left_(options.put_again),
       delete_left_(options.deletes),
+      lose_room_left_(options.loses_room),
+      ask_again_left_(options.asks_again),
       witness_(object_) {
   const std::uint32_t count = options.nodes + (PutsOnOneMore() ? 1 : 0);
   for (std::uint32_t i = 0; i < count; ++i) {
     members_.push_back({VirtualNode(NodeId{i + 1}, object_)});
     members_[i].has_memory = !(options.waits_for_memory && i == 1);
+    if (options.room && members_[i].has_memory) members_[i].node.SetRoom(layout_.size_bytes);
     Reconnect(i);
     while (!members_[i].to_directory.empty()) ToDirectory(i);
   }
@@ -114,6 +117,21 @@ void SmallWorld::Do(const Step& step) {
       delete_left_ = false;
       Effects effects;
       members_[step.node].node.Delete(effects);
+      Effect(step.node, effects);
+      break;
+    }
+    case Step::Kind::kLoseRoom: {
+      lose_room_left_ = false;
+      Effects effects;
+      members_[step.node].node.LoseRoom(effects);
+      Effect(step.node, effects);
+      break;
+    }
+    case Step::Kind::kAskAgain: {
+      ask_again_left_ = false;
+      Effects effects;
+      members_[step.node].node.Cancel(effects);
+      members_[step.node].node.Get(effects);
       Effect(step.node, effects);
       break;
     }

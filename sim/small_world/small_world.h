@@ -32,6 +32,9 @@ struct SmallOptions {
   bool unequal = false;           // and each stripe by itself, as if several nodes made it
   std::uint32_t window = 0;       // blocks of it through which node 1 reads; 0: it has room for all
   bool waits_for_memory = false;  // node 1 gets memory at any moment
+  bool room = false;              // all others hold room for the object while they ask (R63)
+  bool loses_room = false;        // node 1 does so until any moment
+  bool asks_again = false;        // node 1 gives its question up, at any moment, and asks again
   bool put_again = false;         // one more node puts other bytes, once the first producer is dead
   bool deletes = false;           // the last node deletes the object, at any moment
   // The sources of the reduction that makes the object; 0: a Put does. Node i has source i, the
@@ -54,6 +57,8 @@ struct Step {
     kMemory,
     kPutAgain,
     kDelete,
+    kLoseRoom,
+    kAskAgain,
     kReconnect,
     kTime,  // until the planner wants to be asked again
     kDie,
@@ -188,6 +193,8 @@ class SmallWorld {
   std::uint32_t restarts_left_;
   bool put_again_left_;
   bool delete_left_;
+  bool lose_room_left_;
+  bool ask_again_left_;
   std::uint32_t waits_ = 0;  // how often time has passed
   Witness witness_;
   std::optional<SmallReduction> reduction_;

@@ -11,7 +11,7 @@
 namespace hoplite::sim {
 
 std::string ToString(const Step& step) {
-  static constexpr std::array<std::string_view, 18> kNames{"a message of n{0} arrives",
+  static constexpr std::array<std::string_view, 20> kNames{"a message of n{0} arrives",
                                                            "n{0} hears the directory",
                                                            "the source answers stream {1} of n{0}",
                                                            "a block passes to n{0}",
@@ -21,6 +21,8 @@ std::string ToString(const Step& step) {
                                                            "n{0} gets memory",
                                                            "n{0} puts other bytes",
                                                            "n{0} deletes",
+                                                           "n{0} needs its room elsewhere",
+                                                           "n{0} asks again",
                                                            "n{0} reconnects",
                                                            "time passes",
                                                            "n{0} dies",
@@ -91,6 +93,9 @@ void SmallWorld::AddStreamSteps(std::vector<Step>& steps) const {
 void SmallWorld::AddFaults(std::vector<Step>& steps) const {
   const std::uint32_t last = options_.nodes - 1;
   if (delete_left_ && members_[last].alive) steps.push_back({Step::Kind::kDelete, last});
+  const bool asks = members_[1].alive && members_[1].node.waiting();
+  if (lose_room_left_ && asks) steps.push_back({Step::Kind::kLoseRoom, 1});
+  if (ask_again_left_ && asks) steps.push_back({Step::Kind::kAskAgain, 1});
   if (MayPutAgain()) {
     steps.push_back({Step::Kind::kPutAgain, PutsOnOneMore() ? last + 1 : last});
   }

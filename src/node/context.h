@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -40,6 +41,8 @@ struct Settings {
   std::uint64_t two_lanes_from = 32_MiB;
   // Fetches under way at a time (R46).
   std::size_t max_fetches = 64;
+  // That Gets may hold while they ask (R63); none: what the store's capacity says.
+  std::optional<Rooms::Limits> rooms;
   // Ids that all its clients may own.
   std::size_t max_owned = 262144;
 

@@ -35,7 +35,7 @@ void Deletion::EndObject(const ObjectId& id, ObjectRecord& record, std::set<Node
   }
   const Waiting& waiting = record.waiting();
   told.insert(waiting.subscribers.begin(), waiting.subscribers.end());
-  told.insert(waiting.locates.begin(), waiting.locates.end());
+  for (const Asking& one : waiting.locates) told.insert(one.node);
   for (const auto& [node, copy] : record.table.copies()) told.insert(node);
   // Creates that wait are refused by the next Plan, which sees the mark.
   if (record.waits) {

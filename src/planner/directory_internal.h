@@ -90,7 +90,7 @@ class DirectoryState::State {
                             orders_,       transfers_,   ownership_};
   Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,
                      books_.marks,   post_,        versions_,     orders_,       ownership_};
-  Lookups lookups_{books_.objects, books_.owners, post_};
+  Lookups lookups_{books_.objects, books_.owners, post_, versions_, transfers_};
   Deletion deletion_{books_.clock, books_.stamps, books_.objects,
                      books_.marks, books_.owners, post_,
                      versions_,    requests_,     books_.options.tombstone};

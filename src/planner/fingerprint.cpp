@@ -74,7 +74,9 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
     digest.Add(Raw(open.node)).Add(open.request).Add(open.then.size());
   }
   if (record.reduction) AddReduction(digest, *record.reduction);
-  AddNodes(digest, waiting.locates);
+  for (const Asking& one : waiting.locates) {
+    digest.Add(Raw(one.node)).Add(one.room).Add(one.number).Add(one.joint);
+  }
   AddNodes(digest, waiting.evictions);
   AddNodes(digest, waiting.subscribers);
   for (const Expectation& one : waiting.expectations) digest.Add(Raw(one.node)).Add(one.number);

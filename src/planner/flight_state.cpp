@@ -5,22 +5,60 @@
 
 namespace hoplite::planner {
 
-void FlightState::Locate(Effects& out, std::uint64_t expects) {
+void FlightState::Locate(Effects& out, std::uint64_t expects, const Room& room) {
+  const bool joint = joint_;
   *this = FlightState(object_);
   stage_ = Stage::kLocating;
-  out.say.emplace_back(protocol::Locate{object_, expects});
+  room_ = room;
+  joint_ = joint;
+  out.say.emplace_back(*OpenLocate(expects));
 }
 
-bool FlightState::On(const protocol::Located& located) {
-  if (!locating()) return false;
+void FlightState::Expect(Effects& out, std::uint64_t expects) {
+  if (locating()) AskAgain(out, expects);
+}
+
+void FlightState::LoseRoom(Effects& out, std::uint64_t expects) {
+  if (std::exchange(room_, {}).bytes != 0 && locating()) AskAgain(out, expects);
+}
+
+void FlightState::AskAgain(Effects& out, std::uint64_t expects) {
+  again_ = true;
+  out.say.emplace_back(*OpenLocate(expects));
+}
+
+// If the shard heard the last question after this answer it may have parked that.
+void FlightState::TakeAnswer(Effects& out) {
   stage_ = Stage::kPreparing;
+  if (std::exchange(again_, false)) out.say.emplace_back(CancelLocate{object_});
+}
+
+// An answer may be to a question that was taken back, or whose room was lost, meanwhile. If it counts
+// as a Want, that is taken back as well: words that were said since may have ended it. But not from
+// a flight that has said the same Want by itself.
+bool FlightState::On(const protocol::Located& located, Effects& out) {
+  const bool asked = locating();
+  const bool mine = asked && located.wanted == room_.number;
+  const bool said = !asked && located_ && located_->version == located.version &&
+                    (stage_ == Stage::kReceiving || stage_ == Stage::kLeaving);
+  if (located.wanted != 0 && !mine && !said) {
+    out.say.emplace_back(CancelWant{object_, located.version});
+  }
+  if (!asked) return false;
+  TakeAnswer(out);
   located_ = located;
+  if (!mine) located_->wanted = 0;
   return true;
 }
 
-bool FlightState::On(const InlineObject& /*object*/) {
+void FlightState::Decline(Effects& out) {
+  if (std::exchange(located_->wanted, 0) == 0) return;
+  out.say.emplace_back(CancelWant{object_, located_->version});
+}
+
+bool FlightState::On(const InlineObject& /*object*/, Effects& out) {
   if (!locating()) return false;
-  stage_ = Stage::kPreparing;
+  TakeAnswer(out);
   return true;
 }
 
@@ -28,7 +66,7 @@ void FlightState::Receive(const StripeMarks& marks, bool leaf, Time now, Effects
   stage_ = Stage::kReceiving;
   leaf_ = leaf;
   received_at_ = read_at_ = now;
-  out.say.emplace_back(Wanting(marks));
+  if (located_->wanted == 0) out.say.emplace_back(Wanting(marks));
 }
 
 void FlightState::On(const Grant& grant, const StripeMarks& marks, Effects& out) {
@@ -176,9 +214,22 @@ std::optional<Want> FlightState::OpenWant(const StripeMarks& marks) const {
   return Wanting(marks);
 }
 
+std::optional<protocol::Locate> FlightState::OpenLocate(std::uint64_t expects) const {
+  if (!locating()) return std::nullopt;
+  return protocol::Locate{object_, expects, room_.bytes, room_.number, joint_};
+}
+
 void FlightState::AddTo(Digest& digest) const {
-  digest.Add(stage_).Add(leaf_).Add(joint_).Add(recalled_).Add(deleted_).Add(complete_).Add(
-      regrant_);
+  digest.Add(stage_)
+      .Add(room_.bytes)
+      .Add(room_.number)
+      .Add(again_)
+      .Add(leaf_)
+      .Add(joint_)
+      .Add(recalled_)
+      .Add(deleted_)
+      .Add(complete_)
+      .Add(regrant_);
   digest.Add(end_seen_).Add(located_ ? located_->version : Version{});
   for (const Grant& grant : told_) digest.Add(grant.grant).Add(grant.source.id).Add(grant.stripes);
   for (const Stream& stream : streams_) {

@@ -1,9 +1,11 @@
 // FlightState: what a node decides about one object on its way to it (docs/protocol.md: R4, R5, R8,
-// R9, R21, R38, R46).
+// R9, R21, R38, R46, R63).
 //
 //   Locate ---> located ---> memory, place ---> Want ---> grants, streams ---> END and every byte
 //     ^                                          |
 //     '---------------- recalled ----------------'
+//
+// Room that the node holds while it asks may make its Locate the Want.
 //
 // Decides: what is said to the shard and when; which granted stream begins, and which has to end
 // before; when the copy is whole; who may do without a place. Is told: the shard's words, that
@@ -25,6 +27,12 @@
 
 namespace hoplite::planner {
 
+// Memory that a node holds for an object while it asks for it. No two of a node have one number.
+struct Room {
+  std::uint64_t bytes = 0;
+  std::uint64_t number = 0;
+};
+
 class FlightState {
  public:
   // What its node is to do, in this order.
@@ -41,18 +49,26 @@ class FlightState {
   // --- what its node asks for
   // Where is it? From the start: what an earlier round knew is forgotten. `expects`: as in
   // protocol::Locate.
-  void Locate(Effects& out, std::uint64_t expects = 0);
+  void Locate(Effects& out, std::uint64_t expects = 0, const Room& room = {});
+  // Another one that it waits for relies on an owner.
+  void Expect(Effects& out, std::uint64_t expects);
+  // The room is needed elsewhere: the shard is not to count on it any more.
+  void LoseRoom(Effects& out, std::uint64_t expects);
+  // It was located and wants, and there is no memory for it after all: the Want is taken back.
+  void Decline(Effects& out);
   // There is memory, and a place, for the version that was located: from these marks on. A leaf
-  // keeps nothing of what it gets, and feeds nobody.
+  // keeps nothing of what it gets, and feeds nobody. Says Want, unless it wants already.
   void Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out);
-  // Its node fetches other objects, too: said with every Want from now on.
+  // Its node fetches other objects, too: said with every Want, and question, from now on.
   void Join() { joint_ = true; }
   // No more of it: nobody wants it, or it is complete. Step tells the rest as streams end.
   void Leave(const StripeMarks& marks, Effects& out);
 
-  // --- what the shard says; false, or answered at once, where it is of no use any more
-  bool On(const Located& located);
-  bool On(const InlineObject& object);
+  // --- what the shard says; false, or answered at once, where it is of no use any more. If it wants
+  // now, Receive or Decline comes before the shard's next word: that may be a Grant.
+  bool On(const Located& located, Effects& out);
+  bool wants() const { return stage_ == Stage::kPreparing && located_ && located_->wanted != 0; }
+  bool On(const InlineObject& object, Effects& out);
   void On(const Grant& grant, const StripeMarks& marks, Effects& out);
   bool OnRecall(Version below);
   void OnDeleted() { deleted_ = true; }
@@ -96,6 +112,7 @@ class FlightState {
   // For the inventory. A stream into a copy is told of beside the copy; the shard knows nothing of
   // a leaf's.
   std::optional<Want> OpenWant(const StripeMarks& marks) const;
+  std::optional<protocol::Locate> OpenLocate(std::uint64_t expects) const;
   void AddTo(Digest& digest) const;
 
  protected:
@@ -117,6 +134,8 @@ class FlightState {
     Failure failure = Failure::kNone;
   };
 
+  void AskAgain(Effects& out, std::uint64_t expects);
+  void TakeAnswer(Effects& out);
   Stream* Find(const GrantId& grant);
   static void Stop(Stream& stream, Effects& out);
   void CloseEnded(const StripeMarks& marks, Effects& out);
@@ -128,6 +147,8 @@ class FlightState {
 
   ObjectId object_;
   Stage stage_ = Stage::kIdle;
+  Room room_;           // that the shard may count on
+  bool again_ = false;  // it has asked more than once
   std::optional<protocol::Located> located_;
   bool leaf_ = false;
   bool joint_ = false;

@@ -38,10 +38,11 @@ std::string BrokenObject(const Books& books, const ObjectId& id, const ObjectRec
   if (marked && (record.exists() || !record.table.copies().empty())) {
     return "P5: it was deleted and is still there";
   }
-  for (const auto* waiting : {&record.waiting().locates, &record.waiting().subscribers}) {
-    for (const NodeId node : *waiting) {
-      if (!nodes.alive(node)) return fmt::format("P8: {} waits without session", ToString(node));
-    }
+  const SmallSet<NodeId>& subscribers = record.waiting().subscribers;
+  std::vector<NodeId> waiting(subscribers.begin(), subscribers.end());
+  for (const Asking& one : record.waiting().locates) waiting.push_back(one.node);
+  for (const NodeId node : waiting) {
+    if (!nodes.alive(node)) return fmt::format("P8: {} waits without session", ToString(node));
   }
   if (record.waiting().creates.size() > nodes.nodes().size())
     return "P8: more creates wait than nodes are";

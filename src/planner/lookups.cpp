@@ -8,8 +8,12 @@ namespace hoplite::planner {
 void Lookups::On(NodeId node, const Locate& event) {
   if (post_.AnswerDeleted(event.object, node)) return;
   ObjectRecord& record = objects_.Touch(event.object, node);
+  // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
+  const Copy* own = record.table.Find(node);
+  if (own != nullptr && !own->live) versions_.DropCopy(event.object, record, node);
   Waiting& waiting = record.waits.Make();
-  waiting.locates.insert(node);
+  waiting.locates.erase({node});
+  waiting.locates.insert({node, event.room, event.number, event.joint});
   if (event.expects != 0) waiting.Expect(node, event.expects);
   if (!record.exists() && !waiting.lost_holder.empty()) {
     post_.Send(node, HolderLost{event.object, waiting.lost_holder});
@@ -19,21 +23,22 @@ void Lookups::On(NodeId node, const Locate& event) {
 void Lookups::On(NodeId node, const CancelLocate& event) {
   ObjectRecord* record = objects_.Find(event.object);
   if (record == nullptr) return;
-  Waiting& waiting = record->waits.Make();
-  waiting.locates.erase(node);
-  if (!waiting.subscribers.contains(node)) waiting.DropExpectation(node);
+  record->waits.Make().ForgetQuestion(node);
 }
 
 void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
   if (!record.waits || !record.exists()) return;
-  for (const NodeId node : std::exchange(record.waits->locates, {})) {
-    const std::string& metadata = record.metadata.OrEmpty();
+  const std::string& metadata = record.metadata.OrEmpty();
+  const Layout& layout = record.table.layout();
+  for (const Asking& one : std::exchange(record.waits->locates, {})) {
     if (record.inline_bytes != nullptr) {
-      post_.Send(node, InlineObject{id, record.version, metadata, record.inline_bytes});
+      post_.Send(one.node, InlineObject{id, record.version, metadata, record.inline_bytes});
       continue;
     }
-    post_.Send(node,
-               Located{id, record.version, record.table.layout(), metadata, owners_.Knows(id)});
+    const bool fits = one.number != 0 && layout.size_bytes <= one.room;
+    const bool wanted = fits && transfers_.Wants(record, one.node, one.joint);
+    post_.Send(one.node, Located{id, record.version, layout, metadata, owners_.Knows(id),
+                                 wanted ? one.number : 0});
   }
   std::erase_if(record.waits->expectations, [&](const Expectation& one) {
     return !record.waits->subscribers.contains(one.node);
@@ -60,7 +65,7 @@ void Lookups::On(NodeId node, const Unsubscribe& event) {
   if (record == nullptr) return;
   Waiting& waiting = record->waits.Make();
   waiting.subscribers.erase(node);
-  if (!waiting.locates.contains(node)) waiting.DropExpectation(node);
+  if (!waiting.locates.contains({node})) waiting.DropExpectation(node);
 }
 
 void Lookups::AnswerUnowned(const ObjectId& id, ObjectRecord& record) {

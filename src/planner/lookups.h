@@ -1,8 +1,8 @@
 // Lookups: who hears what an object is and where it lies.
 //
-// Decides: when a request for an object is answered, and with what. Is told: Locates and
-// subscriptions. Must never: answer with an object whose bytes nobody has, or list whoever only
-// asked as a holder.
+// Decides: when a request for an object is answered, and with what; whether it counts as a Want
+// (R63). Is told: Locates and subscriptions. Must never: answer with an object whose bytes nobody
+// has, or list whoever asked without room for it as a holder.
 #pragma once
 
 #include <hoplite/object_id.h>
@@ -11,6 +11,8 @@
 #include "planner/object_book.h"
 #include "planner/owner_book.h"
 #include "planner/post.h"
+#include "planner/transfers.h"
+#include "planner/versions.h"
 #include "planner/words.h"
 
 namespace hoplite::planner {
@@ -18,8 +20,13 @@ namespace hoplite::planner {
 class Lookups {
  public:
   // Writes into the objects, reads the owners; all outlive it.
-  Lookups(ObjectBook& objects, const OwnerBook& owners, Post& post)
-      : objects_(objects), owners_(owners), post_(post) {}
+  Lookups(ObjectBook& objects, const OwnerBook& owners, Post& post, Versions& versions,
+          Transfers& transfers)
+      : objects_(objects),
+        owners_(owners),
+        post_(post),
+        versions_(versions),
+        transfers_(transfers) {}
 
   void On(NodeId node, const Locate& event);
   void On(NodeId node, const CancelLocate& event);
@@ -34,6 +41,8 @@ class Lookups {
   ObjectBook& objects_;
   const OwnerBook& owners_;
   Post& post_;
+  Versions& versions_;
+  Transfers& transfers_;
 };
 
 }  // namespace hoplite::planner

@@ -2,6 +2,8 @@
 // small while nothing happens to the object: there may be millions.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,16 @@ struct Putter {
   friend bool operator==(const Putter&, const Putter&) = default;
 };
 
+// A Locate that is not answered, and the room that its node holds meanwhile (R63). One of a node.
+struct Asking {
+  NodeId node = kNoNode;
+  std::uint64_t room = 0;
+  std::uint64_t number = 0;  // of the Locate
+  bool joint = false;        // as in Want
+  friend bool operator==(const Asking& a, const Asking& b) { return a.node == b.node; }
+  friend auto operator<=>(const Asking& a, const Asking& b) { return a.node <=> b.node; }
+};
+
 // Those who wait at the node rely on an owner of the id, up to its request of this number (R59).
 struct Expectation {
   NodeId node = kNoNode;
@@ -40,7 +52,7 @@ struct Expectation {
 struct Waiting {
   std::vector<PendingCreate> creates;  // in order of arrival; the first that may, wins (R3)
   std::vector<PendingOpen> opens;      // reductions that want to make it
-  SmallSet<NodeId> locates;
+  SmallSet<Asking> locates;
   SmallSet<NodeId> evictions;
   SmallSet<NodeId> subscribers;
   std::vector<Expectation> expectations;  // of nodes that locate or subscribe; one of each
@@ -53,6 +65,11 @@ struct Waiting {
   void Expect(NodeId node, std::uint64_t number) {
     DropExpectation(node);
     expectations.push_back({node, number});
+  }
+  // The node asks where the object is no more.
+  void ForgetQuestion(NodeId node) {
+    locates.erase({node});
+    if (!subscribers.contains(node)) DropExpectation(node);
   }
   void DropExpectation(NodeId node) {
     std::erase_if(expectations, [&](const Expectation& one) { return one.node == node; });

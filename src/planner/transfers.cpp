@@ -25,22 +25,35 @@ void Transfers::On(NodeId node, const Want& event) {
   if (Current(node, event.object, event.version) == nullptr) return;
   ObjectRecord& record = objects_.Touch(event.object, node);
   ownership_.Wanted(node, event.object);
+  // It has had an answer: to an older question, if this one still waits.
+  if (record.waits) record.waits->ForgetQuestion(node);
   record.joint |= event.joint;
+  Park(record, node, event.marks, event.leaf);
+  const std::string& lost = record.waiting().lost_holder;
+  if (!record.exists() && !lost.empty()) post_.Send(node, HolderLost{event.object, lost});
+}
+
+bool Transfers::Wants(ObjectRecord& record, NodeId node, bool joint) {
+  if (record.table.Find(node) != nullptr) return false;
+  record.joint |= joint;
+  Park(record, node, record.table.layout().empty_marks(), false);
+  return true;
+}
+
+void Transfers::Park(ObjectRecord& record, NodeId node, const StripeMarks& marks, bool leaf) {
   CopyTable& table = record.table;
   const bool known_copy = table.Find(node) != nullptr;
   if (table.Add(node).final()) return;
   const Layout& layout = table.layout();
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
-    if (!known_copy) copy.leaf = event.leaf;
+    if (!known_copy) copy.leaf = leaf;
     if (!known_copy && record.reduction) copy.slot = record.reduction->tree.SlotOf(node);
-    if (layout.valid(event.marks) && copy.fed() == 0) copy.marks = event.marks;
+    if (layout.valid(marks) && copy.fed() == 0) copy.marks = marks;
     if (copy.wanted == 0) copy.order = stamps_.NextRequest();
     copy.wanted = table.Missing(copy.marks, layout.all_stripes() & ~copy.produces) | copy.fed();
     copy.done = layout.all_stripes() & ~copy.wanted;
   });
-  const std::string& lost = record.waiting().lost_holder;
-  if (!record.exists() && !lost.empty()) post_.Send(node, HolderLost{event.object, lost});
 }
 
 void Transfers::On(NodeId node, const CancelWant& event) {

@@ -40,6 +40,9 @@ class Transfers {
         ownership_(ownership) {}
 
   void On(NodeId node, const Want& event);
+  // The same of one that holds room for the object and has nothing of it (R63). False: it has a
+  // copy, as far as is known, and is to speak for itself.
+  bool Wants(ObjectRecord& record, NodeId node, bool joint);
   void On(NodeId node, const CancelWant& event);
   void On(NodeId node, const GrantClosed& event);
   void On(NodeId node, const CopyComplete& event);
@@ -47,6 +50,7 @@ class Transfers {
   void On(NodeId node, const Progress& event);
 
  private:
+  void Park(ObjectRecord& record, NodeId node, const StripeMarks& marks, bool leaf);
   // Null, or the record if `version` is current; otherwise the node was told that it is void.
   ObjectRecord* Current(NodeId node, const ObjectId& id, Version version);
   void OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,

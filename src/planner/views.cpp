@@ -35,8 +35,8 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   const std::string absent = waiting.lost_holder.empty()
                                  ? "the object does not exist yet"
                                  : "its last copy was lost, on " + waiting.lost_holder;
-  for (const NodeId node : waiting.locates) {
-    view.waiters.push_back({node, nodes.NameOf(node), absent});
+  for (const Asking& one : waiting.locates) {
+    view.waiters.push_back({one.node, nodes.NameOf(one.node), absent});
   }
   const bool behind = books.sweeps.Has(id);  // a loss has still to come here
   for (const auto& [node, copy] : record.table.copies()) {
@@ -45,7 +45,8 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
       view.holders.push_back({node, nodes.NameOf(node), copy.complete, copy.produces != 0,
                               layout.valid_bytes(copy.marks)});
     }
-    if (copy.parked() != 0) {
+    // Who asks again, with its answer on the way, waits once.
+    if (copy.parked() != 0 && !waiting.locates.contains({node})) {
       view.waiters.push_back(
           {node, nodes.NameOf(node), record.exists() ? "every holder is busy" : absent});
     }

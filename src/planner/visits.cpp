@@ -36,7 +36,7 @@ void Visits::ForgetRequests(ObjectRecord& record, NodeId node) {
   if (reduction && reduction->coordinator == node) reduction->vouched = false;
   if (!record.waits) return;
   Waiting& waiting = *record.waits;
-  waiting.locates.erase(node);
+  waiting.locates.erase({node});
   waiting.subscribers.erase(node);
   waiting.DropExpectation(node);
   waiting.evictions.erase(node);

@@ -27,13 +27,16 @@ struct CreateRefused {
   std::string message;
 };
 
-// The object exists: reserve memory for it, then say Want.
+// The object exists: reserve memory for it, then say Want; unless that was said with the question.
 struct Located {
   ObjectId object;
   Version version;
   Layout layout;
   std::string metadata;
   bool ever_owned = false;  // copies of it go with the id's last owner
+  // Not 0: the node's Locate of this number counted as its Want from the first block on, which
+  // CancelWant takes back like any (R63).
+  std::uint64_t wanted = 0;
 };
 // The whole object: no reservation with the shard, no data connection. The node is no holder of it.
 struct InlineObject {

@@ -59,13 +59,18 @@ struct CopyGone {
 };
 
 // "Where is it?" Parked until the object exists. Answer: Located, InlineObject or Deleted. At most
-// one per (node, object) is open.
+// one per (node, object) is open; one that is said again replaces it.
 struct Locate {
   ObjectId object;
   // Not 0: clients of the node take it for granted that somebody owns the id (R59). If nobody does
   // they are answered Unowned, with this number, and the request stays open. Numbers of a node only
   // grow; the request is said again with a later one.
   std::uint64_t expects = 0;
+  // Memory that the node holds for the object while it asks; 0: none. If the object fits, this is
+  // its Want, too (R63). `number` is the request's own, which the answer names.
+  std::uint64_t room = 0;
+  std::uint64_t number = 0;
+  bool joint = false;  // as in Want
 };
 struct CancelLocate {
   ObjectId object;

@@ -29,6 +29,7 @@ void Write(const protocol::Located& action, v1::NodeAction& to) {
   WriteLayout(action.layout, *body.mutable_layout());
   body.set_metadata(action.metadata);
   body.set_ever_owned(action.ever_owned);
+  body.set_wanted(action.wanted);
 }
 void Write(const protocol::OwnerAnswer& action, v1::NodeAction& to) {
   to.mutable_owner_answer()->set_number(action.number);
@@ -89,6 +90,7 @@ Result<NodeAction> Read(const ActionSubject& of, v1::Located& body) {
   TRY_ASSIGN(action.layout, ReadLayout(body.layout()));
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
   action.ever_owned = body.ever_owned();
+  action.wanted = body.wanted();
   return action;
 }
 

@@ -54,7 +54,11 @@ void Write(const protocol::CopyGone& event, v1::NodeEvent& to) {
   to.mutable_copy_gone()->set_reason(static_cast<std::uint32_t>(event.reason));
 }
 void Write(const protocol::Locate& event, v1::NodeEvent& to) {
-  to.mutable_locate()->set_number(event.expects);
+  v1::Expectation& body = *to.mutable_locate();
+  body.set_number(event.expects);
+  body.set_room(event.room);
+  body.set_question(event.number);
+  body.set_joint(event.joint);
 }
 void Write(const protocol::CancelLocate&, v1::NodeEvent& to) { to.mutable_cancel_locate(); }
 void Write(const protocol::Want& event, v1::NodeEvent& to) {
@@ -258,7 +262,8 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
     case v1::NodeEvent::kCopyGone:
       return Read(of, message.copy_gone());
     case v1::NodeEvent::kLocate:
-      return protocol::Locate{of.object, message.locate().number()};
+      return protocol::Locate{of.object, message.locate().number(), message.locate().room(),
+                              message.locate().question(), message.locate().joint()};
     case v1::NodeEvent::kCancelLocate:
       return protocol::CancelLocate{of.object};
     case v1::NodeEvent::kWant:

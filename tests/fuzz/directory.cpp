@@ -86,7 +86,7 @@ class Members {
       case 2:
         return Layout::For(std::uint64_t{1} << 46, 64);
       default:
-        return Layout::For(8 * 16 * 1024, 2);
+        return Layout::For(8 * 4 * 1024, 2);
     }
   }
   StripeMarks Marks() {
@@ -144,7 +144,7 @@ class Members {
       case 3:
         return CopyGone{object, AVersion(), static_cast<GoneReason>(1 + Small(2))};
       case 4:
-        return Locate{object, Small(2)};
+        return Locate{object, Small(2), std::uint64_t{Small(2)} << 16, Small(3)};
       case 5:
         return CancelLocate{object};
       case 6:

@@ -26,6 +26,16 @@ TEST(Broadcast, TwoNodesNeedOneTransferAndFiveMessages) {
   EXPECT_NEAR(report.seconds, report.bound_seconds + 5 * 100e-6, 1e-6);
 }
 
+// Of what fits the room that a node holds while it asks, the answer comes with the grant (R63).
+TEST(Broadcast, ASmallObjectNeedsThreeMessages) {
+  const Options with_room{.nodes = 2, .size_bytes = 1_MiB};
+  Options without = with_room;
+  without.room_bytes = 1_MiB - 1;
+  const double bound = Simulate(with_room).bound_seconds;
+  EXPECT_NEAR(Simulate(with_room).seconds, bound + 3 * 100e-6, 1e-6);
+  EXPECT_NEAR(Simulate(without).seconds, bound + 5 * 100e-6, 1e-6);
+}
+
 TEST(Broadcast, SimultaneousReceiversOfALargeObjectFormALine) {
   const Report report = Simulate({.nodes = 16, .size_bytes = 256_MiB});
   EXPECT_EQ(report.completed, 15u);

@@ -62,6 +62,22 @@ TEST(Exhaustive, NobodyIsAHolderBeforeItHasMemory) {
   ExpectSound({.deaths = 1, .waits_for_memory = true});
 }
 
+// Whoever holds room while it asks wants it with the same word. It may lose the room while the
+// answer is on its way (R63).
+TEST(Exhaustive, WhoAskWithRoomWithOneDeath) { ExpectSound({.deaths = 1, .room = true}); }
+
+TEST(Exhaustive, RoomThatIsNeededElsewhere) {
+  ExpectSound({.deaths = 1, .room = true, .loses_room = true});
+}
+
+TEST(Exhaustive, AQuestionThatIsTakenBackAndAskedAgain) {
+  ExpectSound({.blocks = 1, .room = true, .asks_again = true});
+}
+
+TEST(Exhaustive, ARestartWhileWhoAskHoldRoom) {
+  ExpectSound({.blocks = 1, .restarts = 1, .room = true});
+}
+
 // A reduction makes the object: only what was lost starts again, each source counts once, and
 // readers get what was committed. A source that died is put again, at any moment.
 TEST(Exhaustive, AReductionOfTwoSourcesWithOneDeath) {

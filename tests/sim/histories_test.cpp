@@ -36,6 +36,7 @@ Options Draw(std::uint64_t seed) {
   options.cancels = up_to(3);
   options.evictions = up_to(4);
   options.subscriptions = up_to(2);
+  if (up_to(3) == 0) options.room_bytes = 0;
   return options;
 }
 

@@ -12,8 +12,9 @@ Result<store::CopyPtr> OutOfTurn() {
 
 }  // namespace
 
-MemoryBroker::MemoryBroker(store::ObjectStore& store, directory::DirectoryClient& directory)
-    : store_(store), directory_(directory) {}
+MemoryBroker::MemoryBroker(store::ObjectStore& store, directory::DirectoryClient& directory,
+                           const Rooms::Limits& rooms)
+    : store_(store), directory_(directory), rooms_(store, rooms) {}
 
 Error MemoryBroker::TooLarge(const ObjectId& object, const Layout& layout) const {
   return store_.Create(object, layout, "", store::CopyKind::kTransient).error();
@@ -21,6 +22,12 @@ Error MemoryBroker::TooLarge(const ObjectId& object, const Layout& layout) const
 
 std::uint64_t MemoryBroker::WindowBytes(const Layout& layout) const {
   return MemoryState::WindowBytes(layout, store_.usage().capacity_bytes);
+}
+
+std::unique_ptr<Rooms::Room> MemoryBroker::TakeRoom(const ObjectId& object, Time now,
+                                                    std::function<void()> on_lost) {
+  if (state_.waited_for()) return nullptr;
+  return rooms_.Take(object, now, std::move(on_lost));
 }
 
 void MemoryBroker::OnEvictAnswer(const protocol::EvictAnswer& answer) {
@@ -75,15 +82,17 @@ Result<store::CopyPtr> MemoryBroker::Waiter::Try(const ObjectId& object, const L
   const std::uint64_t bytes = layout.size_bytes;
   if (!memory_.fits_ever(bytes)) return std::unexpected(memory_.TooLarge(object, layout));
   if (!HasTurn(bytes)) return OutOfTurn();
-  return Looked(memory_.store_.Create(object, layout, metadata, store::CopyKind::kTransient),
-                bytes);
+  return Looked(bytes, [&] {
+    return memory_.store_.Create(object, layout, metadata, store::CopyKind::kTransient);
+  });
 }
 
 Result<store::CopyPtr> MemoryBroker::Waiter::TryWindow(const ObjectId& object, const Layout& layout,
                                                        const std::string& metadata) {
   const std::uint64_t bytes = memory_.WindowBytes(layout);
   if (!HasTurn(bytes)) return OutOfTurn();
-  return Looked(memory_.store_.CreateWindow(object, layout, metadata, bytes), bytes);
+  return Looked(bytes,
+                [&] { return memory_.store_.CreateWindow(object, layout, metadata, bytes); });
 }
 
 bool MemoryBroker::Waiter::HasTurn(std::uint64_t bytes) {
@@ -97,8 +106,11 @@ bool MemoryBroker::Waiter::HasTurn(std::uint64_t bytes) {
   return may_look;
 }
 
-Result<store::CopyPtr> MemoryBroker::Waiter::Looked(Result<store::CopyPtr> found,
-                                                    std::uint64_t bytes) {
+// What others hold while they merely ask is as good as free.
+template <typename Look>
+Result<store::CopyPtr> MemoryBroker::Waiter::Looked(std::uint64_t bytes, Look look) {
+  Result<store::CopyPtr> found = look();
+  while (!found && memory_.rooms_.GiveUpOldest()) found = look();
   MemoryState::Effects effects;
   if (found) {
     memory_.waiting_.erase(*place_);

@@ -5,7 +5,9 @@
 // not release. On the node's main loop only.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "directory/directory_client.h"
 #include "net/signal.h"
 #include "node/memory/memory_state.h"
+#include "node/memory/rooms.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
@@ -24,7 +27,8 @@ class MemoryBroker {
  public:
   using Lender = MemoryState::Lender;
 
-  MemoryBroker(store::ObjectStore& store, directory::DirectoryClient& directory);
+  MemoryBroker(store::ObjectStore& store, directory::DirectoryClient& directory,
+               const Rooms::Limits& rooms = {});
 
   class Loan {
    public:
@@ -66,13 +70,22 @@ class MemoryBroker {
 
    private:
     bool HasTurn(std::uint64_t bytes);
-    Result<store::CopyPtr> Looked(Result<store::CopyPtr> found, std::uint64_t bytes);
+    template <typename Look>
+    Result<store::CopyPtr> Looked(std::uint64_t bytes, Look look);
 
     MemoryBroker& memory_;
     net::Signal& signal_;
     const std::optional<ObjectId> operation_;
     std::optional<MemoryState::Place> place_;
   };
+
+  // Room for whoever asks where an object is; null: none is free, or somebody waits for memory. It
+  // is lost to whoever needs it: then on_lost.
+  std::unique_ptr<Rooms::Room> TakeRoom(const ObjectId& object, Time now,
+                                        std::function<void()> on_lost);
+
+  // What is used, but for what its holder merely asks with.
+  std::uint64_t used_bytes() const { return store_.usage().used_bytes - rooms_.bytes(); }
 
   // The directory answered an EvictAsk.
   void OnEvictAnswer(const protocol::EvictAnswer& answer);
@@ -91,6 +104,7 @@ class MemoryBroker {
   store::ObjectStore& store_;
   directory::DirectoryClient& directory_;
   MemoryState state_;
+  Rooms rooms_;
   std::map<MemoryState::Place, net::Signal*> waiting_;
 };
 

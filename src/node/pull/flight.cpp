@@ -67,9 +67,11 @@ net::Task<bool> Flight::LocateObject() {
   window_given_ = false;
   leaves_ = false;
   planner::FlightState::Effects effects;
-  state_->Locate(effects, entry_->expectations().newest());
+  if (data_plane_.gate().several()) state_->Join();
+  state_->Locate(effects, entry_->expectations().newest(), TakeRoom());
   Carry(effects);
   while (state_->locating() && !over_ && wanted()) co_await changed_.Wait();
+  room_.reset();
   if (!state_->locating()) co_return true;
   co_await Leave();
   co_return false;
@@ -78,7 +80,7 @@ net::Task<bool> Flight::LocateObject() {
 net::Task<void> Flight::ReceiveAll() {
   planner::FlightState::Effects effects;
   if (data_plane_.gate().several()) state_->Join();
-  state_->Receive(Marks(), copy_->windowed(), Now(), effects);
+  if (!state_->receiving()) state_->Receive(Marks(), copy_->windowed(), Now(), effects);
   Carry(effects);
   entry_->Changed();  // whoever follows the growing copy may start
   while (!interrupted()) {
@@ -237,11 +239,21 @@ void Flight::Finish(std::optional<Result<store::CopyPtr>> result) {
 }
 
 void Flight::OnLocated(const protocol::Located& located) {
-  if (state_->On(located)) changed_.Notify();
+  planner::FlightState::Effects effects;
+  const bool news = state_->On(located, effects);
+  if (news && state_->wants()) UseRoom(effects);
+  Carry(effects);
+  if (!news) return;
+  room_.reset();
+  changed_.Notify();
 }
 
 void Flight::OnInline(protocol::InlineObject object) {
-  if (!state_->On(object)) return;
+  planner::FlightState::Effects effects;
+  const bool news = state_->On(object, effects);
+  Carry(effects);
+  if (!news) return;
+  room_.reset();
   inline_ = std::move(object);
   changed_.Notify();
 }
@@ -277,8 +289,9 @@ void Flight::Supersede() {
 
 // Else the shard has been told where it is, or hears it with the Locate that is still to be said.
 void Flight::Expect() {
-  if (!state_->locating()) return;
-  context_.directory.Send(protocol::Locate{entry_->object, entry_->expectations().newest()});
+  planner::FlightState::Effects effects;
+  state_->Expect(effects, entry_->expectations().newest());
+  Carry(effects);
 }
 
 void Flight::OnLost() {

@@ -89,8 +89,10 @@ class Flight : public std::enable_shared_from_this<Flight> {
   // What it is doing now, for the message of a deadline.
   std::string Waiting() const;
   // Open requests and upstreams, for the inventory.
-  bool locating() const { return state_->locating(); }
   std::optional<protocol::Want> OpenWant() const { return state_->OpenWant(Marks()); }
+  std::optional<protocol::Locate> OpenLocate() const {
+    return state_->OpenLocate(entry_->expectations().newest());
+  }
   std::vector<protocol::Upstream> Upstreams() const { return state_->Upstreams(); }
   // It waits for a place, although others depend on it (R46): for tests, never so between turns.
   bool held_up() const {
@@ -108,7 +110,11 @@ class Flight : public std::enable_shared_from_this<Flight> {
 
   net::Task<void> Fly();
   net::Task<bool> LocateObject();
+  planner::Room TakeRoom();
+  void LoseRoom();
+  void UseRoom(planner::FlightState::Effects& effects);
   net::Task<bool> ReserveMemory();
+  Result<void> Keep(store::CopyPtr copy, bool leaf);
   net::Task<Result<store::CopyPtr>> AwaitMemory(Layout layout, std::string metadata);
   net::Task<void> AwaitPlace();
   net::Task<Result<store::CopyPtr>> TakeInline();
@@ -150,6 +156,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
   std::optional<std::uint64_t> awaited_memory_;
   std::optional<Result<store::CopyPtr>> result_;
 
+  std::unique_ptr<Rooms::Room> room_;  // only while it asks
   std::optional<protocol::InlineObject> inline_;
   store::CopyPtr copy_;
   std::optional<FlightGate::Place> place_;

@@ -1,5 +1,5 @@
 // Flight: what it waits for before it says Want: memory, and its place among the fetches of the
-// node (R9, R45, R46).
+// node (R9, R45, R46); and the room that it holds while it asks, so that it waits for neither (R63).
 #include <algorithm>
 #include <utility>
 
@@ -30,9 +30,44 @@ net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
   co_return copy;
 }
 
+planner::Room Flight::TakeRoom() {
+  if (data_plane_.gate().full()) return {};
+  room_ = context_.memory.TakeRoom(entry_->object, Now(), [this] { LoseRoom(); });
+  if (!room_) return {};
+  return {room_->bytes(), room_->number()};
+}
+
+void Flight::LoseRoom() {
+  planner::FlightState::Effects effects;
+  state_->LoseRoom(effects, entry_->expectations().newest());
+  Carry(effects);
+  room_.reset();
+}
+
+// The shard has counted the question as a Want: the room becomes the copy before anything else can
+// take its place. Its next word may be a Grant.
+void Flight::UseRoom(planner::FlightState::Effects& effects) {
+  room_.reset();
+  if (!interrupted()) {
+    const protocol::Located& located = *state_->located();
+    MemoryBroker::Waiter waiter(context_.memory, changed_);
+    auto copy = waiter.Try(entry_->object, located.layout, located.metadata);
+    if (copy && Keep(std::move(*copy), false)) {
+      return state_->Receive(Marks(), false, Now(), effects);
+    }
+    copy_.reset();
+  }
+  state_->Decline(effects);
+}
+
 // Nobody waits for memory while holding memory for the same object; nor is the node listed
 // meanwhile.
 net::Task<bool> Flight::ReserveMemory() {
+  if (state_->receiving()) {
+    place_.emplace(data_plane_.gate(), [] {});
+    place_->GoAtOnce();
+    co_return true;
+  }
   const protocol::Located located = *state_->located();
   const bool leaf = window_asked_ && !context_.memory.fits_ever(located.layout.size_bytes);
   if (leaf) {
@@ -50,13 +85,17 @@ net::Task<bool> Flight::ReserveMemory() {
     place_.reset();
     co_return false;
   }
-  copy_ = std::move(*copy);
-  copy_->set_version(located.version);
+  const auto kept = Keep(std::move(*copy), leaf);
+  if (!kept) error_ = kept.error();
+  co_return kept.has_value();
+}
+
+Result<void> Flight::Keep(store::CopyPtr copy, bool leaf) {
+  copy_ = std::move(copy);
+  copy_->set_version(state_->located()->version);
   copy_->set_ever_owned(entry_->ever_owned());
-  if (leaf) co_return true;
-  const auto listed = context_.store.List(copy_, store::CopyKind::kRelayed);
-  if (!listed) error_ = listed.error();
-  co_return listed.has_value();
+  if (leaf) return {};
+  return context_.store.List(copy_, store::CopyKind::kRelayed);
 }
 
 // Room for the object, or why there is none; an interrupted wait ends with the last answer. The

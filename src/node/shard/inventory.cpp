@@ -154,7 +154,7 @@ void Inventory::TellRequests(const ObjectEntry& entry,
   }
   const std::uint64_t expects = entry.expectations().newest();
   if (entry.flight()) {
-    if (entry.flight()->locating()) events.emplace_back(protocol::Locate{entry.object, expects});
+    if (auto locate = entry.flight()->OpenLocate()) events.emplace_back(*locate);
     if (auto want = entry.flight()->OpenWant()) events.emplace_back(std::move(*want));
   }
   if (entry.coordinator()) events.emplace_back(entry.coordinator()->Request());

@@ -42,10 +42,13 @@ void ShardWords::On(const protocol::CreateRefused& refused) {
 
 void ShardWords::On(const protocol::Located& located) {
   const EntryPtr entry = context_.table.Find(located.object);
-  if (!entry) return;
-  entry->LoseHolder("");
+  if (entry) entry->LoseHolder("");
   if (located.ever_owned) NoteEverOwned(located.object);
-  if (entry->flight()) entry->flight()->OnLocated(located);
+  if (entry && entry->flight()) return entry->flight()->OnLocated(located);
+  // Whoever asked has gone, and what it wanted with it (R63).
+  if (located.wanted != 0) {
+    context_.directory.Send(protocol::CancelWant{located.object, located.version});
+  }
 }
 
 void ShardWords::On(const protocol::InlineObject& object) {

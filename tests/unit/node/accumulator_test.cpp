@@ -33,7 +33,11 @@ store::CopyPtr CopyWith(const Layout& layout, std::uint8_t value) {
 class Folding {
  public:
   Folding(std::size_t own, std::uint32_t children, std::uint32_t stripes = 1)
-      : layout_(Layout::For(kFoldedBytes, stripes)), out_(CopyWith(layout_, 99)) {
+      : layout_{.size_bytes = kFoldedBytes,
+                .block_bytes = 16_KiB,
+                .run_bytes = 16_KiB,
+                .stripe_count = stripes},
+        out_(CopyWith(layout_, 99)) {
     for (std::size_t i = 0; i < own; ++i) own_.push_back(CopyWith(layout_, 1));
     fold_ = std::make_shared<Accumulator>(out_, kSum, own_, children);
   }
@@ -135,11 +139,11 @@ TEST(Accumulator, TheOrderOfInputsDoesNotMatter) {
 }
 
 TEST(Accumulator, StripesAreOnTheirOwn) {
-  const Layout layout = Layout::For(kFoldedBytes, 2);
   Folding slot(0, 1, 2);
-  slot.Comes(0, layout.stripe_block_count(1), 1);
+  const std::uint32_t blocks = slot.layout().stripe_block_count(1);
+  slot.Comes(0, blocks, 1);
   EXPECT_EQ(slot.Complete(10, 0), 0u);
-  EXPECT_EQ(slot.Complete(10, 1), layout.stripe_block_count(1));
+  EXPECT_EQ(slot.Complete(10, 1), blocks);
 }
 
 // --- a stream of a child

@@ -1,4 +1,4 @@
-// What a node decides about an object on its way to it: rules R4, R5, R8, R9, R15, R21, R38, R46.
+// What a node decides about an object on its way to it: rules R4, R5, R8, R9, R15, R21, R38, R46, R63.
 #include "planner/flight_state.h"
 
 #include <string>
@@ -34,7 +34,9 @@ std::string NameOf(Outcome outcome) {
 }
 
 std::string InWords(const NodeEvent& event) {
-  if (std::holds_alternative<Locate>(event)) return "locate";
+  if (const auto* locate = std::get_if<Locate>(&event)) {
+    return locate->room == 0 ? "locate" : fmt::format("locate {} with room", locate->number);
+  }
   if (std::holds_alternative<CancelLocate>(event)) return "cancel locate";
   if (std::holds_alternative<CancelWant>(event)) return "cancel want";
   if (std::holds_alternative<CopyComplete>(event)) return "complete";
@@ -67,7 +69,9 @@ class Flights : public ::testing::Test {
     return words;
   }
   static GrantId Id(std::uint64_t number) { return GrantId{{1, number}}; }
-  Located LocatedAs(const Version& version) const { return {object_, version, layout_, ""}; }
+  Located LocatedAs(const Version& version, std::uint64_t wanted = 0) const {
+    return {object_, version, layout_, "", false, wanted};
+  }
   Grant GrantOf(std::uint64_t number, StripeMask stripes = 1) const {
     return {.object = object_,
             .version = kFirst,
@@ -78,7 +82,7 @@ class Flights : public ::testing::Test {
   // Located, with memory, and its Want is said.
   void Wants(bool leaf = false) {
     state_.Locate(decided_);
-    state_.On(LocatedAs(kFirst));
+    state_.On(LocatedAs(kFirst), decided_);
     state_.Receive(marks_, leaf, now_, decided_);
     Decides();
   }
@@ -98,7 +102,8 @@ class Flights : public ::testing::Test {
 TEST_F(Flights, MemoryComesBeforeWant) {
   state_.Locate(decided_);
   EXPECT_THAT(Decides(), ElementsAre("locate"));
-  EXPECT_TRUE(state_.On(LocatedAs(kFirst)));
+  EXPECT_TRUE(state_.On(LocatedAs(kFirst), decided_));
+  EXPECT_FALSE(state_.wants());
   EXPECT_THAT(Decides(), IsEmpty());
   state_.Receive(marks_, false, now_, decided_);
   EXPECT_THAT(Decides(), ElementsAre("want from 0"));
@@ -106,11 +111,14 @@ TEST_F(Flights, MemoryComesBeforeWant) {
 
 TEST_F(Flights, EveryWantTellsOfOtherFetches) {
   state_.Locate(decided_);
-  state_.On(LocatedAs(kFirst));
+  EXPECT_FALSE(state_.OpenLocate(0)->joint);
+  state_.On(LocatedAs(kFirst), decided_);
   state_.Join();
   state_.Receive(marks_, false, now_, decided_);
   EXPECT_THAT(Decides(), ElementsAre("locate", "want from 0 beside others"));
   EXPECT_TRUE(state_.OpenWant(marks_)->joint);
+  state_.Locate(decided_);
+  EXPECT_TRUE(state_.OpenLocate(0)->joint) << "a question may be the Want (R63)";
 }
 
 TEST_F(Flights, AGrantThatCameTooEarlyOrOfAnotherVersionIsClosedAtOnce) {
@@ -294,6 +302,99 @@ TEST_F(Flights, WhoeverOthersDependOnWaitsForNoPlace) {
   EXPECT_FALSE(state_.GoesAtOnce(false, false));
   EXPECT_TRUE(state_.GoesAtOnce(true, false));
   EXPECT_TRUE(state_.GoesAtOnce(false, true));
+}
+
+// It asks with room for all of it.
+class FlightsWithRoom : public Flights {
+ protected:
+  FlightsWithRoom() {
+    state_.Locate(decided_, 0, {layout_.size_bytes, 7});
+    EXPECT_THAT(Decides(), ElementsAre("locate 7 with room"));
+  }
+};
+
+TEST_F(Flights, AQuestionThatWasSaidAgainIsTakenBackWithTheAnswer) {
+  state_.Locate(decided_, 1);
+  state_.Expect(decided_, 2);
+  EXPECT_THAT(Decides(), ElementsAre("locate", "locate"));
+  state_.On(LocatedAs(kFirst), decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel locate"));
+  state_.Expect(decided_, 3);
+  EXPECT_THAT(Decides(), IsEmpty()) << "there is nothing to ask any more";
+}
+
+TEST_F(FlightsWithRoom, TheQuestionWasTheWant) {
+  EXPECT_TRUE(state_.On(LocatedAs(kFirst, 7), decided_));
+  EXPECT_TRUE(state_.wants());
+  state_.Receive(marks_, false, now_, decided_);
+  state_.On(GrantOf(1), marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("open 1")) << "no Want is said";
+}
+
+TEST_F(FlightsWithRoom, TheInventoryRepeatsTheQuestionAndThenTheWant) {
+  EXPECT_EQ(state_.OpenLocate(3)->room, layout_.size_bytes);
+  EXPECT_EQ(state_.OpenLocate(3)->number, 7u);
+  EXPECT_EQ(state_.OpenLocate(3)->expects, 3u);
+  state_.On(LocatedAs(kFirst, 7), decided_);
+  state_.Receive(marks_, false, now_, decided_);
+  EXPECT_FALSE(state_.OpenLocate(3));
+  EXPECT_TRUE(state_.OpenWant(marks_));
+}
+
+TEST_F(FlightsWithRoom, WhereItDidNotCountTheWantIsSaid) {
+  EXPECT_TRUE(state_.On(LocatedAs(kFirst), decided_));
+  EXPECT_FALSE(state_.wants());
+  state_.Receive(marks_, false, now_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("want from 0"));
+}
+
+TEST_F(FlightsWithRoom, WithoutMemoryAfterAllItDeclinesAndWantsLater) {
+  state_.On(LocatedAs(kFirst, 7), decided_);
+  state_.Decline(decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel want"));
+  state_.On(GrantOf(1), marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 1"));
+  state_.Receive(marks_, false, now_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("want from 0"));
+}
+
+// The shard may have counted it before it heard of the loss.
+TEST_F(FlightsWithRoom, WhoLosesItsRoomSaysSoAndTakesBackWhatItCountedFor) {
+  state_.LoseRoom(decided_, 0);
+  EXPECT_THAT(Decides(), ElementsAre("locate"));
+  EXPECT_TRUE(state_.On(LocatedAs(kFirst, 7), decided_));
+  EXPECT_FALSE(state_.wants());
+  EXPECT_THAT(Decides(), ElementsAre("cancel want", "cancel locate")) << "which it may have parked";
+  state_.LoseRoom(decided_, 0);
+  EXPECT_THAT(Decides(), IsEmpty()) << "the question is answered";
+}
+
+// What was said since that question may have ended its Want: the answer says where the object is, and
+// no more.
+TEST_F(FlightsWithRoom, AnAnswerToAnOlderQuestionIsNotItsWant) {
+  EXPECT_TRUE(state_.On(LocatedAs(kFirst, 6), decided_));
+  EXPECT_FALSE(state_.wants());
+  state_.Receive(marks_, false, now_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel want", "want from 0"));
+}
+
+TEST_F(FlightsWithRoom, AnAnswerThatComesLaterIsTakenBackUnlessTheSameWasSaid) {
+  state_.On(LocatedAs(kFirst, 6), decided_);
+  state_.On(LocatedAs(kFirst, 7), decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel want", "cancel want")) << "it has no memory yet";
+  state_.Receive(marks_, false, now_, decided_);
+  Decides();
+  EXPECT_FALSE(state_.On(LocatedAs(kFirst, 7), decided_));
+  EXPECT_THAT(Decides(), IsEmpty());
+  EXPECT_FALSE(state_.On(LocatedAs(kSecond, 7), decided_));
+  EXPECT_THAT(Decides(), ElementsAre("cancel want")) << "of the other version";
+}
+
+TEST_F(FlightsWithRoom, AnAnswerToAQuestionThatWasTakenBackIsTakenBackToo) {
+  state_.Leave(marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("cancel locate"));
+  EXPECT_FALSE(state_.On(LocatedAs(kFirst, 7), decided_));
+  EXPECT_THAT(Decides(), ElementsAre("cancel want"));
 }
 
 }  // namespace

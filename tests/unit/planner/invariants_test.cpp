@@ -102,7 +102,7 @@ TEST_F(Invariants, ASlotOfACommittedTarget) {
 }
 
 TEST_F(Invariants, AWaiterWithoutSession) {
-  record().waits.Make().locates.insert(NodeId{9});
+  record().waits.Make().locates.insert({NodeId{9}});
   ExpectBroken("P8");
 }
 

@@ -217,7 +217,7 @@ class Storm {
       case 19:
         return AClosing();
       case 20:
-        return Locate{object_};
+        return Locate{object_, 0, Pick(2) * layout_.size_bytes, std::uint64_t(Pick(3))};
       default:
         return Want{object_, AVersion(), Marks(), Pick(4) == 0, Pick(2) == 0};
     }
@@ -243,7 +243,7 @@ class Storm {
   Time now_{};
   const std::vector<ObjectId> objects_{ObjectId::FromName("it"), ObjectId::FromName("other")};
   ObjectId object_ = objects_.front();  // of the present event
-  Layout layout_ = Layout::For(8 * 16 * 1024, 2);
+  Layout layout_ = Layout::For(8 * 4 * 1024, 2);
   std::optional<DirectoryState> state_;
   std::vector<Version> versions_;
   std::vector<Grant> grants_;

@@ -106,6 +106,12 @@ Scenario& Scenario::Gone(const std::string& node, GoneReason reason) {
 Scenario& Scenario::Locate(const std::string& node, std::uint64_t expects) {
   return Say(node, protocol::Locate{object_, expects});
 }
+Scenario& Scenario::Ask(const std::string& node, std::uint64_t room) {
+  return AskIfOwned(node, room, 0);
+}
+Scenario& Scenario::AskIfOwned(const std::string& node, std::uint64_t room, std::uint64_t expects) {
+  return Say(node, protocol::Locate{object_, expects, room, ++asked_, joint_});
+}
 Scenario& Scenario::Want(const std::string& node, std::uint32_t blocks) {
   return Say(node, protocol::Want{object_, versions_[node], Marks(blocks), false, joint_});
 }
@@ -196,7 +202,8 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
   }
   if (const auto* located = std::get_if<Located>(&body)) {
     versions_[to] = located->version;
-    return to + ": located " + Number(located->version);
+    if (located->wanted != 0) EXPECT_EQ(located->wanted, asked_) << "the last question's number";
+    return to + ": located " + Number(located->version) + (located->wanted ? " and wants it" : "");
   }
   if (const auto* inlined = std::get_if<InlineObject>(&body)) {
     return to + ": inline " + Number(inlined->version);

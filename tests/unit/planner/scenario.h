@@ -6,6 +6,7 @@
 // After each step the invariants are checked; at the end of a test everybody leaves and nothing may
 // be left over. Answers in words:
 //   "N: accepted v1"   "N: refused CODE"      "N: located v1"  "N: inline v1"  "N: deleted"
+//   "N: located v1 and wants it"   its question counted as a Want
 //   "N: recall v1"     "N: drop" "N: keep"    "N: lost M"      "N: M complete" (a subscriber's)
 //   "N: owner 2 ok"    to the node's second word of owning it; "N: ever owned"
 //   "R <- S"           a grant; "R <- S {1}" only those stripes; "R <- S strict" without equality;
@@ -60,6 +61,9 @@ class Scenario : public ::testing::Test {
   Self Put(const std::string& node) { return Create(node).Complete(node); }
   // `expects`: the number by which it relies on an owner (R59); the same in Subscribe.
   Self Locate(const std::string& node, std::uint64_t expects = 0);
+  // With so much room, by a question of its own number; the second relies on an owner, too.
+  Self Ask(const std::string& node, std::uint64_t room);
+  Self AskIfOwned(const std::string& node, std::uint64_t room, std::uint64_t expects);
   Self Want(const std::string& node, std::uint32_t blocks = 0);
   Self WantAsLeaf(const std::string& node, std::uint32_t blocks = 0);
   Self Get(const std::string& node) { return Locate(node).Want(node); }
@@ -138,6 +142,7 @@ class Scenario : public ::testing::Test {
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Version> feeds_;
   std::vector<Version> seen_;
   std::vector<std::string> answers_;
+  std::uint64_t asked_ = 0;  // numbers questions with room
   bool batching_ = false;
 };
 
