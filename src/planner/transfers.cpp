@@ -100,8 +100,13 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
     receiver.done |= grant.stripes & ~missing;
     if (!receiver.final()) receiver.wanted |= missing;
   });
-  if (!table.Find(node)->final()) table.NoteFailed(grant);
-  if (event.failure == Failure::kNotAhead) {
+  const bool not_ahead = event.failure == Failure::kNotAhead;
+  // A source that gets bytes is only late: whoever stands behind it waits, and takes nobody's place.
+  const Copy* source = table.Find(grant.source);
+  const bool waits =
+      not_ahead && source != nullptr && (grant.stripes & ~(source->fed() | source->produces)) == 0;
+  if (!waits && !table.Find(node)->final()) table.NoteFailed(grant);
+  if (not_ahead) {
     table.LowerMarks(grant.source, event.marks, grant);
   } else {
     apart_.Insert({node, grant.source}, clock_.now() + options_.keep_apart);

@@ -80,6 +80,17 @@ TEST_F(Failures, WhoWasNotAheadIsNotTakenForAheadAgain) {
   Expect("A <- R moved");
 }
 
+// Its source is only late: a second receiver of S would halve what everybody gets.
+TEST_F(Failures, WhoComesTooEarlyToASourceThatGetsBytesWaitsBehindIt) {
+  for (const char* node : {"S", "R1", "R2", "R3"}) Join(node);
+  Put("S").Get("R1").Progress("R1", 12).Get("R2").Progress("R2", 10).Get("R3");
+  ExpectAmong("R2 <- R1");
+  Fail("R2", 10, Failure::kNotAhead);
+  Expect();
+  Progress("R1", 20);
+  Expect("R2 <- R1");
+}
+
 TEST_F(Failures, OrphansAreServedBeforeThoseThatCameEarlier) {
   for (const char* node : {"S", "T", "R1", "R2"}) Join(node);
   Put("S").Get("T").Done("T").Get("R1").Locate("R2");
