@@ -36,8 +36,8 @@ struct LinkTimes {
   Duration longest_pause = std::chrono::milliseconds(500);
   Duration welcome = std::chrono::seconds(1);  // a Hello unanswered for so long is given up
   // A name in use may be that of a node whose death isn't noticed yet; for so long it is asked for
-  // again.
-  Duration name_in_use = std::chrono::seconds(3);
+  // again. A shard bears the silence of one that was late for up to five leases (R58).
+  Duration name_in_use = std::chrono::seconds(7);
 };
 
 class ShardLink : public std::enable_shared_from_this<ShardLink> {

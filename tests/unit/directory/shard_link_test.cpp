@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/virtual_time.h"
+#include "directory/directory_service.h"
+#include "directory/patience.h"
 
 namespace hoplite::directory {
 namespace {
@@ -30,7 +32,7 @@ class PlayedShard final : public ShardPort {
       Say({.ended = wire::Ended{.error = *refusal, .retry = retry}});
     } else {
       Say({.welcome = wire::Welcome{
-               .incarnation = 1, .heartbeat = 10ms, .lease = kLease, .tombstone = 60s}});
+               .incarnation = 1, .heartbeat = 10ms, .lease = lease, .tombstone = 60s}});
     }
     return std::make_unique<Played>(*this);
   }
@@ -40,7 +42,7 @@ class PlayedShard final : public ShardPort {
               std::function<void(Result<protocol::StatusPage>)>) override {}
   void Stop() override {}
 
-  static constexpr Duration kLease = 400ms;
+  static constexpr Duration lease = 400ms;
   bool acknowledges = true;
   Duration answers_after{0};
   std::optional<Error> refusal;
@@ -117,6 +119,15 @@ class ShardLinkTest : public testing::Test {
   std::string told_;
 };
 
+// Else whoever is started again on a machine that lost its power is refused for good.
+TEST(LinkTimesTest, ANameIsAskedForForLongerThanItsOwnersSilenceIsBorne) {
+  const Duration lease = ServiceOptions().lease;
+  Patience patience;
+  patience.Heard(2 * lease, Time{});
+  const LinkTimes times;
+  EXPECT_GT(times.name_in_use, patience.With(lease, Time{}) + times.longest_pause);
+}
+
 // A lease has two sides: a shard that acknowledges nothing has given this node up, or hangs.
 TEST_F(ShardLinkTest, EndsASessionWhoseHeartbeatsAreNotAcknowledged) {
   link_->Start();
@@ -125,7 +136,7 @@ TEST_F(ShardLinkTest, EndsASessionWhoseHeartbeatsAreNotAcknowledged) {
   shard_.acknowledges = false;
   const Time silent = Now();
   ASSERT_TRUE(RunUntil([&] { return shard_.opened == 2; }));
-  EXPECT_GE(Now() - silent, PlayedShard::kLease - 50ms);
+  EXPECT_GE(Now() - silent, PlayedShard::lease - 50ms);
   EXPECT_EQ(shard_.closed, 1);
   shard_.acknowledges = true;
   ASSERT_TRUE(RunUntil([&] { return link_->open(); }));
@@ -136,15 +147,15 @@ TEST_F(ShardLinkTest, EndsASessionWhoseHeartbeatsAreNotAcknowledged) {
 // One that computes for others, too, on too few processors: it answers late, then not for more than
 // a lease, but it is there.
 TEST_F(ShardLinkTest, WaitsLongerForAShardWhoseAnswersCameLate) {
-  shard_.answers_after = PlayedShard::kLease / 2;
+  shard_.answers_after = PlayedShard::lease / 2;
   link_->Start();
   ASSERT_TRUE(RunUntil([&] { return shard_.answered >= 3; }));
   shard_.acknowledges = false;
   const Time silent = Now();
-  ASSERT_TRUE(RunUntil([&] { return Now() - silent > PlayedShard::kLease * 3 / 2; }));
+  ASSERT_TRUE(RunUntil([&] { return Now() - silent > PlayedShard::lease * 3 / 2; }));
   EXPECT_EQ(shard_.closed, 0);
   ASSERT_TRUE(RunUntil([&] { return shard_.opened == 2; }));
-  EXPECT_LT(Now() - silent, PlayedShard::kLease * 6);
+  EXPECT_LT(Now() - silent, PlayedShard::lease * 6);
 }
 
 // The machine was suspended, or had other work: the acknowledgements of that time lie ready.
@@ -153,9 +164,9 @@ TEST_F(ShardLinkTest, DoesNotTakeItsOwnLatenessForTheShardsSilence) {
   link_->Start();
   ASSERT_TRUE(RunUntil([&] { return shard_.answered >= 3; }));
   loop_.poll();
-  time_.Pass(PlayedShard::kLease * 10);
+  time_.Pass(PlayedShard::lease * 10);
   const Time awake = Now();
-  ASSERT_TRUE(RunUntil([&] { return Now() - awake > PlayedShard::kLease; }));
+  ASSERT_TRUE(RunUntil([&] { return Now() - awake > PlayedShard::lease; }));
   EXPECT_EQ(shard_.closed, 0);
 }
 
