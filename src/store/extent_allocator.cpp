@@ -50,12 +50,24 @@ std::optional<Extent> ExtentAllocator::Allocate(std::uint64_t bytes) {
   if (size >= kPageAlignedFrom) place = Place(size, kPage);
   if (!place) place = Place(size, kGranule);
   if (!place) return std::nullopt;
+  return Take(*place);
+}
 
-  const Extent hole = HoleAt(place->offset);
+std::optional<Extent> ExtentAllocator::AllocateAtEnd(std::uint64_t bytes) {
+  if (bytes == 0 || !FitsEver(bytes) || holes_.empty()) return std::nullopt;
+  const std::uint64_t size = RoundUp(bytes, kGranule);
+  const auto [offset, hole_size] = *holes_.rbegin();
+  if (hole_size < size) return std::nullopt;
+  return Take({offset + hole_size - size, size});
+}
+
+// It lies in one hole.
+Extent ExtentAllocator::Take(Extent place) {
+  const Extent hole = HoleAt(place.offset);
   EraseHole(hole);
-  AddHole({hole.offset, place->offset - hole.offset});
-  AddHole({place->end(), hole.end() - place->end()});
-  used_bytes_ += size;
+  AddHole({hole.offset, place.offset - hole.offset});
+  AddHole({place.end(), hole.end() - place.end()});
+  used_bytes_ += place.size;
   return place;
 }
 

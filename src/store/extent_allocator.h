@@ -38,7 +38,10 @@ class ExtentAllocator {
 
   // At least `bytes` (rounded up to whole granules), or nothing if no hole is large enough.
   std::optional<Extent> Allocate(std::uint64_t bytes);
-  void Free(Extent extent);  // exactly one that Allocate gave
+  // At the end of the last hole, or nothing if that one is too small: for what goes again soon, so
+  // that it leaves no hole between objects.
+  std::optional<Extent> AllocateAtEnd(std::uint64_t bytes);
+  void Free(Extent extent);  // exactly one that these gave
 
   // The hole that freeing this allocated extent would make.
   Extent HoleAfterFree(Extent extent) const;
@@ -53,6 +56,7 @@ class ExtentAllocator {
   using Holes = std::map<std::uint64_t, std::uint64_t>;  // offset -> size
 
   std::optional<Extent> Place(std::uint64_t size, std::uint64_t alignment) const;
+  Extent Take(Extent place);
   void AddHole(Extent hole);
   void EraseHole(Extent hole);
   Extent HoleAt(std::uint64_t offset) const;  // the hole that contains it

@@ -29,6 +29,11 @@ class ObjectStore::Pool {
     return allocator_.Allocate(bytes);
   }
 
+  std::optional<Extent> AllocateAtEnd(std::uint64_t bytes) {
+    const MutexLock lock(mutex_);
+    return allocator_.AllocateAtEnd(bytes);
+  }
+
   void Free(Extent extent) {
     const MutexLock lock(mutex_);
     allocator_.Free(extent);
@@ -98,6 +103,13 @@ Result<CopyPtr> ObjectStore::CreateWindow(const ObjectId& object, const Layout& 
                                           std::string metadata, std::uint64_t window_bytes) {
   TRY(layout.Validate());
   return Make(object, layout, std::move(metadata), window_bytes);
+}
+
+std::shared_ptr<void> ObjectStore::Reserve(std::uint64_t bytes) {
+  const std::optional<Extent> extent = pool_->AllocateAtEnd(bytes);
+  if (!extent) return nullptr;
+  return {static_cast<void*>(pool_.get()),
+          [pool = pool_, extent = *extent](void*) { pool->Free(extent); }};
 }
 
 Result<CopyPtr> ObjectStore::Make(const ObjectId& object, const Layout& layout,

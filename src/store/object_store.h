@@ -59,6 +59,9 @@ class ObjectStore {
   // A window on an object that never fits, unlisted; errors as above.
   Result<CopyPtr> CreateWindow(const ObjectId& object, const Layout& layout, std::string metadata,
                                std::uint64_t window_bytes);
+  // Memory that nobody may use until the answer is gone, for a moment: it lies where it is in no
+  // object's way. Null: there is none.
+  std::shared_ptr<void> Reserve(std::uint64_t bytes);
   bool FitsEver(std::uint64_t bytes) const;
   // Lists an unlisted (kTransient) copy of this store from now on; already_exists as above.
   Result<void> List(const CopyPtr& copy, CopyKind kind);

@@ -129,7 +129,8 @@ TEST(Memory, OfTwoWhoHoldWhatTheOtherNeedsTheLastOneGivesWay) {
       }
     });
     put(caller, 0);
-    ASSERT_TRUE(testing::Eventually([&] { return usage() == (caller + 1) * 2_MiB; }));
+    // Who asks for the other object may hold room as well (R63).
+    ASSERT_TRUE(testing::Eventually([&] { return usage() >= (caller + 1) * 2_MiB; }));
   }
   put(0, 1);
   put(1, 1);

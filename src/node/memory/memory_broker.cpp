@@ -24,10 +24,9 @@ std::uint64_t MemoryBroker::WindowBytes(const Layout& layout) const {
   return MemoryState::WindowBytes(layout, store_.usage().capacity_bytes);
 }
 
-std::unique_ptr<Rooms::Room> MemoryBroker::TakeRoom(const ObjectId& object, Time now,
-                                                    std::function<void()> on_lost) {
+std::unique_ptr<Rooms::Room> MemoryBroker::TakeRoom(Time now, std::function<void()> on_lost) {
   if (state_.waited_for()) return nullptr;
-  return rooms_.Take(object, now, std::move(on_lost));
+  return rooms_.Take(now, std::move(on_lost));
 }
 
 void MemoryBroker::OnEvictAnswer(const protocol::EvictAnswer& answer) {

@@ -81,8 +81,7 @@ class MemoryBroker {
 
   // Room for whoever asks where an object is; null: none is free, or somebody waits for memory. It
   // is lost to whoever needs it: then on_lost.
-  std::unique_ptr<Rooms::Room> TakeRoom(const ObjectId& object, Time now,
-                                        std::function<void()> on_lost);
+  std::unique_ptr<Rooms::Room> TakeRoom(Time now, std::function<void()> on_lost);
 
   // What is used, but for what its holder merely asks with.
   std::uint64_t used_bytes() const { return store_.usage().used_bytes - rooms_.bytes(); }

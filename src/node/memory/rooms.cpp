@@ -23,16 +23,15 @@ Rooms::Limits Rooms::LimitsOf(std::uint64_t capacity_bytes) {
   return {.each = std::min(kMostBytes, all / kAtLeast), .all = all};
 }
 
-std::unique_ptr<Rooms::Room> Rooms::Take(const ObjectId& object, Time now,
-                                         std::function<void()> on_lost) {
+std::unique_ptr<Rooms::Room> Rooms::Take(Time now, std::function<void()> on_lost) {
   if (limits_.each == 0) return nullptr;
   if ((held_.size() + 1) * limits_.each > limits_.all) {
     const bool lasting = !held_.empty() && now - held_.begin()->second.since >= kKeptFor;
     if (!lasting || !GiveUpOldest()) return nullptr;
   }
-  auto memory = store_.Create(object, Layout::For(limits_.each), "", store::CopyKind::kTransient);
+  auto memory = store_.Reserve(limits_.each);
   if (!memory) return nullptr;
-  held_.emplace(++taken_, Held{std::move(*memory), now, std::move(on_lost)});
+  held_.emplace(++taken_, Held{std::move(memory), now, std::move(on_lost)});
   return std::make_unique<Room>(*this, taken_);
 }
 

@@ -5,15 +5,14 @@
 // come. Is told: who asks, who needs memory. Must never: keep room that somebody waits for, or make
 // anybody wait or leave for it. So who needs memory takes it, the oldest first, and who asks when
 // all is given out takes what somebody has held for long: its object may never come. Whoever loses
-// his room hears it. On the node's main loop only.
+// his room hears it. It lies at the end of the store's memory, so that it leaves no hole between
+// objects when it goes. On the node's main loop only.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-
-#include <hoplite/object_id.h>
 
 #include "base/time.h"
 #include "store/object_store.h"
@@ -50,7 +49,7 @@ class Rooms {
   };
 
   // Null: there is none now. on_lost: once, if others need it.
-  std::unique_ptr<Room> Take(const ObjectId& object, Time now, std::function<void()> on_lost);
+  std::unique_ptr<Room> Take(Time now, std::function<void()> on_lost);
   // Somebody needs memory: the oldest goes. False: none is left.
   bool GiveUpOldest();
   // Of all that is held.
@@ -58,7 +57,7 @@ class Rooms {
 
  private:
   struct Held {
-    store::CopyPtr memory;
+    std::shared_ptr<void> memory;
     Time since;
     std::function<void()> on_lost;
   };

@@ -32,7 +32,7 @@ net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
 
 planner::Room Flight::TakeRoom() {
   if (data_plane_.gate().full()) return {};
-  room_ = context_.memory.TakeRoom(entry_->object, Now(), [this] { LoseRoom(); });
+  room_ = context_.memory.TakeRoom(Now(), [this] { LoseRoom(); });
   if (!room_) return {};
   return {room_->bytes(), room_->number()};
 }

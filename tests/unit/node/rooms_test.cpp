@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 class RoomsTest : public ::testing::Test {
  protected:
   std::unique_ptr<Rooms::Room> Take(const std::string& who) {
-    return rooms_.Take(ObjectId::FromName(who), now_, [this, who] { lost_.push_back(who); });
+    return rooms_.Take(now_, [this, who] { lost_.push_back(who); });
   }
   std::uint64_t used() const { return store_.usage().used_bytes; }
 
@@ -48,6 +48,17 @@ TEST_F(RoomsTest, RoomIsMemoryOfTheStoreUntilItIsGivenBack) {
   EXPECT_EQ(used(), 0u);
   EXPECT_EQ(rooms_.bytes(), 0u);
   EXPECT_THAT(lost_, IsEmpty()) << "whoever gives it back knows";
+}
+
+TEST_F(RoomsTest, ItLeavesNoHoleBetweenObjects) {
+  auto room = Take("a");
+  const auto put = [&](const char* name) {
+    return store_.Create(ObjectId::FromName(name), Layout::For(2_MiB), "",
+                         store::CopyKind::kPrimary);
+  };
+  ASSERT_TRUE(put("first"));
+  room.reset();
+  EXPECT_TRUE(put("second")) << "the rest of the store is one piece";
 }
 
 TEST_F(RoomsTest, NumbersAreNotUsedAgain) {
@@ -99,7 +110,7 @@ TEST_F(RoomsTest, AFullStoreHasNone) {
 
 TEST_F(RoomsTest, WhereNoneIsAllowedNoneIsTaken) {
   Rooms none(store_, {});
-  EXPECT_FALSE(none.Take(ObjectId::FromName("a"), now_, [] {}));
+  EXPECT_FALSE(none.Take(now_, [] {}));
   EXPECT_EQ(used(), 0u);
 }
 

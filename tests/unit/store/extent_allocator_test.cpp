@@ -53,6 +53,18 @@ TEST(ExtentAllocator, ReusesTheBestHoleBeforeTheUntouchedTail) {
   EXPECT_EQ(allocator.Allocate(8_KiB)->offset, large->offset);
 }
 
+TEST(ExtentAllocator, WhatGoesSoonLiesAtTheEnd) {
+  ExtentAllocator allocator(1024);
+  const auto room = allocator.AllocateAtEnd(100);
+  EXPECT_EQ(room, (Extent{896, 128}));
+  EXPECT_EQ(allocator.Allocate(64), (Extent{0, 64}));
+  EXPECT_FALSE(allocator.AllocateAtEnd(896)) << "the last hole is smaller";
+  EXPECT_FALSE(allocator.AllocateAtEnd(0));
+  EXPECT_FALSE(allocator.AllocateAtEnd(2048));
+  allocator.Free(*room);
+  EXPECT_EQ(allocator.largest_hole(), 960u);
+}
+
 TEST(ExtentAllocator, JoinsNeighboursInAnyOrderOfFreeing) {
   ExtentAllocator allocator(3 * 64);
   for (const std::vector<int>& order : {std::vector{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}}) {
