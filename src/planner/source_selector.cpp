@@ -23,9 +23,7 @@ constexpr std::uint32_t kAnyUnits = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t BlocksIn(const Layout& layout, StripeMask stripes) {
   std::uint64_t blocks = 0;
-  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
-    if ((stripes >> s & 1) != 0) blocks += layout.stripe_block_count(s);
-  }
+  for (const std::uint32_t stripe : StripesOf(stripes)) blocks += layout.stripe_block_count(stripe);
   return blocks;
 }
 

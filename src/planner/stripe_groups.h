@@ -32,8 +32,7 @@ class StripeGroups {
 
   std::size_t size() const { return cut_ ? cut_->size() : 1; }
   StripeMask stripes(std::size_t group, const Layout& layout) const {
-    if (cut_) return (*cut_)[group].stripes;
-    return layout.stripe_count == 0 ? 0 : ~StripeMask{0} >> (kMaxStripes - layout.stripe_count);
+    return cut_ ? (*cut_)[group].stripes : layout.all_stripes();
   }
   NodeId origin(std::size_t group) const { return cut_ ? (*cut_)[group].origin : origin_; }
   void SetOrigin(std::size_t group, NodeId origin) {
