@@ -10,6 +10,7 @@ Prints the time of each step, and checks at the end that the network has learned
 from __future__ import annotations
 
 import argparse
+import collections
 import itertools
 import time
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ BATCH = 64
 RATE = 0.1
 # So many steps later a gradient is taken for lost: in time, each is used within three.
 OVERDUE = 6
+# So many of the last steps' weights are averaged.
+AVERAGED = 10
 # Of the pictures that nobody learned from.
 WANTED = 0.85
 
@@ -64,9 +67,15 @@ def steps(transport: Transport, workers: list[Any]) -> Iterator[tuple[Array, flo
 
 
 def train(transport: Transport, workers: list[Any], count: int) -> tuple[Array, list[float]]:
-    """The weights after so many steps, and the seconds of each."""
-    taken = list(itertools.islice(steps(transport, workers), count))
-    return taken[-1][0], [seconds for _, seconds in taken]
+    """The mean weights of the last steps, of so many, and the seconds of each step. A single step
+    may just have been made of old gradients: the network reads less than before, for a step or two.
+    """
+    last: collections.deque[Array] = collections.deque(maxlen=AVERAGED)
+    taken = []
+    for weights, seconds in itertools.islice(steps(transport, workers), count):
+        last.append(weights)
+        taken.append(seconds)
+    return np.mean(last, axis=0), taken
 
 
 def correct(weights: Array) -> float:
