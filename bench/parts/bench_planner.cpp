@@ -175,7 +175,8 @@ void OrderReduce(benchmark::State& state) {
                                         1,
                                         slot,
                                         {.slot = slot,
-                                         .parent = place.parent,
+                                         .parents = place.parents(),
+                                         .stripes = Layout::For(16_MiB).all_stripes(),
                                          .children = place.children,
                                          .node = NodeId(slot),
                                          .inputs = {{sources[slot - 1], Version{{1, slot}}}}}});

@@ -9,7 +9,8 @@ void Add(Digest& digest, const StripeMarks& marks) {
 }
 
 void Add(Digest& digest, const protocol::SlotOrder& order) {
-  digest.Add(order.slot).Add(order.parent).Add(order.children).Add(order.node);
+  digest.Add(order.slot).Add(order.stripes).Add(order.children).Add(order.node);
+  for (const std::uint32_t parent : order.parents) digest.Add(parent);
   for (const protocol::SlotInput& input : order.inputs) digest.Add(input.object).Add(input.version);
 }
 

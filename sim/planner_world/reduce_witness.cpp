@@ -7,7 +7,7 @@
 namespace hoplite::sim {
 
 void ReduceWitness::Told(const protocol::SlotAssign& order) {
-  parents_[order.order.slot] = order.order.parent;
+  parents_[order.order.slot] = order.order.root() ? 0 : order.order.parents.front();
   bool& executed = executed_[order.order.slot];
   const bool again = executed;
   executed = order.order.node != kNoNode;

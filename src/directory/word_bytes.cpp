@@ -21,7 +21,13 @@ std::size_t BytesOf(const Message& message) {
   if constexpr (requires { message.source; }) {
     bytes += message.source.name.size() + message.source.address.size();
   }
-  if constexpr (requires { message.order; }) bytes += message.order.inputs.size() * kPerInput;
+  if constexpr (requires { message.order; }) bytes += BytesOf(message.order);
+  if constexpr (requires { message.orders; }) {
+    for (const auto& planned : message.orders) bytes += BytesOf(planned);
+  }
+  if constexpr (requires { message.inputs; }) {
+    bytes += message.inputs.size() * kPerInput + message.parents.size() * kPerMark;
+  }
   if constexpr (requires { message.used; }) bytes += message.used.size() * kPerInput;
   if constexpr (requires { message.inline_bytes; }) {
     if (message.inline_bytes) bytes += message.inline_bytes->size();

@@ -51,7 +51,8 @@ void AddReduction(Digest& digest, const ReductionRecord& reduction) {
   for (const ObjectId& source : reduction.used) digest.Add(source);
   for (const auto& [slot, known] : reduction.tree.slots()) {
     digest.Add(slot).Add(known.attempt).Add(known.version).Add(known.drained);
-    digest.Add(known.lost.has_value()).Add(Raw(known.order.node)).Add(known.order.parent);
+    digest.Add(known.lost.has_value()).Add(Raw(known.order.node)).Add(known.order.stripes);
+    for (const std::uint32_t parent : known.order.parents) digest.Add(parent);
     digest.Add(known.order.children);
     for (const std::uint32_t mark : known.marks) digest.Add(mark);
     for (const SlotInput& input : known.order.inputs) digest.Add(input.object).Add(input.version);

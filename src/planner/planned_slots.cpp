@@ -20,7 +20,7 @@ std::uint32_t PlannedSlots::Add(std::uint32_t parent) {
   const auto slot = static_cast<std::uint32_t>(all_.size() + 1);
   all_.emplace_back();
   at(slot).order.slot = slot;
-  at(slot).order.parent = parent;
+  at(slot).parent = parent;
   vacant_.insert(slot);
   return slot;
 }
@@ -40,7 +40,7 @@ std::uint32_t PlannedSlots::Build(std::uint32_t count, std::uint32_t degree) {
     if (place.parent == 0) root = slot;
   }
   for (std::uint32_t slot = 1; slot <= count; ++slot) {
-    if (slot != root) at(at(slot).order.parent).feeders.push_back(slot);
+    if (slot != root) at(at(slot).parent).feeders.push_back(slot);
   }
   return root;
 }
@@ -49,7 +49,7 @@ std::uint32_t PlannedSlots::AddRoot(std::uint32_t above) {
   const std::uint32_t root = Add(0);
   at(root).feeders = {above};
   at(root).order.children = 1;
-  at(above).order.parent = root;
+  at(above).parent = root;
   return root;
 }
 
@@ -104,11 +104,11 @@ bool PlannedSlots::HasPulledNothing(std::uint32_t slot) const {
 
 bool PlannedSlots::RestartsForFree(std::uint32_t slot) const {
   const PlannedSlot& planned = at(slot);
-  const std::uint32_t parent = planned.order.parent;
+  const std::uint32_t parent = planned.parent;
   const bool pulled = parent == 0 || !at(parent).vacant() || at(parent).said();
   if (planned.feeders.empty() && pulled) return false;
   int looks = kMostLooks;
-  for (std::uint32_t above = slot; above != 0; above = at(above).order.parent) {
+  for (std::uint32_t above = slot; above != 0; above = at(above).parent) {
     if (--looks <= 0) return false;
     if (!at(above).vacant() && !HasPulledNothing(above)) return false;
   }
@@ -126,7 +126,7 @@ std::optional<std::uint32_t> PlannedSlots::HighestWaiting() const {
 
 bool PlannedSlots::NeedsNoMemory(std::uint32_t slot) const {
   const PlannedSlot& planned = at(slot);
-  return planned.feeders.empty() && planned.order.parent != 0 && planned.share == 1;
+  return planned.feeders.empty() && planned.parent != 0 && planned.share == 1;
 }
 
 std::optional<std::uint32_t> PlannedSlots::LowestLeaf() const {
@@ -147,7 +147,7 @@ bool PlannedSlots::RemoveOneFor(std::uint32_t joined) {
 // never said and gets its parent.
 bool PlannedSlots::RemoveIfSpare(std::uint32_t slot, std::uint32_t joined) {
   PlannedSlot& spare = at(slot);
-  const std::uint32_t parent = spare.order.parent;
+  const std::uint32_t parent = spare.parent;
   if (spare.said() || spare.share != 1 || parent == 0) return false;
   std::vector<std::uint32_t>& beside = at(parent).feeders;
   if (spare.feeders.empty()) {
@@ -158,7 +158,7 @@ bool PlannedSlots::RemoveIfSpare(std::uint32_t slot, std::uint32_t joined) {
     const std::uint32_t child = spare.feeders.front();
     if (spare.feeders.size() > 1 || at(child).said()) return false;
     std::ranges::replace(beside, slot, child);
-    at(child).order.parent = parent;
+    at(child).parent = parent;
     spare.feeders.clear();
   }
   vacant_.erase(slot);

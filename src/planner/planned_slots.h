@@ -23,7 +23,8 @@
 namespace hoplite::planner {
 
 struct PlannedSlot {
-  SlotOrder order;
+  SlotOrder order;            // but for what follows from the tree: whom it feeds, what it makes
+  std::uint32_t parent = 0;   // 0: the root
   std::uint64_t attempt = 0;  // 0: never said
   Time said_at{};
   std::size_t share = 1;               // how many picks it stands for, itself and not its children

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "planner/reduce_cost.h"
+#include "planner/reduce_tree.h"
 
 namespace hoplite::planner {
 namespace {
@@ -212,7 +213,10 @@ ReduceShape ReducePlanner::ShapeOrder() const {
 }
 
 SlotAssign ReducePlanner::AssignOrder(const PlannedSlot& planned) const {
-  return {options_.target, request_, planned.attempt, planned.order};
+  SlotAssign assign{options_.target, request_, planned.attempt, planned.order};
+  assign.order.parents = TreeSlot{.parent = planned.parent}.parents();
+  assign.order.stripes = layout_->all_stripes();
+  return assign;
 }
 
 std::vector<NodeEvent> ReducePlanner::Orders() const {

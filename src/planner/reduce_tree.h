@@ -21,6 +21,10 @@ namespace hoplite::planner {
 struct TreeSlot {
   std::uint32_t parent = 0;  // 0: the root
   std::uint32_t children = 0;
+  // As an order names them.
+  std::vector<std::uint32_t> parents() const {
+    return parent == 0 ? std::vector<std::uint32_t>{} : std::vector{parent};
+  }
 };
 
 // Entry i is slot i + 1. O(n), degree >= 1.

@@ -39,7 +39,7 @@ void ReductionOrders::NewAttempt(const ObjectId& id, ObjectRecord& record, std::
   if (placed == nullptr) return;
   SlotRecord& known = *placed;
   const bool vacant = known.order.node == kNoNode;
-  const bool root = known.order.parent == 0;
+  const bool root = known.order.root();
   known.drained = false;
   known.marks = {};
   known.version = vacant ? Version() : stamps_.NextVersion();
@@ -83,7 +83,9 @@ void ReductionOrders::TellFeeds(const ObjectId& id, ReductionRecord& reduction,
 void ReductionOrders::TellFeed(const ObjectId& id, ReductionRecord& reduction,
                                std::uint32_t child) {
   SlotRecord& fed = *reduction.tree.Find(child);
-  const SlotRecord* parent = reduction.tree.Find(fed.order.parent);
+  if (fed.order.root()) return;
+  const std::uint32_t above = fed.order.parents.front();
+  const SlotRecord* parent = reduction.tree.Find(above);
   if (parent == nullptr || !parent->version || !fed.version) return;
   fed.drained = false;
   const NodeRecord* source = nodes_.Find(fed.order.node);
@@ -92,8 +94,8 @@ void ReductionOrders::TellFeed(const ObjectId& id, ReductionRecord& reduction,
     return MarkLost(id, reduction, child, ErrorCode::kPeerLost,
                     nodes_.NameOf(fed.order.node) + " was lost");
   }
-  post_.Send(parent->order.node,
-             SlotFeed{id, fed.order.parent, parent->version, child, fed.version, source->info});
+  post_.Send(parent->order.node, SlotFeed{id, above, parent->version, child, fed.version,
+                                          fed.order.stripes & parent->order.stripes, source->info});
 }
 
 void ReductionOrders::MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot,
@@ -118,7 +120,7 @@ void ReductionOrders::Repeat(const ObjectId& id, ObjectRecord& record, NodeId no
   for (const auto& [slot, known] : reduction.tree.slots()) {
     if (known.order.node != node || !known.version) continue;
     TellOrder(id, reduction, slot);
-    if (known.order.parent == 0 && record.table.Find(node) != nullptr) {
+    if (known.order.root() && record.table.Find(node) != nullptr) {
       record.table.Edit(node, [](Copy& copy) { copy.live = true; });  // it is made from now on
     }
     for (const std::uint32_t child : reduction.tree.ChildrenOf(slot)) {

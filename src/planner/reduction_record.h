@@ -39,7 +39,7 @@ struct PendingOpen {
   std::uint64_t request = 0;
   OwnerClaim owner;
   // What came after it, in an inventory: it counts once the target is reserved.
-  std::vector<std::variant<ReduceShape, SlotAssign>> then;
+  std::vector<std::variant<ReduceShape, SlotAssign, ReduceOrders>> then;
 };
 
 }  // namespace hoplite::planner

@@ -1,5 +1,7 @@
 #include "planner/reduction_reports.h"
 
+#include <algorithm>
+
 namespace hoplite::planner {
 namespace {
 
@@ -23,7 +25,9 @@ SlotRecord* ReductionReports::InputOf(NodeId node, const ObjectId& id, std::uint
                                       Version version, std::uint32_t input, Version input_version) {
   if (Executes(node, id, slot, version) == nullptr) return nullptr;
   SlotRecord* child = objects_.Find(id)->reduction->tree.Find(input);
-  if (child == nullptr || child->order.parent != slot) return nullptr;
+  if (child == nullptr ||
+      std::ranges::find(child->order.parents, slot) == child->order.parents.end())
+    return nullptr;
   const bool current = input_version && child->version == input_version;
   return current ? child : nullptr;
 }
@@ -59,7 +63,7 @@ void ReductionReports::On(NodeId node, const SlotProgress& event) {
   }
   ObjectRecord& record = *objects_.Find(event.object);
   if (record.reduction->layout.valid(event.marks)) known->marks = event.marks;
-  if (known->order.parent != 0 || record.table.Find(node) == nullptr) return;
+  if (!known->order.root() || record.table.Find(node) == nullptr) return;
   record.table.Edit(node, [](Copy& copy) { copy.live = true; });
   record.table.RaiseMarks(node, event.marks);
 }

@@ -134,6 +134,12 @@ void ReductionRequests::On(NodeId node, const SlotAssign& event) {
   orders_.Assign(event.object, record, event);
 }
 
+void ReductionRequests::On(NodeId node, const ReduceOrders& event) {
+  for (const PlannedOrder& planned : event.orders) {
+    On(node, SlotAssign{event.object, event.request, planned.attempt, planned.order});
+  }
+}
+
 void ReductionRequests::On(NodeId node, const ReduceClose& event) {
   if (window_.collecting()) return window_.Defer(node, event);
   ObjectRecord* record = objects_.Find(event.object);

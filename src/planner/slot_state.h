@@ -117,7 +117,7 @@ class SlotState {
   const SlotAssigned& order() const { return order_; }
   Version version() const { return order_.version; }
   std::uint32_t number() const { return order_.order.slot; }
-  bool root() const { return order_.order.parent == 0; }
+  bool root() const { return order_.order.root(); }
   bool failed() const { return failure_.has_value(); }
   bool final() const { return final_; }
   bool committed() const { return committed_; }

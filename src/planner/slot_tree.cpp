@@ -6,20 +6,26 @@
 #include <fmt/format.h>
 
 namespace hoplite::planner {
+namespace {
+
+// 0: it is the root.
+std::uint32_t ParentOf(const SlotOrder& order) { return order.root() ? 0 : order.parents.front(); }
+
+}  // namespace
 
 std::string SlotTree::WrongWith(const SlotOrder& order) const {
   const auto wrong = [&](std::string_view why) {
-    return fmt::format("slot {}, fed to {}, {}", order.slot, order.parent, why);
+    return fmt::format("slot {}, fed to {}, {}", order.slot, ParentOf(order), why);
   };
   if (order.slot == 0 || order.slot > kMaxSlots) return wrong("has a number out of range");
   if (const SlotRecord* known = Find(order.slot)) {
-    return known->order.parent == order.parent ? "" : wrong("had another parent before");
+    return ParentOf(known->order) == ParentOf(order) ? "" : wrong("had another parent before");
   }
-  if (order.parent == 0 && children_.contains(0)) return wrong("is a second root");
-  for (std::uint32_t at = order.parent; at != 0;) {
+  if (ParentOf(order) == 0 && children_.contains(0)) return wrong("is a second root");
+  for (std::uint32_t at = ParentOf(order); at != 0;) {
     if (at == order.slot) return wrong("would be fed by itself");
     const SlotRecord* above = Find(at);
-    at = above == nullptr ? 0 : above->order.parent;
+    at = above == nullptr ? 0 : ParentOf(above->order);
   }
   return {};
 }
@@ -45,7 +51,7 @@ bool SlotTree::Folds(std::uint32_t slot, const ObjectId& source) const {
 
 void SlotTree::Place(const SlotOrder& order, std::uint64_t attempt) {
   slots_[order.slot] = SlotRecord{.order = order, .attempt = attempt};
-  children_[order.parent].insert(order.slot);
+  children_[ParentOf(order)].insert(order.slot);
   for (const SlotInput& input : order.inputs) folded_at_[input.object] = order.slot;
   if (order.node != kNoNode) slot_of_[order.node] = order.slot;
 }
@@ -79,7 +85,7 @@ const std::set<std::uint32_t>& SlotTree::ChildrenOf(std::uint32_t slot) const {
 std::vector<std::uint32_t> SlotTree::Ancestors(std::uint32_t slot) const {
   std::vector<std::uint32_t> path;
   for (const SlotRecord* at = Find(slot); at != nullptr;) {
-    at = Find(at->order.parent);
+    at = Find(ParentOf(at->order));
     if (at != nullptr) path.push_back(at->order.slot);
   }
   return path;
@@ -122,10 +128,10 @@ std::string SlotTree::BrokenSlot(std::uint32_t slot, const SlotRecord& known,
   if (executed != static_cast<bool>(known.version)) {
     return fmt::format("S7: slot {} has a version, or a node, but not both", slot);
   }
-  if (!ChildrenOf(known.order.parent).contains(slot)) {
-    return fmt::format("S4: slot {} is not among the children of {}", slot, known.order.parent);
+  if (!ChildrenOf(ParentOf(known.order)).contains(slot)) {
+    return fmt::format("S4: slot {} is not among the children of {}", slot, ParentOf(known.order));
   }
-  if (executed && known.order.parent == 0 && known.version != target) {
+  if (executed && ParentOf(known.order) == 0 && known.version != target) {
     return fmt::format("S7: the target is version {}, its root makes {}", ToString(target),
                        ToString(known.version));
   }

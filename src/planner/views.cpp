@@ -10,7 +10,10 @@ namespace {
 std::vector<SlotView> SlotsOf(const NodeTable& nodes, const ReductionRecord& reduction) {
   std::vector<SlotView> views;
   for (const auto& [slot, known] : reduction.tree.slots()) {
-    SlotView shown{.slot = slot, .parent = known.order.parent, .node = known.order.node};
+    SlotView shown{.slot = slot,
+                   .parents = known.order.parents,
+                   .stripes = known.order.stripes,
+                   .node = known.order.node};
     if (shown.node != kNoNode) shown.node_name = nodes.NameOf(shown.node);
     shown.version = known.version;
     for (const SlotInput& input : known.order.inputs) shown.inputs.push_back(input.object);

@@ -56,13 +56,14 @@ struct SlotAssigned {
   Fold fold;
   std::string metadata;
 };
-// Pull the output of this child from there.
+// Pull the output of this child, in these stripes, from there.
 struct SlotFeed {
   ObjectId object;
   std::uint32_t slot = 0;
   Version version;
   std::uint32_t input = 0;
   Version input_version;
+  StripeMask stripes = 0;
   NodeInfo source;
 };
 // Let go of this slot up to this version: it is not needed any more. A committed root stays.

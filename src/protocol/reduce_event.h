@@ -3,9 +3,10 @@
 // plans; the shard numbers every attempt, passes orders on, and decides what comes first: so every
 // participant sees one order. Rules R29-R36 of docs/protocol.md.
 //
-//   slot   a place in the tree, numbered from 1; executed by a node, fed by its children and by
-//              sources of its own; the root's output is the target, a child's output is pulled by
-//              its parent with the ordinary fetch of the data plane
+//   slot   a place in the plan, numbered from 1; executed by a node, fed by its children and by
+//              sources of its own; makes some stripes, or all. A root's output is the target, in its
+//              stripes; a child's output is pulled by its parents with the ordinary fetch of the
+//              data plane
 //   version    an attempt to execute a slot; the root's is the version of the target
 #pragma once
 
@@ -41,10 +42,14 @@ struct SlotInput {
 // What a slot is, and who executes it.
 struct SlotOrder {
   std::uint32_t slot = 0;
-  std::uint32_t parent = 0;       // 0: it is the root
+  // Those that fold its output, each in the stripes that both make: together all of its stripes, and
+  // none twice. None: it is a root, and makes these stripes of the target. In a tree there is one.
+  std::vector<std::uint32_t> parents;
+  StripeMask stripes = 0;         // what it makes; in a tree all there are
   std::uint32_t children = 0;     // how many slots feed it; it is final when all of them are
   NodeId node = kNoNode;          // nobody: the slot is vacant
   std::vector<SlotInput> inputs;  // its own sources, held by that node
+  bool root() const { return parents.empty(); }
   friend bool operator==(const SlotOrder&, const SlotOrder&) = default;
 };
 
@@ -74,6 +79,19 @@ struct SlotAssign {
   std::uint64_t request = 0;
   std::uint64_t attempt = 0;
   SlotOrder order;
+};
+// The whole plan, in place of what was ordered before, as one. `attempt` counts as those of slots do:
+// a shard that knows this plan, or a later one, ignores it. Slots are numbered anew.
+struct PlannedOrder {
+  std::uint64_t attempt = 0;
+  SlotOrder order;
+  friend bool operator==(const PlannedOrder&, const PlannedOrder&) = default;
+};
+struct ReduceOrders {
+  ObjectId object;
+  std::uint64_t request = 0;
+  std::uint64_t attempt = 0;
+  std::vector<PlannedOrder> orders;
 };
 // Gives up: the target's waiters get this error. After ReduceCommitted: the outcome is known.
 struct ReduceClose {

@@ -39,8 +39,9 @@ struct WaiterView {
 // A slot of the reduction that makes the object.
 struct SlotView {
   std::uint32_t slot = 0;
-  std::uint32_t parent = 0;  // 0: the root
-  NodeId node = kNoNode;     // nobody: vacant
+  std::vector<std::uint32_t> parents;  // as in SlotOrder, as is the next
+  StripeMask stripes = 0;
+  NodeId node = kNoNode;  // nobody: vacant
   std::string node_name;
   Version version;
   std::vector<ObjectId> inputs;   // its own sources

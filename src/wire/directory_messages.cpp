@@ -206,7 +206,8 @@ v1::ObjectView ToProto(const protocol::ObjectView& view) {
   for (const protocol::SlotView& slot : view.slots) {
     v1::ObjectView::Slot& to = *message.add_slots();
     to.set_slot(slot.slot);
-    to.set_parent(slot.parent);
+    to.mutable_parents()->Assign(slot.parents.begin(), slot.parents.end());
+    to.set_stripes(slot.stripes);
     to.set_node(Raw(slot.node));
     to.set_node_name(slot.node_name);
     if (slot.version) WriteStamp(slot.version, *to.mutable_version());
@@ -246,7 +247,8 @@ Result<protocol::ObjectView> FromProto(const v1::ObjectView& message) {
   }
   for (const v1::ObjectView::Slot& from : message.slots()) {
     protocol::SlotView slot{.slot = from.slot(),
-                            .parent = from.parent(),
+                            .parents = {from.parents().begin(), from.parents().end()},
+                            .stripes = from.stripes(),
                             .node = NodeId{from.node()},
                             .node_name = from.node_name(),
                             .version = {{from.version().incarnation(), from.version().sequence()}},

@@ -16,7 +16,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 4;
+inline constexpr std::uint32_t kDirectoryProtocol = 5;
 
 // What tells to which cluster a node belongs (docs/protocol.md, R44).
 struct Claims {

@@ -22,7 +22,8 @@ void WriteFold(const protocol::Fold& fold, v1::Fold& to) {
 
 void WriteOrder(const protocol::SlotOrder& order, v1::SlotOrder& to) {
   to.set_slot(order.slot);
-  to.set_parent(order.parent);
+  to.mutable_parents()->Assign(order.parents.begin(), order.parents.end());
+  to.set_stripes(order.stripes);
   to.set_children(order.children);
   to.set_node(Raw(order.node));
   for (const protocol::SlotInput& input : order.inputs) {
@@ -61,11 +62,26 @@ Result<std::uint32_t> ReadInput(std::uint32_t input, std::uint32_t slot, std::ui
   return ReadSlot(input, "input", least);
 }
 
+// Each has a stripe of its own of what the slot makes.
+Result<std::vector<std::uint32_t>> ReadParents(const v1::SlotOrder& message, std::uint32_t slot) {
+  if (message.parents_size() > static_cast<int>(kMaxStripes)) {
+    return Bad("parents", fmt::format("has {} entries, an object at most {} stripes",
+                                      message.parents_size(), kMaxStripes));
+  }
+  std::vector<std::uint32_t> parents;
+  for (const std::uint32_t parent : message.parents()) {
+    TRY_ASSIGN(parents.emplace_back(), ReadSlot(parent, "parent", 1));
+    if (parent == slot) return Bad("parent", "is the slot itself");
+  }
+  return parents;
+}
+
 Result<protocol::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
   protocol::SlotOrder order;
   TRY_ASSIGN(order.slot, ReadSlot(message.slot(), "slot", 1));
-  TRY_ASSIGN(order.parent, ReadSlot(message.parent(), "parent", 0));
-  if (order.parent == order.slot) return Bad("parent", "is the slot itself");
+  TRY_ASSIGN(order.parents, ReadParents(message, order.slot));
+  order.stripes = message.stripes();
+  if (order.stripes == 0) return Bad("stripes", "is empty");
   TRY_ASSIGN(order.children, ReadSlot(message.children(), "children", 0));
   order.node = NodeId{message.node()};
   if (message.inputs_size() > static_cast<int>(kMaxReduceSources)) {
@@ -104,6 +120,16 @@ void Write(const protocol::SlotAssign& event, v1::NodeEvent& to) {
   body.set_attempt(event.attempt);
   WriteOrder(event.order, *body.mutable_order());
 }
+void Write(const protocol::ReduceOrders& event, v1::NodeEvent& to) {
+  v1::ReduceOrders& body = *to.mutable_reduce_orders();
+  body.set_request(event.request);
+  body.set_attempt(event.attempt);
+  for (const protocol::PlannedOrder& planned : event.orders) {
+    v1::PlannedOrder& added = *body.add_orders();
+    added.set_attempt(planned.attempt);
+    WriteOrder(planned.order, *added.mutable_order());
+  }
+}
 void Write(const protocol::ReduceClose& event, v1::NodeEvent& to) {
   v1::ReduceClose& body = *to.mutable_reduce_close();
   body.set_request(event.request);
@@ -134,7 +160,8 @@ void Write(const protocol::SlotProgress& event, v1::NodeEvent& to) {
 }
 
 bool IsReduction(v1::NodeEvent::BodyCase body) {
-  return body >= v1::NodeEvent::kReduceOpen && body <= v1::NodeEvent::kSlotProgress;
+  return (body >= v1::NodeEvent::kReduceOpen && body <= v1::NodeEvent::kSlotProgress) ||
+         body == v1::NodeEvent::kReduceOrders;
 }
 
 bool ReductionNeedsVersion(v1::NodeEvent::BodyCase body) {
@@ -158,6 +185,20 @@ Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {
 Result<NodeEvent> Read(const ObjectId& target, const v1::SlotAssign& body) {
   protocol::SlotAssign event{target, body.request(), body.attempt(), {}};
   TRY_ASSIGN(event.order, ReadOrder(body.order()));
+  return event;
+}
+
+Result<NodeEvent> Read(const ObjectId& target, const v1::ReduceOrders& body) {
+  protocol::ReduceOrders event{target, body.request(), body.attempt(), {}};
+  if (body.orders_size() > static_cast<int>(protocol::kMaxSlots)) {
+    return Bad("orders", fmt::format("has {} entries, a plan at most {} slots", body.orders_size(),
+                                     protocol::kMaxSlots));
+  }
+  for (const v1::PlannedOrder& planned : body.orders()) {
+    protocol::PlannedOrder order{planned.attempt(), {}};
+    TRY_ASSIGN(order.order, ReadOrder(planned.order()));
+    event.orders.push_back(std::move(order));
+  }
   return event;
 }
 
@@ -205,6 +246,8 @@ Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::Nod
       return Read(target, *message.mutable_reduce_shape());
     case v1::NodeEvent::kSlotAssign:
       return Read(target, message.slot_assign());
+    case v1::NodeEvent::kReduceOrders:
+      return Read(target, message.reduce_orders());
     case v1::NodeEvent::kReduceClose:
       return Read(target, message.reduce_close());
     case v1::NodeEvent::kSlotFailed:
@@ -260,6 +303,7 @@ void Write(const protocol::SlotFeed& action, v1::NodeAction& to) {
   body.set_input(action.input);
   WriteStamp(action.input_version, *body.mutable_input_version());
   WriteNode(action.source, *body.mutable_source());
+  body.set_stripes(action.stripes);
 }
 void Write(const protocol::SlotDropped& action, v1::NodeAction& to) {
   to.mutable_slot_dropped()->set_slot(action.slot);
@@ -327,6 +371,8 @@ Result<NodeAction> Read(const ObjectId& target, Version version, const v1::SlotF
   TRY_ASSIGN(action.input, ReadInput(body.input(), action.slot, 1));
   TRY_ASSIGN(action.input_version, ReadStamp<Version>(body.input_version(), "input_version"));
   TRY_ASSIGN(action.source, ReadNode(body.source(), "source"));
+  action.stripes = body.stripes();
+  if (action.stripes == 0) return Bad("stripes", "is empty");
   return action;
 }
 

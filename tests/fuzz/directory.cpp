@@ -121,7 +121,8 @@ class Members {
   SlotAssign AnAssignment(const ObjectId& object) {
     SlotAssign assign{object, Small(1), Small(15), {}};
     assign.order.slot = Slot();
-    assign.order.parent = Slot();
+    assign.order.parents.assign(1, Slot());
+    assign.order.stripes = 1;
     assign.order.children = Small(2);
     if (Small(3) > 0) assign.order.node = Node();
     for (std::uint32_t i = Small(2); i > 0; --i)

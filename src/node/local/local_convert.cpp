@@ -72,7 +72,7 @@ void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message
   for (const auto& slot : view.slots) {
     auto& added = *message.add_slots();
     added.set_slot(slot.slot);
-    added.set_parent(slot.parent);
+    added.set_parent(slot.parents.empty() ? 0 : slot.parents.front());
     added.set_node(slot.node_name);
     for (const ObjectId& input : slot.inputs) added.add_inputs(std::string(input.view()));
     added.set_valid_bytes(slot.valid_bytes);

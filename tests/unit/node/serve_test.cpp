@@ -110,13 +110,16 @@ TEST_F(ServeTest, AFetchThatOvertakesTheOrderToMakeTheTargetIsHeld) {
   node_.Keep(source, std::string(kBytes, 'a'), kOfItsSource, store::CopyKind::kPrimary);
   const auto heard = Fetch();
   EXPECT_FALSE(*heard) << "the node knows nothing of the object yet";
-  node_.Hear(protocol::SlotAssigned{
-      .object = x_,
-      .version = kVersion,
-      .order = {.slot = 1, .node = NodeId{1}, .inputs = {{source, kOfItsSource}}},
-      .layout = Layout::For(kBytes),
-      .fold = {},
-      .metadata = ""});
+  node_.Hear(protocol::SlotAssigned{.object = x_,
+                                    .version = kVersion,
+                                    .order = {.slot = 1,
+                                              .parents = {},
+                                              .stripes = 1,
+                                              .node = NodeId{1},
+                                              .inputs = {{source, kOfItsSource}}},
+                                    .layout = Layout::For(kBytes),
+                                    .fold = {},
+                                    .metadata = ""});
   ASSERT_TRUE(*heard && **heard);
   EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
 }

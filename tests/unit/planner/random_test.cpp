@@ -117,8 +117,11 @@ class Storm {
         return ReduceShape{object_, request, layout_, {}, ""};
       case 2:
       case 3: {
-        SlotOrder order{
-            .slot = slot, .parent = slot == 2 ? 0u : 2u, .children = slot == 2 ? 2u : 0u};
+        SlotOrder order{.slot = slot,
+                        .parents = {},
+                        .stripes = layout_.all_stripes(),
+                        .children = slot == 2 ? 2u : 0u};
+        if (slot != 2) order.parents = {2};
         if (Pick(5) != 0) {
           order.node = NodeId(1 + Pick(kMembers));
           order.inputs = {{ObjectId::FromName(std::to_string(slot)), {{1, 1}}}};

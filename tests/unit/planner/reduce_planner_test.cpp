@@ -245,8 +245,8 @@ class RandomReduce : public ReducePlanning {
     std::uint32_t roots = 0;
     std::size_t used = 0;
     for (const auto& [slot, order] : orders_) {
-      ++children[order.parent];
-      if (order.parent == 0) ++roots;
+      ++children[order.root() ? 0 : order.parents.front()];
+      if (order.root()) ++roots;
       used += order.inputs.size();
     }
     EXPECT_EQ(roots, 1U);
@@ -300,7 +300,7 @@ void RandomReduce::Run(int seed) {
   CheckTree();
   if (options_.root_here) {
     const auto root =
-        std::ranges::find_if(orders_, [](const auto& order) { return order.second.parent == 0; });
+        std::ranges::find_if(orders_, [](const auto& order) { return order.second.root(); });
     EXPECT_EQ(root->second.node, kSelf);
   }
   if (options_.fixed_order) {

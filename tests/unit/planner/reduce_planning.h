@@ -72,8 +72,8 @@ class ReducePlanning : public ::testing::Test {
     }
     const auto& assign = std::get<SlotAssign>(order);
     std::string text = std::to_string(assign.order.slot) + "^" +
-                       std::to_string(assign.order.parent) + "+" +
-                       std::to_string(assign.order.children) + " ";
+                       std::to_string(assign.order.root() ? 0 : assign.order.parents.front()) +
+                       "+" + std::to_string(assign.order.children) + " ";
     if (assign.order.node == kNoNode) return text + "vacant";
     text += assign.order.node == kSelf ? "@self" : "@" + std::to_string(Raw(assign.order.node));
     for (const SlotInput& input : assign.order.inputs) text += " s" + NumberOf(input.object);

@@ -14,6 +14,7 @@
 #include "planner/object_book.h"
 #include "planner/outbox.h"
 #include "planner/recovery_window.h"
+#include "planner/reduce_tree.h"
 #include "planner/reduction_orders.h"
 #include "planner/reduction_requests.h"
 #include "planner/shard_clock.h"
@@ -46,11 +47,14 @@ class ReductionParts : public ::testing::Test {
 
   void Assign(std::uint32_t slot, std::uint32_t parent, NodeId node) {
     const SlotInput source{ObjectId::FromName(std::to_string(slot)), {{1, 1}}};
-    requests_.On(kCoordinator,
-                 SlotAssign{target_,
-                            kRequest,
-                            ++attempts_,
-                            {.slot = slot, .parent = parent, .node = node, .inputs = {source}}});
+    requests_.On(kCoordinator, SlotAssign{target_,
+                                          kRequest,
+                                          ++attempts_,
+                                          {.slot = slot,
+                                           .parents = TreeSlot{.parent = parent}.parents(),
+                                           .stripes = 1,
+                                           .node = node,
+                                           .inputs = {source}}});
   }
   void AssignTree() {
     Assign(1, 2, NodeId{1});

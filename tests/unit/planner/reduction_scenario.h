@@ -26,7 +26,9 @@ class Reductions : public Scenario {
   // "" vacates. Each slot has one source, named after it.
   Self Assign(std::uint32_t slot, const std::string& node, std::uint32_t parent,
               std::uint32_t children, std::uint64_t attempt = 0) {
-    SlotOrder order{.slot = slot, .parent = parent, .children = children};
+    SlotOrder order{
+        .slot = slot, .parents = {}, .stripes = layout_.all_stripes(), .children = children};
+    if (parent != 0) order.parents = {parent};
     if (!node.empty()) {
       order.node = Id(node);
       order.inputs = {{ObjectId::FromName("source " + std::to_string(slot)), {{1, 1}}}};

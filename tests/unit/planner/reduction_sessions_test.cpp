@@ -129,7 +129,11 @@ TEST_F(Reductions, ASourceThatWouldCountTwiceEndsTheReductionInWords) {
     Say("C", SlotAssign{object_,
                         kRequest,
                         ++attempts_,
-                        {.slot = slot, .parent = 9, .node = Id("A"), .inputs = std::move(inputs)}});
+                        {.slot = slot,
+                         .parents = {9},
+                         .stripes = 1,
+                         .node = Id("A"),
+                         .inputs = std::move(inputs)}});
   };
   Open("C").Shape().Ignore();
   order(1, {source});
@@ -150,17 +154,19 @@ TEST_F(Reductions, ASourceMovesToAnotherSlot) {
   const SlotInput source{ObjectId::FromName("source 1"), {{1, 1}}};
   Open("C").Shape().LeafOf2(1, "A").Ignore();
   Assign(1, "", 2, 0).Ignore();
-  Say("C", SlotAssign{object_,
-                      kRequest,
-                      ++attempts_,
-                      {.slot = 3, .parent = 2, .node = Id("B"), .inputs = {source}}});
+  Say("C",
+      SlotAssign{object_,
+                 kRequest,
+                 ++attempts_,
+                 {.slot = 3, .parents = {2}, .stripes = 1, .node = Id("B"), .inputs = {source}}});
   Expect("B: slot 3 v2");
   Lose("B");
   Ignore();
-  Say("C", SlotAssign{object_,
-                      kRequest,
-                      ++attempts_,
-                      {.slot = 1, .parent = 2, .node = Id("A"), .inputs = {source}}});
+  Say("C",
+      SlotAssign{object_,
+                 kRequest,
+                 ++attempts_,
+                 {.slot = 1, .parents = {2}, .stripes = 1, .node = Id("A"), .inputs = {source}}});
   Expect("A: slot 1 v3");
 }
 

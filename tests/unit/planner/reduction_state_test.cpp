@@ -48,10 +48,13 @@ class ReductionState : public ::testing::Test {
   void Shape() { Say(kCoordinator, ReduceShape{target_, 1, layout_, {}, ""}); }
   void Assign(std::uint32_t slot, NodeId node) {
     const bool root = slot == 2;
+    const std::vector<std::uint32_t> parents(root ? 0 : 1, 2);
     const SlotInput source{ObjectId::FromName(std::to_string(slot)), Version{{1, slot}}};
     Say(kCoordinator,
-        SlotAssign{
-            target_, 1, ++attempts_, {slot, root ? 0U : 2U, root ? 1U : 0U, node, {source}}});
+        SlotAssign{target_,
+                   1,
+                   ++attempts_,
+                   {slot, parents, layout_.all_stripes(), root ? 1U : 0U, node, {source}}});
   }
   void Reduce() {
     Open();

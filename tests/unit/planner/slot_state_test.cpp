@@ -27,7 +27,12 @@ SlotAssigned OrderOf(std::uint32_t sources, std::uint32_t children, std::uint32_
   SlotAssigned order{.object = ObjectId::FromName("target"),
                      .version = kVersion,
                      .layout = Layout::For(1 << 20, 2)};
-  order.order = {.slot = kSlot, .parent = parent, .children = children, .node = NodeId{1}};
+  const std::vector<std::uint32_t> parents(parent == 0 ? 0 : 1, parent);
+  order.order = {.slot = kSlot,
+                 .parents = parents,
+                 .stripes = order.layout.all_stripes(),
+                 .children = children,
+                 .node = NodeId{1}};
   for (std::uint32_t i = 0; i < sources; ++i) {
     order.order.inputs.push_back({ObjectId::FromName("source " + std::to_string(i)), {{1, i + 1}}});
   }

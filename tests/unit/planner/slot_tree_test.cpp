@@ -24,7 +24,10 @@ SlotInput Source(const std::string& name) { return {ObjectId::FromName(name), {{
 
 SlotOrder Order(std::uint32_t slot, std::uint32_t parent, NodeId node = kA,
                 std::vector<SlotInput> inputs = {}) {
-  return {.slot = slot, .parent = parent, .node = node, .inputs = std::move(inputs)};
+  SlotOrder order{
+      .slot = slot, .parents = {}, .stripes = 1, .node = node, .inputs = std::move(inputs)};
+  if (parent != 0) order.parents = {parent};
+  return order;
 }
 
 // 4 is fed by 2, which 1 and 3 feed.

@@ -19,7 +19,7 @@ const GrantId kGrant{{.incarnation = 7, .sequence = 10}};
 const Layout kLayout = Layout::For(40 * 1024 * 1024);
 const Version kChild{{.incarnation = 7, .sequence = 11}};
 const Fold kFold{Op::kXor, DType::kUint16};
-const SlotOrder kOrder{2, 1, 3, NodeId{11}, {{kObject, kVersion}, {kObject, kChild}}};
+const SlotOrder kOrder{2, {1, 7}, 0b11, 3, NodeId{11}, {{kObject, kVersion}, {kObject, kChild}}};
 
 InlineBytes Bytes(std::string bytes) {
   return std::make_shared<const std::string>(std::move(bytes));
@@ -74,7 +74,9 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       ReduceOpen{kObject, 5, true, 11},
       ReduceShape{kObject, 5, kLayout, kFold, "f4"},
       SlotAssign{kObject, 5, 6, kOrder},
-      SlotAssign{kObject, 5, 7, {.slot = 2}},  // vacant, a root
+      SlotAssign{kObject, 5, 7, {.slot = 2, .parents = {}, .stripes = 1}},  // vacant, a root
+      ReduceOrders{kObject, 5, 8, {{6, kOrder}, {7, {.slot = 2, .parents = {}, .stripes = 1}}}},
+      ReduceOrders{kObject, 5, 9, {}},
       ReduceClose{kObject, 5, ErrorCode::kTimeout, "too late"},
       SlotFailed{kObject, 2, kVersion, 3, kChild, ErrorCode::kPeerLost, "n3 was lost"},
       SlotFailed{kObject, 2, kVersion, 0, {}, ErrorCode::kResourceExhausted, "no memory"},
@@ -148,7 +150,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       SlotLost{kObject, 5, 6, 2, ErrorCode::kPeerLost, "n3 was lost"},
       ReduceCommitted{kObject, kVersion, 5, {kObject, ObjectId::FromName("other")}},
       SlotAssigned{kObject, kVersion, kOrder, kLayout, kFold, "f4"},
-      SlotFeed{kObject, 2, kVersion, 3, kChild, node},
+      SlotFeed{kObject, 2, kVersion, 3, kChild, 1, node},
       SlotDropped{kObject, 2, kVersion},
       TargetAborted{kObject, ErrorCode::kCancelled, "the caller cancelled"}};
   std::vector<bool> seen(std::variant_size_v<NodeAction>, false);

@@ -22,7 +22,7 @@ const Version kTargetVersion{{.incarnation = 7, .sequence = 9}};
 const Version kChildVersion{{.incarnation = 7, .sequence = 11}};
 const Layout kTargetLayout = Layout::For(4000);
 const Fold kSumOfFloats{Op::kSum, DType::kFloat32};
-const SlotOrder kOneSource{2, 1, 3, NodeId{11}, {{kSource, kTargetVersion}}};
+const SlotOrder kOneSource{2, {1}, 0b11, 3, NodeId{11}, {{kSource, kTargetVersion}}};
 constexpr std::uint32_t kBeyond = kMaxSlots + 1;
 
 // What is wrong with a fold or its layout, wherever they stand.
@@ -48,8 +48,11 @@ std::vector<Spoiled<Message>> BadOrders(Body body) {
   return {{"slot", [=](auto& m) { body(m)->clear_order(); }},
           {"slot", [=](auto& m) { order(m)->set_slot(0); }},
           {"slot", [=](auto& m) { order(m)->set_slot(kBeyond); }},
-          {"parent", [=](auto& m) { order(m)->set_parent(2); }},
-          {"parent", [=](auto& m) { order(m)->set_parent(kBeyond); }},
+          {"parent", [=](auto& m) { order(m)->set_parents(0, 2); }},
+          {"parent", [=](auto& m) { order(m)->set_parents(0, 0); }},
+          {"parent", [=](auto& m) { order(m)->set_parents(0, kBeyond); }},
+          {"parents", [=](auto& m) { order(m)->mutable_parents()->Resize(65, 1); }},
+          {"stripes", [=](auto& m) { order(m)->clear_stripes(); }},
           {"children", [=](auto& m) { order(m)->set_children(~0u); }},
           {"object", [=](auto& m) { order(m)->mutable_inputs(0)->set_object("short"); }},
           {"version", [=](auto& m) { order(m)->mutable_inputs(0)->clear_version(); }},
@@ -71,6 +74,13 @@ TEST(HostileReduceEvents, Assign) {
   ExpectNamed<v1::NodeEvent>(
       ToProto(NodeEvent{SlotAssign{kTarget, 5, 6, kOneSource}}),
       BadOrders<v1::NodeEvent>([](auto& m) { return m.mutable_slot_assign(); }));
+}
+
+TEST(HostileReduceEvents, Orders) {
+  ExpectNamed<v1::NodeEvent>(ToProto(NodeEvent{ReduceOrders{kTarget, 5, 7, {{6, kOneSource}}}}),
+                             BadOrders<v1::NodeEvent>([](auto& m) {
+                               return m.mutable_reduce_orders()->mutable_orders(0);
+                             }));
 }
 
 TEST(HostileReduceEvents, WhatParticipantsSay) {
@@ -142,7 +152,7 @@ TEST(HostileReduceActions, Assigned) {
 TEST(HostileReduceActions, ToOthers) {
   ExpectNamed<v1::NodeAction>(
       ToProto(NodeAction{
-          SlotFeed{kTarget, 2, kTargetVersion, 3, kChildVersion, {NodeId{1}, "n", "h:1"}}}),
+          SlotFeed{kTarget, 2, kTargetVersion, 3, kChildVersion, 1, {NodeId{1}, "n", "h:1"}}}),
       {{"version", [](auto& m) { m.clear_version(); }},
        {"slot", [](auto& m) { m.mutable_slot_feed()->set_slot(kBeyond); }},
        {"input", [](auto& m) { m.mutable_slot_feed()->set_input(0); }},
