@@ -27,7 +27,7 @@ class StripeGroups {
  public:
   // All stripes are one group.
   explicit StripeGroups(NodeId origin = kNoNode) : origin_(origin) {}
-  // Two groups or more, without a stripe in common.
+  // Each with stripes of its own; together they have all.
   explicit StripeGroups(std::vector<StripeGroup> cut) : cut_(std::move(cut)) {}
 
   std::size_t size() const { return cut_ ? cut_->size() : 1; }

@@ -1,9 +1,11 @@
 #include "planner/versions.h"
 
+#include <utility>
+
 namespace hoplite::planner {
 
 void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
-                     const Layout& layout, const std::string& metadata, NodeId origin) {
+                     const Layout& layout, const std::string& metadata, StripeGroups groups) {
   record.version = version;
   record.gathers_until = kNever;
   record.joint = false;
@@ -19,7 +21,7 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
     if (copy.listed) post_.Notify(id, record, node, LocationKind::kGone);
     post_.Send(node, Recall{id, version});
   }
-  record.table = CopyTable(layout, origin);
+  record.table = CopyTable(layout, std::move(groups));
   record.slow_relays.reset();
 }
 

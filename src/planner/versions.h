@@ -17,6 +17,7 @@
 #include "planner/node_table.h"
 #include "planner/object_record.h"
 #include "planner/post.h"
+#include "planner/stripe_groups.h"
 
 namespace hoplite::planner {
 
@@ -26,10 +27,15 @@ class Versions {
   Versions(Agenda& agenda, InlineBudget& inlined, const NodeTable& nodes, Post& post)
       : agenda_(agenda), inlined_(inlined), nodes_(nodes), post_(post) {}
 
-  // The version is current from now on: older copies are void, their nodes told. `origin` makes it,
-  // if it is known who does.
+  // The version is current from now on: older copies are void, their nodes told. `groups`: how its
+  // stripes are cut, and who makes which.
   void Start(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
-             const std::string& metadata, NodeId origin);
+             const std::string& metadata, StripeGroups groups);
+  // All stripes are one group; `origin` makes it, if it is known who does.
+  void Start(const ObjectId& id, ObjectRecord& record, Version version, const Layout& layout,
+             const std::string& metadata, NodeId origin) {
+    Start(id, record, version, layout, metadata, StripeGroups(origin));
+  }
   // The object's bytes lie in the directory now, if there is room: whether they do.
   bool KeepBytes(ObjectRecord& record, const InlineBytes& bytes) {
     return inlined_.Keep(record, bytes);
