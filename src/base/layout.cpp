@@ -145,6 +145,15 @@ std::uint64_t Layout::valid_bytes(const StripeMarks& marks) const {
 
 bool Layout::complete(const StripeMarks& marks) const { return marks == full_marks(); }
 
+StripeMask Layout::missing(const StripeMarks& marks) const {
+  if (!valid(marks)) return all_stripes();
+  StripeMask missing = 0;
+  for (std::uint32_t s = 0; s < stripe_count; ++s) {
+    if (marks[s] < stripe_block_count(s)) missing |= StripeMask{1} << s;
+  }
+  return missing;
+}
+
 bool Layout::valid(const StripeMarks& marks) const {
   if (marks.size() != stripe_count) return false;
   for (std::uint32_t s = 0; s < stripe_count; ++s) {

@@ -66,6 +66,8 @@ struct Layout {
   // Valid bytes in total.
   std::uint64_t valid_bytes(const StripeMarks& marks) const;
   bool complete(const StripeMarks& marks) const;
+  // The stripes that they don't fill; all, if they are not of this layout.
+  StripeMask missing(const StripeMarks& marks) const;
   // Whether marks has one entry per stripe, none beyond its stripe's end.
   bool valid(const StripeMarks& marks) const;
 

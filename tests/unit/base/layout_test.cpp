@@ -35,6 +35,16 @@ TEST(Layout, EmptyObjectHasNoBlocksAndIsComplete) {
   EXPECT_EQ(layout.contiguous_prefix(layout.empty_marks()), 0u);
 }
 
+TEST(Layout, StripesThatMarksDoNotFillAreMissing) {
+  const Layout layout = Layout::For(1_MiB, 3);
+  StripeMarks marks = layout.full_marks();
+  EXPECT_EQ(layout.missing(marks), 0U);
+  --marks[1];
+  EXPECT_EQ(layout.missing(marks), 0b010U);
+  EXPECT_EQ(layout.missing(layout.empty_marks()), 0b111U);
+  EXPECT_EQ(layout.missing(StripeMarks(2, 1)), 0b111U) << "marks of another layout";
+}
+
 // Every block belongs to exactly one (stripe, index), and the maps are inverse to each other.
 TEST(Layout, BlocksAndStripesAreOneToOne) {
   for (const std::uint64_t size :
