@@ -51,9 +51,7 @@ std::uint64_t Copy::progress() const {
 std::uint64_t Copy::progress(StripeMask among) const {
   if (static_cast<std::size_t>(std::countr_one(among)) >= marks.size()) return progress();
   std::uint64_t blocks = 0;
-  for (std::size_t stripe = 0; stripe < marks.size(); ++stripe) {
-    if ((among & Bit(stripe)) != 0) blocks += marks[stripe];
-  }
+  for (among &= all(); among != 0; among &= among - 1) blocks += marks[std::countr_zero(among)];
   return blocks;
 }
 

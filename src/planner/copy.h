@@ -75,7 +75,8 @@ struct Copy {
 
   // Has, or will have without any source, every byte of these stripes: may serve at any offset.
   bool FinalIn(StripeMask stripes) const { return complete || (stripes & ~produces) == 0; }
-  // In all of them.
+  // All those.
+  StripeMask final_stripes() const { return complete ? all() : produces; }
   bool final() const { return complete || (produces != 0 && FinalIn(all())); }
   const Flow& flow() const { return flows.OrEmpty(); }
   const Place& place(std::size_t group) const { return flow().places[group]; }

@@ -8,7 +8,7 @@ namespace {
 
 // How far a chain is followed while streams run that aren't in the books. They end soon, one way or
 // the other; until then doubt is cheaper than long walks.
-constexpr int kFarthestSight = 64;
+constexpr std::size_t kFarthestSight = 64;
 
 std::uint32_t& CountOf(Place& source, const OpenGrant& grant) {
   return grant.leaf ? source.leaves : source.used;
@@ -58,7 +58,7 @@ void CopyTable::FindSourceOf(NodeId node, Copy& copy) {
        waiting != unrooted.end() && waiting->first == node; waiting = unrooted.erase(waiting)) {
     Flow& flow = copy.flows.Make();
     const OpenGrant& open = streams_->grants.at(waiting->second);
-    Serve(flow, waiting->second, open, 0);
+    Serve(flow, waiting->second, open, open.stripes, 0);
     ForGroups(open.stripes, [&](std::size_t group, StripeMask) {
       Place& place = flow.places.Make(group);
       place.limit = place.used;
@@ -67,14 +67,30 @@ void CopyTable::FindSourceOf(NodeId node, Copy& copy) {
 }
 
 // Who serves already keeps the limit under which it took that on.
-void CopyTable::Serve(Flow& source, GrantId grant, const OpenGrant& what,
+void CopyTable::Serve(Flow& source, GrantId grant, const OpenGrant& what, StripeMask part,
                       std::uint32_t limit) const {
   source.serving.insert(grant);
-  ForGroups(what.stripes, [&](std::size_t group, StripeMask part) {
+  ForGroups(part, [&](std::size_t group, StripeMask in_group) {
     Place& place = source.places.Make(group);
     const bool idle = place.used == 0 && place.leaves == 0;
     place.limit = idle ? limit : std::max(limit, place.limit);
-    CountOf(place, what) += Count(part);
+    CountOf(place, what) += Count(in_group);
+  });
+}
+
+void CopyTable::Take(Copy& receiver, GrantId grant, const OpenGrant& what, StripeMask part,
+                     Time lag) const {
+  Flow& flow = receiver.flows.Make();
+  std::erase_if(flow.feeds, [&](const Feed& feed) { return feed.grant == grant; });
+  flow.Insert({.grant = grant, .source = what.source, .stripes = what.stripes});
+  flow.fed |= part;
+  receiver.listed = !receiver.leaf;
+  ForGroups(part, [&](std::size_t group, StripeMask) {
+    Place& place = flow.places.Make(group);
+    place.lag = std::max(lag, place.lag);
+    if ((receiver.parked() & stripes(group)) != 0) return;
+    place.orphan = false;
+    flow.ForgetLost(stripes(group));
   });
 }
 
@@ -122,35 +138,36 @@ void CopyTable::NoteFailed(const OpenGrant& failed) {
   });
 }
 
-// A lost feed counts until its stream has ended.
 NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
   const NodeId source = copy.feed(stripe).source;
   if (source != kNoNode) return source;
   const Feed* lost = copy.lost(Bit(stripe));
-  if (lost == nullptr || !lost->superseded) return kNoNode;
-  return copies_.contains(lost->lost_source) ? lost->lost_source : lost->fallback;
+  return lost == nullptr ? kNoNode : SourceOf(*lost);
+}
+
+// A lost feed counts until its stream has ended.
+NodeId CopyTable::SourceOf(const Feed& feed) const {
+  if (!feed.lost()) return feed.source;
+  if (!feed.superseded) return kNoNode;
+  return copies_.contains(feed.lost_source) ? feed.lost_source : feed.fallback;
 }
 
 void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit) {
   streams_.Make().grants.emplace(grant, what);
   if (copies_.contains(what.source)) {
-    Edit(what.source, [&](Copy& source) { Serve(source.flows.Make(), grant, what, limit); });
+    Edit(what.source,
+         [&](Copy& source) { Serve(source.flows.Make(), grant, what, what.stripes, limit); });
   } else {
     streams_->unrooted.insert({what.source, grant});
   }
-  Edit(what.receiver, [&](Copy& receiver) {
-    Flow& flow = receiver.flows.Make();
-    flow.Insert({.grant = grant, .source = what.source, .stripes = what.stripes});
-    flow.fed |= what.stripes;
-    receiver.listed = !receiver.leaf;
-    ForGroups(what.stripes, [&](std::size_t group, StripeMask) {
-      Place& place = flow.places.Make(group);
-      place.lag = std::max(lag, place.lag);
-      if ((receiver.parked() & stripes(group)) != 0) return;
-      place.orphan = false;
-      flow.ForgetLost(stripes(group));
-    });
-  });
+  Edit(what.receiver, [&](Copy& receiver) { Take(receiver, grant, what, what.stripes, lag); });
+}
+
+void CopyTable::Extend(GrantId grant, StripeMask stripes, Time lag, std::uint32_t limit) {
+  OpenGrant& what = streams_->grants.at(grant);
+  what.stripes |= stripes;
+  Edit(what.source, [&](Copy& source) { Serve(source.flows.Make(), grant, what, stripes, limit); });
+  Edit(what.receiver, [&](Copy& receiver) { Take(receiver, grant, what, stripes, lag); });
 }
 
 void CopyTable::Close(GrantId grant) {
@@ -218,39 +235,52 @@ GrantId CopyTable::AdoptedBy(NodeId receiver, GrantId known_as) const {
   return {};
 }
 
-bool CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) const {
-  for (const std::uint32_t stripe : StripesOf(stripes)) {
-    NodeId at = node;
-    for (std::size_t step = 0; step <= copies_.size(); ++step) {
-      if (at == on) return true;
-      const Copy* copy = Find(at);
-      // Who is final waits for nobody, even while its last stream is not yet closed in the books.
-      if (copy == nullptr || copy->FinalIn(Bit(stripe))) break;
-      at = copy->feed(stripe).source;
+// Who is final waits for nobody, even while its last stream is not yet closed in the books. Stripes
+// that one feed brings are followed together.
+StripeMask CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) const {
+  StripeMask depends = 0;
+  std::vector<Chain> chains{{node, stripes}};
+  while (!chains.empty()) {
+    const Chain chain = chains.back();
+    chains.pop_back();
+    if (chain.at == on) depends |= chain.stripes;
+    const Copy* copy = Find(chain.at);
+    if (chain.at == on || copy == nullptr || chain.steps > copies_.size()) continue;
+    const StripeMask open = chain.stripes & ~copy->final_stripes();
+    for (const Feed& feed : copy->flow().feeds) {
+      if (feed.lost() || (feed.stripes & open) == 0) continue;
+      chains.push_back({feed.source, feed.stripes & open, chain.steps + 1});
     }
   }
-  return false;
+  return depends;
 }
 
-bool CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) const {
-  for (const std::uint32_t stripe : StripesOf(stripes)) {
-    NodeId at = node;
-    for (int step = 0; at != kNoNode; ++step) {
-      const Copy* copy = Find(at);
-      if (at == on || copy == nullptr || step == kFarthestSight) return true;
-      at = copy->FinalIn(Bit(stripe)) ? kNoNode : UpstreamOf(*copy, stripe);
+StripeMask CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) const {
+  StripeMask depends = 0;
+  std::vector<Chain> chains{{node, stripes}};
+  while (!chains.empty()) {
+    const Chain chain = chains.back();
+    chains.pop_back();
+    const Copy* copy = Find(chain.at);
+    if (chain.at == on || copy == nullptr || chain.steps == kFarthestSight) {
+      depends |= chain.stripes;
+      continue;
+    }
+    StripeMask open = chain.stripes & ~copy->final_stripes();
+    for (const bool lost : {false, true}) {  // a lost feed counts where there is no other
+      for (const Feed& feed : copy->flow().feeds) {
+        if (feed.lost() != lost || (feed.stripes & open) == 0) continue;
+        const NodeId source = SourceOf(feed);
+        if (source != kNoNode) chains.push_back({source, feed.stripes & open, chain.steps + 1});
+        open &= ~feed.stripes;
+      }
     }
   }
-  return false;
+  return depends;
 }
 
 StripeMask CopyTable::Missing(const StripeMarks& marks, StripeMask among) const {
-  StripeMask missing = 0;
-  for (const std::uint32_t stripe : StripesOf(among)) {
-    if (!layout_.valid(marks) || marks[stripe] < layout_.stripe_block_count(stripe)) {
-      missing |= Bit(stripe);
-    }
-  }
+  const StripeMask missing = layout_.missing(marks) & among;
   return missing != 0 ? missing : among;
 }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -92,11 +93,11 @@ class CopyTable {
   // account for: fed, open feeds, serving, used and leaves.
   template <typename Change>
   void Edit(NodeId node, Change change) {
-    auto entry = copies_.find(node);
-    Unindex(entry->first, entry->second);
-    change(entry->second);
-    entry->second.Rest();
-    Index(entry->first, entry->second);
+    Copy& copy = copies_.at(node);
+    const Standing before = StandingOf(node, copy);
+    change(copy);
+    copy.Rest();
+    Move(node, before, StandingOf(node, copy));
   }
   // Its receivers become orphans in what it fed; its own feeds end.
   void Remove(NodeId node);
@@ -105,6 +106,9 @@ class CopyTable {
 
   // `limit`: the units of the source in each group that the grant has stripes of.
   void Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit);
+  // The grant, which is open, has these stripes, too: of another group, with a lag and a limit of
+  // its own.
+  void Extend(GrantId grant, StripeMask stripes, Time lag, std::uint32_t limit);
   void Close(GrantId grant);
   // The grant, which is closed, failed: its receiver is served before others, best by whoever fed
   // its source.
@@ -120,15 +124,26 @@ class CopyTable {
   // `source` sent these: it and those that it pulls from, one behind the other, have them too.
   void RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask stripes);
 
-  // Whether `node` gets a stripe of `stripes`, directly or through others, from `on`.
-  bool DependsOn(NodeId node, NodeId on, StripeMask stripes) const;
-  // The same, counting superseded streams; true also if the end of a chain is out of sight.
-  bool MayDependOn(NodeId node, NodeId on, StripeMask stripes) const;
+  // Which of `stripes` `node` gets, directly or through others, from `on`.
+  StripeMask DependsOn(NodeId node, NodeId on, StripeMask stripes) const;
+  // The same, counting superseded streams; and those of which the end of a chain is out of sight.
+  StripeMask MayDependOn(NodeId node, NodeId on, StripeMask stripes) const;
   // The stripes of `among` that marks don't fill; all of `among` if they fill each of them (then
   // only the end of the stream is missing).
   StripeMask Missing(const StripeMarks& marks, StripeMask among) const;
 
+  // Calls `what` with each group that has some of the stripes, and which.
+  template <typename What>
+  void ForGroups(StripeMask stripes, What what) const {
+    for (std::size_t group = 0; group < group_count(); ++group) {
+      const StripeMask part = stripes & this->stripes(group);
+      if (part != 0) what(group, part);
+    }
+  }
+
   OneOrSet<SourceKey> sources(std::size_t group) const;
+  // The copy is among them.
+  bool IsSource(std::size_t group, const Copy& copy) const;
   // Whatever the group, some source of it is final.
   bool sources_whole() const;
   const std::set<ParkedKey>& parked(std::size_t group) const { return index(group).parked; }
@@ -138,6 +153,9 @@ class CopyTable {
   bool somebody_parked() const;
   ParkedKey KeyOfParked(std::size_t group, NodeId node, const Copy& copy) const;
   ProgressKey KeyOfProgress(std::size_t group, NodeId node, const Copy& copy) const;
+  // Where it stands among those who have as much, before the ring counts. Of several groups: who
+  // makes one of them stands before those who only read.
+  std::uint32_t SlotOf(const Copy& copy) const;
 
   // For every stripe somebody has, or will have without any source, all bytes.
   bool whole() const;
@@ -152,6 +170,12 @@ class CopyTable {
   void AddTo(Digest& digest) const;
 
  private:
+  // Stripes that came to a node one way.
+  struct Chain {
+    NodeId at = kNoNode;
+    StripeMask stripes = 0;
+    std::size_t steps = 0;
+  };
   struct GroupIndex {
     std::set<ParkedKey> parked;
     std::set<ProgressKey> feeding;
@@ -175,12 +199,19 @@ class CopyTable {
   struct Finals {
     std::uint32_t all = 0;
     std::uint32_t live = 0;
-    void Count(const Copy& copy, StripeMask stripes, std::uint32_t by) {
-      if (!copy.FinalIn(stripes)) return;
-      all += by;
-      if (copy.live) live += by;
-    }
     friend bool operator==(const Finals&, const Finals&) = default;
+  };
+  // Where a copy stands in the indexes of one group: its key in each that it is in.
+  struct InGroup {
+    Finals finals;
+    std::optional<SourceKey> source;
+    std::optional<ParkedKey> parked;
+    std::optional<ProgressKey> feeding;
+  };
+  struct Standing {
+    PerGroup<InGroup> groups;
+    bool starved = false;
+    bool superseded = false;
   };
   // What is looked for among several copies; one is looked at itself.
   struct Shared {
@@ -188,28 +219,27 @@ class CopyTable {
     PerGroup<Finals> finals;
   };
 
-  // Calls `what` with each group that has some of the stripes, and which.
-  template <typename What>
-  void ForGroups(StripeMask stripes, What what) const {
-    for (std::size_t group = 0; group < group_count(); ++group) {
-      const StripeMask part = stripes & this->stripes(group);
-      if (part != 0) what(group, part);
-    }
-  }
   const GroupIndex& index(std::size_t group) const { return streams_.OrEmpty().indexes[group]; }
   Finals finals(std::size_t group) const;
   std::uint64_t ProgressIn(std::size_t group, const Copy& copy) const {
     return group_count() == 1 ? copy.progress() : copy.progress(stripes(group));
   }
+  Standing StandingOf(NodeId node, const Copy& copy) const;
+  InGroup StandingIn(std::size_t group, NodeId node, const Copy& copy) const;
   // Keeps it in the indexes in which it stands, as it is now; and takes it out of these.
-  void Index(NodeId node, const Copy& copy);
-  void Unindex(NodeId node, const Copy& copy);
+  void Index(NodeId node, const Copy& copy) { Move(node, {}, StandingOf(node, copy)); }
+  void Unindex(NodeId node, const Copy& copy) { Move(node, StandingOf(node, copy), {}); }
+  void Move(NodeId node, const Standing& from, const Standing& to);
+  void MoveIn(std::size_t group, const InGroup& from, const InGroup& to);
   void Share();
-  bool IsSource(std::size_t group, StripeMask part, const Copy& copy) const;
-  void Serve(Flow& source, GrantId grant, const OpenGrant& what, std::uint32_t limit) const;
+  // `part` of what the grant is goes from the source to the receiver.
+  void Serve(Flow& source, GrantId grant, const OpenGrant& what, StripeMask part,
+             std::uint32_t limit) const;
+  void Take(Copy& receiver, GrantId grant, const OpenGrant& what, StripeMask part, Time lag) const;
   void FindSourceOf(NodeId node, Copy& copy);
   void Orphan(GrantId grant);
   NodeId UpstreamOf(const Copy& copy, std::uint32_t stripe) const;
+  NodeId SourceOf(const Feed& feed) const;
   std::string BrokenCopies() const;
   std::string BrokenPlace(std::size_t group, NodeId node, const Copy& copy) const;
   std::string BrokenGrants() const;

@@ -1,11 +1,15 @@
 // The ordered indexes of a CopyTable: one entry per copy and group that it stands in.
 #include <limits>
+#include <optional>
+#include <set>
 
 #include "planner/copy_table.h"
 
 namespace hoplite::planner {
 
 namespace {
+
+constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
 
 // `part`: the stripes of the group in which the copy stands.
 SourceKey KeyOfSource(std::size_t group, StripeMask part, NodeId node, const Copy& copy) {
@@ -24,32 +28,42 @@ bool Starves(const Copy& copy) {
   return copy.starved && copy.live && copy.fed() != 0 && !copy.final();
 }
 
+template <typename Key>
+void Replace(std::set<Key>& index, const std::optional<Key>& from, const std::optional<Key>& to) {
+  if (from) index.erase(*from);
+  if (to) index.insert(*to);
+}
+
 }  // namespace
+
+std::uint32_t CopyTable::SlotOf(const Copy& copy) const {
+  return group_count() > 1 && copy.slot == 0 ? kLast : copy.slot;
+}
 
 ParkedKey CopyTable::KeyOfParked(std::size_t group, NodeId node, const Copy& copy) const {
   const std::uint64_t has = ProgressIn(group, copy);
   return {!copy.place(group).orphan && !copy.leaf, std::numeric_limits<std::uint64_t>::max() - has,
-          copy.slot, DistanceOf(group, node), node};
+          SlotOf(copy), DistanceOf(group, node), node};
 }
 
 ProgressKey CopyTable::KeyOfProgress(std::size_t group, NodeId node, const Copy& copy) const {
-  return {ProgressIn(group, copy), std::numeric_limits<std::uint32_t>::max() - copy.slot,
+  return {ProgressIn(group, copy), kLast - SlotOf(copy),
           std::numeric_limits<std::uint64_t>::max() - DistanceOf(group, node), node};
 }
 
 // A copy is listed from its first grant on (R9): of several groups, in each by itself.
-bool CopyTable::IsSource(std::size_t group, StripeMask part, const Copy& copy) const {
+bool CopyTable::IsSource(std::size_t group, const Copy& copy) const {
   if (!copy.live || !copy.listed || copy.evicting) return false;
+  const StripeMask part = stripes(group);
   return group_count() == 1 || copy.FinalIn(part) || copy.place(group).lag != Time{} ||
          copy.progress(part) > 0;
 }
 
 OneOrSet<SourceKey> CopyTable::sources(std::size_t group) const {
   if (shared_) return OneOrSet<SourceKey>(shared_->sources[group]);
-  const StripeMask part = stripes(group);
   const auto only = copies_.begin();
-  if (only == copies_.end() || !IsSource(group, part, only->second)) return {};
-  return OneOrSet<SourceKey>(KeyOfSource(group, part, only->first, only->second));
+  if (only == copies_.end() || !IsSource(group, only->second)) return {};
+  return OneOrSet<SourceKey>(KeyOfSource(group, stripes(group), only->first, only->second));
 }
 
 bool CopyTable::sources_whole() const {
@@ -67,9 +81,9 @@ bool CopyTable::somebody_parked() const {
 
 CopyTable::Finals CopyTable::finals(std::size_t group) const {
   if (shared_) return shared_->finals[group];
-  Finals finals;
-  for (const auto& [node, only] : copies_) finals.Count(only, stripes(group), 1);
-  return finals;
+  if (copies_.empty()) return {};
+  const auto only = copies_.begin();
+  return StandingIn(group, only->first, only->second).finals;
 }
 
 bool CopyTable::whole() const {
@@ -86,53 +100,60 @@ bool CopyTable::live_whole() const {
   return true;
 }
 
+CopyTable::InGroup CopyTable::StandingIn(std::size_t group, NodeId node, const Copy& copy) const {
+  const StripeMask part = stripes(group);
+  InGroup at;
+  if (copy.FinalIn(part)) at.finals = {.all = 1, .live = copy.live ? 1U : 0U};
+  if (IsSource(group, copy)) at.source = KeyOfSource(group, part, node, copy);
+  if (Waits(part, copy)) at.parked = KeyOfParked(group, node, copy);
+  if (IsFed(part, copy) && !copy.leaf) at.feeding = KeyOfProgress(group, node, copy);
+  return at;
+}
+
+CopyTable::Standing CopyTable::StandingOf(NodeId node, const Copy& copy) const {
+  Standing standing{.starved = Starves(copy), .superseded = copy.superseded()};
+  for (std::size_t group = group_count(); group-- > 0;) {
+    standing.groups.Make(group) = StandingIn(group, node, copy);
+  }
+  return standing;
+}
+
 // The first copy is not the only one any more; the second has nothing yet.
 void CopyTable::Share() {
-  Shared& shared = shared_.Make();
+  shared_.Make();
   for (const auto& [node, copy] : copies_) {
     for (std::size_t group = 0; group < group_count(); ++group) {
-      const StripeMask part = stripes(group);
-      shared.finals.Make(group).Count(copy, part, 1);
-      if (!IsSource(group, part, copy)) continue;
-      shared.sources.Make(group).insert(KeyOfSource(group, part, node, copy));
+      const InGroup at = StandingIn(group, node, copy);
+      MoveIn(group, {}, {.finals = at.finals, .source = at.source});
     }
   }
 }
 
-void CopyTable::Index(NodeId node, const Copy& copy) {
+void CopyTable::Move(NodeId node, const Standing& from, const Standing& to) {
   for (std::size_t group = 0; group < group_count(); ++group) {
-    const StripeMask part = stripes(group);
-    if (shared_) shared_->finals.Make(group).Count(copy, part, 1);
-    if (shared_ && IsSource(group, part, copy)) {
-      shared_->sources.Make(group).insert(KeyOfSource(group, part, node, copy));
-    }
-    if (Waits(part, copy)) {
-      streams_.Make().indexes.Make(group).parked.insert(KeyOfParked(group, node, copy));
-    }
-    if (IsFed(part, copy) && !copy.leaf) {
-      streams_.Make().indexes.Make(group).feeding.insert(KeyOfProgress(group, node, copy));
-    }
+    MoveIn(group, from.groups[group], to.groups[group]);
   }
-  if (Starves(copy)) streams_.Make().starved.insert(node);
-  if (copy.superseded()) ++streams_.Make().superseded;
+  if (from.starved && !to.starved) streams_->starved.erase(node);
+  if (!from.starved && to.starved) streams_.Make().starved.insert(node);
+  if (from.superseded && !to.superseded) --streams_->superseded;
+  if (!from.superseded && to.superseded) ++streams_.Make().superseded;
 }
 
-void CopyTable::Unindex(NodeId node, const Copy& copy) {
-  for (std::size_t group = 0; group < group_count(); ++group) {
-    const StripeMask part = stripes(group);
-    if (shared_) shared_->finals.Make(group).Count(copy, part, -1U);
-    if (shared_ && IsSource(group, part, copy)) {
-      shared_->sources.Make(group).erase(KeyOfSource(group, part, node, copy));
-    }
-    if (Waits(part, copy)) {
-      streams_->indexes.Make(group).parked.erase(KeyOfParked(group, node, copy));
-    }
-    if (IsFed(part, copy) && !copy.leaf) {
-      streams_->indexes.Make(group).feeding.erase(KeyOfProgress(group, node, copy));
-    }
+void CopyTable::MoveIn(std::size_t group, const InGroup& from, const InGroup& to) {
+  if (shared_ && from.finals != to.finals) {
+    Finals& finals = shared_->finals.Make(group);
+    finals.all += to.finals.all - from.finals.all;
+    finals.live += to.finals.live - from.finals.live;
   }
-  if (Starves(copy)) streams_->starved.erase(node);
-  if (copy.superseded()) --streams_->superseded;
+  if (shared_ && from.source != to.source) {
+    Replace(shared_->sources.Make(group), from.source, to.source);
+  }
+  if (from.parked != to.parked) {
+    Replace(streams_.Make().indexes.Make(group).parked, from.parked, to.parked);
+  }
+  if (from.feeding != to.feeding) {
+    Replace(streams_.Make().indexes.Make(group).feeding, from.feeding, to.feeding);
+  }
 }
 
 }  // namespace hoplite::planner

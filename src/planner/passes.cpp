@@ -18,8 +18,8 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   if (flows && !record.slow_relays.OrEmpty().busy()) return;
   if (Gathers(id, record)) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
-  const Duration fresh =
-      record.joint ? FreshFor(record.table.layout(), LinkFor(record)) : Duration{0};
+  const bool rings = record.joint || record.table.group_count() > 1;
+  const Duration fresh = rings ? FreshFor(record.table.layout(), LinkFor(record)) : Duration{0};
   const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members, fresh};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
@@ -42,13 +42,22 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
   const Time now = clock_.now();
   if (record.gathers_until <= now || !record.table.whole()) return false;
   const bool matters = record.joint || record.reduction;
-  if (!matters || record.table.copies().size() >= nodes_.alive_count()) {
+  if (!matters || AllHaveAsked(record)) {
     record.gathers_until = now;
   } else if (record.gathers_until == kNever) {
     record.gathers_until = now + GatherFor(record.table.layout(), LinkFor(record));
   }
   if (record.gathers_until > now) gathering_.Insert(id, record.gathers_until);
   return record.gathers_until > now;
+}
+
+// Who makes some of the stripes is there before it asks for the others.
+bool Passes::AllHaveAsked(const ObjectRecord& record) const {
+  const auto& copies = record.table.copies();
+  return copies.size() >= nodes_.alive_count() && std::ranges::none_of(copies, [](const auto& at) {
+           const Copy& copy = at.second;
+           return copy.produces != 0 && !copy.final() && copy.wanted == 0;
+         });
 }
 
 LinkModel Passes::LinkFor(const ObjectRecord& record) const {

@@ -40,6 +40,7 @@ class Passes {
 
  private:
   bool Gathers(const ObjectId& id, ObjectRecord& record);
+  bool AllHaveAsked(const ObjectRecord& record) const;
   LinkModel LinkFor(const ObjectRecord& record) const;
 
   const ShardClock& clock_;

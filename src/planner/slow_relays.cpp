@@ -27,16 +27,26 @@ constexpr int kDeepest = 8;
 
 constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
 
-// Whoever feeds the first of its stripes; none if nobody does.
-const Feed* FeedOf(const Copy* copy) {
+// Whoever feeds the first of its stripes; none if nobody does. Of several groups: who feeds all that
+// it gets; of several sources each may be the one that others wait for.
+const Feed* FeedOf(const Copy* copy, const CopyTable& table) {
   if (copy == nullptr || copy->final() || copy->fed() == 0) return nullptr;
-  return &copy->feed(static_cast<std::size_t>(std::countr_zero(copy->fed())));
+  const Feed& first = copy->feed(static_cast<std::size_t>(std::countr_zero(copy->fed())));
+  return table.group_count() == 1 || first.stripes == copy->fed() ? &first : nullptr;
 }
 
-std::uint64_t ReadyBlocks(const Copy* source, const Copy& receiver) {
+// The stripes by which a receiver and its source are compared.
+StripeMask Compared(const Feed& feed, const CopyTable& table) {
+  return table.group_count() == 1 ? table.layout().all_stripes() : feed.stripes;
+}
+
+std::uint64_t ReadyBlocks(const Copy& receiver, const Feed& feed, const CopyTable& table) {
+  const Copy* source = table.Find(feed.source);
   if (source == nullptr) return 0;
   if (source->complete) return kEverything;
-  return source->progress() - std::min(source->progress(), receiver.progress());
+  const StripeMask stripes = Compared(feed, table);
+  const std::uint64_t has = source->progress(stripes);
+  return has - std::min(has, receiver.progress(stripes));
 }
 
 double Bytes(std::uint64_t blocks, const CopyTable& table) {
@@ -52,8 +62,10 @@ NodeId FirstBehind(NodeId source, const CopyTable& table) {
   return kNoNode;
 }
 
-bool IsAhead(const Copy& one, const Copy& other) {
-  return std::ranges::equal(one.marks, other.marks, std::ranges::greater());
+bool IsAhead(const Copy& one, const Copy& other, StripeMask stripes) {
+  return std::ranges::all_of(StripesOf(stripes), [&](std::uint32_t stripe) {
+    return one.marks[stripe] > other.marks[stripe];
+  });
 }
 
 }  // namespace
@@ -61,14 +73,14 @@ bool IsAhead(const Copy& one, const Copy& other) {
 void SlowRelays::Note(NodeId receiver, double in_all, const CopyTable& table, NodeTable& nodes,
                       Time now) {
   const Copy* copy = table.Find(receiver);
-  const Feed* feed = FeedOf(copy);
+  const Feed* feed = FeedOf(copy, table);
   if (feed == nullptr) {
     samples_.erase(receiver);
     return;
   }
   Sample& sample = samples_[receiver];
   const std::uint64_t has = copy->progress();
-  const std::uint64_t ready = ReadyBlocks(table.Find(feed->source), *copy);
+  const std::uint64_t ready = ReadyBlocks(*copy, *feed, table);
   sample.ready = std::min(sample.ready, ready);
   if (sample.grant != feed->grant || !sample.flowing) {
     const bool flowing = sample.grant == feed->grant && has > sample.had;
@@ -123,8 +135,8 @@ void SlowRelays::Act(const CopyTable& table, SourceSelector& selector, Time now)
 
 void SlowRelays::Begin(const CopyTable& table, SourceSelector& selector, Time now) {
   const NodeId slow = std::exchange(suspect_, kNoNode);
-  const Feed* feed = FeedOf(table.Find(slow));
-  const Feed* behind = FeedOf(table.Find(faster_));
+  const Feed* feed = FeedOf(table.Find(slow), table);
+  const Feed* behind = FeedOf(table.Find(faster_), table);
   if (feed == nullptr || behind == nullptr) return;
   const NodeId source = feed->source;
   const NodeId former = behind->source;
@@ -144,11 +156,11 @@ void SlowRelays::Continue(const CopyTable& table, SourceSelector& selector, Time
   const Copy* slow = table.Find(p.slow);
   const Copy* faster = table.Find(p.faster);
   const auto fed_by_source = [&](const Copy* copy) {
-    const Feed* feed = FeedOf(copy);
+    const Feed* feed = FeedOf(copy, table);
     return feed != nullptr && feed->source == p.source;
   };
   if (!fed_by_source(slow) || !fed_by_source(faster)) return passing_.reset();
-  if (IsAhead(*faster, *slow)) {
+  if (IsAhead(*faster, *slow, Compared(*FeedOf(slow, table), table))) {
     if (selector.MoveBehindOthers(p.slow)) passing_.reset();
     return;
   }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "planner/broadcast_cost.h"
 
@@ -12,14 +13,8 @@ namespace {
 
 // While equal watermarks may not do, receivers at 0 could look at every other one in vain.
 constexpr int kLooksInDoubt = 64;
-// How many receivers behind are tried for their source.
-constexpr int kTakeOverTries = 16;
-// Who has no more than this part of the object loses little if it waits for that once more; so many
-// of those that have least are looked at.
+// Who has no more than this part of the object loses little if it waits for that once more.
 constexpr std::uint64_t kNextToNothing = 10;
-constexpr int kFreshLooks = 64;
-// A leaf takes no unit.
-constexpr std::uint32_t kAnyUnits = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t BlocksIn(const Layout& layout, StripeMask stripes) {
   std::uint64_t blocks = 0;
@@ -30,25 +25,38 @@ std::uint64_t BlocksIn(const Layout& layout, StripeMask stripes) {
 }  // namespace
 
 SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules& rules)
-    : table_(table), stamps_(stamps), rules_(rules) {
-  hop_ = FromSeconds(HopSeconds(1, table.layout(), rules.link));
+    : table_(table),
+      stamps_(stamps),
+      rules_(rules),
+      hop_(FromSeconds(HopSeconds(1, table.layout(), rules.link))) {
+  std::uint64_t receivers = 0;
+  std::uint64_t degree = 0;
+  for (std::size_t group = 0; group < table.group_count(); ++group) {
+    const std::uint64_t before = std::exchange(
+        receivers, std::uint64_t{table.parked(group).size()} + table.feeding(group).size());
+    // Most groups have as many receivers as the one before.
+    if (group == 0 || receivers != before)
+      degree = BestDegree(receivers, table.layout(), rules.link);
+    const StripeMask stripes = table.stripes(group);
+    turns_.push_back({.units = static_cast<std::uint32_t>(degree) * Count(stripes),
+                      .in_a_line = degree == 1,
+                      .little = BlocksIn(table.layout(), stripes) / kNextToNothing});
+  }
   TurnTo(0);
 }
 
 void SourceSelector::TurnTo(std::size_t group) {
   group_ = group;
   stripes_ = table_.stripes(group);
-  const std::uint64_t receivers = table_.parked(group).size() + table_.feeding(group).size();
-  const std::uint64_t degree = BestDegree(receivers, table_.layout(), rules_.link);
-  units_ = static_cast<std::uint32_t>(degree) * Count(stripes_);
-  in_a_line_ = degree == 1;
 }
 
 void SourceSelector::Run() {
   for (std::size_t group = 0; group < table_.group_count(); ++group) {
-    if (group != group_) TurnTo(group);
+    TurnTo(group);
     RunGroup();
   }
+  const std::set<NodeId> starved = table_.starved();
+  for (const NodeId node : starved) MoveStarved(node);
 }
 
 void SourceSelector::RunGroup() {
@@ -61,26 +69,20 @@ void SourceSelector::RunGroup() {
     if (served == Served::kNobodyFree && !first) break;
     next = table_.parked(group_).upper_bound(key);
   }
-  const std::set<NodeId> starved = table_.starved();
-  for (const NodeId node : starved) MoveStarved(node);
 }
 
 SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
   const Copy& copy = *table_.Find(receiver);
+  if (copy.leaf) return ServeLeaf(receiver);
   const StripeMask need = copy.parked() & stripes_;
   const GrantId replaces = copy.superseded(need);
   const bool orphan = copy.place(group_).orphan;
   const bool has_some = copy.progress(stripes_) > 0;
-  if (copy.leaf) {
-    const auto source = FindForLeaf(receiver, need);
-    if (source) Grant(receiver, *source, replaces);
-    return source ? Served::kYes : Served::kUnsuitable;
-  }
-  std::optional<Choice> choice = FindFinal(receiver, need, units_);
+  std::optional<Choice> choice = FindFinal(receiver, need, units());
   if (!choice && !has_some && (TakeFreshPlace(receiver, need) || TakeOver(receiver, need))) {
     return Served::kYes;
   }
-  if (!choice) choice = FindPartial(receiver, need, units_);
+  if (!choice) choice = FindPartial(receiver, need, units());
   if (!choice && orphan) choice = FindFallback(receiver, need);
   if (!choice && orphan) choice = FindFree(receiver, need, one_more_receiver());
   if (choice) {
@@ -91,9 +93,21 @@ SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
   const auto& sources = table_.sources(group_);
   const auto free_partial = sources.lower_bound(SourceKey{.partial = true});
   const bool somebody_free =
-      (!sources.empty() && sources.begin()->used + Count(need) <= units_) ||
-      (free_partial != sources.end() && free_partial->used + Count(need) <= units_);
+      (!sources.empty() && sources.begin()->used + Count(need) <= units()) ||
+      (free_partial != sources.end() && free_partial->used + Count(need) <= units());
   return somebody_free && books_are_complete() ? Served::kUnsuitable : Served::kNobodyFree;
+}
+
+// In the last of its groups: before that its source may still be without one.
+SourceSelector::Served SourceSelector::ServeLeaf(NodeId receiver) {
+  const Copy& copy = *table_.Find(receiver);
+  const StripeMask need = copy.parked();
+  StripeMask later = need;
+  for (std::size_t group = 0; group <= group_; ++group) later &= ~table_.stripes(group);
+  if (later != 0) return Served::kUnsuitable;
+  const auto source = FindForLeaf(receiver, need);
+  if (source) Grant(receiver, *source, copy.superseded(need));
+  return source ? Served::kYes : Served::kUnsuitable;
 }
 
 std::optional<SourceSelector::Choice> SourceSelector::FindFree(NodeId receiver, StripeMask need,
@@ -104,7 +118,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFree(NodeId receiver, 
 
 std::optional<SourceSelector::Choice> SourceSelector::FindForLeaf(NodeId receiver,
                                                                   StripeMask need) {
-  for (const std::uint32_t limit : {Count(need), kAnyUnits}) {
+  for (const std::uint32_t limit : {Count(need & stripes_), kAnyUnits}) {
     const std::optional<Choice> choice = FindFree(receiver, need, limit);
     if (choice && choice->stripes == need) return choice;
   }
@@ -113,9 +127,11 @@ std::optional<SourceSelector::Choice> SourceSelector::FindForLeaf(NodeId receive
 
 std::optional<SourceSelector::Choice> SourceSelector::FindFinal(NodeId receiver, StripeMask need,
                                                                 std::uint32_t limit) {
+  const bool leaf = table_.Find(receiver)->leaf;
   for (const SourceKey& key : table_.sources(group_)) {
-    if (key.partial || key.used + Count(need) > limit) break;
-    if (Eligible(receiver, key.node, need) == need) return Choice{key.node, need};
+    if (key.partial || key.used + Count(need & stripes_) > limit) break;
+    if (!leaf && !table_.Find(key.node)->FinalIn(need)) continue;
+    if (MayServe(receiver, key.node, need) == need) return Choice{key.node, need};
   }
   return std::nullopt;
 }
@@ -127,11 +143,11 @@ std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receive
   std::optional<Choice> some_stripes;  // a source that is ahead in a part of them only
   int looks = 0;
   auto key = sources.lower_bound(SourceKey{.partial = true});
-  while (key != sources.end() && key->used + Count(need) <= limit) {
+  while (key != sources.end() && key->used + Count(need & stripes_) <= limit) {
     const std::uint32_t used = key->used;
     for (; key != sources.end() && key->used == used; ++key) {
       if (!books_are_complete() && ++looks > kLooksInDoubt) break;
-      const StripeMask eligible = Eligible(receiver, key->node, need);
+      const StripeMask eligible = MayServe(receiver, key->node, need);
       if (eligible == need) {
         const auto rank = [](const SourceKey& k) { return std::tuple(k.lag, k.order, k.node); };
         if (best == nullptr || rank(*key) < rank(*best)) best = &*key;
@@ -159,165 +175,112 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiv
   return std::nullopt;
 }
 
-bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
-  const auto& feeding = table_.feeding(group_);
-  auto behind = feeding.lower_bound(table_.KeyOfProgress(group_, receiver, *table_.Find(receiver)));
-  for (int tries = 0; tries < kTakeOverTries && behind != feeding.begin(); ++tries) {
-    --behind;
-    const bool may = MayPass(receiver, behind->node);
-    if (may && TakeOverFrom(receiver, need, behind->node)) return true;
-  }
-  return false;
-}
-
-bool SourceSelector::MayPass(NodeId receiver, NodeId behind) const {
-  const Copy& copy = *table_.Find(receiver);
-  const Copy& other = *table_.Find(behind);
-  return other.progress(stripes_) < copy.progress(stripes_) || other.slot > copy.slot;
-}
-
-// Where holders serve one receiver each, the line of those who have next to nothing is that of the
-// ring; in a tree a place is not worth a move. What the one behind got before it is moved it has to
-// wait for once more, and the books are as old as its last report: so it must have been granted
-// lately, too (R40).
-bool SourceSelector::TakeFreshPlace(NodeId receiver, StripeMask need) {
-  if (!in_a_line_ || rules_.fresh == Duration{0}) return false;
-  const std::uint64_t most = BlocksIn(table_.layout(), stripes_) / kNextToNothing;
-  const std::uint64_t own = table_.DistanceOf(group_, receiver);
-  NodeId nearest = kNoNode;
-  int looks = 0;
-  for (const ProgressKey& key : table_.feeding(group_)) {
-    if (key.progress > most || ++looks > kFreshLooks) break;
-    const bool fresh = rules_.now - place(key.node).granted < rules_.fresh;
-    const bool alike = table_.Find(key.node)->slot == table_.Find(receiver)->slot;
-    const std::uint64_t distance = table_.DistanceOf(group_, key.node);
-    if (!fresh || !alike || distance < own) continue;
-    if (nearest == kNoNode || distance < table_.DistanceOf(group_, nearest)) nearest = key.node;
-  }
-  return nearest != kNoNode && TakeOverFrom(receiver, need, nearest, Ahead::kSoon);
-}
-
-bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind, Ahead ahead) {
-  const Feed& feed = table_.Find(behind)->feed(std::countr_zero(need));
-  if (!feed.grant) return false;
-  const OpenGrant taken = table_.grants().at(feed.grant);
-  const GrantId old = feed.grant;
-  if ((need & ~taken.stripes) != 0 || taken.adopted || taken.leaf) return false;
-  const bool room = place(receiver).used + Count(taken.stripes) <= units_;
-  if (!room || Eligible(receiver, taken.source, need) != need ||
-      Eligible(behind, receiver, taken.stripes, ahead) != taken.stripes) {
-    return false;
-  }
-  const GrantId superseded = table_.Find(receiver)->superseded(need);
-  const Time granted = place(behind).granted;
-  table_.Close(old);
-  Grant(receiver, {taken.source, need}, superseded);
-  // Else the one behind could be made to wait again and again.
-  table_.Edit(receiver,
-              [&](Copy& copy) { copy.flows.Make().places.Make(group_).granted = granted; });
-  Grant(behind, {receiver, taken.stripes}, old);
-  return true;
-}
-
-void SourceSelector::MoveStarved(NodeId receiver) {
-  const OpenGrant* open = FirstGrant(receiver);
-  if (open == nullptr) return;
-  const std::uint32_t limit = open->leaf ? kAnyUnits : units_;
-  Replace(receiver, FindFinal(receiver, open->stripes, limit));
-}
-
-bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
-  TurnToFirst(receiver);
-  const OpenGrant* open = FirstGrant(receiver);
-  const Copy* to = table_.Find(source);
-  if (open == nullptr || to == nullptr) return false;
-  const bool room = place(source).used + Count(open->stripes) <= one_more_receiver();
-  if (!room || Eligible(receiver, source, open->stripes) != open->stripes) return false;
-  return Replace(receiver, Choice{source, open->stripes});
-}
-
-bool SourceSelector::MoveBehindOthers(NodeId receiver) {
-  TurnToFirst(receiver);
-  const OpenGrant* open = FirstGrant(receiver);
-  return open != nullptr && Replace(receiver, FindFree(receiver, open->stripes, units_));
-}
-
-void SourceSelector::TurnToFirst(NodeId receiver) {
-  const StripeMask fed = table_.Find(receiver)->fed();
-  const std::size_t group =
-      fed == 0 ? group_ : table_.GroupOf(static_cast<std::uint32_t>(std::countr_zero(fed)));
-  if (group != group_) TurnTo(group);
-}
-
-const OpenGrant* SourceSelector::FirstGrant(NodeId receiver) const {
-  const GrantId grant = FirstGrantId(receiver);
-  if (!grant) return nullptr;
-  const OpenGrant& open = table_.grants().at(grant);
-  return open.adopted ? nullptr : &open;
-}
-
-GrantId SourceSelector::FirstGrantId(NodeId receiver) const {
-  const Copy& copy = *table_.Find(receiver);
-  const StripeMask fed = copy.fed() & stripes_;
-  return fed == 0 ? GrantId{} : copy.feed(static_cast<std::size_t>(std::countr_zero(fed))).grant;
-}
-
-bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better) {
-  const GrantId old = FirstGrantId(receiver);
-  const OpenGrant open = table_.grants().at(old);
-  if (!better || better->source == open.source || better->stripes != open.stripes) return false;
-  table_.Close(old);
-  Grant(receiver, *better, old);
-  return true;
-}
-
 StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMask need,
                                     Ahead when) const {
   const Copy* source = table_.Find(source_id);
   const Copy& copy = *table_.Find(receiver);
   if (source == nullptr || source_id == receiver || !source->live || source->evicting) return 0;
   if (rules_.apart.Contains({receiver, source_id}, rules_.now)) return 0;
-  if (copy.leaf && place(source_id).leaves > 0) return 0;
-  StripeMask eligible = 0;
-  for (const std::uint32_t stripe : StripesOf(need)) {
-    const std::uint32_t has = source->marks[stripe];
-    const std::uint32_t lacks_from = copy.marks[stripe];
-    const StripeMask bit = StripeMask{1} << stripe;
-    const bool ahead =
-        has > lacks_from || (has == lacks_from && EqualityOk(receiver, source_id, bit));
-    if (when == Ahead::kNow && !source->FinalIn(bit) && !ahead) continue;
-    // A node that serves nobody has no descendants.
-    const bool check = !copy.flow().serving.empty();
-    if (!check || !table_.DependsOn(source_id, receiver, bit)) eligible |= bit;
+  if (copy.leaf && !source->flow().places.AllOf([](const Place& at) { return at.leaves == 0; })) {
+    return 0;
   }
-  return eligible;
+  StripeMask eligible = need;
+  if (when == Ahead::kNow) {
+    eligible &= source->final_stripes();
+    StripeMask equal = 0;
+    for (StripeMask left = need & ~eligible; left != 0; left &= left - 1) {
+      const auto stripe = static_cast<std::size_t>(std::countr_zero(left));
+      const StripeMask bit = StripeMask{1} << stripe;
+      if (source->marks[stripe] > copy.marks[stripe]) eligible |= bit;
+      if (source->marks[stripe] == copy.marks[stripe]) equal |= bit;
+    }
+    if (equal != 0) eligible |= EqualityOk(receiver, source_id, equal);
+  }
+  // A node that serves nobody has no descendants.
+  if (eligible == 0 || copy.flow().serving.empty()) return eligible;
+  return eligible & ~table_.DependsOn(source_id, receiver, eligible);
 }
 
-bool SourceSelector::EqualityOk(NodeId receiver, NodeId source, StripeMask stripes) const {
-  if (!rules_.knows_members || !table_.knows_all_upstreams()) return false;
-  if (table_.knows_all_streams()) return true;
-  return !table_.MayDependOn(source, receiver, stripes);
+StripeMask SourceSelector::MayServe(NodeId receiver, NodeId source, StripeMask need,
+                                    bool more) const {
+  StripeMask may = Eligible(receiver, source, need);
+  if ((may & ~stripes_) == 0) return may;
+  const Copy& from = *table_.Find(source);
+  const bool leaf = table_.Find(receiver)->leaf;
+  table_.ForGroups(may & ~stripes_, [&](std::size_t group, StripeMask part) {
+    const bool room = leaf || HasRoom(source, part, more);
+    if (!room || !table_.IsSource(group, from)) may &= ~part;
+  });
+  return may;
+}
+
+bool SourceSelector::HasRoom(NodeId source, StripeMask stripes, bool more) const {
+  bool room = true;
+  table_.ForGroups(stripes, [&](std::size_t group, StripeMask part) {
+    const std::uint32_t beyond = more ? Count(table_.stripes(group)) : 0;
+    room = room && place(group, source).used + Count(part) <= turns_[group].units + beyond;
+  });
+  return room;
+}
+
+StripeMask SourceSelector::EqualityOk(NodeId receiver, NodeId source, StripeMask stripes) const {
+  if (!rules_.knows_members || !table_.knows_all_upstreams()) return 0;
+  if (table_.knows_all_streams()) return stripes;
+  return stripes & ~table_.MayDependOn(source, receiver, stripes);
 }
 
 void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replaces) {
+  table_.ForGroups(choice.stripes, [&](std::size_t group, StripeMask part) {
+    GrantIn(group, receiver, {choice.source, part}, replaces);
+  });
+}
+
+void SourceSelector::GrantIn(std::size_t group, NodeId receiver, const Choice& choice,
+                             GrantId replaces) {
   const Copy& source = *table_.Find(choice.source);
-  const bool resumes = place(receiver).lag != Time{};
-  Time lag = source.FinalIn(choice.stripes) ? Time{} : place(choice.source).lag + hop_;
+  const bool resumes = place(group, receiver).lag != Time{};
+  Time lag = source.FinalIn(choice.stripes) ? Time{} : source.place(group).lag + hop_;
   if (!resumes) lag = std::max(lag, rules_.now + hop_);
-  Decision decision;
-  decision.grant = stamps_.NextGrant();
-  const Copy& copy = *table_.Find(receiver);
-  const bool equality_ok = EqualityOk(receiver, choice.source, choice.stripes);
-  decision.what = {receiver, choice.source, choice.stripes, false, copy.leaf, equality_ok};
-  decision.replaces = replaces;
-  decision.newly_listed = !copy.listed && !copy.leaf;
-  table_.Open(decision.grant, decision.what, lag, units_);
+  const bool equality_ok = EqualityOk(receiver, choice.source, choice.stripes) == choice.stripes;
+  Open({.receiver = receiver,
+        .source = choice.source,
+        .stripes = choice.stripes,
+        .leaf = table_.Find(receiver)->leaf,
+        .equality_ok = equality_ok},
+       replaces, lag, turns_[group].units);
   table_.Edit(receiver, [&](Copy& copy) {
     copy.starved = false;
-    Place& stands = copy.flows.Make().places.Make(group_);
+    Place& stands = copy.flows.Make().places.Make(group);
     if (stands.granted == Time{}) stands.granted = rules_.now;
   });
-  decisions_.push_back(decision);
+}
+
+void SourceSelector::Open(const OpenGrant& what, GrantId replaces, Time lag, std::uint32_t units) {
+  if (Decision* made = SameStream(what, replaces)) {
+    made->what.stripes |= what.stripes;
+    return table_.Extend(made->grant, what.stripes, lag, units);
+  }
+  const Copy& receiver = *table_.Find(what.receiver);
+  const bool newly_listed = !receiver.listed && !receiver.leaf;
+  decisions_.push_back({stamps_.NextGrant(), what, replaces, newly_listed});
+  if (table_.group_count() > 1) {
+    said_[{what.receiver, what.source}].push_back(decisions_.size() - 1);
+  }
+  table_.Open(decisions_.back().grant, what, lag, units);
+}
+
+// A stream that replaces another waits for that one's end; and the receiver hears of the other, if
+// it is of this pass, first.
+Decision* SourceSelector::SameStream(const OpenGrant& what, GrantId replaces) {
+  const auto said = said_.find({what.receiver, what.source});
+  if (said == said_.end()) return nullptr;
+  for (const std::size_t index : said->second) {
+    Decision& made = decisions_[index];
+    const bool alike =
+        made.what.equality_ok == what.equality_ok && (made.replaces == replaces || !replaces);
+    if (alike && table_.grants().contains(made.grant)) return &made;
+  }
+  return nullptr;
 }
 
 }  // namespace hoplite::planner

@@ -1,14 +1,16 @@
 // SourceSelector: one planning pass over the parked receivers of one object, group by group of its
-// stripes.
+// stripes. What a receiver gets from one source in several groups is one grant.
 //
 // Decides: which holder serves which receiver, and which receiver hands its source on. Is told: the
 // table of copies, the cost model, who is kept apart. Must never: pick a source that is behind the
 // receiver, depends on it, or is full (an orphan, or one that passes another, may make it exceed
-// its units by one receiver).
+// its units by one receiver); move a stream of several groups in one where it may not in all.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -55,9 +57,18 @@ class SourceSelector {
   const std::vector<Decision>& decisions() const { return decisions_; }
 
  private:
+  // A leaf takes no unit.
+  static constexpr std::uint32_t kAnyUnits = std::numeric_limits<std::uint32_t>::max();
+
   struct Choice {
     NodeId source = kNoNode;
     StripeMask stripes = 0;
+  };
+  // How the receivers of one group are served.
+  struct Turn {
+    std::uint32_t units = 0;  // of every holder: the receivers that it serves × the group's stripes
+    bool in_a_line = false;   // holders serve one receiver each
+    std::uint64_t little = 0;  // whoever has so many blocks, or less, may be moved for a newcomer
   };
   enum class Served { kYes, kUnsuitable, kNobodyFree };
 
@@ -66,16 +77,22 @@ class SourceSelector {
   // The group of the first stripe that feeds it.
   void TurnToFirst(NodeId receiver);
   void RunGroup();
-  const Place& place(NodeId node) const { return table_.Find(node)->place(group_); }
+  const Place& place(NodeId node) const { return place(group_, node); }
+  const Place& place(std::size_t group, NodeId node) const {
+    return table_.Find(node)->place(group);
+  }
   Served Serve(NodeId receiver);
+  Served ServeLeaf(NodeId receiver);
+  // One of its streams in each group.
   void MoveStarved(NodeId receiver);
-  // The grant that feeds the first of its stripes; null if none does, or a predecessor of this
-  // shard gave it.
+  // The grant that feeds the first of its stripes in the group; null if none does, or a predecessor
+  // of this shard gave it.
   const OpenGrant* FirstGrant(NodeId receiver) const;
   GrantId FirstGrantId(NodeId receiver) const;
   // It takes the better source for the stripes of its first grant, if that is another one.
   bool Replace(NodeId receiver, const std::optional<Choice>& better);
   // Complete holders first, the least used of them; then the free partial holder of least lag.
+  // Sources are looked for in this group; they may serve other stripes of `need`, too.
   std::optional<Choice> FindFree(NodeId receiver, StripeMask need, std::uint32_t limit);
   // A leaf takes nobody's unit, and all that it misses from one source: an idle holder's, or
   // whichever serves no other leaf.
@@ -88,28 +105,45 @@ class SourceSelector {
   bool TakeFreshPlace(NodeId receiver, StripeMask need);
   // When the source has to be ahead: the receiver's FETCH may be held until it is (R7).
   enum class Ahead : std::uint8_t { kNow, kSoon };
+  // The source of the one behind for `need`, and for what else both get or want from there.
   bool TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind, Ahead ahead = Ahead::kNow);
-  bool MayPass(NodeId receiver, NodeId behind) const;
+  // The receiver takes its source for `need` of the group, and feeds it with `part`.
+  bool MayTakeOver(std::size_t group, NodeId receiver, StripeMask need, NodeId behind,
+                   const OpenGrant& taken, Ahead ahead) const;
+  bool MayPass(std::size_t group, NodeId receiver, NodeId behind) const;
+  bool IsFresh(std::size_t group, NodeId receiver, NodeId behind) const;
   // The stripes of `need` in which `source` may serve `receiver`.
   StripeMask Eligible(NodeId receiver, NodeId source, StripeMask need,
                       Ahead ahead = Ahead::kNow) const;
-  // There is no path from the source to the receiver, not even one that the books don't show (R7).
-  bool EqualityOk(NodeId receiver, NodeId source, StripeMask stripes) const;
+  // The same; of other groups than this one those in which it is a source with room, as in HasRoom.
+  StripeMask MayServe(NodeId receiver, NodeId source, StripeMask need, bool more = false) const;
+  // It has room for `stripes` in each of their groups; `more`: and for one receiver beyond its units.
+  bool HasRoom(NodeId source, StripeMask stripes, bool more = false) const;
+  // There is no path from the source to the receiver, not even one that the books don't show (R7):
+  // in which of the stripes.
+  StripeMask EqualityOk(NodeId receiver, NodeId source, StripeMask stripes) const;
   bool books_are_complete() const {
     return rules_.knows_members && table_.knows_all_upstreams() && table_.knows_all_streams();
   }
   void Grant(NodeId receiver, const Choice& choice, GrantId replaces);
-  std::uint32_t one_more_receiver() const { return units_ + Count(stripes_); }
+  void GrantIn(std::size_t group, NodeId receiver, const Choice& choice, GrantId replaces);
+  // Says it, or adds its stripes to what this pass grants to the receiver from there.
+  void Open(const OpenGrant& what, GrantId replaces, Time lag, std::uint32_t units);
+  // Null: there is none that this may be one with.
+  Decision* SameStream(const OpenGrant& what, GrantId replaces);
+  std::uint32_t units() const { return turns_[group_].units; }
+  std::uint32_t one_more_receiver() const { return units() + Count(stripes_); }
 
   CopyTable& table_;
   Stamps& stamps_;
   PassRules rules_;
+  Duration hop_;
+  std::vector<Turn> turns_;  // of each group
   std::size_t group_ = 0;    // whose receivers are served: groups are planned one after the other
   StripeMask stripes_ = 0;   // of the group
-  std::uint32_t units_ = 0;  // of every holder: the receivers that it serves × the group's stripes
-  Duration hop_;
-  bool in_a_line_ = false;  // holders serve one receiver each
   std::vector<Decision> decisions_;
+  // Of several groups: which decisions are of a receiver and a source.
+  std::map<std::pair<NodeId, NodeId>, std::vector<std::size_t>> said_;
 };
 
 }  // namespace hoplite::planner

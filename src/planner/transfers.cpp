@@ -103,8 +103,8 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
   const bool not_ahead = event.failure == Failure::kNotAhead;
   // A source that gets bytes is only late: whoever stands behind it waits, and takes nobody's place.
   const Copy* source = table.Find(grant.source);
-  const bool waits =
-      not_ahead && source != nullptr && (grant.stripes & ~(source->fed() | source->produces)) == 0;
+  const bool waits = not_ahead && source != nullptr &&
+                     (grant.stripes & ~(source->fed() | source->produces | source->done)) == 0;
   if (!waits && !table.Find(node)->final()) table.NoteFailed(grant);
   if (not_ahead) {
     table.LowerMarks(grant.source, event.marks, grant);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,21 +49,20 @@ class Roots : public ::testing::Test {
     return ((StripeMask{1} << share) - 1) << (share * (member - 1));
   }
   StripeMask AllBut(StripeMask stripes) const { return layout_.all_stripes() & ~stripes; }
-  std::uint32_t Before(std::uint32_t member) const {
-    return member == 1 ? members_ : member - 1;
-  }
+  std::uint32_t Before(std::uint32_t member) const { return member == 1 ? members_ : member - 1; }
   std::uint32_t After(std::uint32_t member) const { return member % members_ + 1; }
 
   ObjectRecord& record() { return *books_.objects.Find(id_); }
   CopyTable& table() { return record().table; }
   const Copy& At(NodeId node) { return *table().Find(node); }
 
-  // It wants what it does not make.
-  void Want(NodeId node, bool leaf = false) {
+  // It wants what it does not make, or have.
+  void Want(NodeId node, bool leaf = false) { Want(node, leaf, layout_.empty_marks()); }
+  void Want(NodeId node, bool leaf, const StripeMarks& marks) {
     if (books_.nodes.Find(node) == nullptr) Join(node);
     books_.nodes.EndInventory(node);
     books_.objects.Touch(id_, node);
-    transfers_.On(node, protocol::Want{id_, record().version, layout_.empty_marks(), leaf, false});
+    transfers_.On(node, protocol::Want{id_, record().version, marks, leaf, false});
   }
   void WantAll() {
     for (std::uint32_t each = 1; each <= members_; ++each) Want(Node(each));
@@ -86,7 +85,7 @@ class Roots : public ::testing::Test {
 
   using Told = std::vector<std::pair<NodeId, Grant>>;
   // One pass: what it grants, in order.
-  Told Plan(Duration passed = std::chrono::milliseconds(20)) {
+  Told Plan(Duration passed = std::chrono::milliseconds(1)) {
     books_.clock.Advance(books_.clock.now() + passed);
     passes_.Run(id_, record());
     EXPECT_EQ(BrokenInvariant(books_), "");
@@ -106,15 +105,15 @@ class Roots : public ::testing::Test {
     return open;
   }
   // What the receiver gets now, from whom: an entry per stream.
-  std::multimap<NodeId, StripeMask> FeedsOf(NodeId receiver) {
-    std::multimap<NodeId, StripeMask> feeds;
+  std::multiset<std::pair<NodeId, StripeMask>> FeedsOf(NodeId receiver) {
+    std::multiset<std::pair<NodeId, StripeMask>> feeds;
     for (const GrantId grant : GrantsOf(receiver)) {
       const OpenGrant& open = table().grants().at(grant);
       feeds.emplace(open.source, open.stripes);
     }
     return feeds;
   }
-  using Feeds = std::multimap<NodeId, StripeMask>;
+  using Feeds = std::multiset<std::pair<NodeId, StripeMask>>;
 
   const ObjectId id_ = ObjectId::FromName("target");
   const Layout layout_ = Layout::For(64 << 20, kStripes);

@@ -1,0 +1,156 @@
+// How a receiver that is being fed comes to another source: another takes its place, or it starves,
+// or somebody passes it.
+#include <bit>
+#include <set>
+
+#include "planner/source_selector.h"
+
+namespace hoplite::planner {
+namespace {
+
+// How many receivers behind are tried for their source.
+constexpr int kTakeOverTries = 16;
+// So many of those that have least are looked at.
+constexpr int kFreshLooks = 64;
+
+}  // namespace
+
+bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
+  const auto& feeding = table_.feeding(group_);
+  auto behind = feeding.lower_bound(table_.KeyOfProgress(group_, receiver, *table_.Find(receiver)));
+  for (int tries = 0; tries < kTakeOverTries && behind != feeding.begin(); ++tries) {
+    --behind;
+    if (TakeOverFrom(receiver, need, behind->node)) return true;
+  }
+  return false;
+}
+
+bool SourceSelector::MayPass(std::size_t group, NodeId receiver, NodeId behind) const {
+  const Copy& copy = *table_.Find(receiver);
+  const Copy& other = *table_.Find(behind);
+  const StripeMask stripes = table_.stripes(group);
+  return other.progress(stripes) < copy.progress(stripes) ||
+         table_.SlotOf(other) > table_.SlotOf(copy);
+}
+
+// Where holders serve one receiver each, the line of those who have next to nothing is that of the
+// ring; in a tree a place is not worth a move. What the one behind got before it is moved it has to
+// wait for once more, and the books are as old as its last report: so it must have been granted
+// lately, too (R40).
+bool SourceSelector::TakeFreshPlace(NodeId receiver, StripeMask need) {
+  if (!turns_[group_].in_a_line || rules_.fresh == Duration{0}) return false;
+  NodeId nearest = kNoNode;
+  int looks = 0;
+  for (const ProgressKey& key : table_.feeding(group_)) {
+    if (key.progress > turns_[group_].little || ++looks > kFreshLooks) break;
+    if (!IsFresh(group_, receiver, key.node)) continue;
+    const std::uint64_t distance = table_.DistanceOf(group_, key.node);
+    if (nearest == kNoNode || distance < table_.DistanceOf(group_, nearest)) nearest = key.node;
+  }
+  return nearest != kNoNode && TakeOverFrom(receiver, need, nearest, Ahead::kSoon);
+}
+
+bool SourceSelector::IsFresh(std::size_t group, NodeId receiver, NodeId behind) const {
+  const Copy& other = *table_.Find(behind);
+  return turns_[group].in_a_line && other.progress(table_.stripes(group)) <= turns_[group].little &&
+         rules_.now - other.place(group).granted < rules_.fresh &&
+         other.slot == table_.Find(receiver)->slot &&
+         table_.DistanceOf(group, behind) >= table_.DistanceOf(group, receiver);
+}
+
+bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind, Ahead ahead) {
+  const Feed& feed = table_.Find(behind)->feed(std::countr_zero(need));
+  if (!feed.grant) return false;
+  const OpenGrant taken = table_.grants().at(feed.grant);
+  const GrantId old = feed.grant;
+  if (taken.adopted || taken.leaf) return false;
+  if (!MayTakeOver(group_, receiver, need, behind, taken, ahead)) return false;
+  // In its other groups, too, where they stand like this; the rest it gets as before.
+  StripeMask moved = taken.stripes & stripes_;
+  StripeMask wanted = need;
+  table_.ForGroups(taken.stripes & ~stripes_, [&](std::size_t group, StripeMask part) {
+    const StripeMask wants = table_.Find(receiver)->parked() & table_.stripes(group);
+    if (wants == 0 || !MayTakeOver(group, receiver, wants, behind, taken, ahead)) return;
+    moved |= part;
+    wanted |= wants;
+  });
+  table_.Close(old);
+  table_.ForGroups(wanted, [&](std::size_t group, StripeMask wants) {
+    GrantIn(group, receiver, {taken.source, wants}, table_.Find(receiver)->superseded(wants));
+    // Else the one behind could be made to wait again and again.
+    const Time granted = place(group, behind).granted;
+    table_.Edit(receiver,
+                [&](Copy& copy) { copy.flows.Make().places.Make(group).granted = granted; });
+  });
+  Grant(behind, {receiver, moved}, old);
+  const StripeMask rest = taken.stripes & ~moved;
+  if (rest != 0) Grant(behind, {taken.source, rest}, old);
+  return true;
+}
+
+bool SourceSelector::MayTakeOver(std::size_t group, NodeId receiver, StripeMask need, NodeId behind,
+                                 const OpenGrant& taken, Ahead ahead) const {
+  const StripeMask part = taken.stripes & table_.stripes(group);
+  if ((need & ~part) != 0 || !HasRoom(receiver, part)) return false;
+  const bool passes =
+      ahead == Ahead::kSoon ? IsFresh(group, receiver, behind) : MayPass(group, receiver, behind);
+  return passes && Eligible(receiver, taken.source, need) == need &&
+         Eligible(behind, receiver, part, ahead) == part;
+}
+
+void SourceSelector::MoveStarved(NodeId receiver) {
+  std::set<GrantId> seen;
+  for (std::size_t group = 0; group < table_.group_count(); ++group) {
+    TurnTo(group);
+    const OpenGrant* open = FirstGrant(receiver);
+    if (open == nullptr || !seen.insert(FirstGrantId(receiver)).second) continue;
+    const std::uint32_t limit = open->leaf ? kAnyUnits : units();
+    Replace(receiver, FindFinal(receiver, open->stripes, limit));
+  }
+}
+
+bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
+  TurnToFirst(receiver);
+  const OpenGrant* open = FirstGrant(receiver);
+  if (open == nullptr || table_.Find(source) == nullptr) return false;
+  if (!HasRoom(source, open->stripes & stripes_, true)) return false;
+  if (MayServe(receiver, source, open->stripes, true) != open->stripes) return false;
+  return Replace(receiver, Choice{source, open->stripes});
+}
+
+bool SourceSelector::MoveBehindOthers(NodeId receiver) {
+  TurnToFirst(receiver);
+  const OpenGrant* open = FirstGrant(receiver);
+  return open != nullptr && Replace(receiver, FindFree(receiver, open->stripes, units()));
+}
+
+void SourceSelector::TurnToFirst(NodeId receiver) {
+  const StripeMask fed = table_.Find(receiver)->fed();
+  const std::size_t group =
+      fed == 0 ? group_ : table_.GroupOf(static_cast<std::uint32_t>(std::countr_zero(fed)));
+  if (group != group_) TurnTo(group);
+}
+
+const OpenGrant* SourceSelector::FirstGrant(NodeId receiver) const {
+  const GrantId grant = FirstGrantId(receiver);
+  if (!grant) return nullptr;
+  const OpenGrant& open = table_.grants().at(grant);
+  return open.adopted ? nullptr : &open;
+}
+
+GrantId SourceSelector::FirstGrantId(NodeId receiver) const {
+  const Copy& copy = *table_.Find(receiver);
+  const StripeMask fed = copy.fed() & stripes_;
+  return fed == 0 ? GrantId{} : copy.feed(static_cast<std::size_t>(std::countr_zero(fed))).grant;
+}
+
+bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better) {
+  const GrantId old = FirstGrantId(receiver);
+  const OpenGrant open = table_.grants().at(old);
+  if (!better || better->source == open.source || better->stripes != open.stripes) return false;
+  table_.Close(old);
+  Grant(receiver, *better, old);
+  return true;
+}
+
+}  // namespace hoplite::planner
