@@ -262,6 +262,43 @@ TEST_P(RootsAndReaders, APlaceIsTakenAsAWholeWhereOneHasMoreInAll) {
   EXPECT_EQ(FeedsOf(kLast), (Feeds{{more, layout_.all_stripes()}}));
 }
 
+// --- slow relays (R37)
+
+class SlowReader : public RootsAndReaders {
+ protected:
+  static constexpr NodeId kFaster{18};
+
+  // The node gets a block of each stripe in 300 ms, though its source has more.
+  void GetLittle(NodeId slow) {
+    for (std::uint32_t blocks = 0; blocks < 3; ++blocks) {
+      Has(slow, StripeMarks(kStripes, blocks));
+      if (blocks < 2) Plan(milliseconds(300));
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Members, SlowReader, ::testing::Values(2, 4, 8, 16));
+
+TEST_P(SlowReader, IsPassedInAllGroupsAtOnce) {
+  Want(kFaster);
+  Plan(seconds(10));
+  books_.nodes.NoteCarried(kFaster, 1e9);
+  Has(kFirst, StripeMarks(kStripes, 60));
+  GetLittle(kLast);
+  ASSERT_THAT(Plan(), SizeIs(1));
+  EXPECT_EQ(FeedsOf(kFaster), (Feeds{{kFirst, layout_.all_stripes()}}));
+  EXPECT_EQ(FeedsOf(kLast), (Feeds{{kFirst, layout_.all_stripes()}}));
+  Has(kFaster, StripeMarks(kStripes, 5));
+  ASSERT_THAT(Plan(), SizeIs(1));
+  EXPECT_EQ(FeedsOf(kLast), (Feeds{{kFaster, layout_.all_stripes()}})) << "it is ahead in all";
+}
+
+// Each of its sources may be the slow one.
+TEST_P(SlowReader, WithSeveralSourcesIsNotJudged) {
+  books_.nodes.NoteCarried(kLast, 1e9);
+  GetLittle(kFirst);
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
 // --- the first pass
 
 class FirstPass : public Roots {
