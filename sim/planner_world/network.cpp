@@ -40,7 +40,10 @@ NodeIndex Network::AddCopy(NodeIndex node) {
   if (node == copies_on_.size()) copies_on_.emplace_back();
   copies_on_[node].push_back(copy);
   foldings_.emplace_back();
-  inbound_.resize(inbound_.size() + stripes_);
+  // What nobody else sends comes in all stripes at once.
+  Inbound alone;
+  alone.block = static_cast<double>(layout_.block_bytes) / stripes_;
+  inbound_.resize(inbound_.size() + stripes_, alone);
   return copy;
 }
 
@@ -84,7 +87,8 @@ void Network::Produce(Time now, NodeIndex node, double bytes_per_second) {
               {Kind::kProduced, node});
 }
 
-FlowId Network::Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe) {
+FlowId Network::Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe,
+                     std::uint32_t together) {
   Inbound& inbound = At(receiver, stripe);
   HOPLITE_CHECK(inbound.feeding == kNoFlow, "one flow feeds a stripe at a time");
   const auto id = static_cast<FlowId>(flows_.size());
@@ -100,6 +104,7 @@ FlowId Network::Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32
   link_flows_[DownLink(flow)].push_back(id);
   inbound.feeding = id;
   inbound.at = now;
+  inbound.block = static_cast<double>(layout_.block_bytes) / together;
   At(source, stripe).outgoing.push_back(id);
   Touch(UpLink(flow));
   flows_.push_back(flow);
@@ -124,7 +129,7 @@ void Network::Close(Time now, FlowId id) {
   inbound.feeding = kNoFlow;
   Touch(UpOf(flow.receiver));
   if (inbound.whole) return;
-  const double kept = std::floor(inbound.bytes / layout_.block_bytes) * layout_.block_bytes;
+  const double kept = std::floor(inbound.bytes / inbound.block) * inbound.block;
   bytes_dropped_ += inbound.bytes - kept;
   inbound.bytes = kept;
   InputChanged(now, flow.receiver, flow.stripe);
@@ -175,7 +180,7 @@ double Network::Sent(Time now, const Flow& flow) const {
 double Network::Available(Time now, const Flow& flow) const {
   const Inbound& inbound = At(flow.source, flow.stripe);
   if (inbound.whole) return stripe_bytes_[flow.stripe];
-  return Valid(now, inbound, flow.stripe) - layout_.block_bytes;
+  return Valid(now, inbound, flow.stripe) - inbound.block;
 }
 
 void Network::Touch(LinkId link) {

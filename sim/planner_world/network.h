@@ -9,8 +9,9 @@
 //           ^ watermark             ^ follows what the source sent one latency ago
 //
 // A relay sends a block only when it has it whole, so a flow that has caught up stays one block
-// behind its source and takes its source's rate: a hop costs latency + block / rate. Events happen
-// only where a rate changes; all that falls on one nanosecond is settled at once.
+// behind its source and takes its source's rate: a hop costs latency + block / rate. Of stripes
+// that come over one stream one block is under way at a time, so each stays behind by its share of
+// one. Events happen only where a rate changes; all that falls on one nanosecond is settled at once.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +55,10 @@ class Network {
   // The copy is no fold any more, and is empty.
   void Unfold(Time now, NodeIndex copy);
 
-  // The receiver pulls a stripe from its own watermark on. Nothing else may feed it.
-  FlowId Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe);
+  // The receiver pulls a stripe from its own watermark on, over a stream that brings so many stripes
+  // together. Nothing else may feed it.
+  FlowId Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe,
+              std::uint32_t together = 1);
   // The source stops; what is under way still arrives.
   void Break(Time now, FlowId flow);
   // The receiver takes nothing any more.
@@ -97,6 +100,7 @@ class Network {
   struct Inbound {
     double bytes = 0;  // at `at`
     double rate = 0;   // bytes per nanosecond
+    double block = 0;  // of it, what the stream has under way, on the average
     Time at;
     bool whole = false;
     bool folded = false;   // all inputs of the fold are whole

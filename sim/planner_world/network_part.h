@@ -48,8 +48,9 @@ class NetworkPart {
   void Release(Time now, NodeIndex copy) { whole_->Release(now, all_[copy]); }
   void Unfold(Time now, NodeIndex copy) { whole_->Unfold(now, all_[copy]); }
 
-  FlowId Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe) {
-    return whole_->Open(now, all_[source], all_[receiver], stripe);
+  FlowId Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32_t stripe,
+              std::uint32_t together) {
+    return whole_->Open(now, all_[source], all_[receiver], stripe, together);
   }
   void Break(Time now, FlowId flow) { whole_->Break(now, flow); }
   void Close(Time now, FlowId flow) { whole_->Close(now, flow); }

@@ -1,5 +1,6 @@
 // World: copies, streams and bytes.
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
@@ -110,12 +111,13 @@ void World::FetchArrives(NodeIndex receiver, const Fetch& fetch, Time held_until
 }
 
 void World::Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source) {
+  const auto together = static_cast<std::uint32_t>(std::popcount(fetch.stripes));
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     if ((fetch.stripes >> s & 1) == 0) continue;
     if (PullsFrom(source, receiver, s)) {
       Fail(fmt::format("P2: n{} pulls from n{}, which pulls from it", receiver, source));
     }
-    const FlowId flow = network_.Open(now_, source, receiver, s);
+    const FlowId flow = network_.Open(now_, source, receiver, s, together);
     grants_.resize(flow + 1);
     grants_[flow] = fetch.grant;
   }

@@ -165,9 +165,12 @@ void World::FetchSlot(NodeIndex copy) {
     After(options_.latency, [this, copy, why = *refusal] { SlotStreamsEnded(copy, why); });
     return;
   }
+  std::vector<std::uint32_t> lacks;
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
-    if (!network_.WholeAt(copy, s)) network_.Open(now_, *child->output, copy, s);
+    if (!network_.WholeAt(copy, s)) lacks.push_back(s);
   }
+  const auto together = static_cast<std::uint32_t>(lacks.size());
+  for (const std::uint32_t s : lacks) network_.Open(now_, *child->output, copy, s, together);
 }
 
 // What is under way on the others is not taken any more.

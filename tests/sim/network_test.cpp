@@ -104,6 +104,23 @@ TEST_F(NetworkTest, ADownLinkIsSharedByTwoStripes) {
   EXPECT_NEAR(Seconds(2), whole_ + 100e-6, 1e-7);
 }
 
+// Whatever the number of stripes, one block is under way on a stream.
+TEST_F(NetworkTest, StripesOfOneStreamPassARelayLikeOneStripe) {
+  constexpr std::uint32_t kStripes = 16;
+  layout_ = Layout::For(16_MiB, kStripes);
+  network_ = Network(layout_, kRate, kLatency);
+  for (int i = 0; i < 4; ++i) {
+    const NodeIndex node = network_.AddNode();
+    done_.push_back(kNever);
+    for (std::uint32_t s = 0; s < kStripes; ++s) {
+      network_.SetMark(now_, node, s, node == 0 ? layout_.stripe_block_count(s) : 0, 1);
+      if (node > 0) network_.Open(now_, node - 1, node, s, kStripes);
+    }
+  }
+  Run();
+  EXPECT_NEAR(Seconds(3), whole_ + 2 * block_ + 3 * 100e-6, 1e-6);
+}
+
 // A flow that has nothing to send takes nothing from the others: a send turn is held only while
 // there are bytes to send.
 TEST_F(NetworkTest, AStarvedFlowTakesNoShare) {
