@@ -17,10 +17,17 @@ constexpr std::uint64_t kSmallBlockFrom = 1_MiB;
 constexpr std::uint32_t kSmallBlock = 16_KiB;
 constexpr std::uint32_t kLargeBlock = 64_KiB;
 constexpr std::uint64_t kLargeBlockFrom = 64_MiB;
-constexpr std::uint64_t kTwoStripesFrom = 32_MiB;
+constexpr std::uint64_t kSomeStripesFrom = 256_KiB;
+constexpr std::uint32_t kSomeStripes = 16;
+constexpr std::uint64_t kManyStripesFrom = 4_MiB;
 constexpr std::uint32_t kLeastRun = 16_KiB;  // what travels in one piece, where it is there
 constexpr std::uint32_t kMaxRun = 1_MiB;
 constexpr std::uint64_t kMaxObject = std::uint64_t{1} << 46;
+
+std::uint32_t StripesFor(std::uint64_t size_bytes) {
+  if (size_bytes < kSomeStripesFrom) return 1;
+  return size_bytes < kManyStripesFrom ? kSomeStripes : kMaxStripes;
+}
 
 Error Bad(const char* what, std::uint64_t value) {
   return Error(ErrorCode::kInvalidArgument,
@@ -39,7 +46,7 @@ Layout Layout::For(std::uint64_t size_bytes, std::uint32_t stripe_count) {
   layout.run_bytes =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastRun, kMaxRun));
   layout.run_bytes = std::max(layout.run_bytes, layout.block_bytes);
-  layout.stripe_count = stripe_count != 0 ? stripe_count : (size_bytes >= kTwoStripesFrom ? 2 : 1);
+  layout.stripe_count = stripe_count != 0 ? stripe_count : StripesFor(size_bytes);
   return layout;
 }
 

@@ -9,7 +9,14 @@
 //   stripe   | 0      | 1      | 0      | 1      | 0  |
 //
 // The producer computes it once with Layout::For; it then travels with Create and every grant, and
-// nobody computes it again (a later release may choose other numbers for new objects).
+// nobody computes it again (a later release may choose other numbers for new objects, but a
+// reduction refuses sources whose layouts differ).
+//
+// K is 1 below 256 KiB, 16 below 4 MiB, else 64. Several nodes that make an object together (R64)
+// make whole stripes of it: with fewer than several times as many as nodes some make more than
+// others, and everybody waits for these. From one source all stripes come as one stream in the
+// object's order, whatever K is, and a piece ends with its run anyway: more stripes cost marks, 4
+// bytes each per copy, and no frames. Below 256 KiB there are not enough runs.
 #pragma once
 
 #include <cstdint>

@@ -62,10 +62,12 @@ NodeId FirstBehind(NodeId source, const CopyTable& table) {
   return kNoNode;
 }
 
+// It has more, and less of no stripe: in the object's order two copies differ in few stripes.
 bool IsAhead(const Copy& one, const Copy& other, StripeMask stripes) {
-  return std::ranges::all_of(StripesOf(stripes), [&](std::uint32_t stripe) {
-    return one.marks[stripe] > other.marks[stripe];
-  });
+  return one.progress(stripes) > other.progress(stripes) &&
+         std::ranges::none_of(StripesOf(stripes), [&](std::uint32_t stripe) {
+           return one.marks[stripe] < other.marks[stripe];
+         });
 }
 
 }  // namespace

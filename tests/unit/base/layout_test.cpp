@@ -7,11 +7,27 @@
 namespace hoplite {
 namespace {
 
-TEST(Layout, SmallObjectsUseSmallBlocksAndOneStripe) {
+TEST(Layout, SmallObjectsUseSmallBlocks) {
   const Layout layout = Layout::For(1_MiB);
   EXPECT_EQ(layout.block_bytes, 16_KiB);
-  EXPECT_EQ(layout.stripe_count, 1u);
   EXPECT_EQ(layout.block_count(), 64u);
+}
+
+TEST(Layout, LargerObjectsHaveMoreStripes) {
+  EXPECT_EQ(Layout::For(256_KiB - 1).stripe_count, 1u);
+  EXPECT_EQ(Layout::For(256_KiB).stripe_count, 16u);
+  EXPECT_EQ(Layout::For(4_MiB - 1).stripe_count, 16u);
+  EXPECT_EQ(Layout::For(4_MiB).stripe_count, 64u);
+  EXPECT_EQ(Layout::For(1_GiB).stripe_count, 64u);
+  EXPECT_EQ(Layout::For(1_GiB, 3).stripe_count, 3u);
+}
+
+TEST(Layout, EachStripeHasARunAtLeast) {
+  for (const std::uint64_t size : {256_KiB, 4_MiB - 1, 4_MiB, 64_MiB - 1, 64_MiB, 1_GiB}) {
+    const Layout layout = Layout::For(size);
+    const std::uint32_t last = layout.stripe_count - 1;
+    EXPECT_GE(layout.stripe_block_count(last), layout.blocks_per_run()) << size;
+  }
 }
 
 TEST(Layout, TheSmallestUseSmallerBlocksInPiecesOfTheSameSize) {
@@ -21,11 +37,10 @@ TEST(Layout, TheSmallestUseSmallerBlocksInPiecesOfTheSameSize) {
   EXPECT_TRUE(layout.Validate());
 }
 
-TEST(Layout, LargeObjectsUseLargeBlocksAndTwoStripes) {
+TEST(Layout, LargeObjectsUseLargeBlocks) {
   const Layout layout = Layout::For(1_GiB);
   EXPECT_EQ(layout.block_bytes, 64_KiB);
   EXPECT_EQ(layout.run_bytes, 1_MiB);
-  EXPECT_EQ(layout.stripe_count, 2u);
 }
 
 TEST(Layout, EmptyObjectHasNoBlocksAndIsComplete) {

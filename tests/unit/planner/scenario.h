@@ -116,7 +116,7 @@ class Scenario : public ::testing::Test {
   }
 
   ObjectId object_ = ObjectId::FromName("it");
-  Layout layout_ = Layout::For(64 * 16 * 1024);  // 64 blocks in one stripe
+  Layout layout_ = Layout::For(64 * 16 * 1024, 1);  // 64 blocks in one stripe
   std::string metadata_;
   bool joint_ = false;  // nodes that want it say that they fetch other objects, too
   Time now_{};
