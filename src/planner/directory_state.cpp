@@ -144,6 +144,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   ObjectRecord* record = books_.objects.Find(id);
   if (record == nullptr) return;
   requests_.ResolveOpens(id, *record);
+  reports_.ResolveCommit(id, *record);
   creation_.ResolveCreates(id, *record);
   if (ownership_.Ends(id, *record)) {
     deletion_.EndUnowned(id);

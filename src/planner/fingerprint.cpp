@@ -27,6 +27,8 @@ void AddDeferred(Digest& digest, const Deferred& said) {
     digest.Add(evict->object).Add(evict->version);
   } else if (const auto* assign = std::get_if<SlotAssign>(&said.event)) {
     digest.Add(assign->object).Add(assign->request).Add(assign->attempt);
+  } else if (const auto* orders = std::get_if<ReduceOrders>(&said.event)) {
+    digest.Add(orders->object).Add(orders->request).Add(orders->attempt);
   } else if (const auto* progress = std::get_if<SlotProgress>(&said.event)) {
     digest.Add(progress->object).Add(progress->slot).Add(progress->version);
   } else if (const auto* owner = std::get_if<Owner>(&said.event)) {
@@ -46,11 +48,11 @@ void AddNodes(Digest& digest, const SmallSet<NodeId>& nodes) {
 void AddReduction(Digest& digest, const ReductionRecord& reduction) {
   digest.Add(Raw(reduction.coordinator)).Add(reduction.request).Add(reduction.shaped);
   digest.Add(reduction.owner.owned).Add(reduction.owner.number);
-  digest.Add(reduction.vouched);
+  digest.Add(reduction.vouched).Add(reduction.plan);
   digest.Add(reduction.layout.size_bytes).Add(reduction.metadata).Add(reduction.committed);
   for (const ObjectId& source : reduction.used) digest.Add(source);
   for (const auto& [slot, known] : reduction.tree.slots()) {
-    digest.Add(slot).Add(known.attempt).Add(known.version).Add(known.drained);
+    digest.Add(slot).Add(known.attempt).Add(known.version).Add(known.drained).Add(known.asked);
     digest.Add(known.lost.has_value()).Add(Raw(known.order.node)).Add(known.order.stripes);
     for (const std::uint32_t parent : known.order.parents) digest.Add(parent);
     digest.Add(known.order.children);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace hoplite::planner {
 
@@ -11,60 +13,107 @@ void ReductionOrders::Assign(const ObjectId& id, ObjectRecord& record, const Slo
   const std::uint32_t slot = event.order.slot;
   const std::vector<std::uint32_t> renewed = Renewed(reduction.tree, slot);
   const SlotRecord* before = reduction.tree.Find(slot);
-  if (before != nullptr && before->version) {
-    post_.Send(before->order.node, SlotDropped{id, slot, before->version});
-  }
+  const bool executed = before != nullptr && before->version;
+  if (executed) post_.Send(before->order.node, SlotDropped{id, slot, before->version});
   reduction.tree.Place(event.order, event.attempt);
-  for (const std::uint32_t each : renewed) NewAttempt(id, record, each);
-  for (const std::uint32_t each : renewed) TellOrder(id, reduction, each);
-  for (const std::uint32_t each : renewed) TellFeeds(id, reduction, each);
-  if (renewed.size() == 1) TellFeed(id, reduction, slot);
+  Renew(id, record, renewed);
+  for (const std::uint32_t parent : event.order.parents) {
+    const SlotRecord* above = reduction.tree.Find(parent);
+    if (!executed && above != nullptr) TellFeed(id, reduction, *above, slot);
+  }
   // Those who fold parts of the target may read it, too: in the order of their slots.
   if (record.table.Find(event.order.node) == nullptr) return;
-  record.table.Edit(event.order.node, [&](Copy& copy) { copy.slot = slot; });
+  record.table.Edit(event.order.node, [&](Copy& copy) {
+    copy.slot = reduction.tree.SlotOf(event.order.node);
+  });
+}
+
+void ReductionOrders::Replace(const ObjectId& id, ObjectRecord& record, std::uint64_t plan,
+                              SlotTree slots) {
+  ReductionRecord& reduction = *record.reduction;
+  const bool was_made = reduction.tree.HasRootVersion();
+  Drop(id, reduction);
+  reduction.plan = plan;
+  reduction.tree = std::move(slots);
+  // Nothing made by what was ordered before counts, whether somebody makes the target now or not.
+  if (was_made && reduction.tree.roots().empty()) StartTarget(id, record, stamps_.NextVersion());
+  std::vector<std::uint32_t> all;
+  for (const auto& [slot, known] : reduction.tree.slots()) all.push_back(slot);
+  Renew(id, record, all);
 }
 
 std::vector<std::uint32_t> ReductionOrders::Renewed(const SlotTree& tree, std::uint32_t slot) {
-  std::vector<std::uint32_t> renewed{slot};
   const SlotRecord* before = tree.Find(slot);
-  if (before == nullptr || !before->version) return renewed;
+  if (before == nullptr || !before->version) return {slot};
+  std::vector<std::uint32_t> renewed{slot};
   std::ranges::copy(tree.Ancestors(slot), std::back_inserter(renewed));
+  // The roots share the target's version.
+  const std::set<std::uint32_t> among(renewed.begin(), renewed.end());
+  std::vector<std::uint32_t> others;
+  std::ranges::set_difference(tree.roots(), among, std::back_inserter(others));
+  if (others.size() < tree.roots().size()) std::ranges::copy(others, std::back_inserter(renewed));
   return renewed;
 }
 
-// The slot starts again, or for the first time; a root's version is the target's.
-void ReductionOrders::NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot) {
+void ReductionOrders::Renew(const ObjectId& id, ObjectRecord& record,
+                            const std::vector<std::uint32_t>& slots) {
   ReductionRecord& reduction = *record.reduction;
-  SlotRecord* placed = reduction.tree.Find(slot);
-  if (placed == nullptr) return;
-  SlotRecord& known = *placed;
-  const bool vacant = known.order.node == kNoNode;
-  const bool root = known.order.root();
-  known.drained = false;
-  known.marks = {};
-  known.version = vacant ? Version() : stamps_.NextVersion();
-  if (root)
-    versions_.Start(id, record, vacant ? stamps_.NextVersion() : known.version, reduction.layout,
-                    reduction.metadata, known.order.node);
-  if (vacant) return;
-  if (nodes_.Find(known.order.node) == nullptr) {
-    return MarkLost(id, reduction, slot, ErrorCode::kPeerLost,
-                    nodes_.NameOf(known.order.node) + " is no member any more");
+  Version target;
+  for (const std::uint32_t slot : slots) {
+    SlotRecord* known = reduction.tree.Find(slot);
+    if (known != nullptr) NewAttempt(id, record, *known, target);
   }
-  objects_.Touch(id, known.order.node);
-  if (root) ListRoot(id, record, known.order.node);
+  for (const std::uint32_t slot : slots) TellOrder(id, reduction, slot);
+  for (const std::uint32_t slot : slots) TellFeeds(id, reduction, slot);
 }
 
-// It makes the target: others may be sent there for it.
-void ReductionOrders::ListRoot(const ObjectId& id, ObjectRecord& record, NodeId node) {
-  record.table.Add(node);
-  record.table.Edit(node, [&](Copy& copy) {
+// The slot starts again, or for the first time; a root's version is the target's.
+void ReductionOrders::NewAttempt(const ObjectId& id, ObjectRecord& record, SlotRecord& known,
+                                 Version& target) {
+  const NodeId node = known.order.node;
+  const bool vacant = node == kNoNode;
+  const bool root = known.order.root();
+  known.drained = 0;
+  known.asked = false;
+  known.marks = {};
+  known.version = vacant ? Version() : root && target ? target : stamps_.NextVersion();
+  if (root && !target) {
+    target = vacant ? stamps_.NextVersion() : known.version;
+    StartTarget(id, record, target);
+  }
+  if (vacant) return;
+  if (nodes_.Find(node) == nullptr) {
+    return MarkLost(id, *record.reduction, known.order.slot, ErrorCode::kPeerLost,
+                    nodes_.NameOf(node) + " is no member any more");
+  }
+  objects_.Touch(id, node);
+  if (root) ListRoot(id, record, known.order);
+}
+
+// Its stripes are cut as its roots make them.
+void ReductionOrders::StartTarget(const ObjectId& id, ObjectRecord& record, Version target) {
+  const ReductionRecord& reduction = *record.reduction;
+  std::vector<StripeGroup> groups;
+  for (const std::uint32_t root : reduction.tree.roots()) {
+    const SlotOrder& order = reduction.tree.Find(root)->order;
+    groups.push_back({order.stripes, order.node});
+  }
+  const NodeId origin = groups.empty() ? kNoNode : groups.front().origin;
+  versions_.Start(id, record, target, reduction.layout, reduction.metadata,
+                  groups.size() > 1 ? StripeGroups(std::move(groups)) : StripeGroups(origin));
+}
+
+// It makes the target, or a part of it: others may be sent there for that.
+void ReductionOrders::ListRoot(const ObjectId& id, ObjectRecord& record, const SlotOrder& root) {
+  record.table.Add(root.node);
+  record.table.Edit(root.node, [&](Copy& copy) {
     copy.listed = copy.primary = true;
-    copy.produces = record.table.layout().all_stripes();
-    copy.live = nodes_.alive(node);
+    copy.produces = root.stripes;
+    copy.live = nodes_.alive(root.node);
     copy.order = stamps_.NextRequest();
+    copy.slot = record.reduction->tree.SlotOf(root.node);
   });
-  post_.Notify(id, record, node, LocationKind::kPartial);
+  post_.Notify(id, record, root.node, LocationKind::kPartial);
 }
 
 void ReductionOrders::TellOrder(const ObjectId& id, const ReductionRecord& reduction,
@@ -77,32 +126,34 @@ void ReductionOrders::TellOrder(const ObjectId& id, const ReductionRecord& reduc
 
 void ReductionOrders::TellFeeds(const ObjectId& id, ReductionRecord& reduction,
                                 std::uint32_t slot) {
-  for (const std::uint32_t child : reduction.tree.ChildrenOf(slot)) TellFeed(id, reduction, child);
+  const SlotRecord* parent = reduction.tree.Find(slot);
+  if (parent == nullptr) return;
+  for (const std::uint32_t child : reduction.tree.ChildrenOf(slot)) {
+    TellFeed(id, reduction, *parent, child);
+  }
 }
 
 void ReductionOrders::TellFeed(const ObjectId& id, ReductionRecord& reduction,
-                               std::uint32_t child) {
+                               const SlotRecord& parent, std::uint32_t child) {
   SlotRecord& fed = *reduction.tree.Find(child);
-  if (fed.order.root()) return;
-  const std::uint32_t above = fed.order.parents.front();
-  const SlotRecord* parent = reduction.tree.Find(above);
-  if (parent == nullptr || !parent->version || !fed.version) return;
-  fed.drained = false;
+  if (!parent.version || !fed.version) return;
+  const StripeMask share = fed.order.stripes & parent.order.stripes;
+  fed.drained &= ~share;
   const NodeRecord* source = nodes_.Find(fed.order.node);
   if (source == nullptr) {
     if (fed.lost) return;
     return MarkLost(id, reduction, child, ErrorCode::kPeerLost,
                     nodes_.NameOf(fed.order.node) + " was lost");
   }
-  post_.Send(parent->order.node, SlotFeed{id, above, parent->version, child, fed.version,
-                                          fed.order.stripes & parent->order.stripes, source->info});
+  post_.Send(parent.order.node, SlotFeed{id, parent.order.slot, parent.version, child, fed.version,
+                                         share, source->info});
 }
 
 void ReductionOrders::MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot,
                                ErrorCode code, std::string message) {
   SlotRecord& known = *reduction.tree.Find(slot);
   if (known.lost) return;
-  known.drained = false;
+  known.drained = 0;
   known.lost = SlotFault{code, message};
   post_.Send(reduction.coordinator,
              SlotLost{id, reduction.request, known.attempt, slot, code, std::move(message)});
@@ -110,7 +161,7 @@ void ReductionOrders::MarkLost(const ObjectId& id, ReductionRecord& reduction, s
 
 void ReductionOrders::MarkLostAt(const ObjectId& id, ReductionRecord& reduction, NodeId node) {
   for (const auto& [slot, known] : reduction.tree.slots()) {
-    if (known.order.node != node || !known.version || known.drained) continue;
+    if (known.order.node != node || !known.version || known.all_drained()) continue;
     MarkLost(id, reduction, slot, ErrorCode::kPeerLost, nodes_.NameOf(node) + " was lost");
   }
 }
@@ -124,7 +175,9 @@ void ReductionOrders::Repeat(const ObjectId& id, ObjectRecord& record, NodeId no
       record.table.Edit(node, [](Copy& copy) { copy.live = true; });  // it is made from now on
     }
     for (const std::uint32_t child : reduction.tree.ChildrenOf(slot)) {
-      if (!reduction.tree.Find(child)->drained) TellFeed(id, reduction, child);
+      const SlotRecord& fed = *reduction.tree.Find(child);
+      const StripeMask share = fed.order.stripes & known.order.stripes;
+      if ((share & ~fed.drained) != 0) TellFeed(id, reduction, known, child);
     }
   }
 }

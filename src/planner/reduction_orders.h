@@ -1,11 +1,11 @@
 // ReductionOrders: what those who execute the slots of a reduction are told, and when a slot starts
 // again (R29, R30, R33).
 //
-// Decides: which slots a new order starts again (those above it), and their versions, so that every
-// participant sees one order; which slot is lost. Is told: what the coordinator orders, whose slot
-// can't go on. Must never: start a slot again that is not above the new one, or tell two
-// participants the same version. Which source takes which slot is the coordinator's decision
-// (reduce_planner).
+// Decides: which slots a new order starts again (those above it, and with one root all roots), and
+// their versions, so that every participant sees one order; which slot is lost. Is told: what the
+// coordinator orders, whose slot can't go on. Must never: start another slot again, or tell two
+// participants the same version, but for the roots of one target. Which source takes which slot is
+// the coordinator's decision (reduce_planner).
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,8 @@ class ReductionOrders {
 
   // Of an open reduction: the order fits into its tree.
   void Assign(const ObjectId& id, ObjectRecord& record, const SlotAssign& event);
+  // These slots, of the plan of this number, take the place of all there were.
+  void Replace(const ObjectId& id, ObjectRecord& record, std::uint64_t plan, SlotTree slots);
   // The coordinator hears, once, that the slot has to be assigned again.
   void MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot, ErrorCode code,
                 std::string message);
@@ -46,12 +48,16 @@ class ReductionOrders {
  private:
   // The slot, and what starts again with it.
   static std::vector<std::uint32_t> Renewed(const SlotTree& tree, std::uint32_t slot);
-  void NewAttempt(const ObjectId& id, ObjectRecord& record, std::uint32_t slot);
-  void ListRoot(const ObjectId& id, ObjectRecord& record, NodeId node);
+  void Renew(const ObjectId& id, ObjectRecord& record, const std::vector<std::uint32_t>& slots);
+  // `target`: the version of the roots that start again together; none: this is the first of them.
+  void NewAttempt(const ObjectId& id, ObjectRecord& record, SlotRecord& known, Version& target);
+  void StartTarget(const ObjectId& id, ObjectRecord& record, Version target);
+  void ListRoot(const ObjectId& id, ObjectRecord& record, const SlotOrder& root);
   void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
   // What the slot is fed by. A child that died after it was drained is needed again now.
   void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);
-  void TellFeed(const ObjectId& id, ReductionRecord& reduction, std::uint32_t child);
+  void TellFeed(const ObjectId& id, ReductionRecord& reduction, const SlotRecord& parent,
+                std::uint32_t child);
 
   Stamps& stamps_;
   const NodeTable& nodes_;

@@ -28,6 +28,7 @@ struct ReductionRecord {
   Layout layout;
   Fold fold;
   std::string metadata;
+  std::uint64_t plan = 0;  // the number of the last ReduceOrders; 0: all came one by one
   SlotTree tree;
   Version committed;  // none: still open; else the record stays until the coordinator knows, or
                       // nothing of the target is left

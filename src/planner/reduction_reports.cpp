@@ -40,7 +40,7 @@ void ReductionReports::On(NodeId node, const SlotFailed& event) {
   // Nothing of a drained one is needed. If it ever is again, its parent says that it isn't there,
   // or it has no memory to make it once more.
   if (failed == nullptr) return;
-  if (itself && failed->drained && event.code != ErrorCode::kResourceExhausted) return;
+  if (itself && failed->all_drained() && event.code != ErrorCode::kResourceExhausted) return;
   orders_.MarkLost(event.object, *objects_.Find(event.object)->reduction, failed->order.slot,
                    event.code, event.message);
 }
@@ -48,7 +48,9 @@ void ReductionReports::On(NodeId node, const SlotFailed& event) {
 void ReductionReports::On(NodeId node, const SlotDrained& event) {
   SlotRecord* input =
       InputOf(node, event.object, event.slot, event.version, event.input, event.input_version);
-  if (input != nullptr) input->drained = true;
+  if (input == nullptr) return;
+  const SlotOrder& folding = objects_.Find(event.object)->reduction->tree.Find(event.slot)->order;
+  input->drained |= input->order.stripes & folding.stripes;
 }
 
 void ReductionReports::On(NodeId node, const SlotProgress& event) {
@@ -69,30 +71,68 @@ void ReductionReports::On(NodeId node, const SlotProgress& event) {
 }
 
 void ReductionReports::On(NodeId node, const ReduceCommit& event) {
+  // Whether it was committed before, by whom, is known when all copies are.
+  if (window_.collecting()) return window_.Defer(node, event);
   ObjectRecord* record = objects_.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
-  if (Committed(*record, event.version)) {  // repeated: its answer was lost with a session
-    transfers_.On(node, CopyComplete{event.object, event.version});
-    record->table.Edit(node, [](Copy& copy) { copy.live = copy.primary = true; });
-    return post_.Send(node, ReduceCommitted{event.object, event.version, 0, {}});
-  }
+  if (Committed(*record, event.version)) return CommitAgain(node, event.object, *record);
   if (!record->reduction) return;
-  ReductionRecord& reduction = *record->reduction;
-  const SlotRecord* root = reduction.tree.Root();
-  if (root == nullptr || root->version != event.version || root->order.node != node) return;
-  reduction.committed = event.version;
-  reduction.used = reduction.tree.Inputs();
+  SlotRecord* root = record->reduction->tree.RootAt(node);
+  if (root == nullptr || root->version != event.version) return;
+  root->asked = true;
+  if (record->reduction->tree.striped()) return;  // see ResolveCommit
   transfers_.On(node, CopyComplete{event.object, event.version});
-  const ReduceCommitted committed{event.object, event.version, reduction.request, reduction.used};
-  post_.Send(node, committed);
-  if (reduction.coordinator != node) post_.Send(reduction.coordinator, committed);
-  if (reduction.owner.owned) {
-    ownership_.Accepted(reduction.coordinator, event.object, reduction.owner.number, 0,
-                        reduction.vouched);
+  Commit(event.object, *record);
+}
+
+// A root of some stripes has a part of the target until its node says that it has all.
+void ReductionReports::CommitAgain(NodeId node, const ObjectId& id, ObjectRecord& record) {
+  const Copy* copy = record.table.Find(node);
+  const bool part = record.reduction ? record.reduction->tree.striped()
+                                     : copy != nullptr && !copy->final();
+  if (!part) transfers_.On(node, CopyComplete{id, record.version});
+  if (record.table.Find(node) != nullptr) {
+    record.table.Edit(node, [](Copy& kept) { kept.live = kept.primary = true; });
   }
-  // Nobody told the root where the object is, as others are when they ask.
-  if (ownership_.WasOwned(event.object)) post_.Send(node, EverOwned{event.object});
-  orders_.Drop(event.object, reduction);
+  post_.Send(node, ReduceCommitted{id, record.version, 0, {}});
+}
+
+// Until somebody has all of it, each of the roots' nodes could take its stripes away.
+void ReductionReports::ResolveCommit(const ObjectId& id, ObjectRecord& record) {
+  if (!record.open_reduction() || !record.reduction->tree.striped()) return;
+  const SlotTree& tree = record.reduction->tree;
+  bool whole = false;
+  for (const std::uint32_t slot : tree.roots()) {
+    const SlotRecord& root = *tree.Find(slot);
+    if (!root.asked || root.lost) return;
+    const Copy* copy = record.table.Find(root.order.node);
+    if (copy == nullptr || !copy->live) continue;
+    whole = whole || copy->complete || record.table.layout().complete(copy->marks);
+  }
+  if (whole) Commit(id, record);
+}
+
+void ReductionReports::Commit(const ObjectId& id, ObjectRecord& record) {
+  ReductionRecord& reduction = *record.reduction;
+  reduction.committed = record.version;
+  reduction.used = reduction.tree.Inputs();
+  std::vector<NodeId> makers;
+  bool coordinator_too = false;
+  for (const std::uint32_t root : reduction.tree.roots()) {
+    makers.push_back(reduction.tree.Find(root)->order.node);
+    coordinator_too = coordinator_too || makers.back() == reduction.coordinator;
+  }
+  const ReduceCommitted committed{id, record.version, reduction.request, reduction.used};
+  for (const NodeId node : makers) post_.Send(node, committed);
+  if (!coordinator_too) post_.Send(reduction.coordinator, committed);
+  if (reduction.owner.owned) {
+    ownership_.Accepted(reduction.coordinator, id, reduction.owner.number, 0, reduction.vouched);
+  }
+  // Nobody told those who made it where the object is, as others are when they ask.
+  if (ownership_.WasOwned(id)) {
+    for (const NodeId node : makers) post_.Send(node, EverOwned{id});
+  }
+  orders_.Drop(id, reduction);
   reduction.tree.Clear();
 }
 

@@ -1,8 +1,10 @@
 // ReductionReports: what those who execute slots say of them (R31-R33).
 //
-// Decides: whether a word is about the present attempt; which of a reset and a commit came first.
-// Is told: failures, drained inputs, progress, commits. Must never: believe what is said of an old
-// attempt, or commit a version twice with different sources.
+// Decides: whether a word is about the present attempt; which of a reset and a commit came first;
+// of several roots (R64), when all have asked and somebody has the whole target. Is told: failures,
+// drained inputs, progress, commits. Must never: believe what is said of an old attempt, commit a
+// version twice with different sources, or commit while one node's death would lose the target
+// that several made.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +39,13 @@ class ReductionReports {
   void On(NodeId node, const SlotDrained& event);
   void On(NodeId node, const SlotProgress& event);
   void On(NodeId node, const ReduceCommit& event);
+  // Commits what several roots make as soon as it may be.
+  void ResolveCommit(const ObjectId& id, ObjectRecord& record);
 
  private:
+  void Commit(const ObjectId& id, ObjectRecord& record);
+  // What it was told is lost with a session.
+  void CommitAgain(NodeId node, const ObjectId& id, ObjectRecord& record);
   // Null, or the slot whose present attempt the node executes.
   SlotRecord* Executes(NodeId node, const ObjectId& id, std::uint32_t slot, Version version);
   // Null if either attempt is an old one, or the child that the participant speaks of.

@@ -115,6 +115,7 @@ void ReductionRequests::On(NodeId node, const ReduceShape& event) {
   reduction->layout = event.layout;
   reduction->fold = event.fold;
   reduction->metadata = event.metadata;
+  reduction->tree = SlotTree(event.layout.all_stripes());
 }
 
 void ReductionRequests::On(NodeId node, const SlotAssign& event) {
@@ -123,21 +124,23 @@ void ReductionRequests::On(NodeId node, const SlotAssign& event) {
   if (reduction == nullptr || !reduction->shaped) return;
   ObjectRecord& record = *objects_.Find(event.object);
   const SlotTree& tree = reduction->tree;
-  if (const std::string wrong = tree.WrongWith(event.order); !wrong.empty()) {
-    return End(event.object, record, Error(ErrorCode::kProtocol, wrong), node);
-  }
   const SlotRecord* before = tree.Find(event.order.slot);
-  if (event.attempt <= (before == nullptr ? 0 : before->attempt)) return;
-  if (const std::string twice = tree.TwiceIn(event.order); !twice.empty()) {
-    return End(event.object, record, Error(ErrorCode::kProtocol, twice), node);
-  }
+  const std::uint64_t known = before == nullptr ? 0 : before->attempt;
+  if (event.attempt <= std::max(known, reduction->plan)) return;
+  std::string wrong = tree.WrongWith(event.order);
+  if (wrong.empty()) wrong = tree.TwiceIn(event.order);
+  if (!wrong.empty()) return End(event.object, record, Error(ErrorCode::kProtocol, wrong), node);
   orders_.Assign(event.object, record, event);
 }
 
 void ReductionRequests::On(NodeId node, const ReduceOrders& event) {
-  for (const PlannedOrder& planned : event.orders) {
-    On(node, SlotAssign{event.object, event.request, planned.attempt, planned.order});
-  }
+  if (Later(node, event)) return;
+  ReductionRecord* reduction = Open(node, event.object, event.request);
+  if (reduction == nullptr || !reduction->shaped || event.attempt <= reduction->plan) return;
+  ObjectRecord& record = *objects_.Find(event.object);
+  Result<SlotTree> slots = SlotTree::Of(reduction->layout.all_stripes(), event.orders);
+  if (!slots) return End(event.object, record, slots.error(), node);
+  orders_.Replace(event.object, record, event.attempt, *std::move(slots));
 }
 
 void ReductionRequests::On(NodeId node, const ReduceClose& event) {

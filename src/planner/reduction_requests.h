@@ -1,8 +1,8 @@
 // ReductionRequests: what coordinators ask for, and how a reduction begins and ends (R29, R35,
 // R36).
 //
-// Decides: who may make a target; whether an order of the coordinator can be carried out; whom the
-// end of a reduction concerns. Is told: the coordinators' words, and what becomes of the
+// Decides: who may make a target; whether an order of the coordinator, or a plan as a whole, can be
+// carried out; whom the end of a reduction concerns. Is told: the coordinators' words, and what becomes of the
 // coordinators. Must never: let two make one target, or keep a reduction that is open without its
 // coordinator.
 #pragma once

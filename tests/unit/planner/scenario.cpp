@@ -264,8 +264,10 @@ std::string Scenario::WordsOfReduction(const std::string& to, const NodeAction& 
   }
   if (const auto* feed = std::get_if<SlotFeed>(&body)) {
     feeds_[{to, feed->slot, feed->input}] = feed->input_version;
-    return fmt::format("{}: {} pulls {} from {} {}", to, feed->slot, feed->input, feed->source.name,
-                       Number(feed->input_version));
+    std::string words = fmt::format("{}: {} pulls {} from {} {}", to, feed->slot, feed->input,
+                                    feed->source.name, Number(feed->input_version));
+    if (feed->stripes != layout_.all_stripes()) words += fmt::format(" {{{}}}", feed->stripes);
+    return words;
   }
   if (const auto* dropped = std::get_if<SlotDropped>(&body)) {
     return fmt::format("{}: drops {} {}", to, dropped->slot, Number(dropped->version));

@@ -15,6 +15,7 @@
 //   "C: opened"        "C: reduction refused CODE"         "C: lost slot 2"
 //   "C: committed v4 of 3"    "N: slot 2 v1"           "N: 2 pulls 1 from M v3"
 //   "N: drops 2 v1"    "N: aborted CODE"
+// where "N: 2 pulls 1 from M v3 {4}" is a feed of only those stripes.
 #pragma once
 
 #include <cstdint>
