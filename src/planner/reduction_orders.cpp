@@ -23,9 +23,8 @@ void ReductionOrders::Assign(const ObjectId& id, ObjectRecord& record, const Slo
   }
   // Those who fold parts of the target may read it, too: in the order of their slots.
   if (record.table.Find(event.order.node) == nullptr) return;
-  record.table.Edit(event.order.node, [&](Copy& copy) {
-    copy.slot = reduction.tree.SlotOf(event.order.node);
-  });
+  record.table.Edit(event.order.node,
+                    [&](Copy& copy) { copy.slot = reduction.tree.SlotOf(event.order.node); });
 }
 
 void ReductionOrders::Replace(const ObjectId& id, ObjectRecord& record, std::uint64_t plan,

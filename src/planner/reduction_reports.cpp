@@ -88,8 +88,8 @@ void ReductionReports::On(NodeId node, const ReduceCommit& event) {
 // A root of some stripes has a part of the target until its node says that it has all.
 void ReductionReports::CommitAgain(NodeId node, const ObjectId& id, ObjectRecord& record) {
   const Copy* copy = record.table.Find(node);
-  const bool part = record.reduction ? record.reduction->tree.striped()
-                                     : copy != nullptr && !copy->final();
+  const bool part =
+      record.reduction ? record.reduction->tree.striped() : copy != nullptr && !copy->final();
   if (!part) transfers_.On(node, CopyComplete{id, record.version});
   if (record.table.Find(node) != nullptr) {
     record.table.Edit(node, [](Copy& kept) { kept.live = kept.primary = true; });

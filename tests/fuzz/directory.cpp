@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "fuzz/targets.h"
 #include "planner/directory_state.h"
+#include "unit/planner/ring_orders.h"
 
 namespace hoplite::fuzz {
 namespace {
@@ -120,14 +122,35 @@ class Members {
   }
   SlotAssign AnAssignment(const ObjectId& object) {
     SlotAssign assign{object, Small(1), Small(15), {}};
-    assign.order.slot = Slot();
-    assign.order.parents.assign(1, Slot());
-    assign.order.stripes = 1;
-    assign.order.children = Small(2);
-    if (Small(3) > 0) assign.order.node = Node();
-    for (std::uint32_t i = Small(2); i > 0; --i)
-      assign.order.inputs.push_back({Object(), AVersion()});
+    assign.order = AnOrder();
     return assign;
+  }
+  SlotOrder AnOrder() {
+    SlotOrder order{.slot = Slot()};
+    for (std::uint32_t i = Small(2); i > 0; --i) order.parents.push_back(Slot());
+    order.stripes = Stripes();
+    order.children = Small(2);
+    if (Small(3) > 0) order.node = Node();
+    for (std::uint32_t i = Small(2); i > 0; --i) order.inputs.push_back({Object(), AVersion()});
+    return order;
+  }
+  // Of one stripe, of two, of all.
+  StripeMask Stripes() {
+    const StripeMask several[] = {1, 3, ~StripeMask{0}, Small(7)};
+    return several[Small(3)];
+  }
+  // A ring, whole or not, or anything.
+  ReduceOrders APlan(const ObjectId& object) {
+    ReduceOrders plan{object, Small(1), Small(15), {}};
+    std::vector<SlotOrder> orders;
+    if (Small(3) > 0) {
+      const RingOrders ring(ALayout(), {Node(), Node()}, {Small(1) == 0 ? kNoNode : Node()});
+      orders = ring.All();
+    }
+    if (orders.empty() || Small(3) == 0) orders.push_back(AnOrder());
+    if (Small(3) == 0) orders[Small(static_cast<std::uint32_t>(orders.size() - 1))] = AnOrder();
+    for (SlotOrder& order : orders) plan.orders.push_back({Small(15), std::move(order)});
+    return plan;
   }
 
   NodeEvent Request() {
@@ -190,8 +213,9 @@ class Members {
       case 21:
         return ReduceShape{object, Small(1), ALayout(), Fold{}, ""};
       case 22:
-      case 23:
         return AnAssignment(object);
+      case 23:
+        return APlan(object);
       case 24:
         return ReduceClose{object, Small(1), Code(), "given up"};
       case 25:

@@ -7,6 +7,7 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "fuzz/targets.h"
+#include "planner/copy.h"
 #include "planner/directory_state.h"
 #include "planner/reduce_planner.h"
 
@@ -19,6 +20,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostSteps = 300;  // of one input
 constexpr NodeId kCoordinator{1};
 constexpr std::uint64_t kRequest = 7;
+constexpr std::uint64_t kSourceBytes = 1 << 18;
+constexpr std::uint32_t kStripes = 2;
 
 ReduceOptions OptionsOf(FuzzedDataProvider& data) {
   ReduceOptions options;
@@ -101,17 +104,24 @@ class Tree {
   }
 
   void Note(const NodeEvent& order) {
-    const auto* assign = std::get_if<SlotAssign>(&order);
-    if (assign != nullptr) inputs_[assign->order.slot] = assign->order.inputs;
-  }
-  // A source counts once, and no more than are wanted, in all that was ordered last. Not after each
-  // order: a source may go from one slot that was lost to another.
-  void CheckOrders() const {
-    std::vector<ObjectId> used;
-    for (const auto& [slot, inputs] : inputs_) {
-      for (const SlotInput& input : inputs) used.push_back(input.object);
+    if (const auto* assign = std::get_if<SlotAssign>(&order)) {
+      planned_[assign->order.slot] = assign->order;
+    } else if (const auto* plan = std::get_if<ReduceOrders>(&order)) {
+      planned_.clear();
+      for (const PlannedOrder& one : plan->orders) planned_[one.order.slot] = one.order;
     }
-    CheckUsed(used);
+  }
+  // A source counts once in each stripe, and no more than are wanted, in all that was ordered last.
+  // Not after each order: a source may go from one slot that was lost to another.
+  void CheckOrders() const {
+    for (const std::uint32_t stripe : StripesOf(stripes_)) {
+      std::vector<ObjectId> used;
+      for (const auto& [slot, order] : planned_) {
+        if ((order.stripes >> stripe & 1) == 0) continue;
+        for (const SlotInput& input : order.inputs) used.push_back(input.object);
+      }
+      CheckUsed(used);
+    }
   }
   void CheckUsed(const std::vector<ObjectId>& used) const {
     const std::set<ObjectId> once(used.begin(), used.end());
@@ -139,7 +149,8 @@ class Tree {
       case 2:
       case 3:
         return planner_.OnHolder(Source(), Small(15) == 15 ? kNoNode : Node(), AVersion(),
-                                 Layout::For(Small(31) == 31 ? 4 : 1 << 18, 1), "meta", now_);
+                                 Layout::For(Small(31) == 31 ? 4 : kSourceBytes, kStripes), "meta",
+                                 now_);
       case 4:
         return planner_.OnHolderGone(Source(), Node());
       case 5:
@@ -184,7 +195,7 @@ class Tree {
         return Say(node, SlotProgress{.object = what.object,
                                       .slot = what.order.slot,
                                       .version = what.version,
-                                      .marks = {Small(16)},
+                                      .marks = {Small(16), Small(16)},
                                       .bytes_per_second = 1,
                                       .round_trip = milliseconds(1)});
       case 1:
@@ -206,7 +217,8 @@ class Tree {
   Time now_{};
   ReducePlanner planner_;
   DirectoryState state_{{.recovery_window = Duration(0)}, Time{}};
-  std::map<std::uint32_t, std::vector<SlotInput>> inputs_;
+  const StripeMask stripes_ = Layout::For(kSourceBytes, kStripes).all_stripes();
+  std::map<std::uint32_t, SlotOrder> planned_;
   std::vector<std::pair<NodeId, SlotAssigned>> assigned_;
   bool changed_ = true;  // since the last look at the invariants
 };

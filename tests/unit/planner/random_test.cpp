@@ -5,15 +5,19 @@
 #include <gtest/gtest.h>
 
 #include "planner/directory_state.h"
+#include "ring_orders.h"
 
 namespace hoplite::planner {
 namespace {
 
 constexpr int kMembers = 5;
+constexpr std::uint32_t kTrees = 250;  // so many seeds; later ones reduce by stripes
 
 class Storm {
  public:
-  explicit Storm(std::uint32_t seed) : random_(seed), owners_(seed % 2 == 1) {
+  explicit Storm(std::uint32_t seed)
+      : random_(seed), owners_(seed % 2 == 1), striped_(seed >= kTrees) {
+    if (striped_) layout_ = Layout::For(8 * 4 * 1024, 4);
     DirectoryOptions options;
     options.recovery_window = std::chrono::milliseconds(Pick(2) * 20);
     options.recovery_limit = options.recovery_window;
@@ -59,6 +63,7 @@ class Storm {
   }
 
   std::size_t granted() const { return grants_.size(); }
+  std::size_t committed() const { return committed_; }
 
  private:
   int Pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
@@ -74,10 +79,15 @@ class Storm {
       if (const auto* assigned = std::get_if<SlotAssigned>(&action.body)) {
         versions_.push_back(assigned->version);
       }
+      if (std::holds_alternative<ReduceCommitted>(action.body)) ++committed_;
     }
   }
 
-  StripeMarks Marks() { return {static_cast<std::uint32_t>(Pick(5)), std::uint32_t(Pick(5))}; }
+  StripeMarks Marks() {
+    StripeMarks marks = layout_.empty_marks();
+    for (std::uint32_t& mark : marks) mark = static_cast<std::uint32_t>(Pick(5));
+    return marks;
+  }
   Version AVersion() {
     if (versions_.empty() || Pick(20) == 0) return Version{{1, std::uint64_t(Pick(3))}};
     return Pick(4) == 0 ? versions_[Pick(static_cast<int>(versions_.size()))] : versions_.back();
@@ -138,6 +148,65 @@ class Storm {
         return SlotDrained{object_, 2, AVersion(), slot, AVersion()};
       default:
         return SlotProgress{object_, slot, AVersion(), Marks()};
+    }
+  }
+  NodeId ANode() { return NodeId(1 + Pick(kMembers)); }
+  // Of two or three members, who may be one and the same, and of a leaf, who may be one of them.
+  std::vector<SlotOrder> APlan() {
+    std::vector<NodeId> members;
+    const auto first = static_cast<std::uint64_t>(Pick(kMembers));
+    const int many = 2 + Pick(2);
+    for (int i = 0; i < many; ++i) members.push_back(NodeId(1 + (first + i) % kMembers));
+    if (Pick(8) == 0) members.back() = ANode();
+    ring_ = RingOrders(layout_, members, {Pick(2) == 0 ? kNoNode : ANode()});
+    std::vector<SlotOrder> orders = ring_.All();
+    if (Pick(8) != 0) return orders;
+    SlotOrder& spoiled = orders[static_cast<std::size_t>(Pick(static_cast<int>(orders.size())))];
+    spoiled.stripes ^= StripeMask{1} << Pick(4);
+    return orders;
+  }
+  // Node 1 reduces by stripes; the others execute what they are told, or say so.
+  EventBody OfStripes() {
+    object_ = objects_.front();
+    const std::optional<ObjectView> view = state_->Find(object_);
+    const Version target = view && view->version ? view->version : AVersion();
+    const SlotView slot = view && !view->slots.empty()
+                              ? view->slots[Pick(static_cast<int>(view->slots.size()))]
+                              : SlotView{};
+    const NodeId node = slot.node == kNoNode ? ANode() : slot.node;
+    switch (Pick(16)) {
+      case 0:
+        return NodeSaid{NodeId(1), ReduceOpen{object_, 1}};
+      case 1:
+        return NodeSaid{NodeId(1), ReduceShape{object_, 1, layout_, {}, ""}};
+      case 2: {
+        ReduceOrders plan{object_, 1, 0, {}};
+        for (SlotOrder& order : APlan()) plan.orders.push_back({++attempts_, std::move(order)});
+        plan.attempt = ++attempts_;
+        return NodeSaid{NodeId(1), plan};
+      }
+      case 3: {
+        const std::uint32_t leaf = static_cast<std::uint32_t>(Pick(4) == 0);
+        return NodeSaid{NodeId(1), SlotAssign{object_, 1, ++attempts_, ring_.Leaf(leaf, ANode())}};
+      }
+      case 4:
+        return NodeSaid{node, SlotProgress{object_, slot.slot, slot.version, Marks()}};
+      case 5:
+        return NodeSaid{node, SlotFailed{object_, slot.slot, slot.version}};
+      case 6: {
+        const std::uint32_t child = 1 + static_cast<std::uint32_t>(Pick(7));
+        Version version = AVersion();
+        for (const SlotView& each : view ? view->slots : std::vector<SlotView>()) {
+          if (each.slot == child) version = each.version;
+        }
+        return NodeSaid{node, SlotDrained{object_, slot.slot, slot.version, child, version}};
+      }
+      case 7:
+        return NodeSaid{node, Progress{object_, target, layout_.full_marks()}};
+      case 8:
+        return NodeSaid{node, Want{object_, target, Marks()}};
+      default:
+        return NodeSaid{node, ReduceCommit{object_, target}};
     }
   }
   NodeEvent OfOwners() {
@@ -226,8 +295,9 @@ class Storm {
     }
   }
   EventBody Something() {
+    if (striped_ && Pick(2) == 0) return OfStripes();
     const NodeId node{static_cast<std::uint64_t>(1 + Pick(kMembers))};
-    switch (Pick(30)) {
+    switch (Pick(striped_ ? 120 : 30)) {
       case 0:
         return NodeSuspended{node};
       case 1:
@@ -251,19 +321,25 @@ class Storm {
   std::vector<Version> versions_;
   std::vector<Grant> grants_;
   std::uint64_t attempts_ = 0;
-  bool owners_;  // nodes own objects
+  bool owners_;                                           // nodes own objects
+  bool striped_;                                          // the first object is reduced by stripes
+  RingOrders ring_{layout_, {NodeId{1}, NodeId{2}}, {}};  // as was planned last
+  std::size_t committed_ = 0;
   std::uint64_t numbers_ = 3;
 };
 
 TEST(PlannerStorm, InvariantsHoldWhateverIsSaid) {
   std::size_t granted = 0;
-  for (std::uint32_t seed = 0; seed < 250; ++seed) {
+  std::size_t committed = 0;
+  for (std::uint32_t seed = 0; seed < kTrees + 125; ++seed) {
     Storm storm(seed);
     ASSERT_EQ(storm.Run(300), "") << "seed " << seed;
     ASSERT_EQ(storm.End(), "") << "seed " << seed;
     granted += storm.granted();
+    committed += storm.committed();
   }
   EXPECT_GT(granted, 1500U);  // the random events do lead to grants
+  EXPECT_GT(committed, 50U);
 }
 
 }  // namespace

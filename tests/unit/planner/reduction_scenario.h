@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "ring_orders.h"
 #include "scenario.h"
 
 namespace hoplite::planner {
@@ -87,6 +90,82 @@ class Reductions : public Scenario {
   }
 
   std::uint64_t attempts_ = 0;
+};
+
+// A striped reduction of four stripes whose coordinator is C, who executes no slot.
+class Striped : public Reductions {
+ public:
+  using Self = Striped&;
+  using Names = std::vector<std::string>;
+
+  Striped() { layout_ = Layout::For(64 * 16 * 1024, 4); }
+
+  RingOrders Ring(const Names& members, const Names& leaves = {}) {
+    std::vector<NodeId> nodes;
+    std::vector<NodeId> late;
+    for (const std::string& member : members) nodes.push_back(Id(member));
+    for (const std::string& leaf : leaves) late.push_back(leaf.empty() ? kNoNode : Id(leaf));
+    return {layout_, nodes, late};
+  }
+  // Each order has a number of its own, the plan the last. 0: the next ones.
+  Self Order(std::vector<SlotOrder> orders, std::uint64_t attempt = 0) {
+    ReduceOrders plan{object_, kRequest, attempt, {}};
+    for (SlotOrder& order : orders) {
+      plan.orders.push_back({attempt != 0 ? attempt : ++attempts_, std::move(order)});
+    }
+    if (attempt == 0) plan.attempt = ++attempts_;
+    Say("C", plan);
+    return *this;
+  }
+  Self AssignLeaf(const RingOrders& ring, std::uint32_t number, const std::string& node) {
+    const SlotOrder order = ring.Leaf(number, node.empty() ? kNoNode : Id(node));
+    Say("C", SlotAssign{object_, kRequest, ++attempts_, order});
+    return *this;
+  }
+  // A, B and D, in ring order, make a target; L and M, and the reader R, are there.
+  Self Begin(const Names& leaves = {}) {
+    Join("A").Join("B").Join("D").Join("C").Join("L").Join("M").Join("R");
+    Open("C").Shape();
+    Order(Ring({"A", "B", "D"}, leaves).All());
+    Ignore();
+    return *this;
+  }
+  Version target() const { return state_->Find(object_)->version; }
+  // It reads what its roots, if any, do not make.
+  Self Reads(const std::string& node) {
+    Say(node, protocol::Want{object_, target(), layout_.empty_marks(), false, false});
+    return *this;
+  }
+  Self HasAll(const std::string& node) {
+    Say(node, protocol::Progress{object_, target(), layout_.full_marks(), 0, {}});
+    return *this;
+  }
+  Self Asks(const std::string& node) {
+    Say(node, ReduceCommit{object_, target()});
+    return *this;
+  }
+  Self AllAsk() { return Asks("A").Asks("B").Asks("D"); }
+  Version At(std::uint32_t slot) const {
+    for (const SlotView& view : state_->Find(object_)->slots) {
+      if (view.slot == slot) return view.version;
+    }
+    ADD_FAILURE() << "no slot " << slot;
+    return {};
+  }
+
+  // As those of Reductions, in which a Striped goes on.
+  Self Lose(const std::string& node) {
+    Reductions::Lose(node);
+    return *this;
+  }
+  Self Drained(const std::string& node, std::uint32_t slot, std::uint32_t input) {
+    Reductions::Drained(node, slot, input);
+    return *this;
+  }
+  Self Connect(const std::string& node) {
+    Reductions::Connect(node);
+    return *this;
+  }
 };
 
 }  // namespace hoplite::planner

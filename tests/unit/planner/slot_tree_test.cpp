@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ring_orders.h"
+
 namespace hoplite::planner {
 namespace {
 
@@ -127,6 +129,88 @@ TEST(SlotTree, NamesWhatDoesNotHold) {
   EXPECT_THAT(tree.BrokenInvariant(kTarget), HasSubstr("S7"));  // another one than the target's
   tree.Find(1)->version = kTarget;
   EXPECT_EQ(tree.BrokenInvariant(kTarget), "");
+}
+
+// --- several roots: those of three members and a leaf, 7, over three stripes (R64)
+
+constexpr StripeMask kAll = 7;
+
+RingOrders Ring() { return {Layout::For(1 << 20, 3), {kA, kB, NodeId{3}}, {NodeId{4}}}; }
+
+Result<SlotTree> Planned(const std::vector<SlotOrder>& orders) {
+  std::vector<PlannedOrder> plan;
+  for (const SlotOrder& order : orders) plan.push_back({1, order});
+  return SlotTree::Of(kAll, plan);
+}
+
+TEST(StripedSlots, EachStripeHasARootOfItsOwn) {
+  const SlotTree tree = Planned(Ring().All()).value();
+  EXPECT_THAT(tree.roots(), ElementsAre(4, 5, 6));
+  EXPECT_THAT(tree.ChildrenOf(4), ElementsAre(3, 7));
+  EXPECT_TRUE(tree.striped());
+  EXPECT_FALSE(Line().striped());
+}
+
+// In the order of the steps that lead there; no slot twice, though the slots form a circle.
+TEST(StripedSlots, AllIsAboveARingSlotAndTheRootsAreAboveALeaf) {
+  const SlotTree tree = Planned(Ring().All()).value();
+  EXPECT_THAT(tree.Ancestors(1), ElementsAre(2, 5, 3, 6, 4));
+  EXPECT_THAT(tree.Ancestors(7), ElementsAre(4, 5, 6));
+  EXPECT_THAT(tree.Ancestors(4), IsEmpty());
+}
+
+TEST(StripedSlots, ASourceOfTwoSlotsOfOneNodeCountsOnce) {
+  SlotTree tree = Planned(Ring().All()).value();
+  EXPECT_EQ(tree.Inputs().size(), 4U);
+  EXPECT_EQ(tree.RootAt(kB), tree.Find(5));
+  EXPECT_EQ(tree.RootAt(NodeId{4}), nullptr);
+}
+
+TEST(StripedSlots, AllWhoExecuteOneStandEqualAmongReaders) {
+  SlotTree tree = Planned(Ring().All()).value();
+  tree.Clear();
+  for (const std::uint64_t node : {1, 2, 3, 4}) EXPECT_EQ(tree.SlotOf(NodeId{node}), 1);
+  EXPECT_EQ(tree.SlotOf(NodeId{9}), 0);
+}
+
+TEST(StripedSlots, ALeafMayBeOrderedAloneAndAPartMayNot) {
+  const SlotTree tree = Planned(Ring().All()).value();
+  EXPECT_EQ(tree.WrongWith(Ring().Leaf(0, kA)), "");
+  EXPECT_EQ(tree.WrongWith(Ring().Leaf(1, kA)), "");
+  EXPECT_THAT(tree.WrongWith(Ring().All()[0]), HasSubstr("makes a part and is ordered alone"));
+  SlotOrder other = Ring().Leaf(0, kA);
+  other.stripes = 3;
+  EXPECT_THAT(tree.WrongWith(other), HasSubstr("made other stripes before"));
+}
+
+TEST(StripedSlots, PartsMayBePlannedForATreeThatIsNotAllThere) {
+  const Result<SlotTree> tree = Planned({{1, {2}, kAll, 0, kA, {}}, {4, {3}, kAll, 1, kB, {}}});
+  ASSERT_TRUE(tree.has_value());
+  EXPECT_EQ(tree->WrongWith({3, {}, kAll, 1, kB, {}}), "");
+}
+
+TEST(StripedSlots, NamesWhatDoesNotHold) {
+  SlotTree circle(kAll);
+  circle.Place({1, {2}, 1, 1, kNoNode, {}}, 1);
+  circle.Place({2, {1}, 1, 1, kNoNode, {}}, 1);
+  circle.Place({3, {}, 1, 0, kNoNode, {}}, 1);
+  circle.Place({4, {}, 6, 0, kNoNode, {}}, 1);
+  EXPECT_EQ(circle.BrokenInvariant(kTarget),
+            "S9: slot 1, fed to 2, would be fed by itself in stripe 0");
+
+  SlotTree unmade(kAll);
+  unmade.Place({1, {}, 3, 0, kNoNode, {}}, 1);
+  EXPECT_EQ(unmade.BrokenInvariant(kTarget), "S9: no root makes stripe 2");
+
+  SlotTree part(kAll);
+  part.Place({1, {2}, 3, 0, kA, {Source("x")}}, 1);
+  part.Find(1)->version = Version{{1, 3}};
+  EXPECT_THAT(part.BrokenInvariant(kTarget), HasSubstr("is missing in stripe 2"));
+  part.Place({3, {4}, 6, 0, kA, {Source("x")}}, 1);
+  part.Find(3)->version = Version{{1, 4}};
+  EXPECT_THAT(part.BrokenInvariant(kTarget), HasSubstr("has two slots"));
+  part.Find(3)->version = kTarget;  // and is no root
+  EXPECT_THAT(part.BrokenInvariant(kTarget), HasSubstr("S7: two slots have version"));
 }
 
 }  // namespace
