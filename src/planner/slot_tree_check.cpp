@@ -242,12 +242,13 @@ std::string SlotTree::WrongSources() const {
 
 std::string SlotTree::BrokenInvariant(Version target) const {
   std::set<Version> attempts;
+  if (striped_ && HasRootVersion()) attempts.insert(target);  // all roots'
   std::map<ObjectId, StripeMask> used;
   for (const auto& [slot, known] : slots_) {
     if (std::string broken = BrokenSlot(slot, known, target); !broken.empty()) return broken;
     if (!known.version) continue;
-    const bool same = known.version == target || !attempts.insert(known.version).second;
-    if (!known.order.root() && same) {
+    const bool shares = striped_ && known.order.root();
+    if (!shares && !attempts.insert(known.version).second) {
       return fmt::format("S7: two slots have version {}", ToString(known.version));
     }
     if (known.lost) continue;  // about to be given to another
