@@ -9,6 +9,14 @@
 namespace hoplite::planner {
 namespace {
 
+constexpr double kLeastHops = 2;  // that a member's share takes
+constexpr double kWaitShare = 0.05;
+constexpr Duration kLongestWait = std::chrono::milliseconds(100);
+
+double SendSeconds(const Layout& layout, const LinkModel& link) {
+  return static_cast<double>(layout.size_bytes) / link.bytes_per_second;
+}
+
 // A reduce tree is a broadcast tree in reverse: its root is one of the slots.
 std::uint64_t BelowTheRoot(std::uint32_t count) { return count == 0 ? 0 : count - 1; }
 
@@ -19,6 +27,16 @@ double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& la
   const std::uint64_t below = BelowTheRoot(count);
   if (below == 0) return 0;
   return TreeSeconds(std::min<std::uint64_t>(degree, below), below, layout, link);
+}
+
+bool RingPays(std::size_t members, const Layout& layout, const LinkModel& link) {
+  const double share = SendSeconds(layout, link) / static_cast<double>(members);
+  return share >= kLeastHops * HopSeconds(1, layout, link);
+}
+
+Duration RingWait(const Layout& layout, const LinkModel& link) {
+  const Duration wait = FromSeconds(kWaitShare * SendSeconds(layout, link));
+  return std::max(link.latency + link.overhead, std::min(kLongestWait, wait));
 }
 
 // Of the degrees whose trees are equally high the smallest is the best one, so few are compared:

@@ -1,9 +1,11 @@
 // What a reduce tree costs, and so which degree it should have.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/layout.h"
+#include "base/time.h"
 #include "planner/words.h"
 
 namespace hoplite::planner {
@@ -13,6 +15,17 @@ namespace hoplite::planner {
 // since every slot receives from `degree` children over one link.
 double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& layout,
                      const LinkModel& link);
+
+// Whether a reduction whose members read the target is done sooner by stripes (stripe_ring.h) than in
+// a tree, all else being fit for it: a member's share has to take at least two hops of a line,
+//   size / (members × bandwidth) >= 2 × hop(1)
+// since a stripe goes twice around the ring, while the members' shares take turns on each link.
+bool RingPays(std::size_t members, const Layout& layout, const LinkModel& link);
+
+// How long the first plan of such a reduction waits for sources, from the first one on:
+//   min(100 ms, 5 % of size / bandwidth), but at least a message
+// since whoever comes later is a leaf, or makes the plan a tree.
+Duration RingWait(const Layout& layout, const LinkModel& link);
 
 // The degree with the least ReduceSeconds; the smaller one of equals.
 std::uint32_t BestReduceDegree(std::uint32_t count, const Layout& layout, const LinkModel& link);

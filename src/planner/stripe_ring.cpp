@@ -1,0 +1,66 @@
+#include "planner/stripe_ring.h"
+
+#include <algorithm>
+
+namespace hoplite::planner {
+namespace {
+
+// Beyond, the hops cost more than a ring saves.
+constexpr std::size_t kMostMembers = 256;
+
+StripeMask Below(std::size_t stripe) {
+  return stripe == kMaxStripes ? ~StripeMask{0} : (StripeMask{1} << stripe) - 1;
+}
+
+// The stripes that end at each member: equally many, but for one, and in one piece.
+std::vector<StripeMask> Shares(std::size_t members, const Layout& layout) {
+  std::vector<StripeMask> shares;
+  for (std::size_t i = 0; i < members; ++i) {
+    const std::size_t begin = i * layout.stripe_count / members;
+    const std::size_t end = (i + 1) * layout.stripe_count / members;
+    shares.push_back(Below(end) & ~Below(begin));
+  }
+  return shares;
+}
+
+void CountChildren(std::vector<SlotOrder>& orders) {
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    for (const std::uint32_t parent : orders[i].parents) ++orders[parent - 1].children;
+  }
+}
+
+}  // namespace
+
+bool MakesRing(std::size_t members, std::size_t leaves, const Layout& layout) {
+  const std::size_t least = leaves == 0 ? 2 : 3;
+  return layout.stripe_count >= 2 && members >= least && members <= kMostMembers &&
+         leaves <= std::max<std::size_t>(1, members / 4);
+}
+
+std::vector<SlotOrder> StripeRing(const std::vector<NodeId>& members, std::size_t leaves,
+                                  const Layout& layout) {
+  const StripeMask all = layout.all_stripes();
+  const std::vector<StripeMask> shares = Shares(members.size(), layout);
+  std::vector<SlotOrder> orders;
+  const auto add = [&](NodeId node, StripeMask stripes) {
+    const auto slot = static_cast<std::uint32_t>(orders.size() + 1);
+    orders.push_back({.slot = slot, .parents = {}, .stripes = stripes, .node = node, .inputs = {}});
+    return slot;
+  };
+  for (std::size_t i = 0; i < members.size(); ++i) add(members[i], all & ~shares[i]);
+
+  std::vector<std::uint32_t> roots;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::size_t before = (i == 0 ? members.size() : i) - 1;
+    const bool passes_on = (orders[before].stripes & orders[i].stripes) != 0;
+    if (passes_on) orders[before].parents.push_back(orders[i].slot);
+    if (shares[i] == 0) continue;
+    roots.push_back(add(members[i], shares[i]));
+    orders[before].parents.push_back(roots.back());
+  }
+  for (std::size_t i = 0; i < leaves; ++i) orders[add(kNoNode, all) - 1].parents = roots;
+  CountChildren(orders);
+  return orders;
+}
+
+}  // namespace hoplite::planner

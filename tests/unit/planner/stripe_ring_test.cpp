@@ -1,0 +1,190 @@
+// The slots of a reduction by stripes, and when it is one.
+#include "planner/stripe_ring.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/reduce_cost.h"
+#include "sound_plan.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+
+Layout WithStripes(std::uint32_t stripes) { return Layout::For(64 << 20, stripes); }
+
+// Members on nodes 1, 2, …, each with a source of its own; leaves on nodes 1001, 1002, ….
+struct FilledRing {
+  FilledRing(std::uint32_t members_in, std::uint32_t leaves, std::uint32_t stripes)
+      : members(members_in), layout(WithStripes(stripes)) {
+    std::vector<NodeId> nodes;
+    for (std::uint32_t i = 1; i <= members; ++i) nodes.push_back(NodeId(i));
+    std::uint32_t leaf = 1000;
+    for (SlotOrder& order : StripeRing(nodes, leaves, layout)) {
+      if (order.node == kNoNode) order.node = NodeId(++leaf);
+      order.inputs = {{ObjectId::FromName(std::to_string(Raw(order.node))), Version{{1, 1}}}};
+      plan[order.slot] = order;
+    }
+  }
+  std::uint32_t MemberAt(std::uint32_t slot) const {
+    return static_cast<std::uint32_t>(Raw(plan.at(slot).node));
+  }
+
+  std::uint32_t members;
+  Layout layout;
+  SlotPlan plan;
+};
+
+void ExpectSound(const FilledRing& ring, std::uint32_t leaves) {
+  EXPECT_EQ(WrongWith(ring.plan, ring.layout), "");
+  EXPECT_EQ(SourcesIn(ring.plan), ring.members + leaves);
+}
+
+// Each member sends to the next one only, a leaf to roots. With the target's own line a member has at
+// most three streams in, and three out, but for leaves.
+void ExpectNeighboursOnly(const FilledRing& ring) {
+  std::map<std::uint32_t, int> in;
+  std::map<std::uint32_t, int> out;
+  for (const auto& [slot, order] : ring.plan) {
+    if (ring.MemberAt(slot) > 1000) {
+      for (const auto& [other, root] : ring.plan) {
+        EXPECT_EQ(std::ranges::count(order.parents, other), root.root() ? 1 : 0);
+      }
+      continue;
+    }
+    for (const std::uint32_t parent : order.parents) {
+      EXPECT_EQ(ring.MemberAt(parent), ring.MemberAt(slot) % ring.members + 1);
+      ++out[ring.MemberAt(slot)];
+      ++in[ring.MemberAt(parent)];
+    }
+  }
+  for (const auto& streams : {in, out}) {
+    for (const auto& [member, count] : streams) EXPECT_LE(count, 2) << "member " << member;
+  }
+}
+
+// Roots make equally many stripes, but for one, each in one piece.
+void ExpectEqualShares(const FilledRing& ring) {
+  int least = 64;
+  int most = 0;
+  std::uint32_t roots = 0;
+  for (const auto& [slot, order] : ring.plan) {
+    if (!order.root()) continue;
+    const int share = std::popcount(order.stripes);
+    least = std::min(least, share);
+    most = std::max(most, share);
+    ++roots;
+    EXPECT_TRUE(std::has_single_bit((order.stripes >> std::countr_zero(order.stripes)) + 1) ||
+                share == 64);
+  }
+  EXPECT_LE(most, least + 1);
+  EXPECT_EQ(roots, std::min(ring.members, ring.layout.stripe_count));
+}
+
+TEST(StripeRing, EveryStripeHasOneRootAndEachSourceOnceWhateverTheNumbers) {
+  for (const std::uint32_t stripes : {2u, 16u, 64u}) {
+    for (std::uint32_t members = 2; members <= 64; ++members) {
+      for (const std::uint32_t leaves : {0u, 1u, members / 4}) {
+        SCOPED_TRACE(fmt::format("{} members, {} leaves, {} stripes", members, leaves, stripes));
+        const FilledRing ring(members, leaves, stripes);
+        ExpectSound(ring, leaves);
+        ExpectNeighboursOnly(ring);
+        ExpectEqualShares(ring);
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+std::vector<std::string> RingWords(const std::vector<SlotOrder>& orders) {
+  std::vector<std::string> lines;
+  for (const SlotOrder& order : orders) {
+    std::string stripes;
+    for (int stripe = 0; stripe < 10; ++stripe) {
+      if ((order.stripes >> stripe & 1) != 0) stripes += std::to_string(stripe);
+    }
+    lines.push_back(
+        fmt::format("{}: {} {} to {}, fed by {}", order.slot,
+                    order.node == kNoNode ? "-" : std::string(1, char('@' + Raw(order.node))),
+                    stripes, fmt::join(order.parents, " "), order.children));
+  }
+  return lines;
+}
+
+TEST(StripeRing, ThreeMembersAndALeaf) {
+  const std::vector<NodeId> members{NodeId(1), NodeId(2), NodeId(3)};
+  EXPECT_THAT(RingWords(StripeRing(members, 1, WithStripes(6))),
+              ElementsAre("1: A 2345 to 2 5, fed by 1",  //
+                          "2: B 0145 to 3 6, fed by 1",  //
+                          "3: C 0123 to 1 4, fed by 1",  //
+                          "4: A 01 to , fed by 2",       //
+                          "5: B 23 to , fed by 2",       //
+                          "6: C 45 to , fed by 2",       //
+                          "7: - 012345 to 4 5 6, fed by 0"));
+}
+
+// Each stripe begins at one of two and ends at the other: no ring slot feeds another.
+TEST(StripeRing, TwoMembersSendEachOtherHalf) {
+  const std::vector<NodeId> members{NodeId(1), NodeId(2)};
+  EXPECT_THAT(RingWords(StripeRing(members, 0, WithStripes(4))),
+              ElementsAre("1: A 23 to 4, fed by 0",  //
+                          "2: B 01 to 3, fed by 0",  //
+                          "3: A 01 to , fed by 1",   //
+                          "4: B 23 to , fed by 1"));
+}
+
+TEST(StripeRing, WithFewerStripesThanMembersSomeOnlyPassOn) {
+  const std::vector<NodeId> members{NodeId(1), NodeId(2), NodeId(3)};
+  EXPECT_THAT(RingWords(StripeRing(members, 0, WithStripes(2))),
+              ElementsAre("1: A 01 to 2 4, fed by 1",  //
+                          "2: B 1 to 5, fed by 1",     //
+                          "3: C 0 to 1, fed by 0",     //
+                          "4: B 0 to , fed by 1",      //
+                          "5: C 1 to , fed by 1"));
+}
+
+TEST(StripeRing, FewMayBeLateAndTwoNeedAll) {
+  const Layout layout = WithStripes(16);
+  EXPECT_FALSE(MakesRing(0, 0, layout));
+  EXPECT_FALSE(MakesRing(1, 0, layout));
+  EXPECT_TRUE(MakesRing(2, 0, layout));
+  EXPECT_FALSE(MakesRing(2, 1, layout));
+  EXPECT_TRUE(MakesRing(3, 1, layout));
+  EXPECT_FALSE(MakesRing(3, 2, layout));
+  EXPECT_FALSE(MakesRing(7, 2, layout));
+  EXPECT_TRUE(MakesRing(8, 2, layout));
+  EXPECT_FALSE(MakesRing(8, 3, layout));
+  EXPECT_TRUE(MakesRing(256, 64, layout));
+  EXPECT_FALSE(MakesRing(257, 0, layout));
+  EXPECT_TRUE(MakesRing(4, 0, WithStripes(2)));
+  EXPECT_FALSE(MakesRing(4, 0, WithStripes(1)));
+}
+
+// At 1 Gbit/s a hop of 16 KiB blocks is 100 + 131 µs; 1 MiB takes 8.39 ms.
+TEST(RingCost, AShareHasToTakeTwoHops) {
+  const LinkModel link{microseconds(90), microseconds(10), 1.25e8};
+  const Layout layout = Layout::For(1 << 20, 16);
+  EXPECT_TRUE(RingPays(18, layout, link));
+  EXPECT_FALSE(RingPays(19, layout, link));
+}
+
+TEST(RingCost, TheFirstPlanWaitsForAShareOfTheObjectsTime) {
+  const LinkModel link{microseconds(90), microseconds(10), 1.25e8};
+  EXPECT_EQ(RingWait(Layout::For(1000), link), microseconds(100));  // a message, at least
+  EXPECT_NEAR(ToSeconds(RingWait(Layout::For(25'000'000), link)), 0.01, 1e-9);
+  EXPECT_EQ(RingWait(Layout::For(1 << 30), link), milliseconds(100));
+}
+
+}  // namespace
+}  // namespace hoplite::planner
