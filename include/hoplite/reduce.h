@@ -94,6 +94,8 @@ struct ReduceOptions {
   // The most children of a slot in the tree: 1 is a line, 2 a binary tree. 0: the one with the
   // least predicted time.
   std::uint32_t degree = 0;
+  // Every node that holds a source reads the target, too.
+  bool everyone_reads = false;
   // This client owns the target (Client::Own) as soon as it is final.
   bool owned = false;
   // Of the sources, as in CallOptions: one that does not exist and that nobody owns was deleted. The

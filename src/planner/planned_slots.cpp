@@ -45,6 +45,16 @@ std::uint32_t PlannedSlots::Build(std::uint32_t count, std::uint32_t degree) {
   return root;
 }
 
+void PlannedSlots::Build(std::vector<SlotOrder> orders) {
+  for (SlotOrder& order : orders) {
+    const std::uint32_t slot = Add(0);
+    const NodeId node = order.node;
+    at(slot).order = std::move(order);
+    if (node != kNoNode) Assign(slot, node);
+    SayAgain(slot);
+  }
+}
+
 std::uint32_t PlannedSlots::AddRoot(std::uint32_t above) {
   const std::uint32_t root = Add(0);
   at(root).feeders = {above};

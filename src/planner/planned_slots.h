@@ -4,6 +4,8 @@
 // Decides: which slots could be executed again without losing anything, and which vacant one
 // is not needed any more if another slot takes a source more. Must never: change what the
 // shard was told of a slot without its order being said again.
+// What is said of looking for a place is about trees; in a ring (stripe_ring.h) only leaves come and
+// go.
 // A value type. Searches look at a few slots only; where they don't find an answer, they say
 // no.
 #pragma once
@@ -23,8 +25,8 @@
 namespace hoplite::planner {
 
 struct PlannedSlot {
-  SlotOrder order;            // but for what follows from the tree: whom it feeds, what it makes
-  std::uint32_t parent = 0;   // 0: the root
+  SlotOrder order;           // in a tree but for what follows from it: whom it feeds, what it makes
+  std::uint32_t parent = 0;  // 0: the root, or no tree
   std::uint64_t attempt = 0;  // 0: never said
   Time said_at{};
   std::size_t share = 1;               // how many picks it stands for, itself and not its children
@@ -43,6 +45,8 @@ class PlannedSlots {
   std::uint32_t AddBelow(std::uint32_t parent);
   // The shape of a new tree, slots 1 to n; gives the root.
   std::uint32_t Build(std::uint32_t count, std::uint32_t degree);
+  // A plan that is no tree: these orders, 1 to n, all to be said.
+  void Build(std::vector<SlotOrder> orders);
   // A new root above the present one.
   std::uint32_t AddRoot(std::uint32_t above);
 

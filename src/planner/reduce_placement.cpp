@@ -8,7 +8,7 @@
 
 namespace hoplite::planner {
 
-void ReducePlanner::Shape(std::vector<NodeEvent>& orders) {
+void ReducePlanner::PlanTree() {
   std::vector<Group> groups;  // a fixed order folds each source at a slot of its own
   if (!options_.fixed_order) groups = InRingOrder(GroupByNode(FirstReady(wanted_)));
   std::size_t count = wanted_;
@@ -21,9 +21,6 @@ void ReducePlanner::Shape(std::vector<NodeEvent>& orders) {
     slots_.at(slot).share = group.picks.size();
     Place(slot, group);
   }
-  target_metadata_ = metadata();
-  shaped_ = true;
-  orders.emplace_back(ShapeOrder());
 }
 
 void ReducePlanner::BuildTree(std::uint32_t count) {
@@ -49,6 +46,7 @@ void ReducePlanner::PinRoot(const std::vector<Group>& groups) {
 }
 
 void ReducePlanner::Fill() {
+  if (ring_) return FillLeaves();
   const auto& vacant = slots_.vacant();
   if (pinned_ != 0 && vacant.contains(pinned_)) {
     Place(pinned_, PicksHere(slots_.at(pinned_).share));
@@ -191,7 +189,8 @@ std::vector<ReducePlanner::Group> ReducePlanner::GroupByNode(
   for (const SourceIndex pick : picks) {
     const auto& holders = sources_.holders(pick);
     const auto joined = std::ranges::find_if(holders, [&](const SourceHolder& holder) {
-      return sources_.Usable(holder) && group_at.contains(holder.node);
+      return sources_.Usable(holder) && group_at.contains(holder.node) &&
+             !poor_.contains(holder.node);
     });
     const NodeId node = joined != holders.end() ? joined->node : NodeFor(pick);
     const auto [group, fresh] = group_at.try_emplace(node, groups.size());

@@ -144,9 +144,24 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
   const bool no_memory = lost.code == ErrorCode::kResourceExhausted;
   // One that only folds for others goes elsewhere, whatever was wrong.
   const bool only_folds = planned.picks.empty() && lost.slot != pinned_;
-  if (no_memory || only_folds) OnPoor(lost.slot, lost);
+  if (ring_ && no_memory) {
+    poor_.insert(planned.order.node);
+  } else if (no_memory || only_folds) {
+    OnPoor(lost.slot, lost);
+  }
+  GiveUp(planned, lost);
+  if (ring_ && !IsLeaf(lost.slot)) {
+    EndPlan();
+  } else {
+    slots_.Vacate(lost.slot);
+  }
+}
+
+void ReducePlanner::GiveUp(const PlannedSlot& planned, const SlotLost& lost) {
   // Which of several is at fault isn't said; the one that is gone is told so by its own shard.
   const bool known = MeansGone(lost.code) && planned.picks.size() == 1;
+  // A leaf needs none; if it says so all the same, asking again at once is no use.
+  const bool no_memory = lost.code == ErrorCode::kResourceExhausted && !IsLeaf(lost.slot);
   for (std::size_t i = 0; i < planned.picks.size(); ++i) {
     const SourceIndex pick = planned.picks[i];
     const Version version = planned.order.inputs[i].version;
@@ -155,10 +170,13 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
     } else if (!no_memory) {
       sources_.Suspect(pick, planned.order.node, version, now_ + kSuspicion);
     }
-    sources_.GiveBack(pick);
-    FailIfTooFew(pick);
+    GiveBack(pick);
   }
-  slots_.Vacate(lost.slot);
+}
+
+void ReducePlanner::GiveBack(SourceIndex pick) {
+  sources_.GiveBack(pick);
+  FailIfTooFew(pick);
 }
 
 // Its sources are served as they are from now on, and another folds them. If there is no other, all
@@ -183,28 +201,59 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
   now_ = std::max(now_, now);
   if (!link_ || failure_) return kNever;
   sources_.Expire(now_);
-  if (!shaped_) {
-    if (const Time due = WhenToShape(); due > now_) return due;
-    Shape(orders);
-  }
   if (now_ < rests_until_) return rests_until_;
+  const bool anew = !planned_;
+  if (anew) {
+    if (const Time due = WhenToPlan(); due > now_) return due;
+    PlanAnew();
+    if (!shaped_) orders.emplace_back(ShapeOrder());
+    shaped_ = true;
+  }
   Fill();
-  Say(orders);
+  Say(anew && said_as_ != 0, orders);
   return slots_.vacant().empty() ? kNever : sources_.next_expiry();
 }
 
-// Sources that are there at the start are told one by one: one hop brings them all together.
-Time ReducePlanner::WhenToShape() const {
-  if (sources_.ready().empty()) return kNever;
+// Sources that are there at the start are told one by one: one hop brings them all together. For a
+// ring it is worth to wait a little longer; and what is left of one doesn't wait if it makes another.
+Time ReducePlanner::WhenToPlan() const {
+  if (sources_.ready().empty()) return sources_.next_expiry();
   if (sources_.ready().size() >= wanted_) return now_;
-  return batch_since_ + link_->latency + link_->overhead;
+  if (shaped_ && !RingMembers().empty()) return now_;
+  return batch_since_ +
+         (MayBeRing() ? RingWait(*layout_, *link_) : link_->latency + link_->overhead);
 }
 
-void ReducePlanner::Say(std::vector<NodeEvent>& orders) {
+// A first plan that is a tree is said slot by slot, as it fills. What replaces another is said as
+// one, with a root, so that nothing of the other is left. A tree asks a node for a partial result, a
+// ring for the target beside it: so whoever was too poor for a ring is asked once more.
+void ReducePlanner::PlanAnew() {
+  slots_ = {};
+  ring_.reset();
+  if (const std::vector<Group> members = RingMembers(); !members.empty()) {
+    PlanRing(members);
+  } else {
+    poor_.clear();
+    PlanTree();
+    if (shaped_) slots_.SayAgain(root_);
+  }
+  if (ring_ || shaped_) said_as_ = ++attempts_;
+  if (!shaped_) target_metadata_ = metadata();
+  planned_ = true;
+}
+
+void ReducePlanner::Say(bool as_one, std::vector<NodeEvent>& orders) {
+  std::vector<PlannedOrder> said;
   for (const std::uint32_t slot : slots_.TakeUnsaid()) {
-    slots_.at(slot).attempt = ++attempts_;
-    slots_.at(slot).said_at = now_;
-    orders.emplace_back(AssignOrder(slots_.at(slot)));
+    PlannedSlot& planned = slots_.at(slot);
+    planned.attempt = ++attempts_;
+    planned.said_at = now_;
+    said.push_back({planned.attempt, OrderOf(planned)});
+  }
+  if (as_one) {
+    orders.emplace_back(AsOne(std::move(said)));
+  } else {
+    for (PlannedOrder& order : said) orders.emplace_back(Alone(std::move(order)));
   }
 }
 
@@ -212,20 +261,40 @@ ReduceShape ReducePlanner::ShapeOrder() const {
   return {options_.target, request_, *layout_, {options_.op, options_.dtype}, target_metadata_};
 }
 
-SlotAssign ReducePlanner::AssignOrder(const PlannedSlot& planned) const {
-  SlotAssign assign{options_.target, request_, planned.attempt, planned.order};
-  assign.order.parents = TreeSlot{.parent = planned.parent}.parents();
-  assign.order.stripes = layout_->all_stripes();
-  return assign;
+ReduceOrders ReducePlanner::AsOne(std::vector<PlannedOrder> orders) const {
+  return {options_.target, request_, said_as_, std::move(orders)};
+}
+
+SlotAssign ReducePlanner::Alone(PlannedOrder order) const {
+  return {options_.target, request_, order.attempt, std::move(order.order)};
+}
+
+SlotOrder ReducePlanner::OrderOf(const PlannedSlot& planned) const {
+  SlotOrder order = planned.order;
+  if (ring_) return order;
+  order.parents = TreeSlot{.parent = planned.parent}.parents();
+  order.stripes = layout_->all_stripes();
+  return order;
 }
 
 std::vector<NodeEvent> ReducePlanner::Orders() const {
   if (!shaped_) return {};
   std::vector<NodeEvent> said{ShapeOrder()};
+  if (!planned_) return said;
+  std::vector<PlannedOrder> present;
   for (const PlannedSlot& planned : slots_.all()) {
-    if (planned.said()) said.emplace_back(AssignOrder(planned));
+    if (planned.said()) present.push_back({planned.attempt, OrderOf(planned)});
   }
+  if (said_as_ != 0) said.emplace_back(AsOne(present));
+  for (PlannedOrder& order : present) said.emplace_back(Alone(std::move(order)));
   return said;
+}
+
+std::string ReducePlanner::Describe() const {
+  if (!planned_) return "no plan";
+  if (!ring_) return fmt::format("a tree, slots: {}", slots_.size());
+  return fmt::format("a ring, members: {}, leaves: {}", ring_->members,
+                     slots_.size() - ring_->not_leaves);
 }
 
 const std::string& ReducePlanner::metadata() const {

@@ -1,11 +1,19 @@
-// ReducePlanner: which source takes which slot of one reduction, and which degree its tree has.
+// ReducePlanner: which source takes which slot of one reduction; whether it is a ring, by stripes
+// (R64), or a tree, and of which degree.
 // Runs at the coordinator; the target's shard numbers and passes on what it orders.
 //
-// Decides: the degree, once the size is known; which sources count (the first k that become
-// available, each exactly once); who executes which slot; what replaces a lost one; what folds
-// the sources of a node that has no memory for it. Is told: where sources are, which slots are
-// lost, what links are like. Must never: use a source twice, use more than k, or reset more than a
-// lost slot (the shard resets its ancestors), unless that loses nothing.
+// Decides: ring or tree, and the degree, once the size is known; which sources count (the first k
+// that become available, each exactly once); who executes which slot; what replaces a lost one; what
+// folds the sources of a node that has no memory for it. Is told: where sources are, which slots are
+// lost, what links are like. Must never: use a source twice, use more than k, or reset more of a
+// tree than a lost slot (the shard resets its ancestors), unless that loses nothing.
+//
+// In a ring only leaves are replaced. Any other loss ends the plan: all sources are given back, and
+// what is left is planned anew, as one order. Nothing of the old plan is kept, though some of its
+// partial results may hold no lost source: all stripes have to be of the same sources in the end, and
+// who still has which part would be known from reports only that are old. A tree stays a tree.
+// This ends: each loss makes a node poor, or its sources gone or suspect for a second; and after
+// kMostRings rings the next plan is a tree, whatever is left.
 // A value type; knows no clock, socket or random source. Ties break by the order of the sources.
 #pragma once
 
@@ -47,12 +55,15 @@ class ReducePlanner {
   void OnSlotLost(const SlotLost& lost, Time now);
 
   // --- answers
-  // Appends the orders that are due (ReduceShape once, then SlotAssigns); returns when it wants to
-  // be asked again. Nothing before OnOpened, nor after failure().
+  // Appends the orders that are due (ReduceShape once, then SlotAssigns, before them ReduceOrders for
+  // a ring and whatever comes after one); returns when it wants to be asked again. Nothing before
+  // OnOpened, nor after failure().
   Time Plan(Time now, std::vector<NodeEvent>& orders);
-  // Everything that was ordered, for a shard that may have missed or forgotten it: ReduceShape,
-  // each SlotAssign.
+  // Everything that was ordered and still counts, for a shard that may have missed or forgotten it:
+  // ReduceShape, the plan if it was said as one, each SlotAssign.
   std::vector<NodeEvent> Orders() const;
+  // "a ring, members: 4, leaves: 1", "a tree, slots: 5", "no plan": for a log.
+  std::string Describe() const;
   // The reduction can't succeed any more: sources differ, too many sources deleted, …
   const std::optional<Error>& failure() const { return failure_; }
   // Whether a source with this metadata may be folded with those that are known.
@@ -75,8 +86,9 @@ class ReducePlanner {
     std::vector<SourceIndex> picks;
   };
 
-  Time WhenToShape() const;
-  void Shape(std::vector<NodeEvent>& orders);
+  Time WhenToPlan() const;
+  void PlanAnew();
+  void PlanTree();
   void BuildTree(std::uint32_t count);
   void PinRoot(const std::vector<Group>& groups);
   void Fill();
@@ -86,10 +98,18 @@ class ReducePlanner {
   bool JoinOneThat(SourceIndex source, bool is_fed);
   bool MayJoin(std::uint32_t slot) const;
   void FillOne(SourceIndex source);
+  // By stripes.
+  bool MayBeRing() const;
+  std::vector<Group> RingMembers() const;
+  std::size_t LeavesBeside(const std::vector<Group>& members) const;
+  void PlanRing(const std::vector<Group>& members);
+  void FillLeaves();
+  bool IsLeaf(std::uint32_t slot) const { return ring_ && slot > ring_->not_leaves; }
+  void EndPlan();
   std::uint32_t VacantFor(NodeId node) const;
   void Place(std::uint32_t slot, const Group& group);
   void TakePick(std::uint32_t slot, SourceIndex pick);
-  void Say(std::vector<NodeEvent>& orders);
+  void Say(bool as_one, std::vector<NodeEvent>& orders);
   std::uint32_t NextVacant() const;
   std::vector<SourceIndex> FirstReady(std::size_t count) const;
   std::vector<Group> GroupByNode(const std::vector<SourceIndex>& picks) const;
@@ -97,10 +117,14 @@ class ReducePlanner {
   NodeId NodeFor(SourceIndex source) const;
   Group PicksHere(std::size_t count) const;
   void OnPoor(std::uint32_t slot, const SlotLost& lost);
+  void GiveUp(const PlannedSlot& planned, const SlotLost& lost);
+  void GiveBack(SourceIndex pick);
   NodeId NodeWithMemory() const;
   void FailIfTooFew(SourceIndex deleted);
   ReduceShape ShapeOrder() const;
-  SlotAssign AssignOrder(const PlannedSlot& planned) const;
+  SlotOrder OrderOf(const PlannedSlot& planned) const;
+  ReduceOrders AsOne(std::vector<PlannedOrder> orders) const;
+  SlotAssign Alone(PlannedOrder order) const;
 
   ReduceOptions options_;
   NodeId self_;
@@ -117,6 +141,15 @@ class ReducePlanner {
 
   bool shaped_ = false;
   std::string target_metadata_;
+  // The present plan is a ring.
+  struct Ring {
+    std::uint32_t members = 0;
+    std::uint32_t not_leaves = 0;  // how many slots: leaves have the numbers after them
+  };
+  std::optional<Ring> ring_;
+  int rings_ = 0;              // that were planned
+  bool planned_ = false;       // and nothing has ended it
+  std::uint64_t said_as_ = 0;  // the plan's own number; 0: it is said slot by slot
   PlannedSlots slots_;
   std::uint32_t root_ = 0;
   std::uint32_t pinned_ = 0;            // the root, if it has to be here (root_here)

@@ -99,12 +99,23 @@ void Coordinator::Say(std::vector<protocol::NodeEvent> events) {
   for (protocol::NodeEvent& event : events) context_.directory.Send(std::move(event));
 }
 
+// Of a plan that is new; a tree is said slot by slot after its shape.
+void Coordinator::LogPlan(const std::vector<protocol::NodeEvent>& orders) const {
+  const auto is_new = [](const protocol::NodeEvent& event) {
+    return std::holds_alternative<protocol::ReduceShape>(event) ||
+           std::holds_alternative<protocol::ReduceOrders>(event);
+  };
+  if (std::ranges::none_of(orders, is_new)) return;
+  log::Debug("reduction into {}: {}", target_->object.ToHex(), reduction_.planner().Describe());
+}
+
 net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
   for (;;) {
     if (auto ended = Ended()) co_return std::move(*ended);
     if (reduction_.opened() && small()) co_return co_await FoldHere();
     std::vector<protocol::NodeEvent> orders;
     const Time next = small() ? kNever : reduction_.Plan(Now(), orders);
+    LogPlan(orders);
     Say(std::move(orders));
     if (reduction_.Outcome()) continue;
     co_await call_->changed.Wait(std::min(next, call_->deadline));

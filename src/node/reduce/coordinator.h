@@ -38,6 +38,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
  private:
   void Watch();
   void Say(std::vector<protocol::NodeEvent> events);
+  void LogPlan(const std::vector<protocol::NodeEvent>& orders) const;
   net::Task<Result<ReduceOutcome>> Drive();
   std::optional<Result<ReduceOutcome>> Ended() const;
   Error GaveUp() const;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,9 @@ namespace hoplite::planner {
 inline constexpr NodeId kSelf{1000};
 
 // Nodes are numbers, sources too: "source i" unless said otherwise lies on node i. Orders in words:
-//   "3^4+2 @9 s1 s2"   slot 3 feeds 4, is fed by two, runs on node 9, folds sources 1 and 2
+//   "3^4+2 @9 s1 s2"          slot 3 feeds 4, is fed by two, runs on node 9, folds sources 1 and 2
+//   "3^1,4+1 @9 /0145 s1"     it makes only these stripes, for two others
+//   "as one", …               the whole plan; its orders follow
 class ReducePlanning : public ::testing::Test {
  public:
   ObjectId Source(int i) const { return ObjectId::FromName("source " + std::to_string(i)); }
@@ -53,30 +54,50 @@ class ReducePlanning : public ::testing::Test {
     next_ = planner_->Plan(now_, orders);
     std::vector<std::string> lines;
     for (const NodeEvent& order : orders) {
-      if (const auto* assign = std::get_if<SlotAssign>(&order)) Note(*assign);
-      lines.push_back(Words(order));
+      if (const auto* shape = std::get_if<ReduceShape>(&order)) {
+        lines.push_back("shape " + std::to_string(shape->layout.size_bytes));
+      } else if (const auto* assign = std::get_if<SlotAssign>(&order)) {
+        lines.push_back(Note(assign->attempt, assign->order));
+      } else {
+        const auto& plan = std::get<ReduceOrders>(order);
+        orders_.clear();
+        attempts_.clear();
+        NoteNumber(plan.attempt);
+        lines.emplace_back("as one");
+        for (const PlannedOrder& planned : plan.orders) {
+          lines.push_back(Note(planned.attempt, planned.order));
+        }
+      }
     }
     CheckEachOnce();
     return lines;
   }
 
-  void Note(const SlotAssign& assign) {
-    EXPECT_GT(assign.attempt, newest_);
-    newest_ = assign.attempt;
-    attempts_[assign.order.slot] = assign.attempt;
-    orders_[assign.order.slot] = assign.order;
+  void NoteNumber(std::uint64_t attempt) {
+    EXPECT_GT(attempt, newest_);
+    newest_ = attempt;
   }
-  std::string Words(const NodeEvent& order) const {
-    if (const auto* shape = std::get_if<ReduceShape>(&order)) {
-      return "shape " + std::to_string(shape->layout.size_bytes);
+  std::string Note(std::uint64_t attempt, const SlotOrder& order) {
+    NoteNumber(attempt);
+    attempts_[order.slot] = attempt;
+    orders_[order.slot] = order;
+    return Words(order);
+  }
+  std::string Words(const SlotOrder& order) const {
+    std::string text = std::to_string(order.slot) + "^";
+    for (const std::uint32_t parent : order.parents) text += std::to_string(parent) + ",";
+    if (order.root()) text += "0,";
+    text.back() = '+';
+    text += std::to_string(order.children) + " ";
+    if (order.node == kNoNode) return text + "vacant";
+    text += order.node == kSelf ? "@self" : "@" + std::to_string(Raw(order.node));
+    if (order.stripes != layout_.all_stripes()) {
+      text += " /";
+      for (std::uint32_t stripe = 0; stripe < layout_.stripe_count; ++stripe) {
+        if ((order.stripes >> stripe & 1) != 0) text += std::to_string(stripe);
+      }
     }
-    const auto& assign = std::get<SlotAssign>(order);
-    std::string text = std::to_string(assign.order.slot) + "^" +
-                       std::to_string(assign.order.root() ? 0 : assign.order.parents.front()) +
-                       "+" + std::to_string(assign.order.children) + " ";
-    if (assign.order.node == kNoNode) return text + "vacant";
-    text += assign.order.node == kSelf ? "@self" : "@" + std::to_string(Raw(assign.order.node));
-    for (const SlotInput& input : assign.order.inputs) text += " s" + NumberOf(input.object);
+    for (const SlotInput& input : order.inputs) text += " s" + NumberOf(input.object);
     return text;
   }
   std::string NumberOf(const ObjectId& id) const {
@@ -87,10 +108,12 @@ class ReducePlanning : public ::testing::Test {
   }
 
   void CheckEachOnce() const {
-    std::set<ObjectId> used;
+    std::map<ObjectId, StripeMask> used;
     for (const auto& [slot, order] : orders_) {
       for (const SlotInput& input : order.inputs) {
-        EXPECT_TRUE(used.insert(input.object).second) << "source " << NumberOf(input.object);
+        StripeMask& stripes = used[input.object];
+        EXPECT_EQ(stripes & order.stripes, 0U) << "source " << NumberOf(input.object);
+        stripes |= order.stripes;
       }
     }
     EXPECT_LE(used.size(), options_.num_objects.value_or(options_.sources.size()));

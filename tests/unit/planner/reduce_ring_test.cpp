@@ -1,0 +1,425 @@
+// When a reduction is by stripes, what replaces a lost part of its ring, and when it becomes a tree.
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/reduce_cost.h"
+#include "reduce_planning.h"
+#include "sound_plan.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+// 16 MiB take 13.4 ms, a hop 113 µs.
+class ReduceRing : public ReducePlanning {
+ public:
+  ReduceRing() {
+    options_.everyone_reads = true;
+    layout_ = Layout::For(16 << 20, 6);
+  }
+  void Everyone(int sources) {
+    for (int i = 1; i <= sources; ++i) Arrive(i);
+  }
+  void WaitForRing() { now_ += milliseconds(1); }
+  std::string Shape() const { return planner_->Describe(); }
+  void Sound() const { EXPECT_EQ(WrongWith(orders_, layout_), ""); }
+  std::uint32_t SlotOn(int node) const {
+    for (const auto& [slot, order] : orders_) {
+      if (order.node == NodeId(node)) return slot;
+    }
+    return 0;
+  }
+};
+
+TEST_F(ReduceRing, ThePlanOfThreeIsSaidAsOne) {
+  Start(3);
+  Everyone(3);
+  EXPECT_THAT(Plan(), ElementsAre("shape 16777216", "as one",  //
+                                  "1^2,5+1 @1 /2345 s1",       //
+                                  "2^3,6+1 @2 /0145 s2",       //
+                                  "3^1,4+1 @3 /0123 s3",       //
+                                  "4^0+1 @1 /01 s1",           //
+                                  "5^0+1 @2 /23 s2",           //
+                                  "6^0+1 @3 /45 s3"));
+  EXPECT_EQ(next_, kNever);
+  EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 0");
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+TEST_F(ReduceRing, MembersStandByDistanceFromTheCoordinatorItselfLast) {
+  Start(3);
+  Tell(1, 1000);
+  Tell(2, 7);
+  Tell(3, 1001);
+  EXPECT_THAT(Plan(), ElementsAre("shape 16777216", "as one", "1^2,5+1 @1001 /2345 s3",
+                                  "2^3,6+1 @7 /0145 s2", "3^1,4+1 @self /0123 s1",
+                                  "4^0+1 @1001 /01 s3", "5^0+1 @7 /23 s2", "6^0+1 @self /45 s1"));
+}
+
+TEST_F(ReduceRing, SourcesOfOneNodeAreOneMembers) {
+  Start(5);
+  for (int i = 1; i <= 5; ++i) Tell(i, i % 2 + 1);
+  EXPECT_THAT(Plan(), ElementsAre("shape 16777216", "as one", "1^4+0 @1 /345 s2 s4",
+                                  "2^3+0 @2 /012 s1 s3 s5", "3^0+1 @1 /012 s2 s4",
+                                  "4^0+1 @2 /345 s1 s3 s5"));
+}
+
+// --- when it is none
+
+TEST_F(ReduceRing, WhoeverSaysHowTheTreeLooksGetsIt) {
+  const auto plan = [&](auto change) {
+    Forget();
+    options_.everyone_reads = true;
+    change(options_);
+    Start(3);
+    Everyone(3);
+    Plan();
+    return Shape();
+  };
+  EXPECT_EQ(plan([](ReduceOptions&) {}), "a ring, members: 3, leaves: 0");
+  EXPECT_EQ(plan([](ReduceOptions& o) { o.everyone_reads = false; }), "a tree, slots: 3");
+  EXPECT_EQ(plan([](ReduceOptions& o) { o.fixed_order = true; }), "a tree, slots: 3");
+  EXPECT_EQ(plan([](ReduceOptions& o) { o.degree = 1; }), "a tree, slots: 3");
+  EXPECT_EQ(plan([](ReduceOptions& o) { o.root_here = true; }), "a tree, slots: 4");
+}
+
+TEST_F(ReduceRing, ASmallShareIsATree) {
+  layout_ = Layout::For(256 << 10, 6);  // 210 µs, three shares of 70
+  Start(3);
+  Everyone(3);
+  EXPECT_THAT(Plan(), Contains("1^2+0 @1 s1"));
+}
+
+TEST_F(ReduceRing, OneStripeIsATree) {
+  layout_ = Layout::For(16 << 20, 1);
+  Start(3);
+  Arrive(1);
+  Batch();  // nor is it waited for
+  EXPECT_THAT(Plan(), ElementsAre("shape 16777216", "1^2+0 @1 s1"));
+}
+
+TEST_F(ReduceRing, TooManyLateSourcesMakeATree) {
+  Start(5);
+  Everyone(3);
+  WaitForRing();
+  EXPECT_THAT(Plan(), ElementsAre("shape 16777216", "1^2+0 @1 s1", "2^3+1 @2 s2", "3^4+1 @3 s3"));
+}
+
+// --- the first wait
+
+TEST_F(ReduceRing, ItWaitsForSourcesUntilAllAreThere) {
+  Start(3);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, kNever);
+  Arrive(1);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, now_ + RingWait(layout_, link_));
+  now_ += microseconds(500);
+  Arrive(2);
+  EXPECT_THAT(Plan(), IsEmpty());
+  Arrive(3);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 0");
+}
+
+TEST_F(ReduceRing, WhoDiesInTheWaitIsNoMember) {
+  Start(4, 3);
+  Arrive(1);
+  Arrive(2);
+  planner_->OnHolderGone(Source(1), NodeId(1));
+  planner_->OnDeleted(Source(2));
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, kNever);  // nothing is there
+  Arrive(3);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, now_ + RingWait(layout_, link_));
+  Arrive(4);
+  Tell(1, 7);
+  EXPECT_THAT(Plan(), Contains("3^1,4+1 @7 /0123 s1"));
+}
+
+// --- leaves
+
+TEST_F(ReduceRing, ALateSourceIsALeafOfEveryRoot) {
+  layout_ = Layout::For(16 << 20, 8);
+  Start(5);
+  Everyone(4);
+  WaitForRing();
+  EXPECT_THAT(Plan(), Contains("5^0+2 @1 /01 s1"));
+  Sound();
+  EXPECT_EQ(orders_[9].node, kNoNode);
+  EXPECT_EQ(Shape(), "a ring, members: 4, leaves: 1");
+  EXPECT_THAT(planner_->Missing(), HasSubstr("1 of 5 sources are missing"));
+  Arrive(5);
+  EXPECT_THAT(Plan(), ElementsAre("9^5,6,7,8+0 @5 s5"));
+  Sound();
+}
+
+TEST_F(ReduceRing, ALostLeafIsVacatedAndTakenByTheNextSource) {
+  Start(5, 4);
+  Everyone(3);
+  WaitForRing();
+  Plan();
+  Arrive(4);
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 @4 s4"));
+  Lose(7);
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 vacant"));
+  EXPECT_EQ(next_, now_ + seconds(1));
+  Arrive(5);
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 @5 s5"));
+  Sound();
+}
+
+// It has nothing to fold; if its node says so all the same, it is not asked again at once.
+TEST_F(ReduceRing, ALeafWithoutMemoryIsSuspect) {
+  Start(4);
+  Everyone(3);
+  WaitForRing();
+  Plan();
+  Arrive(4);
+  Plan();
+  Lose(7, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 vacant"));
+  now_ = next_;
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 @4 s4"));
+}
+
+// --- members that are lost
+
+TEST_F(ReduceRing, ALostMemberIsReplacedByASpareInAPlanThatIsNew) {
+  for (const std::uint32_t slot : {2U, 5U}) {  // its ring slot, its root
+    Forget();
+    options_.everyone_reads = true;
+    Start(4, 3);
+    Everyone(4);
+    Plan();
+    Lose(slot);
+    EXPECT_THAT(Plan(), ElementsAre("as one", "1^2,5+1 @1 /2345 s1", "2^3,6+1 @3 /0145 s3",
+                                    "3^1,4+1 @4 /0123 s4", "4^0+1 @1 /01 s1", "5^0+1 @3 /23 s3",
+                                    "6^0+1 @4 /45 s4"));
+    Sound();
+  }
+}
+
+TEST_F(ReduceRing, WithoutASpareTheLostSourceIsALeafThatComesLater) {
+  Start(4);
+  Everyone(4);
+  Plan();
+  Lose(SlotOn(2));
+  EXPECT_THAT(Plan(), SizeIs(1 + 6 + 1));
+  EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 1");
+  Sound();
+  EXPECT_EQ(SourcesIn(orders_), 3U);
+  EXPECT_EQ(next_, now_ + seconds(1));
+  now_ = next_;
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 @2 s2"));
+  Sound();
+}
+
+TEST_F(ReduceRing, AllThatIsReportedOfAPlanCountsBeforeTheNext) {
+  Start(8, 5);
+  Everyone(8);
+  Plan();
+  Lose(SlotOn(2));
+  Lose(SlotOn(4));
+  Lose(SlotOn(2));
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 5, leaves: 0");
+  EXPECT_EQ(SlotOn(2) + SlotOn(4), 0U);
+  Sound();
+}
+
+TEST_F(ReduceRing, ALossOfAnEarlierPlanChangesNothing) {
+  Start(5, 3);
+  Everyone(5);
+  Plan();
+  const std::map<std::uint32_t, std::uint64_t> before = attempts_;
+  Lose(1);
+  Plan();
+  for (const auto& [slot, attempt] : before) {
+    planner_->OnSlotLost({options_.target, 7, attempt, slot, ErrorCode::kPeerLost, ""}, now_);
+  }
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+// Too little is left for a ring: after the wait for more a tree, all at once, whose root is said
+// though nobody executes it, so that nothing of the ring's target is left.
+TEST_F(ReduceRing, WhatIsTooSmallForARingIsATreeFromThenOn) {
+  Start(3);
+  Everyone(3);
+  Plan();
+  Lose(1, ErrorCode::kNotFound);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, now_ + RingWait(layout_, link_));
+  now_ = next_;
+  EXPECT_THAT(Plan(), ElementsAre("as one", "1^2+0 @2 s2", "2^3+1 @3 s3", "3^0+1 vacant"));
+  EXPECT_EQ(Shape(), "a tree, slots: 3");
+  Arrive(1);
+  EXPECT_THAT(Plan(), ElementsAre("3^0+1 @1 s1"));
+  Lose(1);
+  EXPECT_THAT(Plan(), ElementsAre("1^2+0 vacant"));
+  Arrive(2);
+  EXPECT_THAT(Plan(), ElementsAre("1^2+0 @2 s2"));
+}
+
+TEST_F(ReduceRing, WhatComesInTheWaitMakesARingAgain) {
+  Start(3);
+  Everyone(3);
+  Plan();
+  Lose(1, ErrorCode::kNotFound);
+  EXPECT_THAT(Plan(), IsEmpty());
+  Tell(1, 9);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 0");
+}
+
+TEST_F(ReduceRing, WhenNothingIsLeftItWaitsForTheFirstSuspicionToEnd) {
+  Start(2);
+  Everyone(2);
+  Plan();
+  Lose(SlotOn(1));
+  Lose(SlotOn(2));
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(Shape(), "no plan");
+  EXPECT_EQ(next_, now_ + seconds(1));
+  now_ = next_;
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 2, leaves: 0");
+}
+
+TEST_F(ReduceRing, ASourceThatWasDeletedInTheMiddleIsMissedWhenItsPlanEnds) {
+  Start(4, 3);
+  Everyone(3);
+  Plan();
+  planner_->OnDeleted(Source(2));
+  EXPECT_FALSE(planner_->failure());  // it is pinned
+  EXPECT_THAT(Plan(), IsEmpty());
+  planner_->OnDeleted(Source(4));
+  EXPECT_FALSE(planner_->failure());
+  Lose(SlotOn(1));
+  ASSERT_TRUE(planner_->failure());
+  EXPECT_EQ(planner_->failure()->code, ErrorCode::kDeleted);
+  EXPECT_THAT(planner_->failure()->message,
+              HasSubstr(Source(2).ToHex() + ", a source, was deleted: 2 of 4 sources are left"));
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+TEST_F(ReduceRing, ErrorsThatNobodyCanRepairEndIt) {
+  Start(3);
+  Everyone(3);
+  Plan();
+  Lose(4, ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(planner_->failure());
+  EXPECT_EQ(planner_->failure()->code, ErrorCode::kInvalidArgument);
+}
+
+// What fails with every plan at once is a tree in the end, however often its sources are told anew.
+TEST_F(ReduceRing, RingAfterRingIsLostUntilItIsATree) {
+  Start(3);
+  Everyone(3);
+  Plan();
+  int rings = 1;
+  for (; Shape() != "a tree, slots: 3" && rings < 1000; ++rings) {
+    const int node = 1 + rings % 3;
+    Lose(SlotOn(node));
+    Tell(node, node);
+    Plan();
+    WaitForRing();
+    Plan();
+  }
+  EXPECT_EQ(rings, 65);
+  EXPECT_EQ(SourcesIn(orders_), 3U);
+  Sound();
+}
+
+// --- nodes without memory
+
+TEST_F(ReduceRing, WhoHasNoMemoryIsALeaf) {
+  Start(4);
+  Everyone(4);
+  Plan();
+  Lose(SlotOn(3), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(Plan(), Contains("7^4,5,6+0 @3 s3"));
+  EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 1");
+  Sound();
+  EXPECT_EQ(SourcesIn(orders_), 4U);
+}
+
+TEST_F(ReduceRing, ASourceMovesToAMemberRatherThanBeALeaf) {
+  Start(4);
+  Everyone(4);
+  Tell(3, 2);
+  Plan();
+  const std::uint32_t lost = SlotOn(4);
+  Lose(lost, ErrorCode::kResourceExhausted);
+  Tell(4, 1);
+  Plan();
+  EXPECT_EQ(SlotOn(4), 0U);
+  EXPECT_EQ(SourcesIn(orders_), 4U);
+  Sound();
+}
+
+// A tree asks less of a node than a ring, so each is asked again.
+TEST_F(ReduceRing, WhereNobodyHasMemoryForARingATreeIsTried) {
+  Start(4);
+  Everyone(4);
+  Plan();
+  for (int node = 1; node <= 4; ++node) Lose(SlotOn(node), ErrorCode::kResourceExhausted);
+  EXPECT_FALSE(planner_->failure());
+  EXPECT_THAT(Plan(),
+              ElementsAre("as one", "1^2+0 @1 s1", "2^3+1 @2 s2", "3^4+1 @3 s3", "4^0+1 @4 s4"));
+  Lose(2, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(Plan(), ElementsAre("2^3+2 @self", "5^2+0 @2 s2"));
+}
+
+// --- repeated
+
+TEST_F(ReduceRing, OrdersAreRepeatedAsTheyWere) {
+  Start(5, 4);
+  Everyone(3);
+  WaitForRing();
+  Plan();
+  Arrive(4);
+  Plan();
+  const std::vector<NodeEvent> orders = planner_->Orders();
+  ASSERT_THAT(orders, SizeIs(1 + 1 + 7));
+  EXPECT_EQ(std::get<ReduceShape>(orders[0]).layout, layout_);
+  const auto& plan = std::get<ReduceOrders>(orders[1]);
+  ASSERT_THAT(plan.orders, SizeIs(7));
+  EXPECT_LT(plan.attempt, plan.orders.front().attempt);
+  for (std::size_t i = 0; i < 7; ++i) {
+    const PlannedOrder& planned = plan.orders[i];
+    EXPECT_EQ(planned.order, orders_[planned.order.slot]);  // with the leaf that came later
+    EXPECT_EQ(planned.attempt, attempts_[planned.order.slot]);
+    const auto& assign = std::get<SlotAssign>(orders[2 + i]);
+    EXPECT_EQ(assign.order, planned.order);
+    EXPECT_EQ(assign.attempt, planned.attempt);
+  }
+}
+
+TEST_F(ReduceRing, OfALostPlanNothingIsRepeated) {
+  Start(2);
+  Everyone(2);
+  Plan();
+  Lose(1, ErrorCode::kNotFound);
+  const std::vector<NodeEvent> orders = planner_->Orders();
+  ASSERT_THAT(orders, SizeIs(1));
+  EXPECT_TRUE(std::holds_alternative<ReduceShape>(orders[0]));
+}
+
+}  // namespace
+}  // namespace hoplite::planner
