@@ -1,7 +1,6 @@
 #include "planner/reduce_planner.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -157,21 +156,31 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
   }
 }
 
+// Which of several is at fault isn't said, but its own shard tells where it is no more: if that was
+// told already, the others have no part in it.
 void ReducePlanner::GiveUp(const PlannedSlot& planned, const SlotLost& lost) {
-  // Which of several is at fault isn't said; the one that is gone is told so by its own shard.
-  const bool known = MeansGone(lost.code) && planned.picks.size() == 1;
+  const bool gone = MeansGone(lost.code);
+  const bool told = gone && LacksOne(planned);
   // A leaf needs none; if it says so all the same, asking again at once is no use.
   const bool no_memory = lost.code == ErrorCode::kResourceExhausted && !IsLeaf(lost.slot);
   for (std::size_t i = 0; i < planned.picks.size(); ++i) {
     const SourceIndex pick = planned.picks[i];
     const Version version = planned.order.inputs[i].version;
-    if (known) {
+    if (gone && planned.picks.size() == 1) {
       sources_.RemoveVersion(pick, planned.order.node, version);
-    } else if (!no_memory) {
+    } else if (!told && !no_memory) {
       sources_.Suspect(pick, planned.order.node, version, now_ + kSuspicion);
     }
     GiveBack(pick);
   }
+}
+
+bool ReducePlanner::LacksOne(const PlannedSlot& planned) const {
+  for (std::size_t i = 0; i < planned.picks.size(); ++i) {
+    const Version version = planned.order.inputs[i].version;
+    if (!sources_.Holds(planned.picks[i], planned.order.node, version)) return true;
+  }
+  return false;
 }
 
 void ReducePlanner::GiveBack(SourceIndex pick) {
@@ -252,6 +261,7 @@ void ReducePlanner::Say(bool as_one, std::vector<NodeEvent>& orders) {
   }
   if (as_one) {
     orders.emplace_back(AsOne(std::move(said)));
+    said_to_ = attempts_;
   } else {
     for (PlannedOrder& order : said) orders.emplace_back(Alone(std::move(order)));
   }
@@ -286,7 +296,9 @@ std::vector<NodeEvent> ReducePlanner::Orders() const {
     if (planned.said()) present.push_back({planned.attempt, OrderOf(planned)});
   }
   if (said_as_ != 0) said.emplace_back(AsOne(present));
-  for (PlannedOrder& order : present) said.emplace_back(Alone(std::move(order)));
+  for (PlannedOrder& order : present) {
+    if (order.attempt > said_to_) said.emplace_back(Alone(std::move(order)));
+  }
   return said;
 }
 

@@ -9,11 +9,10 @@
 // tree than a lost slot (the shard resets its ancestors), unless that loses nothing.
 //
 // In a ring only leaves are replaced. Any other loss ends the plan: all sources are given back, and
-// what is left is planned anew, as one order. Nothing of the old plan is kept, though some of its
-// partial results may hold no lost source: all stripes have to be of the same sources in the end, and
-// who still has which part would be known from reports only that are old. A tree stays a tree.
-// This ends: each loss makes a node poor, or its sources gone or suspect for a second; and after
-// kMostRings rings the next plan is a tree, whatever is left.
+// what is left is planned anew, as one order. To keep what of the old plan holds no lost source is not
+// tried: all stripes have to be of the same sources in the end. A tree stays a tree. This ends: each
+// loss makes a node poor, or its sources gone or suspect for a second, and after a number of rings the
+// next plan is a tree, whatever is left.
 // A value type; knows no clock, socket or random source. Ties break by the order of the sources.
 #pragma once
 
@@ -60,7 +59,7 @@ class ReducePlanner {
   // OnOpened, nor after failure().
   Time Plan(Time now, std::vector<NodeEvent>& orders);
   // Everything that was ordered and still counts, for a shard that may have missed or forgotten it:
-  // ReduceShape, the plan if it was said as one, each SlotAssign.
+  // ReduceShape, the plan if it was said as one, each SlotAssign since.
   std::vector<NodeEvent> Orders() const;
   // "a ring, members: 4, leaves: 1", "a tree, slots: 5", "no plan": for a log.
   std::string Describe() const;
@@ -118,6 +117,7 @@ class ReducePlanner {
   Group PicksHere(std::size_t count) const;
   void OnPoor(std::uint32_t slot, const SlotLost& lost);
   void GiveUp(const PlannedSlot& planned, const SlotLost& lost);
+  bool LacksOne(const PlannedSlot& planned) const;
   void GiveBack(SourceIndex pick);
   NodeId NodeWithMemory() const;
   void FailIfTooFew(SourceIndex deleted);
@@ -150,6 +150,7 @@ class ReducePlanner {
   int rings_ = 0;              // that were planned
   bool planned_ = false;       // and nothing has ended it
   std::uint64_t said_as_ = 0;  // the plan's own number; 0: it is said slot by slot
+  std::uint64_t said_to_ = 0;  // the last attempt that was said with it
   PlannedSlots slots_;
   std::uint32_t root_ = 0;
   std::uint32_t pinned_ = 0;            // the root, if it has to be here (root_here)

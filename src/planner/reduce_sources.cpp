@@ -106,6 +106,12 @@ const SourceHolder* ReduceSources::HolderAt(SourceIndex source, NodeId node) con
   return found == known.end() || !Usable(*found) ? nullptr : &*found;
 }
 
+bool ReduceSources::Holds(SourceIndex source, NodeId node, Version version) const {
+  return std::ranges::any_of(sources_[source].holders, [&](const SourceHolder& holder) {
+    return holder.node == node && holder.version == version;
+  });
+}
+
 bool ReduceSources::IsAvailable(const Source& source) const {
   return std::ranges::any_of(
       source.holders, [&](const SourceHolder& holder) { return holder.suspect_until <= now_; });

@@ -60,6 +60,8 @@ class ReduceSources {
   // Of a ready source: its first announced holder that may be used; null: none there.
   const SourceHolder* FirstHolder(SourceIndex source) const;
   const SourceHolder* HolderAt(SourceIndex source, NodeId node) const;
+  // Suspect or not, in this version.
+  bool Holds(SourceIndex source, NodeId node, Version version) const;
   const std::vector<SourceHolder>& holders(SourceIndex source) const {
     return sources_[source].holders;
   }

@@ -318,6 +318,21 @@ TEST_F(ReduceRing, ASourceThatWasDeletedInTheMiddleIsMissedWhenItsPlanEnds) {
   EXPECT_THAT(Plan(), IsEmpty());
 }
 
+// If it was told which one is gone, the others of its node need not be left alone for a while, in
+// which they would be late, and too many for a ring.
+TEST_F(ReduceRing, ADeletedSourceDoesNotTakeItsNeighboursAlong) {
+  Start(7, 6);
+  for (int i = 1; i <= 6; ++i) Tell(i, i % 3 + 1);
+  Plan();
+  planner_->OnDeleted(Source(2));
+  Lose(SlotOn(3), ErrorCode::kDeleted);
+  Arrive(7);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 4, leaves: 0");
+  EXPECT_EQ(SourcesIn(orders_), 6U);
+  Sound();
+}
+
 TEST_F(ReduceRing, ErrorsThatNobodyCanRepairEndIt) {
   Start(3);
   Everyone(3);
@@ -396,7 +411,7 @@ TEST_F(ReduceRing, OrdersAreRepeatedAsTheyWere) {
   Arrive(4);
   Plan();
   const std::vector<NodeEvent> orders = planner_->Orders();
-  ASSERT_THAT(orders, SizeIs(1 + 1 + 7));
+  ASSERT_THAT(orders, SizeIs(1 + 1 + 1));
   EXPECT_EQ(std::get<ReduceShape>(orders[0]).layout, layout_);
   const auto& plan = std::get<ReduceOrders>(orders[1]);
   ASSERT_THAT(plan.orders, SizeIs(7));
@@ -405,10 +420,11 @@ TEST_F(ReduceRing, OrdersAreRepeatedAsTheyWere) {
     const PlannedOrder& planned = plan.orders[i];
     EXPECT_EQ(planned.order, orders_[planned.order.slot]);  // with the leaf that came later
     EXPECT_EQ(planned.attempt, attempts_[planned.order.slot]);
-    const auto& assign = std::get<SlotAssign>(orders[2 + i]);
-    EXPECT_EQ(assign.order, planned.order);
-    EXPECT_EQ(assign.attempt, planned.attempt);
   }
+  // A shard that knows the plan already may have missed what came later, which it takes alone.
+  const auto& leaf = std::get<SlotAssign>(orders[2]);
+  EXPECT_EQ(leaf.order, orders_[7]);
+  EXPECT_EQ(leaf.attempt, attempts_[7]);
 }
 
 TEST_F(ReduceRing, OfALostPlanNothingIsRepeated) {
