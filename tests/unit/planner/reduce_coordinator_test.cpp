@@ -18,12 +18,15 @@ class Coordinating : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kRequest = 7;
   static ObjectId Source(int i) { return ObjectId::FromName("source " + std::to_string(i)); }
-  static ReduceOptions Options() {
+  static ReduceOptions Options(bool everyone_reads = false) {
     ReduceOptions options;
+    options.everyone_reads = everyone_reads;
     options.target = ObjectId::FromName("target");
     options.sources = {Source(1), Source(2)};
     return options;
   }
+
+  explicit Coordinating(bool everyone_reads = false) : options_(Options(everyone_reads)) {}
 
   void Hears(const NodeAction& word) { EXPECT_TRUE(coordinator_.Hear(word, now_, said_)); }
   void Open() { Hears(ReduceOpened{options_.target, kRequest, link_}); }
@@ -32,7 +35,7 @@ class Coordinating : public ::testing::Test {
     location.object = Source(source);
     location.node = NodeId(source);
     location.version = Version{{1, 1}};
-    location.layout = Layout::For(1 << 20, 1);
+    location.layout = Layout::For(1 << 20, 4);
     location.kind = kind;
     Hears(location);
   }
@@ -43,6 +46,9 @@ class Coordinating : public ::testing::Test {
     std::vector<std::string> words;
     for (const NodeEvent& event : std::exchange(said_, {})) {
       if (std::holds_alternative<ReduceShape>(event)) words.emplace_back("shape");
+      if (const auto* plan = std::get_if<ReduceOrders>(&event)) {
+        words.push_back("plan of " + std::to_string(plan->orders.size()));
+      }
       if (const auto* assign = std::get_if<SlotAssign>(&event)) {
         words.push_back("assign " + std::to_string(assign->order.slot));
       }
@@ -53,7 +59,7 @@ class Coordinating : public ::testing::Test {
     return {options_.target, Version{{1, 5}}, request, options_.sources};
   }
 
-  const ReduceOptions options_ = Options();
+  const ReduceOptions options_;
   const LinkModel link_{
       .latency = std::chrono::microseconds(100), .overhead = Duration{0}, .bytes_per_second = 1e9};
   ReduceCoordinator coordinator_{options_, NodeId(1000), kRequest};
@@ -78,6 +84,32 @@ TEST_F(Coordinating, RepeatsItsOrdersToAShardThatOpensItAgain) {
   Says();
   Open();
   EXPECT_THAT(Says(), ElementsAre("shape", "assign 1", "assign 2"));
+}
+
+class CoordinatingAll : public Coordinating {
+ protected:
+  CoordinatingAll() : Coordinating(true) {}
+};
+
+TEST_F(CoordinatingAll, APlanByStripesIsSaidAndRepeatedAsOne) {
+  Open();
+  Appears(1);
+  Appears(2);
+  EXPECT_THAT(Says(), ElementsAre("shape", "plan of 4"));
+  Open();
+  EXPECT_THAT(Says(), ElementsAre("shape", "plan of 4"));
+}
+
+TEST_F(CoordinatingAll, ALossIsAnsweredWithAPlanThatTakesItsPlace) {
+  Open();
+  Appears(1);
+  Appears(2);
+  coordinator_.Plan(now_, said_);
+  const PlannedOrder lost = std::get<ReduceOrders>(said_.at(1)).orders.front();
+  said_.clear();
+  Hears(SlotLost{options_.target, kRequest, lost.attempt, lost.order.slot, ErrorCode::kRecalled,
+                 "put again elsewhere"});
+  EXPECT_THAT(Says(), ElementsAre("plan of 2"));  // a tree: one source, and the vacant root
 }
 
 TEST_F(Coordinating, WordsAboutAnotherRequestChangeNothing) {
