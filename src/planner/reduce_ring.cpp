@@ -1,6 +1,6 @@
 // ReducePlanner: when a reduction is by stripes, and of what. See docs/protocol.md, R64.
-#include <ranges>
 #include <utility>
+#include <vector>
 
 #include "planner/reduce_cost.h"
 #include "planner/reduce_planner.h"
