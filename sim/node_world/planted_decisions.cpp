@@ -51,7 +51,7 @@ struct ReturnsBeforeCommit final : SlotState {
   using SlotState::SlotState;
   void Finish(Effects& out) override {
     SlotState::Finish(out);
-    out.seal = !serves_source();
+    if (!serves_source()) out.seal = makes();
   }
 };
 

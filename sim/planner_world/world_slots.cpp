@@ -103,7 +103,8 @@ void World::DriveSlot(NodeIndex index, std::uint32_t number, planner::SlotState:
     slot->LookAtSources(members_[index].sources, now_, effects);
   }
   const bool was_final = state.final();
-  const planner::FoldProgress folded{.all = slot->folded == layout_.stripe_count};
+  const bool all = slot->folded == layout_.stripe_count;
+  const planner::FoldProgress folded{.made = all ? layout_.all_stripes() : 0};
   const Time next = state.Plan(now_, folded, effects);
   if (state.final() && !was_final) {
     Fail(slot->BrokenContents());

@@ -235,7 +235,8 @@ void SmallWorld::DriveSlot(std::uint32_t index, VirtualSlot& slot,
   }
   const bool was_final = state.final();
   const std::uint32_t blocks = OutputOf(index, slot);
-  state.Plan(now_, {.all = blocks == layout_.stripe_block_count(0)}, effects);
+  const bool all = blocks == layout_.stripe_block_count(0);
+  state.Plan(now_, {.made = all ? layout_.all_stripes() : 0}, effects);
   for (const planner::SlotState::Effects::Pull& pull : effects.pull) {
     const protocol::SlotFeed& feed = state.children().at(pull.input).feed;
     slot.contains.insert(feed.input_version);

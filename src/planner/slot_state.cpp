@@ -110,9 +110,10 @@ bool SlotState::OnAsked(StripeMask stripes) {
   return had_all;
 }
 
+// What it had before it was made anew is not of this output.
 bool SlotState::OnDrained(StripeMask stripes) {
-  if (!final_ || gives_back_) return false;
-  drained_ |= stripes;
+  if (gives_back_) return false;
+  drained_ |= stripes & final_stripes_;
   return Drained();
 }
 
@@ -121,10 +122,11 @@ void SlotState::GiveBack() {
   rests_until_asked_ = Drained();
 }
 
-// Nobody has a byte of it, and others come first for a while; or its parent has all, and it waits
+// Nobody has a byte of it, and others come first for a while; or its parents have all, and it waits
 // until it is asked once more.
 void SlotState::LetGo(Time now) {
-  gives_back_ = has_output_ = final_ = false;
+  gives_back_ = has_output_ = false;
+  final_stripes_ = 0;
   rests_until_ = now + kHeldAtLeast;
   for (auto& [slot, child] : children_) {
     child = Child{.feed = child.feed, .lost = child.lost, .end = child.end};
@@ -138,7 +140,8 @@ bool SlotState::OnFeed(const SlotFeed& feed) {
   const bool has_place =
       !children_.contains(feed.input) && children_.size() < order_.order.children;
   if (feed.version != order_.version || !has_place) return false;
-  children_.emplace(feed.input, Child{.feed = feed});
+  const auto child = children_.emplace(feed.input, Child{.feed = feed}).first;
+  child->second.feed.stripes &= makes();
   return true;
 }
 
@@ -148,7 +151,7 @@ void SlotState::PullWhatIsDue(Time now, Effects& out) {
     if (!PullIsDue(child, now)) continue;
     child.open = true;
     child.end = StreamsEnd();
-    out.pull.push_back({slot, all_stripes() & ~child.end_seen, ResumesAt(child)});
+    out.pull.push_back({slot, child.feed.stripes & ~child.end_seen, ResumesAt(child)});
   }
 }
 
@@ -200,27 +203,35 @@ void SlotState::OnFailedStreams(Child& child, Time now, Effects& out) {
 
 // --- the end
 
-bool SlotState::InputsFinal(const FoldProgress& folded) const {
-  const bool fed =
-      children_.size() == order_.order.children &&
-      std::ranges::all_of(children_, [this](const auto& child) { return drained(child.second); });
-  return fed && folded.all && std::ranges::all_of(sources_, &Source::final);
+// A child that is not known yet may feed any.
+StripeMask SlotState::FinalOf(const FoldProgress& folded) const {
+  const bool known = children_.size() == order_.order.children;
+  if (!known || !std::ranges::all_of(sources_, &Source::final)) return 0;
+  StripeMask stripes = folded.made & makes();
+  for (const auto& [slot, child] : children_) stripes &= child.end_seen | ~child.feed.stripes;
+  return stripes;
 }
 
-// What is served as it is was sealed by whoever made it.
+// A parent folds stripes of others, too: it gets the END of each as soon as there is one. What is
+// served as it is was sealed by whoever made it.
+void SlotState::SealWhatIsFinal(const FoldProgress& folded, Effects& out) {
+  const StripeMask news = FinalOf(folded) & ~final_stripes_;
+  if (news == 0) return;
+  final_stripes_ |= news;
+  if (!root() && !serves_source()) out.seal |= news;
+  if (final()) Finish(out);
+}
+
 void SlotState::Finish(Effects& out) {
-  final_ = true;
   out.say.emplace_back(Progress());
-  if (root()) {
-    out.say.emplace_back(Commit());
-  } else {
-    out.seal = !serves_source();
-  }
+  if (root()) out.say.emplace_back(Commit());
 }
 
+// Who makes a part does not know whether the rest is there.
 void SlotState::OnCommitted(Effects& out) {
-  if (!final_ || committed_) return;
-  committed_ = out.seal = true;
+  if (!final() || committed_) return;
+  committed_ = true;
+  if (makes_all()) out.seal = makes();
 }
 
 void SlotState::OnRefused(const Error& why, Effects& out) { Fail(why.code, why.message, out); }
@@ -231,7 +242,7 @@ Time SlotState::Plan(Time now, const FoldProgress& folded, Effects& out) {
   if (over()) return kNever;
   if (!has_output_ && !Rests(now)) return NextLook(now);
   if (has_output_) PullWhatIsDue(now, out);
-  if (has_output_ && !final_ && InputsFinal(folded)) Finish(out);
+  if (has_output_) SealWhatIsFinal(folded, out);
   Report(now, out);
   return NextTime(now);
 }
@@ -300,7 +311,7 @@ std::vector<NodeEvent> SlotState::Inventory() const {
       events.emplace_back(LossOf(child));
     }
   }
-  if (root() && final_) events.emplace_back(Commit());
+  if (root() && final()) events.emplace_back(Commit());
   return events;
 }
 
@@ -315,7 +326,7 @@ void SlotState::AddTo(Digest& digest) const {
     digest.Add(child.folded_when_failing);
     for (const std::uint32_t mark : child.folded) digest.Add(mark);
   }
-  digest.Add(children_.size()).Add(failed()).Add(final_).Add(committed_).Add(dropped_);
+  digest.Add(children_.size()).Add(failed()).Add(final_stripes_).Add(committed_).Add(dropped_);
 }
 
 }  // namespace hoplite::planner

@@ -1,5 +1,9 @@
 // SlotState: one slot of a reduction, in one version, as the node sees it that executes it (R30,
-// R31, R33-R36 and R45 of docs/protocol.md).
+// R31, R33-R36, R45 and R64 of docs/protocol.md).
+//
+// A slot makes some stripes of the target's, in a tree all; each of its children feeds it some of
+// those, and each stripe is final by itself. A root of a part leaves the rest of the target, which is
+// its output, to others of its node.
 //
 //   finds its sources -> has an output -> folds -> final -> (root: committed)
 //                         ^                |         |
@@ -7,12 +11,12 @@
 //
 // Decides: when one of its own sources is lost; how long it waits for memory, when it can do
 // without it, and when it asks for it again; when a child's output is pulled, when once more, and
-// when the child is lost; when the output is final, and when it is sealed; what the shard is told,
-// and told again in an inventory.
+// when the child is lost; when a stripe of the output is final, and when it is sealed; what the shard
+// is told, and told again in an inventory.
 // Is told: how its sources are, whether there is memory, where its children's outputs are and how
-// their streams end, what its parent asks for and has, the shard's commit; and the time.
-// Must never: pull a block of a child that is folded, or a stripe whose END it has seen, call the
-// output final before every input's END is folded, or seal a root before the shard's commit.
+// their streams end, what its parents ask for and have, the shard's commit; and the time.
+// Must never: pull a block of a child that is folded, or a stripe whose END it has seen, call a
+// stripe final before every input's END of it is folded, or seal a root before the shard's commit.
 // Knows no clock, socket, thread or byte: node::Slot has these, and a simulation has its own. Copies
 // are states of their own: exhaustive search copies them. Which block is folded next is decided
 // where the bytes are (node/reduce/accumulator.h).
@@ -43,8 +47,8 @@ enum class OwnSource : std::uint8_t {
 
 // How far the fold is.
 struct FoldProgress {
-  bool any = false;            // a block of the output is made
-  bool all = false;            // every block is
+  bool any = false;            // a block of what the slot makes is made
+  StripeMask made = 0;         // stripes of which every block is
   bool of_each_child = false;  // a block of each child is folded
 };
 
@@ -65,7 +69,7 @@ class SlotState {
     };
     std::vector<NodeEvent> say;  // to the shard; its node adds marks and link to a SlotProgress
     std::vector<Pull> pull;      // open streams for these stripes of that child's output
-    bool seal = false;           // the output is final for whoever has it
+    StripeMask seal = 0;         // of the output: final for whoever has them
   };
 
   // `node_name` is for messages.
@@ -87,10 +91,10 @@ class SlotState {
   void OnStripesEnded(std::uint32_t input, StripeMask stripes);
   void OnStreamsEnded(std::uint32_t input, const StreamsEnd& end, const StripeMarks& folded,
                       Time now, Effects& out);
-  // The parent asks for these stripes of the output. True: it had all before, and perhaps they were
-  // given back.
+  // A parent asks for these stripes of the output. True: its parents had all before, and perhaps
+  // they were given back.
   bool OnAsked(StripeMask stripes);
-  // The parent has all of these stripes. True: it has all there are.
+  // A parent has all of these stripes. True: with the others it has all there are.
   bool OnDrained(StripeMask stripes);
   // Its memory is wanted, and Spares said so. When the streams have ended and the memory is back,
   // LetGo: whatever was folded is folded once more, in the same version.
@@ -119,7 +123,10 @@ class SlotState {
   std::uint32_t number() const { return order_.order.slot; }
   bool root() const { return order_.order.root(); }
   bool failed() const { return failure_.has_value(); }
-  bool final() const { return final_; }
+  // Of the target's stripes; all of a tree's slots make all.
+  StripeMask makes() const { return order_.order.stripes; }
+  bool makes_all() const { return makes() == order_.layout.all_stripes(); }
+  bool final() const { return final_stripes_ == makes(); }
   bool committed() const { return committed_; }
   bool dropped() const { return dropped_; }
   bool over() const { return dropped_ || committed_; }
@@ -137,7 +144,7 @@ class SlotState {
     Time next_try = Time::min();
   };
   const std::map<std::uint32_t, Child>& children() const { return children_; }
-  bool drained(const Child& child) const { return child.end_seen == all_stripes(); }
+  static bool drained(const Child& child) { return (child.feed.stripes & ~child.end_seen) == 0; }
   // Its output is to be pulled now.
   bool PullIsDue(const Child& child, Time now) const {
     return !child.open && !child.lost && !drained(child) && now >= child.next_try;
@@ -150,7 +157,7 @@ class SlotState {
   virtual void PullWhatIsDue(Time now, Effects& out);
   // Where a stream of this child begins.
   virtual StripeMarks ResumesAt(const Child& child) const;
-  // Every input is final, and folded.
+  // Every input of every stripe is final, and folded.
   virtual void Finish(Effects& out);
 
  private:
@@ -159,11 +166,11 @@ class SlotState {
     bool final = false;
   };
 
-  StripeMask all_stripes() const { return order_.layout.all_stripes(); }
   bool HasSources() const;
-  bool Drained() const { return drained_ == all_stripes(); }
+  bool Drained() const { return drained_ == makes(); }
   bool Rests(Time now) const;
-  bool InputsFinal(const FoldProgress& folded) const;
+  StripeMask FinalOf(const FoldProgress& folded) const;
+  void SealWhatIsFinal(const FoldProgress& folded, Effects& out);
   void OnFailedStreams(Child& child, Time now, Effects& out);
   void Report(Time now, Effects& out);
   Duration ReportEvery() const;
@@ -183,12 +190,12 @@ class SlotState {
   Time output_since_{};
   Time waits_for_memory_since_ = kNever;
   bool gives_back_ = false;
-  bool rests_until_asked_ = false;  // it gave back what its parent has all of
+  bool rests_until_asked_ = false;  // it gave back what its parents have all of
   Time rests_until_ = Time::min();
-  StripeMask drained_ = 0;                   // stripes that its parent has
+  StripeMask final_stripes_ = 0;             // whose inputs are final, and folded
+  StripeMask drained_ = 0;                   // that its parents have
   std::map<std::uint32_t, Child> children_;  // by slot
   std::optional<SlotFailed> failure_;        // its own
-  bool final_ = false;
   bool committed_ = false;
   bool dropped_ = false;
   Time reported_at_;

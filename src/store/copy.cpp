@@ -18,6 +18,9 @@ Copy::Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::
       marks_(layout.stripe_count),
       checksums_(layout.block_count()) {
   const bool window = !bytes.empty() && bytes.size() % layout.block_bytes == 0;
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    if (layout.stripe_block_count(s) == 0) ++whole_stripes_;
+  }
   HOPLITE_CHECK(bytes.size() == layout.size_bytes || (windowed() && window),
                 "a copy has memory for its whole object, or for some blocks of it");
 }
@@ -54,9 +57,11 @@ void Copy::SetChecksum(std::uint64_t block, std::uint64_t checksum) {
 }
 
 void Copy::Advance(std::uint32_t stripe, std::uint32_t mark) {
-  HOPLITE_CHECK(mark <= layout_.stripe_block_count(stripe), "a mark stays within its stripe");
+  const std::uint32_t end = layout_.stripe_block_count(stripe);
+  HOPLITE_CHECK(mark <= end, "a mark stays within its stripe");
   if (mark <= marks_[stripe].load(std::memory_order_relaxed)) return;
   marks_[stripe].store(mark, std::memory_order_release);
+  if (mark == end) ++whole_stripes_;
   WakeListeners();
 }
 
@@ -64,13 +69,24 @@ CopyState Copy::state() const { return state_.load(); }
 
 VoidReason Copy::void_reason() const { return void_reason_.load(); }
 
-bool Copy::Seal() {
-  if (!layout_.complete(marks())) return false;
-  CopyState expected = CopyState::kOpen;
-  if (!state_.compare_exchange_strong(expected, CopyState::kFinal)) return false;
+bool Copy::Seal() { return Seal(layout_.all_stripes()); }
+
+bool Copy::Seal(StripeMask stripes) {
+  if (state() != CopyState::kOpen) return false;
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    if ((stripes >> s & 1) != 0 && mark(s) != layout_.stripe_block_count(s)) return false;
+  }
+  const StripeMask before = final_stripes_.fetch_or(stripes);
+  if ((stripes & ~before) == 0) return false;
+  if ((before | stripes) == layout_.all_stripes()) {
+    CopyState expected = CopyState::kOpen;
+    if (!state_.compare_exchange_strong(expected, CopyState::kFinal)) return false;
+  }
   WakeListeners();
   return true;
 }
+
+StripeMask Copy::final_stripes() const { return final_stripes_.load(); }
 
 bool Copy::Void(VoidReason reason) {
   HOPLITE_CHECK(reason != VoidReason::kNone, "a copy is void for a reason");

@@ -1,6 +1,6 @@
 // Copy: one version of one object in this node's segment, complete or growing.
 //
-// Who writes: exactly one producer (a Put, or the lanes of a fetch, each its own stripes). Who
+// Who writes: exactly one producer of each stripe (a Put, the fold of a reduction, a lane of a fetch). Who
 // reads: anybody who holds a shared_ptr, which is the pin: the memory is free again when the last
 // one goes. Thread safety: marks, checksums, Seal, Void and listeners may be used from any thread;
 // a stripe's marks are advanced by one thread at a time; the rest is constant or belongs to the
@@ -31,7 +31,7 @@
 namespace hoplite::store {
 
 enum class CopyState : std::uint8_t {
-  kOpen,   // growing
+  kOpen,   // growing; some of its stripes may be final
   kFinal,  // complete, and END was seen (or the producer sealed): may be returned to users
   kVoid,   // its bytes are worthless: see void_reason()
 };
@@ -79,7 +79,11 @@ class Copy {
   // listeners.
   void Take(std::uint64_t prefix_bytes);
 
-  // Only on the node's loop. The version is given when the shard accepted the creation, or by Located.
+  // Stripes that this node makes itself, of a version that a Put or a reduction makes; the others, if
+  // any, are fetched. Only on the node's loop, as what follows.
+  StripeMask made_here() const { return made_here_; }
+  void set_made_here(StripeMask stripes) { made_here_ = stripes; }
+  // The version is given when the shard accepted the creation, or by Located.
   Version version() const { return version_; }
   void set_version(Version version) { version_ = version; }
   // Somebody owns the object, or did: it goes with its last owner.
@@ -100,6 +104,11 @@ class Copy {
   // Complete and final. Needs full marks; a second call, or one on a void copy, changes nothing and
   // gives false.
   bool Seal();
+  // These stripes are, and with the last of them the copy. False on the same grounds.
+  bool Seal(StripeMask stripes);
+  StripeMask final_stripes() const;  // all of a final copy
+  // Every block of every stripe is there, though it may not be final.
+  bool whole() const { return whole_stripes_.load() == layout_.stripe_count; }
   bool Void(VoidReason reason);
 
   void AddListener(CopyListener* listener);
@@ -115,12 +124,15 @@ class Copy {
   const std::uint64_t segment_offset_;
   const std::function<void()> release_;
 
-  Version version_;          // node's loop only
-  bool ever_owned_ = false;  // the same
+  StripeMask made_here_ = 0;  // node's loop only, as these two
+  Version version_;
+  bool ever_owned_ = false;
 
   std::vector<std::atomic<std::uint32_t>> marks_;
   std::vector<std::uint64_t> checksums_;  // written before the mark that covers them is released
   std::atomic<std::uint64_t> taken_{0};
+  std::atomic<std::uint32_t> whole_stripes_{0};  // how many have all their blocks
+  std::atomic<StripeMask> final_stripes_{0};
   std::atomic<CopyState> state_{CopyState::kOpen};
   std::atomic<VoidReason> void_reason_{VoidReason::kNone};
 

@@ -47,7 +47,7 @@ std::optional<Shape> ShapeOf(FrameKind kind) {
     case FrameKind::kKeepAlive:
       return Shape{4, 4};
     case FrameKind::kEnd:
-      return Shape{1, 1};
+      return Shape{9, 9};
     case FrameKind::kDone:
       return Shape{0, 0};
   }
@@ -106,7 +106,7 @@ void Put(Writer& out, const Data& f) {
 }
 void Put(Writer& out, const Credit& f) { out.Put(f.limit_bytes); }
 void Put(Writer& out, const KeepAlive& f) { out.Put(f.starved_ms); }
-void Put(Writer& out, const End& f) { out.Put(static_cast<std::uint8_t>(f.reason)); }
+void Put(Writer& out, const End& f) { out.Put(static_cast<std::uint8_t>(f.reason)).Put(f.stripes); }
 void Put(Writer&, const Done&) {}
 
 // --- bodies, read: of a size within the kind's shape
@@ -195,7 +195,12 @@ Result<Frame> GetEnd(Reader& in) {
       reason > static_cast<std::uint8_t>(EndReason::kInternal)) {
     return Broken(fmt::format("unknown reason {} of an end", reason));
   }
-  return End{static_cast<EndReason>(reason)};
+  const End f(static_cast<EndReason>(reason), in.Get<StripeMask>());
+  if ((f.reason == EndReason::kFinal) != (f.stripes != 0)) {
+    return Broken(
+        fmt::format("an end that is {} with stripe mask {:x}", Name(f.reason), f.stripes));
+  }
+  return f;
 }
 
 Result<Frame> GetFrame(Reader& in, const Header& header) {

@@ -25,7 +25,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint16_t kProtocolVersion = 2;
+inline constexpr std::uint16_t kProtocolVersion = 3;
 inline constexpr std::size_t kHeaderBytes = 8;
 inline constexpr std::size_t kMaxBodyBytes = 1_KiB;  // each kind has its own, smaller limit
 inline constexpr std::size_t kMaxRefusalText = 512;
@@ -120,7 +120,7 @@ struct KeepAlive {
 };
 
 enum class EndReason : std::uint8_t {
-  kFinal = 1,     // you have every byte that you asked for, and they will never change
+  kFinal = 1,     // you have every byte of these stripes, and they will never change
   kNotAhead = 2,  // the source has no more than you
   kUnknown = 3,   // the source doesn't have that version
   kDeleted = 4,
@@ -131,8 +131,16 @@ enum class EndReason : std::uint8_t {
 };
 std::string_view Name(EndReason reason);
 
+// Of stripes of the fetch that are final: the fetch is over when all of its stripes have ended so.
+// Or, for another reason, of all that is left: then the mask is empty.
 struct End {
+  End() = default;
+  explicit End(EndReason reason_in, StripeMask stripes_in = 0)
+      : reason(reason_in), stripes(stripes_in) {}
+
   EndReason reason = EndReason::kInternal;
+  StripeMask stripes = 0;
+
   friend bool operator==(const End&, const End&) = default;
 };
 

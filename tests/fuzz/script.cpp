@@ -48,7 +48,9 @@ wire::Frame FetchOf(FuzzedDataProvider& data) {
 }
 
 wire::Frame EndOf(FuzzedDataProvider& data) {
-  return wire::End{static_cast<wire::EndReason>(data.ConsumeIntegralInRange<int>(1, 8))};
+  const auto reason = static_cast<wire::EndReason>(data.ConsumeIntegralInRange<int>(1, 8));
+  const bool final = reason == wire::EndReason::kFinal;
+  return wire::End{reason, final ? Mostly(data, data.ConsumeIntegralInRange<StripeMask>(1, 3)) : 0};
 }
 
 void AppendSomething(FuzzedDataProvider& data, const DataMaker& make_data,

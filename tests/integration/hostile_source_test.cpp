@@ -126,7 +126,7 @@ class HostileSource : public ::testing::Test {
 TEST_F(HostileSource, AnHonestOneIsBelieved) {
   RawPeer peer = Greeted();
   for (std::uint32_t block = 0; block < layout_.block_count(); ++block) SendBlock(peer, block);
-  peer.Send(wire::End{wire::EndReason::kFinal});
+  peer.Send(wire::End{wire::EndReason::kFinal, 1});
   EXPECT_EQ(End().outcome, Outcome::kDone);
   EXPECT_EQ(copy_->mark(0), layout_.block_count());
 }
@@ -208,8 +208,15 @@ TEST_F(HostileSource, SendsBytesThatFailTheirChecksum) {
 TEST_F(HostileSource, CallsItFinalTooEarly) {
   RawPeer peer = Greeted();
   SendBlock(peer, 0);
-  peer.Send(wire::End{wire::EndReason::kFinal});
+  peer.Send(wire::End{wire::EndReason::kFinal, 1});
   ExpectFailed(Failure::kBroken, 1);
+}
+
+TEST_F(HostileSource, EndsAStripeThatItWasNotAskedFor) {
+  RawPeer peer = Greeted();
+  for (std::uint32_t block = 0; block < layout_.block_count(); ++block) SendBlock(peer, block);
+  peer.Send(wire::End{wire::EndReason::kFinal, 0b10});
+  ExpectFailed(Failure::kBroken, static_cast<std::uint32_t>(layout_.block_count()));
 }
 
 TEST_F(HostileSource, SendsFramesThatOnlyReceiversSend) {
@@ -258,7 +265,7 @@ TEST_F(HostileSource, StarvesHonestly) {
   }
   EXPECT_GT(lane_->starved_for(), 1s);
   for (std::uint32_t block = 0; block < layout_.block_count(); ++block) SendBlock(peer, block);
-  peer.Send(wire::End{wire::EndReason::kFinal});
+  peer.Send(wire::End{wire::EndReason::kFinal, 1});
   EXPECT_EQ(End().outcome, Outcome::kDone);
 }
 

@@ -269,7 +269,7 @@ net::Task<void> NodeByHand::Peer::Serve(net::StreamPtr stream) {
     if (!co_await SendBlock(connection, block)) co_return;
   }
   if (says_end_) {
-    wire::Frame end{wire::End{wire::EndReason::kFinal}};
+    wire::Frame end{wire::End{wire::EndReason::kFinal, fetch->stripes}};
     const auto sent = co_await connection->Send(std::move(end));
     if (sent) co_await connection->reader.Next();  // DONE
   }

@@ -202,6 +202,7 @@ void Publication::Carry(const planner::PublicationState::Effects& effects,
 
 void Publication::Show() {
   copy_->set_version(state_.version());
+  copy_->set_made_here(copy_->layout().all_stripes());
   copy_->set_ever_owned(entry_->ever_owned());
   if (entry_->flight()) entry_->flight()->Supersede();
   if (const store::CopyPtr older = context_.store.Find(copy_->object())) {

@@ -42,6 +42,10 @@ std::span<const std::byte> Accumulator::Own(std::size_t i, std::uint64_t block) 
   return own_[i]->bytes().subspan(range.begin, range.size());
 }
 
+bool Accumulator::Fed(std::uint32_t stripe) const {
+  return std::ranges::any_of(children_, [&](const auto& child) { return child->feeds(stripe); });
+}
+
 void Accumulator::FoldInto(std::uint64_t block, std::span<const std::byte> bytes) const {
   reduce::Fold(fold_.op, fold_.dtype, Out(block), Out(block), bytes);
 }
@@ -72,7 +76,7 @@ void Accumulator::FoldChild(std::uint32_t child, std::uint32_t stripe, std::uint
 
 bool Accumulator::FoldOwn(std::uint32_t stripe, std::uint32_t limit) {
   bool more = false;
-  if (children_.empty()) {
+  if (!Fed(stripe)) {
     more = Make(stripe, limit);
   } else {
     for (std::size_t i = 0; i < own_.size(); ++i) more |= Follow(i, stripe, limit);
@@ -97,6 +101,7 @@ bool Accumulator::Follow(std::size_t own, std::uint32_t stripe, std::uint32_t li
 
 // The output of own sources alone, each block in one go.
 bool Accumulator::Make(std::uint32_t stripe, std::uint32_t limit) {
+  if (own_.empty()) return false;
   std::uint32_t due = layout().stripe_block_count(stripe);
   for (const store::CopyPtr& own : own_) due = std::min(due, own->mark(stripe));
   const std::uint32_t end = std::min(due, begun_[stripe] + limit);
@@ -115,9 +120,10 @@ bool Accumulator::Make(std::uint32_t stripe, std::uint32_t limit) {
 }
 
 void Accumulator::Publish(std::uint32_t stripe) {
-  std::uint32_t mark = layout().stripe_block_count(stripe);
+  std::uint32_t mark = own_.empty() && !Fed(stripe) ? 0 : layout().stripe_block_count(stripe);
   for (const auto* inputs : {&children_, &own_marks_}) {
     for (const auto& input : *inputs) {
+      if (!input->feeds(stripe)) continue;
       mark = std::min(mark, input->marks[stripe].load(std::memory_order_relaxed));
     }
   }
@@ -130,9 +136,11 @@ void Accumulator::Publish(std::uint32_t stripe) {
   out_->Advance(stripe, mark);
 }
 
-FoldSink::FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child, StripeMarks from)
+FoldSink::FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child, StripeMarks from,
+                   std::function<void(StripeMask)> on_ended)
     : into_(std::move(into)),
       child_(child),
+      on_ended_(std::move(on_ended)),
       marks_(std::move(from)),
       scratch_(std::max<std::uint64_t>(kScratchBytes, into_->layout().block_bytes)) {}
 

@@ -1,12 +1,14 @@
 // Accumulator: the growing output of one slot of a reduction.
 //
 // Decides: when a block of the output is complete (every input folded exactly once) and so may be
-// served. Is told: verified blocks of children, growth of the node's own sources. Must never: fold
-// an input's block twice, or advance the output over a block that lacks an input.
+// served. Is told: which stripes each child feeds, verified blocks of children, growth of the node's
+// own sources. Must never: fold an input's block twice, advance the output over a block that lacks an
+// input, or touch a stripe that it is not asked to fold.
 //
-// Per stripe it keeps how many blocks of each input are folded; the output's mark is their minimum.
-// Inputs may come in any order and at any speed. A stripe is touched by one data loop only, which
-// is the caller's to keep; marks may be read anywhere.
+// Per stripe it keeps how many blocks of each input are folded; the output's mark is their minimum,
+// over the children that feed this stripe: one that is not known yet may feed any. Inputs may come
+// in any order and at any speed. A stripe is touched by one data loop only, which is the caller's to
+// keep; marks may be read anywhere.
 //
 //   child's stream --> scratch (stays in cache) --\
 //                                                  out = own + scratch     first of a block
@@ -15,6 +17,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -32,25 +35,30 @@ class Accumulator {
 
   const Layout& layout() const { return out_->layout(); }
   std::uint32_t mark(std::uint32_t stripe) const { return out_->mark(stripe); }
+  // This child feeds these stripes, and no others. Any thread; before its first block.
+  void Feeds(std::uint32_t child, StripeMask stripes) { children_[child]->stripes = stripes; }
   // Blocks of this child that are folded.
   std::uint32_t child_mark(std::uint32_t child, std::uint32_t stripe) const;
   // Folds the child's next block of the stripe.
   void FoldChild(std::uint32_t child, std::uint32_t stripe, std::uint64_t block,
                  std::span<const std::byte> bytes);
   // Folds what own sources have beyond what was folded, `limit` blocks at most; true if more is due
-  // at once. Without children this makes the output; with children it follows them.
+  // at once. Where no child feeds the stripe this makes the output; else it follows them.
   bool FoldOwn(std::uint32_t stripe, std::uint32_t limit);
   // The output's mark, and checksums of what is new below it.
   void Publish(std::uint32_t stripe);
 
  private:
   struct Input {
-    explicit Input(std::uint32_t stripes) : marks(stripes) {}
+    explicit Input(std::uint32_t stripe_count) : marks(stripe_count) {}
+    bool feeds(std::uint32_t stripe) const { return (stripes.load() >> stripe & 1) != 0; }
     std::vector<std::atomic<std::uint32_t>> marks;
+    std::atomic<StripeMask> stripes{~StripeMask{0}};
   };
 
   std::span<std::byte> Out(std::uint64_t block) const;
   std::span<const std::byte> Own(std::size_t i, std::uint64_t block) const;
+  bool Fed(std::uint32_t stripe) const;
   void FoldInto(std::uint64_t block, std::span<const std::byte> bytes) const;
   bool Follow(std::size_t own, std::uint32_t stripe, std::uint32_t limit);
   bool Make(std::uint32_t stripe, std::uint32_t limit);
@@ -64,10 +72,11 @@ class Accumulator {
 };
 
 // One stream's side of it: the blocks of a child from `from` on, which are not folded yet. Received
-// ones lie in a scratch buffer until they are.
+// ones lie in a scratch buffer until they are. `on_ended` is called on the data loop.
 class FoldSink final : public ReceiveSink {
  public:
-  FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child, StripeMarks from);
+  FoldSink(std::shared_ptr<Accumulator> into, std::uint32_t child, StripeMarks from,
+           std::function<void(StripeMask)> on_ended = nullptr);
 
   const Layout& layout() const override { return into_->layout(); }
   StripeMarks marks() const override { return marks_; }
@@ -76,10 +85,14 @@ class FoldSink final : public ReceiveSink {
   std::span<const std::byte> Received(ByteRange block) const override;
   void Take(std::uint32_t stripe, std::uint64_t block, std::uint64_t checksum) override;
   void Flush(std::uint32_t stripe) override { into_->Publish(stripe); }
+  void Ended(StripeMask stripes) override {
+    if (on_ended_) on_ended_(stripes);
+  }
 
  private:
   const std::shared_ptr<Accumulator> into_;
   const std::uint32_t child_;
+  const std::function<void(StripeMask)> on_ended_;
   StripeMarks marks_;
   std::vector<std::byte> scratch_;
   std::uint64_t scratch_begin_ = 0;  // the object's byte that lies first in it

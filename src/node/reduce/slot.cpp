@@ -72,7 +72,7 @@ Time Slot::Look() {
 void Slot::Do(const planner::SlotState::Effects& effects) {
   for (const protocol::NodeEvent& event : effects.say) Say(event);
   for (const planner::SlotState::Effects::Pull& pull : effects.pull) StartStreams(pull);
-  if (effects.seal) output_->Seal();
+  if (effects.seal != 0) output_->Seal(effects.seal);
 }
 
 void Slot::Say(protocol::NodeEvent event) const {
@@ -102,13 +102,15 @@ void Slot::AppendInventory(std::vector<protocol::NodeEvent>& events) const {
 // --- what the shard and the parent say
 
 void Slot::OnFeed(const protocol::SlotFeed& feed) {
-  if (state_->OnFeed(feed)) changed_.Notify();
+  if (!state_->OnFeed(feed)) return;
+  TellFeeds();
+  changed_.Notify();
 }
 
 void Slot::OnCommitted() {
   planner::SlotState::Effects effects;
   state_->OnCommitted(effects);
-  if (!effects.seal) return;
+  if (!state_->committed()) return;
   Do(effects);
   context_.store.Touch(entry_->object, Now());
   changed_.Notify();
@@ -136,11 +138,26 @@ void Slot::Drop(store::VoidReason reason) {
 void Slot::BeginFold() {
   const protocol::SlotAssigned& order = state_->order();
   accumulator_ = std::make_shared<Accumulator>(output_, order.fold, sources_, order.order.children);
+  TellFeeds();
   for (std::size_t loop = 0; loop < data_plane_.loop_count(); ++loop) {
     if (StripesOn(loop) == 0) continue;
     ++folders_;
     context_.runtime.Spawn(data_plane_.LoopAt(loop).loop, "fold of own sources", FoldOwnOn(loop));
   }
+}
+
+// Where no child feeds a stripe its own sources make it; so it must know of all children first.
+void Slot::TellFeeds() {
+  if (!accumulator_) return;
+  for (const auto& [input, child] : state_->children()) {
+    accumulator_->Feeds(StreamsOf(input).index, child.feed.stripes);
+  }
+  for (const auto& grown : grown_) grown->Notify();
+}
+
+Slot::Streams& Slot::StreamsOf(std::uint32_t input) {
+  const auto next_index = static_cast<std::uint32_t>(streams_.size());
+  return streams_.try_emplace(input, next_index).first->second;
 }
 
 net::Task<void> Slot::FoldOwnOn(std::size_t loop) {
@@ -174,15 +191,21 @@ net::Task<void> Slot::FoldOwnOn(std::size_t loop) {
 
 planner::FoldProgress Slot::Folded() const {
   if (!output_) return {};
-  const auto begun = [](const StripeMarks& marks) {
-    return std::ranges::any_of(marks, [](std::uint32_t mark) { return mark > 0; });
+  const Layout& layout = output_->layout();
+  planner::FoldProgress folded;
+  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+    const StripeMask stripe = state_->makes() & StripeMask{1} << s;
+    if (stripe == 0) continue;  // of the target, and somebody else's
+    folded.any |= output_->mark(s) > 0;
+    if (output_->mark(s) == layout.stripe_block_count(s)) folded.made |= stripe;
+  }
+  const auto begun = [this](const auto& streams) {
+    return std::ranges::any_of(FoldedOf(streams.second),
+                               [](std::uint32_t mark) { return mark > 0; });
   };
-  const StripeMarks marks = output_->marks();
-  const bool each = streams_.size() == state_->order().order.children &&
-                    std::ranges::all_of(streams_, [&](const auto& streams) {
-                      return begun(FoldedOf(streams.second));
-                    });
-  return {.any = begun(marks), .all = output_->layout().complete(marks), .of_each_child = each};
+  folded.of_each_child =
+      streams_.size() == state_->order().order.children && std::ranges::all_of(streams_, begun);
+  return folded;
 }
 
 StripeMarks Slot::FoldedOf(const Streams& streams) const {
@@ -193,8 +216,10 @@ StripeMarks Slot::FoldedOf(const Streams& streams) const {
   return marks;
 }
 
+// All of a part on one: then its child is one stream (R64).
 std::size_t Slot::LoopOf(std::uint32_t stripe) const {
-  return (entry_->object.Hash() + stripe) % data_plane_.loop_count();
+  const std::uint32_t lane = state_->makes_all() ? stripe : state_->number();
+  return (entry_->object.Hash() + lane) % data_plane_.loop_count();
 }
 
 StripeMask Slot::StripesOn(std::size_t loop) const {
@@ -202,7 +227,7 @@ StripeMask Slot::StripesOn(std::size_t loop) const {
   for (std::uint32_t s = 0; s < state_->order().layout.stripe_count; ++s) {
     if (LoopOf(s) == loop) stripes |= StripeMask{1} << s;
   }
-  return stripes;
+  return stripes & state_->makes();
 }
 
 std::string Slot::Name() const {

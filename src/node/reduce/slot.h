@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,7 +53,6 @@ class Slot : public std::enable_shared_from_this<Slot>,
   struct Streams {
     std::uint32_t index = 0;  // of the child, in the accumulator
     std::vector<std::shared_ptr<ReceiveLane>> lanes{};
-    std::vector<StripeMask> pending{};  // what each lane pulls
     std::size_t ended = 0;
     LaneEnd end{};
   };
@@ -75,14 +75,17 @@ class Slot : public std::enable_shared_from_this<Slot>,
   void Release();
   // The fold.
   void BeginFold();
+  void TellFeeds();
   net::Task<void> FoldOwnOn(std::size_t loop);
   planner::FoldProgress Folded() const;
   StripeMarks FoldedOf(const Streams& streams) const;
   std::size_t LoopOf(std::uint32_t stripe) const;
   StripeMask StripesOn(std::size_t loop) const;
   // Streams of children.
+  Streams& StreamsOf(std::uint32_t input);
   void StartStreams(const planner::SlotState::Effects::Pull& pull);
-  void OnLaneEnd(std::uint32_t input, std::size_t lane, const LaneEnd& end);
+  std::function<void(StripeMask)> OnStripes(std::uint32_t input);
+  void OnLaneEnd(std::uint32_t input, const LaneEnd& end);
   void CloseEndedStreams(planner::SlotState::Effects& effects);
   net::Task<void> StopStreams();
   bool Streaming() const;

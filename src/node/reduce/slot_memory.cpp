@@ -60,6 +60,7 @@ void Slot::TakeOutput(planner::SlotState::Effects& effects) {
   waiter_.reset();
   output_ = std::move(*copy);
   output_->set_version(version());
+  output_->set_made_here(state_->makes());
   state_->OnOutput(Now());
   if (!root()) {
     loan_.emplace(context_.memory, static_cast<MemoryBroker::Lender&>(*this));

@@ -1,6 +1,8 @@
 // Slot: the streams that pull its children's outputs.
 #include <algorithm>
 
+#include <asio/post.hpp>
+
 #include "base/log.h"
 #include "node/reduce/slot.h"
 
@@ -8,7 +10,7 @@ namespace hoplite::node {
 
 using protocol::Outcome;
 
-// One stream for each data loop: a stripe is always folded on the same one.
+// One stream for each data loop that has stripes: one is always folded on the same.
 void Slot::StartStreams(const planner::SlotState::Effects::Pull& pull) {
   const protocol::SlotFeed& feed = state_->children().at(pull.input).feed;
   protocol::Grant grant;
@@ -16,33 +18,40 @@ void Slot::StartStreams(const planner::SlotState::Effects::Pull& pull) {
   grant.version = feed.input_version;
   grant.grant = GrantId{feed.input_version};
   grant.source = feed.source;
-  const auto next_index = static_cast<std::uint32_t>(streams_.size());
-  Streams& streams = streams_.try_emplace(pull.input, next_index).first->second;
+  Streams& streams = StreamsOf(pull.input);
   streams.ended = 0;
   streams.end = LaneEnd();
-  streams.pending.clear();
   for (std::size_t loop = 0; loop < data_plane_.loop_count(); ++loop) {
     const StripeMask stripes = StripesOn(loop) & pull.stripes;
     if (stripes == 0) continue;
-    const std::size_t lane = streams.lanes.size();
-    streams.pending.push_back(stripes);
     streams.lanes.push_back(std::make_shared<ReceiveLane>(
         context_, data_plane_, data_plane_.LoopAt(loop),
-        std::make_shared<FoldSink>(accumulator_, streams.index, pull.from), grant, stripes,
-        pull.input, [weak = weak_from_this(), input = pull.input, lane](const LaneEnd& end) {
-          if (const auto self = weak.lock()) self->OnLaneEnd(input, lane, end);
+        std::make_shared<FoldSink>(accumulator_, streams.index, pull.from, OnStripes(pull.input)),
+        grant, stripes, pull.input,
+        [weak = weak_from_this(), input = pull.input](const LaneEnd& end) {
+          if (const auto self = weak.lock()) self->OnLaneEnd(input, end);
         }));
   }
   for (const auto& lane : streams.lanes) lane->Start();
 }
 
+// Told on a data loop that stripes of this child are final; the end of their lane comes behind it.
+std::function<void(StripeMask)> Slot::OnStripes(std::uint32_t input) {
+  return [weak = weak_from_this(), &main = context_.runtime.main(), input](StripeMask stripes) {
+    asio::post(main, [weak, input, stripes] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->state_->OnStripesEnded(input, stripes);
+      self->changed_.Notify();
+    });
+  };
+}
+
 // All lanes of a child end together: only then is it known how far each stripe came.
-void Slot::OnLaneEnd(std::uint32_t input, std::size_t lane, const LaneEnd& end) {
+void Slot::OnLaneEnd(std::uint32_t input, const LaneEnd& end) {
   Streams& streams = streams_.at(input);
   ++streams.ended;
-  if (end.outcome == Outcome::kDone) {
-    state_->OnStripesEnded(input, streams.pending[lane]);
-  } else {
+  if (end.outcome != Outcome::kDone) {
     if (streams.end.outcome != Outcome::kFailed) streams.end = end;
     for (const auto& other : streams.lanes) other->Stop();
   }

@@ -109,7 +109,7 @@ net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
       starved_ms_ = alive->starved_ms;
       if (alive->starved_ms > 0) moved_at_ = Now();
     } else if (const auto* end = std::get_if<wire::End>(&*frame)) {
-      co_return OnEnd(end->reason);
+      if (auto over = OnEnd(*end)) co_return std::move(*over);
     } else {
       co_return Failed(Failure::kBroken, "sent an unexpected frame");
     }
@@ -174,15 +174,23 @@ net::Task<std::span<std::byte>> ReceiveLane::AwaitRoom(std::uint64_t begin, std:
   co_return room;
 }
 
-LaneEnd ReceiveLane::OnEnd(wire::EndReason reason) const {
-  if (reason == wire::EndReason::kNotAhead) return Failed(Failure::kNotAhead, "is not ahead");
-  if (reason == wire::EndReason::kUnknown) return Failed(Failure::kUnknown, "does not have it");
-  if (reason != wire::EndReason::kFinal) return Failed(Failure::kNone, std::string(Name(reason)));
+std::optional<LaneEnd> ReceiveLane::OnEnd(const wire::End& end) {
+  using wire::EndReason;
+  if (end.reason == EndReason::kNotAhead) return Failed(Failure::kNotAhead, "is not ahead");
+  if (end.reason == EndReason::kUnknown) return Failed(Failure::kUnknown, "does not have it");
+  if (end.reason != EndReason::kFinal) return Failed(Failure::kNone, std::string(Name(end.reason)));
+  if ((end.stripes & ~(stripes_ & ~ended_)) != 0) {
+    return Failed(Failure::kBroken, "ended stripes that it was not to send");
+  }
   for (std::uint32_t s = 0; s < sink_->layout().stripe_count; ++s) {
-    if ((stripes_ >> s & 1) != 0 && sink_->mark(s) != sink_->layout().stripe_block_count(s)) {
-      return Failed(Failure::kBroken, "called an incomplete fetch final");
+    if ((end.stripes >> s & 1) != 0 && sink_->mark(s) != sink_->layout().stripe_block_count(s)) {
+      return Failed(Failure::kBroken, "called an incomplete stripe final");
     }
   }
+  moved_at_ = Now();
+  ended_ |= end.stripes;
+  sink_->Ended(end.stripes);
+  if (ended_ != stripes_) return std::nullopt;
   return LaneEnd();
 }
 

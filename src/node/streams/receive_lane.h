@@ -1,8 +1,9 @@
 // ReceiveLane: one fetch over one connection: a set of stripes of one version from one source,
 // straight into its sink, block by block verified.
 //
-// Is told: what to pull and from whom. Answers: how it ended. Must never: advance a mark over a
-// block whose checksum is wrong, or call an end without END(final) done. Runs on a data loop; Stop,
+// Is told: what to pull and from whom. Answers: how it ended; its sink hears which stripes are final
+// meanwhile. Must never: advance a mark over a block whose checksum is wrong, or call a stripe done
+// without its END(final). Runs on a data loop; Stop,
 // the observers and the constructor may be used from the main loop.
 #pragma once
 
@@ -59,7 +60,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::Task<LaneEnd> ReceiveFrames();
   net::Task<std::optional<LaneEnd>> OnData(wire::Data data);
   net::Task<std::span<std::byte>> AwaitRoom(std::uint64_t begin, std::uint64_t end);
-  LaneEnd OnEnd(wire::EndReason reason) const;
+  std::optional<LaneEnd> OnEnd(const wire::End& end);  // none: other stripes go on
   net::Task<void> Upkeep();
   net::Task<void> StopUpkeep(bool say_done);
   std::uint64_t Window() const;
@@ -84,8 +85,9 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::ConnectionPtr connection_;
   std::optional<InboundCredit::Share> share_;
   std::uint64_t credit_limit_ = 0;
-  net::Signal room_;    // for more bytes
-  net::Signal upkeep_;  // credit is due, or the conversation is over
+  StripeMask ended_ = 0;  // END(final) came
+  net::Signal room_;      // for more bytes
+  net::Signal upkeep_;    // credit is due, or the conversation is over
   net::Signal upkeep_ended_;
   bool finishing_ = false;
   bool say_done_ = false;

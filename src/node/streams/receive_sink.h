@@ -34,6 +34,8 @@ class ReceiveSink {
   // The stripe's next block is verified: counts from now on, or at the latest with Flush.
   virtual void Take(std::uint32_t stripe, std::uint64_t block, std::uint64_t checksum) = 0;
   virtual void Flush(std::uint32_t stripe) = 0;
+  // These stripes are final at the source, and all of them was taken.
+  virtual void Ended(StripeMask /*stripes*/) {}
 };
 
 // Straight into a copy, or a window on one: nothing is moved twice.

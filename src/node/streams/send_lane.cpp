@@ -8,8 +8,8 @@
 namespace hoplite::node {
 namespace {
 
+// Why a copy that is void is not served any more.
 wire::EndReason EndReasonOf(const store::Copy& copy) {
-  if (copy.state() == store::CopyState::kFinal) return wire::EndReason::kFinal;
   switch (copy.void_reason()) {
     case store::VoidReason::kRecalled:
       return wire::EndReason::kRecalled;
@@ -62,11 +62,14 @@ net::Task<bool> SendLane::Run() {
 
 net::Task<bool> SendLane::SendAll() {
   while (!broken_) {
-    if (copy_->state() == store::CopyState::kVoid) co_return co_await SendEnd();
-    if (const auto piece = NextPiece()) {
+    if (copy_->state() == store::CopyState::kVoid) {
+      co_return co_await SendEnd(wire::End(EndReasonOf(*copy_)));
+    }
+    if (const StripeMask stripes = StripesToEnd()) {
+      if (!co_await SendEnd(wire::End(wire::EndReason::kFinal, stripes))) co_return false;
+      if (end_sent_) co_return true;
+    } else if (const auto piece = NextPiece()) {
       if (!co_await SendPiece(*piece)) co_return false;
-    } else if (SentAll() && copy_->state() == store::CopyState::kFinal) {
-      co_return co_await SendEnd();
     } else if (!co_await WaitOrKeepAlive()) {
       co_return false;
     }
@@ -97,9 +100,18 @@ std::optional<std::uint32_t> SendLane::StripeToSend() const {
   return NextStripe(copy_->layout(), fetch_.stripes, fetch_.next, copy_->marks(), fetch_.ordered);
 }
 
-bool SendLane::SentAll() const {
-  const Layout& layout = copy_->layout();
-  return !NextStripe(layout, fetch_.stripes, fetch_.next, layout.full_marks(), false);
+bool SendLane::Sent(std::uint32_t stripe) const {
+  return fetch_.next[stripe] == copy_->layout().stripe_block_count(stripe);
+}
+
+// Nobody waits for less than the whole of a copy that is final.
+StripeMask SendLane::StripesToEnd() const {
+  const StripeMask due = copy_->final_stripes() & fetch_.stripes & ~ended_;
+  StripeMask sent = 0;
+  for (std::uint32_t s = 0; s < fetch_.next.size() && due != 0; ++s) {
+    if ((due >> s & 1) != 0 && Sent(s)) sent |= StripeMask{1} << s;
+  }
+  return copy_->state() == store::CopyState::kFinal && sent != due ? 0 : sent;
 }
 
 net::Task<bool> SendLane::SendPiece(Piece piece) {
@@ -136,11 +148,12 @@ net::Task<bool> SendLane::Send(std::vector<std::byte> head, net::Payload payload
   co_return sent.has_value();
 }
 
-net::Task<bool> SendLane::SendEnd() {
-  std::vector<std::byte> end = wire::Encode(wire::Frame(wire::End{EndReasonOf(*copy_)}));
-  end_sent_ = true;
+net::Task<bool> SendLane::SendEnd(wire::End end) {
+  ended_ |= end.stripes;
+  end_sent_ = end.reason != wire::EndReason::kFinal || ended_ == fetch_.stripes;
   moved_at_ = Now();
-  co_return co_await Send(std::move(end), net::Payload());
+  std::vector<std::byte> bytes = wire::Encode(wire::Frame(end));
+  co_return co_await Send(std::move(bytes), net::Payload());
 }
 
 // Nothing to send: bytes, credit or the end will wake us; so does whatever the receiver says, which

@@ -2,7 +2,8 @@
 //
 // The writer sends what lies between the receiver's watermark and ours, within the receiver's
 // credit: always the lowest block that is here, of all asked stripes, or in the object's order if
-// the receiver asked for that (R19). With nothing to send it waits, and says KEEPALIVE with how long
+// the receiver asked for that (R19); and END of stripes that are sent and final, which ends the fetch
+// when it was said of all: of a final copy once, of one that grows for each as soon as it may (R64). With nothing to send it waits, and says KEEPALIVE with how long
 // it has been starved. The reader takes the receiver's credit and its DONE. The guard closes the
 // connection of a receiver that has been silent for too long, or that talks but takes nothing of
 // what it is owed, also in the middle of a send. On a data loop.
@@ -38,11 +39,12 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   void OnCopyChanged() noexcept override { changed_.Notify(); }
   std::optional<Piece> NextPiece() const;
   std::optional<std::uint32_t> StripeToSend() const;  // of what is here; none: nothing is
-  bool SentAll() const;                               // that was asked for
+  bool Sent(std::uint32_t stripe) const;              // all of it
+  StripeMask StripesToEnd() const;
   Time LastMove() const;  // when the receiver last took something, or was owed nothing
   net::Task<bool> SendAll();
   net::Task<bool> SendPiece(Piece piece);
-  net::Task<bool> SendEnd();
+  net::Task<bool> SendEnd(wire::End end);
   net::Task<bool> Send(std::vector<std::byte> head, net::Payload payload);
   net::Task<bool> WaitOrKeepAlive();
   net::Task<void> Read();
@@ -62,6 +64,7 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   Time moved_at_;                // see LastMove; brought up to date by the guard
   Time spoke_at_;                // when anything was last sent: keep-alives are due after that
   Time starved_since_ = kNever;  // since when there has been nothing to send
+  StripeMask ended_ = 0;         // END(final) was said
   bool end_sent_ = false;
   bool done_ = false;  // the receiver has everything
   bool broken_ = false;

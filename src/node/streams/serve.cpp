@@ -24,8 +24,8 @@ struct Lookup {
   wire::EndReason refusal = wire::EndReason::kUnknown;
 };
 
-// A slot of a reduction: only its parent asks for its output, and it is pulled by nobody that
-// it pulls from.
+// A slot of a reduction: only its parents ask for its output, and no stripe of it is pulled by anybody
+// that it pulls that stripe from.
 std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
   if (!entry) return nullptr;
   auto slot = entry->slot(fetch.slot);
@@ -33,8 +33,8 @@ std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
 }
 
 // The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
-// believes. The copy is complete, or the producer's, or in every asked stripe ahead of the
-// receiver: strictly, unless the grant allows equality.
+// believes. The copy is complete, or every asked stripe of it is made here or ahead of the receiver:
+// strictly, unless the grant allows equality.
 Lookup LookUp(Context& context, const wire::Fetch& fetch) {
   Lookup result;
   const EntryPtr entry = context.table.Find(fetch.object);
@@ -53,10 +53,10 @@ Lookup LookUp(Context& context, const wire::Fetch& fetch) {
   if (!copy || (fetch.slot == 0 && copy->version() != fetch.version)) return result;
   const Layout& layout = copy->layout();
   if (!layout.valid(fetch.next) || (fetch.stripes & ~layout.all_stripes()) != 0) return result;
-  const bool source_of_all = fetch.slot != 0 || copy->state() == store::CopyState::kFinal ||
-                             context.store.KindOf(fetch.object) == store::CopyKind::kPrimary;
-  for (std::uint32_t s = 0; s < layout.stripe_count && !source_of_all; ++s) {
-    if ((fetch.stripes >> s & 1) == 0) continue;
+  const bool source_of_all = fetch.slot != 0 || copy->state() == store::CopyState::kFinal;
+  const StripeMask passed_on = source_of_all ? 0 : fetch.stripes & ~copy->made_here();
+  for (std::uint32_t s = 0; s < layout.stripe_count && passed_on != 0; ++s) {
+    if ((passed_on >> s & 1) == 0) continue;
     const bool ahead = copy->mark(s) > fetch.next[s];
     const bool equal = copy->mark(s) == fetch.next[s];
     if (!ahead && !(equal && fetch.equality_ok)) {
@@ -112,7 +112,7 @@ struct Pending {
   net::Signal ready;
 };
 
-// The parent has all of these stripes.
+// A parent has all of these stripes.
 void NoteDrained(Context& context, const wire::Fetch& fetch) {
   if (const auto slot = SlotOf(context.table.Find(fetch.object), fetch)) {
     slot->OnDrained(fetch.stripes);

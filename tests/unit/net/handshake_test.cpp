@@ -76,13 +76,13 @@ TEST_F(HandshakeTest, OtherNodeBehindTheSameAddressIsRefusedInWords) {
   EXPECT_THAT(error.message, HasSubstr("this is node 0000000000000002, not 000000000000004d"));
 }
 
-// Nodes of version 1 know no FETCH that is ordered (R19).
+// Nodes of version 2 take an END for that of all stripes (R64).
 TEST_F(HandshakeTest, AnOlderNodeIsRefusedInWords) {
   wire::PeerHello hello(kListening.cluster, kDialling.self, kListening.self);
-  hello.protocol_version = 1;
+  hello.protocol_version = 2;
   const Error error = AnswerTo(wire::Encode(hello));
   EXPECT_EQ(error.code, ErrorCode::kProtocol);
-  EXPECT_THAT(error.message, HasSubstr("protocol version 1 is not spoken here, only 2"));
+  EXPECT_THAT(error.message, HasSubstr("protocol version 2 is not spoken here, only 3"));
   FrameReader reader(dialled);
   const auto welcome = RunTask(loop, reader.Next());
   ASSERT_TRUE(welcome);
@@ -94,11 +94,11 @@ TEST_F(HandshakeTest, TheWordsOfAnOlderNodeThatRefusesAreHeard) {
   FrameReader reader(accepted);
   const auto hello = RunTask(loop, reader.Next());
   ASSERT_TRUE(hello);
-  EXPECT_EQ(std::get<wire::PeerHello>(*hello).protocol_version, 2);
+  EXPECT_EQ(std::get<wire::PeerHello>(*hello).protocol_version, 3);
   wire::PeerWelcome welcome(kListening.cluster, kListening.self);
-  welcome.protocol_version = 1;
+  welcome.protocol_version = 2;
   welcome.refusal = wire::Refusal::kProtocolVersion;
-  welcome.text = "protocol version 2 is not spoken here, only 1";
+  welcome.text = "protocol version 3 is not spoken here, only 2";
   ASSERT_TRUE(RunTask(loop, accepted->Send(wire::Encode(welcome), Payload{})));
   const auto greeted = greet.Finish();
   ASSERT_FALSE(greeted);

@@ -146,6 +146,47 @@ TEST(Accumulator, StripesAreOnTheirOwn) {
   EXPECT_EQ(slot.Complete(10, 1), blocks);
 }
 
+// A slot of a ring: in one stripe its own source is all there is, in the others a child comes first.
+TEST(Accumulator, AStripeThatNoChildFeedsIsMadeOfOwnSourcesAlone) {
+  Folding slot(1, 1, 3);  // stripes of three, two and two blocks, the last one short
+  for (const std::uint32_t s : {0u, 1u, 2u}) {
+    slot.Grows(0, slot.layout().stripe_block_count(s), s);
+    slot.fold().FoldOwn(s, 100);
+    EXPECT_EQ(slot.Complete(1, s), 0u) << "the child is not known yet";
+  }
+  slot.fold().Feeds(0, 0b110);
+  for (const std::uint32_t s : {0u, 1u, 2u}) slot.fold().FoldOwn(s, 100);
+  EXPECT_EQ(slot.Complete(1, 0), 3u) << "the short one, too";
+  EXPECT_EQ(slot.Complete(11, 1), 0u);
+  slot.Comes(0, 2, 1);
+  slot.Comes(0, 1, 2);
+  EXPECT_EQ(slot.Complete(1, 0), 3u);
+  EXPECT_EQ(slot.Complete(11, 1), 2u);
+  EXPECT_EQ(slot.Complete(11, 2), 1u);
+}
+
+TEST(Accumulator, AStripeWaitsForThoseChildrenThatFeedIt) {
+  Folding slot(1, 2, 2);
+  for (const std::uint32_t s : {0u, 1u}) slot.Grows(0, slot.layout().stripe_block_count(s), s);
+  slot.fold().Feeds(0, 0b11);
+  slot.Comes(0, 3, 1);
+  EXPECT_EQ(slot.Complete(11, 1), 0u) << "the other may feed both";
+  slot.fold().Feeds(1, 0b01);
+  slot.fold().FoldOwn(1, 100);
+  EXPECT_EQ(slot.Complete(11, 1), 3u);
+  slot.Comes(0, 4, 0);
+  EXPECT_EQ(slot.Complete(21, 0), 0u);
+  slot.Comes(1, 4, 0);
+  EXPECT_EQ(slot.Complete(21, 0), 4u);
+}
+
+TEST(Accumulator, AStripeWithoutInputsIsNotMade) {
+  Folding slot(0, 1, 2);
+  slot.fold().Feeds(0, 0b01);
+  EXPECT_FALSE(slot.fold().FoldOwn(1, 100));
+  EXPECT_EQ(slot.Complete(0, 1), 0u);
+}
+
 // --- a stream of a child
 
 TEST(FoldSink, FoldsWhatCameInPiecesAndGoesOnAtItsOwnMark) {

@@ -1,4 +1,5 @@
-// In which order a source sends the blocks of a FETCH (R19). The test is the receiver.
+// In which order a source sends the blocks of a FETCH (R19), and when it says which stripes end
+// (R64). The test is the receiver.
 #include "node/streams/send_lane.h"
 
 #include <cstring>
@@ -36,6 +37,7 @@ class SendLaneTest : public ::testing::Test {
   SendLaneTest() {
     copy_ = *node_.parts().store.Create(x_, kSentLayout, "", store::CopyKind::kPrimary);
     copy_->set_version(kSent);
+    copy_->set_made_here(kSentLayout.all_stripes());
   }
   void TearDown() override {
     if (connection_) connection_->stream->Close();
@@ -49,8 +51,9 @@ class SendLaneTest : public ::testing::Test {
     }
     node_.Turn();
   }
-  void Seal() {
-    ASSERT_TRUE(copy_->Seal());
+  void Seal() { Seal(kSentLayout.all_stripes()); }
+  void Seal(StripeMask stripes) {
+    ASSERT_TRUE(copy_->Seal(stripes));
     node_.Turn();
   }
 
@@ -62,13 +65,17 @@ class SendLaneTest : public ::testing::Test {
             .next = kSentLayout.empty_marks(),
             .ordered = ordered};
   }
-  void Ask(wire::Fetch fetch) { receiver_ = node_.Ask(Receive(std::move(fetch))); }
+  void Ask(wire::Fetch fetch) {
+    unended_ = fetch.stripes;
+    receiver_ = node_.Ask(Receive(std::move(fetch)));
+  }
   void GiveCredit(std::uint64_t limit_bytes) {
     const auto sent = node_.Ask(Say(wire::Credit{limit_bytes}));
     ASSERT_TRUE(*sent && **sent);
   }
   // What came since the last look: the blocks of each piece, and the end.
   std::vector<std::string> Heard() { return std::exchange(heard_, {}); }
+  bool receiver_done() const { return receiver_ && *receiver_; }
 
   NodeByHand node_;
   const ObjectId x_ = node_.Named("x");
@@ -104,7 +111,11 @@ class SendLaneTest : public ::testing::Test {
         const wire::Data piece = *data;
         if (!co_await TakePiece(piece)) break;
       } else if (const auto* end = std::get_if<wire::End>(&*frame)) {
-        heard_.push_back("end: " + std::string(Name(end->reason)));
+        const bool of_all = end->stripes == kSentLayout.all_stripes();
+        heard_.push_back("end: " + std::string(Name(end->reason)) +
+                         (of_all ? "" : " " + std::to_string(end->stripes)));
+        unended_ &= ~end->stripes;
+        if (unended_ != 0) continue;
         wire::Frame done{wire::Done{}};
         const auto said = co_await connection->Send(std::move(done));
         co_return said.has_value();
@@ -132,6 +143,7 @@ class SendLaneTest : public ::testing::Test {
   net::ConnectionPtr connection_;
   NodeByHand::Answer<bool> receiver_;
   std::vector<std::string> heard_;
+  StripeMask unended_ = 0;
 };
 
 TEST_F(SendLaneTest, StripesAtDifferentStagesDoNotWaitForEachOther) {
@@ -194,6 +206,52 @@ TEST_F(SendLaneTest, StripesThatWereNotAskedForHoldNothingUp) {
   fetch.next = {0, 1};
   Ask(fetch);
   EXPECT_THAT(Heard(), ElementsAre("3", "6"));
+}
+
+// Parts of a reduction wait for each other's stripes.
+TEST_F(SendLaneTest, AStripeThatIsSentEndsAsSoonAsItIsFinal) {
+  Grow({3, 4});
+  Ask(Everything(false));
+  EXPECT_THAT(Heard(), ElementsAre("0 1", "2 3", "4", "6 7"));
+  Seal(0b10);
+  EXPECT_THAT(Heard(), ElementsAre("end: final 2"));
+  Grow({6, 4});
+  EXPECT_THAT(Heard(), ElementsAre("5", "8 9"));
+  Seal(0b01);
+  EXPECT_THAT(Heard(), ElementsAre("end: final 1"));
+  EXPECT_TRUE(receiver_done());
+}
+
+TEST_F(SendLaneTest, AStripeThatIsFinalEndsWhenItIsSent) {
+  Grow({1, 4});
+  Seal(0b10);
+  wire::Fetch fetch = Everything(false);
+  fetch.credit_bytes = 3 * kSentBlock;
+  Ask(fetch);
+  EXPECT_THAT(Heard(), ElementsAre("0", "2 3"));
+  GiveCredit(kSentLayout.size_bytes);
+  EXPECT_THAT(Heard(), ElementsAre("6 7", "end: final 2"));
+}
+
+TEST_F(SendLaneTest, WhatIsFinalAsAWholeEndsOnce) {
+  Grow({6, 4});
+  Seal();
+  wire::Fetch fetch = Everything(false);
+  fetch.credit_bytes = 8 * kSentBlock;
+  Ask(fetch);
+  EXPECT_THAT(Heard(), ElementsAre("0 1", "2 3", "4 5", "6 7"));
+  GiveCredit(kSentLayout.size_bytes);
+  EXPECT_THAT(Heard(), ElementsAre("8 9", "end: final"));
+}
+
+TEST_F(SendLaneTest, ACopyThatBecomesVoidEndsForAllThatIsLeft) {
+  Grow({2, 4});
+  Seal(0b10);
+  Ask(Everything(false));
+  EXPECT_THAT(Heard(), ElementsAre("0 1", "2 3", "6 7", "end: final 2"));
+  copy_->Void(store::VoidReason::kRecalled);
+  node_.Turn();
+  EXPECT_THAT(Heard(), ElementsAre("end: recalled 0"));
 }
 
 }  // namespace

@@ -22,6 +22,10 @@ using ::testing::IsEmpty;
 constexpr std::uint32_t kSlot = 5;
 constexpr std::uint32_t kParent = 6;
 const Version kVersion{{1, 50}};
+// The layout has two stripes.
+constexpr StripeMask kFirst = 1;
+constexpr StripeMask kSecond = 2;
+constexpr StripeMask kBoth = 3;
 
 SlotAssigned OrderOf(std::uint32_t sources, std::uint32_t children, std::uint32_t parent) {
   SlotAssigned order{.object = ObjectId::FromName("target"),
@@ -62,6 +66,14 @@ class Execution {
   static Execution Root(std::uint32_t sources, std::uint32_t children) {
     return Execution(OrderOf(sources, children, 0));
   }
+  // Of an order that makes these stripes only: a root, or one that these parents fold.
+  static Execution Part(StripeMask stripes, std::uint32_t children,
+                        std::vector<std::uint32_t> parents = {}) {
+    SlotAssigned order = OrderOf(1, children, 0);
+    order.order.stripes = stripes;
+    order.order.parents = std::move(parents);
+    return Execution(std::move(order));
+  }
 
   Execution& After(Duration time) {
     now_ += time;
@@ -82,10 +94,11 @@ class Execution {
     state_.OnNoMemory(ever, now_, effects_);
     return *this;
   }
-  Execution& Feed(std::uint32_t child) {
+  Execution& Feed(std::uint32_t child, StripeMask stripes = kBoth) {
     SlotFeed feed{.object = state_.order().object, .slot = kSlot, .version = kVersion};
     feed.input = child;
     feed.input_version = Version{{1, 100 + child}};
+    feed.stripes = stripes;
     state_.OnFeed(feed);
     return *this;
   }
@@ -103,7 +116,11 @@ class Execution {
     folded_ = folded;
     return *this;
   }
-  Execution& FoldedAll() { return Folded({.any = true, .all = true, .of_each_child = true}); }
+  Execution& FoldedAll() { return Made(kBoth); }
+  // Every block of these stripes.
+  Execution& Made(StripeMask stripes) {
+    return Folded({.any = true, .made = stripes, .of_each_child = true});
+  }
   Execution& Committed() {
     state_.OnCommitted(effects_);
     return *this;
@@ -115,13 +132,13 @@ class Execution {
     folded_ = {};
     return *this;
   }
-  // The parent.
-  Execution& Asked() {
-    state_.OnAsked(state_.order().layout.all_stripes());
+  // Its parents.
+  Execution& Asked(StripeMask stripes = kBoth) {
+    state_.OnAsked(stripes);
     return *this;
   }
-  Execution& Drained() {
-    state_.OnDrained(state_.order().layout.all_stripes());
+  Execution& Drained(StripeMask stripes = kBoth) {
+    state_.OnDrained(stripes);
     return *this;
   }
   Execution& Drop() {
@@ -139,7 +156,11 @@ class Execution {
       const std::string from = pull.from[0] == 0 ? "" : " from " + std::to_string(pull.from[0]);
       words.push_back("pull " + std::to_string(pull.input) + from + (all ? "" : " in part"));
     }
-    if (effects_.seal) words.emplace_back("seal");
+    if (effects_.seal == kBoth) {
+      words.emplace_back("seal");
+    } else if (effects_.seal != 0) {
+      words.push_back("seal stripes " + std::to_string(effects_.seal));
+    }
     effects_ = {};
     return words;
   }
@@ -264,7 +285,7 @@ TEST(SlotState, MemoryThatCannotBeUsedYetGoesToTheSameOperation) {
   slot.After(milliseconds(100));
   EXPECT_TRUE(slot.Spares(true));
   EXPECT_FALSE(slot.Spares(false));
-  slot.Folded({.any = false, .all = false, .of_each_child = true});
+  slot.Folded({.any = false, .made = 0, .of_each_child = true});
   EXPECT_FALSE(slot.Spares(true));  // it has all its inputs
 }
 
@@ -406,7 +427,7 @@ TEST(SlotState, FinalOnlyAfterEveryEndAndTheLastBlock) {
   slot.Answers();
   slot.Ends(1).FoldedAll();
   EXPECT_THAT(slot.Answers(), ElementsAre("drained 1"));
-  slot.Ends(2).Folded({.any = true, .all = false, .of_each_child = true});
+  slot.Ends(2).Made(0);
   EXPECT_THAT(slot.Answers(), ElementsAre("drained 2"));
   slot.FoldedAll();
   EXPECT_THAT(slot.Answers(), IsEmpty());  // a source of its own is not final
@@ -427,6 +448,81 @@ TEST(SlotState, ARootIsSealedByTheCommitAlone) {
   slot.Committed();
   EXPECT_THAT(slot.Answers(), ElementsAre("seal"));
   EXPECT_TRUE(slot.state().over());
+}
+
+// --- stripes (R64)
+
+TEST(SlotState, AChildIsPulledInTheStripesThatItFeeds) {
+  Execution slot = Execution::Part(kBoth, 1, {kParent});
+  slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kSecond);
+  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part"));
+  slot.Breaks(1, Failure::kBroken).After(milliseconds(5));
+  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part"));
+  slot.state().OnStripesEnded(1, kSecond);
+  slot.Breaks(1, Failure::kNone);
+  EXPECT_THAT(slot.Answers(), ElementsAre("drained 1"));
+}
+
+// Else those of a ring wait for each other in a circle.
+TEST(SlotState, AStripeIsSealedWhateverTheOthersWaitFor) {
+  Execution slot = Execution::Part(kBoth, 1, {kParent});
+  slot.Source(0, OwnSource::kFinal).Memory().Made(kFirst);
+  EXPECT_THAT(slot.Answers(), IsEmpty());  // the child that is not known yet may feed it
+  slot.Feed(1, kSecond);
+  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part", "seal stripes 1"));
+  slot.Made(kBoth);
+  EXPECT_THAT(slot.Answers(), IsEmpty());  // its bytes are there, their END is not
+  slot.state().OnStripesEnded(1, kSecond);
+  EXPECT_THAT(slot.Answers(), ElementsAre("report", "seal stripes 2"));
+  EXPECT_TRUE(slot.state().final());
+}
+
+TEST(SlotState, NoStripeIsSealedBeforeItsOwnSourcesAreFinal) {
+  Execution slot = Execution::Part(kBoth, 1, {kParent});
+  slot.Source(0, OwnSource::kGrowing).Memory().Feed(1, kSecond).Made(kFirst);
+  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part"));
+  slot.Source(0, OwnSource::kFinal);
+  EXPECT_THAT(slot.Answers(), ElementsAre("seal stripes 1"));
+}
+
+TEST(SlotState, ARootOfAPartAsksWhenThatPartIsFoldedAndSealsNothing) {
+  Execution slot = Execution::Part(kSecond, 1);
+  slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kBoth);
+  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part"));  // it makes no other stripe
+  slot.Made(kFirst);
+  slot.state().OnStripesEnded(1, kSecond);
+  EXPECT_THAT(slot.Answers(), IsEmpty());  // what others of its node brought is no matter
+  slot.Made(kBoth);
+  EXPECT_THAT(slot.Answers(), ElementsAre("report", "commit?"));
+  EXPECT_THAT(slot.Repeats(), ElementsAre("report", "drained 1", "commit?"));
+  slot.Committed();
+  EXPECT_THAT(slot.Answers(), IsEmpty());  // the rest of the target may be missing
+  EXPECT_TRUE(slot.state().over());
+}
+
+TEST(SlotState, WithAVacantLeafNoStripeOfTheTargetIsFinal) {
+  Execution slot = Execution::Part(kSecond, 2);
+  slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kSecond).Made(kSecond).Answers();
+  slot.Ends(1);
+  EXPECT_THAT(slot.Answers(), ElementsAre("drained 1"));
+  slot.Feed(2, kSecond);
+  EXPECT_THAT(slot.Answers(), ElementsAre("pull 2 in part"));
+  slot.Ends(2);
+  EXPECT_THAT(slot.Answers(), ElementsAre("drained 2", "report", "commit?"));
+}
+
+TEST(SlotState, SeveralParentsDrainItTogether) {
+  Execution slot = Execution::Part(kBoth, 1, {kParent, kParent + 1});
+  slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kSecond).Made(kFirst).Answers();
+  slot.Asked(kFirst).Asked(kSecond).Drained(kFirst);
+  EXPECT_FALSE(slot.Spares(false));
+  slot.Made(kBoth).Ends(1).Answers();
+  slot.Drained(kSecond);
+  EXPECT_TRUE(slot.Spares(false));
+  slot.LetGo().After(std::chrono::hours(1));
+  EXPECT_FALSE(slot.wants_memory());
+  slot.Asked(kSecond);  // one of them begins anew
+  EXPECT_TRUE(slot.wants_memory());
 }
 
 TEST(SlotState, ReportsWhileItMovesAndThatItLives) {

@@ -67,6 +67,43 @@ TEST(Copy, SealNeedsEveryBlockAndHappensOnce) {
   EXPECT_FALSE(f.copy->Seal());
 }
 
+TEST(Copy, StripesAreFinalByThemselvesAndWithTheLastTheCopy) {
+  Fixture f(100_KiB, 2);
+  f.copy->Advance(1, f.layout.stripe_block_count(1));
+  EXPECT_FALSE(f.copy->Seal(0b11));
+  EXPECT_EQ(f.copy->final_stripes(), 0u);
+  EXPECT_TRUE(f.copy->Seal(0b10));
+  EXPECT_FALSE(f.copy->Seal(0b10));
+  EXPECT_EQ(f.copy->final_stripes(), 0b10u);
+  EXPECT_EQ(f.copy->state(), CopyState::kOpen);
+  EXPECT_FALSE(f.copy->whole());
+  f.Complete();
+  EXPECT_TRUE(f.copy->whole());
+  EXPECT_TRUE(f.copy->Seal(0b01));
+  EXPECT_EQ(f.copy->final_stripes(), 0b11u);
+  EXPECT_EQ(f.copy->state(), CopyState::kFinal);
+}
+
+TEST(Copy, StripesOfOneThatIsVoidAreNotSealed) {
+  Fixture f(100_KiB, 2);
+  f.Complete();
+  f.copy->Void(VoidReason::kRecalled);
+  EXPECT_FALSE(f.copy->Seal(0b01));
+}
+
+// Fewer runs than stripes: one has no block.
+TEST(Copy, AStripeWithoutBlocksIsWholeFromTheStart) {
+  const Layout layout{
+      .size_bytes = 40_KiB, .block_bytes = 16_KiB, .run_bytes = 32_KiB, .stripe_count = 4};
+  std::vector<std::byte> memory(layout.size_bytes);
+  Copy copy(ObjectId::FromName("x"), layout, "", memory, 0, [] {});
+  copy.Advance(0, 2);
+  EXPECT_FALSE(copy.whole());
+  copy.Advance(1, 1);
+  EXPECT_TRUE(copy.whole());
+  EXPECT_TRUE(copy.Seal());
+}
+
 TEST(Copy, AZeroByteCopyIsCompleteAtOnce) {
   Fixture f(0);
   EXPECT_TRUE(f.copy->bytes().empty());

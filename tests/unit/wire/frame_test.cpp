@@ -70,6 +70,7 @@ std::vector<Frame> OneOfEach() {
           Credit{std::uint64_t{1} << 40},
           KeepAlive{1200},
           End{EndReason::kMoved},
+          End{EndReason::kFinal, 0b101},
           Done{}};
 }
 
@@ -87,7 +88,7 @@ TEST(Frame, ComesBackAsItWent) {
 TEST(Frame, BytesAreAsDocumented) {
   const auto bytes = Encode(PeerHello(0x1122334455667788u, NodeId{2}, NodeId{3}));
   const std::vector<std::uint8_t> expected = {
-      1,    0,    0,    0, 30, 0, 0, 0, 'H', 'P', 'L', 'T', 2, 0, 0x88, 0x77, 0x66, 0x55, 0x44,
+      1,    0,    0,    0, 30, 0, 0, 0, 'H', 'P', 'L', 'T', 3, 0, 0x88, 0x77, 0x66, 0x55, 0x44,
       0x33, 0x22, 0x11, 2, 0,  0, 0, 0, 0,   0,   0,   3,   0, 0, 0,    0,    0,    0,    0};
   ASSERT_EQ(bytes.size(), expected.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -97,6 +98,10 @@ TEST(Frame, BytesAreAsDocumented) {
   EXPECT_EQ(std::to_integer<int>(fetch[1]), 1) << "equality_ok is the first flag";
   EXPECT_EQ(std::to_integer<int>(Encode(SomeOrderedFetch())[1]), 2) << "ordered is the second";
   EXPECT_EQ(fetch.size(), kHeaderBytes + 72 + 12);
+  const auto end = Encode(End{EndReason::kFinal, 0b101});
+  ASSERT_EQ(end.size(), kHeaderBytes + 9);
+  EXPECT_EQ(std::to_integer<int>(end[kHeaderBytes]), 1) << "the reason, then the mask";
+  EXPECT_EQ(std::to_integer<int>(end[kHeaderBytes + 1]), 0b101);
 }
 
 TEST(Frame, AnyShorterOneIsRefused) {
@@ -201,6 +206,12 @@ TEST(Frame, FetchMustNameStripesThatExist) {
   fetch.stripes = ~std::uint64_t{0};
   fetch.next = StripeMarks(64, 1);
   EXPECT_TRUE(Decode(Encode(fetch)));
+}
+
+TEST(Frame, StripesEndIfAndOnlyIfTheyAreFinal) {
+  EXPECT_FALSE(Decode(Encode(End{EndReason::kFinal})));
+  EXPECT_TRUE(Decode(Encode(End{EndReason::kFinal, ~StripeMask{0}})));
+  EXPECT_FALSE(Decode(Encode(End{EndReason::kMoved, 1})));
 }
 
 // Otherwise good bytes would be taken for those of another place.
