@@ -84,10 +84,11 @@ std::shared_ptr<Slot> ObjectEntry::slot(std::uint32_t number) const {
 }
 
 std::shared_ptr<Slot> ObjectEntry::target() const {
+  std::shared_ptr<Slot> newest;
   for (const auto& [number, slot] : slots_) {
-    if (slot->root()) return slot;
+    if (slot->root() && (!newest || newest->version() < slot->version())) newest = slot;
   }
-  return nullptr;
+  return newest;
 }
 
 bool ObjectEntry::idle(Time now) const {

@@ -151,7 +151,8 @@ class ObjectEntry {
   void Ended(std::uint32_t number, const Slot& slot);
   std::shared_ptr<Slot> slot(std::uint32_t number) const;  // null: none
   const std::map<std::uint32_t, std::shared_ptr<Slot>>& slots() const { return slots_; }
-  // The root of a reduction that is not committed: null, or what makes the object here.
+  // The root of a reduction that is not committed: null, or what makes the object here, or a part of
+  // it. The newest: one that was dropped may take a moment to end.
   std::shared_ptr<Slot> target() const;
   // A reduction that was to make it gave up: how often, and why the last time.
   void Abort(Error why) {

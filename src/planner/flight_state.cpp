@@ -62,6 +62,12 @@ bool FlightState::On(const InlineObject& /*object*/, Effects& out) {
   return true;
 }
 
+void FlightState::Adopt(const protocol::Located& version, StripeMask made_here) {
+  stage_ = Stage::kPreparing;
+  located_ = version;
+  made_here_ = made_here;
+}
+
 void FlightState::Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out) {
   stage_ = Stage::kReceiving;
   leaf_ = leaf;
@@ -71,7 +77,8 @@ void FlightState::Receive(const StripeMarks& marks, bool leaf, Time now, Effects
 
 void FlightState::On(const Grant& grant, const StripeMarks& marks, Effects& out) {
   const bool under_way = stage_ == Stage::kReceiving || stage_ == Stage::kLeaving;
-  if (!under_way || grant.version != located_->version) {
+  const bool of_use = under_way && grant.version == located_->version;
+  if (!of_use || (grant.stripes & made_here_) != 0) {
     out.say.emplace_back(Closed(grant, Outcome::kAbandoned, Failure::kNone, marks));
     return;
   }
@@ -229,6 +236,7 @@ void FlightState::AddTo(Digest& digest) const {
       .Add(recalled_)
       .Add(deleted_)
       .Add(complete_)
+      .Add(made_here_)
       .Add(regrant_);
   digest.Add(end_seen_).Add(located_ ? located_->version : Version{});
   for (const Grant& grant : told_) digest.Add(grant.grant).Add(grant.source.id).Add(grant.stripes);

@@ -1,16 +1,18 @@
 // FlightState: what a node decides about one object on its way to it (docs/protocol.md: R4, R5, R8,
-// R9, R21, R38, R46, R63).
+// R9, R21, R38, R46, R63, R64).
 //
 //   Locate ---> located ---> memory, place ---> Want ---> grants, streams ---> END and every byte
 //     ^                                          |
 //     '---------------- recalled ----------------'
 //
-// Room that the node holds while it asks may make its Locate the Want.
+// Room that the node holds while it asks may make its Locate the Want. A copy that the node makes in
+// part, as a root of a reduction, is located already, and has memory: only the rest is wanted.
 //
 // Decides: what is said to the shard and when; which granted stream begins, and which has to end
 // before; when the copy is whole; who may do without a place. Is told: the shard's words, that
 // there is memory, how streams end, how far the copy is. Must never: begin a stream before the one
-// that it replaces is closed, close a grant twice, or call a copy whole without END. Knows no
+// that it replaces is closed, or of what is made here, close a grant twice, or call a copy whole
+// without END. Knows no
 // clock, memory, stream or byte: node::Flight has these, and a simulation has its own. Copies are
 // states of their own: exhaustive search copies them.
 #pragma once
@@ -56,6 +58,9 @@ class FlightState {
   void LoseRoom(Effects& out, std::uint64_t expects);
   // It was located and wants, and there is no memory for it after all: the Want is taken back.
   void Decline(Effects& out);
+  // In place of Locate, once: a copy of this version is here, and these of its stripes are made here.
+  // Receive comes next.
+  void Adopt(const protocol::Located& version, StripeMask made_here);
   // There is memory, and a place, for the version that was located: from these marks on. A leaf
   // keeps nothing of what it gets, and feeds nobody. Says Want, unless it wants already.
   void Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out);
@@ -72,6 +77,8 @@ class FlightState {
   void On(const Grant& grant, const StripeMarks& marks, Effects& out);
   bool OnRecall(Version below);
   void OnDeleted() { deleted_ = true; }
+  // The reduction that makes the version is committed: that is as good as an END.
+  void OnCommitted() { end_seen_ = true; }
   // It had lost this node, and knows nothing of its grants.
   void OnLost(Effects& out);
 
@@ -155,8 +162,9 @@ class FlightState {
   bool recalled_ = false;  // a newer version exists: once more from the start
   bool deleted_ = false;
   bool complete_ = false;
+  StripeMask made_here_ = 0;
   bool regrant_ = false;    // asks again when its streams have ended
-  bool end_seen_ = false;   // END, on any stream
+  bool end_seen_ = false;   // END, on any stream, or what stands for it
   std::deque<Grant> told_;  // not yet begun
   std::vector<Stream> streams_;
 

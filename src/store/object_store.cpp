@@ -150,9 +150,13 @@ CopyKind ObjectStore::KindOf(const ObjectId& object) const {
   return found == listed_.end() ? CopyKind::kTransient : found->second.kind;
 }
 
-void ObjectStore::MakePrimary(const ObjectId& object) {
+void ObjectStore::MakePrimary(const ObjectId& object) { SetKind(object, CopyKind::kPrimary); }
+
+void ObjectStore::MakeRelayed(const ObjectId& object) { SetKind(object, CopyKind::kRelayed); }
+
+void ObjectStore::SetKind(const ObjectId& object, CopyKind kind) {
   const auto found = listed_.find(object);
-  if (found != listed_.end()) found->second.kind = CopyKind::kPrimary;
+  if (found != listed_.end()) found->second.kind = kind;
 }
 
 void ObjectStore::Touch(const ObjectId& object, Time now) {

@@ -30,7 +30,7 @@ namespace hoplite::store {
 using CopyPtr = std::shared_ptr<Copy>;
 
 enum class CopyKind : std::uint8_t {
-  kPrimary,    // made by Put: stays until Delete
+  kPrimary,    // made here, by Put or by a reduction: stays until Delete
   kRelayed,    // came over the network: may be evicted when complete, unpinned and permitted
   kTransient,  // an inline object's bytes for those who read them now: never listed, never found
 };
@@ -68,8 +68,9 @@ class ObjectStore {
 
   CopyPtr Find(const ObjectId& object) const;     // null if none; does not touch its age
   CopyKind KindOf(const ObjectId& object) const;  // of an unlisted id: kTransient
-  // These three do nothing for an unlisted id.
+  // These four do nothing for an unlisted id.
   void MakePrimary(const ObjectId& object);
+  void MakeRelayed(const ObjectId& object);
   void Touch(const ObjectId& object, Time now);  // used now: the last to be evicted
   // Unlists; the memory returns when the last pin goes.
   void Remove(const ObjectId& object);
@@ -86,6 +87,7 @@ class ObjectStore {
   SharedSegment& segment();
 
  private:
+  void SetKind(const ObjectId& object, CopyKind kind);
   Result<CopyPtr> Make(const ObjectId& object, const Layout& layout, std::string metadata,
                        std::uint64_t bytes);
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint32_t kBlock = 4096;
 
-// A node with a complete copy in one stripe, a partial one in two, and an empty one.
+// A node with a complete copy in one stripe, one in two of which the second is final, and an empty
+// one.
 struct Source : NodeParts {
   Source() {
     Add(0, {.size_bytes = 9000, .block_bytes = kBlock, .run_bytes = kBlock, .stripe_count = 1});
@@ -21,7 +22,8 @@ struct Source : NodeParts {
     Advance(0, 0, 3);
     store.Find(Object(0))->Seal();
     Advance(1, 0, 2);
-    Advance(1, 1, 3);
+    Advance(1, 1, 4);
+    store.Find(Object(1))->Seal(0b10);
   }
   void Add(std::size_t i, const Layout& layout) {
     store.Create(Object(i), layout, "", store::CopyKind::kRelayed).value()->set_version(kVersion);
@@ -44,6 +46,8 @@ struct Source : NodeParts {
     Require(header.has_value(), "what is sent is a frame");
     const auto frame = wire::DecodeBody(*header, head.subspan(wire::kHeaderBytes));
     Require(frame.has_value(), "what is sent is a whole frame");
+    const auto* end = std::get_if<wire::End>(&*frame);
+    Require(end == nullptr || end->stripes <= 0b10, "only what is final ends, one of each copy");
     const auto* piece = std::get_if<wire::Data>(&*frame);
     Require((piece != nullptr) == !payload.bytes.empty(), "a payload belongs to a Data frame");
     if (piece == nullptr) return;

@@ -27,6 +27,25 @@ Flight::Flight(Context& context, DataPlane& data_plane, EntryPtr entry)
       state_(context.decisions.Flight(entry_->object)),
       changed_(context.runtime.main()) {}
 
+Flight::~Flight() {
+  if (adopted()) copy_->RemoveListener(this);
+}
+
+void Flight::Adopt(store::CopyPtr copy) {
+  copy_ = std::move(copy);
+  state_->Adopt({.object = entry_->object,
+                 .version = copy_->version(),
+                 .layout = copy_->layout(),
+                 .metadata = copy_->metadata()},
+                copy_->made_here());
+  copy_->AddListener(this);
+}
+
+// The last byte may be made here, and others wait to hear that there is a whole copy (R21).
+void Flight::OnCopyChanged() noexcept {
+  if (copy_->whole()) changed_.Notify();
+}
+
 void Flight::Start() {
   if (std::exchange(started_, true)) return;
   data_plane_.gate().Begun();
@@ -36,10 +55,10 @@ void Flight::Start() {
 net::Task<void> Flight::Fly() {
   const auto self = shared_from_this();
   while (!over_ && wanted()) {
-    if (!co_await LocateObject()) break;
+    if (!adopted() && !co_await LocateObject()) break;
     if (inline_) break;
     if (!co_await ReserveMemory()) {
-      if (state_->recalled() && !error_) continue;
+      if (state_->recalled() && !error_ && !adopted()) continue;
       break;
     }
     co_await ReceiveAll();
@@ -48,7 +67,9 @@ net::Task<void> Flight::Fly() {
     // Deleted, or put anew, while the last streams of a complete copy ended: that was left to us.
     if (state_->deleted() || state_->recalled()) result_.reset();
     if (result_ || !state_->recalled()) break;
+    const bool once = adopted();  // another version may be made here: whoever waits looks
     DropCopy(store::VoidReason::kRecalled);
+    if (once) break;
   }
   if (inline_ && !over_) {
     auto copy = co_await TakeInline();
@@ -184,9 +205,10 @@ void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd
 }
 
 void Flight::ReportProgress(const StripeMarks& marks) {
-  if (granted_.empty()) return;
   const Time now = Now();
-  if (now - reported_at_ < kProgressEvery) return;
+  const bool at_once = adopted() && copy_->layout().complete(marks) && marks != reported_marks_;
+  const bool due = !granted_.empty() && now - reported_at_ >= kProgressEvery;
+  if (!at_once && !due) return;
   Duration starved{0};
   for (const auto& granted : granted_) {
     for (const auto& lane : granted->lanes) {
@@ -212,6 +234,7 @@ void Flight::Complete() {
   } else {
     TellProgress(copy_->marks(), Duration{0});  // also what a short transfer measured
     context_.store.Touch(entry_->object, Now());
+    if (adopted()) context_.store.MakeRelayed(entry_->object);  // like any reader's
     result_ = copy_;
   }
   planner::FlightState::Effects effects;
@@ -221,6 +244,7 @@ void Flight::Complete() {
 
 void Flight::DropCopy(store::VoidReason reason) {
   if (!copy_) return;
+  if (adopted()) copy_->RemoveListener(this);
   const bool read_out = copy_->windowed() && copy_->state() == store::CopyState::kFinal;
   if (read_out) return copy_.reset();
   const bool listed = context_.store.Find(entry_->object) == copy_;
@@ -285,6 +309,17 @@ void Flight::OnDeleted() {
 void Flight::Supersede() {
   over_ = true;
   changed_.Notify();
+}
+
+void Flight::OnCommitted() {
+  committed_ = true;
+  state_->OnCommitted();
+  changed_.Notify();
+}
+
+// As good as recalled.
+void Flight::OnForsaken() {
+  if (copy_) OnRecall({{copy_->version().incarnation, copy_->version().sequence + 1}});
 }
 
 // Else the shard has been told where it is, or hears it with the Locate that is still to be said.

@@ -6,6 +6,10 @@
 // An object that is larger than the store comes through a window, for one reader (R38): then this
 // node is a leaf, which the shard sends nobody to.
 //
+// A root of a reduction that makes a part of its target has a flight fetch the rest into its output
+// (R64). Such a flight lives for this version only, whoever waits; but once that is committed it goes
+// on until the copy is whole, whether anybody waits or not.
+//
 // Decides: whether somebody still wants it, and what those who wait are answered. Is told: the
 // shard's actions, the ends of its lanes, who is still interested. Must never: combine bytes of two
 // versions, or drop memory that a lane still writes to. Main loop only.
@@ -23,7 +27,7 @@
 
 namespace hoplite::node {
 
-class Flight : public std::enable_shared_from_this<Flight> {
+class Flight : public std::enable_shared_from_this<Flight>, private store::CopyListener {
  public:
   // The flight goes on while at least one Interest lives, or while it feeds others.
   class Interest {
@@ -42,7 +46,10 @@ class Flight : public std::enable_shared_from_this<Flight> {
   };
 
   Flight(Context& context, DataPlane& data_plane, EntryPtr entry);
+  ~Flight() override;
   void Start();  // once; later calls join what is under way
+  // Before that: this copy is here, and listed; some of its stripes are made here, the rest it gets.
+  void Adopt(store::CopyPtr copy);
   // Somebody among those who wait could read through a window.
   void AskForWindow() { window_asked_ = true; }
 
@@ -62,8 +69,11 @@ class Flight : public std::enable_shared_from_this<Flight> {
   void OnDeleted();
   // Whoever was to make the object gave up.
   void OnAborted(Error error);
-  // A local Put was accepted: this flight has nothing left to do.
+  // A local Put was accepted, or a slot makes the object here: this flight has nothing left to do.
   void Supersede();
+  // Of the copy that it adopted: the reduction is committed; or the version is not made any more.
+  void OnCommitted();
+  void OnForsaken();
   // The shard had lost this node: its streams end, its bytes stay, it asks for the rest again.
   void OnLost();
   void Stop(const Error& why);
@@ -133,8 +143,12 @@ class Flight : public std::enable_shared_from_this<Flight> {
   bool ReaderStalls(const StripeMarks& marks);
   void Complete();
   void DropCopy(store::VoidReason reason);
+  void OnCopyChanged() noexcept override;  // the copy that it adopted, on any thread
+  bool adopted() const { return copy_ && copy_->made_here() != 0; }
   void Finish(std::optional<Result<store::CopyPtr>> result);
-  bool wanted() const { return interest_ > 0 || (entry_->outgoing() > 0 && !too_large_); }
+  bool wanted() const {
+    return interest_ > 0 || committed_ || (entry_->outgoing() > 0 && !too_large_);
+  }
   bool interrupted() const { return over_ || state_->recalled() || !wanted(); }
 
   Context& context_;
@@ -145,8 +159,9 @@ class Flight : public std::enable_shared_from_this<Flight> {
 
   bool started_ = false;
   int interest_ = 0;
-  bool over_ = false;    // deleted, superseded or stopped: no more of it
-  bool leaves_ = false;  // nobody wanted it any more, and its streams were told
+  bool over_ = false;       // deleted, superseded or stopped: no more of it
+  bool committed_ = false;  // what it adopted
+  bool leaves_ = false;     // nobody wanted it any more, and its streams were told
   bool hurries_ = false;
   bool window_asked_ = false;
   bool window_given_ = false;

@@ -61,12 +61,12 @@ void Flight::UseRoom(planner::FlightState::Effects& effects) {
 }
 
 // Nobody waits for memory while holding memory for the same object; nor is the node listed
-// meanwhile.
+// meanwhile. What there is memory for, as room or as a slot's output, waits for no place either.
 net::Task<bool> Flight::ReserveMemory() {
-  if (state_->receiving()) {
+  if (copy_) {
     place_.emplace(data_plane_.gate(), [] {});
     place_->GoAtOnce();
-    co_return true;
+    co_return state_->receiving() || !interrupted();
   }
   const protocol::Located located = *state_->located();
   const bool leaf = window_asked_ && !context_.memory.fits_ever(located.layout.size_bytes);

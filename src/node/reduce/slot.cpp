@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "net/await.h"
-#include "node/pull/flight.h"
 
 namespace hoplite::node {
 
@@ -57,6 +56,7 @@ net::Task<void> Slot::Run() {
 Time Slot::Look() {
   const bool recalled = root() && output_ && output_->state() == store::CopyState::kVoid;
   if (recalled) state_->Drop();  // or deleted
+  if (Stays()) OnCommitted();    // its flight has heard END before
   planner::SlotState::Effects effects;
   CloseEndedStreams(effects);
   LookAtSources(effects);
@@ -112,6 +112,7 @@ void Slot::OnCommitted() {
   state_->OnCommitted(effects);
   if (!state_->committed()) return;
   Do(effects);
+  if (rest_) rest_->OnCommitted();
   context_.store.Touch(entry_->object, Now());
   changed_.Notify();
   entry_->Changed();
@@ -130,6 +131,7 @@ void Slot::Drop(store::VoidReason reason) {
   state_->Drop();
   const bool open = OwnsOutput() && output_->state() == store::CopyState::kOpen;
   if (open && !state_->committed()) output_->Void(reason);
+  if (rest_ && !Stays()) rest_->OnForsaken();
   changed_.Notify();
 }
 

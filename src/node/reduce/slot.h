@@ -3,7 +3,9 @@
 // Decides nothing about it: planner::SlotState does, which is told what this class sees. It has the
 // memory, the streams that pull the children's outputs, and the fold. Main loop only; bytes are
 // folded on the data loops. A slot with one source of its own and no child serves that source
-// itself: nothing is copied.
+// itself: nothing is copied. The output of a root that makes a part of the target is a copy of the
+// object like any: a flight, which the root begins, fetches the rest into it, and goes on when the
+// root has ended with the commit.
 #pragma once
 
 #include <atomic>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "node/context.h"
+#include "node/pull/flight.h"
 #include "node/reduce/accumulator.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
@@ -41,6 +44,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
 
   Version version() const { return state_->version(); }
   bool root() const { return state_->root(); }
+  bool makes_all() const { return state_->makes_all(); }
   // What a fetch of this slot is served from; null before there is memory for it.
   const store::CopyPtr& output() const { return output_; }
   // What the shard may have missed.
@@ -70,6 +74,8 @@ class Slot : public std::enable_shared_from_this<Slot>,
   planner::OwnSource LookAtSource(std::size_t i);
   void TakeOutput(planner::SlotState::Effects& effects);
   Result<void> ListTarget();
+  void FetchRest();
+  bool Stays() const;
   bool OwnsOutput() const { return output_ && !state_->serves_source(); }
   net::Task<void> LetGo();
   void Release();
@@ -100,6 +106,8 @@ class Slot : public std::enable_shared_from_this<Slot>,
   std::vector<store::CopyPtr> sources_;  // as the order lists them; null until found
   std::optional<MemoryBroker::Waiter> waiter_;
   store::CopyPtr output_;
+  std::shared_ptr<Flight> rest_;  // of a root that makes a part: fetches the others' stripes
+  std::optional<Flight::Interest> interest_;         // in that
   std::shared_ptr<Accumulator> accumulator_;         // null: the source itself is served
   std::optional<MemoryBroker::Loan> loan_;           // of the output's memory
   std::map<std::uint32_t, Streams> streams_;         // by child

@@ -69,6 +69,7 @@ void Slot::TakeOutput(planner::SlotState::Effects& effects) {
     return state_->Drop();
   }
   BeginFold();
+  if (root() && !makes_all()) FetchRest();
   entry_->Changed();
 }
 
@@ -82,6 +83,20 @@ Result<void> Slot::ListTarget() {
   TRY(context_.store.List(output_, store::CopyKind::kPrimary));
   entry_->Changed();
   return {};
+}
+
+// A flight of before has been superseded; it may take a moment to end.
+void Slot::FetchRest() {
+  rest_ = std::make_shared<Flight>(context_, data_plane_, entry_);
+  rest_->Adopt(output_);
+  interest_.emplace(rest_);
+  entry_->Begin(rest_);
+  rest_->Start();
+}
+
+// Its output is a complete copy, or may still become one.
+bool Slot::Stays() const {
+  return state_->committed() || (rest_ && output_ && output_->state() == store::CopyState::kFinal);
 }
 
 bool Slot::Spares(const std::optional<ObjectId>& operation) const {
@@ -110,12 +125,15 @@ void Slot::Release() {
   for (const store::CopyPtr& source : sources_) {
     if (source) source->RemoveListener(this);
   }
-  if (OwnsOutput() && !state_->committed()) {
+  if (OwnsOutput() && !Stays()) {
+    if (rest_) rest_->OnForsaken();
     if (root() && context_.store.Find(entry_->object) == output_) {
       context_.store.Remove(entry_->object);
     }
     output_->Void(store::VoidReason::kRecalled);
   }
+  interest_.reset();
+  rest_.reset();
   loan_.reset();
   output_.reset();
   sources_.clear();

@@ -121,7 +121,8 @@ void Inventory::TellOf(const ObjectId& object, std::vector<protocol::NodeEvent>&
 void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
                          std::vector<protocol::NodeEvent>& events) const {
   const bool sealed = copy.state() == store::CopyState::kFinal;
-  if (entry && entry->target() && !sealed) return;  // not committed: its slot speaks of it
+  const auto root = entry && !sealed ? entry->target() : nullptr;
+  if (root && root->makes_all()) return;  // not committed: its slot speaks of it
   const bool fetching = entry && entry->flight() && entry->flight()->copy().get() == &copy;
   protocol::Held held;
   held.object = copy.object();
@@ -133,7 +134,8 @@ void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
   held.ever_owned = copy.ever_owned();
   const bool producing =
       entry && entry->publication() && entry->publication()->copy().get() == &copy;
-  if (producing) held.produces = copy.layout().all_stripes();
+  const bool making = root && root->output().get() == &copy;
+  if (producing || making) held.produces = copy.made_here();
   held.primary = context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
   if (fetching) held.upstreams = entry->flight()->Upstreams();
   events.emplace_back(std::move(held));

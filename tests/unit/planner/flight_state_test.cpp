@@ -1,4 +1,5 @@
-// What a node decides about an object on its way to it: rules R4, R5, R8, R9, R15, R21, R38, R46, R63.
+// What a node decides about an object on its way to it: rules R4, R5, R8, R9, R15, R21, R38, R46, R63,
+// R64.
 #include "planner/flight_state.h"
 
 #include <string>
@@ -232,6 +233,36 @@ TEST_F(Flights, ANewerVersionIsAskedForFromTheStart) {
   state_.Locate(decided_);
   EXPECT_FALSE(state_.recalled());
   EXPECT_THAT(Decides(), ElementsAre("locate"));
+}
+
+// A root of a reduction that makes a part of its target.
+TEST_F(Flights, WhatIsMadeHereInPartIsWantedAtOnceAndItsCommitIsAnEnd) {
+  state_.Adopt(LocatedAs(kFirst), 0b10);
+  EXPECT_FALSE(state_.wants()) << "it has said nothing yet";
+  state_.Receive(marks_, false, now_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("want from 0"));
+  EXPECT_EQ(state_.OpenWant(marks_)->version, kFirst);
+  Pulls(1, 0b01);
+  marks_ = layout_.full_marks();
+  EXPECT_THAT(Decides(), IsEmpty());
+  state_.OnCommitted();
+  EXPECT_THAT(Decides(), ElementsAre("whole"));
+}
+
+TEST_F(Flights, TheCommitIsNotEnoughWithoutEveryByte) {
+  state_.Adopt(LocatedAs(kFirst), 0b10);
+  state_.Receive(marks_, false, now_, decided_);
+  state_.OnCommitted();
+  EXPECT_THAT(Decides(), ElementsAre("want from 0"));
+  marks_ = layout_.full_marks();
+  EXPECT_THAT(Decides(), ElementsAre("whole"));
+}
+
+TEST_F(Flights, WhatIsMadeHereIsNeverFetched) {
+  state_.Adopt(LocatedAs(kFirst), 0b10);
+  state_.Receive(marks_, false, now_, decided_);
+  state_.On(GrantOf(1, 0b11), marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("want from 0", "abandoned 1"));
 }
 
 TEST_F(Flights, ADeletedObjectIsNotToldOfTwice) {

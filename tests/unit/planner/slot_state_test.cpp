@@ -1,193 +1,22 @@
-// What a node that executes a slot of a reduction does, and when: told in the order in which it
-// happens, answered in words.
+// What a node that executes a slot of a reduction does, and when.
 #include "planner/slot_state.h"
 
-#include <map>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "slot_execution.h"
+
 namespace hoplite::planner {
 namespace {
 
+using namespace slot_execution;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr std::uint32_t kSlot = 5;
-constexpr std::uint32_t kParent = 6;
-const Version kVersion{{1, 50}};
-// The layout has two stripes.
-constexpr StripeMask kFirst = 1;
-constexpr StripeMask kSecond = 2;
-constexpr StripeMask kBoth = 3;
-
-SlotAssigned OrderOf(std::uint32_t sources, std::uint32_t children, std::uint32_t parent) {
-  SlotAssigned order{.object = ObjectId::FromName("target"),
-                     .version = kVersion,
-                     .layout = Layout::For(1 << 20, 2)};
-  const std::vector<std::uint32_t> parents(parent == 0 ? 0 : 1, parent);
-  order.order = {.slot = kSlot,
-                 .parents = parents,
-                 .stripes = order.layout.all_stripes(),
-                 .children = children,
-                 .node = NodeId{1}};
-  for (std::uint32_t i = 0; i < sources; ++i) {
-    order.order.inputs.push_back({ObjectId::FromName("source " + std::to_string(i)), {{1, i + 1}}});
-  }
-  return order;
-}
-
-std::string WordFor(const NodeEvent& event) {
-  if (const auto* failed = std::get_if<SlotFailed>(&event)) {
-    if (failed->input != 0) return "lost " + std::to_string(failed->input);
-    return "failed: " + failed->message;
-  }
-  if (const auto* drained = std::get_if<SlotDrained>(&event)) {
-    return "drained " + std::to_string(drained->input);
-  }
-  if (std::holds_alternative<ReduceCommit>(event)) return "commit?";
-  if (std::holds_alternative<SlotProgress>(event)) return "report";
-  return "something else";
-}
-
-// One slot. Whatever is told it at a moment, it answers when it is asked at the end.
-class Execution {
- public:
-  static Execution Leaf(std::uint32_t sources) { return Execution(OrderOf(sources, 0, kParent)); }
-  static Execution Inner(std::uint32_t sources, std::uint32_t children) {
-    return Execution(OrderOf(sources, children, kParent));
-  }
-  static Execution Root(std::uint32_t sources, std::uint32_t children) {
-    return Execution(OrderOf(sources, children, 0));
-  }
-  // Of an order that makes these stripes only: a root, or one that these parents fold.
-  static Execution Part(StripeMask stripes, std::uint32_t children,
-                        std::vector<std::uint32_t> parents = {}) {
-    SlotAssigned order = OrderOf(1, children, 0);
-    order.order.stripes = stripes;
-    order.order.parents = std::move(parents);
-    return Execution(std::move(order));
-  }
-
-  Execution& After(Duration time) {
-    now_ += time;
-    return *this;
-  }
-  Execution& Source(std::size_t i, OwnSource source) {
-    sources_[i] = source;
-    state_.OnSource(i, source, now_, effects_);
-    return *this;
-  }
-  Execution& Memory() {
-    EXPECT_TRUE(state_.WantsOutput(now_));
-    state_.OnOutput(now_);
-    for (const auto& [i, source] : sources_) state_.OnSource(i, source, now_, effects_);
-    return *this;
-  }
-  Execution& NoMemory(bool ever = true) {
-    state_.OnNoMemory(ever, now_, effects_);
-    return *this;
-  }
-  Execution& Feed(std::uint32_t child, StripeMask stripes = kBoth) {
-    SlotFeed feed{.object = state_.order().object, .slot = kSlot, .version = kVersion};
-    feed.input = child;
-    feed.input_version = Version{{1, 100 + child}};
-    feed.stripes = stripes;
-    state_.OnFeed(feed);
-    return *this;
-  }
-  // The streams of this child end, `folded` blocks of its first stripe are folded.
-  Execution& Breaks(std::uint32_t child, Failure why, std::uint32_t folded = 0) {
-    state_.OnStreamsEnded(child, {why, "why"}, {folded, 0}, now_, effects_);
-    return *this;
-  }
-  Execution& Ends(std::uint32_t child) {
-    state_.OnStripesEnded(child, state_.order().layout.all_stripes());
-    state_.OnStreamsEnded(child, {}, state_.order().layout.full_marks(), now_, effects_);
-    return *this;
-  }
-  Execution& Folded(FoldProgress folded) {
-    folded_ = folded;
-    return *this;
-  }
-  Execution& FoldedAll() { return Made(kBoth); }
-  // Every block of these stripes.
-  Execution& Made(StripeMask stripes) {
-    return Folded({.any = true, .made = stripes, .of_each_child = true});
-  }
-  Execution& Committed() {
-    state_.OnCommitted(effects_);
-    return *this;
-  }
-  // Its memory goes to somebody else.
-  Execution& LetGo() {
-    state_.GiveBack();
-    state_.LetGo(now_);
-    folded_ = {};
-    return *this;
-  }
-  // Its parents.
-  Execution& Asked(StripeMask stripes = kBoth) {
-    state_.OnAsked(stripes);
-    return *this;
-  }
-  Execution& Drained(StripeMask stripes = kBoth) {
-    state_.OnDrained(stripes);
-    return *this;
-  }
-  Execution& Drop() {
-    state_.Drop();
-    return *this;
-  }
-
-  // Since the last time.
-  std::vector<std::string> Answers() {
-    next_ = state_.Plan(now_, folded_, effects_);
-    std::vector<std::string> words;
-    for (const NodeEvent& event : effects_.say) words.push_back(WordFor(event));
-    for (const auto& pull : effects_.pull) {
-      const bool all = pull.stripes == state_.order().layout.all_stripes();
-      const std::string from = pull.from[0] == 0 ? "" : " from " + std::to_string(pull.from[0]);
-      words.push_back("pull " + std::to_string(pull.input) + from + (all ? "" : " in part"));
-    }
-    if (effects_.seal == kBoth) {
-      words.emplace_back("seal");
-    } else if (effects_.seal != 0) {
-      words.push_back("seal stripes " + std::to_string(effects_.seal));
-    }
-    effects_ = {};
-    return words;
-  }
-  std::vector<std::string> Repeats() const {
-    std::vector<std::string> words;
-    for (const NodeEvent& event : state_.Inventory()) words.push_back(WordFor(event));
-    return words;
-  }
-  bool Spares(bool same_operation) const {
-    const auto operation =
-        same_operation ? std::optional(state_.order().object) : std::optional<ObjectId>();
-    return state_.Spares(operation, folded_, now_);
-  }
-  bool wants_memory() const { return state_.WantsOutput(now_) && !state_.serves_source(); }
-  Duration waits() const { return next_ - now_; }
-  SlotState& state() { return state_; }
-
- private:
-  explicit Execution(SlotAssigned order) : state_(std::move(order), "n1", now_) {}
-
-  Time now_ = Time(std::chrono::hours(1));
-  SlotState state_;
-  std::map<std::size_t, OwnSource> sources_;  // as they are now
-  FoldProgress folded_;
-  SlotState::Effects effects_;
-  Time next_{};
-};
 
 // An inner slot with a source of its own and two children, which pulls both.
 Execution Pulling() {
@@ -448,81 +277,6 @@ TEST(SlotState, ARootIsSealedByTheCommitAlone) {
   slot.Committed();
   EXPECT_THAT(slot.Answers(), ElementsAre("seal"));
   EXPECT_TRUE(slot.state().over());
-}
-
-// --- stripes (R64)
-
-TEST(SlotState, AChildIsPulledInTheStripesThatItFeeds) {
-  Execution slot = Execution::Part(kBoth, 1, {kParent});
-  slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kSecond);
-  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part"));
-  slot.Breaks(1, Failure::kBroken).After(milliseconds(5));
-  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part"));
-  slot.state().OnStripesEnded(1, kSecond);
-  slot.Breaks(1, Failure::kNone);
-  EXPECT_THAT(slot.Answers(), ElementsAre("drained 1"));
-}
-
-// Else those of a ring wait for each other in a circle.
-TEST(SlotState, AStripeIsSealedWhateverTheOthersWaitFor) {
-  Execution slot = Execution::Part(kBoth, 1, {kParent});
-  slot.Source(0, OwnSource::kFinal).Memory().Made(kFirst);
-  EXPECT_THAT(slot.Answers(), IsEmpty());  // the child that is not known yet may feed it
-  slot.Feed(1, kSecond);
-  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part", "seal stripes 1"));
-  slot.Made(kBoth);
-  EXPECT_THAT(slot.Answers(), IsEmpty());  // its bytes are there, their END is not
-  slot.state().OnStripesEnded(1, kSecond);
-  EXPECT_THAT(slot.Answers(), ElementsAre("report", "seal stripes 2"));
-  EXPECT_TRUE(slot.state().final());
-}
-
-TEST(SlotState, NoStripeIsSealedBeforeItsOwnSourcesAreFinal) {
-  Execution slot = Execution::Part(kBoth, 1, {kParent});
-  slot.Source(0, OwnSource::kGrowing).Memory().Feed(1, kSecond).Made(kFirst);
-  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part"));
-  slot.Source(0, OwnSource::kFinal);
-  EXPECT_THAT(slot.Answers(), ElementsAre("seal stripes 1"));
-}
-
-TEST(SlotState, ARootOfAPartAsksWhenThatPartIsFoldedAndSealsNothing) {
-  Execution slot = Execution::Part(kSecond, 1);
-  slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kBoth);
-  EXPECT_THAT(slot.Answers(), ElementsAre("pull 1 in part"));  // it makes no other stripe
-  slot.Made(kFirst);
-  slot.state().OnStripesEnded(1, kSecond);
-  EXPECT_THAT(slot.Answers(), IsEmpty());  // what others of its node brought is no matter
-  slot.Made(kBoth);
-  EXPECT_THAT(slot.Answers(), ElementsAre("report", "commit?"));
-  EXPECT_THAT(slot.Repeats(), ElementsAre("report", "drained 1", "commit?"));
-  slot.Committed();
-  EXPECT_THAT(slot.Answers(), IsEmpty());  // the rest of the target may be missing
-  EXPECT_TRUE(slot.state().over());
-}
-
-TEST(SlotState, WithAVacantLeafNoStripeOfTheTargetIsFinal) {
-  Execution slot = Execution::Part(kSecond, 2);
-  slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kSecond).Made(kSecond).Answers();
-  slot.Ends(1);
-  EXPECT_THAT(slot.Answers(), ElementsAre("drained 1"));
-  slot.Feed(2, kSecond);
-  EXPECT_THAT(slot.Answers(), ElementsAre("pull 2 in part"));
-  slot.Ends(2);
-  EXPECT_THAT(slot.Answers(), ElementsAre("drained 2", "report", "commit?"));
-}
-
-TEST(SlotState, SeveralParentsDrainItTogether) {
-  Execution slot = Execution::Part(kBoth, 1, {kParent, kParent + 1});
-  slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kSecond).Made(kFirst).Answers();
-  slot.Asked(kFirst).Asked(kSecond).Drained(kFirst);
-  EXPECT_FALSE(slot.Spares(false));
-  slot.Made(kBoth).Ends(1).Answers();
-  slot.Drained(kSecond);
-  EXPECT_TRUE(slot.Spares(false));
-  slot.LetGo().After(std::chrono::hours(1));
-  EXPECT_FALSE(slot.wants_memory());
-  slot.Asked(kSecond);  // one of them begins anew
-  EXPECT_TRUE(slot.wants_memory());
 }
 
 TEST(SlotState, ReportsWhileItMovesAndThatItLives) {
