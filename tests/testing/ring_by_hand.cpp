@@ -191,6 +191,11 @@ void RingByHand::Commit() {
   }
 }
 
+void RingByHand::LoseSession(std::uint32_t node) {
+  nodes_[node].directory->hooks.on_lost(0);
+  TurnAll();
+}
+
 void RingByHand::DropSlots(std::uint32_t member) {
   for (const std::uint32_t slot : {RingSlot(member), RootSlot(member)}) {
     Hear(member, protocol::SlotDropped{target_, slot, slots_[slot - 1]});
@@ -231,7 +236,10 @@ void RingByHand::HearAll() {
   for (std::uint32_t i = 0; i < size(); ++i) {
     Member& node = nodes_[i];
     for (protocol::NodeEvent& event : std::exchange(node.directory->said, {})) {
-      if (const auto* want = std::get_if<protocol::Want>(&event)) On(i, *want);
+      if (const auto* want = std::get_if<protocol::Want>(&event)) GrantTo(i, want->version);
+      if (const auto* closed = std::get_if<protocol::GrantClosed>(&event)) {
+        if (closed->failure == protocol::Failure::kBroken) GrantTo(i, closed->version);
+      }
       if (const auto* said = std::get_if<protocol::Progress>(&event)) {
         if (said->version == version_) node.marks = said->marks;
       }
@@ -298,8 +306,8 @@ std::shared_ptr<std::optional<Result<store::CopyPtr>>> RingByHand::Get(std::uint
 
 // In a ring each member has one source for all that it does not make: the next before it that is a
 // root.
-void RingByHand::On(std::uint32_t node, const protocol::Want& want) {
-  if (want.version != version_ || node >= options_.members) return;
+void RingByHand::GrantTo(std::uint32_t node, Version version) {
+  if (version != version_ || node >= options_.members) return;
   std::uint32_t source = Before(node);
   while (EndsAt(source) == 0) source = Before(source);
   nodes_[node].directory->hooks.on_action(

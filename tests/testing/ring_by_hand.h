@@ -44,10 +44,14 @@ class RingByHand {
   void Arrive(std::uint32_t leaf);
   void Commit();
   void DropSlots(std::uint32_t member);
+  // The shard had lost this node, and knows nothing of its grants.
+  void LoseSession(std::uint32_t node);
 
   // --- time. True: it came to be within a bounded time.
   bool Until(const std::function<bool()>& condition);
   void Pass(Duration time);
+  // A stream on which bytes are under way, chosen by number, breaks.
+  bool Break(std::uint64_t which) { return net::BreakStream(*internet_, which); }
 
   // --- members first, then the nodes of leaves
   node::Assembly& parts(std::uint32_t node) { return *nodes_[node].parts; }
@@ -96,7 +100,7 @@ class RingByHand {
   void Feed(std::uint32_t node, std::uint32_t slot, std::uint32_t child);
   void TurnAll();
   void HearAll();
-  void On(std::uint32_t node, const protocol::Want& want);
+  void GrantTo(std::uint32_t node, Version version);
   std::uint32_t Before(std::uint32_t member) const;
   // Slots: ring, then root of each member, then the leaves.
   std::uint32_t RingSlot(std::uint32_t member) const { return 2 * member + 1; }

@@ -317,11 +317,6 @@ void Flight::OnCommitted() {
   changed_.Notify();
 }
 
-// As good as recalled.
-void Flight::OnForsaken() {
-  if (copy_) OnRecall({{copy_->version().incarnation, copy_->version().sequence + 1}});
-}
-
 // Else the shard has been told where it is, or hears it with the Locate that is still to be said.
 void Flight::Expect() {
   planner::FlightState::Effects effects;

@@ -69,11 +69,11 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   void OnDeleted();
   // Whoever was to make the object gave up.
   void OnAborted(Error error);
-  // A local Put was accepted, or a slot makes the object here: this flight has nothing left to do.
+  // A local Put was accepted, or a slot makes the object here; or the slot whose output it adopted
+  // gave up. This flight has nothing left to do.
   void Supersede();
-  // Of the copy that it adopted: the reduction is committed; or the version is not made any more.
+  // What it adopted is of a reduction that is committed.
   void OnCommitted();
-  void OnForsaken();
   // The shard had lost this node: its streams end, its bytes stay, it asks for the rest again.
   void OnLost();
   void Stop(const Error& why);

@@ -131,7 +131,7 @@ void Slot::Drop(store::VoidReason reason) {
   state_->Drop();
   const bool open = OwnsOutput() && output_->state() == store::CopyState::kOpen;
   if (open && !state_->committed()) output_->Void(reason);
-  if (rest_ && !Stays()) rest_->OnForsaken();
+  if (rest_ && !Stays()) rest_->Supersede();
   changed_.Notify();
 }
 

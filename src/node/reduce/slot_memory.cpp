@@ -126,7 +126,7 @@ void Slot::Release() {
     if (source) source->RemoveListener(this);
   }
   if (OwnsOutput() && !Stays()) {
-    if (rest_) rest_->OnForsaken();
+    if (rest_) rest_->Supersede();
     if (root() && context_.store.Find(entry_->object) == output_) {
       context_.store.Remove(entry_->object);
     }

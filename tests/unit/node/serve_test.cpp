@@ -34,9 +34,12 @@ class ServeTest : public ::testing::Test {
     ASSERT_TRUE(draft->Advance(kBytes, {}));
     node_.Turn();
   }
-  // A peer asks for all of it. Its answer: the first frame that it hears.
+  // A peer asks for all of it, or for some stripes. Its answer: the first frame that it hears.
   NodeByHand::Answer<std::optional<wire::Frame>> Fetch(std::uint64_t has_bytes = 0) {
-    return node_.Ask(FetchFrom(has_bytes));
+    return node_.Ask(FetchFrom(has_bytes, layout_.all_stripes()));
+  }
+  NodeByHand::Answer<std::optional<wire::Frame>> FetchOf(StripeMask stripes) {
+    return node_.Ask(FetchFrom(0, stripes));
   }
 
   // A copy that comes from elsewhere, and grows.
@@ -55,7 +58,7 @@ class ServeTest : public ::testing::Test {
   NodeByHand::Answer<Result<std::shared_ptr<Draft>>> draft_;
 
  private:
-  net::Task<std::optional<wire::Frame>> FetchFrom(std::uint64_t has_bytes) {
+  net::Task<std::optional<wire::Frame>> FetchFrom(std::uint64_t has_bytes, StripeMask stripes) {
     const auto stream = co_await node_.transport().Connect("n1:1", 1s);
     if (!stream) co_return std::nullopt;
     const net::Identity self{node_.parts().settings.cluster_id, NodeId{2}};
@@ -64,7 +67,7 @@ class ServeTest : public ::testing::Test {
     if (!greeted) co_return std::nullopt;
     wire::Frame fetch{wire::Fetch{.object = x_,
                                   .version = kVersion,
-                                  .stripes = layout_.all_stripes(),
+                                  .stripes = stripes,
                                   .credit_bytes = kBytes,
                                   .next = layout_.marks_of_prefix(has_bytes)}};
     const auto sent = co_await (*greeted)->Send(std::move(fetch));
@@ -174,6 +177,25 @@ TEST_F(ServeTest, AFetchOfWhoStaysAheadIsRefused) {
   node_.Pass(1ms);
   ASSERT_TRUE(*heard && **heard);
   EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kNotAhead);
+}
+
+// A root of a reduction that makes a part of the target: of the rest it is a reader like any (R64).
+TEST_F(ServeTest, WhatIsMadeHereInPartIsServedToAnybodyInThatPart) {
+  layout_ = Layout::For(kBytes, 2);
+  Relay();
+  relayed_->set_made_here(0b10);
+  const auto of_the_rest = FetchOf(0b01);
+  const auto of_both = FetchOf(0b11);
+  const auto of_the_part = FetchOf(0b10);
+  node_.Pass(100ms);
+  for (const auto& refused : {of_the_rest, of_both}) {
+    ASSERT_TRUE(*refused && **refused);
+    EXPECT_EQ(std::get<wire::End>(***refused).reason, wire::EndReason::kNotAhead);
+  }
+  EXPECT_FALSE(*of_the_part) << "it is served, and there is nothing yet";
+  Grow(1, 1);
+  ASSERT_TRUE(*of_the_part && **of_the_part);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***of_the_part));
 }
 
 TEST_F(ServeTest, AHeldFetchHearsThatTheCopyIsGone) {

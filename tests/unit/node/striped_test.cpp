@@ -156,6 +156,31 @@ TEST(Striped, NewRootsInTheMiddleOfEverything) {
   }
 }
 
+TEST(Striped, StreamsThatBreakGoOnWhereTheyWere) {
+  const Layout layout = LayoutOf(256 * kBlock + 7, 16);
+  const net::LinkOptions link{.latency = 100us, .bytes_per_second = 10'000'000};
+  RingByHand ring({.members = 3, .layout = layout, .data_threads = 2, .link = link});
+  ring.Plan();
+  std::uint32_t broken = 0;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    ring.Pass(15ms);
+    if (ring.Break(i * 7)) ++broken;
+  }
+  EXPECT_GT(broken, 5u);
+  EXPECT_TRUE(ring.Until([&] { return AllWhole(ring, 3); }));
+}
+
+TEST(Striped, AShardThatHadLostAMemberIsAskedOnceMoreForTheRest) {
+  const Layout layout = LayoutOf(256 * kBlock, 16);
+  const net::LinkOptions link{.latency = 100us, .bytes_per_second = 10'000'000};
+  RingByHand ring({.members = 3, .layout = layout, .link = link});
+  ring.Plan();
+  ring.Pass(60ms);
+  ring.LoseSession(1);
+  EXPECT_TRUE(ring.Until([&] { return AllWhole(ring, 3); }));
+  EXPECT_EQ(ring.Said<protocol::Want>(1).size(), 2u);
+}
+
 // The shard commits when one member has all bytes; END of that one may be faster than the shard.
 TEST(Striped, EndIsAsGoodAsTheWordOfTheCommit) {
   RingByHand ring({.members = 3, .layout = kUneven, .commits = false});
@@ -180,7 +205,12 @@ TEST(Striped, AMemberGoesOnAfterTheCommitUntilItIsWhole) {
   EXPECT_FALSE(AllHaveAllBytes(ring, 3));
   ring.Commit();
   for (std::uint32_t i = 0; i < 3; ++i) ring.DropSlots(i);
-  EXPECT_TRUE(ring.Until([&] { return AllWhole(ring, 3); }));
+  const auto late = ring.Get(0);
+  EXPECT_TRUE(ring.Until([&] { return AllWhole(ring, 3) && late->has_value(); }));
+  EXPECT_THAT(ring.Said<protocol::Locate>(0), IsEmpty()) << "it joins what is under way";
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(ring.parts(i).store.KindOf(ring.target()), store::CopyKind::kRelayed);
+  }
 }
 
 // --- the end of a reduction that is not committed
@@ -208,6 +238,8 @@ TEST_F(StripedEnds, DroppedSlotsLeaveNothing) {
   ring_.DropSlots(1);
   ExpectNothingLeft(1);
   EXPECT_THAT(ring_.Said<protocol::CopyComplete>(1), IsEmpty());
+  // A shard that has restarted heard of the copy, and knows nothing of slots.
+  EXPECT_EQ(ring_.Said<protocol::CopyGone>(1).size(), 1u);
 }
 
 TEST_F(StripedEnds, WhoeverWaitsGoesOnWaiting) {
