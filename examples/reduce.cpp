@@ -1,5 +1,5 @@
-// An allreduce: every node has an array, one client asks for their sum, everybody gets it. The tree
-// emerges from where the arrays are and when they come; nobody declares a group.
+// An allreduce: every node has an array, one client asks for their sum, everybody gets it. Who
+// folds what emerges from where the arrays are and when they come; nobody declares a group.
 //
 // The cluster lives in this process, to have one program. Anywhere else a client comes from
 // hoplite::Client::Connect("/run/hoplite.sock"), and the rest of the program stays the same.
@@ -35,6 +35,7 @@ int main() {
   const auto sum = asker.Reduce({.sources = gradients,
                                  .op = hoplite::Op::kSum,
                                  .dtype = hoplite::DType::kFloat32,
+                                 .everyone_reads = true,
                                  .timeout = 30s});
   if (!sum) return Fail(sum.error());
   std::vector<hoplite::Future<hoplite::Buffer>> totals;  // asked for before there is anything

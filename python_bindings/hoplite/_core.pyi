@@ -167,6 +167,7 @@ class Client:
         target: ObjectId | None = None,
         alike: bytes = b"",
         fixed_order: bool = False,
+        everyone_reads: bool = False,
         timeout: float | None = None,
         owned: bool = False,
         only_if_owned: bool = False,

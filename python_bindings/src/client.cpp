@@ -110,7 +110,8 @@ std::uint64_t GetInto(Client& client, const ObjectId& id, nb::handle out,
 Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::string& op,
                  const std::string& dtype, std::optional<std::uint64_t> num_objects,
                  const std::optional<ObjectId>& target, const nb::bytes& alike, bool fixed_order,
-                 std::optional<double> timeout, bool owned, bool only_if_owned) {
+                 bool everyone_reads, std::optional<double> timeout, bool owned,
+                 bool only_if_owned) {
   const ReduceOptions options{.sources = std::move(sources),
                               .op = ValueOf(ParseOp(op)),
                               .dtype = ValueOf(ParseDType(dtype)),
@@ -118,6 +119,7 @@ Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::strin
                               .target = target.value_or(ObjectId()),
                               .alike = ToText(alike),
                               .fixed_order = fixed_order,
+                              .everyone_reads = everyone_reads,
                               .owned = owned,
                               .only_if_owned = only_if_owned,
                               .timeout = ToTimeout(timeout)};
@@ -198,7 +200,7 @@ void BindClient(nb::module_& module) {
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
            nb::arg("num_objects") = none, nb::arg("target") = none,
            nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
-           nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)
+           nb::arg("everyone_reads") = false, nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
       .def("own", &Own, nb::arg("id"), nb::arg("timeout") = none)
       .def("disown", &Disown, nb::arg("id"), nb::arg("timeout") = none)

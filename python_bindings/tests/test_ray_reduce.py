@@ -71,6 +71,22 @@ def test_into_a_ref_that_tasks_wait_for() -> None:
     assert ray.get(waiting, timeout=60) == [3.0, 3.0]
 
 
+def test_every_host_reads_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, reduce = [], hoplite.Client.reduce
+
+    def listen(self: hoplite.Client, *args: Any, **options: Any) -> Any:
+        told.append(options["everyone_reads"])
+        return reduce(self, *args, **options)
+
+    monkeypatch.setattr(hoplite.Client, "reduce", listen)
+    target = hoplite.ray.new_ref()
+    waiting = [first_of.options(resources=place).remote(target) for place in (HERE, THERE)]
+    reduction = hoplite.ray.reduce(ones_everywhere(4), ref=target, everyone_reads=True)
+    assert ray.get(waiting, timeout=60) == [4.0, 4.0]
+    assert (reduction.get(timeout=20) == 4).all()
+    assert told == [True]
+
+
 def test_into_a_ref_that_has_an_object() -> None:
     target = hoplite.ray.put(np.full(BIG, 7, np.float32))
     reduction = hoplite.ray.reduce(ones_everywhere(2), ref=target)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
+from typing import Any
 
 import hoplite
 import ml_dtypes
@@ -56,6 +58,33 @@ def test_the_target_can_be_asked_for_before_its_sources_exist(here: Client, ther
         client.put(np.ones(100_000, np.float32), id=name)
     assert (there.get(made.target, timeout=10) == 2).all()
     assert made.used == ids
+
+
+class Listening:
+    """A core that notes whether the node is told that everybody reads."""
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+        self.told: list[bool] = []
+
+    def reduce(self, *args: Any, everyone_reads: bool, **options: Any) -> Any:
+        self.told.append(everyone_reads)
+        return self.core.reduce(*args, everyone_reads=everyone_reads, **options)
+
+
+def test_everybody_reads(here: Client, there: Client) -> None:
+    sources = [client.put(np.full(300_000, 2, np.float32)) for client in (here, there)]
+    core = Listening(here._core)
+    client: Client = Client(core)  # type: ignore[arg-type]
+    made = [
+        client.reduce(sources, dtype=np.float32),
+        client.reduce(sources, dtype=np.float32, everyone_reads=True),
+        asyncio.run(client.areduce(sources, dtype=np.float32, everyone_reads=True)),
+    ]
+    assert core.told == [False, True, True]
+    for reduction in made:
+        assert all((one.get(reduction.target, timeout=10) == 4).all() for one in (here, there))
+        assert reduction.wait(timeout=10).used == sources
 
 
 def test_cancel(here: Client) -> None:

@@ -96,6 +96,8 @@ void AddReduce(CLI::App& app, Action& chosen) {
   command->add_flag("--root-here", reduce.root_here, "the result is made at this node");
   command->add_flag("--fixed-order", reduce.fixed_order,
                     "fold in the order of the sources: the same bits each time");
+  command->add_flag("--everyone-reads", reduce.everyone_reads,
+                    "every node that holds a source reads the result, too: an allreduce");
   AddIds(*command, reduce.sources, "the sources: 40 hexadecimal digits each, or name:TEXT");
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);

@@ -35,6 +35,7 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
   message.set_root_here(options.root_here);
   message.set_fixed_order(options.fixed_order);
   message.set_degree(options.degree);
+  message.set_everyone_reads(options.everyone_reads);
   message.set_owned(options.owned);
   message.set_only_if_owned(options.only_if_owned);
 }

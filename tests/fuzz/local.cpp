@@ -95,6 +95,7 @@ void FillReduce(FuzzedDataProvider& data, node::local::Reduce& body) {
   body.set_root_here(data.ConsumeBool());
   body.set_fixed_order(data.ConsumeBool());
   body.set_degree(data.ConsumeIntegral<std::uint8_t>());
+  body.set_everyone_reads(data.ConsumeBool());
   body.set_owned(data.ConsumeBool());
 }
 

@@ -102,18 +102,23 @@ def reduce(
     num_objects: int | None = None,
     dtype: Any = None,
     ref: Ref | None = None,
+    *,
+    everyone_reads: bool = False,
 ) -> Reduction:
     """Makes one array of several, folded element by element on the hosts that hold them.
 
     `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many, those that
     come first; None: all. None of them need exist yet. Into `ref`, if one is given (``new_ref``),
     for which others may wait already. Returns at once; anybody who has ``.ref`` may get it
-    meanwhile. InvalidArgumentError, here or of the Reduction: arrays of different dtype or shape;
+    meanwhile. `everyone_reads`: every host that has one of them gets the result, too (an allreduce,
+    as in ``Client.reduce``): faster for all if they read it, and a copy in vain for those that
+    don't. InvalidArgumentError, here or of the Reduction: arrays of different dtype or shape;
     it names both. ObjectDeletedError: too few of them can still come. AlreadyExistsError: `ref` has
     an object.
     """
     target = new_ref() if ref is None else _checked([ref])[0]
-    return Reduction(_job.client(), target, _checked(refs), op, num_objects, dtype)
+    sources = _checked(refs)
+    return Reduction(_job.client(), target, sources, op, num_objects, dtype, everyone_reads)
 
 
 def free(refs: Ref | Iterable[Ref]) -> None:

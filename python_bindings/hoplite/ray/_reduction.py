@@ -50,6 +50,7 @@ class Reduction:
         op: str,
         num_objects: int | None,
         dtype: Any,
+        everyone_reads: bool,
     ) -> None:
         if not sources:
             raise InvalidArgumentError("reduce: there are no Refs to reduce")
@@ -60,6 +61,7 @@ class Reduction:
         self._op = op
         self._num_objects = num_objects
         self._dtype = dtype
+        self._everyone_reads = everyone_reads
         self._running: Begun | None = None
         self._error: HopliteError | None = None
         self._ended = threading.Event()
@@ -124,6 +126,7 @@ class Reduction:
                 self._num_objects,
                 dtype,
                 target=self.ref.id,
+                everyone_reads=self._everyone_reads,
                 only_if_owned=True,
             )
 

@@ -161,6 +161,7 @@ Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectI
   options.root_here = message.root_here();
   options.fixed_order = message.fixed_order();
   options.degree = message.degree();
+  options.everyone_reads = message.everyone_reads();
   options.owned = message.owned();
   options.only_if_owned = message.only_if_owned();
   return options;

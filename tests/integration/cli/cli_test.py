@@ -204,6 +204,14 @@ class ThreeNodes(CommandTest):
         self.assertEqual((named["used"], named["unused"]), (ids, []))
         self.assertEqual(named["target"], json.loads(self.at(1, "info", "name:total", "--json"))["id"])
 
+    def test_reduce_for_everybody(self):
+        ids = [self.numbers(f"everybody{node}", node, 2.0 ** node) for node in (1, 2, 3)]
+        made = json.loads(self.at(1, "reduce", "--op", "sum", "--dtype", "float32", *ids, "--timeout", "20s",
+                                  "--everyone-reads", "--json"))
+        self.assertEqual((made["used"], made["unused"]), (ids, []))
+        for node in (1, 2, 3):
+            self.assertEqual(self.sum_of(made["target"], node), 14.0)
+
     def test_reduce_of_the_first_to_come(self):
         ids = [self.numbers(f"early{node}", node, 2.0 ** node) for node in (1, 2)]
         found = json.loads(self.at(3, "reduce", "--op", "max", "--dtype", "float32", "--num-objects",

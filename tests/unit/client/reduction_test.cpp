@@ -39,7 +39,8 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
                                          .alike = "k",
                                          .root_here = true,
                                          .fixed_order = true,
-                                         .degree = 3});
+                                         .degree = 3,
+                                         .everyone_reads = true});
   ASSERT_TRUE(reduction) << reduction.error().ToString();
   EXPECT_EQ(reduction->target(), target);
   const auto outcome = reduction->Wait(5s);
@@ -58,6 +59,7 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
   EXPECT_TRUE(told.root_here);
   EXPECT_TRUE(told.fixed_order);
   EXPECT_EQ(told.degree, 3u);
+  EXPECT_TRUE(told.everyone_reads);
   EXPECT_EQ(client_.Get(target, {.timeout = 5s})->view(), "abcd");
 }
 
@@ -72,6 +74,7 @@ TEST_P(ReductionTest, WithoutATargetEachHasOneOfItsOwn) {
   EXPECT_FALSE(node_.OnLoop([this] { return node_.operations().reduction().num_objects; }))
       << "nothing said means all";
   EXPECT_FALSE(node_.OnLoop([this] { return node_.operations().reduction().alike; }));
+  EXPECT_FALSE(node_.OnLoop([this] { return node_.operations().reduction().everyone_reads; }));
 }
 
 TEST_P(ReductionTest, AWaitThatEndsEarlyLeavesItGoingOn) {

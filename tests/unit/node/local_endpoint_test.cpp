@@ -174,7 +174,7 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient older(node.path());
   older.Hello(wire::kLocalProtocolVersion - 1);
   EXPECT_THAT(older.LastWord(),
-              testing::HasSubstr("the client speaks local protocol 4, this node 5"));
+              testing::HasSubstr("the client speaks local protocol 5, this node 6"));
 
   RawClient twice(node.path());
   twice.Hello();
