@@ -182,11 +182,31 @@ class SumsTest(Judging):
         self.bad("not 2 sources", self.calls, endings)
 
 
+def is_ready(plan, reduce):
+    """Whether every source is put before the reduction is asked for, if nothing takes its time."""
+    return all(put.at < reduce.at for name in reduce.sum.sources for put in plan.calls_of(name, "put"))
+
+
 class PlanTest(unittest.TestCase):
     def test_a_round_is_the_same_whatever_ran_before(self):
         self.assertEqual(plan_of(7, 31), plan_of(7, 31))
         self.assertNotEqual(plan_of(7, 31), plan_of(8, 31))
         self.assertNotEqual(plan_of(7, 31), dataclasses.replace(plan_of(7, 32), round=31))
+
+    def test_rings_have_a_source_at_each_of_their_nodes(self):
+        plans = [plan_of(7, number) for number in range(100)]
+        rings = [(plan, call) for plan in plans for call in plan.calls if call.sum and call.sum.everyone_reads]
+        self.assertGreater(len(rings), 20)
+        for plan, ring in rings:
+            puts = [put for name in ring.sum.sources for put in plan.calls_of(name, "put")]
+            self.assertEqual(len({put.node for put in puts}), len(ring.sum.sources))
+            self.assertIn(ring.sum.count, (len(puts), len(puts) - 1))
+            self.assertLessEqual({get.node for get in plan.calls_of(ring.thing, "get")}, {put.node for put in puts})
+        # Many of them are there when the reduction is asked for.
+        self.assertTrue(0.3 < sum(is_ready(plan, ring) for plan, ring in rings) / len(rings) < 0.9)
+        # What the ring has to divide has more stripes than one.
+        self.assertLessEqual(256 * 1024, min(plan.calls_of(ring.sum.sources[0], "put")[0].content.size
+                                             for plan, ring in rings))
 
     def test_kinds(self):
         kinds = [kind_of(3, stretch) for stretch in range(200)]

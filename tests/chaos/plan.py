@@ -24,6 +24,8 @@ SMALL = (0, 1, 1000, BLOCK - 1, BLOCK, BLOCK + 1, INLINE_LIMIT - 1, INLINE_LIMIT
 LARGE = (INLINE_LIMIT + 1, 5 * BLOCK - 1, 5 * BLOCK, 5 * BLOCK + 1, 300_001, MIB, 2 * MIB + 3)
 BROAD = 33 * MIB  # two stripes
 SUMS = (8, 1000, INLINE_LIMIT - 8, INLINE_LIMIT, INLINE_LIMIT + 8, 5 * BLOCK + 8, MIB, 3 * MIB)
+# Of many stripes, which a ring of members divides among itself: as many blocks as stripes, not divisible by them, large.
+RINGS = (256 * KIB, 300_008, MIB, 2 * MIB + 8, 5 * MIB + 8)
 DTYPES = {"sum": ("uint32", "int32", "uint64", "int64"),
           "xor": ("uint8", "int16", "uint32", "uint64")}
 
@@ -45,6 +47,7 @@ class Sum:
     dtype: str
     sources: tuple[str, ...]
     count: int
+    everyone_reads: bool = False  # the nodes are told that those which have a source read the sum
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +143,7 @@ class _Planner:
         faults = self._faults()
         self._killed = {fault.node for fault in faults if fault.kind == "kill"}
         stories = (self._broadcast, self._broadcast, self._put_again, self._deleted, self._reduce,
-                   self._reduce, self._allreduce, self._first, self._never, self._incomplete)
+                   self._reduce, self._allreduce, self._ring, self._ring, self._first, self._never, self._incomplete)
         for number in range(self._chance.choice((1, 2) if self._brief else (2, 3, 4))):
             self._name = f"{self._seed}-{self._round}-{number}"
             self._chance.choice(stories)()
@@ -219,6 +222,15 @@ class _Planner:
     def _allreduce(self):
         self._sum(NODES, readers=list(range(1, NODES + 1)))
 
+    def _ring(self):
+        """An allreduce whose nodes are told so: a source at each, perhaps one to spare, one that comes late, or a reader
+        too few."""
+        nodes = self._chance.sample(range(1, NODES + 1), self._chance.choice((2, 3, NODES, NODES, NODES)))
+        readers = self._chance.sample(nodes, len(nodes) - self._chance.choice((0, 0, 0, 1)))
+        spare = len(nodes) > 2 and self._chance.random() < 0.4
+        self._sum(len(nodes), readers, needed=len(nodes) - spare, putters=nodes, size=self._chance.choice(RINGS),
+                  everyone_reads=True)
+
     def _first(self):
         """A reduction of the first few of more sources than it needs, one of which never comes."""
         count = self._chance.randint(3, 9)
@@ -229,22 +241,27 @@ class _Planner:
         """A reduction with a source that is never put."""
         self._sum(self._chance.randint(1, 4), absent=1, readers=[self._node()], timeout=2.0)
 
-    def _sum(self, count, readers, needed=None, absent=0, timeout=None):
-        size = self._chance.choice(SUMS)
+    def _sum(self, count, readers, needed=None, absent=0, timeout=None, putters=None, size=None, everyone_reads=False):
+        size = size or self._chance.choice(SUMS)
         op = self._chance.choice(("sum", "sum", "xor"))
         names = tuple(f"{self._name}-{number}" for number in range(count + absent))
-        putters = [self._node() for _ in range(count)]
+        putters = putters or [self._node() for _ in range(count)]
+        # A ring is planned of what is there: all of it at once, or all but one source.
+        together = everyone_reads and self._chance.random() < 0.7
+        late = self._chance.choice((None, 0)) if together else None
         for number, putter in enumerate(putters):
             content = Content(names[number], size, source=number)
-            self._put(names[number], putter, content)
+            at = None if not together else self._moment(0.2) + (0.6 if number == late else 0.0)
+            self._put(names[number], putter, content, at=at)
         needed = needed or count + absent
         coordinator = self._node()
         safe = sum(putter not in self._killed for putter in putters)
         sure = coordinator not in self._killed and safe >= needed
         timeout = timeout or (PATIENT if sure else DOOMED)
         target = f"{self._name}-sum"
-        self._call("reduce", target, coordinator, self._moment(0.8), timeout=timeout,
-                   sum=Sum(op, self._chance.choice(DTYPES[op]), names, needed))
+        begins = self._moment(0.8) if not together else 0.4 + self._moment(0.2)
+        self._call("reduce", target, coordinator, begins, timeout=timeout,
+                   sum=Sum(op, self._chance.choice(DTYPES[op]), names, needed, everyone_reads))
         for reader in readers:
             self._call("get", target, reader, self._moment(1.0), timeout=timeout)
 

@@ -54,7 +54,8 @@ class Running:
             return "delete", id_of(call.thing), *timeout
         asked = call.sum
         return ("reduce", "--op", asked.op, "--dtype", asked.dtype, "--num-objects", asked.count,
-                "--target", id_of(call.thing), *map(id_of, asked.sources), *timeout)
+                "--target", id_of(call.thing), *(["--everyone-reads"] if asked.everyone_reads else []),
+                *map(id_of, asked.sources), *timeout)
 
     def ending(self, began, ended):
         """How the call ended, from its process, which has ended."""
