@@ -7,12 +7,13 @@ import mpi
 import processes
 from hosts import Testbed
 from operations import Operation, format_rate, format_size
-from ours import Forced
+from ours import forced
 from rounds import Rounds, say
 from rows import Goal, Row, Setting
 from transfers import GIB, KIB, MIB, Transfers, Worst
+from verdicts import EVERYONE_READS, OURS
 
-OURS, BARE, IPERF = "hoplite", "bare stream", "iperf3"
+BARE, IPERF = "bare stream", "iperf3"
 LOCATIONS = "locations_per_second"  # the directory's benchmark counts them
 TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}  # as Google Benchmark names them
 PUT_THREADS = 2  # threads that copy a large Put
@@ -41,10 +42,9 @@ class Comparison:
         rows = {}
         for operation, limit in case.limits.items():
             row = Row(f"{operation.name}, {links}", "s", reference=BARE, setting=setting(operation, case))
-            if limit:
-                worst = isinstance(limit, Worst)
-                text = f"at most {limit} x S/B" + (", the worst" if worst else "")
-                row.goals.append(Goal(text, OURS, limit, against=BARE, worst=worst))
+            row.goals = hops(OURS, limit)
+            if operation in case.everyone_reads:
+                row.goals += beside(case.everyone_reads[operation], [peer.name for peer in peers])
             rows[operation] = row
         with Testbed(case.hosts, case.rate) as bed:
             with Rounds(bed, peers, self.failures) as rounds:
@@ -56,15 +56,15 @@ class Comparison:
         links = f"{case.hosts} hosts x {format_rate(case.rate)}"
         say(f"degrees of a reduction; {links}")
         ours = self._peers.ours(case)
-        forced = [Forced(ours, degree) for degree in (1, 2, case.hosts)]
+        degrees = [forced(ours, degree) for degree in (1, 2, case.hosts)]
         rows = {}
         for operation in case.limits:
             rows[operation] = Row(f"degree, {operation.name}, {links}", "s", reference="best forced")
         with Testbed(case.hosts, case.rate) as bed:
-            with Rounds(bed, [ours, *forced], self.failures) as rounds:
+            with Rounds(bed, [ours, *degrees], self.failures) as rounds:
                 rounds.run(rows, self._repetitions)
         for row in rows.values():
-            row.series["best forced"] = best(row, [peer.name for peer in forced])
+            row.series["best forced"] = best(row, [peer.name for peer in degrees])
             row.goals.append(Goal("at most 1.1 x the best forced degree", OURS, 1.1, against="best forced"))
         self.rows += rows.values()
 
@@ -163,6 +163,22 @@ class Comparison:
                 self.failures.append(str(failure))
                 continue
             self.part_rows += [part_row(entry) for entry in report["benchmarks"] if "error_message" not in entry]
+
+
+def hops(series, limit):
+    """The goal of a series, if it has one: a multiple of the time of a hop."""
+    if not limit:
+        return []
+    worst = isinstance(limit, Worst)
+    text = f"at most {limit} x S/B" + (", the worst" if worst else "")
+    return [Goal(text, series, limit, against=BARE, worst=worst)]
+
+
+def beside(goal, running):
+    """The goals of an allreduce that our nodes are told of; running: names of those that are measured."""
+    ahead = [Goal(f"not slower than {peer}", EVERYONE_READS, 1.0, against=peer)
+             for peer in goal.peers if peer in running]
+    return hops(EVERYONE_READS, goal.limit) + ahead
 
 
 def setting(operation, case):

@@ -20,7 +20,7 @@ from curves import Curves
 from failures import Failures
 from gloo import Gloo
 from operations import Operation, parse_size
-from ours import Hoplite
+from ours import Hoplite, everyone_reads
 from restarts import Restarts
 from rows import loaded
 from runtimes import PARTS as RUNTIME_PARTS
@@ -54,15 +54,22 @@ class Peers:
         return Hoplite(self._bin / "cluster_hoplite", memory, self._options.directory_with_source)
 
     def for_transfers(self, case):
-        return self.together(self._memory(case))
+        return self.together(self._memory(case), case.limits)
 
-    def together(self, memory):
+    def together(self, memory, operations):
         """memory: of each of our nodes' stores, in bytes."""
-        ours = [self.hoplite(memory)] if "hoplite" in self._options.peers else []
-        return [self.bare(), *ours, *self.jobs()]
+        return [self.bare(), *self._ways(memory, operations), *self.jobs()]
 
     def alone(self, case):
-        return [self.bare(), *([self.ours(case)] if "hoplite" in self._options.peers else [])]
+        return [self.bare(), *self._ways(self._memory(case), case.limits)]
+
+    def _ways(self, memory, operations):
+        """Ours: an allreduce is measured twice, by the same nodes."""
+        if "hoplite" not in self._options.peers:
+            return []
+        ours = self.hoplite(memory)
+        told = all(operation.kind == "allreduce" for operation in operations)
+        return [ours, everyone_reads(ours)] if told else [ours]
 
     def for_fast_link(self, size):
         iperf = [Iperf()] if "iperf3" in self._options.peers else []

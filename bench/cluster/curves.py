@@ -60,7 +60,7 @@ class Curves:
             say(f"{kind}; {links}: no time left")
             return
         say(f"{kind}; {links}")
-        peers = self._peers.together(memory(of_sizes, hosts))
+        peers = self._peers.together(memory(of_sizes, hosts), of_sizes)
         with Testbed(hosts, rate) as bed, Rounds(bed, peers, self._failures) as rounds:
             for few, chosen in halves(rows).items():
                 rounds.run(chosen, min(FEW, self._repetitions) if few else self._repetitions)

@@ -7,12 +7,13 @@ import panels
 from figure import seconds
 from operations import format_size
 from report import grouped, links
-from verdicts import OURS, PEERS, verdict
+from verdicts import EVERYONE_READS, OURS, PEERS, verdict
 
 LEFT, BETWEEN, RIGHT = 62, 16, 12  # pixels
 HEAD, HEADING, PANEL, FOOT = 112, 28, 112, 30
 BARS_LEFT, BARS_WIDTH, BAR = 110, 480, 17
 BARE = "bare stream"
+WAYS = (OURS, EVERYONE_READS)
 HOPS = (0.5, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 SECONDS = tuple(10.0 ** power for power in range(-5, 3))
 SHORT = {1 << 10: "K", 1 << 20: "M", 1 << 30: "G"}
@@ -20,7 +21,7 @@ SHORT = {1 << 10: "K", 1 << 20: "M", 1 << 30: "G"}
 
 def draw_hops(rows, path, png=False):
     large = [row for row in collective(rows) if row.setting.size >= panels.SMALL]
-    return grid(large, path, png, lambda row, who: row.ratios(who, BARE), [OURS, *PEERS], HOPS, "{:g}".format, (
+    return grid(large, path, png, lambda row, who: row.ratios(who, BARE), [*WAYS, *PEERS], HOPS, "{:g}".format, (
         "Large objects: until the last host has everything",
         "In multiples of the time that one bare TCP stream takes for the same bytes over one link, by the object's size.",
         "Less is better; shaded: from the least to the greatest."))
@@ -28,7 +29,7 @@ def draw_hops(rows, path, png=False):
 
 def draw_seconds(rows, path, png=False):
     small = [row for row in collective(rows) if row.setting.size < panels.SMALL]
-    return grid(small, path, png, lambda row, who: row.values(who), [OURS, *PEERS, BARE], SECONDS, seconds, (
+    return grid(small, path, png, lambda row, who: row.values(who), [*WAYS, *PEERS, BARE], SECONDS, seconds, (
         "Small objects: until the last host has everything",
         "Time by the object's size; less is better; shaded: from the least to the greatest.",
         "MPI ranks spin while they wait: with more of them than cores they are in each other's way."))

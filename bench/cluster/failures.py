@@ -49,6 +49,7 @@ class Failures:
 
     def run(self):
         self.killed()
+        self.killed_in_an_allreduce()
         self.slow()
         self.silent()
         self.directory()
@@ -68,6 +69,19 @@ class Failures:
             if operation.kind in self.courses:
                 self.rows += rows(operation, hops, self.courses[operation.kind])
 
+    def killed_in_an_allreduce(self, size=64 * MIB):
+        """A member, when the source of another host is there to spare. Every host reads the sum."""
+        operation = Operation("allreduce", size, everyone_reads=True)
+        hops, courses = [], {UNDISTURBED: [], OURS: []}
+        with Testbed(HOSTS, RATE) as bed:
+            for _ in self._rounds("a member of an allreduce is killed"):
+                hop = self._hop(bed, size)
+                if hop:
+                    hops.append(hop)
+                    for who, delay in ((UNDISTURBED, None), (OURS, HALF * hop)):
+                        courses[who].append(self._guarded(who, lambda: self._struck(bed, operation, delay)))
+        self.rows += allreduce_rows(operation, hops, courses)
+
     def _kill_in(self, bed, operation, delay):
         of_peers = self.courses.setdefault(operation.kind, {})
 
@@ -81,8 +95,7 @@ class Failures:
 
     def _struck(self, bed, operation, delay, blow=kill):
         with self._peers.struck(bed, ROOM * operation.size) as ours:
-            run = ours.broadcast if operation.kind == "broadcast" else ours.reduce
-            return run(operation.size, delay, blow)
+            return getattr(ours, operation.kind)(operation.size, delay, blow)
 
     def _hop(self, bed, size):
         """S/B, or None after noting why not."""
@@ -167,10 +180,19 @@ def broadcast_rows(operation, hops, courses):
 
 def reduce_rows(operation, hops, courses):
     row = death_row(f"{operation.name}, {HOSTS - 1} of {HOSTS}, an inner node killed, {LINKS}", hops, courses)
-    cost = Row("what that death cost", "s", {LOST: each(courses[OURS], Course.seconds_before_blow),
+    return [row, cost_row(courses), ended_row(operation, courses)]
+
+
+def allreduce_rows(operation, hops, courses):
+    case = f"{operation.name}, everyone reads, {HOSTS - 1} of {HOSTS}, a member killed, {LINKS}"
+    return [death_row(case, hops, courses), cost_row(courses)]
+
+
+def cost_row(courses):
+    """Detection is in it: a killed process closes its connections, so that takes no time to speak of."""
+    return Row("what that death cost", "s", {LOST: each(courses[OURS], Course.seconds_before_blow),
                                              OURS: extra(courses[UNDISTURBED], courses[OURS])},
                [Goal("at most 1.1 x the work lost", OURS, 1.1, against=LOST)], reference=LOST)
-    return [row, cost, ended_row(operation, courses)]
 
 
 def death_row(case, hops, courses):

@@ -15,16 +15,20 @@
 //
 //   prepare_source RANK BYTES                {}: makes that host's array of float32
 //   source NAME RANK BYTES MOMENT            as put: the array, as object NAME-RANK
-//   reduce NAME COUNT BYTES MOMENT DEGREE ROOT_HERE
-//                                            the sum of NAME-0 ... as NAME-COUNT, until it is here
-//   begin_reduce NAME COUNT                  {}: the same sum, for whoever gets it
+//   reduce NAME COUNT BYTES MOMENT DEGREE WHERE
+//                                            the sum of NAME-0 ... as NAME-COUNT, until it is here;
+//                                            WHERE: here (root_here), anywhere, everywhere
+//                                            (everyone_reads)
+//   begin_reduce NAME COUNT WHERE            {}: the same sum, for whoever gets it
 //   total NAME COUNT BYTES MOMENT            gets NAME-COUNT, the sum
 //   collect NAME FIRST COUNT BYTES MOMENT    gets NAME-FIRST ... NAME-(COUNT - 1), all at once
 //
 //   follow NAME BYTES MOMENT                 reads NAME-0 while it comes, and tells how it came
-//   reduce_first NAME COUNT NEEDED BYTES MOMENT
+//   reduce_first NAME COUNT NEEDED BYTES MOMENT WHERE
 //                                            the sum of NEEDED of NAME-0 ... as NAME-COUNT,
 //                                            likewise
+//   follow_total NAME COUNT NEEDED BYTES MOMENT
+//                                            the same sum, likewise, if another host makes it
 //   feeds NAME INDEX                         {"feeds":[[FROM,TO],...]}: nodes that serve others
 //                                            NAME-INDEX, or parts of the sum that it will be
 //
@@ -42,32 +46,30 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <hoplite/hoplite.h>
 
 #include "agent.h"
+#include "objects.h"
 
 namespace {
 
+using hoplite::bench::Arrival;
+using hoplite::bench::Compare;
 using hoplite::bench::Element;
-using hoplite::bench::JsonArray;
+using hoplite::bench::kTimeout;
+using hoplite::bench::Moments;
 using hoplite::bench::Nanoseconds;
 using hoplite::bench::Now;
+using hoplite::bench::Numbered;
+using hoplite::bench::Series;
 using hoplite::bench::SleepUntil;
+using hoplite::bench::Value;
 using hoplite::bench::Word;
 
-constexpr std::chrono::seconds kTimeout{100};
 constexpr std::size_t kPutsAtOnce = 256;
-constexpr Nanoseconds kLook = 10'000'000;  // from one look at what has come to the next
-
-template <typename T>
-T Value(hoplite::Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().ToString());
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
 
 // Parts of a text between commas.
 std::vector<std::string> Listed(const std::string& text) {
@@ -78,106 +80,6 @@ std::vector<std::string> Listed(const std::string& text) {
 }
 
 std::string Address(const std::string& address) { return "\"address\":\"" + address + "\""; }
-
-hoplite::ObjectId Numbered(const std::string& name, std::size_t index) {
-  return hoplite::ObjectId::FromName(name + "-" + std::to_string(index));
-}
-
-// The answer about an operation that began and ended once.
-std::string Moments(Nanoseconds begin, Nanoseconds end) {
-  return "\"begins\":" + JsonArray({begin}) + ",\"ends\":" + JsonArray({end});
-}
-
-// Whether the bytes are the float32 that `expected` gives for every place, and no more.
-template <typename Expected>
-void Compare(const hoplite::Buffer& view, std::size_t bytes, Expected expected) {
-  if (view.size() != bytes) throw std::runtime_error("wrong size");
-  for (std::size_t i = 0; i < bytes / sizeof(float); ++i) {
-    float value = 0;
-    std::memcpy(&value, &view.bytes()[i * sizeof value], sizeof value);
-    if (value != expected(i)) throw std::runtime_error("wrong number at " + std::to_string(i));
-  }
-}
-
-// Follows how an object comes, until all of it can be read.
-class Arrival {
- public:
-  Arrival(hoplite::Client& client, const hoplite::ObjectId& id) : client_(client), id_(id) {}
-
-  // Returns when the object is final. After a recall it reads the next version.
-  void Follow() {
-    const Nanoseconds begin = Now();
-    Note(begin, 0);
-    while (!ReadOneVersion()) {
-    }
-    moments_ = Moments(begin, times_.back());
-  }
-
-  // The object as it was read at last, pinned.
-  hoplite::Buffer Bytes() const { return Value(client_.Get(id_, {.timeout = kTimeout})); }
-  std::string Answer() const {
-    return moments_ + ",\"times\":" + JsonArray(times_) + ",\"bytes\":" + JsonArray(bytes_);
-  }
-
- private:
-  bool ReadOneVersion() {
-    auto reader = Value(client_.Open(id_, {.timeout = kTimeout}));
-    for (std::uint64_t have = 0;;) {
-      const std::uint64_t wanted = std::min(have + 1, reader.size());
-      const auto prefix = reader.WaitFor(wanted, kTimeout);
-      if (!prefix && prefix.error().code == hoplite::ErrorCode::kRecalled) {
-        Note(Now(), 0);
-        return false;
-      }
-      have = Value(prefix).size();
-      Note(Now(), have);
-      if (wanted == reader.size()) return true;  // the end was waited for, so it is final
-      if (have < reader.size()) SleepUntil(Now() + kLook);
-    }
-  }
-
-  void Note(Nanoseconds time, std::uint64_t bytes) {
-    times_.push_back(time);
-    bytes_.push_back(static_cast<Nanoseconds>(bytes));
-  }
-
-  hoplite::Client& client_;
-  const hoplite::ObjectId id_;
-  std::string moments_;
-  std::vector<Nanoseconds> times_;
-  std::vector<std::int64_t> bytes_;
-};
-
-// The objects NAME-0, NAME-1, … and when each is used.
-struct Series {
-  explicit Series(std::istream& words) : name(Word<std::string>(words)) {
-    count = Word<std::size_t>(words);
-    bytes = Word<std::size_t>(words);
-    moment = Word<Nanoseconds>(words);
-    step = Word<Nanoseconds>(words);
-  }
-
-  hoplite::ObjectId Id(std::size_t index) const { return Numbered(name, index); }
-
-  // Calls use(id) for each at its moment; use() gives the moment at which it was done.
-  template <typename Use>
-  std::string Run(Use use) const {
-    std::vector<Nanoseconds> begins;
-    std::vector<Nanoseconds> ends;
-    for (std::size_t i = 0; i < count; ++i) {
-      SleepUntil(moment + static_cast<Nanoseconds>(i) * step);
-      begins.push_back(Now());
-      ends.push_back(use(Id(i)));
-    }
-    return "\"begins\":" + JsonArray(begins) + ",\"ends\":" + JsonArray(ends);
-  }
-
-  std::string name;
-  std::size_t count;
-  std::size_t bytes;
-  Nanoseconds moment;
-  Nanoseconds step;
-};
 
 class Driver {
  public:
@@ -305,7 +207,7 @@ class Driver {
     const auto moment = Word<Nanoseconds>(words);
     hoplite::ReduceOptions options = SumOf(name, count);
     options.degree = Word<std::uint32_t>(words);
-    options.root_here = Word<int>(words) != 0;
+    Place(words, options);
     SleepUntil(moment);
     const Nanoseconds begin = Now();
     const hoplite::Reduction reduction = Value(client().Reduce(options));
@@ -319,7 +221,9 @@ class Driver {
 
   std::string BeginReduce(std::istream& words) {
     const auto name = Word<std::string>(words);
-    begun_.emplace(Value(client().Reduce(SumOf(name, Word<std::size_t>(words)))));
+    hoplite::ReduceOptions options = SumOf(name, Word<std::size_t>(words));
+    Place(words, options);
+    begun_.emplace(Value(client().Reduce(options)));
     return "";
   }
 
@@ -371,7 +275,7 @@ class Driver {
     const auto moment = Word<Nanoseconds>(words);
     hoplite::ReduceOptions options = SumOf(name, count);
     options.num_objects = needed;
-    options.root_here = true;
+    Place(words, options);
     SleepUntil(moment);
     const hoplite::Reduction reduction = Value(client().Reduce(options));
     Arrival arrival(client(), options.target);
@@ -385,6 +289,24 @@ class Driver {
       float sum = 0;
       for (const std::size_t rank : ranks) sum += Element(rank, place);
       return sum;
+    });
+    return arrival.Answer();
+  }
+
+  std::string FollowTotal(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    const auto count = Word<std::size_t>(words);
+    const auto needed = Word<std::size_t>(words);
+    const auto bytes = Word<std::size_t>(words);
+    SleepUntil(Word<Nanoseconds>(words));
+    Arrival arrival(client(), Numbered(name, count));
+    arrival.Follow();
+    const hoplite::Buffer view = arrival.Bytes();
+    // Which of the arrays are in it only the host that asked for it knows.
+    float ranks = 0;
+    if (view.size() >= sizeof ranks) std::memcpy(&ranks, view.bytes().data(), sizeof ranks);
+    Compare(view, bytes, [&](std::size_t place) {
+      return static_cast<float>(needed) * (Element(0, place) - Element(0, 0)) + ranks;
     });
     return arrival.Answer();
   }
@@ -436,6 +358,16 @@ class Driver {
     return options;
   }
 
+  // Where the sum is wanted, as the command says.
+  static void Place(std::istream& words, hoplite::ReduceOptions& options) {
+    const auto where = Word<std::string>(words);
+    options.root_here = where == "here";
+    options.everyone_reads = where == "everywhere";
+    if (!options.root_here && !options.everyone_reads && where != "anywhere") {
+      throw std::runtime_error("the sum is made here, anywhere or everywhere");
+    }
+  }
+
   static void CheckBytes(const hoplite::Buffer& view, std::span<const std::byte> source) {
     if (view.size() != source.size() ||
         std::memcmp(view.bytes().data(), source.data(), source.size()) != 0)
@@ -479,5 +411,6 @@ int main() {
                                    {"collect", bind(&Driver::Collect)},
                                    {"follow", bind(&Driver::Follow)},
                                    {"reduce_first", bind(&Driver::ReduceFirst)},
+                                   {"follow_total", bind(&Driver::FollowTotal)},
                                    {"feeds", bind(&Driver::Feeds)}});
 }

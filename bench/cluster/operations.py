@@ -18,6 +18,7 @@ class Operation:
     late: float = 0.0  # reduce, allreduce: seconds by which the last host's source comes later than the others
     spread: float = 0.0  # allreduce: seconds over which the sources come, after the reduction was asked for
     degree: int = 0  # reduce, ours: the forced degree
+    everyone_reads: bool = False  # allreduce, ours: the nodes are told so
     times: int = 1  # round_trip: so many one after another, whose mean is the figure
 
     @property

@@ -6,7 +6,8 @@ import signal
 import time
 
 from operations import Operation, Sample
-from processes import Agent, processor_seconds
+from processes import Agent, Failed, processor_seconds
+from verdicts import EVERYONE_READS
 
 LEAD = 30_000_000  # nanoseconds from telling the processes to the moment at which they act
 WARM_UP = 256 << 10  # bytes: connections are open before the first figure
@@ -25,6 +26,7 @@ class Hoplite:
         self._agents = []
 
     def start(self, bed):
+        self._bed = bed
         self._place = bed.hosts[0] if self._directory_with_source else bed.control
         address = self._start_directory(f"{self._place.address}:0", 0)  # each testbed is a new cluster
         self.nodes = [self._start(host) for host in bed.hosts]
@@ -57,6 +59,11 @@ class Hoplite:
         for agent in reversed(self._agents):
             agent.close()
         self._agents.clear()
+
+    def restart(self):
+        """A new cluster on the same testbed."""
+        self.stop()
+        self.start(self._bed)
 
     def kill(self):
         """Ends all processes, whatever they are doing."""
@@ -103,7 +110,7 @@ class Hoplite:
         name = self.sources(operation, late=operation.late > 0)
         moment = time.monotonic_ns() + LEAD
         count = len(self.nodes)
-        self.nodes[0].tell("reduce", name, count, operation.size, moment, operation.degree, 1)
+        self.nodes[0].tell("reduce", name, count, operation.size, moment, operation.degree, "here")
         begins = [moment]
         if operation.late:
             self._tell_late_source(name, operation, moment)
@@ -121,7 +128,7 @@ class Hoplite:
         count = len(self.nodes)
         step = int(operation.step * 1e9)
         amid = moment + step * (count - 2) // 2  # half of the readers ask before the reduction is there
-        self.nodes[0].tell("reduce", name, count, operation.size, amid, operation.degree, 0)
+        self.nodes[0].tell("reduce", name, count, operation.size, amid, operation.degree, where(operation))
         if operation.late:
             self._tell_late_source(name, operation, moment)
         for place, node in enumerate(self.nodes[1:]):
@@ -136,7 +143,7 @@ class Hoplite:
         """Asked for before any source is there; each host reads the sum when it has put its own."""
         name = self._prepared_sources(operation)
         count = len(self.nodes)
-        self.nodes[0].ask("begin_reduce", name, count)
+        self.nodes[0].ask("begin_reduce", name, count, where(operation))
         moment = time.monotonic_ns() + LEAD
         for rank, node in enumerate(self.nodes):
             node.tell("source", name, rank, operation.size, moment + int(rank / (count - 1) * operation.spread * 1e9))
@@ -167,7 +174,7 @@ class Hoplite:
         moment = time.monotonic_ns() + LEAD
         count = len(self.nodes)
         for name, node in zip(names, self.nodes):
-            node.tell("reduce", name, count, operation.size, moment, operation.degree, 1)
+            node.tell("reduce", name, count, operation.size, moment, operation.degree, "here")
         answers = [node.answer() for node in self.nodes]
         for name in names:
             self.delete(name, count + 1)
@@ -243,13 +250,13 @@ class Hoplite:
         return f"object-{next(self._numbers)}"
 
 
-class Forced:
-    """The same nodes, with a forced degree of the reductions' trees."""
+class Varied:
+    """The same nodes, with operations that differ in these fields."""
 
-    def __init__(self, hoplite, degree):
-        self.name = f"degree {degree}"
+    def __init__(self, name, hoplite, **fields):
+        self.name = name
         self._hoplite = hoplite
-        self._degree = degree
+        self._fields = fields
 
     def start(self, bed):
         pass
@@ -258,7 +265,26 @@ class Forced:
         pass
 
     def run(self, operations):
-        return self._hoplite.run([dataclasses.replace(one, degree=self._degree) for one in operations])
+        try:
+            return self._hoplite.run([dataclasses.replace(one, **self._fields) for one in operations])
+        except Failed:
+            self._hoplite.restart()  # answers that nobody has read would be taken for those of what comes next
+            raise
+
+
+def forced(hoplite, degree):
+    """With a forced degree of the reductions' trees."""
+    return Varied(f"degree {degree}", hoplite, degree=degree)
+
+
+def everyone_reads(hoplite):
+    """The nodes are told that every host of an allreduce reads the sum."""
+    return Varied(EVERYONE_READS, hoplite, everyone_reads=True)
+
+
+def where(operation):
+    """Where the sum of an allreduce is wanted."""
+    return "everywhere" if operation.everyone_reads else "anywhere"
 
 
 def sample(answers):

@@ -183,7 +183,7 @@ class Program:
             target = hoplite.ray.new_ref()
             asking = [one.fetch.remote(way, [target], 0) for one in self._members]
             at(moment)
-            result = hoplite.ray.reduce(handles, ref=target)
+            result = hoplite.ray.reduce(handles, ref=target, everyone_reads=True)
         ends = [end for _, end in ray.get(asking, timeout=PATIENCE)]
         if way != "ray":
             result.wait(PATIENCE)

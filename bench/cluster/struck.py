@@ -15,6 +15,8 @@ SETTLE = 16 * MIB  # bytes of a broadcast that comes first and measures the link
 STEP = 0.02  # seconds between receivers that ask in turn, so that it is known who is where in the line
 RECOVERY = 1000  # milliseconds, the programs' default
 SPARE = 1  # sources that a reduction can do without
+SPARE_COMES = 200_000_000  # nanoseconds after the beginning of an allreduce
+MEMBER = 2  # the host that dies in an allreduce, where all members do the same
 
 
 class Struck:
@@ -39,15 +41,29 @@ class Struck:
     def broadcast(self, size, delay, blow):
         """blow(agent, host) falls on a relay; without a delay on nobody."""
         name, moment = self._begin_broadcast(size, 0.0)
-        return self._course((0, name, 0), moment, range(1, len(self._nodes())), delay, blow)
+        return self._course(lambda: self._inner(0, name, 0), moment, range(1, len(self._nodes())), delay, blow)
 
     def reduce(self, size, delay, blow):
         """blow(agent, host) falls on an inner node; the first host asks, and sees the sum come."""
         count = len(self._nodes())
         name = self._hoplite.sources(Operation("reduce", size))
         moment = time.monotonic_ns() + LEAD
-        self._nodes()[0].tell("reduce_first", name, count, count - SPARE, size, moment)
-        return self._course((1, name, count), moment, [0], delay, blow)
+        self._nodes()[0].tell("reduce_first", name, count, count - SPARE, size, moment, "here")
+        return self._course(lambda: self._inner(1, name, count), moment, [0], delay, blow)
+
+    def allreduce(self, size, delay, blow):
+        """blow(agent, host) falls on a member of the ring. The last host's source, the spare one, comes when the others
+        have begun; all hosts see the sum come."""
+        nodes = self._nodes()
+        count = len(nodes)
+        name = self._hoplite.sources(Operation("reduce", size), late=True)
+        moment = time.monotonic_ns() + LEAD
+        nodes[0].tell("reduce_first", name, count, count - SPARE, size, moment, "everywhere")
+        nodes[-1].tell("source", name, count - 1, size, moment + SPARE_COMES)
+        for node in nodes[1:]:
+            node.tell("follow_total", name, count, count - SPARE, size, moment)
+        nodes[-1].answer()
+        return self._course(lambda: MEMBER, moment, range(count), delay, blow)
 
     def past_slow(self, size, rate):
         """The second node of a line has had a slow link since the last broadcast; seen from the others."""
@@ -93,10 +109,10 @@ class Struck:
             node.tell("follow", name, size, moment + int(place * step * 1e9))
         return name, moment
 
-    def _course(self, question, moment, receivers, delay, blow):
-        """Waits for these receivers' answers. question: the agent that knows which node feeds which, and the object."""
+    def _course(self, choose, moment, receivers, delay, blow):
+        """Waits for these receivers' answers. choose(): the number of the node on which the blow falls."""
         links = Links([self._bed.hosts[number] for number in receivers])
-        victim, struck = self._strike(links, question, moment, delay, blow)
+        victim, struck = self._strike(links, choose, moment, delay, blow)
         agents = {self._bed.hosts[number].name: self._nodes()[number] for number in receivers if number != victim}
         links.look_until(lambda: all(agent.says_something() for agent in agents.values()))
         answers = {name: agent.answer() for name, agent in agents.items()}
@@ -107,21 +123,22 @@ class Struck:
                       arrivals={name: list(zip(answer["times"], answer["bytes"]))
                                 for name, answer in answers.items()})
 
-    def _strike(self, links, question, moment, delay, blow):
+    def _strike(self, links, choose, moment, delay, blow):
         """Hits a member: which one it was, and when."""
         if delay is None:
             return None, None
-        witness, *thing = question
         moment += int(delay * 1e9)
         links.look_until_moment(moment - LOOK_AHEAD)
-        victim = self._inner(self._nodes()[witness].ask("feeds", *thing)["feeds"])
+        victim = choose()
         links.look_until_moment(moment)
         struck = time.monotonic_ns()
         blow(self._nodes()[victim], self._bed.hosts[victim])
         return victim, struck
 
-    def _inner(self, pairs):
-        """The number of a node that is fed, and feeds, and is not the first host."""
+    def _inner(self, witness, *thing):
+        """The number of a node that is fed, and feeds, and is not the first host. witness: the number of a node that
+        can be asked which node feeds which with this object."""
+        pairs = self._nodes()[witness].ask("feeds", *thing)["feeds"]
         names = [host.name for host in self._bed.hosts]
         inner = {origin for origin, _ in pairs} & {to for _, to in pairs} - {names[0]}
         if not inner:

@@ -3,6 +3,7 @@
 import dataclasses
 
 from operations import Operation
+from verdicts import PEERS
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -16,13 +17,23 @@ class Worst(float):
     """A limit for every round, not for their median."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Beside:
+    """What we must reach when told that everyone reads: a ratio to S/B or None, and who may not be faster."""
+
+    limit: float | None
+    peers: tuple = ()
+
+
 @dataclasses.dataclass
 class Transfers:
-    """Operations on one testbed; limits: operation -> the ratio to S/B that is the goal, or None."""
+    """Operations on one testbed; limits: operation -> the ratio to S/B that is the goal, or None. everyone_reads: an
+    allreduce -> Beside."""
 
     hosts: int
     rate: str
     limits: dict
+    everyone_reads: dict = dataclasses.field(default_factory=dict)
 
 
 def broadcasts(quick):
@@ -55,17 +66,26 @@ def reductions_at_once():
 def allreduces(quick):
     """Everybody reads the sum."""
     size = 4 * MIB if quick else 16 * MIB
-    many = [] if quick else [Transfers(16, "50mbit", {Operation("allreduce", 8 * MIB): 2.0})]
-    return [Transfers(4, "100mbit", {Operation("allreduce", size): 1.56, Operation("allreduce", 1 * MIB): None}),
-            Transfers(8, "50mbit", {Operation("allreduce", 8 * MIB): 1.85}), *many]
+    many = [] if quick else [told(16, "50mbit", {Operation("allreduce", 8 * MIB): Beside(2.0, PEERS)})]
+    return [told(4, "100mbit", {Operation("allreduce", size): Beside(1.56, ("gloo",)),
+                                Operation("allreduce", 1 * MIB): Beside(None, ("gloo",))}),
+            told(8, "50mbit", {Operation("allreduce", 8 * MIB): Beside(1.85, PEERS)}), *many]
 
 
 def allreduces_apart(quick):
     """What the peers can't do, whose members are declared beforehand and come together."""
     size = 4 * MIB if quick else 16 * MIB
-    return [Transfers(4, "100mbit", {Operation("allreduce", size, late=round(hop(size), 2)): 1.15}),
-            Transfers(8, "50mbit", {Operation("allreduce", 8 * MIB, step=0.035): Worst(2.3),
-                                    Operation("allreduce", 8 * MIB, spread=0.05): 2.0})]
+    straggler = Operation("allreduce", size, late=round(hop(size), 2))
+    readers = Operation("allreduce", 8 * MIB, step=0.035)
+    return [told(4, "100mbit", {straggler: Beside(1.15)}, {straggler: 1.15}),
+            told(8, "50mbit", {readers: Beside(Worst(2.03)), Operation("allreduce", 8 * MIB, spread=0.05): Beside(2.0)},
+                 {readers: Worst(2.3)})]
+
+
+def told(hosts, rate, everyone_reads, limits=None):
+    """Allreduces with and without `everyone_reads`; limits: of those without, if they have one."""
+    return Transfers(hosts, rate, {operation: (limits or {}).get(operation) for operation in everyone_reads},
+                     everyone_reads)
 
 
 def gathers(quick):

@@ -3,6 +3,7 @@
 import dataclasses
 
 OURS = "hoplite"
+EVERYONE_READS = "hoplite, everyone reads"  # it was told that an allreduce is one, as the peers are
 PEERS = ("mpich ofi", "mpich ucx", "gloo", "openmpi")
 EVEN = 1.03  # a lesser factor is none
 
@@ -26,11 +27,12 @@ class Verdict:
 def verdict(row):
     """None if we or all peers have no figure. Compared are times, or whatever is better if it is less."""
     measured = [peer for peer in PEERS if row.values(peer)]
-    if not measured or not row.values(OURS):
+    ours = EVERYONE_READS if EVERYONE_READS in row.series else OURS
+    if not measured or not row.values(ours):
         return None
     best = min(measured, key=row.median)
-    factor = row.ratio(best, OURS)
-    rounds = row.ratios(best, OURS)
+    factor = row.ratio(best, ours)
+    rounds = row.ratios(best, ours)
     if factor is None:
         return None
     winner, factor = (OURS, factor) if factor >= 1 else (best, 1 / factor)

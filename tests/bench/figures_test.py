@@ -41,6 +41,13 @@ class Verdicts(unittest.TestCase):
         slow_moment = row(hoplite=[1.0, 10.0, 3.0], gloo=[4.0, 20.0, 3.3])
         self.assertEqual(verdicts.verdict(slow_moment).factor, 2.0)
 
+    def test_an_allreduce_counts_as_it_is_told(self):
+        both = row(kind="allreduce", hoplite=[2.0, 2.0], gloo=[1.5, 1.5])
+        both.series[verdicts.EVERYONE_READS] = [1.0, 1.0]
+        self.assertEqual(verdicts.verdict(both).short(), "**hoplite** 1.50")
+        both.series[verdicts.EVERYONE_READS] = [None, None]
+        self.assertIsNone(verdicts.verdict(both))
+
     def test_the_bare_stream_is_no_peer(self):
         self.assertIsNone(verdicts.verdict(row(bare_stream=[1.0], hoplite=[1.1])))
 
