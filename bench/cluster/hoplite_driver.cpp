@@ -322,7 +322,8 @@ class Driver {
     for (const auto& transfer : info.transfers) add(transfer.from, transfer.to);
     for (const auto& child : info.slots)
       for (const auto& parent : info.slots)
-        if (child.parent == parent.slot) add(child.node, parent.node);
+        if (std::ranges::find(child.parents, parent.slot) != child.parents.end())
+          add(child.node, parent.node);
     return "\"feeds\":[" + pairs + "]";
   }
 

@@ -29,13 +29,20 @@ struct WaiterInfo {
   std::string why;  // "the object does not exist yet", "its last copy was lost, on n2"
 };
 
-// A slot in the tree of the reduction that makes an object.
+// A slot in the plan of the reduction that makes an object: a tree, in which each has one parent and
+// one is the root, or a ring (ReduceOptions::everyone_reads), in which each stripe has a root of its
+// own.
 struct SlotInfo {
   std::uint32_t slot = 0;         // its number, from 1
-  std::uint32_t parent = 0;       // whom it feeds; 0: it is the root, its output is the object
+  std::uint32_t parent = 0;       // the first of `parents`; 0: it is a root
   std::string node;               // who executes it; empty: nobody at the moment
   std::vector<ObjectId> inputs;   // sources that it folds itself
   std::uint64_t valid_bytes = 0;  // of its output, as last reported
+  // Whom it feeds, each in the stripes that both make. Empty: it is a root, its output is the object
+  // in these stripes.
+  std::vector<std::uint32_t> parents = {};
+  // Which parts of the object its output is: numbers from 0, ascending; in a tree all there are.
+  std::vector<std::uint32_t> stripes = {};
 };
 
 struct ObjectInfo {

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "cli/ring.h"
 #include "cli/tree.h"
 
 namespace hoplite::cli {
@@ -66,6 +67,8 @@ void AddReduction(const ObjectInfo& object, Json& reductions) {
     for (const ObjectId& input : slot.inputs) inputs.push_back(input.ToHex());
     slots.push_back({{"slot", slot.slot},
                      {"parent", slot.parent},
+                     {"parents", slot.parents},
+                     {"stripes", slot.stripes},
                      {"node", slot.node},
                      {"inputs", std::move(inputs)},
                      {"watermark", slot.valid_bytes}});
@@ -73,8 +76,9 @@ void AddReduction(const ObjectInfo& object, Json& reductions) {
   reductions.push_back({{"target", object.id.ToHex()}, {"slots", std::move(slots)}});
 }
 
+// "reduced in this tree", and the tree.
 std::string ReductionText(const ObjectInfo& object) {
-  std::string text;
+  std::string text = IsRing(object.slots) ? "reduced in this ring\n" : "reduced in this tree\n";
   for (const std::string& line : DrawReduction(object.slots, object.size_bytes)) {
     text += "    " + line + '\n';
   }
@@ -264,7 +268,7 @@ std::string ToText(const ClusterStatus& status) {
     text += fmt::format("  {}  {}, held by {}\n", object.id.ToHex(), FormatSize(object.size_bytes),
                         HoldersText(object));
     text += TransfersText(object);
-    if (!object.slots.empty()) text += "    is reduced in this tree:\n" + ReductionText(object);
+    if (!object.slots.empty()) text += "    is " + ReductionText(object);
   }
   const std::uint64_t count = status.object_count();
   if (count > status.objects.size()) {
@@ -282,7 +286,7 @@ std::string ToText(const ObjectInfo& object) {
       object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object),
       OwnersText(object));
   if (!object.transfers.empty()) text += "transfers\n" + TransfersText(object);
-  if (!object.slots.empty()) text += "reduced in this tree\n" + ReductionText(object);
+  if (!object.slots.empty()) text += ReductionText(object);
   if (!object.waiters.empty()) text += "waiting\n";
   for (const WaiterInfo& waiter : object.waiters) {
     text += fmt::format("  {}: {}\n", waiter.node, waiter.why);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/ring.h"
 
 namespace hoplite::cli {
 namespace {
@@ -63,6 +64,7 @@ std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_
 
 std::vector<std::string> DrawReduction(const std::vector<SlotInfo>& slots,
                                        std::uint64_t size_bytes) {
+  if (IsRing(slots)) return DrawRing(slots, size_bytes);
   std::uint32_t highest = 0;
   for (const SlotInfo& slot : slots) highest = std::max(highest, slot.slot);
   // Numbers are as wide as the widest, so that the order of texts is the order of numbers.
@@ -83,12 +85,19 @@ std::vector<std::string> DrawReduction(const std::vector<SlotInfo>& slots,
       roots.push_back(label);
     }
     if (slot.node.empty()) continue;
-    const std::size_t sources = slot.inputs.size();
-    notes[label] = fmt::format(
-        "{} source{}, {}", sources == 0 ? "no" : std::to_string(sources), sources > 1 ? "s" : "",
-        size_bytes == 0 ? FormatSize(slot.valid_bytes) : Share(slot.valid_bytes, size_bytes));
+    notes[label] = SourcesText(slot) + ", " + ProgressText(slot.valid_bytes, size_bytes);
   }
   return DrawTree(fed_by, roots, notes);
+}
+
+std::string SourcesText(const SlotInfo& slot) {
+  const std::size_t sources = slot.inputs.size();
+  return fmt::format("{} source{}", sources == 0 ? "no" : std::to_string(sources),
+                     sources > 1 ? "s" : "");
+}
+
+std::string ProgressText(std::uint64_t valid_bytes, std::uint64_t size_bytes) {
+  return size_bytes == 0 ? FormatSize(valid_bytes) : Share(valid_bytes, size_bytes);
 }
 
 std::string Share(std::uint64_t valid_bytes, std::uint64_t size_bytes) {

@@ -25,8 +25,15 @@ std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_
 //   4 n4  1 source, 12 %
 //   ├─ 2 n2  2 sources, 12 %
 //   └─ 6 n6  1 source, 100 %
+// One that is divided by stripes is a ring: see ring.h.
 std::vector<std::string> DrawReduction(const std::vector<SlotInfo>& slots,
                                        std::uint64_t size_bytes);
+
+// "1 source" that the slot folds itself.
+std::string SourcesText(const SlotInfo& slot);
+
+// "41 %" of an object; "5.0 MiB" while its size is 0, not known.
+std::string ProgressText(std::uint64_t valid_bytes, std::uint64_t size_bytes);
 
 // "41 %" of an object.
 std::string Share(std::uint64_t valid_bytes, std::uint64_t size_bytes);

@@ -1,5 +1,7 @@
 #include "client/convert.h"
 
+#include <bit>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,15 @@ std::vector<ObjectId> ToIds(const google::protobuf::RepeatedPtrField<std::string
   read.reserve(static_cast<std::size_t>(ids.size()));
   for (const std::string& bytes : ids) read.push_back(ToId(bytes));
   return read;
+}
+
+// The numbers of the bits that are set.
+std::vector<std::uint32_t> ToNumbers(std::uint64_t set) {
+  std::vector<std::uint32_t> numbers;
+  for (; set != 0; set &= set - 1) {
+    numbers.push_back(static_cast<std::uint32_t>(std::countr_zero(set)));
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -46,7 +57,9 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
                           .parent = slot.parent(),
                           .node = slot.node(),
                           .inputs = ToIds(slot.inputs()),
-                          .valid_bytes = slot.valid_bytes()});
+                          .valid_bytes = slot.valid_bytes(),
+                          .parents = {slot.parents().begin(), slot.parents().end()},
+                          .stripes = ToNumbers(slot.stripes())});
   }
   info.ever_owned = message.ever_owned();
   info.owners = message.owners();

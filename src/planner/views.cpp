@@ -7,6 +7,14 @@
 namespace hoplite::planner {
 namespace {
 
+// In the stripes that a slot makes: the node of a root reads the others.
+std::uint64_t MadeBytes(const Layout& layout, StripeMarks marks, StripeMask made) {
+  for (std::uint32_t stripe = 0; stripe < layout.stripe_count; ++stripe) {
+    if ((made >> stripe & 1) == 0) marks[stripe] = 0;
+  }
+  return layout.valid_bytes(marks);
+}
+
 std::vector<SlotView> SlotsOf(const NodeTable& nodes, const ReductionRecord& reduction) {
   std::vector<SlotView> views;
   for (const auto& [slot, known] : reduction.tree.slots()) {
@@ -18,7 +26,7 @@ std::vector<SlotView> SlotsOf(const NodeTable& nodes, const ReductionRecord& red
     shown.version = known.version;
     for (const SlotInput& input : known.order.inputs) shown.inputs.push_back(input.object);
     if (reduction.layout.valid(known.marks)) {
-      shown.valid_bytes = reduction.layout.valid_bytes(known.marks);
+      shown.valid_bytes = MadeBytes(reduction.layout, known.marks, known.order.stripes);
     }
     views.push_back(std::move(shown));
   }

@@ -207,8 +207,12 @@ net::Task<Result<protocol::ObjectView>> FakeOperations::Info(ObjectId object, no
                           .valid_bytes = copy->layout().valid_bytes(copy->marks())});
   view.transfers.push_back({.from_name = name_, .to_name = "other", .valid_bytes = 1});
   view.waiters.push_back({.node_name = "third", .why = "every holder is busy"});
-  view.slots.push_back(
-      {.slot = 2, .parent = 1, .node_name = "fourth", .inputs = {object}, .valid_bytes = 4});
+  view.slots.push_back({.slot = 2,
+                        .parents = {1, 3},
+                        .stripes = 0b1010,
+                        .node_name = "fourth",
+                        .inputs = {object},
+                        .valid_bytes = 4});
   co_return view;
 }
 

@@ -76,6 +76,8 @@ void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message
     added.set_node(slot.node_name);
     for (const ObjectId& input : slot.inputs) added.add_inputs(std::string(input.view()));
     added.set_valid_bytes(slot.valid_bytes);
+    added.mutable_parents()->Assign(slot.parents.begin(), slot.parents.end());
+    added.set_stripes(slot.stripes);
   }
   message.set_ever_owned(view.ever_owned);
   message.set_owners(view.owners);

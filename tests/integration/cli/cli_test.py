@@ -226,7 +226,7 @@ class ThreeNodes(CommandTest):
                                    self.cluster.socket(1)])
         shown = wait_until(lambda: self.cluster.status()["reductions"], "the reduction is listed")[0]
         self.assertEqual(set(shown), {"target", "slots"})
-        self.assertEqual(set(shown["slots"][0]), {"slot", "parent", "node", "inputs", "watermark"})
+        self.assertEqual(set(shown["slots"][0]), {"slot", "parent", "parents", "stripes", "node", "inputs", "watermark"})
         wait_until(lambda: self.own_sources() == set(ids), "both sources have a slot")
         self.assertIn(b"1 source", self.at(2, "info", "name:shown"))
         address = self.cluster.directory.ready["address"]

@@ -8,14 +8,15 @@ namespace {
 const ObjectId kObject = ObjectId::FromName("x");
 
 ClusterStatus TwoNodes() {
-  const ObjectInfo object{.id = kObject,
-                          .size_bytes = 1000,
-                          .version = "1.2",
-                          .metadata = "\x01z",
-                          .holders = {{"n1", true, 1000}, {"n2", false, 250}},
-                          .transfers = {{kObject, "n1", "n2", 250}},
-                          .waiters = {{"n3", "every holder is busy"}},
-                          .slots = {{1, 0, "n1", {kObject}, 250}, {2, 1, "n2", {}, 1000}}};
+  const ObjectInfo object{
+      .id = kObject,
+      .size_bytes = 1000,
+      .version = "1.2",
+      .metadata = "\x01z",
+      .holders = {{"n1", true, 1000}, {"n2", false, 250}},
+      .transfers = {{kObject, "n1", "n2", 250}},
+      .waiters = {{"n3", "every holder is busy"}},
+      .slots = {{1, 0, "n1", {kObject}, 250}, {2, 1, "n2", {}, 1000, {1}, {0, 3}}}};
   return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10, 12'500'000},
                     {.name = "n2", .address = "127.0.0.1:2", .corrupt_blocks = 3}},
           .objects = {object},
@@ -40,8 +41,8 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
       {"node":"n2","complete":false,"watermark":250}]}],
     "transfers": [{"object":"ID","from":"n1","to":"n2","watermark":250}],
     "reductions": [{"target":"ID","slots":[
-      {"slot":1,"parent":0,"node":"n1","inputs":["ID"],"watermark":250},
-      {"slot":2,"parent":1,"node":"n2","inputs":[],"watermark":1000}]}],
+      {"slot":1,"parent":0,"parents":[],"stripes":[],"node":"n1","inputs":["ID"],"watermark":250},
+      {"slot":2,"parent":1,"parents":[1],"stripes":[0,3],"node":"n2","inputs":[],"watermark":1000}]}],
     "shards": [
       {"objects":1,"inline_bytes":0,"inline_total_bytes":4096,"most_queued_bytes":0,
        "most_queued_node":"","session_queue_bytes":8192},
@@ -66,6 +67,15 @@ TEST(Output, InfoSaysWhoWaitsAndWhy) {
   EXPECT_EQ(info["metadata"], "017a");
   EXPECT_EQ(info["reductions"][0]["slots"].size(), 2u);
   EXPECT_NE(ToText(TwoNodes().objects[0]).find("n3: every holder is busy"), std::string::npos);
+}
+
+TEST(Output, InfoSaysHowItIsReduced) {
+  ObjectInfo object = TwoNodes().objects[0];
+  EXPECT_NE(ToText(object).find("reduced in this tree\n    1 n1  1 source, 25 %\n"),
+            std::string::npos);
+  EXPECT_NE(ToText(TwoNodes()).find("    is reduced in this tree\n"), std::string::npos);
+  object.slots[1].parent = 0;  // a root, too
+  EXPECT_NE(ToText(object).find("reduced in this ring\n    ring: each feeds"), std::string::npos);
 }
 
 TEST(Output, InfoSaysWhetherAnybodyOwnsIt) {

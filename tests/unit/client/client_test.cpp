@@ -215,6 +215,8 @@ TEST_P(ClientTest, InfoAndStatusSayWhatTheNodeKnows) {
   ASSERT_EQ(info->slots.size(), 1u);
   EXPECT_EQ(info->slots[0].slot, 2u);
   EXPECT_EQ(info->slots[0].parent, 1u);
+  EXPECT_THAT(info->slots[0].parents, testing::ElementsAre(1, 3));
+  EXPECT_THAT(info->slots[0].stripes, testing::ElementsAre(1, 3));
   EXPECT_EQ(info->slots[0].node, "fourth");
   EXPECT_THAT(info->slots[0].inputs, testing::ElementsAre(*id));
   EXPECT_EQ(info->slots[0].valid_bytes, 4u);

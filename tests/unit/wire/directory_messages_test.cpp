@@ -195,7 +195,8 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                             .holders = {{NodeId{1}, "n1", true, true, 5}},
                             .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
                             .waiters = {{NodeId{3}, "n3", "every holder is busy"}},
-                            .slots = {{2, 1, NodeId{3}, "n3", kVersion, {kObject}, 7}, {.slot = 1}},
+                            .slots = {{2, {1, 5}, 0b11, NodeId{3}, "n3", kVersion, {kObject}, 7},
+                                      {.slot = 1, .parents = {}, .stripes = 1}},
                             .ever_owned = true,
                             .owners = 2});
 }

@@ -1,0 +1,26 @@
+// Reductions that are divided by stripes among a ring of nodes, as text, for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <hoplite/status.h>
+
+namespace hoplite::cli {
+
+// Whether each stripe has a root of its own, instead of all of them one.
+bool IsRing(const std::vector<SlotInfo>& slots);
+
+// The ring of a reduction into an object of this size. Each member in turn: how many sources it has,
+// how many stripes it passes on to the next one and makes of the target, and how much of them is
+// there (a share; bytes while the size is 0, not known). Then the leaves: sources that came late,
+// which every member reads.
+//   ring: each feeds the next, the last one the first
+//   ├─ n2  1 source, passes on 48 stripes: 30 %, makes 16: 10 %
+//   └─ n1  1 source, passes on 16 stripes: 80 %, makes 48: 70 %
+//   leaves: read by all of them
+//   └─ n4  1 source, 100 %
+std::vector<std::string> DrawRing(const std::vector<SlotInfo>& slots, std::uint64_t size_bytes);
+
+}  // namespace hoplite::cli
