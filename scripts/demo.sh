@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job on this machine: sets up, builds, then broadcasts FILE (without it some large file)
-# over a cluster of processes, one of which is killed in the middle. Usage: scripts/demo.sh [FILE]
+# over a cluster of processes, one of which is killed in the middle, and adds up arrays at all of
+# them for all of them. Usage: scripts/demo.sh [FILE]
 set -euo pipefail
 
 if [[ $# -gt 1 || ${1:-} == -* ]]; then

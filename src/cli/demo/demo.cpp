@@ -72,8 +72,8 @@ Result<void> ReduceAtAll(ProcessCluster& cluster, const Subject& subject, const 
                   reductions.node_count(), static_cast<double>(arrays.length()) / 1e6,
                   FormatSize(arrays.size_bytes()), bound_seconds));
   screen.Say("each made of another part of the file: one number for each byte, its value.");
-  Result<void> held = reductions.Run(reductions.node_count(), 0, stop);
-  if (held) held = reductions.Run(reductions.node_count() - kLate, kLate, stop);
+  Result<void> held = reductions.AllReduce(stop);
+  if (held) held = reductions.FirstToCome(kLate, stop);
   results = reductions.results();
   return held;
 }

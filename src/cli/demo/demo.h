@@ -1,6 +1,7 @@
 // The main job on a cluster of real processes: a large file goes to everybody at once, a relaying
-// node is killed in the middle, another joins late, and all hashes are compared; then the nodes add
-// up arrays, and the sums are compared with plain ones.
+// node is killed in the middle, another joins late, and all hashes are compared; then all of
+// them add up arrays for all of them, divided among a ring, and again the first few for one; the
+// sums are compared with plain ones.
 #pragma once
 
 #include <string>

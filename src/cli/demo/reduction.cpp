@@ -10,16 +10,16 @@
 #include <fmt/ranges.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "base/time.h"
 #include "base/try.h"
+#include "cli/ring.h"
 #include "cli/timeouts.h"
 #include "cli/tree.h"
 
 namespace hoplite::cli::demo {
 namespace {
 
-constexpr Duration kLateness = std::chrono::milliseconds(500);
+constexpr Duration kTooLate = std::chrono::milliseconds(500);
 
 double SecondsSince(Time start) { return ToSeconds(Now() - start); }
 
@@ -33,32 +33,49 @@ Reductions::Reductions(ProcessCluster& cluster, const Arrays& arrays, double bou
   }
 }
 
-Result<void> Reductions::Run(std::size_t wanted, std::size_t late, const StopSignal& stop) {
+Result<void> Reductions::AllReduce(const StopSignal& stop) {
+  // The others have divided the work by then, and wait for nothing else.
+  const auto lateness =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(bound_seconds_));
+  return Run({.wanted = nodes_.size(), .late = 1, .lateness = lateness, .everyone_reads = true},
+             stop);
+}
+
+Result<void> Reductions::FirstToCome(std::size_t late, const StopSignal& stop) {
+  return Run({.wanted = nodes_.size() - late, .late = late, .lateness = kTooLate}, stop);
+}
+
+Result<void> Reductions::Run(const Asked& asked, const StopSignal& stop) {
   std::vector<ObjectId> ids(nodes_.size());
   std::ranges::generate(ids, ObjectId::Random);
-  for (std::size_t node = 0; node + late < nodes_.size(); ++node) TRY(Put(node, ids[node]));
-  screen_.Say("");
-  screen_.Say(fmt::format("{} asks for the sum of {} {}.", nodes_.front()->name,
-                          late == 0 ? "all" : fmt::format("the first {} of", wanted),
-                          nodes_.size()));
+  for (std::size_t node = 0; node + asked.late < nodes_.size(); ++node) TRY(Put(node, ids[node]));
+  SayWhatIsAsked(asked);
   TRY_ASSIGN(Client client, Client::Connect(nodes_.front()->socket));
   const Time start = Now();
-  TRY_ASSIGN(const Reduction reduction,
-             client.Reduce({.sources = ids, .num_objects = wanted, .timeout = kAnswerTimeout}));
-  Reduced reduced;
-  TRY_ASSIGN(reduced.tree, Follow(client, reduction, ids, late, stop));
+  TRY_ASSIGN(const Reduction reduction, client.Reduce({.sources = ids,
+                                                       .num_objects = asked.wanted,
+                                                       .everyone_reads = asked.everyone_reads,
+                                                       .timeout = kAnswerTimeout}));
+  TRY_ASSIGN(const std::vector<Reader> readers, StartReaders(asked, reduction.target()));
+  TRY_ASSIGN(Followed followed, Follow(client, reduction, ids, asked, stop));
   TRY_ASSIGN(const ReduceOutcome outcome, reduction.Wait());
+  TRY_ASSIGN(std::vector<Buffer> targets, TargetsOf(readers));
+  Reduced reduced{.asked = asked, .slots = std::move(followed.slots)};
   reduced.seconds = SecondsSince(start);
+  reduced.seconds_after_last =
+      asked.wanted < nodes_.size() ? reduced.seconds : SecondsSince(followed.last_put);
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     const bool taken = std::ranges::find(outcome.used, ids[node]) != outcome.used.end();
     (taken ? reduced.used : reduced.unused).push_back(nodes_[node]->name);
   }
-  TRY_ASSIGN(reduced.equal, IsPlainSum(client, outcome, ids));
+  reduced.equal = std::ranges::all_of(
+      targets, [&](const Buffer& target) { return IsPlainSum(target, outcome, ids); });
   Say(reduced);
   results_.push_back(std::move(reduced));
+  targets.clear();  // else their memory would not come back
+  ids.push_back(outcome.target);
   for (const ObjectId& id : ids) TRY(client.Delete(id, {.timeout = kAnswerTimeout}));
-  TRY(client.Delete(outcome.target, {.timeout = kAnswerTimeout}));
-  if (outcome.used.size() != wanted || !results_.back().equal) {
+  if (outcome.used.size() != asked.wanted || !results_.back().equal) {
     return std::unexpected(Error(ErrorCode::kDataLoss, "the target is not the sum that was asked"));
   }
   return {};
@@ -71,33 +88,55 @@ Result<void> Reductions::Put(std::size_t node, const ObjectId& id) const {
   return {};
 }
 
-Result<std::vector<SlotInfo>> Reductions::Follow(Client& client, const Reduction& reduction,
-                                                 const std::vector<ObjectId>& ids, std::size_t late,
-                                                 const StopSignal& stop) const {
+Result<std::vector<Reductions::Reader>> Reductions::StartReaders(const Asked& asked,
+                                                                 const ObjectId& target) const {
+  std::vector<Reader> readers;
+  for (const ProcessCluster::Node* node : nodes_) {
+    TRY_ASSIGN(Client client, Client::Connect(node->socket));
+    Future<Buffer> future = client.GetAsync(target, {.timeout = kAnswerTimeout});
+    readers.push_back({std::move(client), std::move(future)});
+    if (!asked.everyone_reads) break;
+  }
+  return readers;
+}
+
+Result<std::vector<Buffer>> Reductions::TargetsOf(const std::vector<Reader>& readers) {
+  std::vector<Buffer> targets;
+  for (const Reader& reader : readers) {
+    TRY_ASSIGN(Buffer target, reader.target.Wait());
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+Result<Reductions::Followed> Reductions::Follow(Client& client, const Reduction& reduction,
+                                                const std::vector<ObjectId>& ids,
+                                                const Asked& asked, const StopSignal& stop) const {
   const Time start = Now();
-  std::vector<SlotInfo> tree;
-  std::size_t put = ids.size() - late;
+  Followed followed{.slots = {}, .last_put = start};
+  std::size_t put = ids.size() - asked.late;
   while (!reduction.ready()) {
     if (stop.WaitFor(kLook)) {
       return std::unexpected(Error(ErrorCode::kCancelled, "stopped before the end"));
     }
-    if (put < ids.size() && Now() - start > kLateness) {
-      screen_.Say(fmt::format("{:5.1f} s  {} come with theirs, too late", SecondsSince(start),
-                              NamesFrom(put)));
+    if (put < ids.size() && Now() - start > asked.lateness) {
+      screen_.Say(fmt::format("{:5.1f} s  {} {}{}", SecondsSince(start), NamesFrom(put),
+                              asked.late == 1 ? "comes with its own" : "come with theirs",
+                              asked.wanted < ids.size() ? ", too late" : ""));
       for (; put < ids.size(); ++put) TRY(Put(put, ids[put]));
+      followed.last_put = Now();
     }
     const auto target = client.Info(reduction.target(), {.timeout = kAnswerTimeout});
     if (!target || target->slots.empty()) continue;  // not planned yet, or done
-    tree = target->slots;
-    screen_.Show(DrawReduction(tree, arrays_.size_bytes()));
+    followed.slots = target->slots;
+    screen_.Show(DrawReduction(followed.slots, arrays_.size_bytes()));
   }
   screen_.Show({});
-  return tree;
+  return followed;
 }
 
-Result<bool> Reductions::IsPlainSum(Client& client, const ReduceOutcome& outcome,
-                                    const std::vector<ObjectId>& ids) const {
-  TRY_ASSIGN(const Buffer target, client.Get(outcome.target, {.timeout = kAnswerTimeout}));
+bool Reductions::IsPlainSum(const Buffer& target, const ReduceOutcome& outcome,
+                            const std::vector<ObjectId>& ids) const {
   std::vector<std::size_t> used;
   for (const ObjectId& id : outcome.used) {
     used.push_back(static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin()));
@@ -113,17 +152,32 @@ std::string Reductions::NamesFrom(std::size_t first) const {
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
+void Reductions::SayWhatIsAsked(const Asked& asked) const {
+  screen_.Say("");
+  const std::string& asker = nodes_.front()->name;
+  screen_.Say(asked.everyone_reads
+                  ? fmt::format("{} asks for the sum of all {}, which all of them read: an "
+                                "allreduce. The array of {} is late.",
+                                asker, nodes_.size(), nodes_.back()->name)
+                  : fmt::format("{} asks for the sum of the first {} of {}.", asker, asked.wanted,
+                                nodes_.size()));
+}
+
 void Reductions::Say(const Reduced& reduced) const {
-  screen_.Say("The tree, each slot with the node that folds there, and what it had last:");
-  for (const std::string& line : DrawReduction(reduced.tree, arrays_.size_bytes())) {
+  screen_.Say(IsRing(reduced.slots)
+                  ? "The ring, which divides the work, and its leaf; and what they had last:"
+                  : "The tree, each slot with the node that folds there, and what it had last:");
+  for (const std::string& line : DrawReduction(reduced.slots, arrays_.size_bytes())) {
     screen_.Say("  " + line);
   }
   screen_.Say(fmt::format(
-      "{:5.2f} s, {:4.2f} x S/B: the sum of {}{}; {} the plain sum, number by number.",
-      reduced.seconds, reduced.seconds / bound_seconds_,
+      "{:5.2f} s, {:4.2f} x S/B{}: the sum of {}{}; {} the plain sum, number by number{}.",
+      reduced.seconds, reduced.seconds_after_last / bound_seconds_,
+      reduced.asked.everyone_reads ? " after the last array" : "",
       fmt::format("{}", fmt::join(reduced.used, ", ")),
       reduced.unused.empty() ? "" : fmt::format(", without {}", fmt::join(reduced.unused, ", ")),
-      reduced.equal ? "equal to" : "DIFFERENT FROM"));
+      reduced.equal ? "equal to" : "DIFFERENT FROM",
+      reduced.asked.everyone_reads ? ", at every node" : ""));
 }
 
 }  // namespace hoplite::cli::demo

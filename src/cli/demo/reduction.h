@@ -1,5 +1,6 @@
-// Reductions of the demo: every living node of a cluster of processes has an array, and the sum of
-// them is made, first of all, then of the first to come while others are late.
+// Reductions of the demo: every living node of a cluster of processes has an array, and their sum is
+// made: first of all of them for all of them, although one comes late; then of the first to come
+// while others are late.
 //
 // One thread.
 #pragma once
@@ -9,6 +10,7 @@
 
 #include <hoplite/client.h>
 
+#include "base/time.h"
 #include "cli/demo/arrays.h"
 #include "cli/demo/screen.h"
 #include "cli/process_cluster.h"
@@ -16,12 +18,22 @@
 
 namespace hoplite::cli::demo {
 
+// What is asked for.
+struct Asked {
+  std::size_t wanted = 0;  // how many arrays, those that come first
+  std::size_t late = 0;    // those of the last nodes, so many, come while it runs
+  Duration lateness{};     // so long after the request
+  bool everyone_reads = false;
+};
+
 struct Reduced {
+  Asked asked;
   std::vector<std::string> used;    // nodes whose array is in the sum
   std::vector<std::string> unused;  // nodes whose array came too late
-  std::vector<SlotInfo> tree;       // as the directory last showed it
-  double seconds = 0;               // from the request to the final target
-  bool equal = false;               // the target is the plain sum of the arrays used
+  std::vector<SlotInfo> slots;      // as the directory last showed them
+  double seconds = 0;               // from the request until all readers had the final target
+  double seconds_after_last = 0;    // from when the last array was there that is in it
+  bool equal = false;               // what every reader got is the plain sum of the arrays used
 };
 
 class Reductions {
@@ -29,22 +41,40 @@ class Reductions {
   // Takes the cluster's living nodes.
   Reductions(ProcessCluster& cluster, const Arrays& arrays, double bound_seconds, Screen& screen);
 
-  // The sum of the first `wanted` arrays to come; those of the last `late` nodes come while it
-  // runs. `cancelled` if the user wanted to stop; an error also if anything did not hold.
-  Result<void> Run(std::size_t wanted, std::size_t late, const StopSignal& stop);
+  // The sum of all arrays, for all nodes; that of the last node comes late.
+  Result<void> AllReduce(const StopSignal& stop);
+  // The sum of the first to come, for the first node; those of the last `late` nodes come too late.
+  // `cancelled` if the user wanted to stop; an error also if anything did not hold. So AllReduce.
+  Result<void> FirstToCome(std::size_t late, const StopSignal& stop);
 
   std::size_t node_count() const { return nodes_.size(); }
   const std::vector<Reduced>& results() const { return results_; }
 
  private:
+  // How it went on while somebody looked.
+  struct Followed {
+    std::vector<SlotInfo> slots;
+    Time last_put;
+  };
+  // A node's client, which reads the target while it is made.
+  struct Reader {
+    Client client;
+    Future<Buffer> target;
+  };
+
+  Result<void> Run(const Asked& asked, const StopSignal& stop);
   Result<void> Put(std::size_t node, const ObjectId& id) const;
+  Result<std::vector<Reader>> StartReaders(const Asked& asked, const ObjectId& target) const;
+  // Waits until all of them have it.
+  static Result<std::vector<Buffer>> TargetsOf(const std::vector<Reader>& readers);
   // Follows the reduction to its end, and puts the late arrays meanwhile.
-  Result<std::vector<SlotInfo>> Follow(Client& client, const Reduction& reduction,
-                                       const std::vector<ObjectId>& ids, std::size_t late,
-                                       const StopSignal& stop) const;
-  Result<bool> IsPlainSum(Client& client, const ReduceOutcome& outcome,
-                          const std::vector<ObjectId>& ids) const;
+  Result<Followed> Follow(Client& client, const Reduction& reduction,
+                          const std::vector<ObjectId>& ids, const Asked& asked,
+                          const StopSignal& stop) const;
+  bool IsPlainSum(const Buffer& target, const ReduceOutcome& outcome,
+                  const std::vector<ObjectId>& ids) const;
   std::string NamesFrom(std::size_t first) const;
+  void SayWhatIsAsked(const Asked& asked) const;
   void Say(const Reduced& reduced) const;
 
   std::vector<const ProcessCluster::Node*> nodes_;

@@ -111,14 +111,20 @@ Json SummaryDocument(const Broadcast& broadcast, const Subject& subject,
                                     {"at_bytes", change.at_bytes}});
   }
   for (const Reduced& reduced : reductions) {
-    Json tree = Json::array();
-    for (const SlotInfo& slot : reduced.tree) {
-      tree.push_back({{"slot", slot.slot}, {"parent", slot.parent}, {"node", slot.node}});
+    Json slots = Json::array();
+    for (const SlotInfo& slot : reduced.slots) {
+      slots.push_back({{"slot", slot.slot},
+                       {"parent", slot.parent},
+                       {"parents", slot.parents},
+                       {"stripes", slot.stripes},
+                       {"node", slot.node}});
     }
     document["reductions"].push_back({{"used", reduced.used},
                                       {"unused", reduced.unused},
-                                      {"tree", std::move(tree)},
+                                      {"everyone_reads", reduced.asked.everyone_reads},
+                                      {"tree", std::move(slots)},
                                       {"seconds", reduced.seconds},
+                                      {"seconds_after_last", reduced.seconds_after_last},
                                       {"equal", reduced.equal}});
   }
   return document;
