@@ -94,12 +94,12 @@ struct ReduceOptions {
   // The most children of a slot in the tree: 1 is a line, 2 a binary tree. 0: the one with the
   // least predicted time.
   std::uint32_t degree = 0;
-  // Every node that holds a source reads the target, too: an allreduce. Those nodes then form a
-  // ring, each end of which makes a part of the target, and everybody has it after about 2 (n - 1) / n
-  // times size / bandwidth instead of 2. Say it only if they do read it: each of them gets a copy of
-  // the target whether it is asked for there or not, and needs room for three times the size while
-  // it is made. It changes nothing but time and place. root_here, fixed_order or a degree win over
-  // it; small objects and reductions with many late sources are made by the tree as well.
+  // Every node that holds a source reads the target, too: an allreduce. Those n nodes form a ring,
+  // each of them makes a part of the target, and all have it after about 2 (n - 1) / n times size /
+  // bandwidth instead of 2. Say it only if they do read it: each gets a copy of the target whether
+  // it is asked for there or not, and needs room for three times the size while it is made. It
+  // changes nothing but time and place. root_here, fixed_order or a degree win over it; the target
+  // of small objects, or of a reduction with many late sources, is made by the tree as well.
   bool everyone_reads = false;
   // This client owns the target (Client::Own) as soon as it is final.
   bool owned = false;

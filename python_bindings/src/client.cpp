@@ -200,7 +200,8 @@ void BindClient(nb::module_& module) {
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
            nb::arg("num_objects") = none, nb::arg("target") = none,
            nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
-           nb::arg("everyone_reads") = false, nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)
+           nb::arg("everyone_reads") = false, nb::arg("timeout") = none, nb::arg("owned") = false,
+           nb::arg("only_if_owned") = false)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
       .def("own", &Own, nb::arg("id"), nb::arg("timeout") = none)
       .def("disown", &Disown, nb::arg("id"), nb::arg("timeout") = none)
