@@ -33,7 +33,7 @@ bool UnderWay(Cluster& cluster, const ObjectId& target) {
   return Eventually([&] {
     const auto view = cluster.Find(target);
     return view && std::ranges::any_of(view->slots, [](const protocol::SlotView& slot) {
-             return slot.parent == 0 && slot.valid_bytes > 0;
+             return slot.parents.empty() && slot.valid_bytes > 0;
            });
   });
 }
@@ -203,7 +203,7 @@ TEST(ReduceAttack, ASourceThatIsAReductionStartsAgain) {
   ASSERT_TRUE(view);
   std::size_t child = 6;  // a node of the inner one that is not its root's
   for (const protocol::SlotView& slot : view->slots) {
-    if (slot.parent != 0) child = static_cast<std::size_t>(slot.node_name.back() - '0');
+    if (!slot.parents.empty()) child = static_cast<std::size_t>(slot.node_name.back() - '0');
   }
   ASSERT_LT(child, 3U);
   cluster.Stop(child);

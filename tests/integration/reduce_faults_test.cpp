@@ -249,7 +249,7 @@ TEST_P(ReduceWithALoss, GoesOnWithTheSpare) {
   ASSERT_TRUE(Eventually([&] {
     const auto view = cluster.Find(sum->target());
     return view && std::ranges::any_of(view->slots, [](const protocol::SlotView& slot) {
-             return slot.parent == 0 && slot.valid_bytes > 0;
+             return slot.parents.empty() && slot.valid_bytes > 0;
            });
   }));
   cluster.Stop(GetParam().node);
