@@ -156,6 +156,13 @@ void AddReduce(CLI::App& sim, Action& chosen, bool everyone_gets) {
   AddDuration(*command, "--spread", world.spread,
               "sources arrive at random moments within this time");
   command->add_flag("--staggered", job.staggered, "they arrive in order, evenly spaced");
+  AddDuration(*command, "--straggler", job.straggler, "the last one arrives so much later");
+  if (everyone_gets) {
+    AddDuration(*command, "--get-spread", job.get_spread,
+                "nodes ask for the sum at random moments within this time");
+    command->add_flag("--everyone-reads", job.everyone_reads,
+                      "the reduction knows that they do, and may make the sum by stripes");
+  }
   AddNumber(*command, "--sources", job.sources, "one after the other on each node; 0: one on each");
   AddNumber(*command, "--num-objects", job.num_objects, "the first so many are used; 0: all");
   AddNumber(*command, "--degree", job.degree, "of the tree; 0: what the planner chooses");

@@ -49,6 +49,11 @@ void AddFields(Digest& digest, const Message& message) {
   if constexpr (requires { message.slot; }) digest.Add(message.slot);
   if constexpr (requires { message.input; }) digest.Add(message.input).Add(message.input_version);
   if constexpr (requires { message.order; }) Add(digest, message.order);
+  if constexpr (requires { message.orders; }) {
+    for (const protocol::PlannedOrder& planned : message.orders) {
+      Add(digest.Add(planned.attempt), planned.order);
+    }
+  }
   if constexpr (requires { message.code; }) digest.Add(message.code);
   // What is of owned objects only adds nothing where there are none.
   if constexpr (requires { message.number; }) {

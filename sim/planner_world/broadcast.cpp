@@ -89,7 +89,7 @@ class BroadcastHistory {
         const Member& member = world_.members()[i];
         alive += member.alive ? 1 : 0;
         const auto& copy = member.node.copy();
-        if (member.alive && copy && (copy->complete || copy->producing)) whole.push_back(i);
+        if (member.alive && copy && (copy->complete || copy->produces != 0)) whole.push_back(i);
       }
       if (2 * whole.size() > alive) return;
       for (const NodeIndex i : whole) world_.Kill(i);

@@ -23,9 +23,10 @@ std::uint64_t StripeBytes(const Layout& layout, std::uint32_t stripe) {
 
 }  // namespace
 
-Network::Network(const Layout& layout, double bytes_per_second, Duration latency)
+Network::Network(const Layout& layout, double bytes_per_second, Duration latency, Stripes stripes)
     : layout_(layout),
       stripes_(layout.stripe_count),
+      turns_(stripes),
       capacity_(bytes_per_second / 1e9),
       slack_(std::max(4.0, 4 * capacity_)),
       latency_(latency) {
@@ -74,6 +75,7 @@ void Network::SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint3
   inbound.at = now;
   inbound.tag = tag;
   Touch(UpOf(node));
+  Offer(now, node, stripe);
 }
 
 void Network::Produce(Time now, NodeIndex node, double bytes_per_second) {
@@ -104,10 +106,11 @@ FlowId Network::Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32
   link_flows_[DownLink(flow)].push_back(id);
   inbound.feeding = id;
   inbound.at = now;
-  inbound.block = static_cast<double>(layout_.block_bytes) / together;
+  inbound.block = static_cast<double>(layout_.block_bytes) / (in_turns() ? 1 : together);
   At(source, stripe).outgoing.push_back(id);
   Touch(UpLink(flow));
   flows_.push_back(flow);
+  JoinStream(now, id);
   return id;
 }
 
@@ -162,7 +165,10 @@ double Network::RateInto(NodeIndex copy) const {
 double Network::RateIntoNodeOf(NodeIndex copy) const {
   double rate = 0;
   for (const NodeIndex each : copies_on_[node_of_[copy]]) {
-    if (!foldings_[each].active) rate += RateInto(each);
+    const StripeMask folds = foldings_[each].made.stripes;
+    for (std::uint32_t s = 0; s < stripes_; ++s) {
+      if ((folds >> s & 1) == 0) rate += At(each, s).rate * 1e9;
+    }
   }
   return rate;
 }
@@ -213,6 +219,7 @@ void Network::SetWhole(Time now, NodeIndex node, std::uint32_t stripe) {
   inbound.bytes = stripe_bytes_[stripe];
   inbound.whole = true;
   Touch(UpOf(node));
+  Offer(now, node, stripe);
 }
 
 void Network::StopSending(Time now, FlowId id) {
@@ -224,12 +231,14 @@ void Network::StopSending(Time now, FlowId id) {
   sent_bytes_[node_of_[flow.source]] += flow.sent - flow.began;
   flow.wake = kNever;
   Unlink(flow);
+  LeaveStream(now, id);
 }
 
 void Network::Wake(Time now, FlowId id) {
   Flow& flow = flows_[id];
   if (!flow.sending || flow.wake != now) return;
   flow.wake = kNever;
+  if (in_turns()) return EndTurn(now, id);
   if (Sent(now, flow) < stripe_bytes_[flow.stripe]) {
     Touch(UpLink(flow));
     return;
@@ -239,6 +248,7 @@ void Network::Wake(Time now, FlowId id) {
 }
 
 void Network::Advance(Time now, std::vector<Whole>& whole) {
+  std::ranges::move(std::exchange(folded_, {}), std::back_inserter(whole));
   while (queue_.next_time() <= now) {
     const Event event = queue_.Pop();
     ++events_;
@@ -246,6 +256,7 @@ void Network::Advance(Time now, std::vector<Whole>& whole) {
       Wake(now, event.flow);
       continue;
     }
+    if (event.kind == Kind::kFolded) continue;  // it was told already
     if (event.kind == Kind::kRefold) {
       if (At(event.flow, event.stripe).refold == now) Refold(now, event.flow, event.stripe);
       continue;
@@ -260,11 +271,11 @@ void Network::Advance(Time now, std::vector<Whole>& whole) {
     Flow& flow = flows_[event.flow];
     if (!flow.receiving) continue;
     if (event.kind == Kind::kRateArrives) {
-      Inbound& inbound = At(flow.receiver, flow.stripe);
-      SetInboundRate(now, inbound, flow.stripe, event.rate);
-      inbound.tag = flow.tag;
-      Touch(UpOf(flow.receiver));
-      InputChanged(now, flow.receiver, flow.stripe);
+      RateArrives(now, flow, event.rate);
+      continue;
+    }
+    if (event.kind == Kind::kBlockArrives) {
+      BlockArrives(now, event);
       continue;
     }
     SetWhole(now, flow.receiver, flow.stripe);
@@ -273,6 +284,14 @@ void Network::Advance(Time now, std::vector<Whole>& whole) {
     InputChanged(now, flow.receiver, flow.stripe);
   }
   std::ranges::move(std::exchange(folded_, {}), std::back_inserter(whole));
+}
+
+void Network::RateArrives(Time now, const Flow& flow, double rate) {
+  Inbound& inbound = At(flow.receiver, flow.stripe);
+  SetInboundRate(now, inbound, flow.stripe, rate);
+  inbound.tag = flow.tag;
+  Touch(UpOf(flow.receiver));
+  InputChanged(now, flow.receiver, flow.stripe);
 }
 
 std::string Network::BrokenInvariant(Time now) const {

@@ -12,11 +12,16 @@
 // behind its source and takes its source's rate: a hop costs latency + block / rate. Of stripes
 // that come over one stream one block is under way at a time, so each stays behind by its share of
 // one. Events happen only where a rate changes; all that falls on one nanosecond is settled at once.
+//
+// That is the average of a stream whose stripes are all at one stage. Where they begin at different
+// places they go in turns, as real ones do (R19): the lowest block that the source has, and then the
+// next one, which takes more events.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/layout.h"
@@ -30,9 +35,13 @@ using FlowId = std::uint32_t;
 using Tag = std::uint64_t;  // what the bytes are; 0: none have come yet
 inline constexpr FlowId kNoFlow = ~FlowId{0};
 
+// How the stripes that one copy pulls from another share their stream.
+enum class Stripes : std::uint8_t { kSideBySide, kInTurns };
+
 class Network {
  public:
-  Network(const Layout& layout, double bytes_per_second, Duration latency);
+  Network(const Layout& layout, double bytes_per_second, Duration latency,
+          Stripes stripes = Stripes::kSideBySide);
 
   NodeIndex AddNode();
   // The node's links carry so much instead. To be called before anything flows.
@@ -46,13 +55,18 @@ class Network {
   // The node itself fills its copy, all stripes alike, at this rate in total.
   void Produce(Time now, NodeIndex node, double bytes_per_second);
 
-  // The copy becomes the fold of so many others on its node, which are added one by one. It grows
-  // with the slowest of them. It is whole when all of them are or, if `held`, when Release is
-  // called after that.
-  void Fold(Time now, NodeIndex copy, std::uint32_t inputs, bool held, Tag tag);
-  void AddInput(Time now, NodeIndex copy, NodeIndex input);
+  // The copy becomes, in these stripes, the fold of so many others on its node, which are added one
+  // by one, each in stripes of its own. It grows with the slowest of them. It is whole when all of
+  // them are or, if `held`, when Release is called after that, which ends the fold.
+  struct Made {
+    StripeMask stripes = 0;
+    bool held = false;
+    Tag tag = 0;
+  };
+  void Fold(Time now, NodeIndex copy, std::uint32_t inputs, const Made& made);
+  void AddInput(Time now, NodeIndex copy, NodeIndex input, StripeMask stripes);
   void Release(Time now, NodeIndex copy);
-  // The copy is no fold any more, and is empty.
+  // The copy is no fold any more, and what it folded is gone.
   void Unfold(Time now, NodeIndex copy);
 
   // The receiver pulls a stripe from its own watermark on, over a stream that brings so many stripes
@@ -109,12 +123,17 @@ class Network {
     FlowId feeding = kNoFlow;
     std::vector<FlowId> outgoing;
   };
+  struct Input {
+    NodeIndex copy = 0;
+    StripeMask stripes = 0;
+  };
   struct Folding {
-    bool active = false;
-    bool held = false;
+    Made made;  // in no stripes: it is no fold
     std::uint32_t expected = 0;
-    std::vector<NodeIndex> inputs;
+    std::vector<Input> inputs;
     NodeIndex into = kNoCopy;  // the fold that this copy is an input of
+
+    std::vector<NodeIndex> In(std::uint32_t stripe) const;
   };
   struct Flow {
     NodeIndex source = 0;
@@ -129,14 +148,29 @@ class Network {
     double limit = 0;
     Time at;
     Time wake = kNever;
+    bool has_turn = false;  // in turns only, as is the next
+    double turn_end = 0;
     std::uint32_t position[2] = {0, 0};  // in the lists of its up and its down link
     std::uint64_t settled = 0;           // the pass that looked at it last
   };
-  enum class Kind : std::uint8_t { kWake, kRateArrives, kWholeArrives, kProduced, kRefold };
+  // The flows of one stream: at most one has its turn.
+  struct Stream {
+    std::vector<FlowId> flows;
+    FlowId turn = kNoFlow;
+  };
+  enum class Kind : std::uint8_t {
+    kWake,
+    kRateArrives,
+    kBlockArrives,
+    kWholeArrives,
+    kProduced,
+    kRefold,
+    kFolded
+  };
   struct Event {
     Kind kind;
-    FlowId flow;  // of kProduced and kRefold: the copy
-    double rate = 0;
+    FlowId flow;               // of kProduced, kRefold and kFolded: the copy
+    double rate = 0;           // of kBlockArrives: the position where it ends
     std::uint32_t stripe = 0;  // of kRefold
   };
 
@@ -163,8 +197,25 @@ class Network {
   void SetWhole(Time now, NodeIndex node, std::uint32_t stripe);
   void InputChanged(Time now, NodeIndex copy, std::uint32_t stripe);
   void Refold(Time now, NodeIndex copy, std::uint32_t stripe);
+  void RefoldBlocks(Time now, NodeIndex copy, std::uint32_t stripe);
+  StripeMask EndFold(NodeIndex copy);
+  void SetFolded(Time now, NodeIndex copy, std::uint32_t stripe);
   void Wake(Time now, FlowId id);
   void StopSending(Time now, FlowId id);
+  void RateArrives(Time now, const Flow& flow, double rate);
+
+  // Turns (network_turns.cpp).
+  bool in_turns() const { return turns_ == Stripes::kInTurns; }
+  Stream& StreamOf(const Flow& flow) { return streams_[{flow.source, flow.receiver}]; }
+  double TurnEnd(const Flow& flow) const;
+  bool HasBlock(Time now, const Flow& flow) const;
+  void JoinStream(Time now, FlowId id);
+  void LeaveStream(Time now, FlowId id);
+  void GiveTurn(Time now, Stream& stream);
+  void EndTurn(Time now, FlowId id);
+  void BlockArrives(Time now, const Event& event);
+  // What has grown may be sent.
+  void Offer(Time now, NodeIndex copy, std::uint32_t stripe);
 
   void SettleComponent(Time now, LinkId start);
   void Collect(Time now, LinkId start);
@@ -175,6 +226,7 @@ class Network {
 
   Layout layout_;
   std::uint32_t stripes_;
+  Stripes turns_;
   double capacity_;  // of a link, in bytes per nanosecond, unless its node has another rate
   std::map<NodeIndex, double> own_capacity_;
   // Positions closer than this count as equal: it is what passes in a few nanoseconds.
@@ -186,6 +238,7 @@ class Network {
   std::vector<Whole> folded_;       // since the last Advance
   std::vector<Inbound> inbound_;
   std::vector<Flow> flows_;
+  std::map<std::pair<NodeIndex, NodeIndex>, Stream> streams_;  // by source and receiver
   std::vector<std::vector<FlowId>> link_flows_;
   std::vector<std::vector<NodeIndex>> copies_on_;  // by node
   std::vector<double> sent_bytes_;                 // by node

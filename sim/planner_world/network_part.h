@@ -39,11 +39,11 @@ class NetworkPart {
   void Produce(Time now, NodeIndex copy, double bytes_per_second) {
     whole_->Produce(now, all_[copy], bytes_per_second);
   }
-  void Fold(Time now, NodeIndex copy, std::uint32_t inputs, bool held, Tag tag) {
-    whole_->Fold(now, all_[copy], inputs, held, tag);
+  void Fold(Time now, NodeIndex copy, std::uint32_t inputs, const Network::Made& made) {
+    whole_->Fold(now, all_[copy], inputs, made);
   }
-  void AddInput(Time now, NodeIndex copy, NodeIndex input) {
-    whole_->AddInput(now, all_[copy], all_[input]);
+  void AddInput(Time now, NodeIndex copy, NodeIndex input, StripeMask stripes) {
+    whole_->AddInput(now, all_[copy], all_[input], stripes);
   }
   void Release(Time now, NodeIndex copy) { whole_->Release(now, all_[copy]); }
   void Unfold(Time now, NodeIndex copy) { whole_->Unfold(now, all_[copy]); }

@@ -51,6 +51,7 @@ void Network::Collect(Time now, LinkId start) {
 // What the source's own progress allows: anything while it is ahead, its in-rate once the flow has
 // caught up, nothing while the flow is ahead of it.
 double Network::Limit(Time now, const Flow& flow) const {
+  if (in_turns()) return flow.has_turn ? capacity_ : 0;
   const Inbound& source = At(flow.source, flow.stripe);
   if (source.whole) return capacity_;
   const double gap = Available(now, flow) - Sent(now, flow);
@@ -126,6 +127,9 @@ Time Network::NextWake(Time now, const Flow& flow) const {
   };
   const Inbound& source = At(flow.source, flow.stripe);
   const double sent = Sent(now, flow);
+  if (in_turns()) {
+    return flow.has_turn && flow.rate > 0 ? after((flow.turn_end - sent) / flow.rate) : kNever;
+  }
   if (source.whole) {
     return flow.rate > 0 ? after((stripe_bytes_[flow.stripe] - sent) / flow.rate) : kNever;
   }

@@ -37,6 +37,12 @@ Result<void> ValidateReduce(const Options& options) {
     return Bad("a fixed order needs all sources");
   }
   if (job.fixed_order && job.degree > 1) return Bad("a fixed order folds along a line");
+  if (job.straggler.count() < 0 || job.get_spread.count() < 0) {
+    return Bad("a time must not be negative");
+  }
+  if (job.get_spread.count() > 0 && !job.everyone_gets) {
+    return Bad("get-spread belongs to allreduces");
+  }
   if (options.put_time.count() > 0 || options.reputs > 0 || options.deletes > 0) {
     return Bad("put-time, reputs and deletes belong to broadcasts");
   }
@@ -103,7 +109,10 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "put-again", job.put_again, none.put_again);
   if (job.fixed_order) command += " --fixed-order";
   if (job.root_here) command += " --root-here";
+  if (job.everyone_reads) command += " --everyone-reads";
   if (job.staggered) command += " --staggered";
+  AddFlag(command, "straggler", job.straggler, none.straggler);
+  AddFlag(command, "get-spread", job.get_spread, none.get_spread);
   if (job.kill_coordinator) command += " --kill-coordinator";
   return command;
 }

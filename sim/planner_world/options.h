@@ -30,7 +30,11 @@ struct ReduceJob {
   std::uint32_t degree = 0;       // 0: the planner chooses
   bool fixed_order = false;
   bool root_here = false;
+  // Whoever has a source reads the target, too: the plan may be one by stripes (R64).
+  bool everyone_reads = false;
   bool staggered = false;         // sources arrive in order, evenly over the spread
+  Duration straggler{0};          // the last source arrives that much later than it would
+  Duration get_spread{0};         // nodes ask for the target at random moments of [0, get_spread]
   bool kill_coordinator = false;  // at a random moment
   Duration put_again{0};          // sources of the dead are put by others after this; 0: never
 };

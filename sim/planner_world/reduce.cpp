@@ -26,6 +26,7 @@ ReduceOptions RequestOf(const Options& options, const ObjectId& target) {
   request.degree = job.degree;
   request.fixed_order = job.fixed_order;
   request.root_here = job.root_here;
+  request.everyone_reads = job.everyone_reads;
   return request;
 }
 
@@ -58,7 +59,8 @@ class ReduceHistory {
         job_(*options_.reduce),
         request_(RequestOf(options_, world.object())),
         start_(Time{} + kWarmUpLatencies * options_.latency),
-        horizon_(options_.spread + FromSeconds(1.2 * plain_seconds) + 20 * options_.latency) {}
+        horizon_(options_.spread + job_.straggler + job_.get_spread +
+                 FromSeconds(1.2 * plain_seconds) + 20 * options_.latency) {}
 
   Time start() const { return start_; }
 
@@ -68,7 +70,7 @@ class ReduceHistory {
     WriteSources();
     if (job_.everyone_gets) {
       for (NodeIndex i = 0; i < options_.nodes; ++i) {
-        world_.At(start_, [this, i] { world_.Get(i); });
+        world_.At(AsksAt(), [this, i] { world_.Get(i); });
       }
     }
     for (const Kill& kill : options_.kill_at) {
@@ -89,6 +91,10 @@ class ReduceHistory {
   }
 
  private:
+  Time AsksAt() {
+    const Duration spread = job_.get_spread;
+    return spread.count() == 0 ? start_ : start_ + world_.random().Within(spread);
+  }
   Time Moment() { return start_ + world_.random().Within(horizon_); }
   NodeIndex Participant() {
     return static_cast<NodeIndex>(1 + world_.random().Below(options_.nodes - 1));
@@ -100,6 +106,9 @@ class ReduceHistory {
       Time when = start_ + world_.random().Within(options_.spread);
       if (job_.staggered) when = start_ + options_.spread * static_cast<std::int64_t>(i) / count;
       if (options_.spread.count() == 0) when = Time{};
+      if (i + 1 == count && job_.straggler.count() > 0) {
+        when = std::max(when, start_) + job_.straggler;
+      }
       const auto node = static_cast<NodeIndex>(i % options_.nodes);
       world_.At(when, [this, node, i] { world_.PutSource(node, request_.sources[i]); });
     }
@@ -135,7 +144,7 @@ class ReduceHistory {
 std::string TooSlowReduce(const Options& options, double seconds) {
   const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
   double plain = PlainSeconds(options);
-  if (options.reduce->everyone_gets) {
+  if (options.reduce->everyone_gets || options.reduce->everyone_reads) {
     plain += std::min(TreeSeconds(options.nodes, options.size_bytes, link, 1),
                       BestTree(options.nodes, options.size_bytes, link).seconds);
   }
@@ -144,8 +153,10 @@ std::string TooSlowReduce(const Options& options, double seconds) {
   const double restart = fault + ToSeconds(options.recovery_window);
   const auto faults = static_cast<double>(options.kills + options.kill_at.size() +
                                           2 * std::size_t{options.session_breaks});
-  const double allowed = 2 * plain + messages + ToSeconds(options.spread) + faults * fault +
-                         options.restarts * restart;
+  const Duration late = options.reduce->straggler + options.reduce->get_spread;
+  const double slow = options.slow_nodes > 0 ? 10 * plain : 0;
+  const double allowed = 2 * plain + slow + messages + ToSeconds(options.spread + late) +
+                         faults * fault + options.restarts * restart;
   if (seconds <= allowed) return {};
   return fmt::format("P11: took {:.6f} s where {:.6f} s are allowed", seconds, allowed);
 }
@@ -154,6 +165,7 @@ void Fill(const World& world, Time start, Report& report) {
   const Reduction& reduction = *world.reduction();
   report.depth = reduction.witness.Height();
   report.degree = reduction.witness.Degree();
+  report.roots = reduction.witness.Roots();
   report.committed = reduction.witness.any_commit();
   if (reduction.committed_at) report.seconds = ToSeconds(*reduction.committed_at - start);
   for (const Member& member : world.members()) {

@@ -1,29 +1,58 @@
 #include "sim/planner_world/reduce_witness.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
 namespace hoplite::sim {
 
-void ReduceWitness::Told(const protocol::SlotAssign& order) {
-  parents_[order.order.slot] = order.order.root() ? 0 : order.order.parents.front();
-  bool& executed = executed_[order.order.slot];
-  const bool again = executed;
-  executed = order.order.node != kNoNode;
-  may_start_.insert(order.order.slot);
-  for (std::uint32_t slot = order.order.slot; slot != 0;) {
-    const auto parent = parents_.find(slot);
-    slot = again && parent != parents_.end() ? parent->second : 0;
-    may_start_.insert(slot);
+void ReduceWitness::Told(const protocol::NodeEvent& event) {
+  if (const auto* order = std::get_if<protocol::SlotAssign>(&event)) On(*order);
+  if (const auto* orders = std::get_if<protocol::ReduceOrders>(&event)) On(*orders);
+}
+
+void ReduceWitness::On(const protocol::SlotAssign& order) {
+  const std::uint32_t slot = order.order.slot;
+  const auto known = orders_.find(slot);
+  if (known != orders_.end() && order.attempt < known->second.attempt) return;
+  const bool again = known != orders_.end() && known->second.order.node != kNoNode;
+  orders_[slot] = {order.attempt, order.order};
+  MayStart(slot, again);
+}
+
+// One that is repeated may be news to a shard that has forgotten it.
+void ReduceWitness::On(const protocol::ReduceOrders& orders) {
+  if (orders.attempt < plan_) return;
+  plan_ = orders.attempt;
+  orders_.clear();
+  may_start_.clear();
+  for (const protocol::PlannedOrder& planned : orders.orders) {
+    orders_[planned.order.slot] = planned;
+    may_start_.insert(planned.order.slot);
   }
+}
+
+// Slots may feed each other in a circle, each stripe ends at a root.
+void ReduceWitness::MayStart(std::uint32_t slot, bool with_all_above) {
+  std::set<std::uint32_t> reached{slot};
+  for (std::vector<std::uint32_t> next{slot}; with_all_above && !next.empty();) {
+    const auto at = orders_.find(next.back());
+    next.pop_back();
+    if (at == orders_.end()) continue;
+    for (const std::uint32_t parent : at->second.order.parents) {
+      if (reached.insert(parent).second) next.push_back(parent);
+    }
+  }
+  may_start_.merge(reached);
 }
 
 // If the answer to a commit was lost with the directory, perhaps nobody has heard of the commit.
 void ReduceWitness::DirectoryRestarted() {
   TargetLost();
   versions_.clear();
-  executed_.clear();
+  orders_.clear();
+  plan_ = 0;
   may_start_.clear();
 }
 
@@ -32,17 +61,20 @@ void ReduceWitness::TargetLost() {
   committed_ = {};
 }
 
-Payload ReduceWitness::SumOf(const Version& version) const {
-  const auto sum = sums_.find(version);
+Payload ReduceWitness::SumOf(const Version& version, std::uint32_t stripe) const {
+  const auto sum = sums_.find({version, stripe});
   return sum == sums_.end() ? 0 : sum->second;
 }
 
 std::string ReduceWitness::Check(const std::vector<planner::Action>& actions) {
   std::string broken;
   std::set<std::uint32_t> started;
+  std::set<Version> targets;
   for (const planner::Action& action : actions) {
     if (!broken.empty()) break;
     if (const auto* assigned = std::get_if<protocol::SlotAssigned>(&action.body)) {
+      const bool news = versions_[assigned->order.slot] != assigned->version;
+      if (news && assigned->order.root()) targets.insert(assigned->version);
       broken = CheckAssigned(*assigned);
       started.insert(assigned->order.slot);
     } else if (const auto* committed = std::get_if<protocol::ReduceCommitted>(&action.body)) {
@@ -50,6 +82,8 @@ std::string ReduceWitness::Check(const std::vector<planner::Action>& actions) {
     }
   }
   for (const std::uint32_t slot : started) may_start_.erase(slot);
+  if (broken.empty() && targets.size() > 1)
+    broken = "S7: two roots make two versions of the target";
   return broken;
 }
 
@@ -77,37 +111,89 @@ std::string ReduceWitness::CheckCommitted(const protocol::ReduceCommitted& commi
   }
   Payload sum = 0;
   for (const ObjectId& source : used) sum += PayloadOf(source);
-  if (sum != SumOf(committed.version)) {
-    return "P6: the target is not the sum of its sources, each once";
+  for (std::uint32_t s = 0; s < stripes_; ++s) {
+    if (sum == SumOf(committed.version, s)) continue;
+    return fmt::format("P6: stripe {} of the target is not the sum of its sources, each once", s);
+  }
+  return CheckShape();
+}
+
+// What was committed has one root in each stripe, and there is a way to it from everywhere.
+std::string ReduceWitness::CheckShape() const {
+  for (std::uint32_t s = 0; s < stripes_; ++s) {
+    if (std::string broken = CheckShape(s); !broken.empty()) return broken;
   }
   return {};
 }
 
-void ReduceWitness::AddTo(Digest& digest) const {
-  for (const auto& [slot, parent] : parents_) digest.Add(slot).Add(parent);
-  for (const auto& [slot, version] : versions_) digest.Add(slot).Add(version);
-  for (const auto& [slot, executed] : executed_) digest.Add(slot).Add(executed);
-  for (const std::uint32_t slot : may_start_) digest.Add(slot);
-  for (const auto& [version, sum] : sums_) digest.Add(version).Add(sum);
-  for (const Version& version : commits_) digest.Add(version);
-  digest.Add(committed_).Add(target_was_lost_);
+std::string ReduceWitness::CheckShape(std::uint32_t stripe) const {
+  std::uint32_t roots = 0;
+  for (const auto& [slot, planned] : orders_) {
+    const bool makes = (planned.order.stripes >> stripe & 1) != 0;
+    if (!makes || planned.order.node == kNoNode) continue;
+    roots += planned.order.root() ? 1 : 0;
+    std::size_t steps = 0;
+    for (std::uint32_t at = slot; at != 0; ++steps) {
+      const auto known = orders_.find(at);
+      if (known == orders_.end() || steps > orders_.size()) {
+        return fmt::format("S4: stripe {} of slot {} comes to no root", stripe, slot);
+      }
+      at = ParentOf(known->second.order, stripe);
+    }
+  }
+  if (roots == 1) return {};
+  return fmt::format("S4: stripe {} has {} roots", stripe, roots);
 }
 
+std::uint32_t ReduceWitness::ParentOf(const protocol::SlotOrder& order,
+                                      std::uint32_t stripe) const {
+  for (const std::uint32_t parent : order.parents) {
+    const auto above = orders_.find(parent);
+    if (above == orders_.end()) return parent;
+    if ((above->second.order.stripes >> stripe & 1) != 0) return parent;
+  }
+  return 0;
+}
+
+void ReduceWitness::AddTo(Digest& digest) const {
+  for (const auto& [slot, planned] : orders_) {
+    digest.Add(slot).Add(planned.attempt).Add(planned.order.node).Add(planned.order.stripes);
+    for (const std::uint32_t parent : planned.order.parents) digest.Add(parent);
+  }
+  for (const auto& [slot, version] : versions_) digest.Add(slot).Add(version);
+  for (const std::uint32_t slot : may_start_) digest.Add(slot);
+  for (const auto& [made, sum] : sums_) digest.Add(made.first).Add(made.second).Add(sum);
+  for (const Version& version : commits_) digest.Add(version);
+  digest.Add(plan_).Add(committed_).Add(target_was_lost_);
+}
+
+// The stripes of one root have one shape.
 std::uint32_t ReduceWitness::Height() const {
+  std::uint32_t height = 0;
+  for (const auto& [slot, planned] : orders_) {
+    const StripeMask makes = planned.order.stripes;
+    if (!planned.order.root() || makes == 0) continue;
+    height = std::max(height, HeightIn(static_cast<std::uint32_t>(std::countr_zero(makes))));
+  }
+  return height;
+}
+
+std::uint32_t ReduceWitness::HeightIn(std::uint32_t stripe) const {
   std::map<std::uint32_t, std::uint32_t> depths;
   std::uint32_t height = 0;
-  for (const auto& [slot, parent] : parents_) {
+  for (const auto& [slot, planned] : orders_) {
+    if ((planned.order.stripes >> stripe & 1) == 0) continue;
     std::vector<std::uint32_t> path;
-    for (std::uint32_t at = slot; at != 0 && !depths.contains(at);) {
+    std::uint32_t at = slot;
+    while (at != 0 && !depths.contains(at) && path.size() <= orders_.size()) {
       path.push_back(at);
-      const auto above = parents_.find(at);
-      at = above == parents_.end() ? 0 : above->second;
+      const auto known = orders_.find(at);
+      at = known == orders_.end() ? 0 : ParentOf(known->second.order, stripe);
     }
-    for (const std::uint32_t at : std::vector<std::uint32_t>(path.rbegin(), path.rend())) {
-      const auto above = parents_.find(at);
-      const bool below_another = above != parents_.end() && above->second != 0;
-      depths[at] = below_another ? depths[above->second] + 1 : 0;
-      height = std::max(height, depths[at]);
+    std::uint32_t depth = at == 0 ? 0 : depths[at] + 1;
+    for (auto below = path.rbegin(); below != path.rend(); ++below) {
+      height = std::max(height, depth);
+      depths[*below] = depth++;
     }
   }
   return height;
@@ -116,10 +202,17 @@ std::uint32_t ReduceWitness::Height() const {
 std::uint32_t ReduceWitness::Degree() const {
   std::map<std::uint32_t, std::uint32_t> children;
   std::uint32_t most = 0;
-  for (const auto& [slot, parent] : parents_) {
-    if (parent != 0) most = std::max(most, ++children[parent]);
+  for (const auto& [slot, planned] : orders_) {
+    for (const std::uint32_t parent : planned.order.parents) {
+      most = std::max(most, ++children[parent]);
+    }
   }
   return most;
+}
+
+std::uint32_t ReduceWitness::Roots() const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      orders_, [](const auto& planned) { return planned.second.order.root(); }));
 }
 
 }  // namespace hoplite::sim

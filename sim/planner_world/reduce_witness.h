@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
@@ -18,13 +19,16 @@ namespace hoplite::sim {
 
 class ReduceWitness {
  public:
-  explicit ReduceWitness(std::size_t wanted) : wanted_(wanted) {}
+  ReduceWitness(std::size_t wanted, std::uint32_t stripes) : wanted_(wanted), stripes_(stripes) {}
 
-  void Told(const protocol::SlotAssign& order);
+  // What a node says to the directory, which listens to it.
+  void Told(const protocol::NodeEvent& event);
   void DirectoryRestarted();
-  // A slot is final, and this is what it contains.
-  void Final(const Version& version, Payload sum) { sums_[version] = sum; }
-  Payload SumOf(const Version& version) const;
+  // A stripe of a slot's output is final, and this is what it contains.
+  void Final(const Version& version, std::uint32_t stripe, Payload sum) {
+    sums_[{version, stripe}] = sum;
+  }
+  Payload SumOf(const Version& version, std::uint32_t stripe) const;
 
   // Checks what one plan of the directory says. This and the following answer with a broken
   // property in words, or nothing.
@@ -36,23 +40,36 @@ class ReduceWitness {
   bool committed() const { return static_cast<bool>(committed_); }
   bool any_commit() const { return !commits_.empty(); }
   void AddTo(Digest& digest) const;
-  // The longest path of the tree as it was ordered last.
+  // The longest path of any stripe, the most children of a slot, and the roots, as it was ordered
+  // last.
   std::uint32_t Height() const;
   std::uint32_t Degree() const;
+  std::uint32_t Roots() const;
 
  private:
+  void On(const protocol::SlotAssign& order);
+  void On(const protocol::ReduceOrders& orders);
+  void MayStart(std::uint32_t slot, bool with_all_above);
   std::string CheckAssigned(const protocol::SlotAssigned& assigned);
   std::string CheckCommitted(const protocol::ReduceCommitted& committed);
+  std::string CheckShape() const;
+  std::string CheckShape(std::uint32_t stripe) const;
+  // In this stripe: 0 if it is a root.
+  std::uint32_t ParentOf(const protocol::SlotOrder& order, std::uint32_t stripe) const;
+  std::uint32_t HeightIn(std::uint32_t stripe) const;
 
   std::size_t wanted_;
-  std::map<std::uint32_t, std::uint32_t> parents_;
+  std::uint32_t stripes_;
+  // As ordered last: each slot, with the attempt; and the attempt of the whole plan, if it was
+  // ordered as one.
+  std::map<std::uint32_t, protocol::PlannedOrder> orders_;
+  std::uint64_t plan_ = 0;
   std::map<std::uint32_t, Version> versions_;  // as given last
-  std::map<std::uint32_t, bool> executed_;     // as ordered last: whether any node executes it
   // Slots that may start, again or for the first time, and whose nodes were not told so yet; a node
   // without a session is told later.
   std::set<std::uint32_t> may_start_;
-  std::map<Version, Payload> sums_;
-  Version committed_;  // in this life of the directory
+  std::map<std::pair<Version, std::uint32_t>, Payload> sums_;  // by stripe
+  Version committed_;                                          // in this life of the directory
   std::set<Version> commits_;
   bool target_was_lost_ = false;
 };

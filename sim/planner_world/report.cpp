@@ -41,8 +41,9 @@ std::string_view ReductionLegend() {
   return "bound               what one link must carry / bandwidth + latency: nothing can be "
          "faster\n"
          "closed form         computed from the tree's degree: the sum alone, without Gets\n"
-         "tree                its degree is the most children of a slot; its depth, for an\n"
-         "                    allreduce, includes the chain of nodes that got the sum\n"
+         "plan                its degree is the most children of a slot; its depth, for an\n"
+         "                    allreduce, includes the chain of nodes that got the sum; a tree has\n"
+         "                    one root, a plan by stripes several\n"
          "target              committed: the sum is final\n"
          "bytes sent again    they had arrived and were lost with a stream\n"
          "events              that the simulation went through\n";
@@ -72,14 +73,15 @@ std::string ReductionToText(const Report& report) {
              "finished after      {:.6f} s, {:.3f} x the bound\n"
              "bound               {:.6f} s\n"
              "closed form         {:.6f} s, of the reduction alone\n"
-             "tree                degree {}, depth {}\n"
+             "plan                {} {}, degree {}, depth {}\n"
              "target              {}\n"
              "nodes               {} got it, {} died\n"
              "bytes sent again    {}\n"
              "events              {}\n",
              report.seconds, report.ratio(), report.bound_seconds, report.best_tree_seconds,
-             report.degree, report.depth, report.committed ? "committed" : "not made",
-             report.completed, report.died, report.bytes_sent_again, report.events) +
+             report.roots, report.roots == 1 ? "root" : "roots", report.degree, report.depth,
+             report.committed ? "committed" : "not made", report.completed, report.died,
+             report.bytes_sent_again, report.events) +
          Broken(report);
 }
 
@@ -87,11 +89,11 @@ std::string ToJson(const Report& report) {
   return fmt::format(
       R"({{"seconds":{},"bound_seconds":{},"ratio":{},"depth":{},"events":{},)"
       R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"fast_seconds":{},"slowest_get_seconds":{},)"
-      R"("degree":{},"committed":{},"completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"digest":"{:016x}","violation":{},"replay":{}}})",
+      R"("degree":{},"roots":{},"committed":{},"completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"digest":"{:016x}","violation":{},"replay":{}}})",
       report.seconds, report.bound_seconds, report.ratio(), report.depth, report.events,
       report.line_seconds, report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
-      report.slowest_get_seconds, report.degree, report.committed, report.completed, report.deleted,
-      report.died, report.bytes_sent_again, report.digest, Quoted(report.violation),
+      report.slowest_get_seconds, report.degree, report.roots, report.committed, report.completed,
+      report.deleted, report.died, report.bytes_sent_again, report.digest, Quoted(report.violation),
       Quoted(report.replay));
 }
 

@@ -20,6 +20,7 @@ struct Report {
   std::uint64_t events = 0;     // that the world processed
   std::uint64_t digest = 0;     // of all words with their times: equal for equal histories
   std::uint32_t degree = 0;     // of the reduce tree
+  std::uint32_t roots = 0;      // that make the target, each some of its stripes
   bool committed = false;       // the reduction's target is final
   std::uint32_t completed = 0;  // receivers that got the object
   std::uint32_t deleted = 0;    // receivers that were told it was deleted

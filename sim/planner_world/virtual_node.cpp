@@ -43,7 +43,7 @@ void VirtualNode::Delete(Effects& out) {
 }
 
 void VirtualNode::Cancel(Effects& out) {
-  if (std::exchange(getting_, false)) LeaveFlight(out);
+  if (std::exchange(getting_, false) && !completing_) LeaveFlight(out);
 }
 
 void VirtualNode::Evict(Effects& out) {
@@ -87,7 +87,7 @@ void VirtualNode::HearOne(const protocol::CreateAccepted& accepted, Effects& out
                .layout = put_->layout,
                .marks = put_->layout.empty_marks(),
                .content = std::vector<Content>(put_->layout.stripe_count, put_->content),
-               .producing = true,
+               .produces = put_->layout.all_stripes(),
                .own = true};
   copy_inlined_ = put_->inlined;
   put_.reset();
@@ -95,7 +95,7 @@ void VirtualNode::HearOne(const protocol::CreateAccepted& accepted, Effects& out
 }
 
 void VirtualNode::MakeTarget(const Version& version, const Layout& layout, Content content,
-                             Effects& out) {
+                             StripeMask makes, Effects& out) {
   LeaveFlight(out);
   DropCopy(out);
   highest_incarnation_ = std::max(highest_incarnation_, version.incarnation);
@@ -103,20 +103,42 @@ void VirtualNode::MakeTarget(const Version& version, const Layout& layout, Conte
                .layout = layout,
                .marks = layout.empty_marks(),
                .content = std::vector<Content>(layout.stripe_count, content),
-               .producing = true,
+               .produces = makes,
                .own = true,
                .folded = true};
   copy_inlined_ = false;
+  if (makes != layout.all_stripes()) ReadTheRest(out);
 }
 
+// Its flight takes the copy that it makes a part of.
+void VirtualNode::ReadTheRest(Effects& out) {
+  completing_ = true;
+  wanted_ = copy_->version;
+  planner::FlightState::Effects decided;
+  flight_.emplace(object_);
+  if (joint_) flight_->Join();
+  flight_->Adopt({.object = object_, .version = copy_->version, .layout = copy_->layout},
+                 copy_->produces);
+  flight_->Receive(copy_->marks, false, Time{}, decided);
+  Carry(decided, out);
+}
+
+// For who makes a part of the target the commit is the END of all streams.
 void VirtualNode::TargetCommitted(Effects& out) {
   if (!copy_ || copy_->complete) return;
+  if (completing_) {
+    copy_->produces = 0;
+    flight_->OnCommitted();
+    if (StepFlight(out)) Complete(out);
+    return;
+  }
   copy_->marks = copy_->layout.full_marks();
   Complete(out);
 }
 
 void VirtualNode::DropTarget(const Version& version, Effects& out) {
   if (!copy_ || copy_->version != version || copy_->complete) return;
+  LeaveFlight(out);
   DropCopy(out);
   AskUnlessKnown(out);
 }
@@ -236,7 +258,7 @@ void VirtualNode::Connected(Time now, Effects& out) {
                         .marks = copy_->marks,
                         .complete = copy_->complete,
                         .primary = copy_->own || copy_->primary};
-    if (copy_->producing && !copy_->folded) held.produces = copy_->layout.all_stripes();
+    if (!copy_->folded || completing_) held.produces = copy_->produces;
     if (flight_) held.upstreams = flight_->Upstreams();
     Say(held, out);
   }
@@ -293,7 +315,7 @@ void VirtualNode::AddTo(Digest& digest) const {
   if (copy_) {
     digest.Add(copy_->version)
         .Add(copy_->complete)
-        .Add(copy_->producing)
+        .Add(copy_->produces)
         .Add(copy_->own)
         .Add(copy_->primary);
     for (const std::uint32_t mark : copy_->marks) digest.Add(mark);

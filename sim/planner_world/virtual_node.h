@@ -72,8 +72,10 @@ class VirtualNode {
   void Join() { joint_ = true; }
   void Subscribe(Effects& out);  // to the object's places, from now on
 
-  // --- as the root of a reduction: its copy is the target
-  void MakeTarget(const Version& version, const Layout& layout, Content content, Effects& out);
+  // --- as a root of a reduction: its copy is the target, of which it makes these stripes. It reads
+  // the others like anybody.
+  void MakeTarget(const Version& version, const Layout& layout, Content content, StripeMask makes,
+                  Effects& out);
   void TargetCommitted(Effects& out);
   void DropTarget(const Version& version, Effects& out);
 
@@ -106,7 +108,7 @@ class VirtualNode {
     StripeMarks marks;
     std::vector<Content> content;  // per stripe
     bool complete = false;
-    bool producing = false;
+    StripeMask produces = 0;
     bool own = false;      // made by its Put, or as the root of a reduction
     bool folded = false;   // the latter
     bool primary = false;  // must not be dropped, as the directory has answered
@@ -119,7 +121,8 @@ class VirtualNode {
   bool connected() const { return connected_; }
   const std::optional<Copy>& copy() const { return copy_; }
   const std::map<GrantId, Stream>& streams() const { return streams_; }
-  bool waiting() const { return getting_; }
+  // For its Get, or to complete what it makes a part of.
+  bool waiting() const { return getting_ || completing_; }
   bool putting() const { return put_.has_value(); }
   bool put_refused() const { return put_refused_; }
   Content got() const { return got_; }  // what its Get returned
@@ -149,6 +152,7 @@ class VirtualNode {
   void Say(protocol::NodeEvent event, Effects& out);
   void SayCreate(Effects& out);
   void AskUnlessKnown(Effects& out);
+  void ReadTheRest(Effects& out);
   void Return(Content content, const Version& version);
   // What the flight decided; a stream that it stops has ended at once.
   void Carry(const planner::FlightState::Effects& decided, Effects& out);
@@ -169,6 +173,7 @@ class VirtualNode {
   std::uint64_t room_ = 0;
   std::uint64_t asked_ = 0;  // numbers its questions
   bool getting_ = false;     // a Get is open
+  bool completing_ = false;  // it makes a part of the target, and reads the rest
   bool deleting_ = false;
   bool put_refused_ = false;
   bool copy_inlined_ = false;  // the directory has the bytes of its own copy

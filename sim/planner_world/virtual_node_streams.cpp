@@ -20,7 +20,7 @@ std::string_view VirtualNode::Received(std::uint32_t stripe, std::uint32_t block
 }
 
 void VirtualNode::Produced(Effects& out) {
-  if (copy_ && copy_->producing) Complete(out);
+  if (copy_ && copy_->produces != 0) Complete(out);
 }
 
 void VirtualNode::StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out) {
@@ -44,9 +44,9 @@ void VirtualNode::WasLost(Effects& out) {
 
 protocol::Failure VirtualNode::Answer(const Fetch& fetch) const {
   if (!copy_ || copy_->version != fetch.version) return protocol::Failure::kUnknown;
-  if (copy_->complete || copy_->producing) return protocol::Failure::kNone;
+  if (copy_->complete) return protocol::Failure::kNone;
   for (std::uint32_t s = 0; s < copy_->layout.stripe_count; ++s) {
-    if ((fetch.stripes >> s & 1) == 0) continue;
+    if (((fetch.stripes & ~copy_->produces) >> s & 1) == 0) continue;
     const std::uint32_t ahead = copy_->marks[s];
     if (ahead > fetch.marks[s] || (ahead == fetch.marks[s] && fetch.equality_ok)) continue;
     return protocol::Failure::kNotAhead;
@@ -117,12 +117,14 @@ bool VirtualNode::EndStream(GrantId grant, Outcome outcome, protocol::Failure wh
 void VirtualNode::DropCopy(Effects& out) {
   if (!copy_) return;
   copy_.reset();
+  completing_ = false;
   out.copy_gone = true;
 }
 
 void VirtualNode::Complete(Effects& out) {
   copy_->complete = true;
-  copy_->producing = false;
+  copy_->produces = 0;
+  completing_ = false;
   if (flight_) {
     planner::FlightState::Effects decided;
     flight_->Complete(decided);

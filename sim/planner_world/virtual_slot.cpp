@@ -22,7 +22,7 @@ Payload SumOf(const std::vector<protocol::SlotInput>& inputs) {
 
 VirtualSlot::VirtualSlot(const protocol::SlotAssigned& order, const std::string& node_name,
                          Time now)
-    : state(order, node_name, now), sum(SumOf(order.order.inputs)) {}
+    : state(order, node_name, now), sums(order.layout.stripe_count, SumOf(order.order.inputs)) {}
 
 void VirtualSlot::LookAtSources(const std::map<ObjectId, Version>& here, Time now,
                                 planner::SlotState::Effects& effects) {
@@ -49,7 +49,7 @@ std::string VirtualSlot::BrokenContents() const {
 
 void VirtualSlot::AddTo(Digest& digest) const {
   state.AddTo(digest);
-  digest.Add(sum);
+  for (const Payload sum : sums) digest.Add(sum);
 }
 
 }  // namespace hoplite::sim

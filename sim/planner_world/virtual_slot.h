@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/digest.h"
 #include "base/time.h"
@@ -28,14 +29,18 @@ struct VirtualSlot {
   VirtualSlot(const protocol::SlotAssigned& order, const std::string& node_name, Time now);
 
   planner::SlotState state;
-  Payload sum;                 // of what was folded whole
+  std::vector<Payload> sums;   // of what was folded whole, by stripe
   std::set<Version> contains;  // outputs of children that were folded, also in part
 
   // Of a world with a network.
   std::optional<NodeIndex> output;            // the copy that is served
   std::map<std::uint32_t, NodeIndex> inputs;  // by child: the copy that receives its output
-  std::uint32_t folded = 0;                   // stripes of the output whose inputs are whole
+  StripeMask folded = 0;                      // stripes of the output whose inputs are whole
   Time looks_at = kNever;                     // again
+
+  StripeMask makes() const { return state.order().order.stripes; }
+  // It makes the target, or a part of it.
+  bool makes_a_part() const { return state.root() && makes() != all_stripes(); }
 
   // These sources are whole at its node.
   void LookAtSources(const std::map<ObjectId, Version>& here, Time now,
@@ -44,6 +49,9 @@ struct VirtualSlot {
   std::string BrokenContents() const;
   // Of what a small world lets happen: no copies of a network.
   void AddTo(Digest& digest) const;
+
+ private:
+  StripeMask all_stripes() const { return state.order().layout.all_stripes(); }
 };
 
 }  // namespace hoplite::sim

@@ -16,7 +16,7 @@ const Party* Find(std::span<const Party> parties, NodeId id) {
 
 bool HasIt(const Party& party) {
   if (!party.alive || !party.node->copy()) return false;
-  return party.node->copy()->complete || party.node->copy()->producing;
+  return party.node->copy()->complete || party.node->copy()->produces != 0;
 }
 
 // Checks a node to which nothing happens any more. If the last whole copy was lost, streams between

@@ -14,13 +14,19 @@ constexpr Duration kLongest = std::chrono::hours(1);
 constexpr std::uint32_t kAlwaysCheckedNodes = 64;
 constexpr std::uint64_t kSampleEvery = 997;
 
+// Elsewhere stripes begin together, and are as fast side by side.
+Stripes StripesOf(const Options& options) {
+  const bool in_parts = options.reduce && options.reduce->everyone_reads;
+  return in_parts ? Stripes::kInTurns : Stripes::kSideBySide;
+}
+
 }  // namespace
 
 World::World(const Options& options)
     : World(options, ObjectId::FromName("broadcast"),
             std::make_shared<Network>(Layout::For(options.size_bytes, options.stripes),
                                       static_cast<double>(options.bytes_per_second),
-                                      options.latency)) {}
+                                      options.latency, StripesOf(options))) {}
 
 World::World(const Options& options, const ObjectId& object, std::shared_ptr<Network> links)
     : options_(options),

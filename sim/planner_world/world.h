@@ -52,11 +52,21 @@ struct Member {
   std::map<std::uint32_t, VirtualSlot> slots;  // slots of the reduction that it executes
   std::map<ObjectId, Version> sources;         // of the reduction, put here
   std::set<ObjectId> putting;                  // not accepted yet
+  std::optional<Time> whole_since;             // its copy
+  Version told_full;  // the version of which it said that it lacks nothing but END
+};
+
+// A stripe whose bytes have come, but for the word that they are final.
+struct EndWait {
+  NodeIndex source = 0;
+  NodeIndex receiver = 0;
+  GrantId grant;
+  std::uint32_t stripe = 0;
 };
 
 // The reduction whose target the world's object is.
 struct Reduction {
-  Reduction(const ReduceOptions& options, NodeIndex node);
+  Reduction(const ReduceOptions& options, NodeIndex node, std::uint32_t stripes);
 
   static constexpr std::uint64_t kRequest = 1;
   ReduceOptions options;
@@ -149,6 +159,12 @@ class World {
   void EndStream(NodeIndex receiver, GrantId grant);
   void EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)> tell);
   void OnWhole(const Network::Whole& whole);
+  // END (world_ends.cpp).
+  void StripeArrived(const Network::Whole& whole, NodeIndex source);
+  void EndArrives(const EndWait& wait);
+  void NoteWhole(NodeIndex index);
+  void SayFull(NodeIndex index);
+  bool SomeoneHasAll(const Version& version);
   void Report(NodeIndex index);
   void StartReporting(NodeIndex index);
   bool PullsFrom(NodeIndex source, NodeIndex receiver, std::uint32_t stripe) const;
@@ -167,12 +183,14 @@ class World {
   void StartSlot(NodeIndex index, const protocol::SlotAssigned& order);
   void DriveSlot(NodeIndex index, std::uint32_t slot, planner::SlotState::Effects effects = {});
   void BeginFold(NodeIndex index, VirtualSlot& slot);
-  void PullChild(NodeIndex index, VirtualSlot& slot, std::uint32_t input);
+  void PullChild(NodeIndex index, VirtualSlot& slot, const planner::SlotState::Effects::Pull& pull);
   void DropSlot(NodeIndex index, std::uint32_t slot);
   void KillSlots(NodeIndex index);
   void StopStreams(const VirtualSlot& slot, protocol::Failure why);
-  void FetchSlot(NodeIndex copy);
+  void FetchSlot(NodeIndex copy, StripeMask stripes);
   void SlotStreamsEnded(NodeIndex copy, protocol::Failure why);
+  void UnfoldParts(NodeIndex index);
+  void StripeFolded(NodeIndex index, VirtualSlot& slot, std::uint32_t stripe);
   bool OnSlotWhole(const Network::Whole& whole);
   void OnStripeWhole(VirtualSlot& slot, std::uint32_t input, std::uint32_t stripe,
                      planner::SlotState::Effects& effects);
@@ -202,6 +220,9 @@ class World {
   std::vector<Network::Whole> whole_;  // scratch
   std::vector<Member> members_;
   std::vector<GrantId> grants_;  // of each flow
+  // Versions of the target that several roots make: they are final with the commit only.
+  std::set<Version> made_in_parts_;
+  std::vector<EndWait> end_waits_;
 
   std::optional<PlantedShard> directory_;  // none while it is down
   std::uint64_t directory_life_ = 0;

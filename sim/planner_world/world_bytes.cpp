@@ -22,6 +22,7 @@ constexpr Duration kReportedLongEnough = std::chrono::seconds(10);
 void World::Do(NodeIndex index, const Effects& effects) {
   for (const GrantId& grant : effects.end) EndStream(index, grant);
   if (effects.copy_gone) {
+    UnfoldParts(index);
     EndOutgoing(index, [this](NodeIndex receiver, GrantId grant) {
       FailStream(receiver, grant, protocol::Failure::kNone);
     });
@@ -37,6 +38,7 @@ void World::Do(NodeIndex index, const Effects& effects) {
   }
   if (effects.fill) Fill(index);
   if (effects.reserve) Reserve(index);
+  NoteWhole(index);
   Member& member = members_[index];
   Fail(witness_.Check(member.node));
   if (member.node.got() == 0 || member.returned) return;
@@ -84,7 +86,7 @@ void World::SyncMarks(NodeIndex index) {
   if (!node.copy() || node.copy()->complete) return;
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     const FlowId flow = network_.Feeding(index, s);
-    if (flow == kNoFlow && !node.copy()->producing) continue;
+    if (flow == kNoFlow && (node.copy()->produces >> s & 1) == 0) continue;
     const Content content = flow == kNoFlow ? node.copy()->content[s] : network_.TagOf(flow);
     if (content == 0) continue;  // nothing has come yet
     const std::string_view broken = node.Received(s, network_.Blocks(now_, index, s), content);
@@ -117,6 +119,9 @@ void World::Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source) {
     if (PullsFrom(source, receiver, s)) {
       Fail(fmt::format("P2: n{} pulls from n{}, which pulls from it", receiver, source));
     }
+    if ((members_[receiver].node.copy()->produces >> s & 1) != 0) {
+      return Fail(fmt::format("P2: n{} pulls a stripe that it makes itself", receiver));
+    }
     const FlowId flow = network_.Open(now_, source, receiver, s, together);
     grants_.resize(flow + 1);
     grants_[flow] = fetch.grant;
@@ -145,6 +150,9 @@ void World::FailStream(NodeIndex receiver, GrantId grant, protocol::Failure why)
 }
 
 void World::EndStream(NodeIndex receiver, GrantId grant) {
+  std::erase_if(end_waits_, [&](const EndWait& wait) {
+    return wait.receiver == receiver && wait.grant == grant;
+  });
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     const FlowId flow = network_.Feeding(receiver, s);
     if (flow != kNoFlow && grants_[flow] == grant) network_.Close(now_, flow);
@@ -160,6 +168,10 @@ void World::EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)
       streams.emplace(network_.ReceiverOf(flow), grants_[flow]);
     }
   }
+  std::erase_if(end_waits_, [&](const EndWait& wait) {
+    if (wait.source == source) streams.emplace(wait.receiver, wait.grant);
+    return wait.source == source;
+  });
   for (const auto& [receiver, grant] : streams) {
     After(options_.latency, [this, tell, receiver, grant] {
       if (members_[receiver].alive) tell(receiver, grant);
@@ -177,12 +189,9 @@ void World::OnWhole(const Network::Whole& whole) {
   const std::string_view broken =
       member.node.Received(whole.stripe, layout_.stripe_block_count(whole.stripe), content);
   if (!broken.empty()) Fail(fmt::format("{} (n{})", broken, whole.node));
+  if (!own) return StripeArrived(whole, network_.SourceOf(whole.flow));
   Effects effects;
-  if (!own) {
-    member.node.StripeWhole(grants_[whole.flow], whole.stripe, effects);
-  } else if (whole.stripe + 1 == layout_.stripe_count) {
-    member.node.Produced(effects);
-  }
+  if (whole.stripe + 1 == layout_.stripe_count) member.node.Produced(effects);
   Do(whole.node, effects);
 }
 

@@ -22,11 +22,11 @@ Duration DeadlineOf(const Options& options, std::size_t sources) {
 
 }  // namespace
 
-Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in)
+Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in, std::uint32_t stripes)
     : options(options_in),
       node(node_in),
       coordinator(options_in, NodeId{node_in + 1}, kRequest),
-      witness(options_in.num_objects.value_or(options_in.sources.size())) {}
+      witness(options_in.num_objects.value_or(options_in.sources.size()), stripes) {}
 
 void World::PutSource(NodeIndex index, const ObjectId& source) {
   Member& member = members_[index];
@@ -36,7 +36,7 @@ void World::PutSource(NodeIndex index, const ObjectId& source) {
 }
 
 void World::Reduce(const ReduceOptions& request, NodeIndex coordinator) {
-  reduction_.emplace(request, coordinator);
+  reduction_.emplace(request, coordinator, layout_.stripe_count);
   if (!members_[coordinator].alive) return;
   reduction_->asked = true;
   for (const ObjectId& source : request.sources) Say(coordinator, protocol::Subscribe{source});
@@ -131,6 +131,12 @@ void World::CheckReduce() {
     const auto view = directory_->state().Find(object_);
     const bool there = view && std::ranges::any_of(view->holders, &protocol::HolderView::complete);
     if (!there) witness.TargetLost();
+  }
+  for (const planner::Action& action : actions_) {
+    const auto* commit = std::get_if<protocol::ReduceCommitted>(&action.body);
+    if (commit == nullptr || !made_in_parts_.contains(commit->version)) continue;
+    if (witness.was_committed(commit->version) || SomeoneHasAll(commit->version)) continue;
+    Fail("P6: the commit came when nobody had all of the target");
   }
   Fail(witness.Check(actions_));
 }

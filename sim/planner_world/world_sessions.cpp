@@ -20,8 +20,7 @@ void World::Tell(planner::EventBody body) {
     AddTo(digest_.Add(now_), body);
     witness_.Told(body);
     if (const auto* said = std::get_if<planner::NodeSaid>(&body); said && reduction_) {
-      const auto* order = std::get_if<protocol::SlotAssign>(&said->event);
-      if (order != nullptr && witness_.open(said->node)) reduction_->witness.Told(*order);
+      if (witness_.open(said->node)) reduction_->witness.Told(said->event);
     }
     directory_->Apply({now_, body});
     plan_at_ = now_;

@@ -1,5 +1,6 @@
 // World: slots of a reduction, their streams and bytes.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,7 +81,7 @@ void World::StartSlot(NodeIndex index, const protocol::SlotAssigned& order) {
   if (const auto known = member.slots.find(number); known != member.slots.end()) {
     if (known->second.state.version() >= order.version) return;
     if (options_.fault == PlantedFault::kKeepsBytesOfOldSlots) {
-      fresh.sum = known->second.sum + fresh.sum;
+      std::ranges::transform(known->second.sums, fresh.sums, fresh.sums.begin(), std::plus());
       for (const auto& [input, copy] : known->second.inputs) {
         const Version version = known->second.state.children().at(input).feed.input_version;
         if (network_.Blocks(now_, copy, 0) > 0) fresh.contains.insert(version);
@@ -103,17 +104,15 @@ void World::DriveSlot(NodeIndex index, std::uint32_t number, planner::SlotState:
     slot->LookAtSources(members_[index].sources, now_, effects);
   }
   const bool was_final = state.final();
-  const bool all = slot->folded == layout_.stripe_count;
-  const planner::FoldProgress folded{.made = all ? layout_.all_stripes() : 0};
+  const planner::FoldProgress folded{.made = slot->folded};
   const Time next = state.Plan(now_, folded, effects);
   if (state.final() && !was_final) {
     Fail(slot->BrokenContents());
-    reduction_->witness.Final(state.version(), slot->sum);
   }
   for (protocol::NodeEvent& event : effects.say) {
     if (!std::holds_alternative<protocol::SlotProgress>(event)) Say(index, std::move(event));
   }
-  for (const auto& pull : effects.pull) PullChild(index, *slot, pull.input);
+  for (const auto& pull : effects.pull) PullChild(index, *slot, pull);
   if (next == kNever || slot->looks_at == next) return;
   slot->looks_at = next;
   At(next, [this, index, number] { DriveSlot(index, number); });
@@ -123,32 +122,52 @@ void World::DriveSlot(NodeIndex index, std::uint32_t number, planner::SlotState:
 void World::BeginFold(NodeIndex index, VirtualSlot& slot) {
   const protocol::SlotAssigned& order = slot.state.order();
   const std::uint32_t inputs = order.order.children;
+  const StripeMask makes = slot.makes();
   if (slot.state.root()) {
+    const bool in_part = slot.makes_a_part();
+    if (in_part) made_in_parts_.insert(order.version);
     Effects effects;
-    members_[index].node.MakeTarget(order.version, layout_, ContentOf(order.version), effects);
+    VirtualNode& node = members_[index].node;
+    node.MakeTarget(order.version, layout_, ContentOf(order.version), makes, effects);
     Do(index, effects);
     slot.output = index;
-    network_.Fold(now_, index, inputs, true, ContentOf(order.version));
+    // What END says of a part is said by the commit, and not by the part itself.
+    network_.Fold(now_, index, inputs, {makes, !in_part, ContentOf(order.version)});
   } else {
     slot.output = AddSlotCopy({index, slot.state.number(), 0});
-    network_.Fold(now_, *slot.output, inputs, false, kOutputOfSlot);
+    network_.Fold(now_, *slot.output, inputs, {makes, false, kOutputOfSlot});
   }
-  if (inputs == 0) slot.folded = layout_.stripe_count;
+  for (std::uint32_t s = 0; inputs == 0 && s < layout_.stripe_count; ++s) {
+    if ((makes >> s & 1) != 0) StripeFolded(index, slot, s);
+  }
   slot.state.OnOutput(now_);
 }
 
-void World::PullChild(NodeIndex index, VirtualSlot& slot, std::uint32_t input) {
-  if (!slot.inputs.contains(input)) {
-    const NodeIndex copy = AddSlotCopy({index, slot.state.number(), input});
-    slot.inputs[input] = copy;
-    slot.contains.insert(slot.state.children().at(input).feed.input_version);
-    network_.AddInput(now_, *slot.output, copy);
+// All that it contains in this stripe is final, and so is the stripe itself: others may hear its END
+// while its other stripes wait for theirs.
+void World::StripeFolded(NodeIndex index, VirtualSlot& slot, std::uint32_t stripe) {
+  slot.folded |= StripeMask{1} << stripe;
+  reduction_->witness.Final(slot.state.version(), stripe, slot.sums[stripe]);
+  if (slot.makes_a_part()) SayFull(index);
+}
+
+void World::PullChild(NodeIndex index, VirtualSlot& slot,
+                      const planner::SlotState::Effects::Pull& pull) {
+  if (!slot.output) return;  // it was recalled
+  const protocol::SlotFeed& feed = slot.state.children().at(pull.input).feed;
+  if (!slot.inputs.contains(pull.input)) {
+    const NodeIndex copy = AddSlotCopy({index, slot.state.number(), pull.input});
+    slot.inputs[pull.input] = copy;
+    slot.contains.insert(feed.input_version);
+    network_.AddInput(now_, *slot.output, copy, feed.stripes);
   }
-  After(options_.latency, [this, copy = slot.inputs[input]] { FetchSlot(copy); });
+  After(options_.latency, [this, copy = slot.inputs[pull.input], stripes = pull.stripes] {
+    FetchSlot(copy, stripes);
+  });
 }
 
 // A FETCH arrives where the child's output should be.
-void World::FetchSlot(NodeIndex copy) {
+void World::FetchSlot(NodeIndex copy, StripeMask stripes) {
   const VirtualSlot* parent = SlotAt(copy);
   if (parent == nullptr) return;
   const protocol::SlotFeed& feed = parent->state.children().at(slot_refs_.at(copy).input).feed;
@@ -168,7 +187,8 @@ void World::FetchSlot(NodeIndex copy) {
   }
   std::vector<std::uint32_t> lacks;
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
-    if (!network_.WholeAt(copy, s)) lacks.push_back(s);
+    const bool asked = (stripes >> s & 1) != 0;
+    if (asked && !network_.WholeAt(copy, s)) lacks.push_back(s);
   }
   const auto together = static_cast<std::uint32_t>(lacks.size());
   for (const std::uint32_t s : lacks) network_.Open(now_, *child->output, copy, s, together);
@@ -206,6 +226,15 @@ void World::StopStreams(const VirtualSlot& slot, protocol::Failure why) {
   }
 }
 
+// What it made of the target's parts has gone with its copy.
+void World::UnfoldParts(NodeIndex index) {
+  for (auto& [number, slot] : members_[index].slots) {
+    if (!slot.makes_a_part() || !slot.output) continue;
+    slot.output.reset();
+    network_.Unfold(now_, index);
+  }
+}
+
 void World::DropSlot(NodeIndex index, std::uint32_t number) {
   Member& member = members_[index];
   const VirtualSlot slot = std::move(member.slots.extract(number).mapped());
@@ -233,7 +262,7 @@ bool World::OnSlotWhole(const Network::Whole& whole) {
   if (own_copy) {
     const auto root = RootAt(whole.node);
     if (root == members_[whole.node].slots.end()) return false;
-    ++root->second.folded;
+    StripeFolded(whole.node, root->second, whole.stripe);
     DriveSlot(whole.node, root->first);
     return true;
   }
@@ -242,7 +271,7 @@ bool World::OnSlotWhole(const Network::Whole& whole) {
   const SlotRef ref = slot_refs_.at(whole.node);
   planner::SlotState::Effects effects;
   if (ref.input == 0) {
-    ++slot->folded;
+    StripeFolded(ref.node, *slot, whole.stripe);
   } else {
     OnStripeWhole(*slot, ref.input, whole.stripe, effects);
   }
@@ -254,16 +283,22 @@ bool World::OnSlotWhole(const Network::Whole& whole) {
 void World::OnStripeWhole(VirtualSlot& slot, std::uint32_t input, std::uint32_t stripe,
                           planner::SlotState::Effects& effects) {
   planner::SlotState& state = slot.state;
+  if (options_.fault == PlantedFault::kEndsBySeal) {
+    const protocol::SlotFeed& feed = state.children().at(input).feed;
+    const VirtualSlot* child = SlotOf(IndexOf(feed.source.id), feed.input);
+    if (child == nullptr || !child->state.final()) return;
+  }
   state.OnStripesEnded(input, StripeMask{1} << stripe);
   const planner::SlotState::Child& child = state.children().at(input);
+  slot.sums[stripe] += reduction_->witness.SumOf(child.feed.input_version, stripe);
   if (!state.drained(child)) return;
-  slot.sum += reduction_->witness.SumOf(child.feed.input_version);
   state.OnStreamsEnded(input, {}, layout_.full_marks(), now_, effects);
 }
 
 std::map<std::uint32_t, VirtualSlot>::iterator World::RootAt(NodeIndex index) {
-  return std::ranges::find_if(members_[index].slots,
-                              [](const auto& slot) { return slot.second.state.root(); });
+  return std::ranges::find_if(members_[index].slots, [&](const auto& slot) {
+    return slot.second.state.root() && slot.second.output == index;
+  });
 }
 
 void World::TargetCommitted(NodeIndex index, const Version& version) {
@@ -272,7 +307,7 @@ void World::TargetCommitted(NodeIndex index, const Version& version) {
   if (root == member.slots.end() || root->second.state.version() != version) return;
   planner::SlotState::Effects sealing;
   root->second.state.OnCommitted(sealing);
-  if (!sealing.seal) return;
+  if (!root->second.state.committed()) return;
   member.slots.erase(root);
   network_.Release(now_, index);
   Effects effects;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "base/digest.h"
@@ -11,11 +12,14 @@
 
 namespace hoplite::sim {
 
+// Longer than anybody's patience.
+inline constexpr Duration kMuchLater = std::chrono::hours(1);
+
 // A slot pulls the output of a child, until it is drained or reported as lost.
 struct FoldStream {
   std::uint32_t node = 0;  // where that slot is executed
   protocol::SlotFeed feed;
-  std::uint32_t blocks = 0;  // folded
+  StripeMarks blocks;  // folded
 };
 
 struct SmallReduction {
@@ -28,6 +32,8 @@ struct SmallReduction {
   Digest history;
   ReduceWitness witness;
   std::vector<FoldStream> streams;
+  // Versions of the target that several roots make: they are final with the commit only.
+  std::set<Version> made_in_parts;
   Time drive_at = kNever;
   bool ended = false;
 

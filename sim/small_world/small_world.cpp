@@ -71,6 +71,10 @@ planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnati
   planner::DirectoryOptions options;
   options.incarnation = incarnation;
   options.inline_limit_bytes = 0;
+  // A ring pays where a member's share takes more than two blocks.
+  if (options_.everyone_reads) {
+    options.link = {.latency = Duration{1}, .overhead = Duration{0}, .bytes_per_second = 1e6};
+  }
   if (incarnation == 1) options.recovery_window = Duration{0};
   return options;
 }
@@ -172,8 +176,9 @@ void SmallWorld::ToDirectory(std::uint32_t index) {
   for (const planner::EventBody& event : batch) {
     witness_.Told(event);
     const auto* said = std::get_if<planner::NodeSaid>(&event);
-    const auto* order = said != nullptr ? std::get_if<protocol::SlotAssign>(&said->event) : nullptr;
-    if (order != nullptr && witness_.open(said->node)) reduction_->witness.Told(*order);
+    if (reduction_ && said != nullptr && witness_.open(said->node)) {
+      reduction_->witness.Told(said->event);
+    }
     directory_.Apply({now_, event});
   }
   Plan();
@@ -219,7 +224,7 @@ void SmallWorld::Effect(std::uint32_t index, const Effects& effects) {
   }
   for (const Fetch& fetch : effects.open) streams_.push_back({.receiver = index, .fetch = fetch});
   if (effects.fill && !options_.growing) {
-    while (members_[index].node.copy()->producing) {
+    while (members_[index].node.copy()->produces != 0) {
       Fill(index, *FirstEmpty(layout_, members_[index].node.copy()->marks));
     }
   }

@@ -26,6 +26,7 @@ struct SmallOptions {
   std::uint32_t nodes = 3;  // node 0 puts the object, the others ask for it
   std::uint32_t blocks = 2;
   std::uint32_t stripes = 1;
+  std::uint32_t stride = 1;       // blocks of a stripe that pass in one step
   std::uint32_t deaths = 0;       // of any node, at any moment
   std::uint32_t restarts = 0;     // of the directory
   bool growing = false;           // the producer fills its copy block by block
@@ -42,6 +43,8 @@ struct SmallOptions {
   // the last node.
   std::uint32_t sources = 0;
   std::uint32_t wanted = 0;  // of the sources; 0: all
+  // All who have a source read the target, so that it may be made by stripes.
+  bool everyone_reads = false;
   PlantedFault fault = PlantedFault::kNone;
 };
 
@@ -154,7 +157,13 @@ class SmallWorld {
   void AddFoldSteps(std::vector<Step>& steps) const;
   void AddLastSteps(std::vector<Step>& steps) const;
   const VirtualSlot* ChildOf(const FoldStream& stream) const;
-  std::uint32_t OutputOf(std::uint32_t index, const VirtualSlot& slot) const;
+  StripeMarks OutputOf(std::uint32_t index, const VirtualSlot& slot) const;
+  // The stripe that passes next on this stream, and those whose END comes now.
+  std::optional<std::uint32_t> FoldsNext(const FoldStream& stream, const VirtualSlot& child) const;
+  StripeMask EndsNow(const FoldStream& stream, const VirtualSlot& child) const;
+  void NoteFolded(std::uint32_t index, VirtualSlot& slot);
+  void GrowTarget(std::uint32_t index, const VirtualSlot& slot);
+  void SayFull(std::uint32_t index);
   void FoldBlock(std::size_t index);
   void FoldEnd(std::size_t index);
   void FoldLost(std::size_t index);

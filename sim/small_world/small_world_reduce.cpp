@@ -1,5 +1,6 @@
 // SmallWorld: a reduction that makes the object: its coordinator, slots and sources.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,9 +11,6 @@
 namespace hoplite::sim {
 namespace {
 
-// Longer than anybody's patience.
-constexpr Duration kMuchLater = std::chrono::hours(1);
-
 ObjectId SourceName(std::uint32_t i) { return ObjectId::FromName(fmt::format("source {}", i)); }
 
 }  // namespace
@@ -21,7 +19,8 @@ void SmallReduction::AddTo(Digest& digest) const {
   digest.Add(history.value()).Add(drive_at).Add(ended).Add(coordinator.committed());
   for (const FoldStream& stream : streams) {
     digest.Add(stream.node).Add(stream.feed.slot).Add(stream.feed.version).Add(stream.feed.input);
-    digest.Add(stream.feed.input_version).Add(stream.blocks);
+    digest.Add(stream.feed.input_version);
+    for (const std::uint32_t mark : stream.blocks) digest.Add(mark);
   }
   witness.AddTo(digest);
 }
@@ -36,6 +35,7 @@ void SmallWorld::StartReduction() {
     PutSource(i, i);
   }
   if (options_.wanted != 0) request.num_objects = options_.wanted;
+  request.everyone_reads = options_.everyone_reads;
   const std::uint32_t coordinator = options_.nodes - 1;
   reduction_ =
       SmallReduction{.options = request,
@@ -43,7 +43,8 @@ void SmallWorld::StartReduction() {
                      .coordinator = planner::ReduceCoordinator(
                          request, members_[coordinator].node.id(), SmallReduction::kRequest),
                      .history = {},
-                     .witness = ReduceWitness(request.num_objects.value_or(request.sources.size())),
+                     .witness = ReduceWitness(request.num_objects.value_or(request.sources.size()),
+                                              options_.stripes),
                      .streams = {}};
   for (const ObjectId& source : request.sources) Say(coordinator, protocol::Subscribe{source});
   Say(coordinator, reduction_->coordinator.Request());
@@ -64,21 +65,6 @@ void SmallWorld::Say(std::uint32_t index, protocol::NodeEvent event) {
 
 // --- what may happen next
 
-void SmallWorld::AddFoldSteps(std::vector<Step>& steps) const {
-  for (std::uint32_t i = 0; i < reduction_->streams.size(); ++i) {
-    const FoldStream& stream = reduction_->streams[i];
-    const auto add = [&](Step::Kind kind) { steps.push_back({kind, stream.node, i}); };
-    const VirtualSlot* child = ChildOf(stream);
-    if (child == nullptr) {
-      if (!members_[IndexOf(stream.feed.source.id)].alive) add(Step::Kind::kFoldLost);
-    } else if (OutputOf(IndexOf(stream.feed.source.id), *child) > stream.blocks) {
-      add(Step::Kind::kFoldBlock);
-    } else if (child->state.final()) {
-      add(Step::Kind::kFoldEnd);
-    }
-  }
-}
-
 // Steps that wait longer than anything else takes: a parent gives up a child that does not know its
 // slot, and the coordinator gives up waiting for sources.
 void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
@@ -90,83 +76,7 @@ void SmallWorld::AddLastSteps(std::vector<Step>& steps) const {
   if (steps.empty() && waits) steps.push_back({Step::Kind::kGiveUp, reduction_->node});
 }
 
-// The slot of the stream's child, if it is there and can serve the stream; or null.
-const VirtualSlot* SmallWorld::ChildOf(const FoldStream& stream) const {
-  const auto& slots = members_[IndexOf(stream.feed.source.id)].slots;
-  const auto slot = slots.find(stream.feed.input);
-  const bool there =
-      slot != slots.end() && slot->second.state.version() == stream.feed.input_version;
-  return there ? &slot->second : nullptr;
-}
-
-// How many blocks of its output are made: as many as all its inputs have.
-std::uint32_t SmallWorld::OutputOf(std::uint32_t index, const VirtualSlot& slot) const {
-  const planner::SlotState& state = slot.state;
-  if (state.failed() || state.children().size() < state.order().order.children) return 0;
-  std::uint32_t blocks = layout_.stripe_block_count(0);
-  for (const auto& [input, child] : state.children()) {
-    const auto stream = std::ranges::find_if(reduction_->streams, [&](const FoldStream& one) {
-      return one.node == index && one.feed.slot == state.number() && one.feed.input == input;
-    });
-    if (stream != reduction_->streams.end()) {
-      blocks = std::min(blocks, stream->blocks);
-    } else if (!state.drained(child)) {
-      blocks = 0;  // reported as lost
-    }
-  }
-  return blocks;
-}
-
 // --- slots
-
-void SmallWorld::FoldBlock(std::size_t index) {
-  FoldStream& stream = reduction_->streams[index];
-  ++stream.blocks;
-  const VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
-  VirtualNode& node = members_[stream.node].node;
-  const std::uint32_t blocks = OutputOf(stream.node, slot);
-  // The target may be recalled already while the order that drops its root is still on its way.
-  const bool makes =
-      slot.state.root() && node.copy() && node.copy()->version == slot.state.version();
-  if (!makes || blocks <= node.copy()->marks[0]) return;
-  Fail(std::string(node.Received(0, blocks, node.copy()->content[0])));
-}
-
-void SmallWorld::FoldEnd(std::size_t index) {
-  const FoldStream stream = TakeFold(index);
-  VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
-  slot.sum += reduction_->witness.SumOf(stream.feed.input_version);
-  planner::SlotState::Effects effects;
-  slot.state.OnStripesEnded(stream.feed.input, layout_.all_stripes());
-  slot.state.OnStreamsEnded(stream.feed.input, {}, layout_.full_marks(), now_, effects);
-  DriveSlot(stream.node, slot, std::move(effects));
-}
-
-// It asks again and again; nothing else happens until its patience ends.
-void SmallWorld::FoldLost(std::size_t index) {
-  using protocol::Failure;
-  const FoldStream stream = TakeFold(index);
-  VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
-  const bool dead = !members_[IndexOf(stream.feed.source.id)].alive;
-  const Time later = now_ + kMuchLater;
-  const StripeMarks folded(layout_.stripe_count, stream.blocks);
-  const auto ends = [&](Failure why, Time when, planner::SlotState::Effects& effects) {
-    slot.state.OnStreamsEnded(stream.feed.input, {why, "its stream ended"}, folded, when, effects);
-  };
-  planner::SlotState::Effects effects;
-  ends(dead ? Failure::kBroken : Failure::kUnknown, now_, effects);
-  slot.state.Plan(later, {}, effects);
-  effects.pull.clear();
-  ends(dead ? Failure::kUnreachable : Failure::kUnknown, later, effects);
-  DriveSlot(stream.node, slot, std::move(effects));
-}
-
-FoldStream SmallWorld::TakeFold(std::size_t index) {
-  auto& streams = reduction_->streams;
-  FoldStream stream = streams[index];
-  streams.erase(streams.begin() + static_cast<std::ptrdiff_t>(index));
-  return stream;
-}
 
 // True: the action concerned the reduction, and not the node's copy of the target.
 bool SmallWorld::HearReduce(std::uint32_t index, const protocol::NodeAction& action) {
@@ -202,9 +112,10 @@ void SmallWorld::StartSlot(std::uint32_t index, const protocol::SlotAssigned& or
   if (const auto known = member.slots.find(number); known != member.slots.end()) {
     if (known->second.state.version() >= order.version) return;
     if (options_.fault == PlantedFault::kKeepsBytesOfOldSlots) {
-      fresh.sum += known->second.sum;
+      std::ranges::transform(known->second.sums, fresh.sums, fresh.sums.begin(), std::plus());
       for (const FoldStream& stream : reduction_->streams) {
-        const bool some = stream.node == index && stream.feed.slot == number && stream.blocks > 0;
+        const bool some = stream.node == index && stream.feed.slot == number &&
+                          layout_.valid_bytes(stream.blocks) > 0;
         if (some) fresh.contains.insert(stream.feed.input_version);
       }
     }
@@ -227,25 +138,23 @@ void SmallWorld::DriveSlot(std::uint32_t index, VirtualSlot& slot,
   if (state.WantsOutput(now_)) {
     state.OnOutput(now_);
     slot.LookAtSources(members_[index].sources, now_, effects);
+    if (slot.makes_a_part()) reduction_->made_in_parts.insert(state.version());
     if (state.root()) {
       Effects made;
-      members_[index].node.MakeTarget(state.version(), layout_, ContentOf(state.version()), made);
+      members_[index].node.MakeTarget(state.version(), layout_, ContentOf(state.version()),
+                                      slot.makes(), made);
       Effect(index, made);
     }
   }
   const bool was_final = state.final();
-  const std::uint32_t blocks = OutputOf(index, slot);
-  const bool all = blocks == layout_.stripe_block_count(0);
-  state.Plan(now_, {.made = all ? layout_.all_stripes() : 0}, effects);
+  NoteFolded(index, slot);
+  state.Plan(now_, {.made = slot.folded}, effects);
   for (const planner::SlotState::Effects::Pull& pull : effects.pull) {
     const protocol::SlotFeed& feed = state.children().at(pull.input).feed;
     slot.contains.insert(feed.input_version);
-    reduction_->streams.push_back({.node = index, .feed = feed});
+    reduction_->streams.push_back({.node = index, .feed = feed, .blocks = pull.from});
   }
-  if (state.final() && !was_final) {
-    Fail(slot.BrokenContents());
-    reduction_->witness.Final(state.version(), slot.sum);
-  }
+  if (state.final() && !was_final) Fail(slot.BrokenContents());
   for (protocol::NodeEvent& event : effects.say) {
     if (!std::holds_alternative<protocol::SlotProgress>(event)) Say(index, std::move(event));
   }
@@ -271,7 +180,7 @@ void SmallWorld::TargetCommitted(std::uint32_t index, const Version& version) {
   if (root == member.slots.end()) return;
   planner::SlotState::Effects sealing;
   root->second.state.OnCommitted(sealing);
-  if (!sealing.seal) return;
+  if (!root->second.state.committed()) return;
   member.slots.erase(root);
   Effects effects;
   member.node.TargetCommitted(effects);

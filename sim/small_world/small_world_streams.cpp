@@ -68,7 +68,7 @@ void SmallWorld::AddNodeSteps(std::vector<Step>& steps) const {
     if (!member.to_node.empty()) steps.push_back({Step::Kind::kToNode, i});
     if (!member.node.connected()) steps.push_back({Step::Kind::kReconnect, i});
     if (!member.has_memory) steps.push_back({Step::Kind::kMemory, i});
-    if (member.node.copy() && member.node.copy()->producing && !member.node.copy()->folded) {
+    if (member.node.copy() && member.node.copy()->produces != 0 && !member.node.copy()->folded) {
       AddFillSteps(i, steps);
     }
   }
@@ -164,7 +164,9 @@ void SmallWorld::Block(std::size_t index) {
   if (stream.stuck) return;
   VirtualNode& node = members_[stream.receiver].node;
   const Content content = SourceCopy(stream)->content[stripe];
-  Fail(std::string(node.Received(stripe, node.copy()->marks[stripe] + 1, content)));
+  const std::uint32_t mark = node.copy()->marks[stripe] + options_.stride;
+  Fail(std::string(node.Received(stripe, mark, content)));
+  if (reduction_) SayFull(stream.receiver);
 }
 
 // The source has sealed its copy and sent all: every stripe of the stream is final.

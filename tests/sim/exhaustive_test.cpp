@@ -89,5 +89,18 @@ TEST(Exhaustive, AReductionOfOneSourceWithARestartOfTheDirectory) {
   ExpectSound({.nodes = 2, .blocks = 1, .restarts = 1, .sources = 1});
 }
 
+// Each of two nodes makes one stripe of the sum and reads the other; a step passes a stripe.
+constexpr SmallOptions kTwoRoots = {
+    .nodes = 2, .blocks = 10, .stripes = 2, .stride = 5, .sources = 2, .everyone_reads = true};
+
+TEST(Exhaustive, AReductionByStripes) { ExpectSound(kTwoRoots); }
+
+TEST(Exhaustive, AReductionByStripesWithOneDeath) {
+  SmallOptions options = kTwoRoots;
+  options.deaths = 1;
+  options.put_again = true;
+  ExpectSound(options);
+}
+
 }  // namespace
 }  // namespace hoplite::sim

@@ -185,11 +185,11 @@ class FoldTest : public NetworkTest {
   // A node that folds what it holds itself with what comes from these.
   NodeIndex FoldOf(const std::vector<NodeIndex>& children) {
     const NodeIndex node = nodes_++;
-    network_.Fold(now_, node, static_cast<std::uint32_t>(children.size()), false, 1);
+    network_.Fold(now_, node, static_cast<std::uint32_t>(children.size()), {1, false, 1});
     for (const NodeIndex child : children) {
       const NodeIndex input = network_.AddCopy(node);
       done_.resize(input + 1, kNever);
-      network_.AddInput(now_, node, input);
+      network_.AddInput(now_, node, input, 1);
       network_.Open(now_, child, input, 0);
     }
     return node;
@@ -228,7 +228,7 @@ TEST_F(FoldTest, ATreeGrowsWithItsSlowestInput) {
 
 TEST_F(FoldTest, AHeldFoldIsWholeByReleaseOnly) {
   Nodes(2);
-  network_.Fold(now_, 0, 0, true, 1);
+  network_.Fold(now_, 0, 0, {1, true, 1});
   const NodeIndex input = network_.AddCopy(1);
   network_.Open(now_, 0, input, 0);
   done_.resize(input + 1, kNever);
@@ -244,10 +244,10 @@ TEST_F(FoldTest, ALostInputStopsItAndAResumedOneGoesOn) {
   Nodes(2);
   const NodeIndex leaf = FoldOf({});
   const NodeIndex root = nodes_++;
-  network_.Fold(now_, root, 1, false, 1);
+  network_.Fold(now_, root, 1, {1, false, 1});
   const NodeIndex input = network_.AddCopy(root);
   done_.resize(input + 1, kNever);
-  network_.AddInput(now_, root, input);
+  network_.AddInput(now_, root, input, 1);
   const FlowId first = network_.Open(now_, leaf, input, 0);
   RunUntil(Time(milliseconds(5)));
   network_.Close(now_, first);

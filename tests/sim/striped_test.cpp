@@ -1,0 +1,179 @@
+// Reductions whose target is read by everybody who has a source, in the planner world: each stripe
+// has a root of its own (R64). Times beside the bound 2 (n - 1)/n S/B + 2 L, what a loss costs, and
+// planted faults, each named by the property that it breaks.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "sim/planner_world/reduce.h"
+
+namespace hoplite::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+Options Allreduce(std::uint32_t nodes, std::uint64_t size = 16_MiB) {
+  Options options;
+  options.nodes = nodes;
+  options.size_bytes = size;
+  options.reduce.emplace();
+  options.stripes = 16;
+  options.reduce->everyone_gets = options.reduce->everyone_reads = true;
+  return options;
+}
+
+Report Finished(const Options& options) {
+  const Result<Report> report = RunReduce(options);
+  EXPECT_TRUE(report) << report.error().ToString();
+  if (!report) return {};
+  EXPECT_EQ(report->violation, "") << report->replay;
+  return *report;
+}
+
+double Once(const Options& options) {
+  return static_cast<double>(options.size_bytes) / static_cast<double>(options.bytes_per_second);
+}
+
+TEST(SimStriped, AnAllreduceTakesWhatItsLinksCarry) {
+  for (const std::uint32_t nodes : {2U, 3U, 4U, 8U, 16U}) {
+    const Report report = Finished(Allreduce(nodes, 64_MiB));
+    EXPECT_EQ(report.roots, nodes);
+    EXPECT_EQ(report.completed, nodes);
+    EXPECT_LT(report.ratio(), 1.1) << nodes;
+  }
+}
+
+TEST(SimStriped, WithoutTheOptionItIsATree) {
+  Options options = Allreduce(8, 64_MiB);
+  options.reduce->everyone_reads = false;
+  const Report report = Finished(options);
+  EXPECT_EQ(report.roots, 1U);
+  EXPECT_GT(report.seconds, 1.95 * Once(options));
+}
+
+TEST(SimStriped, ATreeWhereTheOptionDoesNotCount) {
+  const auto roots = [](auto change) {
+    Options options = Allreduce(4);
+    change(*options.reduce);
+    return Finished(options).roots;
+  };
+  EXPECT_EQ(roots([](ReduceJob&) {}), 4U);
+  EXPECT_EQ(roots([](ReduceJob& job) { job.root_here = true; }), 1U);
+  EXPECT_EQ(roots([](ReduceJob& job) { job.fixed_order = true; }), 1U);
+  EXPECT_EQ(roots([](ReduceJob& job) { job.degree = 2; }), 1U);
+}
+
+// The roots count it from the start, and nothing is folded again when it comes.
+TEST(SimStriped, OneStragglerCostsItsOwnWayOnly) {
+  for (const std::uint32_t nodes : {4U, 8U, 16U}) {
+    Options options = Allreduce(nodes);
+    options.latency = std::chrono::microseconds(20);
+    options.reduce->straggler = milliseconds(200);
+    const Report report = Finished(options);
+    EXPECT_EQ(report.roots, nodes - 1);
+    EXPECT_LT(report.seconds - 0.2, 1.15 * Once(options)) << nodes;
+  }
+}
+
+TEST(SimStriped, WhoAskLateGetItToo) {
+  Options options = Allreduce(8);
+  options.reduce->get_spread = milliseconds(50);
+  EXPECT_EQ(Finished(options).completed, 8U);
+}
+
+// Who survives makes it anew; the lost source comes back as a leaf.
+TEST(SimStriped, AMemberThatDiesIsReplaced) {
+  Options options = Allreduce(6);
+  options.reduce->put_again = milliseconds(30);
+  options.grace = milliseconds(20);  // a source is put again when its last holder is lost
+  for (const std::int64_t at : {0, 3, 8, 12, 16, 20}) {
+    options.kill_at = {{3, milliseconds(at)}};
+    const Report report = Finished(options);
+    EXPECT_TRUE(report.committed) << at;
+    EXPECT_EQ(report.completed, 5U) << at;
+    EXPECT_LT(report.seconds, 0.2) << at;
+  }
+}
+
+TEST(SimStriped, ASpareTakesThePlaceOfWhoDied) {
+  Options options = Allreduce(8);
+  options.reduce->num_objects = 6;
+  options.kill_at = {{2, milliseconds(5)}};
+  const Report report = Finished(options);
+  EXPECT_TRUE(report.committed);
+  EXPECT_EQ(report.completed, 7U);
+}
+
+TEST(SimStriped, WithoutItsCoordinatorNothingIsLeft) {
+  Options options = Allreduce(6);
+  options.kill_at = {{0, milliseconds(5)}};
+  const Report report = Finished(options);
+  EXPECT_FALSE(report.committed);
+  EXPECT_EQ(report.completed, 0U);
+}
+
+TEST(SimStriped, ARestartOfTheDirectoryStartsItAgain) {
+  Options options = Allreduce(6);
+  options.restarts = 1;
+  for (options.seed = 1; options.seed <= 5; ++options.seed) {
+    EXPECT_TRUE(Finished(options).committed) << options.seed;
+  }
+}
+
+// A leaf that dies while it is folded comes back: the roots start again, and no more.
+Options LosesItsLeaf() {
+  Options options = Allreduce(6);
+  options.reduce->straggler = milliseconds(30);
+  options.reduce->put_again = milliseconds(20);
+  options.kill_at = {{5, milliseconds(36)}};
+  return options;
+}
+
+TEST(SimStriped, ALeafThatDiesComesBack) { EXPECT_TRUE(Finished(LosesItsLeaf()).committed); }
+
+// --- planted faults
+
+std::string Noticed(Options options, PlantedFault fault) {
+  EXPECT_EQ(Finished(options).violation, "");
+  options.fault = fault;
+  const Result<Report> report = RunReduce(options);
+  EXPECT_TRUE(report);
+  return report ? report->violation : "";
+}
+
+TEST(SimStriped, ALeafThatOneRootForgetsIsCaught) {
+  Options options = Allreduce(5);
+  options.reduce->straggler = milliseconds(100);
+  const std::string found = Noticed(options, PlantedFault::kForgetsALeaf);
+  EXPECT_TRUE(found.starts_with("P6")) << found;
+}
+
+TEST(SimStriped, RootsOfDifferentVersionsAreCaught) {
+  const std::string found = Noticed(Allreduce(4), PlantedFault::kOneVersionPerRoot);
+  EXPECT_TRUE(found.starts_with("S7")) << found;
+}
+
+TEST(SimStriped, ACommitBeforeAnybodyHasAllIsCaught) {
+  const std::string found = Noticed(Allreduce(4), PlantedFault::kCommitsAtTheLastFold);
+  EXPECT_TRUE(found.starts_with("P6")) << found;
+}
+
+// Each member waits for the one before it, and so for itself.
+TEST(SimStriped, EndsThatWaitForAllStripesAreCaught) {
+  const std::string found = Noticed(Allreduce(4), PlantedFault::kEndsBySeal);
+  EXPECT_TRUE(found.starts_with("P9")) << found;
+}
+
+TEST(SimStriped, BytesOfAnOldAttemptAreCaught) {
+  const std::string found = Noticed(LosesItsLeaf(), PlantedFault::kKeepsBytesOfOldSlots);
+  EXPECT_TRUE(found.starts_with("P3")) << found;
+}
+
+TEST(SimStriped, RingSlotsThatStartAgainForALeafAreCaught) {
+  const std::string found = Noticed(LosesItsLeaf(), PlantedFault::kResetsSiblings);
+  EXPECT_TRUE(found.starts_with("P7")) << found;
+}
+
+}  // namespace
+}  // namespace hoplite::sim
