@@ -50,6 +50,23 @@ void FillStores(Options& options, sim::Random& random) {
   options.sums += 1 + up_to(2);
 }
 
+// What rings need: several members with a source each, stripes, and time for what they carry.
+void MakeRings(Options& options, sim::Random& random) {
+  options.rings = true;
+  options.link.bytes_per_second = 1'000'000 * (1 + random.Below(4));
+  options.link.latency = std::min<Duration>(options.link.latency, milliseconds(1));
+  options.link.jitter = std::min(options.link.jitter, options.link.latency);
+  options.nodes = std::max(options.nodes, 3U);
+  options.sources = options.nodes + static_cast<std::uint32_t>(random.Below(2));
+  options.sums += 1;
+  options.most_blocks = std::max(options.most_blocks, 4U);
+  // In the other half a member may have no room for its two parts.
+  if (random.Below(2) == 0) {
+    options.memory_bytes = std::max(options.memory_bytes, 16_KiB * options.most_blocks * 8);
+  }
+  options.stripes = static_cast<std::uint32_t>(2 + random.Below(7));
+}
+
 // A shard restarts and newcomers come; no other fault may lose an object.
 void BringNewcomers(Options& options, sim::Random& random) {
   options.newcomers = static_cast<std::uint32_t>(1 + random.Below(2));
@@ -111,6 +128,7 @@ Options Draw(std::uint64_t seed) {
   if (up_to(7) == 0 && options.newcomers == 0) options.owners = 1 + up_to(5);
   if (up_to(1) == 1) options.stripes = 2 + up_to(2);
   options.two_lanes = up_to(1) == 1;
+  if (options.sums > 0 && up_to(1) == 1) MakeRings(options, random);
   return options;
 }
 

@@ -38,6 +38,9 @@ struct Options {
   std::uint32_t stripes = 1;      // of an object; a run has 16 KiB
   bool two_lanes = false;         // stripes of one grant travel on two connections
   std::uint32_t sums = 0;         // reductions, of sources that are put as well
+  // Most sums say that everybody reads them, and sources are put early, one after the other on each
+  // node: so most sums are made by a ring (R64).
+  bool rings = false;
   std::uint32_t deletes = 0;
   std::uint32_t cancels = 0;
   // Reads of objects at the last node, whose store is then too small for most of them, so that they

@@ -16,6 +16,7 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
   calls += report.calls;
   succeeded += report.succeeded;
   sums += report.sums;
+  rings += report.rings;
   windows += report.windows;
   resumed += report.resumed;
   full += report.waits > 0 ? 1 : 0;
@@ -30,6 +31,7 @@ std::string_view Legend() {
   return "histories  each from an empty cluster to an empty cluster\n"
          "steps      turns of a node's or a shard's loop\n"
          "calls      of clients (Put, Get, Reduce, …); done: answered without an error\n"
+         "rings      reductions of which each stripe has a root of its own, at least at first\n"
          "windows    parts of memory through which objects larger than the store are read\n"
          "resumed    went on from another source where the first had stopped\n"
          "full       a call waited for memory at some node\n";
@@ -37,9 +39,11 @@ std::string_view Legend() {
 
 std::string Tally::ToString() const {
   std::string text = fmt::format(
-      "{} histories, {} steps: {} calls, {} done, {} of them reductions, {} reads through windows; "
+      "{} histories, {} steps: {} calls, {} done, {} of them reductions ({} by rings), {} reads "
+      "through "
+      "windows; "
       "{} fetches resumed; {} with full stores, at most {} turns of a node within a second",
-      histories, steps, calls, succeeded, sums, windows, resumed, full, most_turns);
+      histories, steps, calls, succeeded, sums, rings, windows, resumed, full, most_turns);
   if (broken_seed) {
     text += fmt::format("\nBROKEN: {}\nreplay: {}", violation, ReplayCommand(*broken_seed));
   }

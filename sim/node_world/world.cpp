@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ranges>
 #include <utility>
+#include <variant>
 
 namespace hoplite::node_world {
 namespace {
@@ -32,6 +33,12 @@ directory::ServiceOptions ServiceOptionsOf(const Options& history) {
   options.planner.orphan_grace = kOrphanGrace;
   options.planner.recovery_window = Duration(0);
   options.pace = history.pace;
+  // Shards that have heard of no link yet take it for one that is too fast for a ring.
+  if (history.rings) {
+    options.planner.link = {.latency = history.link.latency,
+                            .overhead = Duration{0},
+                            .bytes_per_second = static_cast<double>(history.link.bytes_per_second)};
+  }
   return options;
 }
 
@@ -72,6 +79,7 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
           .first_decides = options_.fault == PlantedFault::kFirstDecides});
   directory_->OnSaid([this](const wire::NodeMessage& message) {
     AddToDigest(message.events);
+    NoteRings(message.events);
     CheckClosed(message);
   });
   directory_->OnAnswered(
@@ -85,6 +93,16 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
 }
 
 World::~World() = default;
+
+void World::NoteRings(const std::vector<protocol::NodeEvent>& words) {
+  for (const protocol::NodeEvent& word : words) {
+    const auto* plan = std::get_if<protocol::ReduceOrders>(&word);
+    if (plan == nullptr) continue;
+    const auto roots = std::ranges::count_if(
+        plan->orders, [](const protocol::PlannedOrder& planned) { return planned.order.root(); });
+    if (roots > 1) ringed_.insert(plan->object);
+  }
+}
 
 void World::TellLine(const std::string& line) const {
   tell_(fmt::format("{:9.6f}  {}", ToSeconds(time_.Now() - start_), line));
@@ -112,6 +130,8 @@ Report World::Run() {
     ++report_.calls;
     report_.succeeded += record->succeeded() ? 1 : 0;
     report_.sums += record->succeeded() && record->kind == CallKind::kReduce ? 1 : 0;
+    const bool ringed = record->kind == CallKind::kReduce && ringed_.contains(record->sum.target);
+    report_.rings += record->succeeded() && ringed ? 1 : 0;
     report_.windows += record->succeeded() && record->windowed ? 1 : 0;
   }
   return report_;

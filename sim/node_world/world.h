@@ -43,6 +43,7 @@ struct Report {
   std::uint64_t calls = 0;
   std::uint64_t succeeded = 0;
   std::uint64_t sums = 0;        // of them: reductions
+  std::uint64_t rings = 0;       // of these: by rings
   std::uint64_t windows = 0;     // and reads through a window
   std::uint64_t resumed = 0;     // fetches that went on where another source had stopped
   std::uint64_t most_turns = 0;  // of one node within a second
@@ -77,7 +78,7 @@ class World {
   void OnPayload();
   void EndFaults();
   void MakeCall();
-  void PutSource(std::uint32_t i);
+  void PutSource(Member* member, std::uint32_t i);  // unless that is null
   void PutOneOfTheCrowd(std::uint32_t i);
   void MakeSum();
   void BeginSum(Member& member, Time deadline);
@@ -125,6 +126,7 @@ class World {
     if (tell_) TellLine(fmt::format(format, std::forward<Args>(args)...));
   }
   void TellLine(const std::string& line) const;
+  void NoteRings(const std::vector<protocol::NodeEvent>& words);
   void AddToDigest(const auto& words) {
     for (const auto& word : words) sim::AddTo(digest_.Add((time_.Now() - start_).count()), word);
   }
@@ -191,6 +193,7 @@ class World {
   // By shard: its life, and how often its state had changed, at the last look at its invariants.
   std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> checked_;
   std::uint64_t sum_bytes_ = 0;
+  std::set<ObjectId> ringed_;  // targets that a plan with several roots was to make
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;
   std::map<ObjectId, int> refusals_;  // of receivers, by sources that were not ahead
   std::deque<Moment> waiting_faults_;

@@ -48,7 +48,14 @@ void World::PlanCalls() {
   }
   if (options_.sums == 0) return;
   for (std::uint32_t i = 0; i < options_.sources; ++i) {
-    time_.At(start_ + random_.Within(options_.span), [this, i] { PutSource(i); });
+    if (options_.rings && random_.Below(8) > 0) {
+      const std::uint32_t host = i % options_.nodes;
+      time_.At(start_ + random_.Within(milliseconds(20)),
+               [this, i, host] { PutSource(hosts_[host].member.get(), i); });
+      continue;
+    }
+    time_.At(start_ + random_.Within(options_.span),
+             [this, i] { PutSource(RandomMemberWithRoom(), i); });
   }
 }
 
@@ -135,9 +142,8 @@ void World::MakeCall() {
   }
 }
 
-void World::PutSource(std::uint32_t i) {
-  Member* const member = RandomMemberWithRoom();
-  if (member == nullptr) return;
+void World::PutSource(Member* member, std::uint32_t i) {
+  if (member == nullptr || options_.is_small(member->index())) return;
   Tell("{} puts {} of {} bytes", member->name(), Source(i).ToShortString(), sum_bytes_);
   CallStyle style;
   if (random_.Below(2) == 0) style.fill_time = random_.Within(milliseconds(100));
@@ -182,9 +188,14 @@ void World::BeginSum(Member& member, Time deadline) {
   if (!sum.fixed_order && random_.Below(2) == 0) sum.num_objects = 1 + random_.Below(count);
   if (!sum.fixed_order) sum.degree = static_cast<std::uint32_t>(random_.Below(4));
   sum.root_here = random_.Below(4) == 0;
-  Tell("{} sums up {} of {} sources from {} on into {}", member.name(),
+  if (options_.rings && random_.Below(4) > 0) {
+    sum.everyone_reads = true;
+    sum.fixed_order = sum.root_here = false;
+    sum.degree = 0;
+  }
+  Tell("{} sums up {} of {} sources from {} on into {}{}", member.name(),
        sum.num_objects.value_or(count), count, sum.sources.front().ToShortString(),
-       sum.target.ToShortString());
+       sum.target.ToShortString(), sum.everyone_reads ? ", for everybody" : "");
   calls_.Reduce(member, std::move(sum), deadline);
 }
 

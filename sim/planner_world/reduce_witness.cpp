@@ -69,12 +69,12 @@ Payload ReduceWitness::SumOf(const Version& version, std::uint32_t stripe) const
 std::string ReduceWitness::Check(const std::vector<planner::Action>& actions) {
   std::string broken;
   std::set<std::uint32_t> started;
-  std::set<Version> targets;
+  std::map<std::uint32_t, Version> roots;  // the newest versions that they are told
   for (const planner::Action& action : actions) {
     if (!broken.empty()) break;
     if (const auto* assigned = std::get_if<protocol::SlotAssigned>(&action.body)) {
       const bool news = versions_[assigned->order.slot] != assigned->version;
-      if (news && assigned->order.root()) targets.insert(assigned->version);
+      if (news && assigned->order.root()) roots[assigned->order.slot] = assigned->version;
       broken = CheckAssigned(*assigned);
       started.insert(assigned->order.slot);
     } else if (const auto* committed = std::get_if<protocol::ReduceCommitted>(&action.body)) {
@@ -82,9 +82,18 @@ std::string ReduceWitness::Check(const std::vector<planner::Action>& actions) {
     }
   }
   for (const std::uint32_t slot : started) may_start_.erase(slot);
-  if (broken.empty() && targets.size() > 1)
-    broken = "S7: two roots make two versions of the target";
-  return broken;
+  return broken.empty() ? CheckRoots(roots) : broken;
+}
+
+// Of several plans in one turn the last one counts.
+std::string ReduceWitness::CheckRoots(const std::map<std::uint32_t, Version>& roots) const {
+  std::set<Version> targets;
+  for (const auto& [slot, version] : roots) {
+    const auto planned = orders_.find(slot);
+    const bool counts = planned != orders_.end() && planned->second.order.root();
+    if (counts) targets.insert(version);
+  }
+  return targets.size() > 1 ? "S7: two roots make two versions of the target" : "";
 }
 
 std::string ReduceWitness::CheckAssigned(const protocol::SlotAssigned& assigned) {

@@ -50,6 +50,7 @@ class ReduceWitness {
   void On(const protocol::SlotAssign& order);
   void On(const protocol::ReduceOrders& orders);
   void MayStart(std::uint32_t slot, bool with_all_above);
+  std::string CheckRoots(const std::map<std::uint32_t, Version>& roots) const;
   std::string CheckAssigned(const protocol::SlotAssigned& assigned);
   std::string CheckCommitted(const protocol::ReduceCommitted& committed);
   std::string CheckShape() const;

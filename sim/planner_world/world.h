@@ -153,7 +153,8 @@ class World {
   void Fill(NodeIndex index);
   void SyncMarks(NodeIndex index);
   void SetMarks(NodeIndex index, bool full, Content content);
-  void FetchArrives(NodeIndex receiver, const Fetch& fetch, Time held_until);
+  bool Holds(NodeIndex source, const Fetch& fetch, protocol::Failure why, Time since) const;
+  void FetchArrives(NodeIndex receiver, const Fetch& fetch, Time since);
   void Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source);
   void FailStream(NodeIndex receiver, GrantId grant, protocol::Failure why);
   void EndStream(NodeIndex receiver, GrantId grant);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Duration kReportEvery = std::chrono::milliseconds(30);
 constexpr Duration kHeldBehind = std::chrono::milliseconds(100);
+constexpr Duration kHeldUnknown = std::chrono::milliseconds(300);
 // A node that starves for so long, because no node has the object whole any more, stops saying so.
 // A real node says it for ever, but then no history would come to rest.
 constexpr Duration kReportedLongEnough = std::chrono::seconds(10);
@@ -32,8 +33,7 @@ void World::Do(NodeIndex index, const Effects& effects) {
     Tell(planner::NodeSaid{members_[index].node.id(), event});
   }
   for (const Fetch& fetch : effects.open) {
-    After(options_.latency,
-          [this, index, fetch] { FetchArrives(index, fetch, now_ + kHeldBehind); });
+    After(options_.latency, [this, index, fetch] { FetchArrives(index, fetch, now_); });
     StartReporting(index);
   }
   if (effects.fill) Fill(index);
@@ -94,8 +94,17 @@ void World::SyncMarks(NodeIndex index) {
   }
 }
 
-// A source that is not ahead holds the fetch for a while (R7).
-void World::FetchArrives(NodeIndex receiver, const Fetch& fetch, Time held_until) {
+// A source that is not ahead holds the fetch for a while (R7). So does one to which no word of the
+// version has come (R49), which matters where many have a root each: the others ask them at once.
+bool World::Holds(NodeIndex source, const Fetch& fetch, protocol::Failure why, Time since) const {
+  if (why == protocol::Failure::kNotAhead) return now_ < since + kHeldBehind;
+  const auto& copy = members_[source].node.copy();
+  const bool overtook = why == protocol::Failure::kUnknown && options_.reduce &&
+                        options_.reduce->everyone_reads && (!copy || copy->version < fetch.version);
+  return overtook && now_ < since + kHeldUnknown;
+}
+
+void World::FetchArrives(NodeIndex receiver, const Fetch& fetch, Time since) {
   const NodeIndex source = IndexOf(fetch.source);
   const Member& asker = members_[receiver];
   if (!asker.alive || !asker.node.streams().contains(fetch.grant)) return;
@@ -105,8 +114,8 @@ void World::FetchArrives(NodeIndex receiver, const Fetch& fetch, Time held_until
     answer = members_[source].node.Answer(fetch);
   }
   if (answer == protocol::Failure::kNone) return Accept(receiver, fetch, source);
-  if (answer == protocol::Failure::kNotAhead && now_ < held_until) {
-    return After(options_.latency, [=, this] { FetchArrives(receiver, fetch, held_until); });
+  if (Holds(source, fetch, answer, since)) {
+    return After(options_.latency, [=, this] { FetchArrives(receiver, fetch, since); });
   }
   After(options_.latency,
         [this, receiver, grant = fetch.grant, answer] { FailStream(receiver, grant, answer); });

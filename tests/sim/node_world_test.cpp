@@ -61,10 +61,11 @@ TEST(NodeWorld, RandomHistoriesKeepEveryProperty) {
   constexpr std::uint32_t kHistories = test::Histories(500);
   const Tally tally = RunSeeds(1, kHistories);
   EXPECT_FALSE(tally.broken_seed) << tally.ToString();
-  // They are about something: transfers broke off and went on, sums were made.
+  // They are about something: transfers broke off and went on, sums were made, some by rings.
   EXPECT_GT(tally.succeeded, tally.calls / 2);
   EXPECT_GT(tally.resumed, kHistories / 25);
   EXPECT_GT(tally.sums, kHistories / 5);
+  EXPECT_GT(tally.rings, kHistories / 25);
   EXPECT_GT(tally.windows, kHistories / 10);
 }
 
