@@ -54,6 +54,7 @@ class ReducePlanning : public ::testing::Test {
     next_ = planner_->Plan(now_, orders);
     std::vector<std::string> lines;
     for (const NodeEvent& order : orders) {
+      Said(order);
       if (const auto* shape = std::get_if<ReduceShape>(&order)) {
         lines.push_back("shape " + std::to_string(shape->layout.size_bytes));
       } else if (const auto* assign = std::get_if<SlotAssign>(&order)) {
@@ -72,6 +73,8 @@ class ReducePlanning : public ::testing::Test {
     CheckEachOnce();
     return lines;
   }
+
+  virtual void Said(const NodeEvent& /*order*/) {}
 
   void NoteNumber(std::uint64_t attempt) {
     EXPECT_GT(attempt, newest_);

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/slot_tree.h"
 #include "reduce_planning.h"
 #include "sound_plan.h"
 
@@ -40,6 +41,8 @@ class RandomRing : public ReducePlanning {
   void LoseNode(int node);
   void DeleteOne();
   void PlanAndCheck();
+  void Said(const NodeEvent& order) override;
+  void Report(const SlotLost& lost);
   void CheckRepeated() const;
   void End();
 
@@ -48,6 +51,7 @@ class RandomRing : public ReducePlanning {
   int nodes_ = 0;
   int deleted_ = 0;
   std::vector<SlotLost> said_before_;  // of attempts that may be over
+  SlotTree shard_;                     // what the target's shard makes of all orders
 };
 
 void RandomRing::Begin() {
@@ -64,6 +68,27 @@ void RandomRing::Begin() {
   }
 }
 
+// The shard finds nothing wrong with any order.
+void RandomRing::Said(const NodeEvent& order) {
+  if (std::holds_alternative<ReduceShape>(order)) shard_ = SlotTree(layout_.all_stripes());
+  if (const auto* plan = std::get_if<ReduceOrders>(&order)) {
+    Result<SlotTree> taken = SlotTree::Of(layout_.all_stripes(), plan->orders);
+    ASSERT_TRUE(taken) << taken.error().message;
+    shard_ = *std::move(taken);
+  }
+  if (const auto* assign = std::get_if<SlotAssign>(&order)) {
+    EXPECT_EQ(shard_.WrongWith(assign->order), "");
+    EXPECT_EQ(shard_.TwiceIn(assign->order), "");
+    shard_.Place(assign->order, assign->attempt);
+  }
+}
+
+void RandomRing::Report(const SlotLost& lost) {
+  SlotRecord* known = shard_.Find(lost.slot);
+  if (known != nullptr && known->attempt == lost.attempt) known->lost = SlotFault{};
+  planner_->OnSlotLost(lost, now_);
+}
+
 ErrorCode SomeFault(int which) {
   return which < 4 ? ErrorCode::kPeerLost
                    : (which == 4 ? ErrorCode::kResourceExhausted : ErrorCode::kNotFound);
@@ -75,7 +100,7 @@ void RandomRing::LoseSomeSlot() {
   const SlotLost lost{options_.target, 7, attempts_[slot], slot, SomeFault(Below(6)),
                       "it was lost"};
   said_before_.push_back(lost);
-  planner_->OnSlotLost(lost, now_);
+  Report(lost);
 }
 
 // All that it executes is reported, and the coordinator may plan after each report.
@@ -87,9 +112,7 @@ void RandomRing::LoseNode(int node) {
   const std::map<std::uint32_t, SlotOrder> orders = orders_;
   for (const auto& [slot, order] : orders) {
     if (order.node != NodeId(node)) continue;
-    planner_->OnSlotLost(
-        {options_.target, 7, attempts.at(slot), slot, ErrorCode::kPeerLost, "its node is gone"},
-        now_);
+    Report({options_.target, 7, attempts.at(slot), slot, ErrorCode::kPeerLost, "its node is gone"});
     if (Below(2) == 0) PlanAndCheck();
   }
 }
@@ -120,7 +143,7 @@ void RandomRing::Step() {
       break;
     case 6:
       if (!said_before_.empty()) {
-        planner_->OnSlotLost(said_before_[random_() % said_before_.size()], now_);
+        Report(said_before_[random_() % said_before_.size()]);
       }
       break;
     case 7:
