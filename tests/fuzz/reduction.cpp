@@ -7,7 +7,6 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "fuzz/targets.h"
-#include "planner/copy.h"
 #include "planner/directory_state.h"
 #include "planner/reduce_planner.h"
 
@@ -20,8 +19,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostSteps = 300;  // of one input
 constexpr NodeId kCoordinator{1};
 constexpr std::uint64_t kRequest = 7;
-constexpr std::uint64_t kSourceBytes = 1 << 18;
-constexpr std::uint32_t kStripes = 2;
 
 ReduceOptions OptionsOf(FuzzedDataProvider& data) {
   ReduceOptions options;
@@ -31,6 +28,8 @@ ReduceOptions OptionsOf(FuzzedDataProvider& data) {
     options.sources.push_back(ObjectId::FromName(std::to_string(i)));
   }
   options.num_objects = data.ConsumeIntegralInRange<std::uint64_t>(1, 6);
+  options.everyone_reads = data.ConsumeBool();
+  if (options.everyone_reads) return options;  // how the tree looks would make it one
   options.root_here = data.ConsumeBool();
   options.fixed_order = data.ConsumeBool();
   options.degree = data.ConsumeIntegralInRange<std::uint32_t>(0, 4);
@@ -38,11 +37,15 @@ ReduceOptions OptionsOf(FuzzedDataProvider& data) {
 }
 
 // The coordinator's planner and the target's shard are real and talk to each other; what nodes do
-// is up to the bytes: they hold sources, lose them, execute what they are told or not, and leave.
-class Tree {
+// is up to the bytes: they hold sources, lose them, execute what they are told or not, and leave. A
+// reduction that everyone reads has several stripes, and may be a ring.
+class Plans {
  public:
-  Tree(FuzzedDataProvider& data, const ReduceOptions& options)
-      : data_(data), options_(options), planner_(options, kCoordinator, kRequest) {
+  Plans(FuzzedDataProvider& data, const ReduceOptions& options)
+      : data_(data),
+        options_(options),
+        layout_(options.everyone_reads ? Layout::For(4 << 20, 4) : Layout::For(1 << 18, 1)),
+        planner_(options, kCoordinator, kRequest) {
     for (std::uint64_t node = 1; node <= 5; ++node) Join(NodeId{node});
   }
 
@@ -105,22 +108,26 @@ class Tree {
 
   void Note(const NodeEvent& order) {
     if (const auto* assign = std::get_if<SlotAssign>(&order)) {
-      planned_[assign->order.slot] = assign->order;
-    } else if (const auto* plan = std::get_if<ReduceOrders>(&order)) {
-      planned_.clear();
-      for (const PlannedOrder& one : plan->orders) planned_[one.order.slot] = one.order;
+      orders_[assign->order.slot] = assign->order;
     }
+    const auto* plan = std::get_if<ReduceOrders>(&order);
+    if (plan == nullptr) return;
+    orders_.clear();
+    for (const PlannedOrder& planned : plan->orders) orders_[planned.order.slot] = planned.order;
   }
   // A source counts once in each stripe, and no more than are wanted, in all that was ordered last.
   // Not after each order: a source may go from one slot that was lost to another.
   void CheckOrders() const {
-    for (const std::uint32_t stripe : StripesOf(stripes_)) {
+    std::set<ObjectId> in_some;
+    for (std::uint32_t stripe = 0; stripe < layout_.stripe_count; ++stripe) {
       std::vector<ObjectId> used;
-      for (const auto& [slot, order] : planned_) {
+      for (const auto& [slot, order] : orders_) {
         if ((order.stripes >> stripe & 1) == 0) continue;
         for (const SlotInput& input : order.inputs) used.push_back(input.object);
       }
       CheckUsed(used);
+      in_some.insert(used.begin(), used.end());
+      Require(in_some.size() == used.size(), "all stripes are made of the same sources");
     }
   }
   void CheckUsed(const std::vector<ObjectId>& used) const {
@@ -141,6 +148,13 @@ class Tree {
     return options_.sources[Small(static_cast<std::uint32_t>(options_.sources.size() - 1))];
   }
   Version AVersion() { return {{1, 1 + Small(1)}}; }
+  StripeMarks Marks() {
+    StripeMarks marks = layout_.full_marks();
+    for (std::uint32_t stripe = 0; stripe < layout_.stripe_count; ++stripe) {
+      if (Small(1) == 0) marks[stripe] = Small(16);
+    }
+    return marks;
+  }
 
   void Something() {
     switch (Small(15)) {
@@ -149,8 +163,8 @@ class Tree {
       case 2:
       case 3:
         return planner_.OnHolder(Source(), Small(15) == 15 ? kNoNode : Node(), AVersion(),
-                                 Layout::For(Small(31) == 31 ? 4 : kSourceBytes, kStripes), "meta",
-                                 now_);
+                                 Small(31) == 31 ? Layout::For(4, layout_.stripe_count) : layout_,
+                                 "meta", now_);
       case 4:
         return planner_.OnHolderGone(Source(), Node());
       case 5:
@@ -195,7 +209,7 @@ class Tree {
         return Say(node, SlotProgress{.object = what.object,
                                       .slot = what.order.slot,
                                       .version = what.version,
-                                      .marks = {Small(16), Small(16)},
+                                      .marks = Marks(),
                                       .bytes_per_second = 1,
                                       .round_trip = milliseconds(1)});
       case 1:
@@ -214,11 +228,11 @@ class Tree {
 
   FuzzedDataProvider& data_;
   const ReduceOptions options_;
+  const Layout layout_;
   Time now_{};
   ReducePlanner planner_;
   DirectoryState state_{{.recovery_window = Duration(0)}, Time{}};
-  const StripeMask stripes_ = Layout::For(kSourceBytes, kStripes).all_stripes();
-  std::map<std::uint32_t, SlotOrder> planned_;
+  std::map<std::uint32_t, SlotOrder> orders_;  // of the present plan, as ordered last
   std::vector<std::pair<NodeId, SlotAssigned>> assigned_;
   bool changed_ = true;  // since the last look at the invariants
 };
@@ -228,7 +242,7 @@ class Tree {
 void Reduction(Input input) {
   FuzzedDataProvider data(input.data(), input.size());
   const ReduceOptions options = OptionsOf(data);
-  if (CheckReduceOptions(options)) Tree(data, options).Run();
+  if (CheckReduceOptions(options)) Plans(data, options).Run();
 }
 
 }  // namespace hoplite::fuzz
