@@ -317,6 +317,12 @@ void Flight::OnCommitted() {
   changed_.Notify();
 }
 
+void Flight::OnHolderLost() {
+  if (!std::exchange(committed_, false)) return;
+  bereft_ = true;
+  changed_.Notify();
+}
+
 // Else the shard has been told where it is, or hears it with the Locate that is still to be said.
 void Flight::Expect() {
   planner::FlightState::Effects effects;

@@ -74,6 +74,9 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   void Supersede();
   // What it adopted is of a reduction that is committed.
   void OnCommitted();
+  // Nobody has a whole copy any more. What was adopted, and committed, goes unless it is waited for
+  // here: those who have parts of it would feed each other for ever.
+  void OnHolderLost();
   // The shard had lost this node: its streams end, its bytes stay, it asks for the rest again.
   void OnLost();
   void Stop(const Error& why);
@@ -147,7 +150,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   bool adopted() const { return copy_ && copy_->made_here() != 0; }
   void Finish(std::optional<Result<store::CopyPtr>> result);
   bool wanted() const {
-    return interest_ > 0 || committed_ || (entry_->outgoing() > 0 && !too_large_);
+    return interest_ > 0 || committed_ || (entry_->outgoing() > 0 && !too_large_ && !bereft_);
   }
   bool interrupted() const { return over_ || state_->recalled() || !wanted(); }
 
@@ -161,6 +164,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   int interest_ = 0;
   bool over_ = false;       // deleted, superseded or stopped: no more of it
   bool committed_ = false;  // what it adopted
+  bool bereft_ = false;     // that was committed, and nobody has all of it any more
   bool leaves_ = false;     // nobody wanted it any more, and its streams were told
   bool hurries_ = false;
   bool window_asked_ = false;

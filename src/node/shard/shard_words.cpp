@@ -112,7 +112,10 @@ void ShardWords::On(const protocol::Location& location) {
 }
 
 void ShardWords::On(const protocol::HolderLost& lost) {
-  if (const EntryPtr entry = context_.table.Find(lost.object)) entry->LoseHolder(lost.node_name);
+  const EntryPtr entry = context_.table.Find(lost.object);
+  if (!entry) return;
+  entry->LoseHolder(lost.node_name);
+  if (entry->flight()) entry->flight()->OnHolderLost();
 }
 
 // Its session has stopped to offer more by now.

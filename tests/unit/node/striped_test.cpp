@@ -213,6 +213,30 @@ TEST(Striped, AMemberGoesOnAfterTheCommitUntilItIsWhole) {
   }
 }
 
+// The only node that had all bytes died after the commit.
+TEST(Striped, WhatNobodyHasAllOfAnyMoreGoesUnlessItIsWaitedFor) {
+  const Layout layout = LayoutOf(256 * kBlock, 16);
+  RingByHand ring({.members = 3,
+                   .layout = layout,
+                   .link = {.latency = 100us, .bytes_per_second = 10'000'000},
+                   .commits = false});
+  ring.Plan();
+  ASSERT_TRUE(ring.Until([&] { return ring.all_asked(); }));
+  const auto waits = ring.Get(0);
+  ring.Commit();
+  for (std::uint32_t i = 0; i < 3; ++i) ring.DropSlots(i);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ring.Hear(i, protocol::HolderLost{ring.target(), "n9"});
+  }
+  ring.Pass(3s);
+  EXPECT_NE(ring.TargetAt(0), nullptr);
+  EXPECT_FALSE(waits->has_value());
+  for (const std::uint32_t member : {1U, 2U}) {
+    EXPECT_EQ(ring.TargetAt(member), nullptr) << member;
+    EXPECT_EQ(ring.Said<protocol::CancelWant>(member).size(), 1u) << member;
+  }
+}
+
 // --- the end of a reduction that is not committed
 
 class StripedEnds : public ::testing::Test {
