@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/divide.h"
+
 namespace hoplite::planner {
 namespace {
 
@@ -13,6 +15,13 @@ constexpr double kFreshShare = 0.25;
 constexpr Duration kLongestGather = std::chrono::milliseconds(5);
 // Less than a source holds the FETCH of one that it is not ahead of yet (R7).
 constexpr Duration kLongestFresh = std::chrono::milliseconds(80);
+
+// More groups gain less than 2 % up to 10,000 nodes.
+constexpr std::array<std::uint64_t, 2> kForests{2, 4};
+// Fewer receivers than this per group make a forest no lower than a line.
+constexpr std::uint64_t kLeastOfGroup = 2;
+// What a forest must save to be worth its streams.
+constexpr double kWorthwhile = 0.95;
 
 double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
 
@@ -45,6 +54,25 @@ double TreeSeconds(std::uint64_t degree, std::uint64_t receivers, const Layout& 
          SendSeconds(static_cast<double>(degree) * rest, link);
 }
 
+std::uint64_t ForestDepth(std::uint64_t groups, std::uint64_t receivers) {
+  const std::uint64_t inner = DivideUp(receivers, groups);
+  std::uint64_t depth = inner < receivers ? 1 : 0;
+  std::uint64_t level = 1;
+  for (std::uint64_t covered = 0; covered < inner; ++depth) {
+    covered += level;
+    level *= groups;
+  }
+  return depth;
+}
+
+double ForestSeconds(std::uint64_t groups, std::uint64_t receivers, const Layout& layout,
+                     const LinkModel& link) {
+  const double first = static_cast<double>(groups) * FirstBlock(layout);
+  const double rest = std::max(static_cast<double>(layout.size_bytes) - first, 0.0);
+  return static_cast<double>(ForestDepth(groups, receivers)) * HopSeconds(groups, layout, link) +
+         SendSeconds(rest, link);
+}
+
 Duration GatherFor(const Layout& layout, const LinkModel& link) {
   const double all = SendSeconds(static_cast<double>(layout.size_bytes), link);
   const Duration wait = std::min(kLongestGather, FromSeconds(kGatherShare * all));
@@ -62,6 +90,21 @@ std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const Li
   return *std::ranges::min_element(candidates, {}, [&](std::uint64_t degree) {
     return std::pair(TreeSeconds(degree, receivers, layout, link), degree);
   });
+}
+
+std::uint64_t BestForest(std::uint64_t receivers, const Layout& layout, const LinkModel& link) {
+  const std::uint64_t degree = BestDegree(receivers, layout, link);
+  double least = kWorthwhile * TreeSeconds(degree, receivers, layout, link);
+  std::uint64_t best = 1;
+  for (const std::uint64_t groups : kForests) {
+    // All groups have equally many stripes, so that units stand for the same everywhere.
+    if (layout.stripe_count % groups != 0 || receivers < kLeastOfGroup * groups) continue;
+    const double seconds = ForestSeconds(groups, receivers, layout, link);
+    if (seconds >= least) continue;
+    least = seconds;
+    best = groups;
+  }
+  return best;
 }
 
 }  // namespace hoplite::planner

@@ -1,4 +1,4 @@
-// What a broadcast tree costs, and so how many receivers a holder should serve at once.
+// What a broadcast costs by a line, a tree or a forest, and so which shape it should have.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,16 @@ double HopSeconds(std::uint64_t degree, const Layout& layout, const LinkModel& l
 double TreeSeconds(std::uint64_t degree, std::uint64_t receivers, const Layout& layout,
                    const LinkModel& link);
 
+// The most nodes between the source and a receiver in a forest of so many groups: in each of them an
+// equal part of the receivers is inner and serves as many others as there are groups, below the one
+// that the source serves; the rest are leaves.
+std::uint64_t ForestDepth(std::uint64_t groups, std::uint64_t receivers);
+
+// When the last of `receivers` has the object through that forest:
+//   depth × hop(groups) + (size − groups × block) / bandwidth
+double ForestSeconds(std::uint64_t groups, std::uint64_t receivers, const Layout& layout,
+                     const LinkModel& link);
+
 // How long the first pass over a version waits for more receivers (R40): 0 if that is less than one
 // message takes.
 Duration GatherFor(const Layout& layout, const LinkModel& link);
@@ -29,5 +39,9 @@ Duration FreshFor(const Layout& layout, const LinkModel& link);
 
 // The degree of {1, 2, 3, 4, 5, 6, 8, 12, 16, receivers} with the least TreeSeconds; the smaller one of equals.
 std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link);
+
+// Into how many groups of stripes the object is to be cut for so many receivers: 1 if a line or tree
+// is nearly as good, since more groups are more streams.
+std::uint64_t BestForest(std::uint64_t receivers, const Layout& layout, const LinkModel& link);
 
 }  // namespace hoplite::planner
