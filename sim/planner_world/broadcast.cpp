@@ -111,7 +111,7 @@ void CountReceivers(const World& world, Time start, Report& report) {
     report.deleted += member.node.told_deleted() ? 1 : 0;
     if (!member.returned) continue;
     ++report.completed;
-    report.depth = std::max(report.depth, member.depth);
+    report.depth = std::max(report.depth, std::ranges::max(member.depths));
     const double seconds = ToSeconds(*member.returned - start);
     report.seconds = std::max(report.seconds, seconds);
     if (!IsSlow(world.options(), i)) {

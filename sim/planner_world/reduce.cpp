@@ -172,7 +172,8 @@ void Fill(const World& world, Time start, Report& report) {
     report.died += member.alive ? 0 : 1;
     if (!member.returned) continue;
     ++report.completed;
-    report.depth = std::max(report.depth, member.depth + reduction.witness.Height());
+    report.depth =
+        std::max(report.depth, std::ranges::max(member.depths) + reduction.witness.Height());
     report.seconds = std::max(report.seconds, ToSeconds(*member.returned - start));
     report.slowest_get_seconds =
         std::max(report.slowest_get_seconds, ToSeconds(*member.returned - *member.asked));

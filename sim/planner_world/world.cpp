@@ -65,6 +65,7 @@ NodeIndex World::Join(NodeIndex index) {
   }
   members_.emplace_back(VirtualNode(NodeId{index + 1}, object_));
   members_[index].node.SetRoom(options_.room_bytes);
+  members_[index].depths.resize(layout_.stripe_count);
   Connect(index);
   return index;
 }

@@ -45,7 +45,7 @@ struct Member {
   std::uint64_t lost_in = 0;     // the life of the directory that declared it lost, until it hears
   std::optional<Time> asked;
   std::optional<Time> returned;
-  std::uint32_t depth = 0;  // of the tree, as it pulled
+  std::vector<std::uint32_t> depths;  // in the tree of each stripe, as it pulled
   bool reporting = false;
   Time flowing;  // when bytes came last
 

@@ -134,8 +134,8 @@ void World::Accept(NodeIndex receiver, const Fetch& fetch, NodeIndex source) {
     const FlowId flow = network_.Open(now_, source, receiver, s, together);
     grants_.resize(flow + 1);
     grants_[flow] = fetch.grant;
+    members_[receiver].depths[s] = members_[source].depths[s] + 1;
   }
-  members_[receiver].depth = members_[source].depth + 1;
   members_[receiver].flowing = now_;
 }
 

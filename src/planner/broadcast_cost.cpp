@@ -18,10 +18,13 @@ constexpr Duration kLongestFresh = std::chrono::milliseconds(80);
 
 // More groups gain less than 2 % up to 10,000 nodes.
 constexpr std::array<std::uint64_t, 2> kForests{2, 4};
-// Fewer receivers than this per group make a forest no lower than a line.
-constexpr std::uint64_t kLeastOfGroup = 2;
+// So few receivers per group save a few hops only, and hosts that few were measured as they are.
+constexpr std::uint64_t kLeastOfGroup = 8;
 // What a forest must save to be worth its streams.
 constexpr double kWorthwhile = 0.95;
+
+// Those who are gathered stand about so many below the ones before them.
+constexpr double kSpacingHops = 4;
 
 double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
 
@@ -79,6 +82,11 @@ Duration GatherFor(const Layout& layout, const LinkModel& link) {
   return wait < link.latency ? Duration{0} : wait;
 }
 
+Duration SpacePasses(const Layout& layout, const LinkModel& link) {
+  const double hops = kSpacingHops * HopSeconds(kForests.back(), layout, link);
+  return std::min(kLongestGather, std::max(GatherFor(layout, link), FromSeconds(hops)));
+}
+
 Duration FreshFor(const Layout& layout, const LinkModel& link) {
   const double all = SendSeconds(static_cast<double>(layout.size_bytes), link);
   return std::min(kLongestFresh, FromSeconds(kFreshShare * all));
@@ -93,6 +101,10 @@ std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const Li
 }
 
 std::uint64_t BestForest(std::uint64_t receivers, const Layout& layout, const LinkModel& link) {
+  // Most objects are small, and most clusters: this is asked at every pass.
+  if (layout.stripe_count < kForests.front() || receivers < kLeastOfGroup * kForests.front()) {
+    return 1;
+  }
   const std::uint64_t degree = BestDegree(receivers, layout, link);
   double least = kWorthwhile * TreeSeconds(degree, receivers, layout, link);
   std::uint64_t best = 1;

@@ -34,6 +34,9 @@ double ForestSeconds(std::uint64_t groups, std::uint64_t receivers, const Layout
 // How long the first pass over a version waits for more receivers (R40): 0 if that is less than one
 // message takes.
 Duration GatherFor(const Layout& layout, const LinkModel& link);
+// How far apart the passes over a version are that very many may ask for (R65): while newcomers get
+// their places those who come next are gathered.
+Duration SpacePasses(const Layout& layout, const LinkModel& link);
 // How long after its first grant a receiver that has next to nothing hands on its place (R40).
 Duration FreshFor(const Layout& layout, const LinkModel& link);
 

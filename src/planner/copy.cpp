@@ -22,6 +22,12 @@ std::vector<std::uint32_t> StripesOf(StripeMask mask) {
 
 std::uint32_t Count(StripeMask mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
 
+std::uint32_t Flow::units() const {
+  std::uint32_t units = 0;
+  places.ForEach([&](const Place& at) { units += at.used - at.absent; });
+  return units;
+}
+
 void Flow::Insert(const Feed& feed) {
   feeds.push_back(feed);
   std::ranges::sort(feeds, {}, [](const Feed& one) {

@@ -35,6 +35,7 @@ struct Feed {
 struct Place {
   std::uint32_t used = 0;    // units: stripes served through open grants, those to leaves excepted
   std::uint32_t leaves = 0;  // stripes served to leaves
+  std::uint32_t absent = 0;  // of the used ones: those of receivers without a session
   std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
   bool orphan = false;  // lost a source: served before others, may exceed units by one receiver
   Time lag{};      // when the first byte could arrive; kept after its feeds ended, for a resume
@@ -48,6 +49,8 @@ struct Flow {
   SmallSet<GrantId> serving;
   PerGroup<Place> places;
 
+  // In use in all groups, but for those of receivers without a session.
+  std::uint32_t units() const;
   // `stripes` are not fed as before any more: `how` says what is known of that. Of two lost feeds
   // of a stripe the later one counts.
   void Lose(const Feed& how);
@@ -55,6 +58,9 @@ struct Flow {
   void ForgetLost(StripeMask stripes);
   void Insert(const Feed& feed);
 };
+
+// Of a copy that serves others in every group.
+inline constexpr std::uint8_t kNoHome = 255;
 
 struct Copy {
   bool live : 1 = true;     // its node has a session and vouched for this copy in it
@@ -64,6 +70,9 @@ struct Copy {
   bool evicting : 1 = false;  // asked to be dropped: gets no new receivers
   bool leaf : 1 = false;      // keeps nothing: never listed (R38)
   bool starved : 1 = false;   // its source proves life but makes no progress
+  // In a forest: the group in which it serves others before it is complete, the rest being for when
+  // nobody at home there has room.
+  std::uint8_t home = kNoHome;
   // Its node's slot in the reduction that makes this object, counted towards the root; 0: none.
   std::uint32_t slot = 0;
   StripeMarks marks;        // at least so many blocks are valid

@@ -10,10 +10,6 @@ namespace {
 // the other; until then doubt is cheaper than long walks.
 constexpr std::size_t kFarthestSight = 64;
 
-std::uint32_t& CountOf(Place& source, const OpenGrant& grant) {
-  return grant.leaf ? source.leaves : source.used;
-}
-
 StripeMask Bit(std::uint32_t stripe) { return StripeMask{1} << stripe; }
 
 std::uint32_t FirstOf(StripeMask stripes) {
@@ -66,6 +62,15 @@ void CopyTable::FindSourceOf(NodeId node, Copy& copy) {
   }
 }
 
+void CopyTable::CountUnits(Place& source, const OpenGrant& grant, std::uint32_t more) const {
+  if (grant.leaf) {
+    source.leaves += more;
+    return;
+  }
+  source.used += more;
+  if (!copies_.at(grant.receiver).live) source.absent += more;
+}
+
 // Who serves already keeps the limit under which it took that on.
 void CopyTable::Serve(Flow& source, GrantId grant, const OpenGrant& what, StripeMask part,
                       std::uint32_t limit) const {
@@ -74,7 +79,7 @@ void CopyTable::Serve(Flow& source, GrantId grant, const OpenGrant& what, Stripe
     Place& place = source.places.Make(group);
     const bool idle = place.used == 0 && place.leaves == 0;
     place.limit = idle ? limit : std::max(limit, place.limit);
-    CountOf(place, what) += Count(in_group);
+    CountUnits(place, what, Count(in_group));
   });
 }
 
@@ -185,7 +190,7 @@ void CopyTable::Close(GrantId grant) {
   Edit(closed.source, [&](Copy& source) {
     source.flows->serving.erase(grant);
     ForGroups(closed.stripes, [&](std::size_t group, StripeMask part) {
-      CountOf(source.flows->places.Make(group), closed) -= Count(part);
+      CountUnits(source.flows->places.Make(group), closed, -Count(part));
     });
   });
 }

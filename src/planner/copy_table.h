@@ -4,7 +4,7 @@
 //
 // Decides nothing. Keeps copies, open grants and indexes in agreement, and units accounted for.
 // A value type, not thread-safe. Copies and grants are in copy_table.cpp, the indexes in
-// copy_table_indexes.cpp, the invariants in copy_table_check.cpp.
+// copy_table_indexes.cpp, forests in copy_table_forest.cpp, the invariants in copy_table_check.cpp.
 #pragma once
 
 #include <compare>
@@ -41,14 +41,18 @@ struct OpenGrant {
 // Orders of the indexes. Ties always end at the node id.
 struct SourceKey {
   bool partial = false;  // complete before partial (R6)
+  bool away = false;     // in a forest: those at home elsewhere come last (R65)
   std::uint32_t used = 0;
   Time lag{};
   std::uint64_t order = 0;
   NodeId node = kNoNode;
   friend auto operator<=>(const SourceKey&, const SourceKey&) = default;
 };
+// What one group of a forest is to a copy; of other versions kNone.
+enum class Home : std::uint8_t { kNone, kHere, kElsewhere };
 struct ParkedKey {
   bool waits = false;        // orphans first, and leaves, which take nobody's place
+  Home home = Home::kNone;   // then whoever serves others in this group
   std::uint64_t behind = 0;  // then whoever has most: the others can be granted behind it
   std::uint32_t slot = 0;
   std::uint64_t distance = 0;  // from the origin, in ring order
@@ -80,6 +84,27 @@ class CopyTable {
   NodeId origin(std::size_t group) const { return groups_.origin(group); }
   // Learned later: all receivers of the group get new places.
   void SetOrigin(std::size_t group, NodeId origin);
+  bool forest() const { return groups_.forest(); }
+  // The version, which has one group, becomes a forest of so many (R65). Streams go on: who is fed
+  // already has no home and serves in every group.
+  void Cut(std::size_t groups);
+  // In the forest it is to serve others in this group.
+  void SetHome(NodeId node, std::size_t group) {
+    Edit(node, [&](Copy& copy) { copy.home = static_cast<std::uint8_t>(group); });
+  }
+  // So many receivers are at home in the group of the forest.
+  std::uint32_t homes(std::size_t group) const { return finals(group).homes; }
+  // The units that count when the copy is asked to serve in this group. In a forest they are for all
+  // groups together, and whoever serves in every group serves one receiver in each.
+  std::uint32_t LoadIn(std::size_t group, const Copy& copy) const;
+  // The most units that a pass since it was idle gave it there; of a forest in any group.
+  std::uint32_t LimitOf(std::size_t group, const Copy& copy) const;
+  // A receiver that stands so much later than another may serve it all the same (R41): `source` got
+  // its first byte soon enough after `receiver`.
+  bool IsSoonAhead(std::size_t group, const Copy& receiver, const Copy& source,
+                   Duration soon) const;
+  // `source` refused this receiver although it seemed soon enough: it is later.
+  void NoteLate(const OpenGrant& refused, Duration by);
   // How far the node is from the origin in ring order (R39), the same for every shard.
   std::uint64_t DistanceOf(std::size_t group, NodeId node) const {
     return Raw(node) - Raw(groups_.origin(group));
@@ -95,9 +120,11 @@ class CopyTable {
   void Edit(NodeId node, Change change) {
     Copy& copy = copies_.at(node);
     const Standing before = StandingOf(node, copy);
+    const bool was_live = copy.live;
     change(copy);
     copy.Rest();
     Move(node, before, StandingOf(node, copy));
+    if (copy.live != was_live) CountAbsent(copy);
   }
   // Its receivers become orphans in what it fed; its own feeds end.
   void Remove(NodeId node);
@@ -199,6 +226,7 @@ class CopyTable {
   struct Finals {
     std::uint32_t all = 0;
     std::uint32_t live = 0;
+    std::uint32_t homes = 0;  // live copies that are not final and at home there
     friend bool operator==(const Finals&, const Finals&) = default;
   };
   // Where a copy stands in the indexes of one group: its key in each that it is in.
@@ -232,6 +260,13 @@ class CopyTable {
   void Move(NodeId node, const Standing& from, const Standing& to);
   void MoveIn(std::size_t group, const InGroup& from, const InGroup& to);
   void Share();
+  SourceKey KeyOfSource(std::size_t group, NodeId node, const Copy& copy) const;
+  Home HomeIn(std::size_t group, const Copy& copy) const;
+  void Regroup(Copy& copy) const;
+  // So many more stripes are served to the grant's receiver; wraps around for fewer.
+  void CountUnits(Place& source, const OpenGrant& grant, std::uint32_t more) const;
+  // Its session ended or came back: what feeds it has other units absent.
+  void CountAbsent(const Copy& receiver);
   // `part` of what the grant is goes from the source to the receiver.
   void Serve(Flow& source, GrantId grant, const OpenGrant& what, StripeMask part,
              std::uint32_t limit) const;

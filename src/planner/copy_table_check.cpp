@@ -41,24 +41,33 @@ std::string CopyTable::BrokenCopies() const {
 std::string CopyTable::BrokenPlace(std::size_t group, NodeId node, const Copy& copy) const {
   std::uint32_t used = 0;
   std::uint32_t leaves = 0;
+  std::uint32_t absent = 0;
   for (const GrantId grant : copy.flow().serving) {
     const auto open = grants().find(grant);
     if (open == grants().end() || open->second.source != node) {
       return fmt::format("S2: {} serves grant {} that isn't its own", ToString(node),
                          ToString(grant));
     }
-    (open->second.leaf ? leaves : used) += Count(open->second.stripes & stripes(group));
+    const std::uint32_t units = Count(open->second.stripes & stripes(group));
+    const Copy* receiver = Find(open->second.receiver);
+    (open->second.leaf ? leaves : used) += units;
+    if (receiver != nullptr && !receiver->live && !open->second.leaf) absent += units;
   }
   const Place& place = copy.place(group);
   if (used != place.used || leaves != place.leaves) {
     return fmt::format("S2: {} has {} units in use and {} by leaves, its grants need {} and {}",
                        ToString(node), place.used, place.leaves, used, leaves);
   }
+  if (absent != place.absent) {
+    return fmt::format("S2: {} serves {} units to absent receivers, not {}", ToString(node), absent,
+                       place.absent);
+  }
   const std::uint32_t receiver = Count(stripes(group));
   if (leaves > receiver) return fmt::format("P1: {} serves two leaves", ToString(node));
-  if (used > place.limit + receiver) {
+  const std::uint32_t units = forest() ? copy.flow().units() : used;
+  if (units > LimitOf(group, copy) + receiver) {
     return fmt::format("P1: {} uses {} units, {} and one receiver more are its limit",
-                       ToString(node), used, place.limit);
+                       ToString(node), units, LimitOf(group, copy));
   }
   return {};
 }
@@ -144,6 +153,7 @@ void CopyTable::AddTo(Digest& digest) const {
     digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.produces);
     digest.Add(copy.primary).Add(copy.evicting).Add(copy.starved);
     digest.Add(copy.leaf).Add(copy.slot);
+    if (forest()) digest.Add(copy.home);
     for (const std::uint32_t mark : copy.marks) digest.Add(mark);
     digest.Add(copy.wanted).Add(copy.done).Add(copy.order);
     for (const Feed& feed : copy.flow().feeds) {

@@ -12,12 +12,6 @@ namespace {
 constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
 
 // `part`: the stripes of the group in which the copy stands.
-SourceKey KeyOfSource(std::size_t group, StripeMask part, NodeId node, const Copy& copy) {
-  const Place& place = copy.place(group);
-  if (copy.FinalIn(part)) return {false, place.used, Time{}, 0, node};
-  return {true, place.used, place.lag, copy.order, node};
-}
-
 bool Waits(StripeMask part, const Copy& copy) { return copy.live && (copy.parked() & part) != 0; }
 
 bool IsFed(StripeMask part, const Copy& copy) {
@@ -40,10 +34,25 @@ std::uint32_t CopyTable::SlotOf(const Copy& copy) const {
   return group_count() > 1 && copy.slot == 0 ? kLast : copy.slot;
 }
 
+SourceKey CopyTable::KeyOfSource(std::size_t group, NodeId node, const Copy& copy) const {
+  SourceKey key{.used = LoadIn(group, copy), .node = node};
+  if (copy.FinalIn(stripes(group))) return key;
+  key.partial = true;
+  key.away = HomeIn(group, copy) == Home::kElsewhere;
+  key.lag = copy.place(group).lag;
+  key.order = copy.order;
+  return key;
+}
+
 ParkedKey CopyTable::KeyOfParked(std::size_t group, NodeId node, const Copy& copy) const {
   const std::uint64_t has = ProgressIn(group, copy);
-  return {!copy.place(group).orphan && !copy.leaf, std::numeric_limits<std::uint64_t>::max() - has,
-          SlotOf(copy), DistanceOf(group, node), node};
+  const Home home = HomeIn(group, copy);
+  // The last units that are free are those of who came last in its own group: it must not be last in
+  // the others, too.
+  const std::uint64_t distance = DistanceOf(group, node);
+  return {!copy.place(group).orphan && !copy.leaf,         home,
+          std::numeric_limits<std::uint64_t>::max() - has, SlotOf(copy),
+          home == Home::kElsewhere ? ~distance : distance, node};
 }
 
 ProgressKey CopyTable::KeyOfProgress(std::size_t group, NodeId node, const Copy& copy) const {
@@ -63,7 +72,7 @@ OneOrSet<SourceKey> CopyTable::sources(std::size_t group) const {
   if (shared_) return OneOrSet<SourceKey>(shared_->sources[group]);
   const auto only = copies_.begin();
   if (only == copies_.end() || !IsSource(group, only->second)) return {};
-  return OneOrSet<SourceKey>(KeyOfSource(group, stripes(group), only->first, only->second));
+  return OneOrSet<SourceKey>(KeyOfSource(group, only->first, only->second));
 }
 
 bool CopyTable::sources_whole() const {
@@ -104,7 +113,8 @@ CopyTable::InGroup CopyTable::StandingIn(std::size_t group, NodeId node, const C
   const StripeMask part = stripes(group);
   InGroup at;
   if (copy.FinalIn(part)) at.finals = {.all = 1, .live = copy.live ? 1U : 0U};
-  if (IsSource(group, copy)) at.source = KeyOfSource(group, part, node, copy);
+  if (copy.home == group && copy.live && !copy.final()) at.finals.homes = 1;
+  if (IsSource(group, copy)) at.source = KeyOfSource(group, node, copy);
   if (Waits(part, copy)) at.parked = KeyOfParked(group, node, copy);
   if (IsFed(part, copy) && !copy.leaf) at.feeding = KeyOfProgress(group, node, copy);
   return at;
@@ -144,6 +154,7 @@ void CopyTable::MoveIn(std::size_t group, const InGroup& from, const InGroup& to
     Finals& finals = shared_->finals.Make(group);
     finals.all += to.finals.all - from.finals.all;
     finals.live += to.finals.live - from.finals.live;
+    finals.homes += to.finals.homes - from.finals.homes;
   }
   if (shared_ && from.source != to.source) {
     Replace(shared_->sources.Make(group), from.source, to.source);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/broadcast_cost.h"
+#include "planner/forest.h"
 
 namespace hoplite::planner {
 namespace {
@@ -10,6 +11,21 @@ namespace {
 // Of a link that was not measured yet: too short a wait costs several nodes much more than too long
 // a one costs one of them.
 constexpr double kSlowLink = 1.25e7;
+
+// Nothing else goes over the links of those who want it. Of several objects lines share the links
+// best (R39), and the readers of a sum fold it, too.
+bool HasLinksAlone(const ObjectRecord& record) { return !record.joint && !record.reduction; }
+
+// Somebody waits for another source than it had.
+bool SomebodyLost(const CopyTable& table) {
+  for (std::size_t group = 0; group < table.group_count(); ++group) {
+    for (const ParkedKey& key : table.parked(group)) {
+      if (key.waits) break;
+      if (!table.Find(key.node)->leaf) return true;
+    }
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -20,9 +36,17 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool knows_members = window_.KnowsMembers(nodes_);
   const bool rings = record.joint || record.table.group_count() > 1;
   const Duration fresh = rings ? FreshFor(record.table.layout(), LinkFor(record)) : Duration{0};
+  Forest forest(record.table);
+  if (HasLinksAlone(record) && knows_members)
+    forest.CutIfItPays(LinkFor(record), nodes_.alive_count());
+  forest.DealHomes();
   const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members, fresh};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
+  if (ManyMayCome(record)) {
+    const Duration apart = SpacePasses(record.table.layout(), LinkFor(record));
+    record.gathers_until = clock_.now() + apart;
+  }
   if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes_.Find(made.what.source);
@@ -37,18 +61,26 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
 }
 
 // The wait begins when somebody asks for what is there, and ends early when nobody is left to ask.
-// Who stands where in the line of one object alone makes no difference, but to who folds it.
+// Who stands where in the line of one object alone makes no difference, but to who folds it; and of
+// very many those who are planned together stand behind few, those who are planned one by one behind
+// all before them.
 bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
   const Time now = clock_.now();
   if (record.gathers_until <= now || !record.table.whole()) return false;
-  const bool matters = record.joint || record.reduction;
-  if (!matters || AllHaveAsked(record)) {
+  const bool matters = record.joint || record.reduction || ManyMayCome(record);
+  if (!matters || AllHaveAsked(record) || SomebodyLost(record.table)) {
     record.gathers_until = now;
   } else if (record.gathers_until == kNever) {
     record.gathers_until = now + GatherFor(record.table.layout(), LinkFor(record));
   }
   if (record.gathers_until > now) gathering_.Insert(id, record.gathers_until);
   return record.gathers_until > now;
+}
+
+bool Passes::ManyMayCome(const ObjectRecord& record) const {
+  if (!HasLinksAlone(record) || nodes_.alive_count() == 0) return false;
+  return record.table.forest() ||
+         BestForest(nodes_.alive_count() - 1, record.table.layout(), LinkFor(record)) > 1;
 }
 
 // Who makes some of the stripes is there before it asks for the others.

@@ -32,6 +32,11 @@ class PerGroup {
     if (!others_) return;
     for (T& other : *others_) what(other);
   }
+  template <typename What>
+  void ForEach(What what) const {
+    what(first_);
+    for (const T& other : others_.OrEmpty()) what(other);
+  }
   template <typename Check>
   bool AllOf(Check check) const {
     if (!check(first_)) return false;

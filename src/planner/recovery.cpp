@@ -133,7 +133,7 @@ void Recovery::Adopt(CopyTable& table, NodeId node, const Upstream& from, Stripe
   const Copy* source = table.Find(from.node);
   std::uint32_t used = 0;
   for (std::size_t group = 0; source != nullptr && group < table.group_count(); ++group) {
-    used = std::max(used, source->place(group).used);
+    used = std::max(used, table.LoadIn(group, *source));
   }
   const OpenGrant what{.receiver = node,
                        .source = from.node,

@@ -15,6 +15,10 @@ namespace {
 constexpr int kLooksInDoubt = 64;
 // Who has no more than this part of the object loses little if it waits for that once more.
 constexpr std::uint64_t kNextToNothing = 10;
+// So many hops later a source of a forest may be than its receiver, whose FETCH it holds meanwhile;
+// but less than it holds one (R7).
+constexpr int kSoonHops = 5;
+constexpr Duration kLongestSoon = std::chrono::milliseconds(80);
 
 std::uint64_t BlocksIn(const Layout& layout, StripeMask stripes) {
   std::uint64_t blocks = 0;
@@ -28,16 +32,22 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
     : table_(table),
       stamps_(stamps),
       rules_(rules),
-      hop_(FromSeconds(HopSeconds(1, table.layout(), rules.link))) {
+      hop_(FromSeconds(
+          HopSeconds(table.forest() ? table.group_count() : 1, table.layout(), rules.link))),
+      soon_(std::min(kSoonHops * hop_, kLongestSoon)) {
   std::uint64_t receivers = 0;
   std::uint64_t degree = 0;
   for (std::size_t group = 0; group < table.group_count(); ++group) {
+    const StripeMask stripes = table.stripes(group);
+    if (table.forest()) {
+      turns_.push_back({.units = table.layout().stripe_count});
+      continue;
+    }
     const std::uint64_t before = std::exchange(
         receivers, std::uint64_t{table.parked(group).size()} + table.feeding(group).size());
     // Most groups have as many receivers as the one before.
     if (group == 0 || receivers != before)
       degree = BestDegree(receivers, table.layout(), rules.link);
-    const StripeMask stripes = table.stripes(group);
     turns_.push_back({.units = static_cast<std::uint32_t>(degree) * Count(stripes),
                       .in_a_line = degree == 1,
                       .little = BlocksIn(table.layout(), stripes) / kNextToNothing});
@@ -51,6 +61,7 @@ void SourceSelector::TurnTo(std::size_t group) {
 }
 
 void SourceSelector::Run() {
+  if (table_.forest()) LinkHomes();
   for (std::size_t group = 0; group < table_.group_count(); ++group) {
     TurnTo(group);
     RunGroup();
@@ -59,16 +70,35 @@ void SourceSelector::Run() {
   for (const NodeId node : starved) MoveStarved(node);
 }
 
-void SourceSelector::RunGroup() {
-  for (auto next = table_.parked(group_).begin(); next != table_.parked(group_).end();) {
-    const ParkedKey key = *next;
-    const Served served = Serve(key.node);
-    // Those after it have no more and stand behind it: they would find nobody either.
-    const Copy& copy = *table_.Find(key.node);
-    const bool first = copy.place(group_).orphan || copy.progress(stripes_) > 0;
-    if (served == Served::kNobodyFree && !first) break;
-    next = table_.parked(group_).upper_bound(key);
+// One of each group in turn: else the first group would take all free units of those who have bytes,
+// and what it adds is of use to the others only when they have begun.
+void SourceSelector::LinkHomes() {
+  std::vector<std::optional<ParkedKey>> last(table_.group_count());
+  std::vector<bool> goes_on(table_.group_count(), true);
+  while (std::ranges::find(goes_on, true) != goes_on.end()) {
+    for (std::size_t group = 0; group < goes_on.size(); ++group) {
+      TurnTo(group);
+      goes_on[group] = goes_on[group] && ServeNext(last[group], Home::kHere);
+    }
   }
+}
+
+void SourceSelector::RunGroup() {
+  std::optional<ParkedKey> last;
+  while (ServeNext(last, Home::kElsewhere)) continue;
+}
+
+bool SourceSelector::ServeNext(std::optional<ParkedKey>& last, Home farthest) {
+  const std::set<ParkedKey>& parked = table_.parked(group_);
+  const auto next = last ? parked.upper_bound(*last) : parked.begin();
+  if (next == parked.end() || (next->waits && next->home > farthest)) return false;
+  last = *next;
+  const NodeId receiver = next->node;
+  const Served served = Serve(receiver);
+  // Those after it have no more and stand behind it: they would find nobody either.
+  const Copy& copy = *table_.Find(receiver);
+  const bool first = copy.place(group_).orphan || copy.progress(stripes_) > 0;
+  return served != Served::kNobodyFree || first;
 }
 
 SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
@@ -90,12 +120,16 @@ SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
     return Served::kYes;
   }
   if (has_some) return TakeOver(receiver, need) ? Served::kYes : Served::kUnsuitable;
+  return SomebodyFree(need) && books_are_complete() ? Served::kUnsuitable : Served::kNobodyFree;
+}
+
+bool SourceSelector::SomebodyFree(StripeMask need) const {
   const auto& sources = table_.sources(group_);
-  const auto free_partial = sources.lower_bound(SourceKey{.partial = true});
-  const bool somebody_free =
-      (!sources.empty() && sources.begin()->used + Count(need) <= units()) ||
-      (free_partial != sources.end() && free_partial->used + Count(need) <= units());
-  return somebody_free && books_are_complete() ? Served::kUnsuitable : Served::kNobodyFree;
+  const auto free = [&](const SourceKey& from) {
+    const auto least_used = sources.lower_bound(from);
+    return least_used != sources.end() && least_used->used + Count(need) <= units();
+  };
+  return free({}) || free({.partial = true}) || free({.partial = true, .away = true});
 }
 
 // In the last of its groups: before that its source may still be without one.
@@ -138,14 +172,22 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFinal(NodeId receiver,
 
 std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receiver, StripeMask need,
                                                                   std::uint32_t limit) {
+  std::optional<Choice> choice = FindPartial(receiver, need, limit, false);
+  if (!choice && table_.forest()) choice = FindPartial(receiver, need, limit, true);
+  return choice;
+}
+
+std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receiver, StripeMask need,
+                                                                  std::uint32_t limit, bool away) {
   const auto& sources = table_.sources(group_);
   const SourceKey* best = nullptr;
   std::optional<Choice> some_stripes;  // a source that is ahead in a part of them only
   int looks = 0;
-  auto key = sources.lower_bound(SourceKey{.partial = true});
-  while (key != sources.end() && key->used + Count(need & stripes_) <= limit) {
+  const auto of_these = [&](const auto& at) { return at != sources.end() && at->away == away; };
+  auto key = sources.lower_bound(SourceKey{.partial = true, .away = away});
+  while (of_these(key) && key->used + Count(need & stripes_) <= limit) {
     const std::uint32_t used = key->used;
-    for (; key != sources.end() && key->used == used; ++key) {
+    for (; of_these(key) && key->used == used; ++key) {
       if (!books_are_complete() && ++looks > kLooksInDoubt) break;
       const StripeMask eligible = MayServe(receiver, key->node, need);
       if (eligible == need) {
@@ -155,7 +197,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receive
       }
       if (eligible != 0 && !some_stripes) some_stripes = Choice{key->node, eligible};
     }
-    key = sources.lower_bound(SourceKey{.partial = true, .used = used + 1});
+    key = sources.lower_bound(SourceKey{.partial = true, .away = away, .used = used + 1});
   }
   return best != nullptr ? Choice{best->node, need} : some_stripes;
 }
@@ -168,7 +210,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFallback(NodeId receiv
   for (std::size_t step = 0; step < table_.copies().size(); ++step) {
     const Copy* copy = table_.Find(at);
     if (copy == nullptr) break;
-    const bool room = place(at).used + Count(need) <= one_more_receiver();
+    const bool room = HasRoom(at, need, true);
     if (room && Eligible(receiver, at, need) == need) return Choice{at, need};
     at = copy->feed(stripe).source;
   }
@@ -195,6 +237,9 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
       if (source->marks[stripe] == copy.marks[stripe]) equal |= bit;
     }
     if (equal != 0) eligible |= EqualityOk(receiver, source_id, equal);
+    table_.ForGroups(need & ~eligible, [&](std::size_t group, StripeMask part) {
+      if (table_.IsSoonAhead(group, copy, *source, soon_)) eligible |= part;
+    });
   }
   // A node that serves nobody has no descendants.
   if (eligible == 0 || copy.flow().serving.empty()) return eligible;
@@ -216,9 +261,12 @@ StripeMask SourceSelector::MayServe(NodeId receiver, NodeId source, StripeMask n
 
 bool SourceSelector::HasRoom(NodeId source, StripeMask stripes, bool more) const {
   bool room = true;
+  std::uint32_t taken = 0;  // units of a forest are for all groups together
   table_.ForGroups(stripes, [&](std::size_t group, StripeMask part) {
     const std::uint32_t beyond = more ? Count(table_.stripes(group)) : 0;
-    room = room && place(group, source).used + Count(part) <= turns_[group].units + beyond;
+    const std::uint32_t load = table_.LoadIn(group, *table_.Find(source)) + taken;
+    room = room && load + Count(part) <= turns_[group].units + beyond;
+    if (table_.forest()) taken += Count(part);
   });
   return room;
 }

@@ -3,8 +3,9 @@
 //
 // Decides: which holder serves which receiver, and which receiver hands its source on. Is told: the
 // table of copies, the cost model, who is kept apart. Must never: pick a source that is behind the
-// receiver, depends on it, or is full (an orphan, or one that passes another, may make it exceed
-// its units by one receiver); move a stream of several groups in one where it may not in all.
+// receiver (in a forest: too far behind, R41), depends on it, or is full (an orphan, or one that
+// passes another, may make it exceed its units by one receiver); move a stream of several groups in
+// one where it may not in all.
 #pragma once
 
 #include <cstddef>
@@ -66,8 +67,9 @@ class SourceSelector {
   };
   // How the receivers of one group are served.
   struct Turn {
-    std::uint32_t units = 0;  // of every holder: the receivers that it serves × the group's stripes
-    bool in_a_line = false;   // holders serve one receiver each
+    // Of every holder: the receivers that it serves × the group's stripes. Of a forest: all stripes.
+    std::uint32_t units = 0;
+    bool in_a_line = false;    // holders serve one receiver each
     std::uint64_t little = 0;  // whoever has so many blocks, or less, may be moved for a newcomer
   };
   enum class Served { kYes, kUnsuitable, kNobodyFree };
@@ -77,6 +79,10 @@ class SourceSelector {
   // The group of the first stripe that feeds it.
   void TurnToFirst(NodeId receiver);
   void RunGroup();
+  void LinkHomes();
+  // The first who waits in this group after `last`, which becomes `last`. False: there is none, or
+  // those who come now are at home elsewhere than `farthest`, or nobody after it can be served.
+  bool ServeNext(std::optional<ParkedKey>& last, Home farthest);
   const Place& place(NodeId node) const { return place(group_, node); }
   const Place& place(std::size_t group, NodeId node) const {
     return table_.Find(node)->place(group);
@@ -99,6 +105,10 @@ class SourceSelector {
   std::optional<Choice> FindForLeaf(NodeId receiver, StripeMask need);
   std::optional<Choice> FindFinal(NodeId receiver, StripeMask need, std::uint32_t limit);
   std::optional<Choice> FindPartial(NodeId receiver, StripeMask need, std::uint32_t limit);
+  // `away`: among those that are at home in another group of the forest.
+  std::optional<Choice> FindPartial(NodeId receiver, StripeMask need, std::uint32_t limit,
+                                    bool away);
+  bool SomebodyFree(StripeMask need) const;
   // The nearest ancestor of the lost source: the dead node's slot there is as good as free.
   std::optional<Choice> FindFallback(NodeId receiver, StripeMask need);
   bool TakeOver(NodeId receiver, StripeMask need);
@@ -138,6 +148,7 @@ class SourceSelector {
   Stamps& stamps_;
   PassRules rules_;
   Duration hop_;
+  Duration soon_{0};         // a source of a forest may be so much later than its receiver (R41)
   std::vector<Turn> turns_;  // of each group
   std::size_t group_ = 0;    // whose receivers are served: groups are planned one after the other
   StripeMask stripes_ = 0;   // of the group

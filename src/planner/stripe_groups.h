@@ -1,6 +1,7 @@
 // StripeGroups: how the stripes of a version are cut into groups. The stripes of a group are
 // planned together, in one line or tree, and its receivers stand in ring order from its own
-// origin (R39). A group that no cut was made for has all stripes.
+// origin (R39). A group that no cut was made for has all stripes. The groups of a *forest* have one
+// origin, and each receiver serves others in one of them only (R65).
 //
 // Decides nothing. A value type; small while there is one group, as nearly always.
 #pragma once
@@ -28,20 +29,36 @@ class StripeGroups {
   // All stripes are one group.
   explicit StripeGroups(NodeId origin = kNoNode) : origin_(origin) {}
   // Each with stripes of its own; together they have all.
-  explicit StripeGroups(std::vector<StripeGroup> cut) : cut_(std::move(cut)) {}
-
-  std::size_t size() const { return cut_ ? cut_->size() : 1; }
-  StripeMask stripes(std::size_t group, const Layout& layout) const {
-    return cut_ ? (*cut_)[group].stripes : layout.all_stripes();
+  explicit StripeGroups(std::vector<StripeGroup> cut) : cut_(Cut{std::move(cut)}) {}
+  // A forest: stripe s is of group s mod `count`, so that a growing prefix feeds all groups.
+  static StripeGroups Forest(std::size_t count, const Layout& layout, NodeId origin) {
+    std::vector<StripeGroup> cut(count, {.origin = origin});
+    for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
+      cut[s % count].stripes |= StripeMask{1} << s;
+    }
+    StripeGroups groups(std::move(cut));
+    groups.cut_->forest = true;
+    return groups;
   }
-  NodeId origin(std::size_t group) const { return cut_ ? (*cut_)[group].origin : origin_; }
+
+  std::size_t size() const { return cut_ ? cut_->groups.size() : 1; }
+  bool forest() const { return cut_ && cut_->forest; }
+  StripeMask stripes(std::size_t group, const Layout& layout) const {
+    return cut_ ? cut_->groups[group].stripes : layout.all_stripes();
+  }
+  NodeId origin(std::size_t group) const { return cut_ ? cut_->groups[group].origin : origin_; }
   void SetOrigin(std::size_t group, NodeId origin) {
-    (cut_ ? (*cut_)[group].origin : origin_) = origin;
+    (cut_ ? cut_->groups[group].origin : origin_) = origin;
   }
 
  private:
-  NodeId origin_;                        // of the one group
-  Boxed<std::vector<StripeGroup>> cut_;  // none: there is one
+  struct Cut {
+    std::vector<StripeGroup> groups;
+    bool forest = false;
+  };
+
+  NodeId origin_;   // of the one group
+  Boxed<Cut> cut_;  // none: there is one
 };
 
 }  // namespace hoplite::planner

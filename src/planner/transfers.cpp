@@ -1,6 +1,12 @@
 #include "planner/transfers.h"
 
 namespace hoplite::planner {
+namespace {
+
+// As long as a source holds a FETCH that it is not ahead of (R7).
+constexpr Duration kHeld = std::chrono::milliseconds(100);
+
+}  // namespace
 
 ObjectRecord* Transfers::Current(NodeId node, const ObjectId& id, Version version) {
   if (post_.AnswerDeleted(id, node)) return nullptr;
@@ -108,6 +114,7 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
   if (!waits && !table.Find(node)->final()) table.NoteFailed(grant);
   if (not_ahead) {
     table.LowerMarks(grant.source, event.marks, grant);
+    table.NoteLate(grant, kHeld);
   } else {
     apart_.Insert({node, grant.source}, clock_.now() + options_.keep_apart);
   }

@@ -57,6 +57,34 @@ TEST_P(HistoriesTest, KeepEveryProperty) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, HistoriesTest, testing::Range(0, 8));
 
+// So many that a forest is best, over links on which it is seen: some of these die, lose their
+// sessions or come late, and the shard forgets it all.
+Options DrawMany(std::uint64_t seed) {
+  Random random(seed * 104729);
+  Options options = Draw(seed);
+  options.nodes = static_cast<std::uint32_t>(60 + random.Below(100));
+  options.size_bytes = 1_MiB + random.Below(4_MiB);
+  options.bytes_per_second = 1'250'000'000;
+  options.stripes = random.Below(2) == 0 ? 4 : 16;
+  options.spread = random.Within(milliseconds(3));
+  options.put_time = options.put_time / 10;
+  options.kills = static_cast<std::uint32_t>(random.Below(20));
+  options.session_breaks = static_cast<std::uint32_t>(random.Below(6));
+  return options;
+}
+
+TEST(Histories, OfVeryManyKeepEveryProperty) {
+  std::uint64_t completed = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Options options = DrawMany(seed);
+    const Result<Report> report = RunBroadcast(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    completed += report->completed;
+  }
+  EXPECT_GT(completed, 60U * 40);
+}
+
 // Planted faults must be found by random histories, too, and the message must replay it.
 void ExpectFound(PlantedFault fault, const std::string& broken,
                  const std::function<void(Options&)>& provoke) {

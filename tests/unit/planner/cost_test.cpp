@@ -48,8 +48,8 @@ TEST(BroadcastCost, AForestCostsItsDepthAndTheObjectOnce) {
   const Layout layout = Layout::For(16 << 20, 64);
   const double hop = HopSeconds(4, layout, kLink);
   EXPECT_NEAR(hop, 100e-6 + 4 * 16384 / 1.25e9, 1e-12);
-  EXPECT_NEAR(ForestSeconds(4, 10'000, layout, kLink),
-              8 * hop + ((16 << 20) - 4 * 16384) / 1.25e9, 1e-9);
+  EXPECT_NEAR(ForestSeconds(4, 10'000, layout, kLink), 8 * hop + ((16 << 20) - 4 * 16384) / 1.25e9,
+              1e-9);
 }
 
 TEST(BroadcastCost, AForestForVeryManyReceivers) {
@@ -66,6 +66,7 @@ TEST(BroadcastCost, NoForestForFew) {
   EXPECT_EQ(BestForest(7, Layout::For(8 << 20, 64), slow), 1U);
   EXPECT_EQ(BestForest(15, Layout::For(8 << 20, 64), slow), 1U);
   EXPECT_EQ(BestForest(63, Layout::For(std::uint64_t{1} << 30, 64), kLink), 1U);
+  EXPECT_EQ(BestForest(15, Layout::For(1 << 20, 16), slow), 1U);
   EXPECT_EQ(BestForest(3, Layout::For(1 << 20, 16), kLink), 1U);
 }
 
