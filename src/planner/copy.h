@@ -61,6 +61,8 @@ struct Flow {
 
 // Of a copy that serves others in every group.
 inline constexpr std::uint8_t kNoHome = 255;
+// Of one that proved slow: it serves nobody until it is complete.
+inline constexpr std::uint8_t kServesNobody = 254;
 
 struct Copy {
   bool live : 1 = true;     // its node has a session and vouched for this copy in it

@@ -63,6 +63,7 @@ ProgressKey CopyTable::KeyOfProgress(std::size_t group, NodeId node, const Copy&
 // A copy is listed from its first grant on (R9): of several groups, in each by itself.
 bool CopyTable::IsSource(std::size_t group, const Copy& copy) const {
   if (!copy.live || !copy.listed || copy.evicting) return false;
+  if (copy.home == kServesNobody && !copy.final()) return false;
   const StripeMask part = stripes(group);
   return group_count() == 1 || copy.FinalIn(part) || copy.place(group).lag != Time{} ||
          copy.progress(part) > 0;

@@ -28,11 +28,13 @@ constexpr int kDeepest = 8;
 constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
 
 // Whoever feeds the first of its stripes; none if nobody does. Of several groups: who feeds all that
-// it gets; of several sources each may be the one that others wait for.
+// it gets; of several sources each may be the one that others wait for, but in a forest, where what
+// all of them have ready tells who holds up whom.
 const Feed* FeedOf(const Copy* copy, const CopyTable& table) {
   if (copy == nullptr || copy->final() || copy->fed() == 0) return nullptr;
   const Feed& first = copy->feed(static_cast<std::size_t>(std::countr_zero(copy->fed())));
-  return table.group_count() == 1 || first.stripes == copy->fed() ? &first : nullptr;
+  const bool one_source = table.group_count() == 1 || first.stripes == copy->fed();
+  return one_source || table.forest() ? &first : nullptr;
 }
 
 // The stripes by which a receiver and its source are compared.
@@ -47,6 +49,17 @@ std::uint64_t ReadyBlocks(const Copy& receiver, const Feed& feed, const CopyTabl
   const StripeMask stripes = Compared(feed, table);
   const std::uint64_t has = source->progress(stripes);
   return has - std::min(has, receiver.progress(stripes));
+}
+
+// Of all that its sources have more than it.
+std::uint64_t ReadyBlocks(const Copy& receiver, const CopyTable& table) {
+  std::uint64_t ready = 0;
+  for (const Feed& feed : receiver.flow().feeds) {
+    const std::uint64_t from_there = feed.lost() ? 0 : ReadyBlocks(receiver, feed, table);
+    ready = from_there == kEverything ? kEverything : ready + from_there;
+    if (ready == kEverything) break;
+  }
+  return ready;
 }
 
 double Bytes(std::uint64_t blocks, const CopyTable& table) {
@@ -82,7 +95,8 @@ void SlowRelays::Note(NodeId receiver, double in_all, const CopyTable& table, No
   }
   Sample& sample = samples_[receiver];
   const std::uint64_t has = copy->progress();
-  const std::uint64_t ready = ReadyBlocks(*copy, *feed, table);
+  const std::uint64_t ready =
+      table.forest() ? ReadyBlocks(*copy, table) : ReadyBlocks(*copy, *feed, table);
   sample.ready = std::min(sample.ready, ready);
   if (sample.grant != feed->grant || !sample.flowing) {
     const bool flowing = sample.grant == feed->grant && has > sample.had;
@@ -137,6 +151,8 @@ void SlowRelays::Act(const CopyTable& table, SourceSelector& selector, Time now)
 
 void SlowRelays::Begin(const CopyTable& table, SourceSelector& selector, Time now) {
   const NodeId slow = std::exchange(suspect_, kNoNode);
+  // Nobody needs its place: a forest has other holders.
+  if (table.forest()) return selector.LeaveHome(slow);
   const Feed* feed = FeedOf(table.Find(slow), table);
   const Feed* behind = FeedOf(table.Find(faster_), table);
   if (feed == nullptr || behind == nullptr) return;

@@ -54,6 +54,10 @@ class SourceSelector {
   // It takes whichever other source is free.
   bool MoveBehindOthers(NodeId receiver);
 
+  // In a forest it serves nobody any more, until it is complete; those behind it get other sources,
+  // which may each serve one more for it.
+  void LeaveHome(NodeId slow);
+
   // What was granted, in order.
   const std::vector<Decision>& decisions() const { return decisions_; }
 
@@ -95,6 +99,8 @@ class SourceSelector {
   // of this shard gave it.
   const OpenGrant* FirstGrant(NodeId receiver) const;
   GrantId FirstGrantId(NodeId receiver) const;
+  // All that this grant brings, from others; false if somebody who could is missing.
+  bool GrantElsewhere(GrantId grant);
   // It takes the better source for the stripes of its first grant, if that is another one.
   bool Replace(NodeId receiver, const std::optional<Choice>& better);
   // Complete holders first, the least used of them; then the free partial holder of least lag.

@@ -124,6 +124,31 @@ bool SourceSelector::MoveBehindOthers(NodeId receiver) {
   return open != nullptr && Replace(receiver, FindFree(receiver, open->stripes, units()));
 }
 
+void SourceSelector::LeaveHome(NodeId slow) {
+  const SmallSet<GrantId> serving = table_.Find(slow)->flow().serving;
+  table_.SetHome(slow, kServesNobody);
+  for (const GrantId grant : serving) GrantElsewhere(grant);
+}
+
+bool SourceSelector::GrantElsewhere(GrantId grant) {
+  const OpenGrant open = table_.grants().at(grant);
+  if (open.leaf || open.adopted) return false;
+  std::vector<Choice> choices;
+  StripeMask found = 0;
+  table_.ForGroups(open.stripes, [&](std::size_t group, StripeMask part) {
+    TurnTo(group);
+    std::optional<Choice> choice = FindFree(open.receiver, part, units());
+    if (!choice) choice = FindFree(open.receiver, part, one_more_receiver());
+    if (!choice || choice->stripes != part) return;
+    found |= part;
+    choices.push_back(*choice);
+  });
+  if (found != open.stripes) return false;
+  table_.Close(grant);
+  for (const Choice& choice : choices) Grant(open.receiver, choice, grant);
+  return true;
+}
+
 void SourceSelector::TurnToFirst(NodeId receiver) {
   const StripeMask fed = table_.Find(receiver)->fed();
   const std::size_t group =

@@ -96,6 +96,17 @@ TEST(Broadcast, NobodyWaitsForASlowRelay) {
   EXPECT_LT(report.seconds, 10.5 * report.bound_seconds);
 }
 
+// In a forest it serves nobody any more, and others serve one more for it.
+TEST(Broadcast, NobodyWaitsForASlowNodeOfAForest) {
+  const Report report = Simulate({.nodes = 100,
+                                  .size_bytes = 64_MiB,
+                                  .bytes_per_second = 125'000'000,
+                                  .slow_nodes = 1,
+                                  .stripes = 16});
+  EXPECT_EQ(report.completed, 99u);
+  EXPECT_LT(report.fast_seconds, 2 * report.bound_seconds);
+}
+
 // The stream of the one that passes must end, and the next begin, before it can prove anything: that
 // takes six latencies until it is heard of.
 TEST(Broadcast, NobodyWaitsForASlowRelayBehindLongLinksEither) {
