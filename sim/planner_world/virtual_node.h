@@ -97,6 +97,8 @@ class VirtualNode {
   // How streams end: a stripe is whole, or they failed, or the source dropped its copy.
   void StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out);
   void StreamFailed(GrantId grant, protocol::Failure why, Effects& out);
+  // All bytes are there: perhaps an END was seen before.
+  void BytesWhole(Effects& out);
   // As a source: kNone if it serves this fetch.
   protocol::Failure Answer(const Fetch& fetch) const;
   protocol::Progress ProgressReport(std::uint64_t bytes_per_second) const;

@@ -35,6 +35,10 @@ void VirtualNode::StreamFailed(GrantId grant, protocol::Failure why, Effects& ou
   EndStream(grant, Outcome::kFailed, why, out);
 }
 
+void VirtualNode::BytesWhole(Effects& out) {
+  if (flight_ && StepFlight(out)) Complete(out);
+}
+
 void VirtualNode::WasLost(Effects& out) {
   if (!flight_) return;
   planner::FlightState::Effects decided;

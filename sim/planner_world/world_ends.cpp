@@ -63,6 +63,9 @@ void World::SayFull(NodeIndex index) {
   member.told_full = copy->version;
   const double rate = network_.RateIntoNodeOf(index);
   Say(index, member.node.ProgressReport(static_cast<std::uint64_t>(rate)));
+  Effects effects;
+  member.node.BytesWhole(effects);
+  Do(index, effects);
 }
 
 // Somebody whom the shard believes alive: he may have died a moment ago.
