@@ -178,7 +178,7 @@ void FlightState::FinishLeaving(const StripeMarks& marks, Effects& out) {
 
 bool FlightState::Whole(const StripeMarks& marks) const {
   const bool ending = std::ranges::any_of(streams_, &Stream::ending);
-  return end_seen_ && !ending && located_->layout.complete(marks);
+  return end_seen_ && (committed_ || !ending) && located_->layout.complete(marks);
 }
 
 void FlightState::Complete(Effects& out) {
@@ -238,7 +238,7 @@ void FlightState::AddTo(Digest& digest) const {
       .Add(complete_)
       .Add(made_here_)
       .Add(regrant_);
-  digest.Add(end_seen_).Add(located_ ? located_->version : Version{});
+  digest.Add(end_seen_).Add(committed_).Add(located_ ? located_->version : Version{});
   for (const Grant& grant : told_) digest.Add(grant.grant).Add(grant.source.id).Add(grant.stripes);
   for (const Stream& stream : streams_) {
     digest.Add(stream.grant.grant).Add(stream.grant.source.id).Add(stream.grant.stripes);

@@ -77,8 +77,8 @@ class FlightState {
   void On(const Grant& grant, const StripeMarks& marks, Effects& out);
   bool OnRecall(Version below);
   void OnDeleted() { deleted_ = true; }
-  // The reduction that makes the version is committed: that is as good as an END.
-  void OnCommitted() { end_seen_ = true; }
+  // The reduction that makes the version is committed: that is as good as an END, on every stream.
+  void OnCommitted() { end_seen_ = committed_ = true; }
   // It had lost this node, and knows nothing of its grants.
   void OnLost(Effects& out);
 
@@ -165,6 +165,7 @@ class FlightState {
   StripeMask made_here_ = 0;
   bool regrant_ = false;    // asks again when its streams have ended
   bool end_seen_ = false;   // END, on any stream, or what stands for it
+  bool committed_ = false;  // that was said
   std::deque<Grant> told_;  // not yet begun
   std::vector<Stream> streams_;
 

@@ -258,6 +258,19 @@ TEST_F(Flights, TheCommitIsNotEnoughWithoutEveryByte) {
   EXPECT_THAT(Decides(), ElementsAre("whole"));
 }
 
+// What the source makes itself has come to its END, the rest waits for others around the ring.
+TEST_F(Flights, TheCommitWaitsForNoEnd) {
+  state_.Adopt(LocatedAs(kFirst), 0b10);
+  state_.Receive(marks_, false, now_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("want from 0"));
+  Pulls(1, 0b01);
+  marks_ = layout_.full_marks();
+  state_.EndedInPart(Id(1), true);
+  EXPECT_THAT(Decides(), IsEmpty());
+  state_.OnCommitted();
+  EXPECT_THAT(Decides(), ElementsAre("whole"));
+}
+
 TEST_F(Flights, WhatIsMadeHereIsNeverFetched) {
   state_.Adopt(LocatedAs(kFirst), 0b10);
   state_.Receive(marks_, false, now_, decided_);
