@@ -68,11 +68,15 @@ class HostilePeer : public ::testing::Test {
     return answer ? std::get<wire::PeerWelcome>(*answer).refusal : wire::Refusal::kNone;
   }
   wire::Fetch FetchOfAll(std::uint64_t credit) const {
+    return FetchOf(id_, version_, layout_, credit);
+  }
+  static wire::Fetch FetchOf(const ObjectId& id, Version version, const Layout& layout,
+                             std::uint64_t credit) {
     wire::Fetch fetch;
-    fetch.object = id_;
-    fetch.version = version_;
-    fetch.stripes = 1;
-    fetch.next = {0};
+    fetch.object = id;
+    fetch.version = version;
+    fetch.stripes = layout.all_stripes();
+    fetch.next = layout.empty_marks();
     fetch.credit_bytes = credit;
     return fetch;
   }
@@ -181,18 +185,21 @@ TEST_F(HostilePeer, AsksForWhatIsNotThere) {
 TEST_F(HostilePeer, AsksBeyondTheEnd) {
   wire::Fetch fetch = FetchOfAll(kHugeCredit);
   for (const std::uint32_t next : {layout_.stripe_block_count(0) + 1, ~std::uint32_t{0}}) {
-    fetch.next = {next};
+    fetch.next[0] = next;
     EXPECT_EQ(EndOf(fetch), wire::EndReason::kUnknown);
   }
-  fetch.next = StripeMarks(3, 0);  // of another layout
-  EXPECT_EQ(EndOf(fetch), wire::EndReason::kUnknown);
-  fetch.next = StripeMarks(64, 0);
-  fetch.stripes = ~StripeMask{0};
-  EXPECT_EQ(EndOf(fetch), wire::EndReason::kUnknown);
+  for (const std::uint32_t stripes : {1u, 3u, layout_.stripe_count - 1}) {  // of other layouts
+    fetch.next = StripeMarks(stripes, 0);
+    fetch.stripes = 1;
+    EXPECT_EQ(EndOf(fetch), wire::EndReason::kUnknown);
+  }
 }
 
 TEST_F(HostilePeer, NamesAStripeThatItsOwnListLacks) {
-  auto frame = wire::Encode(FetchOfAll(kHugeCredit));
+  wire::Fetch fetch = FetchOfAll(kHugeCredit);
+  fetch.stripes = 1;
+  fetch.next = {0};
+  auto frame = wire::Encode(fetch);
   frame[wire::kHeaderBytes + 56] = std::byte{0x02};  // the mask
   RawPeer peer = Greeted();
   peer.Send(frame);
@@ -219,7 +226,8 @@ TEST_F(HostilePeer, GivesACreditOfTwoToTheSixtyThree) {
 TEST_F(HostilePeer, GivesTooLittleCreditForABlock) {
   for (const std::uint32_t next : {0u, layout_.stripe_block_count(0) - 1}) {
     wire::Fetch fetch = FetchOfAll(layout_.block_bytes - 1);
-    fetch.next = {next};
+    fetch.stripes = 1;
+    fetch.next[0] = next;
     RawPeer peer = Greeted();
     peer.Send(fetch);
     const auto first = peer.Next();
@@ -263,9 +271,8 @@ TEST_F(HostilePeer, AsksAgainInTheMiddleOfAFetch) {
 TEST_F(HostilePeer, StopsReading) {
   const auto large = cluster_.client(0).Put(Pattern(16_MiB, 2));
   ASSERT_TRUE(large);
-  wire::Fetch fetch = FetchOfAll(kHugeCredit);
-  fetch.object = *large;
-  fetch.version = cluster_.Find(*large)->version;
+  const wire::Fetch fetch =
+      FetchOf(*large, cluster_.Find(*large)->version, Layout::For(16_MiB), kHugeCredit);
   RawPeer peer = Greeted();
   peer.Send(fetch);
   ASSERT_TRUE(Eventually([&] { return cluster_.node(0).counters().bytes_sent > 64_KiB; }));
@@ -281,9 +288,8 @@ TEST_F(HostilePeer, TalksButTakesNothing) {
   for (const std::uint64_t size : {16_MiB, 128_KiB}) {
     const auto id = cluster_.client(0).Put(Pattern(size, 3));
     ASSERT_TRUE(id);
-    wire::Fetch fetch = FetchOfAll(kHugeCredit);
-    fetch.object = *id;
-    fetch.version = cluster_.Find(*id)->version;
+    const wire::Fetch fetch =
+        FetchOf(*id, cluster_.Find(*id)->version, Layout::For(size), kHugeCredit);
     peers.push_back(Greeted());
     peers.back().Send(fetch);
     const auto first = peers.back().Next();

@@ -56,7 +56,7 @@ TEST(OtherProtocol, AnOlderShardRefusesANodeInWords) {
   node.Start();
   ASSERT_TRUE(node.WaitFor([&] { return !node.refusals().empty(); }));
   EXPECT_EQ(node.refusals().front().message,
-            "node 'n1' speaks version 4 of the directory protocol, this shard 1");
+            "node 'n1' speaks version 5 of the directory protocol, this shard 1");
 }
 
 TEST(OtherProtocol, AnOlderNodeIsRefusedInWords) {
@@ -79,7 +79,7 @@ TEST(OtherProtocol, AnOlderNodeIsRefusedInWords) {
   v1::ShardMessage answer;
   ASSERT_TRUE(stream->Read(&answer));
   EXPECT_EQ(answer.ended().message(),
-            "node 'old' speaks version 1 of the directory protocol, this shard 4");
+            "node 'old' speaks version 1 of the directory protocol, this shard 5");
   EXPECT_FALSE(answer.ended().retry());
   context.TryCancel();
   stream->Finish();

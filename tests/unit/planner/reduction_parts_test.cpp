@@ -40,7 +40,7 @@ class ReductionParts : public ::testing::Test {
     }
     requests_.On(kCoordinator, ReduceOpen{target_, kRequest});
     requests_.ResolveOpens(target_, record());
-    requests_.On(kCoordinator, ReduceShape{target_, kRequest, Layout::For(1 << 20), {}, ""});
+    requests_.On(kCoordinator, ReduceShape{target_, kRequest, layout_, {}, ""});
   }
   ObjectRecord& record() { return *objects_.Find(target_); }
   const SlotTree& tree() { return record().reduction->tree; }
@@ -52,7 +52,7 @@ class ReductionParts : public ::testing::Test {
                                           ++attempts_,
                                           {.slot = slot,
                                            .parents = TreeSlot{.parent = parent}.parents(),
-                                           .stripes = 1,
+                                           .stripes = layout_.all_stripes(),
                                            .node = node,
                                            .inputs = {source}}});
   }
@@ -75,6 +75,7 @@ class ReductionParts : public ::testing::Test {
 
  protected:
   const ObjectId target_ = ObjectId::FromName("target");
+  const Layout layout_ = Layout::For(1 << 20);
   DirectoryOptions options_;
   ShardClock clock_{Time{}};
   RecoveryWindow window_{Time{}, Duration{0}, Duration{0}};

@@ -177,26 +177,6 @@ TEST_F(Reductions, AShapeThatIsNoneIsIgnored) {
   Expect("C: opened");
 }
 
-TEST_F(Reductions, ASlotIsShownWithItsStripesAndWhatIsThereOfThem) {
-  Join("C").Join("A");
-  layout_ = Layout::For(layout_.block_bytes * 64, 4);
-  Open("C").Shape();
-  const SlotInput source{ObjectId::FromName("source"), {{1, 1}}};
-  const StripeMask made = 0b0110;
-  Say("C",
-      SlotAssign{
-          object_,
-          kRequest,
-          ++attempts_,
-          {.slot = 1, .parents = {2, 3}, .stripes = made, .node = Id("A"), .inputs = {source}}});
-  Say("A", SlotProgress{object_, 1, SlotAt("A", 1), StripeMarks{4, 2, 1, 0}});
-  const std::vector<SlotView> slots = state_->Find(object_)->slots;
-  ASSERT_EQ(slots.size(), 1U);
-  EXPECT_EQ(slots[0].parents, (std::vector<std::uint32_t>{2, 3}));
-  EXPECT_EQ(slots[0].stripes, made);
-  EXPECT_EQ(slots[0].valid_bytes, 3U * layout_.block_bytes);
-}
-
 TEST_F(Reductions, MarksOfTheWrongShapeAreIgnored) {
   Tree();
   Say("B", SlotProgress{object_, 2, SlotAt("B", 2), StripeMarks{1, 2, 3}});

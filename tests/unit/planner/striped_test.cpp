@@ -256,6 +256,17 @@ TEST_F(Striped, APlanWithoutARootTakesTheTargetAway) {
 
 // --- commit
 
+TEST_F(Striped, ASlotIsShownWithItsStripesAndWhatIsThereOfThem) {
+  Begin();
+  Say("A", SlotProgress{object_, 1, At(1), StripeMarks{4, 2, 1, 0}});
+  const std::vector<SlotView> slots = state_->Find(object_)->slots;
+  ASSERT_EQ(slots.size(), 6U);
+  EXPECT_EQ(slots[0].slot, 1U);
+  EXPECT_EQ(slots[0].parents, (std::vector<std::uint32_t>{2, 5}));
+  EXPECT_EQ(slots[0].stripes, 0b1110U);
+  EXPECT_EQ(slots[0].valid_bytes, 3U * layout_.block_bytes);
+}
+
 TEST_F(Striped, AllRootsAskBeforeAnybodyHasAll) {
   Begin();
   Reads("A").AllAsk();

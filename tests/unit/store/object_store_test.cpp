@@ -36,7 +36,9 @@ class ObjectStoreTest : public ::testing::Test {
   void Relay(const std::string& name, std::uint64_t bytes, int seconds) {
     const CopyPtr copy = Create(name, bytes, CopyKind::kRelayed);
     ASSERT_TRUE(copy);
-    copy->Advance(0, copy->layout().stripe_block_count(0));
+    for (std::uint32_t stripe = 0; stripe < copy->layout().stripe_count; ++stripe) {
+      copy->Advance(stripe, copy->layout().stripe_block_count(stripe));
+    }
     ASSERT_TRUE(copy->Seal());
     store_->Touch(Id(name), At(seconds));
   }
