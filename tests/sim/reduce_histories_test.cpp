@@ -61,5 +61,54 @@ TEST_P(ReduceHistories, KeepEveryProperty) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ReduceHistories, testing::Range(0u, 8u));
 
+// Sources that are there together, or almost, of which everybody wants the sum.
+Options DrawAllreduce(std::uint64_t seed) {
+  Random random(seed * 15485863);
+  const auto up_to = [&random](std::uint32_t most) {
+    return static_cast<std::uint32_t>(random.Below(most + 1));
+  };
+  Options options;
+  options.seed = seed;
+  options.nodes = 2 + up_to(10);
+  options.size_bytes = 64_KiB * (1 + up_to(60)) + 4 * up_to(1000);
+  options.bytes_per_second = 125'000'000;
+  options.stripes = 2 + up_to(14);
+  options.spread = up_to(2) / 2 * random.Within(milliseconds(4));
+  options.kills = up_to(1) * up_to(std::min(options.nodes - 1, 3u));
+  options.session_breaks = up_to(2) / 2 * up_to(3);
+  options.restarts = up_to(5) / 5;
+  options.slow_nodes = options.nodes > 2 ? up_to(5) / 5 : 0;
+  ReduceJob& job = options.reduce.emplace();
+  job.everyone_reads = true;
+  job.everyone_gets = up_to(7) > 0;
+  if (job.everyone_gets) job.get_spread = up_to(1) * random.Within(milliseconds(60));
+  job.sources = options.nodes + up_to(3) / 3 * up_to(3);
+  if (up_to(2) == 0) job.num_objects = job.sources - up_to(std::min(2u, job.sources - 1));
+  job.straggler = up_to(2) / 2 * random.Within(milliseconds(80));
+  job.kill_coordinator = up_to(9) == 0;
+  job.put_again = up_to(2) * milliseconds(30);
+  return options;
+}
+
+class AllreduceHistories : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(AllreduceHistories, KeepEveryProperty) {
+  constexpr std::uint32_t kSeedsOfACase = test::Histories(200);
+  std::uint32_t committed = 0;
+  std::uint32_t by_stripes = 0;
+  for (std::uint32_t i = 0; i < kSeedsOfACase; ++i) {
+    const Options options = DrawAllreduce(GetParam() * kSeedsOfACase + i + 1);
+    const Result<Report> report = RunReduce(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    committed += report->committed ? 1 : 0;
+    by_stripes += report->roots > 1 ? 1 : 0;
+  }
+  EXPECT_GT(committed, kSeedsOfACase / 2);
+  EXPECT_GT(by_stripes, kSeedsOfACase / 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, AllreduceHistories, testing::Range(0u, 8u));
+
 }  // namespace
 }  // namespace hoplite::sim
