@@ -93,7 +93,7 @@ Options DrawAllreduce(std::uint64_t seed) {
 class AllreduceHistories : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AllreduceHistories, KeepEveryProperty) {
-  constexpr std::uint32_t kSeedsOfACase = test::Histories(200);
+  constexpr std::uint32_t kSeedsOfACase = test::Histories(100);
   std::uint32_t committed = 0;
   std::uint32_t by_stripes = 0;
   for (std::uint32_t i = 0; i < kSeedsOfACase; ++i) {

@@ -135,7 +135,7 @@ TEST_F(ReductionParts, TheCoordinatorHearsOnceThatASlotIsLost) {
 
 TEST_F(ReductionParts, NothingOfADrainedSlotIsLost) {
   AssignTree();
-  record().reduction->tree.Find(3)->drained = true;
+  record().reduction->tree.Find(3)->drained = layout_.all_stripes();
   requests_.Lose(target_, record(), NodeId{3});
   EXPECT_THAT(Told<SlotLost>(), IsEmpty());
 }
