@@ -6,6 +6,10 @@
 // something: one whose source has bytes again, or whose neighbour has ended, grows at once into what
 // is free, though its credit comes late, behind this node's own data. If all that were slower than
 // the mean have bytes at once it is twice as much, for the moment until rates are known.
+//
+// What the link carries is what all streams measured. The rate of one that ended stays in the sum as
+// free until others have grown by as much, or their samples show that they do not: the last stripe
+// of an object, alone for its last moment, has not yet the rate of the link.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +26,8 @@ class InboundCredit {
   static constexpr std::uint64_t kTotalMax = 4_MiB;
   static constexpr std::uint64_t kBeforeSample = 256_KiB;
   static constexpr double kSeconds = 0.1;
+  // What a stream's new sample counts in its rate.
+  static constexpr double kNewSample = 0.3;
 
   // One stream that receives.
   class Share {
@@ -47,11 +53,21 @@ class InboundCredit {
     // What it measured while its source had bytes to send; 0: nothing comes, others may have its
     // part.
     void SetRate(std::uint64_t bytes_per_second) {
-      credit_.flowing_ += int{bytes_per_second > 0} - int{rate_ > 0};
-      const auto change = static_cast<std::int64_t>(bytes_per_second) -
-                          static_cast<std::int64_t>(std::exchange(rate_, bytes_per_second));
-      const std::int64_t sum = credit_.rate_ += change;
-      if (bytes_per_second > 0) credit_.last_ = sum;
+      const auto now = static_cast<std::int64_t>(bytes_per_second);
+      const auto before = static_cast<std::int64_t>(std::exchange(rate_, bytes_per_second));
+      const int flowing = credit_.flowing_ += int{now > 0} - int{before > 0};
+      credit_.rate_ += now - before;
+      if (flowing == 0) {
+        credit_.free_ = 0;
+      } else if (now == 0) {
+        credit_.free_ += before;
+      } else {
+        const std::int64_t free = std::max<std::int64_t>(credit_.free_, 0);
+        const auto taken =
+            static_cast<std::int64_t>(kNewSample * static_cast<double>(free)) / flowing;
+        credit_.free_ -= std::clamp<std::int64_t>(now - before, before > 0 ? taken : 0, free);
+        credit_.last_ = credit_.Sum();
+      }
     }
 
    private:
@@ -70,14 +86,16 @@ class InboundCredit {
   // Of all streams together: what the link towards this node carries, or did when there were some;
   // 0 without a sample.
   std::uint64_t bytes_per_second() const {
-    const std::int64_t now = rate_.load();
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(now > 0 ? now : last_.load(), 0));
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(rate_ > 0 ? Sum() : last_.load(), 0));
   }
 
  private:
+  std::int64_t Sum() const { return rate_ + free_; }
+
   std::atomic<int> streams_{0};
-  std::atomic<int> flowing_{0};  // whose rate is not 0
-  std::atomic<std::int64_t> rate_{0};
+  std::atomic<int> flowing_{0};        // whose rate is not 0
+  std::atomic<std::int64_t> rate_{0};  // of all of them
+  std::atomic<std::int64_t> free_{0};  // of those that ended
   std::atomic<std::int64_t> last_{0};
 };
 

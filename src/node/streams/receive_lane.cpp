@@ -250,7 +250,8 @@ void ReceiveLane::Sample(Time now) {
   if (starved_ms_ == 0 && received > sampled_bytes_) {
     const double sample = static_cast<double>(received - sampled_bytes_) / ToSeconds(elapsed);
     const double before = static_cast<double>(rate_.load());
-    rate_ = static_cast<std::uint64_t>(before == 0 ? sample : 0.7 * before + 0.3 * sample);
+    const double change = before == 0 ? sample : InboundCredit::kNewSample * (sample - before);
+    rate_ = static_cast<std::uint64_t>(before + change);
     share_->SetRate(rate_);
   } else if (received == sampled_bytes_ && elapsed >= kIdle) {
     share_->SetRate(0);

@@ -41,8 +41,43 @@ TEST(InboundCredit, ASlowStreamHasRoomToGrow) {
   ends->SetRate(0);          // its source has nothing
   stays.SetRate(kRate / 2);  // what that brings
   EXPECT_EQ(stays.Window(kRate / 2, kLeast), kBound / 2);
+}
+
+TEST(InboundCredit, TheRestOfAnObjectDoesNotMakeTheLinkSlower) {
+  InboundCredit credit;
+  std::optional<InboundCredit::Share> ends(std::in_place, credit);
+  InboundCredit::Share stays(credit);
+  ends->SetRate(kRate / 2);
+  stays.SetRate(kRate / 2);
   ends.reset();
-  EXPECT_EQ(credit.bytes_per_second(), kRate / 2);
+  EXPECT_EQ(credit.bytes_per_second(), kRate);
+  stays.SetRate(kRate / 20 * 13);  // a sample of the whole link counts 0.3
+  EXPECT_EQ(credit.bytes_per_second(), kRate);
+  stays.SetRate(0);
+  EXPECT_EQ(credit.bytes_per_second(), kRate);
+}
+
+TEST(InboundCredit, WhatNobodyTakesUpIsForgotten) {
+  InboundCredit credit;
+  std::optional<InboundCredit::Share> ends(std::in_place, credit);
+  InboundCredit::Share stays(credit);
+  ends->SetRate(kRate / 2);
+  stays.SetRate(kRate / 2);
+  ends.reset();
+  for (int i = 0; i < 20; ++i) stays.SetRate(kRate / 2);
+  EXPECT_NEAR(static_cast<double>(credit.bytes_per_second()), kRate / 2., kRate / 100.);
+}
+
+TEST(InboundCredit, WhoComesTakesThePlaceOfWhoEnded) {
+  InboundCredit credit;
+  std::optional<InboundCredit::Share> ends(std::in_place, credit);
+  InboundCredit::Share stays(credit);
+  ends->SetRate(kRate / 2);
+  stays.SetRate(kRate / 2);
+  ends.reset();
+  InboundCredit::Share comes(credit);
+  comes.SetRate(kRate / 2);
+  EXPECT_EQ(credit.bytes_per_second(), kRate);
 }
 
 TEST(InboundCredit, WhoHasNoSampleYetGetsTheMean) {
