@@ -1,10 +1,10 @@
 """The cases of the comparison, each with the goal that the project has set itself."""
 
 import json
-import time
 
 import mpi
 import processes
+import simulations
 from hosts import Testbed
 from operations import Operation, format_rate, format_size
 from ours import forced
@@ -130,27 +130,8 @@ class Comparison:
             row.series = {"busiest node": [100 * max(shares[1:])], "directory": [100 * shares[0]]}
         self.rows.append(row)
 
-    def simulation(self, program, sizes=(64 * KIB, 16 * MIB, GIB), nodes=10000):
-        for size in sizes:
-            say(f"simulated broadcast of {format_size(size)} to {nodes} nodes")
-            row = Row(f"simulated broadcast {format_size(size)}, {nodes} nodes, 10 Gbit/s, 100 µs", "s",
-                      reference="best schedule", goals=[
-                          Goal("at most 1.2 x the better of a line and the best tree", OURS, 1.2,
-                               against="best schedule")])
-            run = Row("the run of that simulation", "s", goals=[Goal("below 60 s", "wall time", 60.0)])
-            begin = time.monotonic()
-            try:
-                output = processes.run([program, "sim", "broadcast", "--nodes", str(nodes), "--size", str(size),
-                                        "--bandwidth", "10gbit", "--latency", "100us", "--json"])
-            except processes.Failed as failure:
-                self.failures.append(str(failure))
-            else:
-                report = json.loads(output)
-                row.add(OURS, report["seconds"])
-                row.add("best schedule", min(report["line_seconds"], report["best_tree_seconds"]))
-                row.add("bound (S/B + latency)", report["bound_seconds"])
-                run.add("wall time", time.monotonic() - begin)
-            self.rows += [row, run]
+    def simulation(self, program, case):
+        self.rows += simulations.run(program, case, self.failures)
 
     def parts(self, programs, seconds):
         """Each layer by itself, with Google Benchmark; seconds: that each benchmark runs at least."""

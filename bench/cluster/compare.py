@@ -25,6 +25,7 @@ from restarts import Restarts
 from rows import loaded
 from runtimes import PARTS as RUNTIME_PARTS
 from runtimes import Runtimes
+from simulations import simulated
 from struck import Struck
 from transfers import MIB, Transfers
 
@@ -185,7 +186,8 @@ class Run:
             "latency": comparison.latency,
             "put": comparison.put,
             "waiting": comparison.waiting,
-            "sim": lambda: comparison.simulation(str(options.programs / "hoplite")),
+            "sim": lambda: each(lambda case: comparison.simulation(str(options.programs / "hoplite"), case),
+                                simulated(options.quick)),
             "failures": self._members.run,
             "restart": self._restarts.run,
             "curves": self._curves.run,
