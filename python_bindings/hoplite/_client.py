@@ -218,7 +218,7 @@ class Client:
         InvalidArgumentError, here or by ``wait``, names what does not fit: two sources, and what
         they are. ObjectDeletedError: fewer sources are left than it needs.
         """
-        sources = list(ids)
+        sources = _sources(ids)
         name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
         alike = _encoding.array_beginning(name)
         begun = self._core.reduce(
@@ -250,7 +250,7 @@ class Client:
 
         Without a `dtype` another thread asks for it.
         """
-        sources = list(ids)
+        sources = _sources(ids)
         if dtype is None:
             dtype = await asyncio.to_thread(self._dtype_of, sources)
         return self.reduce(
@@ -335,6 +335,13 @@ class Client:
             if dtype is not None:
                 return _encoding.dtype_name(dtype)
         raise InvalidArgumentError("reduce: no source exists yet as an array: give its dtype")
+
+
+def _sources(ids: Iterable[ObjectId]) -> list[ObjectId]:
+    sources = list(ids)
+    if not sources:
+        raise InvalidArgumentError("reduce: there are no sources")
+    return sources
 
 
 def _value(view: _core.View, writable: bool = False) -> Any:

@@ -117,6 +117,14 @@ def test_what_can_not_be_reduced(here: Client, op: str, dtype: str, says: str) -
         here.reduce([here.put(np.zeros(4, dtype))], op=op)
 
 
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_no_sources_at_all(here: Client, dtype: str | None) -> None:
+    with pytest.raises(hoplite.InvalidArgumentError, match="no sources"):
+        here.reduce([], dtype=dtype)
+    with pytest.raises(hoplite.InvalidArgumentError, match="no sources"):
+        asyncio.run(here.areduce(iter([]), dtype=dtype))
+
+
 def test_unknown_dtypes_must_be_given(here: Client) -> None:
     with pytest.raises(hoplite.InvalidArgumentError, match="dtype"):
         here.reduce([ObjectId.random()])
