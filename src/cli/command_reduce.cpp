@@ -1,5 +1,7 @@
 // hoplite reduce: makes one object of several, prints its id when it is final.
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +48,9 @@ void ShowProgress(Client& client, const Reduction& reduction) {
     const auto target = client.Info(reduction.target(), {.timeout = kAnswerTimeout});
     if (!target || target->size_bytes == 0) continue;
     if (!progress) progress.emplace("reduce", target->size_bytes);
-    for (const HolderInfo& holder : target->holders) progress->Update(holder.valid_bytes);
+    std::uint64_t most = 0;  // of several who make it, or read it already
+    for (const HolderInfo& holder : target->holders) most = std::max(most, holder.valid_bytes);
+    progress->Update(most);
   }
 }
 
@@ -96,8 +100,10 @@ void AddReduce(CLI::App& app, Action& chosen) {
   command->add_flag("--root-here", reduce.root_here, "the result is made at this node");
   command->add_flag("--fixed-order", reduce.fixed_order,
                     "fold in the order of the sources: the same bits each time");
-  command->add_flag("--everyone-reads", reduce.everyone_reads,
-                    "every node that holds a source reads the result, too: an allreduce");
+  command->add_flag(
+      "--everyone-reads", reduce.everyone_reads,
+      "every node that holds a source reads the result, too: an allreduce, which they "
+      "divide; not with --degree, --root-here, --fixed-order, which win");
   AddIds(*command, reduce.sources, "the sources: 40 hexadecimal digits each, or name:TEXT");
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);

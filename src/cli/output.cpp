@@ -78,7 +78,9 @@ void AddReduction(const ObjectInfo& object, Json& reductions) {
 
 // "reduced in this tree", and the tree.
 std::string ReductionText(const ObjectInfo& object) {
-  std::string text = IsRing(object.slots) ? "reduced in this ring\n" : "reduced in this tree\n";
+  std::string text = IsRing(object.slots)
+                         ? "reduced in this ring, in which each feeds the one below it\n"
+                         : "reduced in this tree\n";
   for (const std::string& line : DrawReduction(object.slots, object.size_bytes)) {
     text += "    " + line + '\n';
   }

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/layout.h"
 #include "cli/tree.h"
 
 namespace hoplite::cli {
@@ -17,14 +20,15 @@ bool IsRoot(const SlotInfo& slot) { return slot.parent == 0; }
 // What a picture of a ring is made of. A slot is part of it if it feeds less than all roots.
 class Ring {
  public:
-  Ring(const std::vector<SlotInfo>& slots, std::uint64_t size_bytes) : size_bytes_(size_bytes) {
+  Ring(const std::vector<SlotInfo>& slots, std::uint64_t size_bytes) {
+    std::uint32_t stripes = 1;  // of the object
     for (const SlotInfo& slot : slots) {
       by_number_[slot.slot] = &slot;
       if (IsRoot(slot)) roots_[slot.node] = &slot;
       root_count_ += IsRoot(slot) ? 1 : 0;
-      if (!slot.stripes.empty())
-        stripes_ = std::max<std::size_t>(stripes_, slot.stripes.back() + 1);
+      if (!slot.stripes.empty()) stripes = std::max(stripes, slot.stripes.back() + 1);
     }
+    layout_ = Layout::For(size_bytes, std::min(stripes, kMaxStripes));
     for (const SlotInfo& slot : slots) {
       if (!IsRoot(slot)) (FeedsAllRoots(slot) ? leaves_ : passing_).push_back(&slot);
     }
@@ -45,18 +49,14 @@ class Ring {
   const std::vector<const SlotInfo*>& leaves() const { return leaves_; }
 
   std::string Member(const SlotInfo& passing) const {
-    const auto root = roots_.find(passing.node);
-    const std::string part =
-        root == roots_.end()
-            ? "makes none"
-            : fmt::format("makes {}: {}", root->second->stripes.size(), Progress(*root->second));
-    const std::size_t stripes = passing.stripes.size();
-    return fmt::format("{}  {}, passes on {} stripe{}: {}, {}", passing.node, SourcesText(passing),
-                       stripes, stripes == 1 ? "" : "s", Progress(passing), part);
+    return fmt::format("{}  {}, passes on {} of {} stripes: {}, makes {}", passing.node,
+                       SourcesText(passing), passing.stripes.size(), layout_.stripe_count,
+                       Progress(passing), MadeAt(passing.node));
   }
   std::string Leaf(const SlotInfo& leaf) const {
-    if (leaf.node.empty()) return "vacant";
-    return fmt::format("{}  {}, {}", leaf.node, SourcesText(leaf), Progress(leaf));
+    if (leaf.node.empty()) return "vacant: its source is still to come";
+    return fmt::format("{}  {}: {}, read by all of them", leaf.node, SourcesText(leaf),
+                       Progress(leaf));
   }
 
  private:
@@ -76,16 +76,22 @@ class Ring {
     return next == passing_.end() ? nullptr : *next;
   }
 
-  // Of the stripes that the slot makes: about as large as others.
-  std::string Progress(const SlotInfo& slot) const {
-    const std::uint64_t size_bytes =
-        stripes_ == 0 ? size_bytes_ : size_bytes_ * slot.stripes.size() / stripes_;
-    return ProgressText(size_bytes == 0 ? slot.valid_bytes : std::min(slot.valid_bytes, size_bytes),
-                        size_bytes);
+  std::string MadeAt(const std::string& node) const {
+    const auto root = roots_.find(node);
+    if (root == roots_.end()) return "none";
+    return fmt::format("{}: {}", root->second->stripes.size(), Progress(*root->second));
   }
 
-  const std::uint64_t size_bytes_;
-  std::size_t stripes_ = 0;  // of the object
+  // Of the stripes that the slot makes.
+  std::string Progress(const SlotInfo& slot) const {
+    StripeMarks marks = layout_.empty_marks();
+    for (const std::uint32_t stripe : slot.stripes) {
+      if (stripe < layout_.stripe_count) marks[stripe] = layout_.stripe_block_count(stripe);
+    }
+    return ProgressText(slot.valid_bytes, layout_.valid_bytes(marks));
+  }
+
+  Layout layout_;
   std::size_t root_count_ = 0;
   std::map<std::uint32_t, const SlotInfo*> by_number_;
   std::map<std::string, const SlotInfo*> roots_;  // by their nodes
@@ -93,12 +99,11 @@ class Ring {
   std::vector<const SlotInfo*> leaves_;
 };
 
-void Add(const std::string& title, const std::vector<std::string>& items,
-         std::vector<std::string>& lines) {
-  lines.push_back(title);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    lines.push_back((i + 1 == items.size() ? "└─ " : "├─ ") + items[i]);
-  }
+// The way from the last member back to the first.
+std::string_view Border(std::size_t member, std::size_t members) {
+  if (members == 1) return "     ";
+  if (member == 0) return "┌──▶ ";
+  return member + 1 == members ? "└─── " : "│    ";
 }
 
 }  // namespace
@@ -107,13 +112,12 @@ bool IsRing(const std::vector<SlotInfo>& slots) { return std::ranges::count_if(s
 
 std::vector<std::string> DrawRing(const std::vector<SlotInfo>& slots, std::uint64_t size_bytes) {
   const Ring ring(slots, size_bytes);
-  std::vector<std::string> members;
-  for (const SlotInfo* member : ring.InTurn()) members.push_back(ring.Member(*member));
+  const std::vector<const SlotInfo*> members = ring.InTurn();
   std::vector<std::string> lines;
-  Add("ring: each feeds the next, the last one the first", members, lines);
-  std::vector<std::string> leaves;
-  for (const SlotInfo* leaf : ring.leaves()) leaves.push_back(ring.Leaf(*leaf));
-  if (!leaves.empty()) Add("leaves: read by all of them", leaves, lines);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    lines.push_back(fmt::format("{}{}", Border(i, members.size()), ring.Member(*members[i])));
+  }
+  for (const SlotInfo* leaf : ring.leaves()) lines.push_back("leaf " + ring.Leaf(*leaf));
   return lines;
 }
 

@@ -12,15 +12,14 @@ namespace hoplite::cli {
 // Whether each stripe has a root of its own, instead of all of them one.
 bool IsRing(const std::vector<SlotInfo>& slots);
 
-// The ring of a reduction into an object of this size. Each member in turn: how many sources it has,
-// how many stripes it passes on to the next one and makes of the target, and how much of them is
-// there (a share; bytes while the size is 0, not known). Then the leaves: sources that came late,
-// which every member reads.
-//   ring: each feeds the next, the last one the first
-//   ├─ n2  1 source, passes on 48 stripes: 30 %, makes 16: 10 %
-//   └─ n1  1 source, passes on 16 stripes: 80 %, makes 48: 70 %
-//   leaves: read by all of them
-//   └─ n4  1 source, 100 %
+// The ring of a reduction into an object of this size. Each member, above the one that it feeds (the
+// last one feeds the first): how many sources it has, how many stripes it passes on to the next one
+// and makes of the target, and how much of them is there (a share; bytes while the size is 0, not
+// known). Then the leaves: sources that came late.
+//   ┌──▶ n2  1 source, passes on 48 of 64 stripes: 30 %, makes 16: 10 %
+//   │    n3  1 source, passes on 48 of 64 stripes: 40 %, makes 16: 15 %
+//   └─── n1  1 source, passes on 32 of 64 stripes: 80 %, makes 32: 70 %
+//   leaf n4  1 source: 100 %, read by all of them
 std::vector<std::string> DrawRing(const std::vector<SlotInfo>& slots, std::uint64_t size_bytes);
 
 }  // namespace hoplite::cli

@@ -120,6 +120,7 @@ Result<Reductions::Followed> Reductions::Follow(Client& client, const Reduction&
       return std::unexpected(Error(ErrorCode::kCancelled, "stopped before the end"));
     }
     if (put < ids.size() && Now() - start > asked.lateness) {
+      if (IsRing(followed.slots)) SayPlan("So far:", followed.slots);
       screen_.Say(fmt::format("{:5.1f} s  {} {}{}", SecondsSince(start), NamesFrom(put),
                               asked.late == 1 ? "comes with its own" : "come with theirs",
                               asked.wanted < ids.size() ? ", too late" : ""));
@@ -155,29 +156,39 @@ std::string Reductions::NamesFrom(std::size_t first) const {
 void Reductions::SayWhatIsAsked(const Asked& asked) const {
   screen_.Say("");
   const std::string& asker = nodes_.front()->name;
-  screen_.Say(asked.everyone_reads
-                  ? fmt::format("{} asks for the sum of all {}, which all of them read: an "
-                                "allreduce. The array of {} is late.",
-                                asker, nodes_.size(), nodes_.back()->name)
-                  : fmt::format("{} asks for the sum of the first {} of {}.", asker, asked.wanted,
-                                nodes_.size()));
+  if (!asked.everyone_reads) {
+    return screen_.Say(fmt::format("{} asks for the sum of the first {} of {}.", asker,
+                                   asked.wanted, nodes_.size()));
+  }
+  const std::size_t members = nodes_.size() - asked.late;
+  screen_.Say(fmt::format(
+      "{0} asks for the sum of all {1}, which all of them read: an allreduce. {2} is late.\n"
+      "The other {3} form a ring: the sum's stripes go from one to the next, and each adds\n"
+      "its own array. One that has been all round lacks only that of {2}, a leaf, which all\n"
+      "{3} read. So each makes a share of the stripes, and these then go round to everybody.",
+      asker, nodes_.size(), NamesFrom(members), members));
+}
+
+void Reductions::SayPlan(const std::string& title, const std::vector<SlotInfo>& slots) const {
+  screen_.Say(title);
+  for (const std::string& line : DrawReduction(slots, arrays_.size_bytes())) {
+    screen_.Say("  " + line);
+  }
 }
 
 void Reductions::Say(const Reduced& reduced) const {
-  screen_.Say(IsRing(reduced.slots)
-                  ? "The ring, which divides the work, and its leaf; and what they had last:"
-                  : "The tree, each slot with the node that folds there, and what it had last:");
-  for (const std::string& line : DrawReduction(reduced.slots, arrays_.size_bytes())) {
-    screen_.Say("  " + line);
-  }
+  SayPlan(IsRing(reduced.slots)
+              ? "At the last look:"
+              : "The tree, each slot with the node that folds there, at the last look:",
+          reduced.slots);
   screen_.Say(fmt::format(
-      "{:5.2f} s, {:4.2f} x S/B{}: the sum of {}{}; {} the plain sum, number by number{}.",
-      reduced.seconds, reduced.seconds_after_last / bound_seconds_,
-      reduced.asked.everyone_reads ? " after the last array" : "",
-      fmt::format("{}", fmt::join(reduced.used, ", ")),
-      reduced.unused.empty() ? "" : fmt::format(", without {}", fmt::join(reduced.unused, ", ")),
-      reduced.equal ? "equal to" : "DIFFERENT FROM",
-      reduced.asked.everyone_reads ? ", at every node" : ""));
+      "{:5.2f} s, {:4.2f} x S/B{}: the sum of {}{}.", reduced.seconds,
+      reduced.seconds_after_last / bound_seconds_,
+      reduced.asked.everyone_reads ? " after the last array" : "", fmt::join(reduced.used, ", "),
+      reduced.unused.empty() ? "" : fmt::format(", without {}", fmt::join(reduced.unused, ", "))));
+  screen_.Say(fmt::format("  {} the plain sum, number by number{}.",
+                          reduced.equal ? "Equal to" : "DIFFERENT FROM",
+                          reduced.asked.everyone_reads ? ", at every node" : ""));
 }
 
 }  // namespace hoplite::cli::demo

@@ -75,6 +75,7 @@ class Reductions {
                   const std::vector<ObjectId>& ids) const;
   std::string NamesFrom(std::size_t first) const;
   void SayWhatIsAsked(const Asked& asked) const;
+  void SayPlan(const std::string& title, const std::vector<SlotInfo>& slots) const;
   void Say(const Reduced& reduced) const;
 
   std::vector<const ProcessCluster::Node*> nodes_;

@@ -75,7 +75,7 @@ TEST(Output, InfoSaysHowItIsReduced) {
             std::string::npos);
   EXPECT_NE(ToText(TwoNodes()).find("    is reduced in this tree\n"), std::string::npos);
   object.slots[1].parent = 0;  // a root, too
-  EXPECT_NE(ToText(object).find("reduced in this ring\n    ring: each feeds"), std::string::npos);
+  EXPECT_NE(ToText(object).find("reduced in this ring, in which each feeds"), std::string::npos);
 }
 
 TEST(Output, InfoSaysWhetherAnybodyOwnsIt) {
