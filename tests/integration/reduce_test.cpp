@@ -136,21 +136,13 @@ TEST(Reduce, MemoryComesBack) {
   Cluster cluster({.nodes = 3});
   constexpr std::size_t kElements = 100'000;
   for (std::size_t i = 0; i < 3; ++i) PutSource(cluster.client(i), i, kElements);
-  const auto used = [&](std::size_t i) -> std::uint64_t {
-    const auto status = cluster.client(i).Status(kSoon);
-    for (const NodeStatus& node : status ? status->nodes : std::vector<NodeStatus>()) {
-      if (node.name == cluster.node(i).name()) return node.used_bytes;
-    }
-    return 0;
-  };
-  const auto all = [&] { return std::vector<std::uint64_t>{used(0), used(1), used(2)}; };
-  const auto before = all();
+  const auto before = UsedBytes(cluster, 3);
   auto client = cluster.client(0);
   auto sum = client.Reduce(Sum(3));
   ASSERT_TRUE(sum);
   ASSERT_TRUE(sum->Wait());
   ASSERT_TRUE(client.Delete(sum->target()));
-  EXPECT_TRUE(Eventually([&] { return all() == before; }));
+  EXPECT_TRUE(Eventually([&] { return UsedBytes(cluster, 3) == before; }));
 }
 
 TEST(Reduce, TheRootIsWhereItIsAskedFor) {

@@ -65,6 +65,13 @@ inline std::string WrongSum(const Result<Buffer>& target, const std::vector<Obje
   return {};
 }
 
+// Of the stores of the first nodes.
+inline std::vector<std::uint64_t> UsedBytes(Cluster& cluster, std::size_t nodes) {
+  std::vector<std::uint64_t> used;
+  for (std::size_t i = 0; i < nodes; ++i) used.push_back(cluster.node(i).usage().used_bytes);
+  return used;
+}
+
 inline ReduceOptions Sum(std::size_t sources) {
   ReduceOptions options;
   options.sources = Ids(sources);
