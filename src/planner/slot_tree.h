@@ -96,8 +96,11 @@ class SlotTree {
   std::string WrongParents(const SlotOrder& order) const;
   // Of what it feeds, once `placed` is placed.
   std::string WrongShares(const SlotOrder& order, const SlotOrder& placed) const;
+  // Of how many feed it, and those that it feeds.
+  std::string WrongChildren(const SlotOrder& order) const;
   // Of all slots together.
   std::string WrongPlan() const;
+  std::string LackingChildren() const;
   std::string WrongRoots() const;
   std::string WrongWalks() const;
   std::string WrongSources() const;

@@ -52,6 +52,7 @@ std::string SlotTree::WrongWith(const SlotOrder& order) const {
   if (const SlotRecord* known = Find(order.slot)) {
     if (known->order.parents != order.parents) return Wrong(order, "had another parent before");
     if (known->order.stripes != order.stripes) return Wrong(order, "made other stripes before");
+    if (std::string wrong = WrongChildren(order); !wrong.empty()) return wrong;
   } else if (std::string misfit = Misfit(order); !misfit.empty()) {
     return misfit;
   } else if (FeedsItself(order)) {
@@ -74,6 +75,7 @@ std::string SlotTree::Misfit(const SlotOrder& order) const {
   }
   if (std::string wrong = WrongParents(order); !wrong.empty()) return wrong;
   if (std::string wrong = WrongShares(order, order); !wrong.empty()) return wrong;
+  if (std::string wrong = WrongChildren(order); !wrong.empty()) return wrong;
   for (const std::uint32_t child : ChildrenOf(order.slot)) {
     std::string wrong = WrongShares(slots_.at(child).order, order);
     if (!wrong.empty()) return wrong;
@@ -112,6 +114,22 @@ std::string SlotTree::WrongShares(const SlotOrder& order, const SlotOrder& place
   }
   if (order.root() || !known_all || fed == order.stripes) return {};
   return Wrong(order, "feeds " + Words(order.stripes & ~fed) + " to nobody");
+}
+
+// Whoever executes a slot folds as many as its order counts, and none beyond.
+std::string SlotTree::WrongChildren(const SlotOrder& order) const {
+  const auto more = [](const SlotOrder& fed, std::size_t children) {
+    return Wrong(fed, fmt::format("has {} children, its order counts {}", children, fed.children));
+  };
+  const std::size_t below = ChildrenOf(order.slot).size();
+  if (below > order.children) return more(order, below);
+  for (const std::uint32_t parent : order.parents) {
+    const SlotRecord* above = Find(parent);
+    if (above == nullptr || ChildrenOf(parent).contains(order.slot)) continue;
+    const std::size_t with_it = ChildrenOf(parent).size() + 1;
+    if (with_it > above->order.children) return more(above->order, with_it);
+  }
+  return {};
 }
 
 // Each stripe of it has one way up, so no two of these walks come by a slot with the same stripe.
@@ -166,7 +184,19 @@ std::string SlotTree::WrongPlan() const {
   }
   if (std::string wrong = WrongRoots(); !wrong.empty()) return wrong;
   if (std::string wrong = WrongWalks(); !wrong.empty()) return wrong;
-  return WrongSources();
+  if (std::string wrong = WrongSources(); !wrong.empty()) return wrong;
+  return striped_ ? LackingChildren() : std::string();
+}
+
+// Of a ring all are there.
+std::string SlotTree::LackingChildren() const {
+  for (const auto& [slot, known] : slots_) {
+    const std::size_t below = ChildrenOf(slot).size();
+    if (below == known.order.children) continue;
+    return Wrong(known.order,
+                 fmt::format("waits for {} children of {}", known.order.children, below));
+  }
+  return {};
 }
 
 std::string SlotTree::WrongRoots() const {

@@ -53,6 +53,7 @@ class ReductionParts : public ::testing::Test {
                                           {.slot = slot,
                                            .parents = TreeSlot{.parent = parent}.parents(),
                                            .stripes = layout_.all_stripes(),
+                                           .children = 2,  // at most
                                            .node = node,
                                            .inputs = {source}}});
   }

@@ -29,6 +29,7 @@ SlotOrder Order(std::uint32_t slot, std::uint32_t parent, NodeId node = kA,
   SlotOrder order{
       .slot = slot, .parents = {}, .stripes = 1, .node = node, .inputs = std::move(inputs)};
   if (parent != 0) order.parents = {parent};
+  order.children = 2;  // at most: not all are there
   return order;
 }
 
@@ -73,6 +74,19 @@ TEST(SlotTree, RefusesWhatIsNoTree) {
   circle.Place(Order(1, 2), 1);
   circle.Place(Order(2, 3), 1);
   EXPECT_THAT(circle.WrongWith(Order(3, 1)), HasSubstr("would be fed by itself"));
+}
+
+// Whoever executes a slot folds so many: one beyond would be left out of the sum.
+TEST(SlotTree, TakesNoMoreChildrenThanASlotCounts) {
+  SlotTree tree = Line();
+  EXPECT_EQ(tree.WrongWith(Order(5, 2)), "slot 2, fed to 4, has 3 children, its order counts 2");
+  EXPECT_EQ(tree.WrongWith(Order(3, 2, kB)), "");  // one of them, executed by another
+  SlotOrder fewer = Order(2, 4);
+  fewer.children = 1;
+  EXPECT_EQ(tree.WrongWith(fewer), "slot 2, fed to 4, has 2 children, its order counts 1");
+  tree.Place(Order(7, 6), 1);
+  EXPECT_EQ(tree.WrongWith({6, {4}, 1, 0, kA, {}}),
+            "slot 6, fed to 4, has 1 children, its order counts 0");
 }
 
 TEST(SlotTree, CountsEachSourceOnce) {
@@ -176,7 +190,9 @@ TEST(StripedSlots, AllWhoExecuteOneStandEqualAmongReaders) {
 TEST(StripedSlots, ALeafMayBeOrderedAloneAndAPartMayNot) {
   const SlotTree tree = Planned(Ring().All()).value();
   EXPECT_EQ(tree.WrongWith(Ring().Leaf(0, kA)), "");
-  EXPECT_EQ(tree.WrongWith(Ring().Leaf(1, kA)), "");
+  EXPECT_EQ(tree.WrongWith(Ring().Leaf(0, kNoNode)), "");
+  EXPECT_EQ(tree.WrongWith(Ring().Leaf(1, kA)),
+            "slot 4, a root, has 3 children, its order counts 2");
   EXPECT_THAT(tree.WrongWith(Ring().All()[0]), HasSubstr("makes a part and is ordered alone"));
   SlotOrder other = Ring().Leaf(0, kA);
   other.stripes = 3;

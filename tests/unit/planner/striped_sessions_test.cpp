@@ -189,6 +189,14 @@ TEST_F(StripedGarbage, SourcesThatCountTwiceOrNotInAllStripes) {
               HasSubstr("is missing in stripes 1, 2, 3"));
 }
 
+// A child beyond the count would be left out of the sum, one that lacks be waited for.
+TEST_F(StripedGarbage, SlotsThatCountTheirChildrenWrong) {
+  EXPECT_EQ(Spoiled([](auto& orders) { orders[3].children = 1; }),
+            "slot 4, a root, has 2 children, its order counts 1");
+  EXPECT_EQ(Spoiled([](auto& orders) { orders[1].children = 2; }),
+            "slot 2, fed to 3, 6, waits for 2 children of 1");
+}
+
 TEST_F(StripedGarbage, NumbersAndStripesThatAreNone) {
   EXPECT_THAT(Spoiled([](auto& orders) { orders[6].slot = 0; }), HasSubstr("out of range"));
   EXPECT_THAT(Spoiled([](auto& orders) { orders[6].slot = 3; }), HasSubstr("is ordered twice"));
