@@ -67,7 +67,10 @@ void Transfers::On(NodeId node, const CancelWant& event) {
   ObjectRecord* record = objects_.Find(event.object);
   if (record == nullptr || record->version != event.version) return;
   const Copy* copy = record->table.Find(node);
-  if (copy != nullptr && !copy->final()) versions_.DropCopy(event.object, *record, node);
+  if (copy == nullptr || copy->final()) return;
+  if (copy->produces == 0) return versions_.DropCopy(event.object, *record, node);
+  // It makes a part of the object: that is there until its node says that it is gone.
+  record->table.Edit(node, [](Copy& made) { made.wanted &= made.fed(); });
 }
 
 void Transfers::On(NodeId node, const GrantClosed& event) {

@@ -29,6 +29,19 @@ TEST_F(Roots, ItIsThereWhileAllItsMakersAre) {
   EXPECT_FALSE(record().exists());
 }
 
+// Its copy goes when its node says so, or is lost.
+TEST_F(Roots, AMemberThatWantsNothingMoreStillMakesItsPart) {
+  Make(4);
+  WantAll();
+  Plan();
+  transfers_.On(Node(3), CancelWant{id_, record().version});
+  EXPECT_TRUE(record().exists());
+  for (const GrantId grant : GrantsOf(Node(3))) Close(Node(3), grant, Outcome::kAbandoned);
+  EXPECT_EQ(At(Node(3)).parked(), 0U);
+  transfers_.On(Node(3), CopyGone{id_, record().version, GoneReason::kDropped});
+  EXPECT_FALSE(record().exists());
+}
+
 // --- the ring
 
 class RootsOf : public Roots, public ::testing::WithParamInterface<std::uint32_t> {
