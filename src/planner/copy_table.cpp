@@ -202,6 +202,7 @@ void CopyTable::RaiseMarks(NodeId node, const StripeMarks& marks) {
     for (std::size_t s = 0; s < marks.size(); ++s) {
       raised.marks[s] = std::max(raised.marks[s], marks[s]);
     }
+    raised.has_all |= layout_.complete(marks);
   });
 }
 

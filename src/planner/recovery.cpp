@@ -74,6 +74,7 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
     copy.listed = copy.listed || copy.complete || copy.produces != 0 || !event.upstreams.empty();
     copy.leaf = false;
     copy.marks = event.complete ? table.layout().full_marks() : event.marks;
+    copy.has_all = table.layout().complete(copy.marks);
     if (copy.order == 0) copy.order = stamps_.NextRequest();
     if (!copy.final()) return;
     copy.wanted = 0;

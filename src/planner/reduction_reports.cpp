@@ -90,7 +90,8 @@ void ReductionReports::CommitAgain(NodeId node, const ObjectId& id, ObjectRecord
   const Copy* copy = record.table.Find(node);
   const bool part =
       record.reduction ? record.reduction->tree.striped() : copy != nullptr && !copy->final();
-  if (!part) transfers_.On(node, CopyComplete{id, record.version});
+  const bool whole = !part || (copy != nullptr && copy->has_all);
+  if (whole) transfers_.On(node, CopyComplete{id, record.version});
   if (record.table.Find(node) != nullptr) {
     record.table.Edit(node, [](Copy& kept) { kept.live = kept.primary = true; });
   }
@@ -106,8 +107,7 @@ void ReductionReports::ResolveCommit(const ObjectId& id, ObjectRecord& record) {
     const SlotRecord& root = *tree.Find(slot);
     if (!root.asked || root.lost) return;
     const Copy* copy = record.table.Find(root.order.node);
-    if (copy == nullptr || !copy->live) continue;
-    whole = whole || copy->complete || record.table.layout().complete(copy->marks);
+    whole = whole || (copy != nullptr && copy->live && copy->has_all);
   }
   if (whole) Commit(id, record);
 }
@@ -123,7 +123,14 @@ void ReductionReports::Commit(const ObjectId& id, ObjectRecord& record) {
     coordinator_too = coordinator_too || makers.back() == reduction.coordinator;
   }
   const ReduceCommitted committed{id, record.version, reduction.request, reduction.used};
-  for (const NodeId node : makers) post_.Send(node, committed);
+  for (const NodeId node : makers) {
+    post_.Send(node, committed);
+    // The commit is the END that it lacked, and it may be the only one that has all.
+    const Copy* copy = record.table.Find(node);
+    if (copy != nullptr && copy->live && copy->has_all) {
+      transfers_.On(node, CopyComplete{id, record.version});
+    }
+  }
   if (!coordinator_too) post_.Send(reduction.coordinator, committed);
   if (reduction.owner.owned) {
     ownership_.Accepted(reduction.coordinator, id, reduction.owner.number, 0, reduction.vouched);

@@ -103,6 +103,10 @@ class Scenario : public ::testing::Test {
     EXPECT_THAT(std::exchange(answers_, {}), ::testing::Contains(line));
   }
 
+  void ExpectNotAmong(const std::string& line) {
+    EXPECT_THAT(std::exchange(answers_, {}), ::testing::Not(::testing::Contains(line)));
+  }
+
   void TearDown() override;
 
   GrantId NewestGrant(const std::string& receiver) { return grants_[receiver]; }

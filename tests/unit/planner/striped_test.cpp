@@ -308,12 +308,35 @@ TEST_F(Striped, AReadersBytesDoNotCount) {
   EXPECT_EQ(state_->Find(object_)->slots.size(), 6U);
 }
 
-// They say so themselves when they are.
-TEST_F(Striped, NobodyIsCompleteByTheCommit) {
+// The others say so themselves when they have all.
+TEST_F(Striped, WhoSaidThatItHasAllIsCompleteByTheCommitAndNobodyElse) {
   Begin().AllAsk().HasAll("A").Ignore();
-  for (const std::string member : {"A", "B", "D"}) EXPECT_FALSE(HolderAt(member).complete);
-  Say("A", CopyComplete{object_, target()});
   EXPECT_TRUE(HolderAt("A").complete);
+  for (const std::string member : {"B", "D"}) EXPECT_FALSE(HolderAt(member).complete);
+  Say("B", CopyComplete{object_, target()});
+  EXPECT_TRUE(HolderAt("B").complete);
+}
+
+// It has not said yet that it is complete: nobody is told that the target is lost, or may put it.
+TEST_F(Striped, ARootThatDiesRightAfterTheCommitTakesNothingAlong) {
+  Begin();
+  Reads("R").AllAsk().HasAll("A").Ignore();
+  Lose("B");
+  EXPECT_TRUE(HolderAt("A").complete);
+  ExpectNotAmong("R: lost B");
+  Create("L");
+  ExpectAmong("L: refused already_exists");
+}
+
+// A stream that broke tells that its source had as much as its receiver: that is no word of its own.
+TEST_F(Striped, WhatOthersSayOfARootsMarksIsNotEnough) {
+  Begin();
+  Reads("A").AllAsk().Ignore();
+  Scenario::Say("A", GrantClosed{object_, target(), NewestGrant("A"), Outcome::kFailed,
+                                 Failure::kBroken, layout_.full_marks()});
+  ExpectAmong("C: committed v4 of 3");
+  EXPECT_TRUE(HolderAt("A").complete);
+  for (const std::string member : {"B", "D"}) EXPECT_FALSE(HolderAt(member).complete);
 }
 
 TEST_F(Striped, AMemberThatIsTheCoordinatorHearsTheCommitOnce) {
