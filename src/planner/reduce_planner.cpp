@@ -149,7 +149,7 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
     OnPoor(lost.slot, lost);
   }
   GiveUp(planned, lost);
-  if (ring_ && !IsLeaf(lost.slot)) {
+  if (ring_ && (!IsLeaf(lost.slot) || IsLostAgain(planned.order.node))) {
     EndPlan();
   } else {
     slots_.Vacate(lost.slot);

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -104,6 +105,7 @@ class ReducePlanner {
   void PlanRing(const std::vector<Group>& members);
   void FillLeaves();
   bool IsLeaf(std::uint32_t slot) const { return ring_ && slot > ring_->not_leaves; }
+  bool IsLostAgain(NodeId leaf);
   void EndPlan();
   std::uint32_t VacantFor(NodeId node) const;
   void Place(std::uint32_t slot, const Group& group);
@@ -147,10 +149,11 @@ class ReducePlanner {
     std::uint32_t not_leaves = 0;  // how many slots: leaves have the numbers after them
   };
   std::optional<Ring> ring_;
-  int rings_ = 0;              // that were planned
-  bool planned_ = false;       // and nothing has ended it
-  std::uint64_t said_as_ = 0;  // the plan's own number; 0: it is said slot by slot
-  std::uint64_t said_to_ = 0;  // the last attempt that was said with it
+  int rings_ = 0;                      // that were planned, or are not to be
+  std::map<NodeId, int> leaves_lost_;  // on each node
+  bool planned_ = false;               // and nothing has ended it
+  std::uint64_t said_as_ = 0;          // the plan's own number; 0: it is said slot by slot
+  std::uint64_t said_to_ = 0;          // the last attempt that was said with it
   PlannedSlots slots_;
   std::uint32_t root_ = 0;
   std::uint32_t pinned_ = 0;            // the root, if it has to be here (root_here)

@@ -11,6 +11,9 @@ namespace {
 
 // What loses member after member is better off with a tree, of which a loss leaves something.
 constexpr int kMostRings = 64;
+// So does what loses the leaf of one node again and again: some root can't reach it. All roots pull a
+// leaf, and start again with it; in a tree one node does.
+constexpr int kMostLeafLosses = 3;
 
 }  // namespace
 
@@ -59,6 +62,12 @@ void ReducePlanner::FillLeaves() {
     const SourceIndex source = sources_.ready().begin()->second;
     Place(*slots_.vacant().begin(), {NodeFor(source), {source}});
   }
+}
+
+bool ReducePlanner::IsLostAgain(NodeId leaf) {
+  if (++leaves_lost_[leaf] < kMostLeafLosses) return false;
+  rings_ = kMostRings;
+  return true;
 }
 
 // More slots of it may be reported lost before it is replaced, and tell of more sources that are not

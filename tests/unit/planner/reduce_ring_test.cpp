@@ -184,6 +184,31 @@ TEST_F(ReduceRing, ALostLeafIsVacatedAndTakenByTheNextSource) {
   Sound();
 }
 
+// Its node is there, but some root can't reach it: each time all roots have started again.
+TEST_F(ReduceRing, ALeafThatIsLostAgainAndAgainMakesItATree) {
+  Start(5);
+  Everyone(4);
+  WaitForRing();
+  Plan();
+  for (int losses = 1; losses < 3; ++losses) {
+    Arrive(5);
+    EXPECT_THAT(Plan(), SizeIs(1));
+    Lose(9);
+    EXPECT_THAT(Plan(), ElementsAre("9^5,6,7,8+0 vacant"));
+    now_ = next_;
+  }
+  EXPECT_THAT(Plan(), ElementsAre("9^5,6,7,8+0 @5 s5"));
+  Lose(9);
+  WaitForRing();
+  Plan();
+  EXPECT_EQ(Shape(), "a tree, slots: 5");
+  EXPECT_EQ(SourcesIn(orders_), 4U);
+  now_ += seconds(1);
+  Plan();
+  EXPECT_EQ(SourcesIn(orders_), 5U);
+  Sound();
+}
+
 // It has nothing to fold; if its node says so all the same, it is not asked again at once.
 TEST_F(ReduceRing, ALeafWithoutMemoryIsSuspect) {
   Start(4);
