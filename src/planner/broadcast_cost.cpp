@@ -28,11 +28,18 @@ constexpr double kSpacingHops = 4;
 
 double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
 
+constexpr double kSlowLink = 1.25e7;
+
 double FirstBlock(const Layout& layout) {
   return static_cast<double>(std::min<std::uint64_t>(layout.block_bytes, layout.size_bytes));
 }
 
 }  // namespace
+
+LinkModel SlowIfGuessed(LinkModel link, bool guessed) {
+  if (guessed) link.bytes_per_second = std::min(link.bytes_per_second, kSlowLink);
+  return link;
+}
 
 std::uint64_t TreeHeight(std::uint64_t degree, std::uint64_t receivers) {
   if (degree <= 1) return receivers;

@@ -9,6 +9,10 @@
 
 namespace hoplite::planner {
 
+// This link, but not a faster one than 100 Mbit/s: for waits, while nothing was measured. Too short a
+// wait costs several nodes much more than too long a one costs one of them.
+LinkModel SlowIfGuessed(LinkModel link, bool guessed);
+
 // Levels below the source until degree + degree² + … covers everybody.
 std::uint64_t TreeHeight(std::uint64_t degree, std::uint64_t receivers);
 

@@ -48,8 +48,8 @@ struct DirectoryOptions {
   Duration keep_apart = std::chrono::seconds(1);
   // A receiver whose source makes no progress for so long is moved to a free complete one.
   Duration starved_after = std::chrono::seconds(1);
-  // What links are like until they were measured.
-  LinkModel link;
+  // What links are like until they were measured; `guessed`: nobody said so.
+  LinkModel link{.guessed = true};
   // So many objects one Plan looks at; what is left is due at once.
   std::size_t slice = 1000;
 };

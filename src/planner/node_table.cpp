@@ -81,7 +81,7 @@ void NodeTable::NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration r
   NodeRecord& member = nodes_.at(node);
   if (bytes_per_second > 0) {
     member.bytes_per_second = bytes_per_second;
-    ++reports_;
+    if (++reports_ >= kEnoughReports) link_.guessed = false;
     link_.bytes_per_second +=
         kWeight * (static_cast<double>(bytes_per_second) - link_.bytes_per_second);
   }

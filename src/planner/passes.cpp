@@ -8,10 +8,6 @@
 namespace hoplite::planner {
 namespace {
 
-// Of a link that was not measured yet: too short a wait costs several nodes much more than too long
-// a one costs one of them.
-constexpr double kSlowLink = 1.25e7;
-
 // Nothing else goes over the links of those who want it. Of several objects lines share the links
 // best (R39), and the readers of a sum fold it, too.
 bool HasLinksAlone(const ObjectRecord& record) { return !record.joint && !record.reduction; }
@@ -93,11 +89,7 @@ bool Passes::AllHaveAsked(const ObjectRecord& record) const {
 }
 
 LinkModel Passes::LinkFor(const ObjectRecord& record) const {
-  LinkModel link = nodes_.link();
-  if (record.joint && !nodes_.link_is_known()) {
-    link.bytes_per_second = std::min(link.bytes_per_second, kSlowLink);
-  }
-  return link;
+  return SlowIfGuessed(nodes_.link(), record.joint && !nodes_.link_is_known());
 }
 
 }  // namespace hoplite::planner

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kLeastHops = 2;  // that a member's share takes
 constexpr double kWaitShare = 0.05;
+constexpr int kMostWaits = 3;
 constexpr Duration kLongestWait = std::chrono::milliseconds(100);
 
 double SendSeconds(const Layout& layout, const LinkModel& link) {
@@ -34,9 +35,11 @@ bool RingPays(std::size_t members, const Layout& layout, const LinkModel& link) 
   return share >= kLeastHops * HopSeconds(1, layout, link);
 }
 
-Duration RingWait(const Layout& layout, const LinkModel& link) {
-  const Duration wait = FromSeconds(kWaitShare * SendSeconds(layout, link));
-  return std::max(link.latency + link.overhead, std::min(kLongestWait, wait));
+RingWaits RingWaitsFor(const Layout& layout, const LinkModel& link) {
+  const double all = SendSeconds(layout, SlowIfGuessed(link, link.guessed));
+  const Duration share = std::min(kLongestWait, FromSeconds(kWaitShare * all));
+  const Duration wait = std::max(link.latency + link.overhead, share);
+  return {wait, std::max(wait, std::min(kLongestWait, kMostWaits * wait))};
 }
 
 // Of the degrees whose trees are equally high the smallest is the best one, so few are compared:

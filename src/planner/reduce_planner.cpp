@@ -107,7 +107,9 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
     return;
   }
   if (sources_.ready().empty()) batch_since_ = now_;
+  const bool was_ready = sources_.is_ready(*index);
   sources_.AddHolder(*index, node, version, metadata, now_);
+  if (!was_ready && sources_.is_ready(*index)) came_at_ = now_;
 }
 
 void ReducePlanner::OnHolderGone(const ObjectId& source, NodeId node) {
@@ -224,13 +226,15 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
 }
 
 // Sources that are there at the start are told one by one: one hop brings them all together. For a
-// ring it is worth to wait a little longer; and what is left of one doesn't wait if it makes another.
+// ring it is worth to wait a little longer, as long as they come; and what is left of one doesn't wait
+// if it makes another.
 Time ReducePlanner::WhenToPlan() const {
   if (sources_.ready().empty()) return sources_.next_expiry();
   if (sources_.ready().size() >= wanted_) return now_;
   if (shaped_ && !RingMembers().empty()) return now_;
-  return batch_since_ +
-         (MayBeRing() ? RingWait(*layout_, *link_) : link_->latency + link_->overhead);
+  if (!MayBeRing()) return batch_since_ + link_->latency + link_->overhead;
+  const RingWaits waits = RingWaitsFor(*layout_, *link_);
+  return std::min(came_at_ + waits.from_last, batch_since_ + waits.from_first);
 }
 
 // A first plan that is a tree is said slot by slot, as it fills. What replaces another is said as

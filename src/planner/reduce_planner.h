@@ -136,8 +136,9 @@ class ReducePlanner {
   SourceKind kind_;
   std::optional<LinkModel> link_;
   std::optional<Layout> layout_;
-  ObjectId sized_by_;  // whose size counts
-  Time batch_since_{};
+  ObjectId sized_by_;   // whose size counts
+  Time batch_since_{};  // the first source that is to be planned
+  Time came_at_{};      // the last one
   std::optional<Error> failure_;
   Time now_{};
 

@@ -74,7 +74,7 @@ bool ReducePlanner::IsLostAgain(NodeId leaf) {
 // to be used.
 void ReducePlanner::EndPlan() {
   if (!std::exchange(planned_, false)) return;
-  batch_since_ = now_;
+  batch_since_ = came_at_ = now_;
   for (const PlannedSlot& planned : slots_.all()) {
     for (const SourceIndex pick : planned.picks) GiveBack(pick);
   }

@@ -13,6 +13,7 @@ struct LinkModel {
   Duration latency = std::chrono::microseconds(200);  // one message to a peer
   Duration overhead = std::chrono::microseconds(50);  // cost per message at an end point
   double bytes_per_second = 1.25e8;                   // payload rate of one link
+  bool guessed = false;  // too few rates were measured to believe this one
 };
 
 }  // namespace hoplite::protocol

@@ -270,6 +270,7 @@ void Write(const protocol::ReduceOpened& action, v1::NodeAction& to) {
   link.set_latency_us(Microseconds(action.link.latency));
   link.set_overhead_us(Microseconds(action.link.overhead));
   link.set_bytes_per_second(static_cast<std::uint64_t>(action.link.bytes_per_second));
+  link.set_guessed(action.link.guessed);
 }
 void Write(const protocol::ReduceRefused& action, v1::NodeAction& to) {
   v1::ReduceRefused& body = *to.mutable_reduce_refused();
@@ -329,6 +330,7 @@ Result<NodeAction> Read(const ObjectId& target, const v1::ReduceOpened& body) {
   TRY_ASSIGN(action.link.overhead, ReadDuration(body.link().overhead_us(), "overhead_us"));
   if (body.link().bytes_per_second() == 0) return Bad("bytes_per_second", "is missing");
   action.link.bytes_per_second = static_cast<double>(body.link().bytes_per_second());
+  action.link.guessed = body.link().guessed();
   return action;
 }
 

@@ -127,13 +127,47 @@ TEST_F(ReduceRing, ItWaitsForSourcesUntilAllAreThere) {
   EXPECT_EQ(next_, kNever);
   Arrive(1);
   EXPECT_THAT(Plan(), IsEmpty());
-  EXPECT_EQ(next_, now_ + RingWait(layout_, link_));
+  EXPECT_EQ(next_, now_ + RingWaitsFor(layout_, link_).from_last);
   now_ += microseconds(500);
   Arrive(2);
   EXPECT_THAT(Plan(), IsEmpty());
   Arrive(3);
   Plan();
   EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 0");
+}
+
+TEST_F(ReduceRing, ItWaitsLongerAsLongAsTheyComeButNotForEver) {
+  Start(8);
+  const RingWaits waits = RingWaitsFor(layout_, link_);  // 671 µs, 2.01 ms
+  Arrive(1);
+  const Time first = now_;
+  for (int i = 2; i <= 5; ++i) {
+    now_ += microseconds(400);
+    Arrive(i);
+    EXPECT_THAT(Plan(), IsEmpty());
+    EXPECT_EQ(next_, std::min(now_ + waits.from_last, first + waits.from_first));
+  }
+  Tell(5, 50);  // another holder is no other source
+  Plan();
+  EXPECT_EQ(next_, first + waits.from_first);
+  now_ = next_ - microseconds(1);
+  for (int i = 6; i <= 8; ++i) Arrive(i);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 8, leaves: 0");
+}
+
+// The first reduction of a cluster: 16 MiB are believed to take 13 ms, and may take a second.
+TEST_F(ReduceRing, ItWaitsAsOnASlowLinkWhileItsRateIsAGuess) {
+  link_.guessed = true;
+  Start(8);
+  for (int i = 1; i <= 8; ++i) {
+    Arrive(i);
+    if (i == 8) break;
+    EXPECT_THAT(Plan(), IsEmpty());
+    now_ += milliseconds(8);
+  }
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 8, leaves: 0");
 }
 
 TEST_F(ReduceRing, WhoDiesInTheWaitIsNoMember) {
@@ -146,7 +180,7 @@ TEST_F(ReduceRing, WhoDiesInTheWaitIsNoMember) {
   EXPECT_EQ(next_, kNever);  // nothing is there
   Arrive(3);
   EXPECT_THAT(Plan(), IsEmpty());
-  EXPECT_EQ(next_, now_ + RingWait(layout_, link_));
+  EXPECT_EQ(next_, now_ + RingWaitsFor(layout_, link_).from_last);
   Arrive(4);
   Tell(1, 7);
   EXPECT_THAT(Plan(), Contains("3^1,4+1 @7 /0123 s1"));
@@ -289,7 +323,7 @@ TEST_F(ReduceRing, WhatIsTooSmallForARingIsATreeFromThenOn) {
   Plan();
   Lose(1, ErrorCode::kNotFound);
   EXPECT_THAT(Plan(), IsEmpty());
-  EXPECT_EQ(next_, now_ + RingWait(layout_, link_));
+  EXPECT_EQ(next_, now_ + RingWaitsFor(layout_, link_).from_last);
   now_ = next_;
   EXPECT_THAT(Plan(), ElementsAre("as one", "1^2+0 @2 s2", "2^3+1 @3 s3", "3^0+1 vacant"));
   EXPECT_EQ(Shape(), "a tree, slots: 3");

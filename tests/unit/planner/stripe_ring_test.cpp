@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,7 +22,9 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using ::testing::DoubleNear;
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 Layout WithStripes(std::uint32_t stripes) { return Layout::For(64 << 20, stripes); }
 
@@ -180,10 +184,19 @@ TEST(RingCost, AShareHasToTakeTwoHops) {
 }
 
 TEST(RingCost, TheFirstPlanWaitsForAShareOfTheObjectsTime) {
-  const LinkModel link{microseconds(90), microseconds(10), 1.25e8};
-  EXPECT_EQ(RingWait(Layout::For(1000), link), microseconds(100));  // a message, at least
-  EXPECT_NEAR(ToSeconds(RingWait(Layout::For(25'000'000), link)), 0.01, 1e-9);
-  EXPECT_EQ(RingWait(Layout::For(1 << 30), link), milliseconds(100));
+  LinkModel link{microseconds(90), microseconds(10), 1.25e8};
+  const auto waits = [&link](std::uint64_t size) {
+    const RingWaits both = RingWaitsFor(Layout::For(size), link);
+    return std::pair(ToSeconds(both.from_last), ToSeconds(both.from_first));
+  };
+  EXPECT_THAT(waits(1000), Pair(DoubleNear(1e-4, 1e-9), DoubleNear(3e-4, 1e-9)));  // a message
+  EXPECT_THAT(waits(25'000'000), Pair(DoubleNear(0.01, 1e-9), DoubleNear(0.03, 1e-9)));
+  EXPECT_THAT(waits(125'000'000), Pair(DoubleNear(0.05, 1e-9), DoubleNear(0.1, 1e-9)));
+  EXPECT_THAT(waits(1 << 30), Pair(DoubleNear(0.1, 1e-9), DoubleNear(0.1, 1e-9)));
+  link.guessed = true;  // 100 Mbit/s then
+  EXPECT_THAT(waits(2'500'000), Pair(DoubleNear(0.01, 1e-9), DoubleNear(0.03, 1e-9)));
+  link.bytes_per_second = 1e6;
+  EXPECT_THAT(waits(1'000'000), Pair(DoubleNear(0.05, 1e-9), DoubleNear(0.1, 1e-9)));
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       Location{kObject, kVersion, NodeId{11}, "n11", LocationKind::kPartial, true, kLayout, "f4"},
       HolderLost{kObject, "n11"},
       InlineFull{kObject},
-      ReduceOpened{kObject, 5, {microseconds(40), microseconds(3), 12'500'000}},
+      ReduceOpened{kObject, 5, {microseconds(40), microseconds(3), 12'500'000, true}},
       ReduceRefused{kObject, 5, ErrorCode::kAlreadyExists, "exists"},
       SlotLost{kObject, 5, 6, 2, ErrorCode::kPeerLost, "n3 was lost"},
       ReduceCommitted{kObject, kVersion, 5, {kObject, ObjectId::FromName("other")}},
