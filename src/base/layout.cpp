@@ -29,6 +29,30 @@ std::uint32_t StripesFor(std::uint64_t size_bytes) {
   return size_bytes < kManyStripesFrom ? kSomeStripes : kMaxStripes;
 }
 
+// How many blocks each stripe has. Divides once for all of them: a shard looks at the marks of every
+// copy that is spoken of.
+class StripeSizes {
+ public:
+  explicit StripeSizes(const Layout& layout) {
+    if (layout.stripe_count == 0) return;
+    per_run_ = layout.blocks_per_run();
+    const std::uint64_t blocks = layout.block_count();
+    const std::uint64_t round = per_run_ * layout.stripe_count;
+    in_rounds_ = blocks / round * per_run_;
+    rest_ = blocks % round;
+  }
+  std::uint32_t operator[](std::uint32_t stripe) const {
+    const std::uint64_t before = per_run_ * stripe;
+    const std::uint64_t extra = rest_ > before ? std::min(rest_ - before, per_run_) : 0;
+    return static_cast<std::uint32_t>(in_rounds_ + extra);
+  }
+
+ private:
+  std::uint64_t per_run_ = 0;
+  std::uint64_t in_rounds_ = 0;  // of each stripe, in the rounds of runs that are whole
+  std::uint64_t rest_ = 0;       // blocks of the last round
+};
+
 Error Bad(const char* what, std::uint64_t value) {
   return Error(ErrorCode::kInvalidArgument,
                std::string("object layout: ") + what + " " + std::to_string(value));
@@ -75,7 +99,8 @@ StripeMask Layout::all_stripes() const {
 
 StripeMarks Layout::full_marks() const {
   StripeMarks marks(stripe_count);
-  for (std::uint32_t s = 0; s < stripe_count; ++s) marks[s] = stripe_block_count(s);
+  const StripeSizes blocks(*this);
+  for (std::uint32_t s = 0; s < stripe_count; ++s) marks[s] = blocks[s];
   return marks;
 }
 
@@ -84,13 +109,7 @@ std::uint32_t Layout::stripe_of(std::uint64_t block) const {
 }
 
 std::uint32_t Layout::stripe_block_count(std::uint32_t stripe) const {
-  const std::uint64_t per_run = blocks_per_run();
-  const std::uint64_t blocks = block_count();
-  const std::uint64_t full_rounds = blocks / (per_run * stripe_count);
-  const std::uint64_t rest = blocks - full_rounds * per_run * stripe_count;
-  const std::uint64_t before = per_run * stripe;
-  const std::uint64_t extra = rest > before ? std::min(rest - before, per_run) : 0;
-  return static_cast<std::uint32_t>(full_rounds * per_run + extra);
+  return StripeSizes(*this)[stripe];
 }
 
 std::uint64_t Layout::block_at(std::uint32_t stripe, std::uint32_t index) const {
@@ -154,17 +173,19 @@ bool Layout::complete(const StripeMarks& marks) const { return marks == full_mar
 
 StripeMask Layout::missing(const StripeMarks& marks) const {
   if (!valid(marks)) return all_stripes();
+  const StripeSizes blocks(*this);
   StripeMask missing = 0;
   for (std::uint32_t s = 0; s < stripe_count; ++s) {
-    if (marks[s] < stripe_block_count(s)) missing |= StripeMask{1} << s;
+    if (marks[s] < blocks[s]) missing |= StripeMask{1} << s;
   }
   return missing;
 }
 
 bool Layout::valid(const StripeMarks& marks) const {
   if (marks.size() != stripe_count) return false;
+  const StripeSizes blocks(*this);
   for (std::uint32_t s = 0; s < stripe_count; ++s) {
-    if (marks[s] > stripe_block_count(s)) return false;
+    if (marks[s] > blocks[s]) return false;
   }
   return true;
 }

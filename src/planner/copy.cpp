@@ -14,6 +14,7 @@ StripeMask Bit(std::size_t stripe) { return StripeMask{1} << stripe; }
 
 std::vector<std::uint32_t> StripesOf(StripeMask mask) {
   std::vector<std::uint32_t> stripes;
+  stripes.reserve(Count(mask));
   for (; mask != 0; mask &= mask - 1) {
     stripes.push_back(static_cast<std::uint32_t>(std::countr_zero(mask)));
   }

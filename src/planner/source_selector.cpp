@@ -48,9 +48,10 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
     // Most groups have as many receivers as the one before.
     if (group == 0 || receivers != before)
       degree = BestDegree(receivers, table.layout(), rules.link);
-    turns_.push_back({.units = static_cast<std::uint32_t>(degree) * Count(stripes),
-                      .in_a_line = degree == 1,
-                      .little = BlocksIn(table.layout(), stripes) / kNextToNothing});
+    Turn turn{.units = static_cast<std::uint32_t>(degree) * Count(stripes),
+              .in_a_line = degree == 1};
+    if (rules.fresh > Duration{0}) turn.little = BlocksIn(table.layout(), stripes) / kNextToNothing;
+    turns_.push_back(turn);
   }
   TurnTo(0);
 }

@@ -17,7 +17,11 @@ constexpr int kFreshLooks = 64;
 
 bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
   const auto& feeding = table_.feeding(group_);
-  auto behind = feeding.lower_bound(table_.KeyOfProgress(group_, receiver, *table_.Find(receiver)));
+  // Those that stand as it does can't be passed, however many they are.
+  ProgressKey own = table_.KeyOfProgress(group_, receiver, *table_.Find(receiver));
+  own.nearer = 0;
+  own.node = kNoNode;
+  auto behind = feeding.lower_bound(own);
   for (int tries = 0; tries < kTakeOverTries && behind != feeding.begin(); ++tries) {
     --behind;
     if (TakeOverFrom(receiver, need, behind->node)) return true;
