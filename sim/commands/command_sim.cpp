@@ -96,6 +96,11 @@ void AddFaults(CLI::App& command, sim::Options& world) {
 void AddPlan(CLI::App& command, sim::Options& world) {
   command.add_option("--stripes", world.stripes, "0: what the size asks for")
       ->capture_default_str();
+  command
+      .add_option("--forest-from", world.forest_from,
+                  "so many who wait get a forest, whatever the links are like; 0: if that pays")
+      ->type_name("N")
+      ->capture_default_str();
   AddSize(command, "--inline-limit", world.inline_limit_bytes,
           "objects up to this size travel through the directory");
   AddSize(command, "--room", world.room_bytes, "that a node holds while it asks");

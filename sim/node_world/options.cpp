@@ -67,6 +67,18 @@ void MakeRings(Options& options, sim::Random& random) {
   options.stripes = static_cast<std::uint32_t>(2 + random.Below(7));
 }
 
+// What forests need: stripes that are cut evenly, and several nodes that ask together.
+void MakeForests(Options& options, sim::Random& random) {
+  options.nodes = static_cast<std::uint32_t>(4 + random.Below(6));
+  options.stripes = random.Below(2) == 0 ? 2 : 4;
+  options.most_blocks = std::max(options.most_blocks, 8U);
+  options.rushes = static_cast<std::uint32_t>(2 + random.Below(4));
+  options.objects = options.rushes;
+  options.calls = std::min(options.calls, 4U);
+  options.memory_bytes = 16_KiB * options.most_blocks * (2 + random.Below(8)) + 64_KiB;
+  options.link.bytes_per_second = 1'000'000 * (1 + random.Below(4));
+}
+
 // A shard restarts and newcomers come; no other fault may lose an object.
 void BringNewcomers(Options& options, sim::Random& random) {
   options.newcomers = static_cast<std::uint32_t>(1 + random.Below(2));
@@ -129,6 +141,7 @@ Options Draw(std::uint64_t seed) {
   if (up_to(1) == 1) options.stripes = 2 + up_to(2);
   options.two_lanes = up_to(1) == 1;
   if (options.sums > 0 && up_to(1) == 1) MakeRings(options, random);
+  if (!options.rings && options.crowd == 0 && up_to(7) == 0) MakeForests(options, random);
   return options;
 }
 

@@ -17,6 +17,7 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
   succeeded += report.succeeded;
   sums += report.sums;
   rings += report.rings;
+  forests += report.forests;
   windows += report.windows;
   resumed += report.resumed;
   full += report.waits > 0 ? 1 : 0;
@@ -32,6 +33,7 @@ std::string_view Legend() {
          "steps      turns of a node's or a shard's loop\n"
          "calls      of clients (Put, Get, Reduce, …); done: answered without an error\n"
          "rings      reductions of which each stripe has a root of its own, at least at first\n"
+         "forests    objects whose groups of stripes were sent along trees of their own\n"
          "windows    parts of memory through which objects larger than the store are read\n"
          "resumed    went on from another source where the first had stopped\n"
          "full       a call waited for memory at some node\n";
@@ -39,11 +41,11 @@ std::string_view Legend() {
 
 std::string Tally::ToString() const {
   std::string text = fmt::format(
-      "{} histories, {} steps: {} calls, {} done, {} of them reductions ({} by rings), {} reads "
-      "through "
-      "windows; "
-      "{} fetches resumed; {} with full stores, at most {} turns of a node within a second",
-      histories, steps, calls, succeeded, sums, rings, windows, resumed, full, most_turns);
+      "{} histories, {} steps: {} calls, {} done, {} of them reductions ({} by rings), {} forests, "
+      "{} reads through windows; {} fetches resumed; {} with full stores, at most {} turns of a "
+      "node "
+      "within a second",
+      histories, steps, calls, succeeded, sums, rings, forests, windows, resumed, full, most_turns);
   if (broken_seed) {
     text += fmt::format("\nBROKEN: {}\nreplay: {}", violation, ReplayCommand(*broken_seed));
   }

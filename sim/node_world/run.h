@@ -26,6 +26,7 @@ struct Tally {
   std::uint64_t succeeded = 0;
   std::uint64_t sums = 0;
   std::uint64_t rings = 0;
+  std::uint64_t forests = 0;
   std::uint64_t windows = 0;
   std::uint64_t resumed = 0;
   std::uint64_t full = 0;        // histories in which a node had no room for a while

@@ -32,9 +32,10 @@ directory::ServiceOptions ServiceOptionsOf(const Options& history) {
   options.planner.tombstone = history.owners > 0 ? kTombstoneOfOwned : kTombstone;
   options.planner.orphan_grace = kOrphanGrace;
   options.planner.recovery_window = Duration(0);
+  if (history.rushes > 0) options.planner.forest_from = 2;
   options.pace = history.pace;
   // Shards that have heard of no link yet take it for one that is too fast for a ring.
-  if (history.rings) {
+  if (history.rings || history.rushes > 0) {
     options.planner.link = {.latency = history.link.latency,
                             .overhead = Duration{0},
                             .bytes_per_second = static_cast<double>(history.link.bytes_per_second)};

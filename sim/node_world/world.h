@@ -44,6 +44,7 @@ struct Report {
   std::uint64_t succeeded = 0;
   std::uint64_t sums = 0;        // of them: reductions
   std::uint64_t rings = 0;       // of these: by rings
+  std::uint64_t forests = 0;     // objects that became one (R65)
   std::uint64_t windows = 0;     // and reads through a window
   std::uint64_t resumed = 0;     // fetches that went on where another source had stopped
   std::uint64_t most_turns = 0;  // of one node within a second
@@ -81,6 +82,7 @@ class World {
   void PutSource(Member* member, std::uint32_t i);  // unless that is null
   void PutOneOfTheCrowd(std::uint32_t i);
   void MakeSum();
+  void Rush();
   void BeginSum(Member& member, Time deadline);
   void DeleteSomething();
   void CancelSomething();
@@ -127,6 +129,7 @@ class World {
   }
   void TellLine(const std::string& line) const;
   void NoteRings(const std::vector<protocol::NodeEvent>& words);
+  void NoteForests(std::size_t shard);
   void AddToDigest(const auto& words) {
     for (const auto& word : words) sim::AddTo(digest_.Add((time_.Now() - start_).count()), word);
   }
@@ -193,7 +196,8 @@ class World {
   // By shard: its life, and how often its state had changed, at the last look at its invariants.
   std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> checked_;
   std::uint64_t sum_bytes_ = 0;
-  std::set<ObjectId> ringed_;  // targets that a plan with several roots was to make
+  std::set<ObjectId> ringed_;   // targets that a plan with several roots was to make
+  std::set<ObjectId> forests_;  // objects whose stripes were cut, because all asked for them
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;
   std::map<ObjectId, int> refusals_;  // of receivers, by sources that were not ahead
   std::deque<Moment> waiting_faults_;

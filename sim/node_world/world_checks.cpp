@@ -41,7 +41,15 @@ void World::CheckDirectory() {
     if (std::exchange(checked_[shard], state) == state) continue;
     const std::string wrong = directory_->state(shard).BrokenInvariant();
     if (!wrong.empty()) Broken(wrong);
+    if (options_.rushes > 0) NoteForests(shard);
   }
+}
+
+void World::NoteForests(std::size_t shard) {
+  for (std::uint32_t i = 0; i < options_.objects; ++i) {
+    if (directory_->state(shard).GroupsOf(Object(i)) > 1) forests_.insert(Object(i));
+  }
+  report_.forests = forests_.size();
 }
 
 void World::CheckDeadlines() {

@@ -40,6 +40,7 @@ void World::PlanCalls() {
   Plan(options_.deletes, &World::DeleteSomething);
   Plan(options_.cancels, &World::CancelSomething);
   Plan(options_.sums, &World::MakeSum);
+  Plan(options_.rushes, &World::Rush);
   Plan(options_.windows, &World::ReadThroughWindow);
   Plan(options_.owners, &World::OwnSomething);
   Plan(options_.owners / 2, &World::EndAnOwner);
@@ -154,6 +155,23 @@ void World::PutOneOfTheCrowd(std::uint32_t i) {
   Member* const member = RandomMemberWithRoom();
   if (member == nullptr) return;
   calls_.Put(*member, OneOfTheCrowd(i), kInlineLimitBytes, time_.Now() + seconds(60), CallStyle());
+}
+
+// One puts an object of its own, and all others want it.
+void World::Rush() {
+  Member* const producer = RandomMemberWithRoom();
+  if (producer == nullptr) return;
+  const ObjectId object = Object(static_cast<std::uint32_t>(random_.Below(options_.objects)));
+  const std::uint64_t size = 8 * (1 + random_.Below(options_.most_blocks * 16_KiB / 8));
+  const Time deadline = time_.Now() + seconds(60);
+  Tell("{} puts {} of {} bytes, and all want it", producer->name(), object.ToShortString(), size);
+  calls_.Put(*producer, object, size, deadline, CallStyle());
+  for (const Host& host : hosts_) {
+    if (host.member == nullptr || options_.is_small(host.member->index())) continue;
+    CallStyle style;
+    if (random_.Below(4) == 0) style.hold = random_.Within(milliseconds(300));
+    calls_.Get(*host.member, object, deadline, style);
+  }
 }
 
 // Also makes calls that want the sum.

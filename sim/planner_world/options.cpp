@@ -96,6 +96,7 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "subscriptions", options.subscriptions, unset.subscriptions);
   if (options.unmeasured) command += " --unmeasured";
   AddFlag(command, "stripes", options.stripes, unset.stripes);
+  AddFlag(command, "forest-from", options.forest_from, unset.forest_from);
   AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);
   AddFlag(command, "room", options.room_bytes, unset.room_bytes);
   AddFlag(command, "recovery-window", options.recovery_window, unset.recovery_window);

@@ -66,6 +66,7 @@ struct Options {
   bool unmeasured = false;           // shards know nothing of the links before the first reports
   std::uint64_t room_bytes = 1_MiB;  // that a node with memory holds while it asks (R63)
   std::uint32_t stripes = 0;         // 0: what the size asks for
+  std::uint32_t forest_from = 0;     // so many who wait get a forest (R65); 0: if that pays
   std::uint64_t inline_limit_bytes = 0;  // objects up to this size travel through the directory
   Duration recovery_window = std::chrono::seconds(1);  // of a restarted directory
   Duration grace = std::chrono::seconds(1);            // from the end of a session to NodeLost

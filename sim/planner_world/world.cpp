@@ -44,6 +44,7 @@ void World::StartDirectory(Duration recovery_window) {
   options.incarnation = ++directory_life_;
   options.inline_limit_bytes = options_.inline_limit_bytes;
   options.recovery_window = recovery_window;
+  options.forest_from = options_.forest_from;
   if (!options_.unmeasured) {
     options.link = {.latency = options_.latency,
                     .overhead = Duration{0},

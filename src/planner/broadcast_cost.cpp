@@ -30,6 +30,15 @@ double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.by
 
 constexpr double kSlowLink = 1.25e7;
 
+// Into which so many receivers can be cut, each group with somebody who serves in it.
+std::uint64_t MostGroups(std::uint64_t receivers, const Layout& layout) {
+  std::uint64_t most = 1;
+  for (const std::uint64_t groups : kForests) {
+    if (layout.stripe_count % groups == 0 && receivers >= groups) most = groups;
+  }
+  return most;
+}
+
 double FirstBlock(const Layout& layout) {
   return static_cast<double>(std::min<std::uint64_t>(layout.block_bytes, layout.size_bytes));
 }
@@ -107,7 +116,9 @@ std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const Li
   });
 }
 
-std::uint64_t BestForest(std::uint64_t receivers, const Layout& layout, const LinkModel& link) {
+std::uint64_t BestForest(std::uint64_t receivers, const Layout& layout, const LinkModel& link,
+                         std::uint64_t always_from) {
+  if (always_from != 0 && receivers >= always_from) return MostGroups(receivers, layout);
   // Most objects are small, and most clusters: this is asked at every pass.
   if (layout.stripe_count < kForests.front() || receivers < kLeastOfGroup * kForests.front()) {
     return 1;

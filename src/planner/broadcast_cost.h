@@ -48,7 +48,9 @@ Duration FreshFor(const Layout& layout, const LinkModel& link);
 std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link);
 
 // Into how many groups of stripes the object is to be cut for so many receivers: 1 if a line or tree
-// is nearly as good, since more groups are more streams.
-std::uint64_t BestForest(std::uint64_t receivers, const Layout& layout, const LinkModel& link);
+// is nearly as good, since more groups are more streams. So many receivers as `always_from` are cut
+// whatever the links are like; 0: never so many.
+std::uint64_t BestForest(std::uint64_t receivers, const Layout& layout, const LinkModel& link,
+                         std::uint64_t always_from = 0);
 
 }  // namespace hoplite::planner

@@ -80,8 +80,8 @@ class DirectoryState::State {
                        books_.agenda,  post_};
   Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,
                        books_.objects, books_.apart, post_,         versions_,     ownership_};
-  Passes passes_{books_.clock,  books_.window, books_.nodes,     books_.apart,
-                 books_.stamps, books_.agenda, books_.gathering, post_};
+  Passes passes_{books_.options, books_.clock,  books_.window,    books_.nodes, books_.apart,
+                 books_.stamps,  books_.agenda, books_.gathering, post_};
   ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects, post_, versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.agenda, post_,

@@ -50,6 +50,9 @@ struct DirectoryOptions {
   Duration starved_after = std::chrono::seconds(1);
   // What links are like until they were measured; `guessed`: nobody said so.
   LinkModel link{.guessed = true};
+  // Tests and simulations: a version for which so many wait who have nothing becomes a forest (R65),
+  // whatever the links are like. 0: if that pays.
+  std::uint64_t forest_from = 0;
   // So many objects one Plan looks at; what is left is due at once.
   std::size_t slice = 1000;
 };
@@ -76,6 +79,8 @@ class DirectoryState {
   ObjectPage Objects(const PageRequest& page) const;
   ShardView Shard() const;
   std::optional<ObjectView> Find(const ObjectId& object) const;
+  // Into how many groups its stripes are cut; 0: there is no such object.
+  std::size_t GroupsOf(const ObjectId& object) const;
   // Why nothing of that name is there: it was deleted, and is blocked for a while; empty: not so.
   std::string WhyBlocked(const ObjectId& object, Time now) const;
   // Of an id: whether it has a mark; whether a node owns it; whether one did. For simulations.

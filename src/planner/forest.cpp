@@ -17,13 +17,16 @@ constexpr ParkedKey kFirstNewcomer{
 
 }  // namespace
 
-void Forest::CutIfItPays(const LinkModel& link, std::uint64_t members) {
+void Forest::CutIfItPays(const LinkModel& link, std::uint64_t members, std::uint64_t always_from) {
   if (table_.group_count() > 1 || !table_.sources_whole()) return;
   const Layout& layout = table_.layout();
   // Most passes have few who wait; the others count those who have nothing.
-  if (BestForest(table_.parked(0).size(), layout, link) == 1) return;
-  const std::uint64_t groups = BestForest(Newcomers(), layout, link);
-  if (groups > 1) table_.Cut(std::max(groups, BestForest(members, layout, link)));
+  const auto best = [&](std::uint64_t receivers) {
+    return BestForest(receivers, layout, link, always_from);
+  };
+  if (best(table_.parked(0).size()) == 1) return;
+  const std::uint64_t groups = best(Newcomers());
+  if (groups > 1) table_.Cut(std::max(groups, best(members)));
 }
 
 std::size_t Forest::Newcomers() const {

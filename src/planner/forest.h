@@ -20,9 +20,9 @@ class Forest {
  public:
   explicit Forest(CopyTable& table) : table_(table) {}
 
-  // Cuts the version if so many wait for it that this pays; into as many groups as are best for all
-  // members, who may come later.
-  void CutIfItPays(const LinkModel& link, std::uint64_t members);
+  // Cuts the version if so many wait for it that this pays, or as many as `always_from`, if that is
+  // not 0; into as many groups as are best for all members, who may come later.
+  void CutIfItPays(const LinkModel& link, std::uint64_t members, std::uint64_t always_from = 0);
   // Newcomers to a forest are at home where the fewest are, in ring order.
   void DealHomes();
 

@@ -34,7 +34,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const Duration fresh = rings ? FreshFor(record.table.layout(), LinkFor(record)) : Duration{0};
   Forest forest(record.table);
   if (HasLinksAlone(record) && knows_members)
-    forest.CutIfItPays(LinkFor(record), nodes_.alive_count());
+    forest.CutIfItPays(LinkFor(record), nodes_.alive_count(), options_.forest_from);
   forest.DealHomes();
   const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members, fresh};
   SourceSelector selector(record.table, stamps_, rules);
@@ -75,8 +75,8 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
 
 bool Passes::ManyMayCome(const ObjectRecord& record) const {
   if (!HasLinksAlone(record) || nodes_.alive_count() == 0) return false;
-  return record.table.forest() ||
-         BestForest(nodes_.alive_count() - 1, record.table.layout(), LinkFor(record)) > 1;
+  return record.table.forest() || BestForest(nodes_.alive_count() - 1, record.table.layout(),
+                                             LinkFor(record), options_.forest_from) > 1;
 }
 
 // Who makes some of the stripes is there before it asks for the others.

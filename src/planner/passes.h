@@ -10,6 +10,7 @@
 #include <hoplite/object_id.h>
 
 #include "planner/agenda.h"
+#include "planner/directory_state.h"
 #include "planner/expiring.h"
 #include "planner/node_table.h"
 #include "planner/object_record.h"
@@ -25,10 +26,11 @@ class Passes {
  public:
   // Writes into the agenda and what gathers, and takes grants from the stamps, reads the others; all
   // outlive it.
-  Passes(const ShardClock& clock, const RecoveryWindow& window, const NodeTable& nodes,
-         const KeepApart& apart, Stamps& stamps, Agenda& agenda, Expiring<ObjectId>& gathering,
-         Post& post)
-      : clock_(clock),
+  Passes(const DirectoryOptions& options, const ShardClock& clock, const RecoveryWindow& window,
+         const NodeTable& nodes, const KeepApart& apart, Stamps& stamps, Agenda& agenda,
+         Expiring<ObjectId>& gathering, Post& post)
+      : options_(options),
+        clock_(clock),
         window_(window),
         nodes_(nodes),
         apart_(apart),
@@ -45,6 +47,7 @@ class Passes {
   bool AllHaveAsked(const ObjectRecord& record) const;
   LinkModel LinkFor(const ObjectRecord& record) const;
 
+  const DirectoryOptions& options_;
   const ShardClock& clock_;
   const RecoveryWindow& window_;
   const NodeTable& nodes_;

@@ -124,6 +124,11 @@ std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   return View(state_->books(), object, *record);
 }
 
+std::size_t DirectoryState::GroupsOf(const ObjectId& object) const {
+  const ObjectRecord* record = state_->books().objects.Find(object);
+  return record == nullptr ? 0 : record->table.group_count();
+}
+
 DirectoryState::OwnerView DirectoryState::Owners(const ObjectId& object) const {
   const Books& books = state_->books();
   return {.deleted = books.marks.Until(object, books.clock.now()).has_value(),

@@ -85,6 +85,23 @@ TEST(Histories, OfVeryManyKeepEveryProperty) {
   EXPECT_GT(completed, 60U * 40);
 }
 
+// Any two that wait together get a forest, so that few nodes make one: there each death, restart and
+// cancel meets another moment of it.
+TEST(Histories, OfSmallForestsKeepEveryProperty) {
+  std::uint64_t completed = 0;
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    Options options = Draw(seed);
+    options.stripes = seed % 2 == 0 ? 2 : 8;
+    options.forest_from = 2;
+    if (seed % 3 == 0) options.spread = Duration{0};
+    const Result<Report> report = RunBroadcast(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    completed += report->completed;
+  }
+  EXPECT_GT(completed, 120U * 5);
+}
+
 // Planted faults must be found by random histories, too, and the message must replay it.
 void ExpectFound(PlantedFault fault, const std::string& broken,
                  const std::function<void(Options&)>& provoke) {

@@ -67,6 +67,7 @@ TEST(NodeWorld, RandomHistoriesKeepEveryProperty) {
   EXPECT_GT(tally.sums, kHistories / 5);
   EXPECT_GT(tally.rings, kHistories / 25);
   EXPECT_GT(tally.windows, kHistories / 10);
+  EXPECT_GT(tally.forests, kHistories / 25);
 }
 
 }  // namespace
