@@ -115,6 +115,40 @@ TEST(EveryoneReadsTarget, SeveralSourcesOfANodeCountOnceEach) {
   ExpectSum(readers, outcome->used, kElements);
 }
 
+// Of three members or four, one of which has memory for its source, or for one of its
+// two slots beside it: the others make the sum of all, and read it.
+TEST(EveryoneReadsTarget, AFullStoreAtOneMemberEndsNothing) {
+  constexpr std::size_t kElements = 2_MiB / sizeof(std::int64_t);
+  for (const std::size_t nodes : {2, 3}) {
+    for (const std::uint64_t memory : {2_MiB + 64_KiB, 5_MiB}) {
+      Cluster cluster({.nodes = nodes, .memory_bytes = 64_MiB});
+      const std::size_t full = cluster.Add({.memory_bytes = memory});
+      for (std::size_t i = 0; i <= full; ++i) PutSource(cluster.client(i), i, kElements);
+      const auto sum = cluster.client(0).Reduce(SumForAll(nodes + 1));
+      ASSERT_TRUE(sum) << sum.error().ToString();
+      const auto readers = ReadEverywhere(cluster, nodes, sum->target());
+      const auto outcome = sum->Wait();
+      ASSERT_TRUE(outcome) << outcome.error().ToString();
+      EXPECT_EQ(outcome->used, testing::Ids(nodes + 1));
+      ExpectSum(readers, outcome->used, kElements);
+    }
+  }
+}
+
+// As long as somebody has room for a sum.
+TEST(EveryoneReadsTarget, FullStoresAtAllMembersButOneEndNothing) {
+  constexpr std::size_t kElements = 2_MiB / sizeof(std::int64_t);
+  Cluster cluster({.nodes = 1, .memory_bytes = 64_MiB});
+  for (int i = 0; i < 3; ++i) cluster.Add({.memory_bytes = 2_MiB + 64_KiB});
+  for (std::size_t i = 0; i < 4; ++i) PutSource(cluster.client(i), i, kElements);
+  const auto sum = cluster.client(3).Reduce(SumForAll(4));
+  ASSERT_TRUE(sum) << sum.error().ToString();
+  const auto readers = ReadEverywhere(cluster, 1, sum->target());
+  const auto outcome = sum->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  ExpectSum(readers, outcome->used, kElements);
+}
+
 // root_here, fixed_order or a degree win: the target is made at one node, and nobody else gets a
 // copy who does not ask for it.
 TEST(EveryoneReadsTarget, WhoeverSaysWhereOrInWhichOrderGetsThat) {
