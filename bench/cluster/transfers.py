@@ -75,9 +75,9 @@ def allreduces(quick):
 def allreduces_apart(quick):
     """What the peers can't do, whose members are declared beforehand and come together."""
     size = 4 * MIB if quick else 16 * MIB
-    straggler = Operation("allreduce", size, late=round(hop(size), 2))
+    soon, later = (Operation("allreduce", size, late=round(hops * hop(size), 2)) for hops in (1, 2))
     readers = Operation("allreduce", 8 * MIB, step=0.035)
-    return [told(4, "100mbit", {straggler: Beside(1.15)}, {straggler: 1.15}),
+    return [told(4, "100mbit", {soon: Beside(1.15), later: Beside(1.15)}, {soon: 1.15, later: 1.15}),
             told(8, "50mbit", {readers: Beside(Worst(2.03)), Operation("allreduce", 8 * MIB, spread=0.05): Beside(2.0)},
                  {readers: Worst(2.3)})]
 

@@ -99,7 +99,7 @@ struct ReduceOptions {
   // bandwidth instead of 2. Say it only if they do read it: each gets a copy of the target whether
   // it is asked for there or not, and needs room for three times the size while it is made. It
   // changes nothing but time and place. root_here, fixed_order or a degree win over it; the target
-  // of small objects, or of a reduction with many late sources, is made by the tree as well.
+  // of small objects, or of a reduction one of whose sources is late, is made by the tree as well.
   bool everyone_reads = false;
   // This client owns the target (Client::Own) as soon as it is final.
   bool owned = false;

@@ -162,6 +162,8 @@ void AddReduce(CLI::App& sim, Action& chosen, bool everyone_gets) {
               "sources arrive at random moments within this time");
   command->add_flag("--staggered", job.staggered, "they arrive in order, evenly spaced");
   AddDuration(*command, "--straggler", job.straggler, "the last one arrives so much later");
+  AddNumber(*command, "--poor-nodes", job.poor_nodes,
+            "the last so many have no memory for partial results");
   if (everyone_gets) {
     AddDuration(*command, "--get-spread", job.get_spread,
                 "nodes ask for the sum at random moments within this time");

@@ -113,6 +113,7 @@ std::string ReplayCommand(const Options& options) {
   if (job.everyone_reads) command += " --everyone-reads";
   if (job.staggered) command += " --staggered";
   AddFlag(command, "straggler", job.straggler, none.straggler);
+  AddFlag(command, "poor-nodes", job.poor_nodes, none.poor_nodes);
   AddFlag(command, "get-spread", job.get_spread, none.get_spread);
   if (job.kill_coordinator) command += " --kill-coordinator";
   return command;

@@ -34,6 +34,7 @@ struct ReduceJob {
   bool everyone_reads = false;
   bool staggered = false;         // sources arrive in order, evenly over the spread
   Duration straggler{0};          // the last source arrives that much later than it would
+  std::uint32_t poor_nodes = 0;   // the last so many have no memory for partial results
   Duration get_spread{0};         // nodes ask for the target at random moments of [0, get_spread]
   bool kill_coordinator = false;  // at a random moment
   Duration put_again{0};          // sources of the dead are put by others after this; 0: never

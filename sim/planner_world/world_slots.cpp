@@ -99,7 +99,10 @@ void World::DriveSlot(NodeIndex index, std::uint32_t number, planner::SlotState:
   if (slot == nullptr) return;
   planner::SlotState& state = slot->state;
   slot->LookAtSources(members_[index].sources, now_, effects);
-  if (state.WantsOutput(now_)) {
+  const bool poor = index + options_.reduce->poor_nodes >= options_.nodes;
+  if (state.WantsOutput(now_) && poor && !state.serves_source()) {
+    state.OnNoMemory(false, now_, effects);
+  } else if (state.WantsOutput(now_)) {
     BeginFold(index, *slot);
     slot->LookAtSources(members_[index].sources, now_, effects);
   }
@@ -118,7 +121,6 @@ void World::DriveSlot(NodeIndex index, std::uint32_t number, planner::SlotState:
   At(next, [this, index, number] { DriveSlot(index, number); });
 }
 
-// There is always memory for it.
 void World::BeginFold(NodeIndex index, VirtualSlot& slot) {
   const protocol::SlotAssigned& order = slot.state.order();
   const std::uint32_t inputs = order.order.children;

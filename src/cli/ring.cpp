@@ -54,7 +54,7 @@ class Ring {
                        Progress(passing), MadeAt(passing.node));
   }
   std::string Leaf(const SlotInfo& leaf) const {
-    if (leaf.node.empty()) return "vacant: its source is still to come";
+    if (leaf.node.empty()) return "vacant: its source was lost";
     return fmt::format("{}  {}: {}, read by all of them", leaf.node, SourcesText(leaf),
                        Progress(leaf));
   }

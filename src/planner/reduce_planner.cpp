@@ -226,12 +226,10 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
 }
 
 // Sources that are there at the start are told one by one: one hop brings them all together. For a
-// ring it is worth to wait a little longer, as long as they come; and what is left of one doesn't wait
-// if it makes another.
+// ring it is worth to wait a little longer, as long as they come.
 Time ReducePlanner::WhenToPlan() const {
   if (sources_.ready().empty()) return sources_.next_expiry();
   if (sources_.ready().size() >= wanted_) return now_;
-  if (shaped_ && !RingMembers().empty()) return now_;
   if (!MayBeRing()) return batch_since_ + link_->latency + link_->overhead;
   const RingWaits waits = RingWaitsFor(*layout_, *link_);
   return std::min(came_at_ + waits.from_last, batch_since_ + waits.from_first);

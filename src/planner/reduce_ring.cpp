@@ -24,9 +24,11 @@ bool ReducePlanner::MayBeRing() const {
          rings_ < kMostRings;
 }
 
-// Of the first k that are ready, those on nodes with memory; none if a tree is better.
+// Of k sources that are ready, those on nodes with memory; none if a tree is better. It is while a
+// source is late: that takes the root, and all others are folded when it comes. As a leaf of a ring
+// it would be sent to all members, and then the sum around to all.
 std::vector<ReducePlanner::Group> ReducePlanner::RingMembers() const {
-  if (!MayBeRing()) return {};
+  if (!MayBeRing() || sources_.ready().size() < wanted_) return {};
   std::vector<Group> members = InRingOrder(GroupByNode(FirstReady(wanted_)));
   std::erase_if(members, [this](const Group& group) { return poor_.contains(group.node); });
   const bool good = MakesRing(members.size(), LeavesBeside(members), *layout_) &&

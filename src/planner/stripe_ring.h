@@ -6,8 +6,8 @@
 //   ring   makes the stripes that don't end here: of its own sources and of the ring slot before it
 //   root   makes those that end here, of the target: of the same two, and of every leaf
 //
-// Sources that are late, or whose nodes have no memory, are leaves: every root pulls its share of
-// each. A leaf that comes, goes or is replaced starts the roots again, and no ring slot.
+// Sources whose nodes have no memory for two results are leaves: every root pulls its share of each.
+// A leaf that comes, goes or is replaced starts the roots again, and no ring slot.
 //
 //   3 members, 6 stripes:            ring A ──▶ ring B ──▶ ring C ──▶ ring A …
 //   0 1 end at A, 2 3 at B,               ╲          ╲          ╲

@@ -85,6 +85,7 @@ Options DrawAllreduce(std::uint64_t seed) {
   job.sources = options.nodes + up_to(3) / 3 * up_to(3);
   if (up_to(2) == 0) job.num_objects = job.sources - up_to(std::min(2u, job.sources - 1));
   job.straggler = up_to(2) / 2 * random.Within(milliseconds(80));
+  job.poor_nodes = up_to(3) / 3;
   job.kill_coordinator = up_to(9) == 0;
   job.put_again = up_to(2) * milliseconds(30);
   return options;

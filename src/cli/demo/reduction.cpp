@@ -34,15 +34,11 @@ Reductions::Reductions(ProcessCluster& cluster, const Arrays& arrays, double bou
 }
 
 Result<void> Reductions::AllReduce(const StopSignal& stop) {
-  // The others have divided the work by then, and wait for nothing else.
-  const auto lateness =
-      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(bound_seconds_));
-  return Run({.wanted = nodes_.size(), .late = 1, .lateness = lateness, .everyone_reads = true},
-             stop);
+  return Run({.wanted = nodes_.size(), .everyone_reads = true}, stop);
 }
 
 Result<void> Reductions::FirstToCome(std::size_t late, const StopSignal& stop) {
-  return Run({.wanted = nodes_.size() - late, .late = late, .lateness = kTooLate}, stop);
+  return Run({.wanted = nodes_.size() - late, .late = late}, stop);
 }
 
 Result<void> Reductions::Run(const Asked& asked, const StopSignal& stop) {
@@ -57,13 +53,11 @@ Result<void> Reductions::Run(const Asked& asked, const StopSignal& stop) {
                                                        .everyone_reads = asked.everyone_reads,
                                                        .timeout = kAnswerTimeout}));
   TRY_ASSIGN(const std::vector<Reader> readers, StartReaders(asked, reduction.target()));
-  TRY_ASSIGN(Followed followed, Follow(client, reduction, ids, asked, stop));
+  TRY_ASSIGN(std::vector<SlotInfo> slots, Follow(client, reduction, ids, asked, stop));
   TRY_ASSIGN(const ReduceOutcome outcome, reduction.Wait());
   TRY_ASSIGN(std::vector<Buffer> targets, TargetsOf(readers));
-  Reduced reduced{.asked = asked, .slots = std::move(followed.slots)};
+  Reduced reduced{.asked = asked, .slots = std::move(slots)};
   reduced.seconds = SecondsSince(start);
-  reduced.seconds_after_last =
-      asked.wanted < nodes_.size() ? reduced.seconds : SecondsSince(followed.last_put);
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     const bool taken = std::ranges::find(outcome.used, ids[node]) != outcome.used.end();
     (taken ? reduced.used : reduced.unused).push_back(nodes_[node]->name);
@@ -109,31 +103,28 @@ Result<std::vector<Buffer>> Reductions::TargetsOf(const std::vector<Reader>& rea
   return targets;
 }
 
-Result<Reductions::Followed> Reductions::Follow(Client& client, const Reduction& reduction,
-                                                const std::vector<ObjectId>& ids,
-                                                const Asked& asked, const StopSignal& stop) const {
+Result<std::vector<SlotInfo>> Reductions::Follow(Client& client, const Reduction& reduction,
+                                                 const std::vector<ObjectId>& ids,
+                                                 const Asked& asked, const StopSignal& stop) const {
   const Time start = Now();
-  Followed followed{.slots = {}, .last_put = start};
+  std::vector<SlotInfo> slots;
   std::size_t put = ids.size() - asked.late;
   while (!reduction.ready()) {
     if (stop.WaitFor(kLook)) {
       return std::unexpected(Error(ErrorCode::kCancelled, "stopped before the end"));
     }
-    if (put < ids.size() && Now() - start > asked.lateness) {
-      if (IsRing(followed.slots)) SayPlan("So far:", followed.slots);
-      screen_.Say(fmt::format("{:5.1f} s  {} {}{}", SecondsSince(start), NamesFrom(put),
-                              asked.late == 1 ? "comes with its own" : "come with theirs",
-                              asked.wanted < ids.size() ? ", too late" : ""));
+    if (put < ids.size() && Now() - start > kTooLate) {
+      screen_.Say(fmt::format("{:5.1f} s  {} come with theirs, too late", SecondsSince(start),
+                              NamesFrom(put)));
       for (; put < ids.size(); ++put) TRY(Put(put, ids[put]));
-      followed.last_put = Now();
     }
     const auto target = client.Info(reduction.target(), {.timeout = kAnswerTimeout});
     if (!target || target->slots.empty()) continue;  // not planned yet, or done
-    followed.slots = target->slots;
-    screen_.Show(DrawReduction(followed.slots, arrays_.size_bytes()));
+    slots = target->slots;
+    screen_.Show(DrawReduction(slots, arrays_.size_bytes()));
   }
   screen_.Show({});
-  return followed;
+  return slots;
 }
 
 bool Reductions::IsPlainSum(const Buffer& target, const ReduceOutcome& outcome,
@@ -160,13 +151,11 @@ void Reductions::SayWhatIsAsked(const Asked& asked) const {
     return screen_.Say(fmt::format("{} asks for the sum of the first {} of {}.", asker,
                                    asked.wanted, nodes_.size()));
   }
-  const std::size_t members = nodes_.size() - asked.late;
   screen_.Say(fmt::format(
-      "{0} asks for the sum of all {1}, which all of them read: an allreduce. {2} is late.\n"
-      "The other {3} form a ring: the sum's stripes go from one to the next, and each adds\n"
-      "its own array. One that has been all round lacks only that of {2}, a leaf, which all\n"
-      "{3} read. So each makes a share of the stripes, and these then go round to everybody.",
-      asker, nodes_.size(), NamesFrom(members), members));
+      "{0} asks for the sum of all {1}, which all of them read: an allreduce. They form a ring:\n"
+      "the sum's stripes go from one to the next, and each adds its own array. One that has been\n"
+      "all round is made. So each makes a share of them, and these then go round to everybody.",
+      asker, nodes_.size()));
 }
 
 void Reductions::SayPlan(const std::string& title, const std::vector<SlotInfo>& slots) const {
@@ -182,9 +171,8 @@ void Reductions::Say(const Reduced& reduced) const {
               : "The tree, each slot with the node that folds there, at the last look:",
           reduced.slots);
   screen_.Say(fmt::format(
-      "{:5.2f} s, {:4.2f} x S/B{}: the sum of {}{}.", reduced.seconds,
-      reduced.seconds_after_last / bound_seconds_,
-      reduced.asked.everyone_reads ? " after the last array" : "", fmt::join(reduced.used, ", "),
+      "{:5.2f} s, {:4.2f} x S/B: the sum of {}{}.", reduced.seconds,
+      reduced.seconds / bound_seconds_, fmt::join(reduced.used, ", "),
       reduced.unused.empty() ? "" : fmt::format(", without {}", fmt::join(reduced.unused, ", "))));
   screen_.Say(fmt::format("  {} the plain sum, number by number{}.",
                           reduced.equal ? "Equal to" : "DIFFERENT FROM",

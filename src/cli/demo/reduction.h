@@ -1,6 +1,5 @@
 // Reductions of the demo: every living node of a cluster of processes has an array, and their sum is
-// made: first of all of them for all of them, although one comes late; then of the first to come
-// while others are late.
+// made: first of all of them for all of them; then of the first to come while others are late.
 //
 // One thread.
 #pragma once
@@ -21,8 +20,7 @@ namespace hoplite::cli::demo {
 // What is asked for.
 struct Asked {
   std::size_t wanted = 0;  // how many arrays, those that come first
-  std::size_t late = 0;    // those of the last nodes, so many, come while it runs
-  Duration lateness{};     // so long after the request
+  std::size_t late = 0;    // those of the last nodes, so many, come while it runs, too late
   bool everyone_reads = false;
 };
 
@@ -32,7 +30,6 @@ struct Reduced {
   std::vector<std::string> unused;  // nodes whose array came too late
   std::vector<SlotInfo> slots;      // as the directory last showed them
   double seconds = 0;               // from the request until all readers had the final target
-  double seconds_after_last = 0;    // from when the last array was there that is in it
   bool equal = false;               // what every reader got is the plain sum of the arrays used
 };
 
@@ -41,7 +38,7 @@ class Reductions {
   // Takes the cluster's living nodes.
   Reductions(ProcessCluster& cluster, const Arrays& arrays, double bound_seconds, Screen& screen);
 
-  // The sum of all arrays, for all nodes; that of the last node comes late.
+  // The sum of all arrays, for all nodes.
   Result<void> AllReduce(const StopSignal& stop);
   // The sum of the first to come, for the first node; those of the last `late` nodes come too late.
   // `cancelled` if the user wanted to stop; an error also if anything did not hold. So AllReduce.
@@ -51,11 +48,6 @@ class Reductions {
   const std::vector<Reduced>& results() const { return results_; }
 
  private:
-  // How it went on while somebody looked.
-  struct Followed {
-    std::vector<SlotInfo> slots;
-    Time last_put;
-  };
   // A node's client, which reads the target while it is made.
   struct Reader {
     Client client;
@@ -67,10 +59,11 @@ class Reductions {
   Result<std::vector<Reader>> StartReaders(const Asked& asked, const ObjectId& target) const;
   // Waits until all of them have it.
   static Result<std::vector<Buffer>> TargetsOf(const std::vector<Reader>& readers);
-  // Follows the reduction to its end, and puts the late arrays meanwhile.
-  Result<Followed> Follow(Client& client, const Reduction& reduction,
-                          const std::vector<ObjectId>& ids, const Asked& asked,
-                          const StopSignal& stop) const;
+  // Follows the reduction to its end, and puts the late arrays meanwhile. How its slots were at the
+  // last look.
+  Result<std::vector<SlotInfo>> Follow(Client& client, const Reduction& reduction,
+                                       const std::vector<ObjectId>& ids, const Asked& asked,
+                                       const StopSignal& stop) const;
   bool IsPlainSum(const Buffer& target, const ReduceOutcome& outcome,
                   const std::vector<ObjectId>& ids) const;
   std::string NamesFrom(std::size_t first) const;

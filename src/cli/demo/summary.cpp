@@ -124,7 +124,6 @@ Json SummaryDocument(const Broadcast& broadcast, const Subject& subject,
                                       {"everyone_reads", reduced.asked.everyone_reads},
                                       {"tree", std::move(slots)},
                                       {"seconds", reduced.seconds},
-                                      {"seconds_after_last", reduced.seconds_after_last},
                                       {"equal", reduced.equal}});
   }
   return document;

@@ -63,7 +63,7 @@ TEST(DrawRing, ShowsLeavesBelow) {
   const std::vector<std::string> lines = DrawRing(slots, kSize);
   EXPECT_THAT(std::vector(lines.begin() + 3, lines.end()),
               ElementsAre("leaf n4  1 source: 100 %, read by all of them",
-                          "leaf vacant: its source is still to come"));
+                          "leaf vacant: its source was lost"));
 }
 
 // With two members each feeds the other's root only; with fewer stripes than members one makes none.
