@@ -15,7 +15,7 @@ bool IsRing(const std::vector<SlotInfo>& slots);
 // The ring of a reduction into an object of this size. Each member, above the one that it feeds (the
 // last one feeds the first): how many sources it has, how many stripes it passes on to the next one
 // and makes of the target, and how much of them is there (a share; bytes while the size is 0, not
-// known). Then the leaves: sources that came late.
+// known). Then the leaves: sources of nodes that have no memory for more.
 //   ┌──▶ n2  1 source, passes on 48 of 64 stripes: 30 %, makes 16: 10 %
 //   │    n3  1 source, passes on 48 of 64 stripes: 40 %, makes 16: 15 %
 //   └─── n1  1 source, passes on 32 of 64 stripes: 80 %, makes 32: 70 %

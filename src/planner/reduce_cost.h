@@ -22,8 +22,8 @@ double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& la
 // since a stripe goes twice around the ring, while the members' shares take turns on each link.
 bool RingPays(std::size_t members, const Layout& layout, const LinkModel& link);
 
-// How long the first plan of such a reduction waits for sources, since whoever comes later is a leaf,
-// or makes the plan a tree:
+// How long the first plan of such a reduction waits for sources, since whoever comes later makes the plan
+// a tree:
 //   min(100 ms, 5 % of size / bandwidth), but at least a message
 // from the last one on that came, and three times that, but no more than 100 ms, from the first one
 // on. A rate that is a guess counts as 100 Mbit/s at most.

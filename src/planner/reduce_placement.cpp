@@ -129,8 +129,8 @@ void ReducePlanner::FillOne(SourceIndex first) {
 // later ones can join it; else where it is served as it is.
 std::uint32_t ReducePlanner::VacantFor(NodeId node) const {
   const std::uint32_t next = NextVacant();
-  if (slots_.at(next).said() || slots_.at(next).share > 1) return next;  // a lost one
   if (poor_.contains(node)) return slots_.LowestLeaf().value_or(next);
+  if (slots_.at(next).said() || slots_.at(next).share > 1) return next;  // a lost one
   if (slots_.At(node).empty()) return next;
   if (const auto waiting = slots_.HighestWaiting()) return *waiting;
   return slots_.LowestLeaf().value_or(next);

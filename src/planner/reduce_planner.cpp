@@ -146,7 +146,7 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
   // One that only folds for others goes elsewhere, whatever was wrong.
   const bool only_folds = planned.picks.empty() && lost.slot != pinned_;
   if (ring_ && no_memory) {
-    poor_.insert(planned.order.node);
+    if (!IsLeaf(lost.slot)) OnPoorMember(planned.order.node);
   } else if (no_memory || only_folds) {
     OnPoor(lost.slot, lost);
   }
@@ -163,8 +163,9 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
 void ReducePlanner::GiveUp(const PlannedSlot& planned, const SlotLost& lost) {
   const bool gone = MeansGone(lost.code);
   const bool told = gone && LacksOne(planned);
-  // A leaf needs none; if it says so all the same, asking again at once is no use.
-  const bool no_memory = lost.code == ErrorCode::kResourceExhausted && !IsLeaf(lost.slot);
+  // Who needs none and says so all the same would say so again at once.
+  const bool needs_none = IsLeaf(lost.slot) || slots_.NeedsNoMemory(lost.slot);
+  const bool no_memory = lost.code == ErrorCode::kResourceExhausted && !needs_none;
   for (std::size_t i = 0; i < planned.picks.size(); ++i) {
     const SourceIndex pick = planned.picks[i];
     const Version version = planned.order.inputs[i].version;

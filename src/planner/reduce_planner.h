@@ -106,6 +106,7 @@ class ReducePlanner {
   void FillLeaves();
   bool IsLeaf(std::uint32_t slot) const { return ring_ && slot > ring_->not_leaves; }
   bool IsLostAgain(NodeId leaf);
+  void OnPoorMember(NodeId node);
   void EndPlan();
   std::uint32_t VacantFor(NodeId node) const;
   void Place(std::uint32_t slot, const Group& group);

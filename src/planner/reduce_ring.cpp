@@ -72,6 +72,12 @@ bool ReducePlanner::IsLostAgain(NodeId leaf) {
   return true;
 }
 
+// Others that lack memory have waited for it as long, and say so any moment.
+void ReducePlanner::OnPoorMember(NodeId node) {
+  poor_.insert(node);
+  if (planned_) rests_until_ = now_ + RingWaitsFor(*layout_, *link_).from_last;
+}
+
 // More slots of it may be reported lost before it is replaced, and tell of more sources that are not
 // to be used.
 void ReducePlanner::EndPlan() {

@@ -22,7 +22,7 @@ class RingByHand {
  public:
   struct Options {
     std::uint32_t members = 3;
-    std::uint32_t leaves = 0;  // late sources: vacant slots, until Arrive
+    std::uint32_t leaves = 0;  // vacant slots, until Arrive
     Layout layout;
     std::uint64_t memory_bytes = 64_MiB;  // of each node
     unsigned data_threads = 1;

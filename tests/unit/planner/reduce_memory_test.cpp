@@ -159,6 +159,19 @@ TEST_F(ReduceMemory, AFixedOrderIsKeptWhereANodeHasNoMemory) {
   EXPECT_THAT(Plan(), ElementsAre("2^3+2 @self", "4^2+0 @2 s2"));
 }
 
+TEST_F(ReduceMemory, WhoNeedsNoneAndHasNoneIsSuspect) {
+  options_.degree = 1;
+  Start(2);
+  Arrive(1);
+  Batch();
+  EXPECT_THAT(Plan(), ElementsAre("shape 1048576", "1^2+0 @1 s1"));
+  Lose(1, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(Plan(), ElementsAre("1^2+0 vacant"));
+  EXPECT_EQ(next_, now_ + seconds(1));
+  now_ = next_;
+  EXPECT_THAT(Plan(), ElementsAre("1^2+0 @1 s1"));
+}
+
 TEST_F(ReduceMemory, WhoFoldsForOthersIsReplacedWithoutThem) {
   Start(2);
   for (int i = 1; i <= 2; ++i) Tell(i, 1);

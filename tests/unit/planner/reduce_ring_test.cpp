@@ -37,13 +37,20 @@ class ReduceRing : public ReducePlanning {
   void WaitForRing() { now_ += milliseconds(1); }
   std::string Shape() const { return planner_->Describe(); }
   void Sound() const { EXPECT_EQ(WrongWith(orders_, layout_), ""); }
+  void LoseMemory(int node) { Lose(SlotOn(node), ErrorCode::kResourceExhausted); }
+  // Those that say so a moment later are heard first.
+  std::vector<std::string> PlanWithoutThem() {
+    EXPECT_THAT(Plan(), IsEmpty());
+    now_ = next_;
+    return Plan();
+  }
   // The last of so many members and one has no memory. `sources` may be more than those.
   void RingWithLeaf(int members, int sources) {
     Start(sources, members + 1);
     Everyone(members + 1);
     Plan();
-    Lose(SlotOn(members + 1), ErrorCode::kResourceExhausted);
-    Plan();
+    LoseMemory(members + 1);
+    PlanWithoutThem();
     ASSERT_EQ(Shape(), "a ring, members: " + std::to_string(members) + ", leaves: 1");
   }
   std::uint32_t SlotOn(int node) const {
@@ -363,7 +370,7 @@ TEST_F(ReduceRing, ASourceThatWasDeletedInTheMiddleIsMissedWhenItsPlanEnds) {
 }
 
 // If it was told which one is gone, the others of its node need not be left alone for a while, in
-// which they would be late, and too many for a ring.
+// which they would be late.
 TEST_F(ReduceRing, ADeletedSourceDoesNotTakeItsNeighboursAlong) {
   Start(7, 6);
   for (int i = 1; i <= 6; ++i) Tell(i, i % 3 + 1);
@@ -411,11 +418,29 @@ TEST_F(ReduceRing, WhoHasNoMemoryIsALeaf) {
   Start(4);
   Everyone(4);
   Plan();
-  Lose(SlotOn(3), ErrorCode::kResourceExhausted);
-  EXPECT_THAT(Plan(), Contains("7^4,5,6+0 @3 s3"));
+  LoseMemory(3);
+  EXPECT_THAT(PlanWithoutThem(), Contains("7^4,5,6+0 @3 s3"));
   EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 1");
   Sound();
   EXPECT_EQ(SourcesIn(orders_), 4U);
+}
+
+// Each of them waits for two seconds before it says so: they wait together, not one after the other.
+TEST_F(ReduceRing, WhoHaveNoMemoryAreHeardBeforeTheNextPlan) {
+  Start(10);
+  Everyone(10);
+  Plan();
+  LoseMemory(3);
+  EXPECT_THAT(Plan(), IsEmpty());
+  const Time due = next_;
+  now_ = due - microseconds(1);
+  LoseMemory(7);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, due);
+  now_ = due;
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 8, leaves: 2");
+  Sound();
 }
 
 TEST_F(ReduceRing, ASourceMovesToAMemberRatherThanBeALeaf) {
@@ -423,13 +448,26 @@ TEST_F(ReduceRing, ASourceMovesToAMemberRatherThanBeALeaf) {
   Everyone(4);
   Tell(3, 2);
   Plan();
-  const std::uint32_t lost = SlotOn(4);
-  Lose(lost, ErrorCode::kResourceExhausted);
+  LoseMemory(4);
   Tell(4, 1);
-  Plan();
+  PlanWithoutThem();
   EXPECT_EQ(SlotOn(4), 0U);
   EXPECT_EQ(SourcesIn(orders_), 4U);
   Sound();
+}
+
+TEST_F(ReduceRing, InTheTreeThatFollowsThePlaceOfALateSourceIsKeptForIt) {
+  Start(4);
+  Everyone(4);
+  Plan();
+  Lose(SlotOn(4));
+  Plan();
+  now_ = next_;
+  Plan();
+  LoseMemory(2);
+  EXPECT_THAT(Plan(), ElementsAre("2^3+2 @self", "5^2+0 @2 s2"));
+  Arrive(4);
+  EXPECT_THAT(Plan(), ElementsAre("4^0+1 @4 s4"));
 }
 
 // A tree asks less of a node than a ring, so each is asked again.
@@ -437,9 +475,9 @@ TEST_F(ReduceRing, WhereNobodyHasMemoryForARingATreeIsTried) {
   Start(4);
   Everyone(4);
   Plan();
-  for (int node = 1; node <= 4; ++node) Lose(SlotOn(node), ErrorCode::kResourceExhausted);
+  for (int node = 1; node <= 4; ++node) LoseMemory(node);
   EXPECT_FALSE(planner_->failure());
-  EXPECT_THAT(Plan(),
+  EXPECT_THAT(PlanWithoutThem(),
               ElementsAre("as one", "1^2+0 @1 s1", "2^3+1 @2 s2", "3^4+1 @3 s3", "4^0+1 @4 s4"));
   Lose(2, ErrorCode::kResourceExhausted);
   EXPECT_THAT(Plan(), ElementsAre("2^3+2 @self", "5^2+0 @2 s2"));
