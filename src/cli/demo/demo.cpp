@@ -24,7 +24,7 @@ namespace hoplite::cli::demo {
 namespace {
 
 const std::vector<std::string> kNodes{"n1", "n2", "n3", "n4", "n5", "n6"};
-constexpr std::size_t kLate = 2;  // arrays that come too late for the second reduction
+constexpr std::size_t kLate = 2;  // arrays that come too late for the last reduction
 
 Result<ProcessCluster> StartCluster(const Subject& subject, const StopSignal& stop,
                                     Screen& screen) {
@@ -62,17 +62,16 @@ Result<void> ReduceAtAll(ProcessCluster& cluster, const Subject& subject, const 
   TRY_ASSIGN(Client client, Client::Connect(cluster.nodes().front().socket));
   TRY(client.Delete(file, {.timeout = kAnswerTimeout}));
   TRY_ASSIGN(const Arrays arrays, Arrays::Of(subject, kNodes.size()));
-  const double bound_seconds =
-      static_cast<double>(arrays.size_bytes()) / static_cast<double>(subject.rate_bytes_per_second);
-  Reductions reductions(cluster, arrays, bound_seconds, screen);
+  Reductions reductions(cluster, arrays, subject, screen);
   screen.Say("");
   screen.Say(
       fmt::format("Now the {} living nodes add up arrays of {:.1f} million float32 each ({}, "
                   "S/B {:.2f} s),",
                   reductions.node_count(), static_cast<double>(arrays.length()) / 1e6,
-                  FormatSize(arrays.size_bytes()), bound_seconds));
+                  FormatSize(arrays.size_bytes()), reductions.bound_seconds()));
   screen.Say("each made of another part of the file: one number for each byte, its value.");
   Result<void> held = reductions.AllReduce(stop);
+  if (held) held = reductions.AllReduceWithAFullStore(stop);
   if (held) held = reductions.FirstToCome(kLate, stop);
   results = reductions.results();
   return held;

@@ -1,9 +1,11 @@
 // Reductions of the demo: every living node of a cluster of processes has an array, and their sum is
-// made: first of all of them for all of them; then of the first to come while others are late.
+// made: of all of them for all of them, and once more while the store of one is full; then of the first
+// to come while others are late.
 //
 // One thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "base/time.h"
 #include "cli/demo/arrays.h"
 #include "cli/demo/screen.h"
+#include "cli/demo/subject.h"
 #include "cli/process_cluster.h"
 #include "cli/stop_signal.h"
 
@@ -22,6 +25,7 @@ struct Asked {
   std::size_t wanted = 0;  // how many arrays, those that come first
   std::size_t late = 0;    // those of the last nodes, so many, come while it runs, too late
   bool everyone_reads = false;
+  bool last_is_full = false;  // until the sum is made the last node has memory for its array only
 };
 
 struct Reduced {
@@ -35,16 +39,19 @@ struct Reduced {
 
 class Reductions {
  public:
-  // Takes the cluster's living nodes.
-  Reductions(ProcessCluster& cluster, const Arrays& arrays, double bound_seconds, Screen& screen);
+  // Takes the cluster's living nodes, whose stores are empty.
+  Reductions(ProcessCluster& cluster, const Arrays& arrays, const Subject& subject, Screen& screen);
 
+  // All of these: `cancelled` if the user wanted to stop; an error also if anything did not hold.
   // The sum of all arrays, for all nodes.
   Result<void> AllReduce(const StopSignal& stop);
+  // The same while the last node's store is full.
+  Result<void> AllReduceWithAFullStore(const StopSignal& stop);
   // The sum of the first to come, for the first node; those of the last `late` nodes come too late.
-  // `cancelled` if the user wanted to stop; an error also if anything did not hold. So AllReduce.
   Result<void> FirstToCome(std::size_t late, const StopSignal& stop);
 
   std::size_t node_count() const { return nodes_.size(); }
+  double bound_seconds() const { return bound_seconds_; }
   const std::vector<Reduced>& results() const { return results_; }
 
  private:
@@ -56,6 +63,7 @@ class Reductions {
 
   Result<void> Run(const Asked& asked, const StopSignal& stop);
   Result<void> Put(std::size_t node, const ObjectId& id) const;
+  Result<ObjectId> FillTheLast() const;
   Result<std::vector<Reader>> StartReaders(const Asked& asked, const ObjectId& target) const;
   // Waits until all of them have it.
   static Result<std::vector<Buffer>> TargetsOf(const std::vector<Reader>& readers);
@@ -73,7 +81,8 @@ class Reductions {
 
   std::vector<const ProcessCluster::Node*> nodes_;
   const Arrays& arrays_;
-  const double bound_seconds_;  // S/B of one array
+  const std::uint64_t memory_bytes_;  // of each node
+  const double bound_seconds_;        // S/B of one array
   Screen& screen_;
   std::vector<Reduced> results_;
 };
