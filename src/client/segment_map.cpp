@@ -11,6 +11,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/own_process.h"
+#include "base/shared_mapping.h"
 
 namespace hoplite::client {
 
@@ -56,8 +57,7 @@ Result<SegmentMap> SegmentMap::Map(int descriptor, Access access) {
   void* memory = MAP_FAILED;
   if (::fstat(file.get(), &about) == 0) {
     const int protection = access == Access::kWrite ? PROT_READ | PROT_WRITE : PROT_READ;
-    memory = ::mmap(nullptr, static_cast<std::size_t>(about.st_size), protection, MAP_SHARED,
-                    file.get(), 0);
+    memory = MapShared(static_cast<std::size_t>(about.st_size), protection, file.get());
   }
   if (memory == MAP_FAILED) return NoMapping("the node's memory", errno);
   if (access == Access::kWrite) file.Reset();

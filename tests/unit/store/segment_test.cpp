@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +118,41 @@ TEST(MemfdSegment, LargeOnesGetWarmInTheBackground) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ((*segment)->warm_bytes(), kBytes);
+}
+
+// How much of the mapping that begins there the kernel has mapped in huge pages.
+std::uint64_t HugeBytes(const std::byte* begin) {
+  std::ifstream maps("/proc/self/smaps");
+  const std::string first = fmt::format("{:x}-", reinterpret_cast<std::uintptr_t>(begin));
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.starts_with(first)) found = true;
+    const std::string_view key = "ShmemPmdMapped:";
+    if (found && line.starts_with(key)) return std::stoull(line.substr(key.size())) * 1024;
+  }
+  return 0;
+}
+
+// Where the kernel gives none the test still shows that the segment is whole and warm.
+TEST(MemfdSegment, HasTheHugePagesThatTheKernelGives) {
+  const auto segment = CreateMemfdSegment(2_MiB);
+  ASSERT_TRUE(segment) << segment.error().ToString();
+  const std::span<std::byte> bytes = (*segment)->bytes();
+  EXPECT_EQ((*segment)->warm_bytes(), 2_MiB);
+  const bool has = HugeBytes(bytes.data()) == 2_MiB;
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE
+  EXPECT_EQ(has, ::madvise(bytes.data(), bytes.size(), kCollapse) == 0);
+}
+
+TEST(MemfdSegment, IsReservedInFullWhateverItsSize) {
+  for (const std::uint64_t size : {2_MiB - 1, 2_MiB + 1, 64_MiB - 4096, 66_MiB + 4097}) {
+    const auto segment = CreateMemfdSegment(size);
+    ASSERT_TRUE(segment) << segment.error().ToString();
+    struct stat about{};
+    ASSERT_EQ(::fstat((*segment)->descriptor(), &about), 0);
+    EXPECT_EQ(static_cast<std::uint64_t>(about.st_size), size);
+    EXPECT_GE(static_cast<std::uint64_t>(about.st_blocks) * 512, size);
+  }
 }
 
 TEST(MemfdSegment, CanGoWhileItIsStillBeingPopulated) {
