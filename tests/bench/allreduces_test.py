@@ -84,7 +84,7 @@ class Goals(unittest.TestCase):
     def test_who_comes_late_has_a_goal_either_way(self):
         rows = [row for case in transfers.allreduces_apart(False) for row in measured(case)]
         self.assertEqual([[(goal.limit, goal.series, goal.worst) for goal in row.goals] for row in rows], [
-            [(1.15, OURS, False), (1.15, EVERYONE_READS, False)], [(2.3, OURS, True), (2.03, EVERYONE_READS, True)],
+            *2 * [[(1.15, OURS, False), (1.15, EVERYONE_READS, False)]], [(2.3, OURS, True), (2.03, EVERYONE_READS, True)],
             [(2.0, EVERYONE_READS, False)]])
 
 

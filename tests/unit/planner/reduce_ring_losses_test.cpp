@@ -1,0 +1,299 @@
+// What replaces a lost part of a ring, and when it becomes a tree.
+#include <chrono>
+#include <cstdint>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/reduce_cost.h"
+#include "reduce_ring_planning.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// --- leaves
+
+TEST_F(ReduceRing, ALostLeafIsVacatedAndTakenByTheNextSource) {
+  RingWithLeaf(3, 5);
+  Lose(7);
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 vacant"));
+  EXPECT_EQ(next_, now_ + seconds(1));
+  Arrive(5);
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 @5 s5"));
+  Sound();
+}
+
+// Its node is there, but some root can't reach it: each time all roots have started again.
+TEST_F(ReduceRing, ALeafThatIsLostAgainAndAgainMakesItATree) {
+  RingWithLeaf(4, 5);
+  for (int losses = 1; losses < 3; ++losses) {
+    Lose(9);
+    EXPECT_THAT(Plan(), ElementsAre("9^5,6,7,8+0 vacant"));
+    now_ = next_;
+    EXPECT_THAT(Plan(), ElementsAre("9^5,6,7,8+0 @5 s5"));
+  }
+  Lose(9);
+  WaitForRing();
+  Plan();
+  EXPECT_EQ(Shape(), "a tree, slots: 5");
+  EXPECT_EQ(SourcesIn(orders_), 4U);
+  now_ += seconds(1);
+  Plan();
+  EXPECT_EQ(SourcesIn(orders_), 5U);
+  Sound();
+}
+
+// It has nothing to fold; if its node says so all the same, it is not asked again at once.
+TEST_F(ReduceRing, ALeafWithoutMemoryIsSuspect) {
+  RingWithLeaf(3, 4);
+  Lose(7, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 vacant"));
+  now_ = next_;
+  EXPECT_THAT(Plan(), ElementsAre("7^4,5,6+0 @4 s4"));
+}
+
+// --- members that are lost
+
+TEST_F(ReduceRing, ALostMemberIsReplacedByASpareInAPlanThatIsNew) {
+  for (const std::uint32_t slot : {2U, 5U}) {  // its ring slot, its root
+    Forget();
+    options_.everyone_reads = true;
+    Start(4, 3);
+    Everyone(4);
+    Plan();
+    Lose(slot);
+    EXPECT_THAT(Plan(), ElementsAre("as one", "1^2,5+1 @1 /2345 s1", "2^3,6+1 @3 /0145 s3",
+                                    "3^1,4+1 @4 /0123 s4", "4^0+1 @1 /01 s1", "5^0+1 @3 /23 s3",
+                                    "6^0+1 @4 /45 s4"));
+    Sound();
+  }
+}
+
+TEST_F(ReduceRing, WithoutASpareItIsATreeThatTheLostSourceJoins) {
+  Start(4);
+  Everyone(4);
+  Plan();
+  Lose(SlotOn(2));
+  EXPECT_THAT(Plan(), IsEmpty());  // it may come back
+  now_ = next_;
+  EXPECT_THAT(Plan(),
+              ElementsAre("as one", "1^2+0 @1 s1", "2^3+1 @3 s3", "3^4+1 @4 s4", "4^0+1 vacant"));
+  EXPECT_EQ(SourcesIn(orders_), 3U);
+  Sound();
+  now_ = next_;
+  EXPECT_THAT(Plan(), ElementsAre("4^0+1 @2 s2"));
+  Sound();
+}
+
+TEST_F(ReduceRing, AllThatIsReportedOfAPlanCountsBeforeTheNext) {
+  Start(8, 5);
+  Everyone(8);
+  Plan();
+  Lose(SlotOn(2));
+  Lose(SlotOn(4));
+  Lose(SlotOn(2));
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 5, leaves: 0");
+  EXPECT_EQ(SlotOn(2) + SlotOn(4), 0U);
+  Sound();
+}
+
+TEST_F(ReduceRing, ALossOfAnEarlierPlanChangesNothing) {
+  Start(5, 3);
+  Everyone(5);
+  Plan();
+  const std::map<std::uint32_t, std::uint64_t> before = attempts_;
+  Lose(1);
+  Plan();
+  for (const auto& [slot, attempt] : before) {
+    planner_->OnSlotLost({options_.target, 7, attempt, slot, ErrorCode::kPeerLost, ""}, now_);
+  }
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+// Too little is left for a ring: after the wait for more a tree, all at once, whose root is said
+// though nobody executes it, so that nothing of the ring's target is left.
+TEST_F(ReduceRing, WhatIsTooSmallForARingIsATreeFromThenOn) {
+  Start(3);
+  Everyone(3);
+  Plan();
+  Lose(1, ErrorCode::kNotFound);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, now_ + RingWaitsFor(layout_, link_).from_last);
+  now_ = next_;
+  EXPECT_THAT(Plan(), ElementsAre("as one", "1^2+0 @2 s2", "2^3+1 @3 s3", "3^0+1 vacant"));
+  EXPECT_EQ(Shape(), "a tree, slots: 3");
+  Arrive(1);
+  EXPECT_THAT(Plan(), ElementsAre("3^0+1 @1 s1"));
+  Lose(1);
+  EXPECT_THAT(Plan(), ElementsAre("1^2+0 vacant"));
+  Arrive(2);
+  EXPECT_THAT(Plan(), ElementsAre("1^2+0 @2 s2"));
+}
+
+TEST_F(ReduceRing, WhatComesInTheWaitMakesARingAgain) {
+  Start(3);
+  Everyone(3);
+  Plan();
+  Lose(1, ErrorCode::kNotFound);
+  EXPECT_THAT(Plan(), IsEmpty());
+  Tell(1, 9);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 0");
+}
+
+TEST_F(ReduceRing, WhenNothingIsLeftItWaitsForTheFirstSuspicionToEnd) {
+  Start(2);
+  Everyone(2);
+  Plan();
+  Lose(SlotOn(1));
+  Lose(SlotOn(2));
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(Shape(), "no plan");
+  EXPECT_EQ(next_, now_ + seconds(1));
+  now_ = next_;
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 2, leaves: 0");
+}
+
+TEST_F(ReduceRing, ASourceThatWasDeletedInTheMiddleIsMissedWhenItsPlanEnds) {
+  Start(4, 3);
+  Everyone(3);
+  Plan();
+  planner_->OnDeleted(Source(2));
+  EXPECT_FALSE(planner_->failure());  // it is pinned
+  EXPECT_THAT(Plan(), IsEmpty());
+  planner_->OnDeleted(Source(4));
+  EXPECT_FALSE(planner_->failure());
+  Lose(SlotOn(1));
+  ASSERT_TRUE(planner_->failure());
+  EXPECT_EQ(planner_->failure()->code, ErrorCode::kDeleted);
+  EXPECT_THAT(planner_->failure()->message,
+              HasSubstr(Source(2).ToHex() + ", a source, was deleted: 2 of 4 sources are left"));
+  EXPECT_THAT(Plan(), IsEmpty());
+}
+
+// If it was told which one is gone, the others of its node need not be left alone for a while, in
+// which they would be late.
+TEST_F(ReduceRing, ADeletedSourceDoesNotTakeItsNeighboursAlong) {
+  Start(7, 6);
+  for (int i = 1; i <= 6; ++i) Tell(i, i % 3 + 1);
+  Plan();
+  planner_->OnDeleted(Source(2));
+  Lose(SlotOn(3), ErrorCode::kDeleted);
+  Arrive(7);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 4, leaves: 0");
+  EXPECT_EQ(SourcesIn(orders_), 6U);
+  Sound();
+}
+
+TEST_F(ReduceRing, ErrorsThatNobodyCanRepairEndIt) {
+  Start(3);
+  Everyone(3);
+  Plan();
+  Lose(4, ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(planner_->failure());
+  EXPECT_EQ(planner_->failure()->code, ErrorCode::kInvalidArgument);
+}
+
+// What fails with every plan at once is a tree in the end, however often its sources are told anew.
+TEST_F(ReduceRing, RingAfterRingIsLostUntilItIsATree) {
+  Start(3);
+  Everyone(3);
+  Plan();
+  int rings = 1;
+  for (; Shape() != "a tree, slots: 3" && rings < 1000; ++rings) {
+    const int node = 1 + rings % 3;
+    Lose(SlotOn(node));
+    Tell(node, node);
+    Plan();
+    WaitForRing();
+    Plan();
+  }
+  EXPECT_EQ(rings, 65);
+  EXPECT_EQ(SourcesIn(orders_), 3U);
+  Sound();
+}
+
+// --- nodes without memory
+
+TEST_F(ReduceRing, WhoHasNoMemoryIsALeaf) {
+  Start(4);
+  Everyone(4);
+  Plan();
+  LoseMemory(3);
+  EXPECT_THAT(PlanWithoutThem(), Contains("7^4,5,6+0 @3 s3"));
+  EXPECT_EQ(Shape(), "a ring, members: 3, leaves: 1");
+  Sound();
+  EXPECT_EQ(SourcesIn(orders_), 4U);
+}
+
+// Each of them waits for two seconds before it says so: they wait together, not one after the other.
+TEST_F(ReduceRing, WhoHaveNoMemoryAreHeardBeforeTheNextPlan) {
+  Start(10);
+  Everyone(10);
+  Plan();
+  LoseMemory(3);
+  EXPECT_THAT(Plan(), IsEmpty());
+  const Time due = next_;
+  now_ = due - microseconds(1);
+  LoseMemory(7);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_EQ(next_, due);
+  now_ = due;
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 8, leaves: 2");
+  Sound();
+}
+
+TEST_F(ReduceRing, ASourceMovesToAMemberRatherThanBeALeaf) {
+  Start(4);
+  Everyone(4);
+  Tell(3, 2);
+  Plan();
+  LoseMemory(4);
+  Tell(4, 1);
+  PlanWithoutThem();
+  EXPECT_EQ(SlotOn(4), 0U);
+  EXPECT_EQ(SourcesIn(orders_), 4U);
+  Sound();
+}
+
+TEST_F(ReduceRing, InTheTreeThatFollowsThePlaceOfALateSourceIsKeptForIt) {
+  Start(4);
+  Everyone(4);
+  Plan();
+  Lose(SlotOn(4));
+  Plan();
+  now_ = next_;
+  Plan();
+  LoseMemory(2);
+  EXPECT_THAT(Plan(), ElementsAre("2^3+2 @self", "5^2+0 @2 s2"));
+  Arrive(4);
+  EXPECT_THAT(Plan(), ElementsAre("4^0+1 @4 s4"));
+}
+
+// A tree asks less of a node than a ring, so each is asked again.
+TEST_F(ReduceRing, WhereNobodyHasMemoryForARingATreeIsTried) {
+  Start(4);
+  Everyone(4);
+  Plan();
+  for (int node = 1; node <= 4; ++node) LoseMemory(node);
+  EXPECT_FALSE(planner_->failure());
+  EXPECT_THAT(PlanWithoutThem(),
+              ElementsAre("as one", "1^2+0 @1 s1", "2^3+1 @2 s2", "3^4+1 @3 s3", "4^0+1 @4 s4"));
+  Lose(2, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(Plan(), ElementsAre("2^3+2 @self", "5^2+0 @2 s2"));
+}
+
+}  // namespace
+}  // namespace hoplite::planner
