@@ -169,6 +169,8 @@ void AddReduce(CLI::App& sim, Action& chosen, bool everyone_gets) {
                 "nodes ask for the sum at random moments within this time");
     command->add_flag("--everyone-reads", job.everyone_reads,
                       "the reduction knows that they do, and may make the sum by stripes");
+    command->add_flag("--two-trees", job.two_trees,
+                      "by stripes it is made in two trees, whether that pays or not");
   }
   AddNumber(*command, "--sources", job.sources, "one after the other on each node; 0: one on each");
   AddNumber(*command, "--num-objects", job.num_objects, "the first so many are used; 0: all");

@@ -111,6 +111,7 @@ std::string ReplayCommand(const Options& options) {
   if (job.fixed_order) command += " --fixed-order";
   if (job.root_here) command += " --root-here";
   if (job.everyone_reads) command += " --everyone-reads";
+  if (job.two_trees) command += " --two-trees";
   if (job.staggered) command += " --staggered";
   AddFlag(command, "straggler", job.straggler, none.straggler);
   AddFlag(command, "poor-nodes", job.poor_nodes, none.poor_nodes);

@@ -32,6 +32,7 @@ struct ReduceJob {
   bool root_here = false;
   // Whoever has a source reads the target, too: the plan may be one by stripes (R64).
   bool everyone_reads = false;
+  bool two_trees = false;         // and is so in two trees, whether that pays or not (R66)
   bool staggered = false;         // sources arrive in order, evenly over the spread
   Duration straggler{0};          // the last source arrives that much later than it would
   std::uint32_t poor_nodes = 0;   // the last so many have no memory for partial results
@@ -79,6 +80,15 @@ struct Options {
 
 constexpr bool IsSlow(const Options& options, std::uint32_t node) {
   return node >= options.nodes / 2 && node < options.nodes / 2 + options.slow_nodes;
+}
+
+// How many sources a reduction lists, and how many of them it folds.
+constexpr std::uint32_t SourcesOf(const Options& options) {
+  return options.reduce->sources == 0 ? options.nodes : options.reduce->sources;
+}
+constexpr std::uint32_t PicksOf(const Options& options) {
+  const std::uint32_t picks = options.reduce->num_objects;
+  return picks == 0 ? SourcesOf(options) : picks;
 }
 
 // The shell command that runs the same history again: `hoplite sim broadcast --nodes …`, or reduce

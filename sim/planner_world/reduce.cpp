@@ -17,8 +17,7 @@ namespace {
 ReduceOptions RequestOf(const Options& options, const ObjectId& target) {
   const ReduceJob& job = *options.reduce;
   ReduceOptions request;
-  const std::uint32_t sources = job.sources == 0 ? options.nodes : job.sources;
-  for (std::uint32_t i = 0; i < sources; ++i) {
+  for (std::uint32_t i = 0; i < SourcesOf(options); ++i) {
     request.sources.push_back(ObjectId::FromName(fmt::format("source {}", i)));
   }
   if (job.num_objects != 0) request.num_objects = job.num_objects;
@@ -39,14 +38,12 @@ protocol::LinkModel LinkOf(const Options& options) {
 // The closed form of the tree that the options ask for; sources that share a node share its link.
 double PlainSeconds(const Options& options) {
   const ReduceJob& job = *options.reduce;
-  const std::uint32_t sources = job.sources == 0 ? options.nodes : job.sources;
-  const std::uint32_t picks = job.num_objects == 0 ? sources : job.num_objects;
-  const std::uint32_t count = picks + (job.root_here ? 1 : 0);
+  const std::uint32_t count = PicksOf(options) + (job.root_here ? 1 : 0);
   const Layout layout = Layout::For(options.size_bytes, options.stripes);
   const protocol::LinkModel link = LinkOf(options);
   std::uint32_t degree = job.fixed_order ? 1 : job.degree;
   if (degree == 0) degree = planner::BestReduceDegree(count, layout, link);
-  const double shared = std::max(1.0, static_cast<double>(sources) / options.nodes);
+  const double shared = std::max(1.0, static_cast<double>(SourcesOf(options)) / options.nodes);
   return shared * planner::ReduceSeconds(degree, count, layout, link) + ToSeconds(options.latency);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "planner/stripe_ring.h"
 #include "sim/kit/message_digest.h"
 
 namespace hoplite::sim {
@@ -14,10 +15,13 @@ constexpr Duration kLongest = std::chrono::hours(1);
 constexpr std::uint32_t kAlwaysCheckedNodes = 64;
 constexpr std::uint64_t kSampleEvery = 997;
 
-// Elsewhere stripes begin together, and are as fast side by side.
+// Where no ring can be (R64) the stripes of a stream begin together, and are as fast side by side: turns
+// of thousands of streams would take minutes to compute.
 Stripes StripesOf(const Options& options) {
-  const bool in_parts = options.reduce && options.reduce->everyone_reads;
-  return in_parts ? Stripes::kInTurns : Stripes::kSideBySide;
+  if (!options.reduce || !options.reduce->everyone_reads) return Stripes::kSideBySide;
+  const std::size_t members = std::min(PicksOf(options), options.nodes);
+  const bool may_be_ring = !options.reduce->two_trees && members <= planner::kMostInARing;
+  return may_be_ring ? Stripes::kInTurns : Stripes::kSideBySide;
 }
 
 }  // namespace

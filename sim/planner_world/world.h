@@ -66,7 +66,7 @@ struct EndWait {
 
 // The reduction whose target the world's object is.
 struct Reduction {
-  Reduction(const ReduceOptions& options, NodeIndex node, std::uint32_t stripes);
+  Reduction(const ReduceOptions& options, NodeIndex node, std::uint32_t stripes, bool two_trees);
 
   static constexpr std::uint64_t kRequest = 1;
   ReduceOptions options;

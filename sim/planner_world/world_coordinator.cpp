@@ -22,10 +22,11 @@ Duration DeadlineOf(const Options& options, std::size_t sources) {
 
 }  // namespace
 
-Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in, std::uint32_t stripes)
+Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in, std::uint32_t stripes,
+                     bool two_trees)
     : options(options_in),
       node(node_in),
-      coordinator(options_in, NodeId{node_in + 1}, kRequest),
+      coordinator(options_in, NodeId{node_in + 1}, kRequest, two_trees),
       witness(options_in.num_objects.value_or(options_in.sources.size()), stripes) {}
 
 void World::PutSource(NodeIndex index, const ObjectId& source) {
@@ -36,7 +37,7 @@ void World::PutSource(NodeIndex index, const ObjectId& source) {
 }
 
 void World::Reduce(const ReduceOptions& request, NodeIndex coordinator) {
-  reduction_.emplace(request, coordinator, layout_.stripe_count);
+  reduction_.emplace(request, coordinator, layout_.stripe_count, options_.reduce->two_trees);
   if (!members_[coordinator].alive) return;
   reduction_->asked = true;
   for (const ObjectId& source : request.sources) Say(coordinator, protocol::Subscribe{source});

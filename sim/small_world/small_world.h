@@ -45,6 +45,7 @@ struct SmallOptions {
   std::uint32_t wanted = 0;  // of the sources; 0: all
   // All who have a source read the target, so that it may be made by stripes.
   bool everyone_reads = false;
+  bool two_trees = false;  // and is so in two trees (R66)
   PlantedFault fault = PlantedFault::kNone;
 };
 

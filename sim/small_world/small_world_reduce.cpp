@@ -37,15 +37,15 @@ void SmallWorld::StartReduction() {
   if (options_.wanted != 0) request.num_objects = options_.wanted;
   request.everyone_reads = options_.everyone_reads;
   const std::uint32_t coordinator = options_.nodes - 1;
-  reduction_ =
-      SmallReduction{.options = request,
-                     .node = coordinator,
-                     .coordinator = planner::ReduceCoordinator(
-                         request, members_[coordinator].node.id(), SmallReduction::kRequest),
-                     .history = {},
-                     .witness = ReduceWitness(request.num_objects.value_or(request.sources.size()),
-                                              options_.stripes),
-                     .streams = {}};
+  reduction_ = SmallReduction{
+      .options = request,
+      .node = coordinator,
+      .coordinator = planner::ReduceCoordinator(request, members_[coordinator].node.id(),
+                                                SmallReduction::kRequest, options_.two_trees),
+      .history = {},
+      .witness =
+          ReduceWitness(request.num_objects.value_or(request.sources.size()), options_.stripes),
+      .streams = {}};
   for (const ObjectId& source : request.sources) Say(coordinator, protocol::Subscribe{source});
   Say(coordinator, reduction_->coordinator.Request());
 }

@@ -34,6 +34,15 @@ class Ring {
     }
   }
 
+  bool IsOne() const {
+    std::map<std::uint32_t, int> folded;  // by each slot
+    for (const SlotInfo* each : passing_) {
+      for (const std::uint32_t parent : each->parents) ++folded[parent];
+    }
+    return root_count_ > 1 &&
+           std::ranges::all_of(folded, [](const auto& entry) { return entry.second <= 1; });
+  }
+
   // Those that pass something on, each before the one that it feeds.
   std::vector<const SlotInfo*> InTurn() const {
     std::vector<const SlotInfo*> members;
@@ -108,7 +117,7 @@ std::string_view Border(std::size_t member, std::size_t members) {
 
 }  // namespace
 
-bool IsRing(const std::vector<SlotInfo>& slots) { return std::ranges::count_if(slots, IsRoot) > 1; }
+bool IsRing(const std::vector<SlotInfo>& slots) { return Ring(slots, 0).IsOne(); }
 
 std::vector<std::string> DrawRing(const std::vector<SlotInfo>& slots, std::uint64_t size_bytes) {
   const Ring ring(slots, size_bytes);

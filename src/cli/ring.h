@@ -9,7 +9,8 @@
 
 namespace hoplite::cli {
 
-// Whether each stripe has a root of its own, instead of all of them one.
+// Whether each stripe has a root of its own, instead of all of them one, and each slot folds one
+// other's output at most, but for leaves. (Two trees have two roots, and are drawn as trees.)
 bool IsRing(const std::vector<SlotInfo>& slots);
 
 // The ring of a reduction into an object of this size. Each member, above the one that it feeds (the

@@ -25,7 +25,15 @@ std::vector<std::string> DrawTree(const std::map<std::string, std::string>& fed_
 //   4 n4  1 source, 12 %
 //   ├─ 2 n2  2 sources, 12 %
 //   └─ 6 n6  1 source, 100 %
-// One that is divided by stripes is a ring: see ring.h.
+// One that is divided by stripes is a ring (see ring.h), or a tree below each root:
+//   stripes 0 2:
+//     1 n1  1 source, 12 %
+//     └─ 3 n3  1 source, 50 %
+//        └─ 5 n2  1 source, 100 %
+//   stripes 1 3:
+//     2 n2  1 source, 25 %
+//     ├─ 4 n1  1 source, 100 %
+//     └─ 6 n3  1 source, 100 %
 std::vector<std::string> DrawReduction(const std::vector<SlotInfo>& slots,
                                        std::uint64_t size_bytes);
 

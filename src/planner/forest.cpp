@@ -1,6 +1,7 @@
 #include "planner/forest.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <limits>
 #include <ranges>
@@ -32,6 +33,12 @@ void Forest::CutIfItPays(const LinkModel& link, std::uint64_t members, std::uint
 std::size_t Forest::Newcomers() const {
   const auto& parked = table_.parked(0);
   return static_cast<std::size_t>(std::distance(parked.lower_bound(kFirstNewcomer), parked.end()));
+}
+
+void Forest::SettleMaker(NodeId maker) {
+  const StripeMask makes = table_.Find(maker)->produces;
+  if (!table_.forest() || makes == 0) return;
+  table_.SetHome(maker, table_.GroupOf(static_cast<std::uint32_t>(std::countr_zero(makes))));
 }
 
 // Who was fed before the cut, or has something from a former life, has no home: it stands between the

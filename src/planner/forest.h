@@ -23,6 +23,8 @@ class Forest {
   // Cuts the version if so many wait for it that this pays, or as many as `always_from`, if that is
   // not 0; into as many groups as are best for all members, who may come later.
   void CutIfItPays(const LinkModel& link, std::uint64_t members, std::uint64_t always_from = 0);
+  // Who makes the stripes of a group of a forest is at home there.
+  void SettleMaker(NodeId maker);
   // Newcomers to a forest are at home where the fewest are, in ring order.
   void DealHomes();
 

@@ -74,9 +74,10 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
 }
 
 bool Passes::ManyMayCome(const ObjectRecord& record) const {
+  if (record.table.forest()) return true;
   if (!HasLinksAlone(record) || nodes_.alive_count() == 0) return false;
-  return record.table.forest() || BestForest(nodes_.alive_count() - 1, record.table.layout(),
-                                             LinkFor(record), options_.forest_from) > 1;
+  return BestForest(nodes_.alive_count() - 1, record.table.layout(), LinkFor(record),
+                    options_.forest_from) > 1;
 }
 
 // Who makes some of the stripes is there before it asks for the others.

@@ -26,8 +26,9 @@ class ReduceCoordinator {
   using Events = std::vector<NodeEvent>;
 
   // As ReducePlanner's.
-  ReduceCoordinator(const ReduceOptions& options, NodeId self, std::uint64_t request)
-      : target_(options.target), request_(request), planner_(options, self, request) {}
+  ReduceCoordinator(const ReduceOptions& options, NodeId self, std::uint64_t request,
+                    bool two_trees = false)
+      : target_(options.target), request_(request), planner_(options, self, request, two_trees) {}
 
   // --- told; `say` takes what is to be said at once
   // What a shard says. False: it concerns no coordinator, and nothing has changed.

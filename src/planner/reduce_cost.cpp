@@ -10,6 +10,7 @@ namespace hoplite::planner {
 namespace {
 
 constexpr double kLeastHops = 2;  // that a member's share takes
+constexpr std::uint64_t kTrees = 2;
 constexpr double kWaitShare = 0.05;
 constexpr int kMostWaits = 3;
 constexpr Duration kLongestWait = std::chrono::milliseconds(100);
@@ -33,6 +34,12 @@ double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& la
 bool RingPays(std::size_t members, const Layout& layout, const LinkModel& link) {
   const double share = SendSeconds(layout, link) / static_cast<double>(members);
   return share >= kLeastHops * HopSeconds(1, layout, link);
+}
+
+bool TwoTreesPay(std::size_t members, const Layout& layout, const LinkModel& link) {
+  const auto count = static_cast<std::uint32_t>(members);
+  const double one = ReduceSeconds(BestReduceDegree(count, layout, link), count, layout, link);
+  return ForestSeconds(kTrees, BelowTheRoot(count), layout, link) < one;
 }
 
 RingWaits RingWaitsFor(const Layout& layout, const LinkModel& link) {

@@ -22,6 +22,11 @@ double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& la
 // since a stripe goes twice around the ring, while the members' shares take turns on each link.
 bool RingPays(std::size_t members, const Layout& layout, const LinkModel& link);
 
+// Whether such a reduction is done sooner in two trees (two_trees.h), whose members send and receive
+// the object once and stand behind few others, than in the best single tree:
+//   ForestSeconds(2, members − 1) < ReduceSeconds(BestReduceDegree)
+bool TwoTreesPay(std::size_t members, const Layout& layout, const LinkModel& link);
+
 // How long the first plan of such a reduction waits for sources, since whoever comes later makes the plan
 // a tree:
 //   min(100 ms, 5 % of size / bandwidth), but at least a message

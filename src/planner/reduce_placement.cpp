@@ -46,7 +46,7 @@ void ReducePlanner::PinRoot(const std::vector<Group>& groups) {
 }
 
 void ReducePlanner::Fill() {
-  if (ring_) return FillLeaves();
+  if (by_stripes_) return FillLeaves();
   const auto& vacant = slots_.vacant();
   if (pinned_ != 0 && vacant.contains(pinned_)) {
     Place(pinned_, PicksHere(slots_.at(pinned_).share));

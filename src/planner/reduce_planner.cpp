@@ -68,10 +68,12 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
   return {};
 }
 
-ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request)
+ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
+                             bool two_trees)
     : options_(options),
       self_(self),
       request_(request),
+      two_trees_(two_trees),
       wanted_(options.num_objects.value_or(options.sources.size())),
       sources_(options.sources),
       kind_(options.alike) {}
@@ -145,13 +147,13 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
   const bool no_memory = lost.code == ErrorCode::kResourceExhausted;
   // One that only folds for others goes elsewhere, whatever was wrong.
   const bool only_folds = planned.picks.empty() && lost.slot != pinned_;
-  if (ring_ && no_memory) {
+  if (by_stripes_ && no_memory) {
     if (!IsLeaf(lost.slot)) OnPoorMember(planned.order.node);
   } else if (no_memory || only_folds) {
     OnPoor(lost.slot, lost);
   }
   GiveUp(planned, lost);
-  if (ring_ && (!IsLeaf(lost.slot) || IsLostAgain(planned.order.node))) {
+  if (by_stripes_ && (!IsLeaf(lost.slot) || IsLostAgain(planned.order.node))) {
     EndPlan();
   } else {
     slots_.Vacate(lost.slot);
@@ -226,30 +228,30 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
   return slots_.vacant().empty() ? kNever : sources_.next_expiry();
 }
 
-// Sources that are there at the start are told one by one: one hop brings them all together. For a
-// ring it is worth to wait a little longer, as long as they come.
+// Sources that are there at the start are told one by one: one hop brings them all together. By
+// stripes it is worth to wait a little longer, as long as they come.
 Time ReducePlanner::WhenToPlan() const {
   if (sources_.ready().empty()) return sources_.next_expiry();
   if (sources_.ready().size() >= wanted_) return now_;
-  if (!MayBeRing()) return batch_since_ + link_->latency + link_->overhead;
+  if (!MayBeByStripes()) return batch_since_ + link_->latency + link_->overhead;
   const RingWaits waits = RingWaitsFor(*layout_, *link_);
   return std::min(came_at_ + waits.from_last, batch_since_ + waits.from_first);
 }
 
 // A first plan that is a tree is said slot by slot, as it fills. What replaces another is said as
 // one, with a root, so that nothing of the other is left. A tree asks a node for a partial result, a
-// ring for the target beside it: so whoever was too poor for a ring is asked once more.
+// plan by stripes for the target beside it: so whoever was too poor for that is asked once more.
 void ReducePlanner::PlanAnew() {
   slots_ = {};
-  ring_.reset();
-  if (const std::vector<Group> members = RingMembers(); !members.empty()) {
-    PlanRing(members);
+  by_stripes_.reset();
+  if (const std::optional<Stripes> plan = ByStripes()) {
+    PlanStripes(*plan);
   } else {
     poor_.clear();
     PlanTree();
     if (shaped_) slots_.SayAgain(root_);
   }
-  if (ring_ || shaped_) said_as_ = ++attempts_;
+  if (by_stripes_ || shaped_) said_as_ = ++attempts_;
   if (!shaped_) target_metadata_ = metadata();
   planned_ = true;
 }
@@ -284,7 +286,7 @@ SlotAssign ReducePlanner::Alone(PlannedOrder order) const {
 
 SlotOrder ReducePlanner::OrderOf(const PlannedSlot& planned) const {
   SlotOrder order = planned.order;
-  if (ring_) return order;
+  if (by_stripes_) return order;
   order.parents = TreeSlot{.parent = planned.parent}.parents();
   order.stripes = layout_->all_stripes();
   return order;
@@ -307,9 +309,10 @@ std::vector<NodeEvent> ReducePlanner::Orders() const {
 
 std::string ReducePlanner::Describe() const {
   if (!planned_) return "no plan";
-  if (!ring_) return fmt::format("a tree, slots: {}", slots_.size());
-  return fmt::format("a ring, members: {}, leaves: {}", ring_->members,
-                     slots_.size() - ring_->not_leaves);
+  if (!by_stripes_) return fmt::format("a tree, slots: {}", slots_.size());
+  return fmt::format("{}, members: {}, leaves: {}",
+                     by_stripes_->shape == StripeShape::kRing ? "a ring" : "two trees",
+                     by_stripes_->members, slots_.size() - by_stripes_->not_leaves);
 }
 
 const std::string& ReducePlanner::metadata() const {

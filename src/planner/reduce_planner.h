@@ -1,18 +1,18 @@
-// ReducePlanner: which source takes which slot of one reduction; whether it is a ring, by stripes
-// (R64), or a tree, and of which degree.
+// ReducePlanner: which source takes which slot of one reduction; whether it is by stripes, in a ring
+// (R64) or two trees (R66), or one tree, and of which degree.
 // Runs at the coordinator; the target's shard numbers and passes on what it orders.
 //
-// Decides: ring or tree, and the degree, once the size is known; which sources count (the first k
-// that become available, each exactly once); who executes which slot; what replaces a lost one; what
+// Decides: the shape, and the degree of a tree, once the size is known; which sources count (the first
+// k that become available, each exactly once); who executes which slot; what replaces a lost one; what
 // folds the sources of a node that has no memory for it. Is told: where sources are, which slots are
 // lost, what links are like. Must never: use a source twice, use more than k, or reset more of a
 // tree than a lost slot (the shard resets its ancestors), unless that loses nothing.
 //
-// In a ring only leaves are replaced. Any other loss ends the plan: all sources are given back, and
+// By stripes only leaves are replaced. Any other loss ends the plan: all sources are given back, and
 // what is left is planned anew, as one order. To keep what of the old plan holds no lost source is not
 // tried: all stripes have to be of the same sources in the end. A tree stays a tree. This ends: each
-// loss makes a node poor, or its sources gone or suspect for a second, and after a number of rings the
-// next plan is a tree, whatever is left.
+// loss makes a node poor, or its sources gone or suspect for a second, and after a number of such
+// plans the next one is a tree, whatever is left.
 // A value type; knows no clock, socket or random source. Ties break by the order of the sources.
 #pragma once
 
@@ -40,10 +40,15 @@ namespace hoplite::planner {
 // than all sources or with a forced degree above 1).
 Result<void> CheckReduceOptions(const ReduceOptions& options);
 
+// Of a reduction by stripes: stripe_ring.h, two_trees.h.
+enum class StripeShape : std::uint8_t { kRing, kTwoTrees };
+
 class ReducePlanner {
  public:
-  // `options` passed CheckReduceOptions, target set; `self` is the coordinator's node.
-  ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request);
+  // `options` passed CheckReduceOptions, target set; `self` is the coordinator's node. `two_trees`:
+  // for simulations, what is by stripes is so in two trees, whether that pays or not.
+  ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
+                bool two_trees = false);
 
   // --- told
   void OnOpened(const LinkModel& link);
@@ -56,13 +61,13 @@ class ReducePlanner {
 
   // --- answers
   // Appends the orders that are due (ReduceShape once, then SlotAssigns, before them ReduceOrders for
-  // a ring and whatever comes after one); returns when it wants to be asked again. Nothing before
-  // OnOpened, nor after failure().
+  // a plan by stripes and whatever comes after one); returns when it wants to be asked again. Nothing
+  // before OnOpened, nor after failure().
   Time Plan(Time now, std::vector<NodeEvent>& orders);
   // Everything that was ordered and still counts, for a shard that may have missed or forgotten it:
   // ReduceShape, the plan if it was said as one, each SlotAssign since.
   std::vector<NodeEvent> Orders() const;
-  // "a ring, members: 4, leaves: 1", "a tree, slots: 5", "no plan": for a log.
+  // "a ring, members: 4, leaves: 1", "two trees, …", "a tree, slots: 5", "no plan": for a log.
   std::string Describe() const;
   // The reduction can't succeed any more: sources differ, too many sources deleted, …
   const std::optional<Error>& failure() const { return failure_; }
@@ -86,6 +91,13 @@ class ReducePlanner {
     std::vector<SourceIndex> picks;
   };
 
+  // What a plan by stripes is made of.
+  struct Stripes {
+    StripeShape shape = StripeShape::kRing;
+    std::vector<Group> members;
+    std::size_t leaves = 0;
+  };
+
   Time WhenToPlan() const;
   void PlanAnew();
   void PlanTree();
@@ -99,12 +111,12 @@ class ReducePlanner {
   bool MayJoin(std::uint32_t slot) const;
   void FillOne(SourceIndex source);
   // By stripes.
-  bool MayBeRing() const;
-  std::vector<Group> RingMembers() const;
-  std::size_t LeavesBeside(const std::vector<Group>& members) const;
-  void PlanRing(const std::vector<Group>& members);
+  bool MayBeByStripes() const;
+  std::optional<Stripes> ByStripes() const;
+  std::optional<StripeShape> ShapeFor(std::size_t members, std::size_t leaves) const;
+  void PlanStripes(const Stripes& plan);
   void FillLeaves();
-  bool IsLeaf(std::uint32_t slot) const { return ring_ && slot > ring_->not_leaves; }
+  bool IsLeaf(std::uint32_t slot) const { return by_stripes_ && slot > by_stripes_->not_leaves; }
   bool IsLostAgain(NodeId leaf);
   void OnPoorMember(NodeId node);
   void EndPlan();
@@ -132,6 +144,7 @@ class ReducePlanner {
   ReduceOptions options_;
   NodeId self_;
   std::uint64_t request_;
+  bool two_trees_;
   std::size_t wanted_;  // k
   ReduceSources sources_;
   SourceKind kind_;
@@ -145,13 +158,14 @@ class ReducePlanner {
 
   bool shaped_ = false;
   std::string target_metadata_;
-  // The present plan is a ring.
-  struct Ring {
+  // The present plan is by stripes.
+  struct Present {
+    StripeShape shape = StripeShape::kRing;
     std::uint32_t members = 0;
     std::uint32_t not_leaves = 0;  // how many slots: leaves have the numbers after them
   };
-  std::optional<Ring> ring_;
-  int rings_ = 0;                      // that were planned, or are not to be
+  std::optional<Present> by_stripes_;
+  int planned_by_stripes_ = 0;         // how often, or as often as may be
   std::map<NodeId, int> leaves_lost_;  // on each node
   bool planned_ = false;               // and nothing has ended it
   std::uint64_t said_as_ = 0;          // the plan's own number; 0: it is said slot by slot

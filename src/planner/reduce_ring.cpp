@@ -1,16 +1,19 @@
-// ReducePlanner: when a reduction is by stripes, and of what. See docs/protocol.md, R64.
+// ReducePlanner: when a reduction is by stripes, of what, and in which shape. See docs/protocol.md, R64
+// and R66.
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "planner/reduce_cost.h"
 #include "planner/reduce_planner.h"
 #include "planner/stripe_ring.h"
+#include "planner/two_trees.h"
 
 namespace hoplite::planner {
 namespace {
 
 // What loses member after member is better off with a tree, of which a loss leaves something.
-constexpr int kMostRings = 64;
+constexpr int kMostPlans = 64;
 // So does what loses the leaf of one node again and again: some root can't reach it. All roots pull a
 // leaf, and start again with it; in a tree one node does.
 constexpr int kMostLeafLosses = 3;
@@ -18,44 +21,52 @@ constexpr int kMostLeafLosses = 3;
 }  // namespace
 
 // Whoever says where the root is, or how the tree looks, gets what he says.
-bool ReducePlanner::MayBeRing() const {
+bool ReducePlanner::MayBeByStripes() const {
   const bool asked = options_.everyone_reads && !options_.root_here && !options_.fixed_order;
   return asked && options_.degree == 0 && wanted_ >= 2 && layout_->stripe_count >= 2 &&
-         rings_ < kMostRings;
+         planned_by_stripes_ < kMostPlans;
 }
 
-// Of k sources that are ready, those on nodes with memory; none if a tree is better. It is while a
-// source is late: that takes the root, and all others are folded when it comes. As a leaf of a ring
-// it would be sent to all members, and then the sum around to all.
-std::vector<ReducePlanner::Group> ReducePlanner::RingMembers() const {
-  if (!MayBeRing() || sources_.ready().size() < wanted_) return {};
-  std::vector<Group> members = InRingOrder(GroupByNode(FirstReady(wanted_)));
-  std::erase_if(members, [this](const Group& group) { return poor_.contains(group.node); });
-  const bool good = MakesRing(members.size(), LeavesBeside(members), *layout_) &&
-                    RingPays(members.size(), *layout_, *link_);
-  if (!good) members.clear();
-  return members;
+// Of k sources that are ready, those on nodes with memory, and the shape in which they fold stripes;
+// none if a tree is better. It is while a source is late: that takes the root, and all others are
+// folded when it comes. As a leaf of a ring it would be sent to all members, and then the sum around to
+// all.
+std::optional<ReducePlanner::Stripes> ReducePlanner::ByStripes() const {
+  if (!MayBeByStripes() || sources_.ready().size() < wanted_) return std::nullopt;
+  Stripes plan{.members = InRingOrder(GroupByNode(FirstReady(wanted_)))};
+  std::erase_if(plan.members, [this](const Group& group) { return poor_.contains(group.node); });
+  plan.leaves = wanted_;
+  for (const Group& member : plan.members) plan.leaves -= member.picks.size();
+  const std::optional<StripeShape> shape = ShapeFor(plan.members.size(), plan.leaves);
+  if (!shape) return std::nullopt;
+  plan.shape = *shape;
+  return plan;
 }
 
-std::size_t ReducePlanner::LeavesBeside(const std::vector<Group>& members) const {
-  std::size_t leaves = wanted_;
-  for (const Group& member : members) leaves -= member.picks.size();
-  return leaves;
+std::optional<StripeShape> ReducePlanner::ShapeFor(std::size_t members, std::size_t leaves) const {
+  if (!two_trees_ && MakesRing(members, leaves, *layout_) && RingPays(members, *layout_, *link_)) {
+    return StripeShape::kRing;
+  }
+  if (!MakesTwoTrees(members, leaves, *layout_)) return std::nullopt;
+  const bool pays = members > kMostInARing && TwoTreesPay(members, *layout_, *link_);
+  if (!two_trees_ && !pays) return std::nullopt;
+  return StripeShape::kTwoTrees;
 }
 
-void ReducePlanner::PlanRing(const std::vector<Group>& members) {
+void ReducePlanner::PlanStripes(const Stripes& plan) {
   std::vector<NodeId> nodes;
-  for (const Group& member : members) nodes.push_back(member.node);
-  const std::size_t leaves = LeavesBeside(members);
-  slots_.Build(StripeRing(nodes, leaves, *layout_));
-  for (const Group& member : members) {
+  for (const Group& member : plan.members) nodes.push_back(member.node);
+  slots_.Build(plan.shape == StripeShape::kRing ? StripeRing(nodes, plan.leaves, *layout_)
+                                                : TwoTrees(nodes, plan.leaves, *layout_));
+  for (const Group& member : plan.members) {
     for (const std::uint32_t slot : slots_.At(member.node)) {
       for (const SourceIndex pick : member.picks) TakePick(slot, pick);
     }
   }
-  ring_ = Ring{.members = static_cast<std::uint32_t>(nodes.size()),
-               .not_leaves = slots_.size() - static_cast<std::uint32_t>(leaves)};
-  ++rings_;
+  by_stripes_ = Present{.shape = plan.shape,
+                        .members = static_cast<std::uint32_t>(nodes.size()),
+                        .not_leaves = slots_.size() - static_cast<std::uint32_t>(plan.leaves)};
+  ++planned_by_stripes_;
 }
 
 // A leaf needs no memory wherever it is: its node serves the source as it is.
@@ -68,7 +79,7 @@ void ReducePlanner::FillLeaves() {
 
 bool ReducePlanner::IsLostAgain(NodeId leaf) {
   if (++leaves_lost_[leaf] < kMostLeafLosses) return false;
-  rings_ = kMostRings;
+  planned_by_stripes_ = kMostPlans;
   return true;
 }
 

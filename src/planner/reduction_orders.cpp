@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "planner/forest.h"
+
 namespace hoplite::planner {
 
 void ReductionOrders::Assign(const ObjectId& id, ObjectRecord& record, const SlotAssign& event) {
@@ -99,7 +101,8 @@ void ReductionOrders::StartTarget(const ObjectId& id, ObjectRecord& record, Vers
   }
   const NodeId origin = groups.empty() ? kNoNode : groups.front().origin;
   versions_.Start(id, record, target, reduction.layout, reduction.metadata,
-                  groups.size() > 1 ? StripeGroups(std::move(groups)) : StripeGroups(origin));
+                  groups.size() > 1 ? StripeGroups::MadeBy(std::move(groups), reduction.layout)
+                                    : StripeGroups(origin));
 }
 
 // It makes the target, or a part of it: others may be sent there for that.
@@ -112,6 +115,7 @@ void ReductionOrders::ListRoot(const ObjectId& id, ObjectRecord& record, const S
     copy.order = stamps_.NextRequest();
     copy.slot = record.reduction->tree.SlotOf(root.node);
   });
+  Forest(record.table).SettleMaker(root.node);
   post_.Notify(id, record, root.node, LocationKind::kPartial);
 }
 

@@ -1,7 +1,7 @@
 // StripeGroups: how the stripes of a version are cut into groups. The stripes of a group are
 // planned together, in one line or tree, and its receivers stand in ring order from its own
-// origin (R39). A group that no cut was made for has all stripes. The groups of a *forest* have one
-// origin, and each receiver serves others in one of them only (R65).
+// origin (R39). A group that no cut was made for has all stripes. In a *forest* each
+// receiver serves others in one of the groups only; they have one origin, or one each (R65, R66).
 //
 // Decides nothing. A value type; small while there is one group, as nearly always.
 #pragma once
@@ -30,6 +30,20 @@ class StripeGroups {
   explicit StripeGroups(NodeId origin = kNoNode) : origin_(origin) {}
   // Each with stripes of its own; together they have all.
   explicit StripeGroups(std::vector<StripeGroup> cut) : cut_(Cut{std::move(cut)}) {}
+  // As several nodes make them: each its stripes, together all. If every n-th stripe, two or more, is
+  // one's, they are a forest, since a reduction by shares (R64) has them in one piece each.
+  static StripeGroups MadeBy(std::vector<StripeGroup> makers, const Layout& layout) {
+    StripeGroups groups = Forest(makers.size(), layout, kNoNode);
+    // Units stand for the same in all groups of a forest.
+    bool alike =
+        layout.stripe_count >= 2 * makers.size() && layout.stripe_count % makers.size() == 0;
+    for (std::size_t g = 0; g < makers.size(); ++g) {
+      alike = alike && groups.stripes(g, layout) == makers[g].stripes;
+    }
+    groups.cut_->groups = std::move(makers);
+    groups.cut_->forest = alike;
+    return groups;
+  }
   // A forest: stripe s is of group s mod `count`, so that a growing prefix feeds all groups.
   static StripeGroups Forest(std::size_t count, const Layout& layout, NodeId origin) {
     std::vector<StripeGroup> cut(count, {.origin = origin});

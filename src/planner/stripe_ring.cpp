@@ -5,9 +5,6 @@
 namespace hoplite::planner {
 namespace {
 
-// Beyond, the hops cost more than a ring saves.
-constexpr std::size_t kMostMembers = 256;
-
 StripeMask Below(std::size_t stripe) {
   return stripe == kMaxStripes ? ~StripeMask{0} : (StripeMask{1} << stripe) - 1;
 }
@@ -31,10 +28,13 @@ void CountChildren(std::vector<SlotOrder>& orders) {
 
 }  // namespace
 
-bool MakesRing(std::size_t members, std::size_t leaves, const Layout& layout) {
+bool FewAreLate(std::size_t members, std::size_t leaves) {
   const std::size_t least = leaves == 0 ? 2 : 3;
-  return layout.stripe_count >= 2 && members >= least && members <= kMostMembers &&
-         leaves <= std::max<std::size_t>(1, members / 4);
+  return members >= least && leaves <= std::max<std::size_t>(1, members / 4);
+}
+
+bool MakesRing(std::size_t members, std::size_t leaves, const Layout& layout) {
+  return layout.stripe_count >= 2 && members <= kMostInARing && FewAreLate(members, leaves);
 }
 
 std::vector<SlotOrder> StripeRing(const std::vector<NodeId>& members, std::size_t leaves,

@@ -25,8 +25,14 @@
 
 namespace hoplite::planner {
 
-// Whether so many members and leaves make a ring. Two need all sources, more may do with a few
-// leaves: of each the roots together pull the whole object over one link, whatever the ring does.
+// Beyond, the hops cost more than a ring saves.
+inline constexpr std::size_t kMostInARing = 256;
+
+// Whether so few sources are late, or on nodes without memory, that the members need not wait for
+// them. Two members need all sources, more may do with a few leaves: of each of these the whole object
+// is pulled over one link, whatever the members do.
+bool FewAreLate(std::size_t members, std::size_t leaves);
+// Whether so many members and leaves make a ring.
 bool MakesRing(std::size_t members, std::size_t leaves, const Layout& layout);
 
 // Their orders, numbered from 1: ring slots, roots, leaves, the last ones vacant. `members` are in

@@ -102,5 +102,16 @@ TEST(Exhaustive, AReductionByStripesWithOneDeath) {
   ExpectSound(options);
 }
 
+// One folds the other two, each in one half of the stripes, and reads the rest (R66).
+constexpr SmallOptions kTwoTrees = {.nodes = 3,
+                                    .blocks = 10,
+                                    .stripes = 2,
+                                    .stride = 5,
+                                    .sources = 3,
+                                    .everyone_reads = true,
+                                    .two_trees = true};
+
+TEST(Exhaustive, AReductionInTwoTrees) { ExpectSound(kTwoTrees); }
+
 }  // namespace
 }  // namespace hoplite::sim

@@ -111,5 +111,32 @@ TEST_P(AllreduceHistories, KeepEveryProperty) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, AllreduceHistories, testing::Range(0u, 8u));
 
+// The same by two trees (R66), and by more nodes, so that there are some that fold in between.
+Options DrawTwoTrees(std::uint64_t seed) {
+  Options options = DrawAllreduce(seed);
+  const auto more = static_cast<std::uint32_t>(Random(seed).Below(12));
+  options.nodes += more;
+  options.reduce->sources += more;
+  if (options.reduce->num_objects != 0) options.reduce->num_objects += more;
+  options.reduce->two_trees = true;
+  return options;
+}
+
+TEST_P(AllreduceHistories, KeepEveryPropertyInTwoTrees) {
+  constexpr std::uint32_t kSeedsOfACase = test::Histories(100);
+  std::uint32_t committed = 0;
+  std::uint32_t in_two_trees = 0;
+  for (std::uint32_t i = 0; i < kSeedsOfACase; ++i) {
+    const Options options = DrawTwoTrees(GetParam() * kSeedsOfACase + i + 1);
+    const Result<Report> report = RunReduce(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    committed += report->committed ? 1 : 0;
+    in_two_trees += report->roots == 2 ? 1 : 0;
+  }
+  EXPECT_GT(committed, kSeedsOfACase / 2);
+  EXPECT_GT(in_two_trees, kSeedsOfACase / 3);
+}
+
 }  // namespace
 }  // namespace hoplite::sim

@@ -54,6 +54,23 @@ TEST(Scaling, WhoeverComesLaterStandsBehindFew) {
   EXPECT_LT(report->seconds, 0.010 + 1.2 * report->bound_seconds) << report->replay;
 }
 
+// Beyond what a ring is good for (R66): 1.11 and 1.003.
+TEST(Scaling, AnAllreduceOfVeryManyGoesUpTwoTreesAndDownAForest) {
+  const auto ratio = [](std::uint64_t size) {
+    Options options{.nodes = 1'000, .size_bytes = size};
+    options.reduce.emplace();
+    options.reduce->everyone_gets = options.reduce->everyone_reads = true;
+    const Result<Report> report = RunReduce(options);
+    EXPECT_TRUE(report);
+    EXPECT_EQ(report->violation, "") << report->replay;
+    EXPECT_EQ(report->roots, 2U);
+    EXPECT_EQ(report->completed, 1'000U);
+    return report->ratio();
+  };
+  EXPECT_LT(ratio(16_MiB), 1.15);
+  EXPECT_LT(ratio(1_GiB), 1.02);
+}
+
 // Here the messages between a node and the directory take a quarter of the time. Three of them do: the
 // question is the Want, too (R63).
 TEST(Scaling, SmallObjectsStayNearTheBestTreeAfterTheMessages) {

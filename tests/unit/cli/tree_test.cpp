@@ -43,5 +43,26 @@ TEST(DrawReduction, KeepsTheOrderOfSlotsBeyondNine) {
       ElementsAre("10 a  no source, 0 B", "├─  9 b  no source, 0 B", "└─ 11 c  no source, 0 B"));
 }
 
+// Each stripe has one tree. A leaf is in both, and what it has of each is about the same.
+TEST(DrawReduction, ShowsATreeBelowEachRoot) {
+  const std::vector<ObjectId> own = {ObjectId::FromName("source")};
+  const std::vector<SlotInfo> slots = {
+      {1, 0, "n1", own, 60, {}, {0, 2}},           {2, 0, "n2", own, 125, {}, {1, 3}},
+      {3, 1, "n3", own, 250, {1}, {0, 2}},         {4, 2, "n1", own, 500, {2}, {1, 3}},
+      {5, 3, "n2", own, 500, {3}, {0, 2}},         {6, 2, "n3", own, 500, {2}, {1, 3}},
+      {7, 3, "n4", own, 500, {3, 2}, {0, 1, 2, 3}}};
+  EXPECT_THAT(DrawReduction(slots, 1000),
+              ElementsAre("stripes 0 2:",                   //
+                          "  1 n1  1 source, 12 %",         //
+                          "  └─ 3 n3  1 source, 50 %",      //
+                          "     ├─ 5 n2  1 source, 100 %",  //
+                          "     └─ 7 n4  1 source, 50 %",   //
+                          "stripes 1 3:",                   //
+                          "  2 n2  1 source, 25 %",         //
+                          "  ├─ 4 n1  1 source, 100 %",     //
+                          "  ├─ 6 n3  1 source, 100 %",     //
+                          "  └─ 7 n4  1 source, 50 %"));
+}
+
 }  // namespace
 }  // namespace hoplite::cli

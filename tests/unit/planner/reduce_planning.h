@@ -29,7 +29,7 @@ class ReducePlanning : public ::testing::Test {
     for (int i = 1; i <= sources; ++i) options_.sources.push_back(Source(i));
     if (wanted > 0) options_.num_objects = wanted;
     ASSERT_TRUE(CheckReduceOptions(options_));
-    planner_.emplace(options_, kSelf, 7);
+    planner_.emplace(options_, kSelf, 7, two_trees_);
     planner_->OnOpened(link_);
   }
   void Forget() {
@@ -123,6 +123,7 @@ class ReducePlanning : public ::testing::Test {
   }
 
   ReduceOptions options_;
+  bool two_trees_ = false;  // whether they pay or not
   LinkModel link_{std::chrono::microseconds(100), Duration{0}, 1.25e9};
   Layout layout_ = Layout::For(1 << 20);
   std::string metadata_;  // of what is told

@@ -224,5 +224,12 @@ TEST_F(RandomRing, EveryPlanIsSoundAndTheLastHasKSources) {
   EXPECT_GT(planned_anew_, 600);
 }
 
+TEST_F(RandomRing, TwoTreesAreSoundToo) {
+  two_trees_ = true;
+  for (unsigned seed = 0; seed < 600 && !HasFailure(); ++seed) Run(seed);
+  EXPECT_GT(ended_by_stripes_, 100);
+  EXPECT_GT(planned_anew_, 600);
+}
+
 }  // namespace
 }  // namespace hoplite::planner

@@ -1,0 +1,285 @@
+// The slots of a reduction in two trees (R66), and when it is one.
+#include "planner/two_trees.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/broadcast_cost.h"
+#include "planner/reduce_cost.h"
+#include "planner/slot_tree.h"
+#include "planner/stripe_groups.h"
+#include "reduce_planning.h"
+#include "sound_plan.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kFirstLeaf = 100'000;
+
+Layout CutIn(std::uint32_t stripes) { return Layout::For(64 << 20, stripes); }
+
+std::vector<NodeId> Members(std::size_t count) {
+  std::vector<NodeId> nodes;
+  for (std::size_t i = 1; i <= count; ++i) nodes.push_back(NodeId(i));
+  return nodes;
+}
+
+// Members on nodes 1, 2, …, each with a source of its own; leaves on nodes from kFirstLeaf on.
+struct FilledTrees {
+  FilledTrees(std::size_t members_in, std::size_t leaves, std::uint32_t stripes)
+      : members(members_in), layout(CutIn(stripes)) {
+    std::uint64_t leaf = kFirstLeaf;
+    for (SlotOrder& order : TwoTrees(Members(members), leaves, layout)) {
+      if (order.node == kNoNode) order.node = NodeId(leaf++);
+      order.inputs = {{ObjectId::FromName(std::to_string(Raw(order.node))), Version{{1, 1}}}};
+      orders.push_back({order.slot, order});
+      plan[order.slot] = order;
+    }
+  }
+  bool IsLeaf(std::uint32_t slot) const { return Raw(plan.at(slot).node) >= kFirstLeaf; }
+
+  std::size_t members;
+  Layout layout;
+  std::vector<PlannedOrder> orders;
+  SlotPlan plan;
+};
+
+// Edges from the slot up to its root, in the stripes of that tree.
+std::size_t Depth(const FilledTrees& trees, std::uint32_t slot, StripeMask tree) {
+  std::size_t depth = 0;
+  while (!trees.plan.at(slot).root()) {
+    const std::vector<std::uint32_t>& parents = trees.plan.at(slot).parents;
+    slot = *std::ranges::find_if(
+        parents, [&](std::uint32_t parent) { return (trees.plan.at(parent).stripes & tree) != 0; });
+    ++depth;
+  }
+  return depth;
+}
+
+// At home in one tree, where it folds two others, and a leaf in the other one.
+void ExpectOneHomeEach(const FilledTrees& trees) {
+  std::map<NodeId, std::uint32_t> folds_at;
+  for (const auto& [slot, order] : trees.plan) {
+    if (trees.IsLeaf(slot) || order.children == 0) continue;
+    EXPECT_LE(order.children, 2u) << slot;
+    EXPECT_TRUE(folds_at.emplace(order.node, slot).second) << ToString(order.node);
+  }
+}
+
+void ExpectFewAbove(const FilledTrees& trees) {
+  const std::uint64_t most = ForestDepth(2, trees.members - 1) + 1;
+  for (const auto& [slot, order] : trees.plan) {
+    for (std::size_t g = 0; g < 2; ++g) {
+      const StripeMask tree =
+          StripeGroups::Forest(2, trees.layout, kNoNode).stripes(g, trees.layout);
+      if ((order.stripes & tree) != 0) EXPECT_LE(Depth(trees, slot, tree), most) << slot;
+    }
+  }
+}
+
+TEST(TwoTrees, EveryStripeHasOneRootAndEachSourceOnceWhateverTheNumbers) {
+  for (const std::uint32_t stripes : {2u, 3u, 16u, 64u}) {
+    for (std::size_t members = 2; members <= 70; ++members) {
+      for (const std::size_t leaves : {std::size_t{0}, std::max(std::size_t{1}, members / 4)}) {
+        SCOPED_TRACE(fmt::format("{} members, {} leaves, {} stripes", members, leaves, stripes));
+        const FilledTrees trees(members, leaves, stripes);
+        EXPECT_EQ(WrongWith(trees.plan, trees.layout), "");
+        EXPECT_EQ(SourcesIn(trees.plan), members + leaves);
+        const auto taken = SlotTree::Of(trees.layout.all_stripes(), trees.orders);
+        EXPECT_TRUE(taken) << taken.error().message;
+        if (leaves == 0) ExpectOneHomeEach(trees);
+        ExpectFewAbove(trees);
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(TwoTrees, ThousandsAreFewHopsFromTheirRoots) {
+  const FilledTrees trees(16'384, 0, 64);
+  const auto taken = SlotTree::Of(trees.layout.all_stripes(), trees.orders);
+  EXPECT_TRUE(taken) << taken.error().message;
+  ExpectOneHomeEach(trees);
+  ExpectFewAbove(trees);
+}
+
+// Those who fold for a leaf fold as many as the others, or one more.
+TEST(TwoTrees, LeavesAreSpreadOverThoseWhoFold) {
+  const FilledTrees trees(100, 25, 16);
+  for (const auto& [slot, order] : trees.plan) EXPECT_LE(order.children, 3u) << slot;
+}
+
+std::vector<std::string> TreeWords(const std::vector<SlotOrder>& orders) {
+  std::vector<std::string> lines;
+  for (const SlotOrder& order : orders) {
+    std::string stripes;
+    for (int stripe = 0; stripe < 10; ++stripe) {
+      if ((order.stripes >> stripe & 1) != 0) stripes += std::to_string(stripe);
+    }
+    lines.push_back(
+        fmt::format("{}: {} {} to {}, fed by {}", order.slot,
+                    order.node == kNoNode ? "-" : std::string(1, char('@' + Raw(order.node))),
+                    stripes, fmt::join(order.parents, " "), order.children));
+  }
+  return lines;
+}
+
+// The picture in two_trees.h, and one without memory.
+TEST(TwoTrees, SixMembersAndALeaf) {
+  EXPECT_THAT(TreeWords(TwoTrees(Members(6), 1, CutIn(4))),
+              ElementsAre("1: A 02 to , fed by 2",    //
+                          "2: B 13 to , fed by 2",    //
+                          "3: C 02 to 1, fed by 2",   //
+                          "4: D 13 to 2, fed by 2",   //
+                          "5: E 02 to 1, fed by 2",   //
+                          "6: F 13 to 2, fed by 2",   //
+                          "7: A 13 to 4, fed by 0",   //
+                          "8: B 02 to 3, fed by 0",   //
+                          "9: C 13 to 4, fed by 0",   //
+                          "10: D 02 to 3, fed by 0",  //
+                          "11: E 13 to 6, fed by 0",  //
+                          "12: F 02 to 5, fed by 0",  //
+                          "13: - 0123 to 5 6, fed by 0"));
+}
+
+TEST(TwoTrees, FewMayBeLateAndTwoNeedAll) {
+  const Layout layout = CutIn(16);
+  EXPECT_FALSE(MakesTwoTrees(1, 0, layout));
+  EXPECT_TRUE(MakesTwoTrees(2, 0, layout));
+  EXPECT_FALSE(MakesTwoTrees(2, 1, layout));
+  EXPECT_TRUE(MakesTwoTrees(3, 1, layout));
+  EXPECT_TRUE(MakesTwoTrees(1000, 250, layout));
+  EXPECT_FALSE(MakesTwoTrees(1000, 251, layout));
+  EXPECT_FALSE(MakesTwoTrees(1000, 0, CutIn(1)));
+}
+
+// At 10 Gbit/s 1 GiB takes 0.86 s, a hop of a line 0.15 ms: a thousand of them are worth it.
+TEST(TwoTreesCost, TheyPayWhereHopsOrCopiesCostMore) {
+  const LinkModel link{microseconds(100), Duration{0}, 1.25e9};
+  EXPECT_TRUE(TwoTreesPay(1000, Layout::For(1 << 30), link));
+  EXPECT_TRUE(TwoTreesPay(300, Layout::For(1 << 30), link));
+  EXPECT_TRUE(TwoTreesPay(1000, Layout::For(16 << 20), link));
+  EXPECT_TRUE(TwoTreesPay(1000, Layout::For(1 << 20), link));
+  EXPECT_FALSE(TwoTreesPay(3, Layout::For(1 << 30), link));
+}
+
+// --- the coordinator's plan
+
+// 16 MiB take 13.4 ms, a hop 113 µs.
+class PlanningTwoTrees : public ReducePlanning {
+ protected:
+  PlanningTwoTrees() {
+    options_.everyone_reads = true;
+    layout_ = Layout::For(16 << 20, 16);
+  }
+  void Everyone(int sources) {
+    for (int i = 1; i <= sources; ++i) Arrive(i);
+  }
+  std::string Shape() const { return planner_->Describe(); }
+  // Nothing is wrong with what was said, and so many sources count.
+  void ExpectSound(std::size_t sources) const {
+    EXPECT_EQ(WrongWith(orders_, layout_), "");
+    EXPECT_EQ(SourcesIn(orders_), sources);
+  }
+  std::uint32_t SlotOn(std::uint64_t node) const {
+    const auto at = std::ranges::find_if(
+        orders_, [&](const auto& entry) { return entry.second.node == NodeId(node); });
+    return at == orders_.end() ? 0 : at->first;
+  }
+};
+
+TEST_F(PlanningTwoTrees, VeryManyMakeThemAndFewMakeARing) {
+  Start(300);
+  Everyone(300);
+  EXPECT_THAT(Plan(), SizeIs(2 + 600));
+  EXPECT_EQ(Shape(), "two trees, members: 300, leaves: 0");
+  ExpectSound(300);
+
+  Forget();
+  options_.everyone_reads = true;
+  Start(12);
+  Everyone(12);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 12, leaves: 0");
+}
+
+TEST_F(PlanningTwoTrees, OnlyWhereEverybodyReads) {
+  options_.everyone_reads = false;
+  Start(300);
+  Everyone(300);
+  Plan();
+  EXPECT_EQ(Shape(), "a tree, slots: 300");
+}
+
+TEST_F(PlanningTwoTrees, WhileASourceIsLateItIsOneTree) {
+  Start(300);
+  Everyone(299);
+  now_ += milliseconds(10);
+  Plan();
+  EXPECT_EQ(Shape(), "a tree, slots: 300");
+}
+
+TEST_F(PlanningTwoTrees, ALostMemberEndsThePlan) {
+  Start(300);
+  Everyone(300);
+  Plan();
+  Lose(SlotOn(77));
+  EXPECT_THAT(Plan(), IsEmpty());  // it may come back
+  EXPECT_EQ(Shape(), "no plan");
+  now_ += microseconds(100);
+  Tell(77, 1077);
+  Plan();
+  EXPECT_EQ(Shape(), "two trees, members: 300, leaves: 0");
+  ExpectSound(300);
+}
+
+TEST_F(PlanningTwoTrees, WhoHasNoMemoryIsALeafOfBoth) {
+  two_trees_ = true;
+  Start(9);
+  Everyone(9);
+  Plan();
+  Lose(SlotOn(4), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(Plan(), IsEmpty());  // others that lack it are heard first
+  now_ = next_;
+  Plan();
+  EXPECT_EQ(Shape(), "two trees, members: 8, leaves: 1");
+  ExpectSound(9);
+  Lose(17);
+  EXPECT_THAT(Plan(), ElementsAre("17^7,8+0 vacant"));
+  Tell(4, 1004);
+  EXPECT_THAT(Plan(), ElementsAre("17^7,8+0 @1004 s4"));
+  ExpectSound(9);
+}
+
+// --- the cut of the target
+
+TEST(StripesMadeBySeveral, EverySecondStripeIsAForest) {
+  const Layout layout = CutIn(4);
+  const auto made = [&](std::vector<StripeGroup> makers) {
+    return StripeGroups::MadeBy(std::move(makers), layout);
+  };
+  EXPECT_TRUE(made({{0b0101, NodeId(1)}, {0b1010, NodeId(2)}}).forest());
+  EXPECT_FALSE(made({{0b0011, NodeId(1)}, {0b1100, NodeId(2)}}).forest());
+  EXPECT_FALSE(made({{1, NodeId(1)}, {2, NodeId(2)}, {4, NodeId(3)}, {8, NodeId(4)}}).forest());
+  EXPECT_FALSE(
+      StripeGroups::MadeBy({{0b10101, NodeId(1)}, {0b01010, NodeId(2)}}, CutIn(5)).forest());
+  EXPECT_EQ(made({{0b0101, NodeId(1)}, {0b1010, NodeId(2)}}).origin(1), NodeId(2));
+  EXPECT_EQ(made({{0b0011, NodeId(1)}, {0b1100, NodeId(2)}}).stripes(1, layout), 0b1100u);
+}
+
+}  // namespace
+}  // namespace hoplite::planner
