@@ -53,16 +53,18 @@ void World::NoteWhole(NodeIndex index) {
   }
 }
 
-// Who lacks nothing but END says so at once (R21): the shard may be waiting for it.
+// Who lacks nothing but END says so at once (R21): the shard may be waiting for it. Whether it has seen
+// an END before, on one of its streams, it knows without the shard.
 void World::SayFull(NodeIndex index) {
   Member& member = members_[index];
   SyncMarks(index);
   const auto& copy = member.node.copy();
-  if (!member.node.connected() || !copy || copy->complete) return;
-  if (member.told_full == copy->version || !layout_.complete(copy->marks)) return;
-  member.told_full = copy->version;
-  const double rate = network_.RateIntoNodeOf(index);
-  Say(index, member.node.ProgressReport(static_cast<std::uint64_t>(rate)));
+  if (!copy || copy->complete || !layout_.complete(copy->marks)) return;
+  if (member.node.connected() && member.told_full != copy->version) {
+    member.told_full = copy->version;
+    const double rate = network_.RateIntoNodeOf(index);
+    Say(index, member.node.ProgressReport(static_cast<std::uint64_t>(rate)));
+  }
   Effects effects;
   member.node.BytesWhole(effects);
   Do(index, effects);

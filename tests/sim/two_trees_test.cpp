@@ -108,6 +108,20 @@ TEST(SimTwoTrees, ARestartOfTheDirectoryStartsThemAgain) {
   }
 }
 
+// A node gets its last byte, an END before that, while the directory is away: it is whole all the
+// same. (Two of them pulled the other's stripes, and waited for each other's END.)
+TEST(SimTwoTrees, WhoGetsTheLastByteWithoutASessionIsWhole) {
+  Options options = InTwoTrees(18);
+  options.size_bytes = 1_MiB;
+  options.stripes = 12;
+  options.bytes_per_second = 125'000'000;
+  options.seed = 1149;
+  options.kills = 1;
+  options.restarts = 1;
+  options.reduce->put_again = options.reduce->get_spread = milliseconds(30);
+  EXPECT_EQ(Finished(options).completed, 17U);
+}
+
 // --- planted faults
 
 std::string Noticed(Options options, PlantedFault fault) {
