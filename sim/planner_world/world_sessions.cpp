@@ -99,10 +99,13 @@ void World::BreakSession(NodeIndex index, Duration duration) {
 
 void World::RestartDirectory() {
   directory_.reset();
-  ++directory_life_;
+  const std::uint64_t down = ++directory_life_;
   plan_at_ = kNever;
   for (Member& member : members_) member.node.Disconnected();
-  After(kDirectoryDown, [this] {
+  After(kDirectoryDown, [this, down] {
+    // It was to restart once more meanwhile, and comes back after that, once: a second return would
+    // be in the place of one with which nodes have sessions.
+    if (directory_life_ != down) return;
     StartDirectory(options_.recovery_window);
     for (NodeIndex index = 0; index < members_.size(); ++index) {
       After(random_.Within(kReconnectWithin), [this, index] { Connect(index); });

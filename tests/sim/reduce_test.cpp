@@ -133,6 +133,18 @@ TEST(SimReduce, ATaskThatComesBackCompletesIt) {
   EXPECT_LT(report.seconds, 0.1);
 }
 
+// Also if the second one comes while the directory is down. (It came back from each. Nodes that had
+// a session since the first return never heard of the second, nor told it what they had.)
+TEST(SimReduce, TwoRestartsOfTheDirectoryStartItAgain) {
+  Options options = Of(2, 16_MiB);
+  options.bytes_per_second = 125'000'000;
+  options.stripes = 16;
+  options.restarts = 2;
+  for (options.seed = 1; options.seed <= 8; ++options.seed) {
+    EXPECT_TRUE(Simulated(options).committed) << options.seed;
+  }
+}
+
 TEST(SimReduce, WithoutItsCoordinatorNothingIsLeft) {
   Options options = Of(6, 16_MiB);
   options.reduce->everyone_gets = true;
