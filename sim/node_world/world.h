@@ -153,6 +153,7 @@ class World {
   bool Calm() const;
   std::string Overdue() const;
   std::string Unsettled() const;
+  std::string TakenBack() const;
   std::string Left() const;
   bool Available(const ObjectId& object) const;
   bool Fits(Member& member, const ObjectId& object) const;

@@ -316,8 +316,23 @@ std::string World::Unsettled() const {
     }
   }
   const std::string waits = Overdue();
-  return waits.empty() ? ""
-                       : fmt::format("P9: {} waits, although nothing stands in its way", waits);
+  if (!waits.empty()) return fmt::format("P9: {} waits, although nothing stands in its way", waits);
+  const std::string taken_back = TakenBack();
+  return taken_back.empty() ? "" : "P10: " + taken_back;
+}
+
+// Names a Put of which its node has not heard that it is taken back (R47); empty if there is none.
+// Until then nothing of that object counts as available, whoever has it.
+std::string World::TakenBack() const {
+  for (const Host& host : hosts_) {
+    if (!host.member) continue;
+    for (const auto& [object, entry] : host.member->assembly().table.entries()) {
+      if (!entry->withdrawal().open()) continue;
+      return fmt::format("{} still takes back its put of {}", host.member->name(),
+                         object.ToShortString());
+    }
+  }
+  return "";
 }
 
 // Says what is left; empty when everything that was deleted is forgotten as well.

@@ -41,6 +41,14 @@ TEST(NodeWorld, HistoriesThatFoundSomethingKeepEveryProperty) {
   }
 }
 
+// A shard that restarted confirms that a Put is taken back when it has collected (R15, R47). (The
+// world did not wait for that, and took what another node had put under the same id for lost.)
+TEST(NodeWorld, WhatIsThereIsNotLostBecauseAnotherPutOfItIsTakenBack) {
+  const Options options = Draw(900671);
+  ASSERT_GT(options.newcomers, 0U);  // else nobody looks
+  EXPECT_EQ(World(options).Run().violation, "");
+}
+
 TEST(NodeWorld, WhatIsOwnedStaysAndGoesWithItsLastOwner) {
   Options options;
   options.calls = 30;
