@@ -161,13 +161,15 @@ double Network::RateInto(NodeIndex copy) const {
   return rate * 1e9;
 }
 
-// What a node folds by itself comes over no link.
+// What a node folds by itself comes over no link, nor what one of its copies gets from another.
 double Network::RateIntoNodeOf(NodeIndex copy) const {
+  const auto stays = [this](FlowId flow) { return flow != kNoFlow && StaysOnNode(flows_[flow]); };
   double rate = 0;
   for (const NodeIndex each : copies_on_[node_of_[copy]]) {
     const StripeMask folds = foldings_[each].made.stripes;
     for (std::uint32_t s = 0; s < stripes_; ++s) {
-      if ((folds >> s & 1) == 0) rate += At(each, s).rate * 1e9;
+      const Inbound& inbound = At(each, s);
+      if ((folds >> s & 1) == 0 && !stays(inbound.feeding)) rate += inbound.rate * 1e9;
     }
   }
   return rate;
@@ -228,7 +230,7 @@ void Network::StopSending(Time now, FlowId id) {
   flow.at = now;
   flow.rate = 0;
   flow.sending = false;
-  sent_bytes_[node_of_[flow.source]] += flow.sent - flow.began;
+  if (!StaysOnNode(flow)) sent_bytes_[node_of_[flow.source]] += flow.sent - flow.began;
   flow.wake = kNever;
   Unlink(flow);
   LeaveStream(now, id);
@@ -298,8 +300,10 @@ std::string Network::BrokenInvariant(Time now) const {
   std::vector<double> load(link_flows_.size());
   for (const Flow& flow : flows_) {
     if (!flow.sending) continue;
-    load[UpLink(flow)] += flow.rate;
-    load[DownLink(flow)] += flow.rate;
+    if (!StaysOnNode(flow)) {
+      load[UpLink(flow)] += flow.rate;
+      load[DownLink(flow)] += flow.rate;
+    }
     const Inbound& source = At(flow.source, flow.stripe);
     if (flow.rate > 0 && Sent(now, flow) > Valid(now, source, flow.stripe) + 2 * slack_) {
       return fmt::format("P3: a flow from node {} to node {} reads past its source's watermark",

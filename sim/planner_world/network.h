@@ -1,9 +1,10 @@
 // Network: bytes of one object as fluids over links, event by event.
 //
 // Decides: the rate of every flow (max-min fair over the up link of its source and the down link of
-// its receiver, and never more than the source itself has got) and when a stripe is whole. Is told:
-// flows that open and close. Must never: let a flow read past its source's watermark, or a link
-// carry more than its rate. Knows nothing of versions, grants or the directory. Not thread-safe.
+// its receiver, and never more than the source itself has got) and when a stripe is whole. A flow
+// between copies on one node is as fast as a link, and takes none. Is told: flows that open and
+// close. Must never: let a flow read past its source's watermark, or a link carry more than its
+// rate. Knows nothing of versions, grants or the directory. Not thread-safe.
 //
 //   source  x ........|--latency--> receiver x ........
 //           ^ watermark             ^ follows what the source sent one latency ago
@@ -183,6 +184,9 @@ class Network {
   LinkId UpOf(NodeIndex copy) const { return 2 * node_of_[copy]; }
   LinkId UpLink(const Flow& flow) const { return UpOf(flow.source); }
   LinkId DownLink(const Flow& flow) const { return UpOf(flow.receiver) + 1; }
+  bool StaysOnNode(const Flow& flow) const {
+    return node_of_[flow.source] == node_of_[flow.receiver];
+  }
   Inbound& At(NodeIndex node, std::uint32_t stripe) { return inbound_[node * stripes_ + stripe]; }
   const Inbound& At(NodeIndex node, std::uint32_t stripe) const {
     return inbound_[node * stripes_ + stripe];

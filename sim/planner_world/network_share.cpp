@@ -27,7 +27,7 @@ void Network::SettleComponent(Time now, LinkId start) {
 }
 
 // All links and flows that a change at `start` can influence. A flow that has nothing to send and
-// had nothing before joins no links.
+// had nothing before joins no links, nor does one that takes none.
 void Network::Collect(Time now, LinkId start) {
   component_links_.push_back(start);
   link_pass_[start] = pass_;
@@ -38,7 +38,7 @@ void Network::Collect(Time now, LinkId start) {
       flow.settled = pass_;
       flow.limit = Limit(now, flow);
       component_flows_.push_back(id);
-      if (flow.limit == 0 && flow.rate == 0) continue;
+      if ((flow.limit == 0 && flow.rate == 0) || StaysOnNode(flow)) continue;
       for (const LinkId link : {UpLink(flow), DownLink(flow)}) {
         if (link_pass_[link] == pass_) continue;
         link_pass_[link] = pass_;
@@ -68,6 +68,10 @@ void Network::ShareLinks() {
   for (std::size_t i = 0; i < component_flows_.size(); ++i) {
     const Flow& flow = flows_[component_flows_[i]];
     if (flow.limit == 0) continue;
+    if (StaysOnNode(flow)) {
+      new_rates_[i] = std::min(flow.limit, capacity_);
+      continue;
+    }
     open.push_back(i);
     ++shares_[UpLink(flow)].flows;
     ++shares_[DownLink(flow)].flows;

@@ -226,6 +226,21 @@ TEST_F(FoldTest, ATreeGrowsWithItsSlowestInput) {
   EXPECT_NEAR(Seconds(root), 2 * (100e-6 + 2 * block_) + 2 * (whole_ - block_), 1e-5);
 }
 
+// The node's down link carries what comes from the other node, and no more.
+TEST_F(FoldTest, WhatStaysOnANodeTakesNoLink) {
+  Nodes(2);
+  const NodeIndex below = FoldOf({FoldOf({})});
+  const NodeIndex above = network_.AddCopy(below);
+  const NodeIndex input = network_.AddCopy(below);
+  done_.resize(input + 1, kNever);
+  network_.Fold(now_, above, 1, {1, false, 1});
+  network_.AddInput(now_, above, input, 1);
+  network_.Open(now_, below, input, 0);
+  Run();
+  EXPECT_NEAR(Seconds(above), whole_ + block_ + 2 * 100e-6, 1e-5);
+  EXPECT_EQ(network_.BytesSentBy(below), 0);
+}
+
 TEST_F(FoldTest, AHeldFoldIsWholeByReleaseOnly) {
   Nodes(2);
   network_.Fold(now_, 0, 0, {1, true, 1});

@@ -83,6 +83,18 @@ TEST(SimStriped, ANodeWithoutMemoryIsNoMember) {
   EXPECT_EQ(Finished(options).roots, 5U);
 }
 
+// Their sources are folded by slots that others execute, several of them on one node.
+TEST(SimStriped, SeveralNodesWithoutMemoryMakeItATree) {
+  Options options = Allreduce(6, 1_MiB);
+  options.bytes_per_second = 12'500'000;
+  options.latency = std::chrono::microseconds(20);
+  options.stripes = 4;
+  options.reduce->poor_nodes = 2;
+  const Report report = Finished(options);
+  EXPECT_EQ(report.roots, 1U);
+  EXPECT_EQ(report.completed, 6U);
+}
+
 TEST(SimStriped, WhoAskLateGetItToo) {
   Options options = Allreduce(8);
   options.reduce->get_spread = milliseconds(50);
