@@ -95,6 +95,32 @@ TEST(SimStriped, SeveralNodesWithoutMemoryMakeItATree) {
   EXPECT_EQ(report.completed, 6U);
 }
 
+// The coordinator folds for all of them: one object more over its link for each.
+TEST(SimStriped, ATreeTakesAnObjectMoreForEachNodeWithoutMemory) {
+  Options options = Allreduce(8, 1_MiB);
+  options.reduce->everyone_gets = options.reduce->everyone_reads = false;
+  options.bytes_per_second = 12'500'000;
+  options.latency = std::chrono::microseconds(20);
+  for (const std::uint32_t poor : {0U, 1U, 2U, 4U}) {
+    options.reduce->poor_nodes = poor;
+    const double expected = (1 + poor) * Once(options);
+    EXPECT_NEAR(Finished(options).seconds, expected, 0.2 * Once(options)) << poor;
+  }
+}
+
+// The next plan waits for others that lack memory, as long as if links carried 100 Mbit/s.
+TEST(SimStriped, ANodeWithoutMemoryOnLinksThatNobodyMeasured) {
+  Options options = Allreduce(9, 4_MiB);
+  options.latency = std::chrono::microseconds(20);
+  options.stripes = 2;
+  options.spread = milliseconds(2);
+  options.unmeasured = true;
+  options.reduce->poor_nodes = 1;
+  const Report report = Finished(options);
+  EXPECT_EQ(report.roots, 2U);
+  EXPECT_EQ(report.completed, 9U);
+}
+
 TEST(SimStriped, WhoAskLateGetItToo) {
   Options options = Allreduce(8);
   options.reduce->get_spread = milliseconds(50);
