@@ -287,7 +287,12 @@ StripeMask CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) co
 
 StripeMask CopyTable::Missing(const StripeMarks& marks, StripeMask among) const {
   const StripeMask missing = layout_.missing(marks) & among;
-  return missing != 0 ? missing : among;
+  return missing != 0 ? missing : WithBlocks(among);
+}
+
+StripeMask CopyTable::WithBlocks(StripeMask among) const {
+  const StripeMask some = layout_.missing(layout_.empty_marks()) & among;
+  return some != 0 ? some : among;
 }
 
 }  // namespace hoplite::planner

@@ -155,9 +155,12 @@ class CopyTable {
   StripeMask DependsOn(NodeId node, NodeId on, StripeMask stripes) const;
   // The same, counting superseded streams; and those of which the end of a chain is out of sight.
   StripeMask MayDependOn(NodeId node, NodeId on, StripeMask stripes) const;
-  // The stripes of `among` that marks don't fill; all of `among` if they fill each of them (then
-  // only the end of the stream is missing).
+  // The stripes of `among` that marks don't fill; if they fill each of them, those that have blocks
+  // (then only the end of the stream is missing).
   StripeMask Missing(const StripeMarks& marks, StripeMask among) const;
+  // The stripes of `among` that have blocks; all of `among` if none has. Where there are fewer runs
+  // than stripes nobody asks for the rest.
+  StripeMask WithBlocks(StripeMask among) const;
 
   // Calls `what` with each group that has some of the stripes, and which.
   template <typename What>

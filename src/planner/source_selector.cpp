@@ -40,7 +40,7 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
   for (std::size_t group = 0; group < table.group_count(); ++group) {
     const StripeMask stripes = table.stripes(group);
     if (table.forest()) {
-      turns_.push_back({.units = table.layout().stripe_count});
+      turns_.push_back({.receiver = Count(stripes), .units = table.layout().stripe_count});
       continue;
     }
     const std::uint64_t before = std::exchange(
@@ -48,7 +48,9 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
     // Most groups have as many receivers as the one before.
     if (group == 0 || receivers != before)
       degree = BestDegree(receivers, table.layout(), rules.link);
-    Turn turn{.units = static_cast<std::uint32_t>(degree) * Count(stripes),
+    const std::uint32_t receiver = Count(table.WithBlocks(stripes));
+    Turn turn{.receiver = receiver,
+              .units = static_cast<std::uint32_t>(degree) * receiver,
               .in_a_line = degree == 1};
     if (rules.fresh > Duration{0}) turn.little = BlocksIn(table.layout(), stripes) / kNextToNothing;
     turns_.push_back(turn);
@@ -264,7 +266,7 @@ bool SourceSelector::HasRoom(NodeId source, StripeMask stripes, bool more) const
   bool room = true;
   std::uint32_t taken = 0;  // units of a forest are for all groups together
   table_.ForGroups(stripes, [&](std::size_t group, StripeMask part) {
-    const std::uint32_t beyond = more ? Count(table_.stripes(group)) : 0;
+    const std::uint32_t beyond = more ? turns_[group].receiver : 0;
     const std::uint32_t load = table_.LoadIn(group, *table_.Find(source)) + taken;
     room = room && load + Count(part) <= turns_[group].units + beyond;
     if (table_.forest()) taken += Count(part);

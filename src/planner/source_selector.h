@@ -71,7 +71,9 @@ class SourceSelector {
   };
   // How the receivers of one group are served.
   struct Turn {
-    // Of every holder: the receivers that it serves × the group's stripes. Of a forest: all stripes.
+    // That a receiver takes of its source: the group's stripes that have blocks. Of a forest: all.
+    std::uint32_t receiver = 0;
+    // Of every holder: the receivers that it serves × that. Of a forest: all stripes.
     std::uint32_t units = 0;
     bool in_a_line = false;    // holders serve one receiver each
     std::uint64_t little = 0;  // whoever has so many blocks, or less, may be moved for a newcomer
@@ -148,7 +150,7 @@ class SourceSelector {
   // Null: there is none that this may be one with.
   Decision* SameStream(const OpenGrant& what, GrantId replaces);
   std::uint32_t units() const { return turns_[group_].units; }
-  std::uint32_t one_more_receiver() const { return units() + Count(stripes_); }
+  std::uint32_t one_more_receiver() const { return units() + turns_[group_].receiver; }
 
   CopyTable& table_;
   Stamps& stamps_;

@@ -49,6 +49,16 @@ TEST(Broadcast, ManyReceiversOfASmallObjectFormATree) {
   EXPECT_LT(report.seconds, report.best_tree_seconds * 1.2 + 5 * 100e-6);
 }
 
+// 27 of its stripes have no block: they make room for no more receivers at a node.
+TEST(Broadcast, StripesWithoutBlocksMakeNoTreeWider) {
+  Options options{.nodes = 24, .size_bytes = 64_KiB};
+  options.bytes_per_second = 12'500'000;
+  options.stripes = 31;
+  const Report report = Simulate(options);
+  EXPECT_EQ(report.depth, 4u);
+  EXPECT_LT(report.seconds, report.best_tree_seconds * 1.2 + 5 * 100e-6);
+}
+
 TEST(Broadcast, TimeIsFlatInTheNumberOfNodesForLargeObjects) {
   const double two = Simulate({.nodes = 2, .size_bytes = 1_GiB}).seconds;
   for (const std::uint32_t nodes : {4u, 8u, 16u, 32u, 64u}) {

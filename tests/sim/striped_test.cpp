@@ -121,6 +121,14 @@ TEST(SimStriped, ANodeWithoutMemoryOnLinksThatNobodyMeasured) {
   EXPECT_EQ(report.completed, 9U);
 }
 
+// Most of its stripes have no block.
+TEST(SimStriped, OfASmallObjectInVeryManyStripes) {
+  Options options = Allreduce(24, 64_KiB);
+  options.bytes_per_second = 12'500'000;
+  options.stripes = 31;
+  EXPECT_EQ(Finished(options).completed, 24U);
+}
+
 TEST(SimStriped, WhoAskLateGetItToo) {
   Options options = Allreduce(8);
   options.reduce->get_spread = milliseconds(50);

@@ -138,6 +138,19 @@ TEST_F(Broadcast, SeveralStripesTakeOneSourceAndResumeSeparately) {
   Expect("R1 <- S {12}");
 }
 
+// Four of its stripes have blocks. The others make no room for more receivers.
+TEST_F(Broadcast, StripesWithoutBlocksAreNoUnits) {
+  layout_ = Layout::For(64 * 1024, 16);
+  Join("S").Join("R1").Join("R2").Put("S").Get("R1").Get("R2");
+  Expect("S: accepted v1", "R1: located v1", "R1 <- S {15}", "R2: located v1", "R2 <- R1 {15}");
+}
+
+TEST_F(Broadcast, WhoLacksTheEndOnlyGetsItWithTheStripesThatHaveBlocks) {
+  layout_ = Layout::For(64 * 1024, 16);
+  Join("S").Join("R").Put("S").Locate("R").Want("R", 4);
+  Expect("S: accepted v1", "R: located v1", "R <- S {15}");
+}
+
 TEST_F(Broadcast, AZeroByteObjectIsGrantedForItsEnd) {
   layout_ = Layout::For(0);
   Join("S").Join("R1").Put("S").Get("R1").Done("R1");
