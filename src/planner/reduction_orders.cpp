@@ -119,6 +119,18 @@ void ReductionOrders::ListRoot(const ObjectId& id, ObjectRecord& record, const S
   post_.Notify(id, record, root.node, LocationKind::kPartial);
 }
 
+// It is made from now on. What its node asked for in its inventory ended a copy that was not
+// repeated before (R15), also one of a root that the node had not heard of.
+void ReductionOrders::Relist(const ObjectId& id, ObjectRecord& record, const SlotRecord& root) {
+  const NodeId node = root.order.node;
+  if (record.table.Find(node) != nullptr) {
+    return record.table.Edit(node, [](Copy& copy) { copy.live = true; });
+  }
+  if (root.lost) return;
+  ListRoot(id, record, root.order);
+  if (record.table.whole() && record.waits) record.waits->lost_holder.clear();
+}
+
 void ReductionOrders::TellOrder(const ObjectId& id, const ReductionRecord& reduction,
                                 std::uint32_t slot) {
   const SlotRecord* known = reduction.tree.Find(slot);
@@ -174,9 +186,7 @@ void ReductionOrders::Repeat(const ObjectId& id, ObjectRecord& record, NodeId no
   for (const auto& [slot, known] : reduction.tree.slots()) {
     if (known.order.node != node || !known.version) continue;
     TellOrder(id, reduction, slot);
-    if (known.order.root() && record.table.Find(node) != nullptr) {
-      record.table.Edit(node, [](Copy& copy) { copy.live = true; });  // it is made from now on
-    }
+    if (known.order.root()) Relist(id, record, known);
     for (const std::uint32_t child : reduction.tree.ChildrenOf(slot)) {
       const SlotRecord& fed = *reduction.tree.Find(child);
       const StripeMask share = fed.order.stripes & known.order.stripes;

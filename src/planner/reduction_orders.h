@@ -53,6 +53,7 @@ class ReductionOrders {
   void NewAttempt(const ObjectId& id, ObjectRecord& record, SlotRecord& known, Version& target);
   void StartTarget(const ObjectId& id, ObjectRecord& record, Version target);
   void ListRoot(const ObjectId& id, ObjectRecord& record, const SlotOrder& root);
+  void Relist(const ObjectId& id, ObjectRecord& record, const SlotRecord& root);
   void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
   // What the slot is fed by. A child that died after it was drained is needed again now.
   void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);

@@ -21,6 +21,29 @@ TEST_F(Striped, AMemberThatComesBackIsToldAllItsOrdersAgain) {
   ExpectAmong("R <- D {12}");
 }
 
+// What it asks for in its inventory ends copies that it did not repeat, but it has not heard of
+// this one: else it would be sent its own stripes, too, and refuse all that comes with them.
+TEST_F(Striped, ARootThatWasOrderedWhileItsNodeWasAwayIsThereWhenThatAsksForTheTarget) {
+  for (const char* node : {"A", "B", "D", "C"}) Join(node);
+  Open("C").Shape().Suspend("D");
+  Order(Ring({"A", "B", "D"}).All()).Ignore();
+  Connect("D").Locate("D").EndInventory("D").Ignore();
+  EXPECT_TRUE(HolderAt("D").producing);
+  AllAsk().HasAll("A").Ignore();
+  Reads("D");
+  Expect("D <- A {3}");
+}
+
+TEST_F(Striped, AndWhenItPutsTheTarget) {
+  for (const char* node : {"A", "B", "D", "C", "R"}) Join(node);
+  Open("C").Shape().Suspend("D");
+  Order(Ring({"A", "B", "D"}).All()).Ignore();
+  Connect("D").Create("D").EndInventory("D");
+  ExpectAmong("D: refused already_exists");
+  Reads("R");
+  ExpectAmong("R <- D {12}");
+}
+
 TEST_F(Striped, ACoordinatorThatComesBackHearsWhatItMissedAndRepeatsItsPlan) {
   Begin({""});
   const std::vector<SlotOrder> orders = Ring({"A", "B", "D"}, {"L"}).All();
