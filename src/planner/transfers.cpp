@@ -1,5 +1,7 @@
 #include "planner/transfers.h"
 
+#include <vector>
+
 namespace hoplite::planner {
 namespace {
 
@@ -154,6 +156,23 @@ void Transfers::On(NodeId node, const CopyGone& event) {
   ObjectRecord* record = objects_.Find(event.object);
   if (record != nullptr && record->version == event.version)
     versions_.DropCopy(event.object, *record, node);
+}
+
+// They were sent to a holder before this shard, which had restarted, was told the bytes; and the
+// holder was lost. Whoever is fed may have all by now: it says how its stream ended.
+void Transfers::EndVainWants(const ObjectId& id, ObjectRecord& record) {
+  if (record.inline_bytes == nullptr || record.table.whole()) return;
+  std::vector<NodeId> vain;
+  for (const auto& [node, copy] : record.table.copies()) {
+    const bool fed = copy.fed() != 0 || copy.superseded();
+    if (copy.live && copy.parked() != 0 && !fed) vain.push_back(node);
+  }
+  Version next = record.version;
+  ++next.sequence;
+  for (const NodeId node : vain) {
+    versions_.DropCopy(id, record, node);
+    post_.Send(node, Recall{id, next});
+  }
 }
 
 void Transfers::On(NodeId node, const Progress& event) {

@@ -48,6 +48,9 @@ class Transfers {
   void On(NodeId node, const CopyComplete& event);
   void On(NodeId node, const CopyGone& event);
   void On(NodeId node, const Progress& event);
+  // Where the directory has the bytes and nobody else has them all: whoever waits for a stream is
+  // made to ask again, and gets them.
+  void EndVainWants(const ObjectId& id, ObjectRecord& record);
 
  private:
   void Park(ObjectRecord& record, NodeId node, const StripeMarks& marks, bool leaf);

@@ -268,6 +268,24 @@ TEST_F(Inventories, InlineBytesAreRepeatedByTheirPutter) {
   Delete("R1").Ignore();
 }
 
+// Who asked between the copy and its bytes was sent to the holder.
+TEST_F(Inventories, WhoWaitsForALostHolderGetsTheBytesThatWereRepeated) {
+  layout_ = Layout::For(100);
+  Join("S").Join("R1").PutInline("S", 100).Ignore();
+  Held held{object_, VersionAt("S"), layout_, "", layout_.full_marks(), true};
+  const HeldBytes bytes{object_, held.version, std::make_shared<const std::string>(100, 'x')};
+  Restart(Recovering()).Join("R1").Connect("S").Say("S", held).EndInventory("S");
+  Get("R1").Say("S", bytes).Ignore();
+  Suspend("S");
+  Fail("R1", 0, Failure::kUnreachable);
+  Expect();  // S may come back with it
+  Lose("S");
+  Expect("R1: recall v2");
+  Locate("R1");
+  Expect("R1: inline v1");
+  Delete("R1").Ignore();
+}
+
 // Bytes that are not those of the present copy, or come before it was told, are nobody's.
 TEST_F(Inventories, BytesCountForTheCopyThatTheirNodeHolds) {
   Join("S").Join("R1").PutInline("S", 100).Ignore();
