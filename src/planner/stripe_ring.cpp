@@ -28,13 +28,13 @@ void CountChildren(std::vector<SlotOrder>& orders) {
 
 }  // namespace
 
-bool FewAreLate(std::size_t members, std::size_t leaves) {
+bool FewAreLeaves(std::size_t members, std::size_t leaves) {
   const std::size_t least = leaves == 0 ? 2 : 3;
   return members >= least && leaves <= std::max<std::size_t>(1, members / 4);
 }
 
 bool MakesRing(std::size_t members, std::size_t leaves, const Layout& layout) {
-  return layout.stripe_count >= 2 && members <= kMostInARing && FewAreLate(members, leaves);
+  return layout.stripe_count >= 2 && members <= kMostInARing && FewAreLeaves(members, leaves);
 }
 
 std::vector<SlotOrder> StripeRing(const std::vector<NodeId>& members, std::size_t leaves,

@@ -28,10 +28,10 @@ namespace hoplite::planner {
 // Beyond, the hops cost more than a ring saves.
 inline constexpr std::size_t kMostInARing = 256;
 
-// Whether so few sources are late, or on nodes without memory, that the members need not wait for
-// them. Two members need all sources, more may do with a few leaves: of each of these the whole object
-// is pulled over one link, whatever the members do.
-bool FewAreLate(std::size_t members, std::size_t leaves);
+// Whether so few sources are on nodes without memory that the others may make the sum by stripes. Two
+// members need all sources, more may do with a few leaves: of each of these the whole object is pulled
+// over one link, whatever the members do.
+bool FewAreLeaves(std::size_t members, std::size_t leaves);
 // Whether so many members and leaves make a ring.
 bool MakesRing(std::size_t members, std::size_t leaves, const Layout& layout);
 

@@ -68,7 +68,7 @@ class Plan {
 }  // namespace
 
 bool MakesTwoTrees(std::size_t members, std::size_t leaves, const Layout& layout) {
-  return layout.stripe_count >= kTrees && FewAreLate(members, leaves);
+  return layout.stripe_count >= kTrees && FewAreLeaves(members, leaves);
 }
 
 std::vector<SlotOrder> TwoTrees(const std::vector<NodeId>& members, std::size_t leaves,

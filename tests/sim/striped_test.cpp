@@ -6,30 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "everyone_reads.h"
 #include "sim/planner_world/reduce.h"
 
 namespace hoplite::sim {
 namespace {
 
 using std::chrono::milliseconds;
-
-Options Allreduce(std::uint32_t nodes, std::uint64_t size = 16_MiB) {
-  Options options;
-  options.nodes = nodes;
-  options.size_bytes = size;
-  options.reduce.emplace();
-  options.stripes = 16;
-  options.reduce->everyone_gets = options.reduce->everyone_reads = true;
-  return options;
-}
-
-Report Finished(const Options& options) {
-  const Result<Report> report = RunReduce(options);
-  EXPECT_TRUE(report) << report.error().ToString();
-  if (!report) return {};
-  EXPECT_EQ(report->violation, "") << report->replay;
-  return *report;
-}
 
 double Once(const Options& options) {
   return static_cast<double>(options.size_bytes) / static_cast<double>(options.bytes_per_second);
@@ -186,14 +169,6 @@ Options LosesItsLeaf() {
 TEST(SimStriped, ALeafThatDiesComesBack) { EXPECT_TRUE(Finished(LosesItsLeaf()).committed); }
 
 // --- planted faults
-
-std::string Noticed(Options options, PlantedFault fault) {
-  EXPECT_EQ(Finished(options).violation, "");
-  options.fault = fault;
-  const Result<Report> report = RunReduce(options);
-  EXPECT_TRUE(report);
-  return report ? report->violation : "";
-}
 
 TEST(SimStriped, ALeafThatOneRootForgetsIsCaught) {
   Options options = Allreduce(5);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "everyone_reads.h"
 #include "planner/broadcast_cost.h"
 #include "sim/planner_world/reduce.h"
 
@@ -13,22 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 
 Options InTwoTrees(std::uint32_t nodes) {
-  Options options;
-  options.nodes = nodes;
-  options.size_bytes = 16_MiB;
-  options.stripes = 16;
-  options.reduce.emplace();
-  options.reduce->everyone_gets = options.reduce->everyone_reads = true;
+  Options options = Allreduce(nodes);
   options.reduce->two_trees = true;
   return options;
-}
-
-Report Finished(const Options& options) {
-  const Result<Report> report = RunReduce(options);
-  EXPECT_TRUE(report) << report.error().ToString();
-  if (!report) return {};
-  EXPECT_EQ(report->violation, "") << report->replay;
-  return *report;
 }
 
 // Up as a forest and down as one; and the messages before the first byte.
@@ -123,14 +111,6 @@ TEST(SimTwoTrees, WhoGetsTheLastByteWithoutASessionIsWhole) {
 }
 
 // --- planted faults
-
-std::string Noticed(Options options, PlantedFault fault) {
-  EXPECT_EQ(Finished(options).violation, "");
-  options.fault = fault;
-  const Result<Report> report = RunReduce(options);
-  EXPECT_TRUE(report);
-  return report ? report->violation : "";
-}
 
 TEST(SimTwoTrees, RootsOfDifferentVersionsAreCaught) {
   const std::string found = Noticed(InTwoTrees(6), PlantedFault::kOneVersionPerRoot);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace hoplite::planner {
 namespace {
@@ -101,6 +102,21 @@ std::string WrongWith(const SlotPlan& plan, const Layout& layout) {
     sources = one.sources();
   }
   return {};
+}
+
+std::vector<std::string> InWords(const std::vector<SlotOrder>& orders) {
+  std::vector<std::string> lines;
+  for (const SlotOrder& order : orders) {
+    std::string stripes;
+    for (int stripe = 0; stripe < 10; ++stripe) {
+      if ((order.stripes >> stripe & 1) != 0) stripes += std::to_string(stripe);
+    }
+    lines.push_back(
+        fmt::format("{}: {} {} to {}, fed by {}", order.slot,
+                    order.node == kNoNode ? "-" : std::string(1, char('@' + Raw(order.node))),
+                    stripes, fmt::join(order.parents, " "), order.children));
+  }
+  return lines;
 }
 
 std::size_t SourcesIn(const SlotPlan& plan) {

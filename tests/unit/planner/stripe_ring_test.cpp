@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,24 +110,9 @@ TEST(StripeRing, EveryStripeHasOneRootAndEachSourceOnceWhateverTheNumbers) {
   }
 }
 
-std::vector<std::string> RingWords(const std::vector<SlotOrder>& orders) {
-  std::vector<std::string> lines;
-  for (const SlotOrder& order : orders) {
-    std::string stripes;
-    for (int stripe = 0; stripe < 10; ++stripe) {
-      if ((order.stripes >> stripe & 1) != 0) stripes += std::to_string(stripe);
-    }
-    lines.push_back(
-        fmt::format("{}: {} {} to {}, fed by {}", order.slot,
-                    order.node == kNoNode ? "-" : std::string(1, char('@' + Raw(order.node))),
-                    stripes, fmt::join(order.parents, " "), order.children));
-  }
-  return lines;
-}
-
 TEST(StripeRing, ThreeMembersAndALeaf) {
   const std::vector<NodeId> members{NodeId(1), NodeId(2), NodeId(3)};
-  EXPECT_THAT(RingWords(StripeRing(members, 1, WithStripes(6))),
+  EXPECT_THAT(InWords(StripeRing(members, 1, WithStripes(6))),
               ElementsAre("1: A 2345 to 2 5, fed by 1",  //
                           "2: B 0145 to 3 6, fed by 1",  //
                           "3: C 0123 to 1 4, fed by 1",  //
@@ -141,7 +125,7 @@ TEST(StripeRing, ThreeMembersAndALeaf) {
 // Each stripe begins at one of two and ends at the other: no ring slot feeds another.
 TEST(StripeRing, TwoMembersSendEachOtherHalf) {
   const std::vector<NodeId> members{NodeId(1), NodeId(2)};
-  EXPECT_THAT(RingWords(StripeRing(members, 0, WithStripes(4))),
+  EXPECT_THAT(InWords(StripeRing(members, 0, WithStripes(4))),
               ElementsAre("1: A 23 to 4, fed by 0",  //
                           "2: B 01 to 3, fed by 0",  //
                           "3: A 01 to , fed by 1",   //
@@ -150,7 +134,7 @@ TEST(StripeRing, TwoMembersSendEachOtherHalf) {
 
 TEST(StripeRing, WithFewerStripesThanMembersSomeOnlyPassOn) {
   const std::vector<NodeId> members{NodeId(1), NodeId(2), NodeId(3)};
-  EXPECT_THAT(RingWords(StripeRing(members, 0, WithStripes(2))),
+  EXPECT_THAT(InWords(StripeRing(members, 0, WithStripes(2))),
               ElementsAre("1: A 01 to 2 4, fed by 1",  //
                           "2: B 1 to 5, fed by 1",     //
                           "3: C 0 to 1, fed by 0",     //

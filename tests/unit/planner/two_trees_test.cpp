@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,24 +122,9 @@ TEST(TwoTrees, LeavesAreSpreadOverThoseWhoFold) {
   for (const auto& [slot, order] : trees.plan) EXPECT_LE(order.children, 3u) << slot;
 }
 
-std::vector<std::string> TreeWords(const std::vector<SlotOrder>& orders) {
-  std::vector<std::string> lines;
-  for (const SlotOrder& order : orders) {
-    std::string stripes;
-    for (int stripe = 0; stripe < 10; ++stripe) {
-      if ((order.stripes >> stripe & 1) != 0) stripes += std::to_string(stripe);
-    }
-    lines.push_back(
-        fmt::format("{}: {} {} to {}, fed by {}", order.slot,
-                    order.node == kNoNode ? "-" : std::string(1, char('@' + Raw(order.node))),
-                    stripes, fmt::join(order.parents, " "), order.children));
-  }
-  return lines;
-}
-
 // The picture in two_trees.h, and one without memory.
 TEST(TwoTrees, SixMembersAndALeaf) {
-  EXPECT_THAT(TreeWords(TwoTrees(Members(6), 1, CutIn(4))),
+  EXPECT_THAT(InWords(TwoTrees(Members(6), 1, CutIn(4))),
               ElementsAre("1: A 02 to , fed by 2",    //
                           "2: B 13 to , fed by 2",    //
                           "3: C 02 to 1, fed by 2",   //
