@@ -66,6 +66,8 @@ void GrpcQueue::Run() {
   }
   for (bool idle = true; Next(idle); idle = !RunPosted()) {
   }
+  while (RunPosted()) {
+  }
 }
 
 // Hears what has ended; `wait`: at least one thing. False: nothing ends any more.

@@ -34,8 +34,8 @@ class GrpcQueue {
   void Start() {
     thread_ = std::thread([this] { Run(); });
   }
-  // Any thread. Runs soon, in the order of coming, and when all is done that has ended by then; not
-  // after Stop.
+  // Any thread. Runs soon, in the order of coming, and when all is done that has ended by then. What
+  // comes before Stop runs before that ends, what comes later never.
   void Post(Work work);
   // Every operation must have ended, and none may begin. Waits for the thread; idempotent.
   void Stop();

@@ -47,8 +47,8 @@ void* GrpcSession::Tag(void (GrpcSession::*then)(bool ok)) {
   return GrpcQueue::Tag([self = shared_from_this(), then](bool ok) {
     (self.get()->*then)(ok);
     if (--self->operations_ > 0 || !self->finished_) return;
-    self->call_.reset();
     self->service_->Closed(self);
+    self->call_.reset();  // the server may stop now: the service has been told
   });
 }
 
