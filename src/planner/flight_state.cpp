@@ -133,16 +133,19 @@ void FlightState::CloseEnded(const StripeMarks& marks, Effects& out) {
 }
 
 // A grant that replaces another waits until that one is closed: a receiver closes its old upstream
-// before it opens the next.
+// before it opens the next. What comes later for the same stripes waits behind it, or it would
+// replace its own successor.
 void FlightState::OpenDue(Effects& out) {
+  StripeMask waiting = 0;
   for (auto grant = told_.begin(); grant != told_.end();) {
-    bool replaces = false;
+    bool waits = (waiting & grant->stripes) != 0;
     for (Stream& stream : streams_) {
       if ((stream.grant.stripes & grant->stripes) == 0) continue;
-      replaces = true;
+      waits = true;
       Stop(stream, out);
     }
-    if (replaces) {
+    if (waits) {
+      waiting |= grant->stripes;
       ++grant;
       continue;
     }

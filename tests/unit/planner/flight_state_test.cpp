@@ -150,6 +150,20 @@ TEST_F(Flights, OtherStripesAreOpenedBeside) {
   EXPECT_THAT(Decides(), ElementsAre("open 2"));
 }
 
+// 2 waits for the end of 1, and 3 moves a stripe of 2 away: it would be lost if 3 began now.
+TEST_F(Flights, AGrantWaitsBehindAnEarlierOneForItsStripesThatWaits) {
+  Wants();
+  Pulls(1, 0b01);
+  state_.On(GrantOf(2, 0b11), marks_, decided_);
+  state_.On(GrantOf(3, 0b10), marks_, decided_);
+  state_.On(GrantOf(4, 0b01), marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("stop 1"));
+  state_.Ended(Id(1), Outcome::kAbandoned, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 1", "open 2", "stop 2"));
+  state_.Ended(Id(2), Outcome::kAbandoned, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 2", "open 3", "open 4"));
+}
+
 TEST_F(Flights, AFailedStreamIsClosedOnceAndTheNextGoesOnFromTheMark) {
   Wants();
   Pulls(1);
