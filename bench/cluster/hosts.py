@@ -143,10 +143,14 @@ def allow_congestion_control(name):
 
 
 def end_on_signals():
-    """SIGTERM and SIGHUP unwind like Ctrl-C, so that every `with` block cleans up."""
+    """SIGTERM and SIGHUP unwind like Ctrl-C, so that every `with` block cleans up. The first of them: who ends a group
+    of processes, and then each of them, does not interrupt what cleans up."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
 
     def unwind(number, _):
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in numbers:
         signal.signal(number, unwind)
