@@ -125,7 +125,7 @@ Options Draw(std::uint64_t seed) {
   options.slow_nodes = few(1);
   options.crashes = few(1);
   options.returns = few(2);
-  options.restarts = few(1);
+  options.restarts = few(2);
   options.windows = up_to(3) == 0 ? 1 + up_to(4) : 0;
   // One word at a time, or some.
   if (up_to(1) == 0)

@@ -240,7 +240,8 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
       if (source->marks[stripe] == copy.marks[stripe]) equal |= bit;
     }
     if (equal != 0) eligible |= EqualityOk(receiver, source_id, equal);
-    table_.ForGroups(need & ~eligible, [&](std::size_t group, StripeMask part) {
+    // A leaf's lag is that of its last source, whatever it has by now.
+    table_.ForGroups(copy.leaf ? 0 : need & ~eligible, [&](std::size_t group, StripeMask part) {
       if (table_.IsSoonAhead(group, copy, *source, soon_)) eligible |= part;
     });
   }

@@ -270,6 +270,32 @@ TEST_F(ForestTest, WhoWasNotAheadIsNotAskedAgain) {
   EXPECT_NE(newest_[orphan].back().source.id, again.source.id);
 }
 
+// What it would wait for, it cannot pass on; and each who has less would name the next.
+TEST_F(ForestTest, ALeafThatLostItsSourceWaitsForWhoIsAhead) {
+  Open(200);
+  WantFrom(2, 200);
+  Plan(milliseconds(5));
+  constexpr std::uint64_t kLeaf = 201;
+  StripeMarks marks = layout_.empty_marks();
+  for (std::uint32_t stripe = 0; stripe < kStripesOfForest; ++stripe) marks[stripe] = 5;
+  Say(kLeaf, Want{object_, version_, layout_.empty_marks(), true});
+  Plan(milliseconds(5));
+  ASSERT_EQ(newest_[NodeId{kLeaf}].size(), 1);
+  const Grant first = newest_[NodeId{kLeaf}].back();
+  ASSERT_EQ(first.source.id, NodeId{1});
+
+  state_->Apply({now_, NodeSuspended{NodeId{1}}});
+  Say(kLeaf,
+      GrantClosed{object_, version_, first.grant, Outcome::kFailed, Failure::kBroken, marks});
+  Plan(milliseconds(1));
+  EXPECT_EQ(newest_[NodeId{kLeaf}].size(), 1) << "everybody has less";
+  for (std::uint32_t stripe = 0; stripe < kStripesOfForest; ++stripe) marks[stripe] = 6;
+  Say(7, Progress{object_, version_, marks});
+  Plan(milliseconds(1));
+  ASSERT_EQ(newest_[NodeId{kLeaf}].size(), 2);
+  EXPECT_EQ(newest_[NodeId{kLeaf}].back().source.id, NodeId{7});
+}
+
 // --- what the homes are for: the same batch without them
 
 class Crowded {
