@@ -26,6 +26,13 @@ void WaitFor(GrpcQueue& queue) {
   done.get_future().wait();
 }
 
+// It keeps what it will run.
+bool Takes(GrpcQueue& queue) {
+  const auto probe = std::make_shared<int>(0);
+  queue.Post([probe] { ++*probe; });
+  return probe.use_count() > 1;
+}
+
 TEST(GrpcQueue, RunsWhatThreadsPostOnItsOwnInTheirOrder) {
   const auto queue = NewQueue();
   queue->Start();
@@ -98,11 +105,7 @@ TEST(GrpcQueue, RunsAllThatWasPostedBeforeItStopped) {
   queue->Post([&] {
     queue->Post([kept] { ++*kept; });
     runs.set_value();
-    const auto probe = std::make_shared<int>(0);
-    do {
-      std::this_thread::yield();
-      queue->Post([probe] { ++*probe; });
-    } while (probe.use_count() > 1);  // until Stop refuses it
+    while (Takes(*queue)) std::this_thread::yield();  // until Stop refuses it
   });
   runs.get_future().wait();
   queue->Stop();
