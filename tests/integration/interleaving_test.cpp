@@ -56,6 +56,26 @@ TEST(Interleaving, AGetThatWaitsForMemoryHearsOfADelete) {
   }
 }
 
+// The first version goes before there is memory for it, and for the next there is enough.
+TEST(Interleaving, AGetThatWaitsForMemoryHearsOfANewerVersion) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
+  auto client = cluster.client(small);
+  const auto view = client.Get(*cluster.client(0).Put(Pattern(5_MiB, 19)), kSoon);
+  ASSERT_TRUE(view) << view.error().ToString();
+  const ObjectId id = ObjectId::Random();
+  auto first = cluster.client(0).Create(id, 4_MiB);
+  ASSERT_TRUE(first) << first.error().ToString();
+  auto waiting = client.GetAsync(id, {.timeout = 20s});
+  std::this_thread::sleep_for(100ms);  // so that it waits for memory, not for the directory
+  EXPECT_FALSE(waiting.ready());
+  first->Abort();
+  ASSERT_TRUE(cluster.client(0).Put(Pattern(1_MiB, 20), {.id = id}));
+  const auto got = waiting.Wait();
+  ASSERT_TRUE(got) << got.error().ToString();
+  EXPECT_TRUE(Text(*got) == Pattern(1_MiB, 20));
+}
+
 // A flight that nobody wants any more takes a moment to end; a request that comes meanwhile must
 // not get its copy.
 TEST(Interleaving, AnOpenBehindACancelledOneReadsTheObject) {

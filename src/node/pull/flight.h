@@ -27,6 +27,8 @@
 
 namespace hoplite::node {
 
+class Subscription;
+
 class Flight : public std::enable_shared_from_this<Flight>, private store::CopyListener {
  public:
   // The flight goes on while at least one Interest lives, or while it feeds others.
@@ -130,6 +132,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   Result<void> Keep(store::CopyPtr copy, bool leaf);
   net::Task<Result<store::CopyPtr>> AwaitMemory(Layout layout, std::string metadata);
   net::Task<void> AwaitPlace();
+  void Follow(std::optional<Subscription>& watch);
   net::Task<Result<store::CopyPtr>> TakeInline();
   net::Task<void> ReceiveAll();
   void KeepOrLendPlace(const StripeMarks& marks);

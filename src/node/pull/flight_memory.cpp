@@ -98,8 +98,16 @@ Result<void> Flight::Keep(store::CopyPtr copy, bool leaf) {
   return context_.store.List(copy_, store::CopyKind::kRelayed);
 }
 
-// Room for the object, or why there is none; an interrupted wait ends with the last answer. The
-// shard has answered the Locate and knows nothing of this wait: it tells subscribers of a Delete.
+// The shard has answered the Locate and knows nothing of a wait that follows: it tells subscribers
+// of a Delete, and where a newer version is.
+void Flight::Follow(std::optional<Subscription>& watch) {
+  if (watch) return;
+  const auto newer = [this](const protocol::Location& place) { OnRecall(place.version); };
+  watch.emplace(context_.directory, entry_, Subscriber{.on_location = newer});
+  for (const auto& [node, place] : entry_->followers().places()) newer(place);
+}
+
+// Room for the object, or why there is none; an interrupted wait ends with the last answer.
 net::Task<Result<store::CopyPtr>> Flight::AwaitMemory(Layout layout, std::string metadata) {
   MemoryBroker::Waiter waiter(context_.memory, changed_);
   std::optional<Subscription> watch;
@@ -114,7 +122,7 @@ net::Task<Result<store::CopyPtr>> Flight::AwaitMemory(Layout layout, std::string
       awaited_memory_.reset();
       co_return copy;
     }
-    if (!watch) watch.emplace(context_.directory, entry_, Subscriber());
+    Follow(watch);
     if (awaited_memory_ != bytes) {
       awaited_memory_ = bytes;
       entry_->Changed();  // wakes the calls: one that itself holds this memory must not wait for it
@@ -131,7 +139,7 @@ net::Task<void> Flight::AwaitPlace() {
     if (state_->GoesAtOnce(hurries_, entry_->outgoing() > 0)) {
       place_->GoAtOnce();
     } else {
-      if (!watch) watch.emplace(context_.directory, entry_, Subscriber());
+      Follow(watch);
       co_await changed_.Wait();
     }
   }
