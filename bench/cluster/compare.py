@@ -216,7 +216,8 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.md").write_text(tables)
         document = folder / f"{name}.json"
-        document.write_text(report.as_json(self._described, self._failures, **members))
+        failures = [failure.replace(f"{ROOT}/", "") for failure in self._failures]
+        document.write_text(report.as_json(self._described, failures, **members))
         print(tables)
         print(f"written to {folder}/{name}.*")
         try:
