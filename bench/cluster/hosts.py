@@ -144,13 +144,13 @@ def allow_congestion_control(name):
 
 def end_on_signals():
     """SIGTERM and SIGHUP unwind like Ctrl-C, so that every `with` block cleans up. The first of them: who ends a group
-    of processes, and then each of them, does not interrupt what cleans up."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    of processes, and then each of them, or presses Ctrl-C once more, does not interrupt what cleans up."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def unwind(number, _):
         for each in numbers:
-            signal.signal(each, signal.SIG_IGN)
-        raise SystemExit(128 + number)
+            signal.signal(each, lambda *_: None)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
     for number in numbers:
         signal.signal(number, unwind)

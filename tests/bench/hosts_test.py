@@ -43,8 +43,11 @@ class EndOnSignals(unittest.TestCase):
         self.assertEqual(self.ends_after(signal.SIGTERM), ("clean\n", 128 + signal.SIGTERM))
 
     def test_it_cleans_up_though_it_is_told_again_meanwhile(self):
-        self.assertEqual(self.ends_after(signal.SIGTERM, signal.SIGTERM, signal.SIGHUP),
-                         ("clean\n", 128 + signal.SIGTERM))
+        for again in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            self.assertEqual(self.ends_after(signal.SIGTERM, again), ("clean\n", 128 + signal.SIGTERM), again)
+
+    def test_it_cleans_up_after_ctrl_c_though_it_is_told_again_meanwhile(self):
+        self.assertEqual(self.ends_after(signal.SIGINT, signal.SIGTERM, signal.SIGINT), ("clean\n", -signal.SIGINT))
 
 
 if __name__ == "__main__":
