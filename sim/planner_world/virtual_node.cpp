@@ -259,7 +259,7 @@ void VirtualNode::Connected(Time now, Effects& out) {
                         .complete = copy_->complete,
                         .primary = copy_->own || copy_->primary};
     if (!copy_->folded || completing_) held.produces = copy_->produces;
-    if (flight_) held.upstreams = flight_->Upstreams();
+    if (flight_) held.upstreams = flight_->TellUpstreams();
     Say(held, out);
   }
   if (tombstone_ && *tombstone_ > now)

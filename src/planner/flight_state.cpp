@@ -1,6 +1,7 @@
 #include "planner/flight_state.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace hoplite::planner {
@@ -93,9 +94,11 @@ bool FlightState::OnRecall(Version below) {
 
 void FlightState::OnLost(Effects& out) {
   // Without streams the inventory repeats the Want; otherwise Step says it when they have ended.
-  regrant_ = pulls();
   told_.clear();
-  for (Stream& stream : streams_) Stop(stream, out);
+  for (Stream& stream : streams_) {
+    want_after_ |= stream.grant.stripes;
+    Stop(stream, out);
+  }
 }
 
 void FlightState::EndedInPart(const GrantId& grant, bool end_seen) {
@@ -117,8 +120,8 @@ void FlightState::Step(const StripeMarks& marks, Effects& out) {
   if (!receiving()) return;
   out.whole = Whole(marks);
   if (out.whole) return;
-  if (regrant_ && !pulls()) {
-    regrant_ = false;
+  if (want_after_ != 0 && !Brings(want_after_)) {
+    want_after_ = 0;
     out.say.emplace_back(Wanting(marks));
   }
   OpenDue(out);
@@ -206,16 +209,22 @@ bool FlightState::ReaderStalls(std::uint64_t ready_bytes, std::uint64_t read_byt
   return now - read_at_ > patience;
 }
 
-std::vector<Upstream> FlightState::Upstreams() const {
+std::vector<Upstream> FlightState::TellUpstreams() {
   std::vector<Upstream> upstreams;
   StripeMask named = 0;
   const auto name = [&](const Grant& grant) {
     const StripeMask stripes = grant.stripes & ~named;
     if (stripes != 0) upstreams.push_back({grant.source.id, grant.grant, stripes});
     named |= stripes;
+    return stripes;
   };
-  for (const Stream& stream : streams_) name(stream.grant);
-  for (const Grant& grant : told_) name(grant);
+  for (const Stream& stream : streams_) {
+    name(stream.grant);
+    if (stream.stopping) want_after_ |= stream.grant.stripes;
+  }
+  // The shard has replaced the older ones in its books.
+  for (Grant& grant : std::views::reverse(told_)) grant.stripes = name(grant);
+  std::erase_if(told_, [](const Grant& grant) { return grant.stripes == 0; });
   return upstreams;
 }
 
@@ -240,13 +249,18 @@ void FlightState::AddTo(Digest& digest) const {
       .Add(deleted_)
       .Add(complete_)
       .Add(made_here_)
-      .Add(regrant_);
+      .Add(want_after_);
   digest.Add(end_seen_).Add(committed_).Add(located_ ? located_->version : Version{});
   for (const Grant& grant : told_) digest.Add(grant.grant).Add(grant.source.id).Add(grant.stripes);
   for (const Stream& stream : streams_) {
     digest.Add(stream.grant.grant).Add(stream.grant.source.id).Add(stream.grant.stripes);
     digest.Add(stream.stopping);
   }
+}
+
+bool FlightState::Brings(StripeMask stripes) const {
+  return std::ranges::any_of(
+      streams_, [&](const Stream& stream) { return (stream.grant.stripes & stripes) != 0; });
 }
 
 FlightState::Stream* FlightState::Find(const GrantId& grant) {

@@ -87,6 +87,11 @@ class FlightState {
   void EndedInPart(const GrantId& grant, bool end_seen);
   void Ended(const GrantId& grant, Outcome outcome, Failure failure);
 
+  // --- for the inventory: what each stripe is pulled from now, or else will be (R62)
+  // The shard will know of no other grant: one that waits for the end of a stream is forgotten, and
+  // what that stream brings is wanted once more when it has ended.
+  std::vector<protocol::Upstream> TellUpstreams();
+
   // --- what is due, after any of these
   void Step(const StripeMarks& marks, Effects& out);
   // It is whole, and sealed: says so, or, of a leaf, that it wants nothing any more.
@@ -113,8 +118,6 @@ class FlightState {
   // Its last stream has ended, and every grant is closed.
   bool left() const { return stage_ == Stage::kLeft; }
   const std::optional<protocol::Located>& located() const { return located_; }
-  // What each stripe is pulled from now, or else will be.
-  std::vector<protocol::Upstream> Upstreams() const;
   bool pulls() const { return !streams_.empty(); }
   // For the inventory. A stream into a copy is told of beside the copy; the shard knows nothing of
   // a leaf's.
@@ -144,6 +147,7 @@ class FlightState {
   void AskAgain(Effects& out, std::uint64_t expects);
   void TakeAnswer(Effects& out);
   Stream* Find(const GrantId& grant);
+  bool Brings(StripeMask stripes) const;
   static void Stop(Stream& stream, Effects& out);
   void CloseEnded(const StripeMarks& marks, Effects& out);
   void OpenDue(Effects& out);
@@ -163,10 +167,10 @@ class FlightState {
   bool deleted_ = false;
   bool complete_ = false;
   StripeMask made_here_ = 0;
-  bool regrant_ = false;    // asks again when its streams have ended
-  bool end_seen_ = false;   // END, on any stream, or what stands for it
-  bool committed_ = false;  // that was said
-  std::deque<Grant> told_;  // not yet begun
+  StripeMask want_after_ = 0;  // asks again when the streams that bring these have ended
+  bool end_seen_ = false;      // END, on any stream, or what stands for it
+  bool committed_ = false;     // that was said
+  std::deque<Grant> told_;     // not yet begun
   std::vector<Stream> streams_;
 
   std::uint64_t received_ = 0;  // when last looked at

@@ -119,7 +119,7 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
   if (!waits && !table.Find(node)->final()) table.NoteFailed(grant);
   if (not_ahead) {
     table.LowerMarks(grant.source, event.marks, grant);
-    table.NoteLate(grant, kHeld);
+    if (!grant.leaf) table.NoteLate(grant, kHeld);  // a leaf was not sent there by lag (R41)
   } else {
     apart_.Insert({node, grant.source}, clock_.now() + options_.keep_apart);
   }

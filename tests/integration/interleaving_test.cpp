@@ -67,8 +67,10 @@ TEST(Interleaving, AGetThatWaitsForMemoryHearsOfANewerVersion) {
   auto first = cluster.client(0).Create(id, 4_MiB);
   ASSERT_TRUE(first) << first.error().ToString();
   auto waiting = client.GetAsync(id, {.timeout = 20s});
-  std::this_thread::sleep_for(100ms);  // so that it waits for memory, not for the directory
-  EXPECT_FALSE(waiting.ready());
+  EXPECT_TRUE(Eventually([&] {
+    const auto got = client.Get(id, {.timeout = 100ms});
+    return !got && got.error().message.contains("no memory is free");
+  }));
   first->Abort();
   ASSERT_TRUE(cluster.client(0).Put(Pattern(1_MiB, 20), {.id = id}));
   const auto got = waiting.Wait();

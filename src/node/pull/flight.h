@@ -108,7 +108,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   std::optional<protocol::Locate> OpenLocate() const {
     return state_->OpenLocate(entry_->expectations().newest());
   }
-  std::vector<protocol::Upstream> Upstreams() const { return state_->Upstreams(); }
+  std::vector<protocol::Upstream> TellUpstreams() { return state_->TellUpstreams(); }
   // It waits for a place, although others depend on it (R46): for tests, never so between turns.
   bool held_up() const {
     return place_ && place_->waits() && (hurries_ || entry_->outgoing() > 0) && !interrupted();

@@ -137,7 +137,7 @@ void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
   const bool making = root && root->output().get() == &copy;
   if (producing || making) held.produces = copy.made_here();
   held.primary = context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
-  if (fetching) held.upstreams = entry->flight()->Upstreams();
+  if (fetching) held.upstreams = entry->flight()->TellUpstreams();
   events.emplace_back(std::move(held));
 }
 

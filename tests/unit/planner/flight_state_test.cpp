@@ -313,19 +313,41 @@ TEST_F(Flights, TheInventoryRepeatsAWantThatNoStreamServes) {
   EXPECT_TRUE(state_.OpenWant(marks_));
   Pulls(1);
   EXPECT_FALSE(state_.OpenWant(marks_)) << "it is told of beside the copy";
-  EXPECT_THAT(state_.Upstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 1}));
+  EXPECT_THAT(state_.TellUpstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 1}));
 }
 
 // R62. While a stream ends, what is told for its stripes is not pulled yet.
 TEST_F(Flights, TheInventoryNamesTheStreamOfEachStripe) {
-  EXPECT_TRUE(state_.Upstreams().empty());
+  EXPECT_TRUE(state_.TellUpstreams().empty());
   Wants();
   Pulls(1, 0b0011);
   Pulls(2, 0b1000);
   Pulls(3, 0b0110);
-  EXPECT_THAT(state_.Upstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 0b0011},
-                                              protocol::Upstream{NodeId{2}, Id(2), 0b1000},
-                                              protocol::Upstream{NodeId{3}, Id(3), 0b0100}));
+  EXPECT_THAT(state_.TellUpstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 0b0011},
+                                                  protocol::Upstream{NodeId{2}, Id(2), 0b1000},
+                                                  protocol::Upstream{NodeId{3}, Id(3), 0b0100}));
+}
+
+TEST_F(Flights, OfTheGrantsThatWaitTheInventoryNamesTheNewest) {
+  Wants();
+  Pulls(1, 0b01);
+  Pulls(2, 0b11);
+  Pulls(3, 0b10);
+  EXPECT_THAT(state_.TellUpstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 0b01},
+                                                  protocol::Upstream{NodeId{3}, Id(3), 0b10}));
+  EXPECT_THAT(Decides(), ElementsAre("open 3"));
+}
+
+// The shard takes back what was not named; and the end of a stream that is left makes it forget the
+// stripes.
+TEST_F(Flights, WhatWasToFollowAStreamIsWantedAgainAfterAnInventory) {
+  Wants();
+  Pulls(1, 0b01);
+  Pulls(2, 0b01);
+  EXPECT_THAT(state_.TellUpstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 0b01}));
+  EXPECT_THAT(Decides(), IsEmpty());
+  state_.Ended(Id(1), Outcome::kAbandoned, Failure::kNone);
+  EXPECT_THAT(Decides(), ElementsAre("abandoned 1", "want from 0"));
 }
 
 TEST_F(Flights, ALeafRepeatsItAlwaysAndNeverSaysThatItIsComplete) {

@@ -287,7 +287,7 @@ TEST_F(ForestTest, ALeafThatLostItsSourceWaitsForWhoIsAhead) {
   state_->Apply({now_, NodeSuspended{NodeId{1}}});
   Say(kLeaf,
       GrantClosed{object_, version_, first.grant, Outcome::kFailed, Failure::kBroken, marks});
-  Plan(milliseconds(1));
+  Plan(milliseconds(5));
   EXPECT_EQ(newest_[NodeId{kLeaf}].size(), 1) << "everybody has less";
   for (std::uint32_t stripe = 0; stripe < kStripesOfForest; ++stripe) marks[stripe] = 6;
   Say(7, Progress{object_, version_, marks});
