@@ -36,20 +36,30 @@ TEST(Interleaving, AGetThatWaitsForMemoryGoesOnWhenAViewIsDropped) {
   EXPECT_TRUE(Text(*got) == Pattern(5_MiB, 2));
 }
 
+// A client of a node with a store of 8 MiB, of which a view pins so much.
+struct PinnedStore {
+  explicit PinnedStore(std::uint64_t pinned)
+      : view(client.Get(*elsewhere.Put(Pattern(pinned, 16)), kSoon)) {
+    EXPECT_TRUE(view) << view.error().ToString();
+  }
+
+  Cluster cluster{{.nodes = 1, .memory_bytes = 32_MiB}};
+  Client elsewhere = cluster.client(0);
+  Client client = cluster.client(cluster.Add({.memory_bytes = 8_MiB}));
+  const Result<Buffer> view;
+};
+
 // The directory has answered the node's Locate and does not know that the node still waits.
 TEST(Interleaving, AGetThatWaitsForMemoryHearsOfADelete) {
-  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
-  const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
-  auto client = cluster.client(small);
-  const auto view = client.Get(*cluster.client(0).Put(Pattern(8_MiB, 16)), kSoon);
-  ASSERT_TRUE(view) << view.error().ToString();
+  PinnedStore full(8_MiB);
+  ASSERT_TRUE(full.view);
   for (const std::uint64_t size : {5_MiB, 1_KiB}) {
-    const auto wanted = cluster.client(0).Put(Pattern(size, 17));
+    const auto wanted = full.elsewhere.Put(Pattern(size, 17));
     ASSERT_TRUE(wanted);
-    auto waiting = client.GetAsync(*wanted, kSoon);
+    auto waiting = full.client.GetAsync(*wanted, kSoon);
     std::this_thread::sleep_for(100ms);  // so that it waits for memory, not for the directory
     EXPECT_FALSE(waiting.ready());
-    ASSERT_TRUE(cluster.client(0).Delete(*wanted, kSoon));
+    ASSERT_TRUE(full.elsewhere.Delete(*wanted, kSoon));
     const auto got = waiting.Wait();
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().code, ErrorCode::kDeleted) << got.error().ToString();
@@ -58,21 +68,18 @@ TEST(Interleaving, AGetThatWaitsForMemoryHearsOfADelete) {
 
 // The first version goes before there is memory for it, and for the next there is enough.
 TEST(Interleaving, AGetThatWaitsForMemoryHearsOfANewerVersion) {
-  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
-  const std::size_t small = cluster.Add({.memory_bytes = 8_MiB});
-  auto client = cluster.client(small);
-  const auto view = client.Get(*cluster.client(0).Put(Pattern(5_MiB, 19)), kSoon);
-  ASSERT_TRUE(view) << view.error().ToString();
+  PinnedStore small(5_MiB);
+  ASSERT_TRUE(small.view);
   const ObjectId id = ObjectId::Random();
-  auto first = cluster.client(0).Create(id, 4_MiB);
+  auto first = small.elsewhere.Create(id, 4_MiB);
   ASSERT_TRUE(first) << first.error().ToString();
-  auto waiting = client.GetAsync(id, {.timeout = 20s});
+  auto waiting = small.client.GetAsync(id, {.timeout = 20s});
   EXPECT_TRUE(Eventually([&] {
-    const auto got = client.Get(id, {.timeout = 100ms});
+    const auto got = small.client.Get(id, {.timeout = 100ms});
     return !got && got.error().message.contains("no memory is free");
   }));
   first->Abort();
-  ASSERT_TRUE(cluster.client(0).Put(Pattern(1_MiB, 20), {.id = id}));
+  ASSERT_TRUE(small.elsewhere.Put(Pattern(1_MiB, 20), {.id = id}));
   const auto got = waiting.Wait();
   ASSERT_TRUE(got) << got.error().ToString();
   EXPECT_TRUE(Text(*got) == Pattern(1_MiB, 20));
