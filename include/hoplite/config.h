@@ -99,7 +99,7 @@ struct HOPLITE_EXPORT DirectoryConfig {
   // Objects up to this size live in the directory; at most 64 KiB. Smaller spares its memory and
   // link; larger saves small objects a connection between nodes, and they outlive the node that put
   // them.
-  std::uint64_t inline_limit_bytes = 64 * 1024;
+  std::uint64_t inline_limit_bytes = 16 * 1024;
   // All of them together; what comes when they have so many bytes is fetched from its holder. More
   // costs the shard as much memory, and its nodes as many bytes to repeat when it was restarted.
   std::uint64_t inline_total_bytes = std::uint64_t{256} * 1024 * 1024;

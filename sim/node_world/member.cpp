@@ -36,7 +36,6 @@ Member::Member(const Surroundings& around, std::uint32_t index, net::HostId host
   config.max_fetches = around.options.max_fetches;
   node::Settings settings = node::MakeSettings(config);
   settings.self = NodeId{number};
-  settings.inline_limit_bytes = kInlineLimitBytes;
   settings.stripe_count = around.options.stripes;
   if (around.options.two_lanes) settings.two_lanes_from = 0;
   settings.rooms = around.options.rooms_of(index);

@@ -42,6 +42,9 @@ class PlantedDirectory final : public DirectoryClient {
   bool connected(std::size_t shard) const override { return link_->connected(shard); }
   std::optional<Time> vouched(std::size_t shard) const override { return link_->vouched(shard); }
   std::uint64_t shard_id(std::size_t shard) const override { return link_->shard_id(shard); }
+  std::uint64_t inline_limit(std::size_t shard) const override {
+    return link_->inline_limit(shard);
+  }
   std::optional<Error> refusal(std::size_t shard) const override { return link_->refusal(shard); }
   void Find(const ObjectId& object, Duration timeout,
             std::function<void(Result<protocol::ObjectView>)> done) override {

@@ -190,7 +190,11 @@ InProcessDirectory::Options InProcessDirectory::Patient() {
 
 InProcessDirectory::InProcessDirectory(asio::io_context& loop, const Options& options) {
   for (std::size_t shard = 0; shard < options.shards; ++shard) {
-    shards_.push_back(std::make_shared<InProcessShard>(loop, options.service, options.shards));
+    ServiceOptions service = options.service;
+    if (shard < options.inline_limits.size()) {
+      service.planner.inline_limit_bytes = options.inline_limits[shard];
+    }
+    shards_.push_back(std::make_shared<InProcessShard>(loop, service, options.shards));
   }
 }
 

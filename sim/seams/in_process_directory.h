@@ -29,6 +29,8 @@ class InProcessDirectory {
     std::size_t shards = 1;
     // Its planner.incarnation is that of the first life; each restart adds one.
     ServiceOptions service;
+    // Of the first shards, where they differ from the others.
+    std::vector<std::uint64_t> inline_limits;
   };
   // For tests that may be slow: leases last for ever, so no node is lost, and there is nothing to
   // collect at the start.

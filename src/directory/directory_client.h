@@ -92,6 +92,8 @@ class DirectoryClient {
   virtual std::optional<Time> vouched(std::size_t shard) const = 0;
   // By which id the shard goes, as it told last; 0: it was not reached yet.
   virtual std::uint64_t shard_id(std::size_t shard) const = 0;
+  // Larger objects are not sent to this shard whole: as it told last, or as none may allow.
+  virtual std::uint64_t inline_limit(std::size_t shard) const = 0;
   // Why the shard doesn't take this node, which waits and asks again; none if it does or is away.
   virtual std::optional<Error> refusal(std::size_t shard) const = 0;
   // One object, or a page of a shard's picture, for `info` and `status`; `done` runs on the loop,

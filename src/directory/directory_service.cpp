@@ -255,13 +255,15 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
   session->outbox = SessionOutbox<protocol::NodeAction>(options_.pace);
   leases_.Opened(hello.node.id, now_);
   log::Info("node {} joined, data plane at {}", hello.node.name, hello.node.address);
-  session->Send({.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
-                                          .heartbeat = options_.heartbeat,
-                                          .lease = options_.lease,
-                                          .tombstone = options_.planner.tombstone,
-                                          .orphan_grace = options_.planner.orphan_grace,
-                                          .remembered = joined->remembered,
-                                          .shard_id = admission_.id()}});
+  session->Send(
+      {.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
+                                .heartbeat = options_.heartbeat,
+                                .lease = options_.lease,
+                                .tombstone = options_.planner.tombstone,
+                                .orphan_grace = options_.planner.orphan_grace,
+                                .remembered = joined->remembered,
+                                .shard_id = admission_.id(),
+                                .inline_limit_bytes = options_.planner.inline_limit_bytes}});
   Apply(planner::NodeJoined{hello.node, hello.highest_incarnation, hello.owner_number});
 }
 

@@ -19,6 +19,7 @@
 
 #include <asio/io_context.hpp>
 
+#include "base/limits.h"
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "directory/inventory_teller.h"
@@ -53,6 +54,9 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   bool open() const { return state_ == State::kOpen; }
   // See DirectoryClient.
   std::optional<Time> vouched() const { return open() ? std::optional(vouched_) : std::nullopt; }
+  std::uint64_t inline_limit() const {
+    return welcome_ ? welcome_->inline_limit_bytes : kMaxInlineBytes;
+  }
   // Why the shard refuses this node as not of its cluster; none once it takes the node, or is away.
   const std::optional<Error>& refusal() const { return refusal_; }
 

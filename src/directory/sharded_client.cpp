@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/limits.h"
 #include "directory/away.h"
 
 namespace hoplite::directory {
@@ -45,6 +46,10 @@ bool ShardedClient::connected(std::size_t shard) const {
 
 std::optional<Time> ShardedClient::vouched(std::size_t shard) const {
   return shard < links_.size() ? links_[shard]->vouched() : std::nullopt;
+}
+
+std::uint64_t ShardedClient::inline_limit(std::size_t shard) const {
+  return shard < links_.size() ? links_[shard]->inline_limit() : kMaxInlineBytes;
 }
 
 std::optional<Error> ShardedClient::refusal(std::size_t shard) const {

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
-#include "base/limits.h"
 #include "base/time.h"
 #include "base/units.h"
 #include "directory/directory_client.h"
@@ -33,8 +32,6 @@ struct Settings {
   // A FETCH that may have overtaken the shard's word waits so long for it: a shard that is slower in
   // one direction is away (R49).
   Duration longest_hold = std::chrono::milliseconds(300);
-  // Objects up to this size are sent to the directory whole, inside their Create.
-  std::uint64_t inline_limit_bytes = kMaxInlineBytes;
   // Stripes of the objects that are put here; 0: as many as their size asks for.
   std::uint32_t stripe_count = 0;
   // From this size on the stripes of one grant may travel on two connections, served by two loops.
@@ -74,6 +71,10 @@ struct Context {
 
   std::size_t ShardOf(const ObjectId& object) const {
     return directory::ShardOf(object, directory.shard_count());
+  }
+  // Whether the shard keeps the bytes of an object of this size, while it has room (R16).
+  bool LivesInDirectory(const ObjectId& object, std::uint64_t size_bytes) const {
+    return size_bytes <= directory.inline_limit(ShardOf(object));
   }
   // Why there is no session with this shard.
   std::string WhyAway(std::size_t shard) const;

@@ -29,7 +29,7 @@ struct DirectoryOptions {
   // Identifies this life of the shard: max(start time in µs, highest that any node reports + 1).
   std::uint64_t incarnation = 1;
   // Objects up to this size with bytes in their Create live in the directory.
-  std::uint64_t inline_limit_bytes = 64 * 1024;
+  std::uint64_t inline_limit_bytes = 16 * 1024;
   std::uint64_t inline_total_bytes = 256 * 1024 * 1024;
   std::uint64_t metadata_limit_bytes = 4096;
   Duration tombstone = std::chrono::seconds(60);

@@ -1,6 +1,7 @@
 // The session's own messages, and the pictures for status.
 #include "wire/directory_messages.h"
 
+#include "base/text.h"
 #include "base/try.h"
 #include "wire/checked_fields.h"
 
@@ -65,6 +66,7 @@ v1::Welcome ToProto(const Welcome& welcome) {
   message.set_orphan_grace_us(Microseconds(welcome.orphan_grace));
   message.set_remembered(welcome.remembered);
   message.set_shard_id(welcome.shard_id);
+  message.set_inline_limit_bytes(welcome.inline_limit_bytes);
   return message;
 }
 
@@ -80,6 +82,10 @@ Result<Welcome> FromProto(const v1::Welcome& message) {
   TRY_ASSIGN(welcome.orphan_grace, ReadDuration(message.orphan_grace_us(), "orphan_grace_us"));
   welcome.remembered = message.remembered();
   welcome.shard_id = message.shard_id();
+  if (message.has_inline_limit_bytes()) welcome.inline_limit_bytes = message.inline_limit_bytes();
+  if (welcome.inline_limit_bytes > kMaxInlineBytes) {
+    return Bad("inline_limit_bytes", "is above " + FormatSize(kMaxInlineBytes));
+  }
   return welcome;
 }
 

@@ -10,6 +10,7 @@
 
 #include <hoplite/result.h>
 
+#include "base/limits.h"
 #include "base/time.h"
 #include "protocol/node_action.h"
 #include "protocol/node_event.h"
@@ -46,6 +47,7 @@ struct Welcome {
   Duration orphan_grace{0};  // a client that died still owns what it owned for so long
   bool remembered = false;   // the shard still has what this node said in its last session
   std::uint64_t shard_id = 0;
+  std::uint64_t inline_limit_bytes = kMaxInlineBytes;  // it keeps the bytes of no larger object
 };
 
 // Why a session was refused or ends.

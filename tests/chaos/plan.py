@@ -18,10 +18,10 @@ STRETCH = 10  # rounds that share a cluster
 PATIENT = 15.0  # seconds: more than any fault and what follows it may take
 DOOMED = 3.5  # the deadline of calls that perhaps nobody can answer
 
-INLINE_LIMIT = 64 * KIB
+INLINE_LIMIT = 16 * KIB
 BLOCK = 16 * KIB
-SMALL = (0, 1, 1000, BLOCK - 1, BLOCK, BLOCK + 1, INLINE_LIMIT - 1, INLINE_LIMIT)
-LARGE = (INLINE_LIMIT + 1, 5 * BLOCK - 1, 5 * BLOCK, 5 * BLOCK + 1, 300_001, MIB, 2 * MIB + 3)
+SMALL = (0, 1, 1000, INLINE_LIMIT - 1, INLINE_LIMIT)
+LARGE = (INLINE_LIMIT + 1, 4 * BLOCK, 5 * BLOCK - 1, 5 * BLOCK, 5 * BLOCK + 1, 300_001, MIB, 2 * MIB + 3)
 BROAD = 33 * MIB  # two stripes
 SUMS = (8, 1000, INLINE_LIMIT - 8, INLINE_LIMIT, INLINE_LIMIT + 8, 5 * BLOCK + 8, MIB, 3 * MIB)
 # Of many stripes, which a ring of members divides among itself: as many blocks as stripes, not divisible by them, large.

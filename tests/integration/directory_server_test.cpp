@@ -319,6 +319,7 @@ TEST_F(DirectoryServerTest, ANodeThatReadsNothingIsSentAway) {
   options.heartbeat = milliseconds(100);
   options.lease = milliseconds(1000);
   options.grace = std::chrono::seconds(30);
+  options.inline_limit_bytes = 64_KiB;
   Start(options);
   const auto witness = Witness();
   const ObjectId object = ObjectId::Random();

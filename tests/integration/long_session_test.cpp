@@ -94,6 +94,7 @@ TEST_F(LongSession, LastsWhileThousandsOfSmallObjectsAreGotAtOnce) {
   constexpr int kObjects = 3000;
   DirectoryServerOptions options;
   options.recovery_window = 0ms;
+  options.inline_limit_bytes = kSize;
   StartDirectory(options);
   const auto putter = StartNode("putter", kObjects * kSize + 16_MiB);
   const auto getter = StartNode("getter", kObjects * kSize + 16_MiB);
@@ -118,6 +119,7 @@ TEST_F(LongSession, TellsWhatANodeHoldsInLittleMemory) {
   DirectoryServerOptions options;
   options.recovery_window = 200ms;
   options.inline_total_bytes = 16_MiB;
+  options.inline_limit_bytes = kSize;
   StartDirectory(options);
   const auto node = StartNode("holder", kObjects * kSize + 16_MiB);
   const auto other = StartNode("other", 16_MiB);

@@ -146,7 +146,7 @@ TEST(Memory, OfTwoWhoHoldWhatTheOtherNeedsTheLastOneGivesWay) {
 TEST(Memory, BuffersOfOneSmallObjectShareItsBytes) {
   Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
   const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
-  const std::string bytes = Pattern(64_KiB, 1);
+  const std::string bytes = Pattern(16_KiB, 1);
   const ObjectId id = Put(cluster, 0, bytes);
   Client client = cluster.client(small);
   std::vector<Result<Buffer>> views;
@@ -154,7 +154,7 @@ TEST(Memory, BuffersOfOneSmallObjectShareItsBytes) {
     views.push_back(client.Get(id, {.timeout = 10s}));
     ExpectBytes(views.back(), bytes);
   }
-  EXPECT_EQ(cluster.node(small).usage().used_bytes, 64_KiB);
+  EXPECT_EQ(cluster.node(small).usage().used_bytes, 16_KiB);
   // A new version takes memory of its own.
   ASSERT_TRUE(client.Delete(id, kSoon));
   EXPECT_EQ(client.Get(id, kSoon).error().code, ErrorCode::kDeleted);
@@ -166,10 +166,10 @@ TEST(Memory, ASmallObjectWithoutRoomSaysSo) {
   Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
   const std::size_t full = cluster.Add({.memory_bytes = 1_MiB});
   Put(cluster, full, Pattern(1_MiB, 1));
-  const ObjectId id = Put(cluster, 0, Pattern(64_KiB, 2));
+  const ObjectId id = Put(cluster, 0, Pattern(16_KiB, 2));
   const auto refused = cluster.client(full).Get(id, {.timeout = 200ms});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("no memory is free for its 65536"));
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("no memory is free for its 16384"));
 }
 
 // A copy that has arrived in part is never evicted; one that has arrived whole may be.

@@ -16,7 +16,7 @@ using testing::Sum;
 using testing::WrongSum;
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSmall = 64_KiB / sizeof(std::int64_t);  // elements: lives in the directory
+constexpr std::size_t kSmall = 16_KiB / sizeof(std::int64_t);  // elements: lives in the directory
 constexpr std::size_t kLarge = 1_MiB / sizeof(std::int64_t);
 
 std::chrono::microseconds ProcessorTime() {
@@ -60,7 +60,7 @@ void ExpectCount(const Result<Buffer>& target, std::size_t count, std::size_t el
 TEST(ReduceMemory, AFixedOrderOfMoreThanTheStoreWaitsForItsFirstWithoutTheOthersInIt) {
   constexpr std::size_t kSources = 100;
   Cluster cluster({.nodes = 2});
-  const std::size_t small = cluster.Add({.memory_bytes = 4_MiB});
+  const std::size_t small = cluster.Add({.memory_bytes = 1_MiB});
   ReduceOptions options = Ones(kSources);
   options.fixed_order = true;
   auto sum = cluster.client(small).Reduce(options);

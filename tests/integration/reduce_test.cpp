@@ -45,13 +45,13 @@ TEST_P(ReduceOf, AllSourcesCountOnce) {
   }
 }
 
-// Around the inline limit (8,192 elements), the block, and two streams per child; placements of
+// Around the inline limit (2,048 elements), the block, and two streams per child; placements of
 // every kind; every degree.
 INSTANTIATE_TEST_SUITE_P(
     Cases, ReduceOf,
     ::testing::Values(Case{1, 1, 100, 0}, Case{1, 1, 100'000, 0}, Case{2, 2, 0, 0},
-                      Case{2, 2, 1, 0}, Case{2, 2, 8191, 0}, Case{2, 2, 8192, 0},
-                      Case{2, 2, 8193, 0}, Case{2, 2, 131'072, 0}, Case{2, 2, 131'073, 0},
+                      Case{2, 2, 1, 0}, Case{2, 2, 2047, 0}, Case{2, 2, 2048, 0},
+                      Case{2, 2, 2049, 0}, Case{2, 2, 131'072, 0}, Case{2, 2, 131'073, 0},
                       Case{3, 3, 50'000, 1}, Case{3, 3, 50'000, 2}, Case{3, 3, 50'000, 3},
                       Case{6, 6, 20'000, 1}, Case{6, 6, 20'000, 2}, Case{6, 6, 20'000, 6},
                       Case{4, 16, 20'000, 0}, Case{1, 5, 50'000, 0}, Case{2, 7, 30'000, 2},

@@ -1,5 +1,7 @@
 // A directory of three shards: objects are spread over them, and each shard is on its own.
+#include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -103,6 +105,33 @@ TEST(Sharded, OneShardsRestartDisturbsNoOther) {
     ASSERT_TRUE(got_small) << shard << ": " << got_small.error().ToString();
     EXPECT_TRUE(Text(*got_small) == Pattern(100, shard));
   }
+}
+
+// Its limit is its own setting, and the node that put the sources is gone.
+TEST(Sharded, WhatOnlyTheSourcesShardKeepsIsSummedForATargetOfAnother) {
+  ClusterOptions options = ThreeShards(2);
+  options.directory.inline_limits = {64_KiB};
+  Cluster cluster(options);
+  const std::vector<std::int64_t> ones(5000, 1);
+  ReduceOptions sum{.dtype = DType::kInt64, .target = IdOn(1), .timeout = 30s};
+  for (int i = 0; i < 2; ++i) {
+    sum.sources.push_back(IdOn(0));
+    const auto put =
+        cluster.client(1).Put(std::as_bytes(std::span(ones)), {.id = sum.sources.back()});
+    ASSERT_TRUE(put) << put.error().ToString();
+  }
+  const NodeId putter = cluster.id(1);
+  cluster.Stop(1);
+  cluster.directory().Lose(putter);
+  auto client = cluster.client(0);
+  auto reduction = client.Reduce(sum);
+  ASSERT_TRUE(reduction) << reduction.error().ToString();
+  const auto outcome = reduction->Wait();
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  const auto target = client.Get(reduction->target(), kSoon);
+  ASSERT_TRUE(target) << target.error().ToString();
+  const std::vector<std::int64_t> twos(ones.size(), 2);
+  EXPECT_TRUE(std::ranges::equal(target->bytes(), std::as_bytes(std::span(twos))));
 }
 
 }  // namespace

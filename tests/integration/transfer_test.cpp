@@ -37,7 +37,7 @@ TEST_P(TransferOfSize, EveryNodeGetsEqualBytes) {
 
 // Around the inline limit, the block, and the size from which two connections are used.
 INSTANTIATE_TEST_SUITE_P(Sizes, TransferOfSize,
-                         ::testing::Values(0, 1, 64_KiB - 1, 64_KiB, 64_KiB + 1, 80_KiB, 1_MiB,
+                         ::testing::Values(0, 1, 16_KiB - 1, 16_KiB, 16_KiB + 1, 80_KiB, 1_MiB,
                                            1_MiB + 1, 33_MiB + 5));
 
 TEST(Transfer, AWaitingGetReturnsAfterThePut) {
@@ -62,7 +62,7 @@ TEST(Transfer, ADeadlineGivesAnErrorThatSaysWhatIsMissing) {
 
 TEST(Transfer, SmallObjectsOpenNoDataConnection) {
   Cluster cluster({.nodes = 2});
-  const auto id = cluster.client(0).Put(Pattern(64_KiB, 3));
+  const auto id = cluster.client(0).Put(Pattern(16_KiB, 3));
   ASSERT_TRUE(id);
   ASSERT_TRUE(cluster.client(1).Get(*id, kSoon));
   EXPECT_EQ(cluster.node(1).counters().fetches_started, 0u);

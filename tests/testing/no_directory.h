@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/limits.h"
 #include "directory/directory_client.h"
 
 namespace hoplite::testing {
@@ -16,6 +17,7 @@ class NoDirectory final : public directory::DirectoryClient {
   bool connected(std::size_t) const override { return true; }
   std::optional<Time> vouched(std::size_t) const override { return std::nullopt; }
   std::uint64_t shard_id(std::size_t) const override { return 0; }
+  std::uint64_t inline_limit(std::size_t) const override { return kMaxInlineBytes; }
   std::optional<Error> refusal(std::size_t) const override { return std::nullopt; }
   void Find(const ObjectId&, Duration, std::function<void(Result<protocol::ObjectView>)>) override {
   }

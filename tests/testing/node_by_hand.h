@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/units.h"
 #include "base/virtual_time.h"
 #include "directory/directory_client.h"
@@ -38,6 +39,7 @@ class DirectoryByHand final : public directory::DirectoryClient {
     return open ? std::optional(vouched_at.value_or(NowSinceBoot())) : std::nullopt;
   }
   std::uint64_t shard_id(std::size_t /*shard*/) const override { return 1; }
+  std::uint64_t inline_limit(std::size_t /*shard*/) const override { return limit; }
   std::optional<Error> refusal(std::size_t /*shard*/) const override { return std::nullopt; }
   void Find(const ObjectId& /*object*/, Duration /*timeout*/,
             std::function<void(Result<protocol::ObjectView>)> answer) override {
@@ -50,8 +52,9 @@ class DirectoryByHand final : public directory::DirectoryClient {
   void Stop() override {}
 
   Hooks hooks;
-  bool open = true;                // else what the node says is lost
-  std::optional<Time> vouched_at;  // none: always now
+  bool open = true;                       // else what the node says is lost
+  std::uint64_t limit = kMaxInlineBytes;  // it keeps no larger objects
+  std::optional<Time> vouched_at;         // none: always now
   std::vector<protocol::NodeEvent> said;
   std::function<void(Result<protocol::ObjectView>)> find;  // the last question
   std::function<void(Result<protocol::StatusPage>)> status;

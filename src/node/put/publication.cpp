@@ -35,7 +35,7 @@ Publication::Publication(Context& context, EntryPtr entry, store::CopyPtr copy,
       entry_(std::move(entry)),
       copy_(std::move(copy)),
       state_(copy_->object(), copy_->layout(),
-             copy_->layout().size_bytes <= context.settings.inline_limit_bytes, attempt),
+             context.LivesInDirectory(copy_->object(), copy_->layout().size_bytes), attempt),
       owning_(std::move(owning)) {}
 
 Publication::~Publication() = default;

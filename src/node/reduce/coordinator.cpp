@@ -112,6 +112,10 @@ void Coordinator::LogPlan(const std::vector<protocol::NodeEvent>& orders) const 
 net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
   for (;;) {
     if (auto ended = Ended()) co_return std::move(*ended);
+    // A shard that is started again with another limit does not change the way under way.
+    if (reduction_.opened() && !small_to_) {
+      small_to_ = LargestKept();
+    }
     if (reduction_.opened() && small()) co_return co_await FoldHere();
     std::vector<protocol::NodeEvent> orders;
     const Time next = small() ? kNever : reduction_.Plan(Now(), orders);
@@ -165,7 +169,18 @@ ReduceOutcome Coordinator::OutcomeOf(const std::vector<ObjectId>& used) const {
 
 bool Coordinator::small() const {
   const auto& layout = reduction_.planner().layout();
-  return layout && layout->size_bytes <= context_.settings.inline_limit_bytes;
+  if (!layout) return false;
+  return layout->size_bytes <= (small_to_ ? *small_to_ : LargestKept());
+}
+
+// By any shard that has a part in it: no node may hold a source that one of them keeps.
+std::uint64_t Coordinator::LargestKept() const {
+  const auto limit = [&](const ObjectId& object) {
+    return context_.directory.inline_limit(context_.ShardOf(object));
+  };
+  std::uint64_t largest = limit(target_->object);
+  for (const ObjectId& source : options_.sources) largest = std::max(largest, limit(source));
+  return largest;
 }
 
 net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {

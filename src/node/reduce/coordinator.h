@@ -43,6 +43,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   std::optional<Result<ReduceOutcome>> Ended() const;
   Error GaveUp() const;
   bool small() const;
+  std::uint64_t LargestKept() const;
   // The small way.
   net::Task<Result<ReduceOutcome>> FoldHere();
   void AskForSources();
@@ -60,6 +61,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   std::vector<std::shared_ptr<void>> watches_;
   std::uint64_t owner_number_ = 0;  // of its request; 0: the target is not to be owned
 
+  std::optional<std::uint64_t> small_to_;  // targets up to this size are folded here
   bool creating_ = false;
   SmallFold small_fold_;
   std::vector<CallPtr> gets_;        // under way

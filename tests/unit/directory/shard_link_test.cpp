@@ -31,8 +31,11 @@ class PlayedShard final : public ShardPort {
     if (refusal) {
       Say({.ended = wire::Ended{.error = *refusal, .retry = retry}});
     } else {
-      Say({.welcome = wire::Welcome{
-               .incarnation = 1, .heartbeat = 10ms, .lease = lease, .tombstone = 60s}});
+      Say({.welcome = wire::Welcome{.incarnation = 1,
+                                    .heartbeat = 10ms,
+                                    .lease = lease,
+                                    .tombstone = 60s,
+                                    .inline_limit_bytes = 4096}});
     }
     return std::make_unique<Played>(*this);
   }
@@ -142,6 +145,16 @@ TEST_F(ShardLinkTest, EndsASessionWhoseHeartbeatsAreNotAcknowledged) {
   ASSERT_TRUE(RunUntil([&] { return link_->open(); }));
   // Its welcome did not remember this node.
   EXPECT_EQ(told_, "open settled away lost open ");
+}
+
+TEST_F(ShardLinkTest, KnowsTheLimitOfTheLastWelcome) {
+  EXPECT_EQ(link_->inline_limit(), kMaxInlineBytes) << "any shard may keep as much";
+  link_->Start();
+  ASSERT_TRUE(RunUntil([&] { return link_->open(); }));
+  EXPECT_EQ(link_->inline_limit(), 4096u);
+  shard_.acknowledges = false;
+  ASSERT_TRUE(RunUntil([&] { return !link_->open(); }));
+  EXPECT_EQ(link_->inline_limit(), 4096u);
 }
 
 // One that computes for others, too, on too few processors: it answers late, then not for more than

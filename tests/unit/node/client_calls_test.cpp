@@ -129,6 +129,13 @@ TEST_F(ClientCallsTest, ASmallPutIsSaidWithItsBytesAndThenHere) {
   EXPECT_EQ(BytesOf(***get), "bbbbb");
 }
 
+TEST_F(ClientCallsTest, APutAboveTheShardsLimitIsSaidWithoutItsBytes) {
+  node_.directory().limit = 4;
+  auto created = Create(x_, 5, node_.NewCall());
+  ASSERT_TRUE(*created && **created);
+  EXPECT_THAT(node_.Says(), ElementsAre("create x")) << "others may fetch while it is written";
+}
+
 TEST_F(ClientCallsTest, AnotherPutOfWhatIsHereIsRefused) {
   node_.Keep(x_, "bytes", kFirstVersion, store::CopyKind::kPrimary);
   EXPECT_EQ(ErrorOf(Create(x_, 5, node_.NewCall())).code, ErrorCode::kAlreadyExists);

@@ -118,5 +118,14 @@ TEST_F(InventoryTest, BytesAreOfferedOfSmallObjectsThatWerePutHere) {
   EXPECT_FALSE(part.reached) << "that is all";
 }
 
+// Bytes that it has no room for would make it refuse all that come after them.
+TEST_F(InventoryTest, BytesAreNotOfferedOfWhatTheShardKeepsNone) {
+  node_.directory().limit = 4;
+  node_.Keep(node_.Named("five"), "bytes", kHeldVersion, store::CopyKind::kPrimary);
+  EXPECT_TRUE(node_.parts().inventory.InlineBytes(0, std::nullopt, 1_MiB).events.empty());
+  node_.Keep(node_.Named("four"), "four", kHeldVersion, store::CopyKind::kPrimary);
+  EXPECT_EQ(node_.parts().inventory.InlineBytes(0, std::nullopt, 1_MiB).events.size(), 1u);
+}
+
 }  // namespace
 }  // namespace hoplite::node

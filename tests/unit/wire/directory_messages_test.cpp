@@ -178,7 +178,8 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                          .tombstone = std::chrono::seconds(60),
                          .orphan_grace = std::chrono::seconds(30),
                          .remembered = true,
-                         .shard_id = 77});
+                         .shard_id = 77,
+                         .inline_limit_bytes = 4096});
   ExpectSurvives(Ended{.error = {ErrorCode::kAlreadyExists, "the name is in use"}, .retry = false});
   ExpectSurvives(NodeView{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
                           .alive = true,
@@ -342,12 +343,22 @@ TEST(HostileHello, EveryField) {
        {"highest_incarnation", [](auto& m) { m.set_highest_incarnation(~0ull); }}});
 }
 
+// Of a shard that does not say it yet.
+TEST(DirectoryMessages, AWelcomeWithoutALimitAllowsWhatAnyShardMay) {
+  v1::Welcome message = ToProto(Welcome{.heartbeat = std::chrono::milliseconds(200)});
+  message.clear_inline_limit_bytes();
+  const auto welcome = FromProto(message);
+  ASSERT_TRUE(welcome) << welcome.error().ToString();
+  EXPECT_EQ(welcome->inline_limit_bytes, kMaxInlineBytes);
+}
+
 TEST(HostileWelcome, TimesThatCannotBe) {
   ExpectNamed<v1::Welcome>(
       ToProto(Welcome{.incarnation = 1, .heartbeat = std::chrono::milliseconds(200)}),
       {{"heartbeat_us", [](auto& m) { m.set_heartbeat_us(0); }},
        {"lease_us", [](auto& m) { m.set_lease_us(~0ull); }},
-       {"tombstone_us", [](auto& m) { m.set_tombstone_us(~0ull); }}});
+       {"tombstone_us", [](auto& m) { m.set_tombstone_us(~0ull); }},
+       {"inline_limit_bytes", [](auto& m) { m.set_inline_limit_bytes(64 * 1024 + 1); }}});
   ExpectNamed<v1::Ended>(ToProto(Ended{.error = {ErrorCode::kInternal, ""}}),
                          {{"code", [](auto& m) { m.set_code(200); }}});
 }
