@@ -120,6 +120,7 @@ def parse_options():
     parser.add_argument("--directory-with-source", action="store_true",
                         help="the directory shares the source's host and link instead of having its own")
     parser.add_argument("--minutes", type=float, help="curves: after so many no new one is begun")
+    parser.add_argument("--largest", type=parse_size, default=64 * MIB, help="curves: no larger objects")
     parser.add_argument("--resume", action="store_true", help="curves: leave out those that NAME-curves.json has")
     parser.add_argument("--only", type=names(RUNTIME_PARTS), default=list(RUNTIME_PARTS),
                         help=f"runtimes: of {','.join(RUNTIME_PARTS)}")
@@ -165,7 +166,7 @@ class Run:
         self._runtimes = Runtimes(peers, options.python, options.programs, options.reps, self._failures, options.quick,
                                   options.only, options.hosts)
         self._curves = Curves(peers, options.reps, self._failures, self._earlier_curves(), options.minutes,
-                              options.quick)
+                              options.quick, options.largest)
 
     def go(self):
         options, comparison = self._options, self._comparison

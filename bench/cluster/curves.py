@@ -28,14 +28,15 @@ SPARE = 64 * MIB  # of a store, for objects that are being deleted
 
 class Curves:
     """Runs what is not measured yet. peers: a Peers; failures: sentences, for the report; rows: those of an earlier
-    run, which is continued; minutes: after so many no new curve is begun."""
+    run, which is continued; minutes: after so many no new curve is begun; largest: object of the curves, in bytes."""
 
-    def __init__(self, peers, repetitions, failures, rows=(), minutes=None, quick=False):
+    def __init__(self, peers, repetitions, failures, rows=(), minutes=None, quick=False, largest=64 * MIB):
         self._peers = peers
         self._repetitions = repetitions
         self._failures = failures
         self._deadline = time.monotonic() + 60 * minutes if minutes else None
         self._quick = quick
+        self._largest = largest
         self.rows = list(rows)
 
     def run(self):
@@ -46,7 +47,8 @@ class Curves:
                 say(f"{hosts} hosts are left out: they need {format_size(hosts * MEMORY_OF_HOST)} of free memory")
                 continue
             for kind in KINDS:
-                self._curve(hosts, rate, operations(kind, hosts, largest, QUICK_STEP if self._quick else STEP))
+                self._curve(hosts, rate, operations(kind, hosts, min(largest, self._largest),
+                                                    QUICK_STEP if self._quick else STEP))
 
     def _curve(self, hosts, rate, of_sizes):
         links = f"{hosts} hosts x {format_rate(rate)}"

@@ -29,10 +29,10 @@ class FakeRounds:
             row.series["hoplite"] = [1.0] * repetitions
 
 
-def run(memory=PLENTY, rows=(), minutes=None, quick=False, repetitions=5):
+def run(memory=PLENTY, rows=(), minutes=None, quick=False, repetitions=5, largest=64 * MIB):
     """The curves, and what was run."""
     notes = []
-    measured = Curves(Peers(), repetitions, [], rows, minutes, quick)
+    measured = Curves(Peers(), repetitions, [], rows, minutes, quick, largest)
     with mock.patch("curves.Testbed", lambda *_: contextlib.nullcontext()), \
          mock.patch("curves.Rounds", lambda *_: contextlib.nullcontext(FakeRounds(notes))), \
          mock.patch("curves.say"), mock.patch("environment.available_memory", lambda: memory):
@@ -68,6 +68,11 @@ class Runs(unittest.TestCase):
         _, notes = run()
         self.assertIn(("broadcast", 4 * MIB, 5), notes)
         self.assertIn(("broadcast", 16 * MIB, 3), notes)
+
+    def test_objects_may_be_left_out_that_take_long(self):
+        _, notes = run(largest=MIB)
+        self.assertEqual({size for kind, size, _ in notes if kind != "round_trip"},
+                         {KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB})
 
     def test_hosts_that_the_machine_does_not_carry_are_left_out(self):
         measured, _ = run(memory=LITTLE)
