@@ -18,7 +18,7 @@ from transfers import MIB
 HOSTS = 4
 SHARDS = 4  # one on each host, so that each link carries as much as the others
 PORT = 7700
-CASES = ((1_000_000, 16, None), (16_384, 64 << 10, "100mbit"))
+CASES = ((1_000_000, 16, None), (65_536, 16 << 10, "100mbit"))  # the second: bytes, too
 OVERHEAD = 1 << 10  # bytes of a node's store that an object may cost besides its own
 PROBES = 16  # objects that are put, and got, after the restart: every shard has some
 PATIENCE = 1800.0  # seconds, for so many puts; a machine may have other things to do
