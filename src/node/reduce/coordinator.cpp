@@ -113,9 +113,7 @@ net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
   for (;;) {
     if (auto ended = Ended()) co_return std::move(*ended);
     // A shard that is started again with another limit does not change the way under way.
-    if (reduction_.opened() && !small_to_) {
-      small_to_ = LargestKept();
-    }
+    if (reduction_.opened() && !small_to_) small_to_ = LargestKept();
     if (reduction_.opened() && small()) co_return co_await FoldHere();
     std::vector<protocol::NodeEvent> orders;
     const Time next = small() ? kNever : reduction_.Plan(Now(), orders);
@@ -173,13 +171,13 @@ bool Coordinator::small() const {
   return layout->size_bytes <= (small_to_ ? *small_to_ : LargestKept());
 }
 
-// By any shard that has a part in it: no node may hold a source that one of them keeps.
+// By any shard: perhaps no node holds a source that one of them keeps.
 std::uint64_t Coordinator::LargestKept() const {
-  const auto limit = [&](const ObjectId& object) {
-    return context_.directory.inline_limit(context_.ShardOf(object));
-  };
-  std::uint64_t largest = limit(target_->object);
-  for (const ObjectId& source : options_.sources) largest = std::max(largest, limit(source));
+  const directory::DirectoryClient& directory = context_.directory;
+  std::uint64_t largest = 0;
+  for (std::size_t shard = 0; shard < directory.shard_count(); ++shard) {
+    largest = std::max(largest, directory.inline_limit(shard));
+  }
   return largest;
 }
 

@@ -87,7 +87,7 @@ protocol::StoreUsage Inventory::Usage() const {
 // Whether its bytes are to lie in that shard, too.
 bool Inventory::KeptByShard(const store::Copy& copy, std::size_t shard) const {
   return context_.ShardOf(copy.object()) == shard && copy.state() == store::CopyState::kFinal &&
-         context_.LivesInDirectory(copy.object(), copy.layout().size_bytes) &&
+         copy.layout().size_bytes <= context_.directory.inline_limit(shard) &&
          context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
 }
 
