@@ -23,7 +23,7 @@ ROUND_TRIPS = ((KIB, 100), (MIB, 20), (GIB, 1))  # of so many bytes, so many one
 QUICK_ROUND_TRIPS = ((KIB, 100), (MIB, 20), (64 * MIB, 1))
 MEMORY_OF_HOST = 768 * MIB  # of the machine: what the processes of one host need, of all peers together
 COPIES = 14  # of a round trip's object, of all peers together
-SPARE = 64 * MIB  # of a store, for objects that are being deleted
+SPARE = 256 * MIB  # of a store: objects that are being deleted; a sixteenth is room for objects to come
 
 
 class Curves:

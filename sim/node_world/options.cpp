@@ -142,6 +142,7 @@ Options Draw(std::uint64_t seed) {
   options.two_lanes = up_to(1) == 1;
   if (options.sums > 0 && up_to(1) == 1) MakeRings(options, random);
   if (!options.rings && options.crowd == 0 && up_to(7) == 0) MakeForests(options, random);
+  options.full_links = options.crowd == 0 && up_to(3) == 0;
   return options;
 }
 

@@ -18,6 +18,7 @@ namespace hoplite::node_world {
 
 // Objects up to this size live in the directory: small, so that most travel between nodes.
 inline constexpr std::uint64_t kInlineLimitBytes = 1_KiB;
+inline constexpr std::uint64_t kInlineLimitOfFullLinks = 32_KiB;  // each store has room for one
 
 struct Options {
   std::uint64_t seed = 1;
@@ -53,6 +54,9 @@ struct Options {
   std::uint32_t owners = 0;
   // Small objects that are put besides, so that inventories are long.
   std::uint32_t crowd = 0;
+  // Objects of two blocks live in the directory, too, and shards take their links for full: who has
+  // room is sent to a holder, if there is one (R67).
+  bool full_links = false;
   // The pace of the sessions with the shards: a small one makes the inventory of few objects long.
   directory::Pace pace;
 

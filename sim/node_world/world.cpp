@@ -29,6 +29,11 @@ constexpr Duration kLeave = seconds(3);
 directory::ServiceOptions ServiceOptionsOf(const Options& history) {
   directory::ServiceOptions options;
   options.planner.inline_limit_bytes = kInlineLimitBytes;
+  if (history.full_links) {
+    options.planner.inline_limit_bytes = kInlineLimitOfFullLinks;
+    options.planner.inline_ahead_bytes = 0;
+    options.planner.inline_ahead = Duration{0};
+  }
   options.planner.tombstone = history.owners > 0 ? kTombstoneOfOwned : kTombstone;
   options.planner.orphan_grace = kOrphanGrace;
   options.planner.recovery_window = Duration(0);

@@ -186,6 +186,7 @@ void VirtualNode::MemoryReserved(Effects& out) {
                .marks = layout.empty_marks(),
                .content = std::vector<Content>(layout.stripe_count)};
   wanted_ = copy_->version;
+  given_.reset();
   planner::FlightState::Effects decided;
   flight_->Receive(copy_->marks, leaf_, Time{}, decided);
   Carry(decided, out);
@@ -194,6 +195,16 @@ void VirtualNode::MemoryReserved(Effects& out) {
 void VirtualNode::HearOne(const protocol::InlineObject& object, Effects& out) {
   highest_incarnation_ = std::max(highest_incarnation_, object.version.incarnation);
   planner::FlightState::Effects decided;
+  if (flight_ && flight_->OnGiven(object, decided)) {
+    Carry(decided, out);
+    if (flight_->recalled()) {
+      LeaveFlight(out);
+      return AskUnlessKnown(out);
+    }
+    given_ = std::stoull(*object.bytes);
+    if (StepFlight(out)) Complete(out);
+    return;
+  }
   const bool news = flight_ && flight_->On(object, decided);
   Carry(decided, out);
   if (!news) return;
@@ -213,7 +224,7 @@ void VirtualNode::HearOne(const protocol::Grant& grant, Effects& out) {
   planner::FlightState::Effects decided;
   flight_->On(grant, Marks(), decided);
   Carry(decided, out);
-  StepFlight(out);
+  if (StepFlight(out)) Complete(out);
 }
 
 void VirtualNode::HearOne(const protocol::Recall& recall, Effects& out) {
@@ -308,7 +319,10 @@ void VirtualNode::AddTo(Digest& digest) const {
       .Add(got_)
       .Add(got_version_)
       .Add(wanted_);
-  digest.Add(flight_.has_value()).Add(highest_incarnation_).Add(copy_inlined_);
+  digest.Add(given_.value_or(0))
+      .Add(flight_.has_value())
+      .Add(highest_incarnation_)
+      .Add(copy_inlined_);
   if (flight_) flight_->AddTo(digest);
   digest.Add(tombstone_.value_or(Time{})).Add(deletion_).Add(copy_.has_value()).Add(subscribed_);
   for (const NodeId place : places_) digest.Add(place);

@@ -161,6 +161,8 @@ class VirtualNode {
   // These two: true if the copy is whole.
   bool StepFlight(Effects& out);
   bool EndStream(GrantId grant, protocol::Outcome outcome, protocol::Failure why, Effects& out);
+  // Puts the bytes that the shard gave where no stream brings any (R67).
+  void TakeGiven();
   void LeaveFlight(Effects& out);
   void Pull(const protocol::Grant& grant, Effects& out);
   StripeMarks Marks() const { return copy_ ? copy_->marks : StripeMarks{}; }
@@ -185,6 +187,7 @@ class VirtualNode {
   bool leaf_ = false;
   std::set<NodeId> places_;
   std::optional<planner::FlightState> flight_;
+  std::optional<Content> given_;  // to the flight, for its copy
   struct PendingPut {
     Layout layout;
     Content content = 0;

@@ -32,7 +32,7 @@ void VirtualNode::StripeWhole(GrantId grant, std::uint32_t stripe, Effects& out)
 }
 
 void VirtualNode::StreamFailed(GrantId grant, protocol::Failure why, Effects& out) {
-  EndStream(grant, Outcome::kFailed, why, out);
+  if (EndStream(grant, Outcome::kFailed, why, out)) Complete(out);
 }
 
 void VirtualNode::BytesWhole(Effects& out) {
@@ -78,11 +78,22 @@ void VirtualNode::Carry(const planner::FlightState::Effects& decided, Effects& o
   for (const protocol::NodeEvent& event : decided.say) Say(event, out);
   for (const protocol::Grant& grant : decided.open) Pull(grant, out);
   for (const GrantId& grant : decided.stop) {
-    EndStream(grant, Outcome::kAbandoned, protocol::Failure::kNone, out);
+    if (EndStream(grant, Outcome::kAbandoned, protocol::Failure::kNone, out)) Complete(out);
+  }
+}
+
+void VirtualNode::TakeGiven() {
+  if (!given_ || !copy_ || !flight_->receiving()) return;
+  const Layout& layout = copy_->layout;
+  for (std::uint32_t stripe = 0; stripe < layout.stripe_count; ++stripe) {
+    if ((flight_->unfed() >> stripe & 1) == 0) continue;
+    const auto wrong = Received(stripe, layout.stripe_block_count(stripe), *given_);
+    if (!wrong.empty()) complaint_ = wrong;
   }
 }
 
 bool VirtualNode::StepFlight(Effects& out) {
+  TakeGiven();
   planner::FlightState::Effects decided;
   flight_->Step(Marks(), decided);
   Carry(decided, out);

@@ -10,6 +10,7 @@
 //   nodes              Membership, Recovery; what links are like: Transfers, ReductionReports
 //   objects            every part, each its own subject; only DirectoryState forgets one
 //   inlined            Versions
+//   inline_pace        Lookups, Transfers
 //   marks              Deletion; Recovery, where a copy shows that a mark had ended
 //   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
 //   apart              Transfers
@@ -27,6 +28,7 @@
 #include "planner/directory_state.h"
 #include "planner/expiring.h"
 #include "planner/inline_budget.h"
+#include "planner/inline_pace.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
 #include "planner/outbox.h"
@@ -48,6 +50,7 @@ struct Books {
         stamps(options.incarnation),
         nodes(options.link),
         inlined(options.inline_limit_bytes, options.inline_total_bytes),
+        inline_pace(options.inline_ahead_bytes, options.inline_ahead),
         owner_clock(options.recovery_window == Duration{0}) {}
 
   DirectoryOptions options;  // constant
@@ -57,6 +60,7 @@ struct Books {
   NodeTable nodes;
   ObjectBook objects;
   InlineBudget inlined;
+  InlinePace inline_pace;
   DeletionMarks marks;
   OwnerBook owners;
   OwnerClock owner_clock;

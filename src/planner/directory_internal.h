@@ -78,8 +78,9 @@ class DirectoryState::State {
   Ownership ownership_{books_.options, books_.clock,   books_.window, books_.nodes,
                        books_.stamps,  books_.objects, books_.owners, books_.owner_clock,
                        books_.agenda,  post_};
-  Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,
-                       books_.objects, books_.apart, post_,         versions_,     ownership_};
+  Transfers transfers_{books_.options, books_.clock,   books_.window,      books_.stamps,
+                       books_.nodes,   books_.objects, books_.inline_pace, books_.apart,
+                       post_,          versions_,      ownership_};
   Passes passes_{books_.options, books_.clock,  books_.window,    books_.nodes, books_.apart,
                  books_.stamps,  books_.agenda, books_.gathering, post_};
   ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects, post_, versions_};
@@ -90,7 +91,8 @@ class DirectoryState::State {
                             orders_,       transfers_,   ownership_};
   Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,
                      books_.marks,   post_,        versions_,     orders_,       ownership_};
-  Lookups lookups_{books_.objects, books_.owners, post_, versions_, transfers_};
+  Lookups lookups_{books_.clock,  books_.nodes, books_.objects, books_.inline_pace,
+                   books_.owners, post_,        versions_,      transfers_};
   Deletion deletion_{books_.clock, books_.stamps, books_.objects,
                      books_.marks, books_.owners, post_,
                      versions_,    requests_,     books_.options.tombstone};

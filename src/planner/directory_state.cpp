@@ -151,7 +151,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
     creation_.ResolveCreates(id, *record);
   }
   lookups_.ResolveLocates(id, *record);
-  transfers_.EndVainWants(id, *record);
+  transfers_.HelpVainWants(id, *record);
   if (ownership_.Disappoints(id, *record)) lookups_.AnswerUnowned(id, *record);
   eviction_.ResolveEvictions(id, *record);
   passes_.Run(id, *record);

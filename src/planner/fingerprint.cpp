@@ -67,7 +67,7 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   digest.Add(record.inline_bytes != nullptr);
   if (record.inline_bytes != nullptr) digest.Add(*record.inline_bytes);
   record.table.AddTo(digest);
-  digest.Add(record.gathers_until).Add(record.joint);
+  digest.Add(record.gathers_until).Add(record.joint).Add(record.inline_read);
   const Waiting& waiting = record.waiting();
   for (const PendingCreate& create : waiting.creates) {
     digest.Add(Raw(create.node));
@@ -97,6 +97,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   digest.Add(books.stamps.incarnation()).Add(books.stamps.sequence());
   digest.Add(books.stamps.gave_versions()).Add(books.stamps.requests());
   digest.Add(books.inlined.total_bytes());
+  books.inline_pace.AddTo(digest);
   for (const auto& [id, node] : books.nodes.nodes()) {
     digest.Add(Raw(id)).Add(node.info.name).Add(node.info.address);
     digest.Add(node.alive).Add(node.inventory_open);

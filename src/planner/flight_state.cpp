@@ -63,6 +63,27 @@ bool FlightState::On(const InlineObject& /*object*/, Effects& out) {
   return true;
 }
 
+bool FlightState::OnGiven(const InlineObject& object, Effects& out) {
+  const bool of_use = receiving() && object.version == located_->version &&
+                      object.bytes->size() == located_->layout.size_bytes;
+  if (!of_use) return false;
+  if (leaf_) {
+    recalled_ = true;
+    out.say.emplace_back(CancelWant{object_, located_->version});
+  } else {
+    end_seen_ = committed_ = true;  // it is the END of every stream
+  }
+  return true;
+}
+
+StripeMask FlightState::unfed() const {
+  StripeMask stripes = located_->layout.all_stripes() & ~made_here_;
+  for (const Stream& stream : streams_) {
+    if (!stream.outcome) stripes &= ~stream.grant.stripes;
+  }
+  return stripes;
+}
+
 void FlightState::Adopt(const protocol::Located& version, StripeMask made_here) {
   stage_ = Stage::kPreparing;
   located_ = version;

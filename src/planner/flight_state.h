@@ -1,5 +1,5 @@
 // FlightState: what a node decides about one object on its way to it (docs/protocol.md: R4, R5, R8,
-// R9, R21, R38, R46, R63, R64).
+// R9, R21, R38, R46, R63, R64, R67).
 //
 //   Locate ---> located ---> memory, place ---> Want ---> grants, streams ---> END and every byte
 //     ^                                          |
@@ -74,6 +74,11 @@ class FlightState {
   bool On(const Located& located, Effects& out);
   bool wants() const { return stage_ == Stage::kPreparing && located_ && located_->wanted != 0; }
   bool On(const InlineObject& object, Effects& out);
+  // Its Want waits in vain, and these are all bytes of the version (R67). True: of use here; from
+  // now on they are for the stripes that no stream brings. A leaf asks again, without memory for
+  // the whole.
+  bool OnGiven(const InlineObject& object, Effects& out);
+  StripeMask unfed() const;
   void On(const Grant& grant, const StripeMarks& marks, Effects& out);
   bool OnRecall(Version below);
   void OnDeleted() { deleted_ = true; }

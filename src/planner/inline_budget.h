@@ -22,6 +22,7 @@ class InlineBudget {
         bytes->size() <= limit_bytes_ && total_bytes_ + bytes->size() <= total_limit_bytes_;
     if (!fits) return false;
     record.inline_bytes = bytes;
+    record.inline_read = false;
     total_bytes_ += bytes->size();
     return true;
   }

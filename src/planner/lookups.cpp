@@ -26,17 +26,31 @@ void Lookups::On(NodeId node, const CancelLocate& event) {
   record->waits.Make().ForgetQuestion(node);
 }
 
+// The first reader of an object has nothing to gain from a holder: its bytes leave that way, too.
+bool Lookups::ComesInline(ObjectRecord& record, NodeId node, bool has_room) {
+  if (record.inline_bytes == nullptr) return false;
+  const std::uint64_t bytes = record.inline_bytes->size();
+  const LinkModel& link = nodes_.link();
+  const bool others_may = has_room && record.inline_read && record.table.sources_whole() &&
+                          record.table.Find(node) == nullptr &&
+                          !transfers_.KeptFromHolder(record, node);
+  if (others_may && !inline_pace_.Allows(bytes, clock_.now(), link)) return false;
+  record.inline_read = true;
+  inline_pace_.Left(bytes, clock_.now(), link);
+  return true;
+}
+
 void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
   if (!record.waits || !record.exists()) return;
   const std::string& metadata = record.metadata.OrEmpty();
   const Layout& layout = record.table.layout();
   for (const Asking& one : std::exchange(record.waits->locates, {})) {
-    if (record.inline_bytes != nullptr) {
+    const bool has_room = one.number != 0 && layout.size_bytes <= one.room;
+    if (ComesInline(record, one.node, has_room)) {
       post_.Send(one.node, InlineObject{id, record.version, metadata, record.inline_bytes});
       continue;
     }
-    const bool fits = one.number != 0 && layout.size_bytes <= one.room;
-    const bool wanted = fits && transfers_.Wants(record, one.node, one.joint);
+    const bool wanted = has_room && transfers_.Wants(record, one.node, one.joint);
     post_.Send(one.node, Located{id, record.version, layout, metadata, owners_.Knows(id),
                                  wanted ? one.number : 0});
   }

@@ -81,6 +81,7 @@ struct ObjectRecord {
   Putter putter;
   Boxed<std::string> metadata;
   InlineBytes inline_bytes;  // null: not in the directory
+  bool inline_read = false;  // these have left with an answer
   CopyTable table;
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
   bool joint = false;           // somebody who wants this version fetches other objects, too

@@ -65,6 +65,7 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
   const bool was_listed = table.Find(node)->listed;
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
+    copy.given = false;         // that may have been lost with the session
     copy.wanted &= copy.fed();  // its Want, if any, is repeated after this
     copy.ForgetOrphaned();
     copy.ForgetLost();

@@ -1,5 +1,7 @@
 #include "planner/transfers.h"
 
+#include <cstddef>
+#include <set>
 #include <vector>
 
 namespace hoplite::planner {
@@ -55,6 +57,7 @@ void Transfers::Park(ObjectRecord& record, NodeId node, const StripeMarks& marks
   const Layout& layout = table.layout();
   table.Edit(node, [&](Copy& copy) {
     copy.live = true;
+    copy.given = false;
     if (!known_copy) copy.leaf = leaf;
     if (!known_copy && record.reduction) copy.slot = record.reduction->tree.SlotOf(node);
     if (layout.valid(marks) && copy.fed() == 0) copy.marks = marks;
@@ -126,6 +129,8 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
   const bool bytes_came = event.failure == Failure::kBroken || event.failure == Failure::kStalled ||
                           event.failure == Failure::kCorrupt;
   if (bytes_came) table.RaiseFrom(grant.source, table.Find(node)->marks, grant.stripes);
+  // What the directory has depends on nobody's link to a holder (R67).
+  if (record.inline_bytes != nullptr && !not_ahead) GiveBytes(event.object, record);
 }
 
 void Transfers::On(NodeId node, const CopyComplete& event) {
@@ -158,21 +163,40 @@ void Transfers::On(NodeId node, const CopyGone& event) {
     versions_.DropCopy(event.object, *record, node);
 }
 
-// They were sent to a holder before this shard, which had restarted, was told the bytes; and the
-// holder was lost. Whoever is fed may have all by now: it says how its stream ended.
-void Transfers::EndVainWants(const ObjectId& id, ObjectRecord& record) {
-  if (record.inline_bytes == nullptr || record.table.whole()) return;
-  std::vector<NodeId> vain;
-  for (const auto& [node, copy] : record.table.copies()) {
-    const bool fed = copy.fed() != 0 || copy.superseded();
-    if (copy.live && copy.parked() != 0 && !fed) vain.push_back(node);
+bool Transfers::KeptFromHolder(const ObjectRecord& record, NodeId node) const {
+  const auto& pairs = apart_.entries();
+  for (auto pair = pairs.lower_bound({node, kNoNode}); pair != pairs.end(); ++pair) {
+    const auto& [receiver, source] = pair->first;
+    if (receiver != node) break;
+    const Copy* copy = record.table.Find(source);
+    if (copy != nullptr && copy->complete && pair->second > clock_.now()) return true;
   }
-  Version next = record.version;
-  ++next.sequence;
-  for (const NodeId node : vain) {
-    versions_.DropCopy(id, record, node);
-    post_.Send(node, Recall{id, next});
+  return false;
+}
+
+// Each is told once: it has them, unless it is not ready for the object any more; then it says so,
+// or wants it again.
+void Transfers::GiveBytes(const ObjectId& id, ObjectRecord& record) {
+  CopyTable& table = record.table;
+  std::set<NodeId> waiting;
+  for (std::size_t group = 0; group < table.group_count(); ++group) {
+    for (const ParkedKey& key : table.parked(group)) {
+      const Copy& copy = *table.Find(key.node);
+      if (!copy.given && copy.produces == 0) waiting.insert(key.node);
+    }
   }
+  for (const NodeId node : waiting) {
+    table.Edit(node, [](Copy& copy) { copy.given = true; });
+    inline_pace_.Left(record.inline_bytes->size(), clock_.now(), nodes_.link());
+    post_.Send(node,
+               InlineObject{id, record.version, record.metadata.OrEmpty(), record.inline_bytes});
+  }
+}
+
+// They were sent to a holder since the shard's link was full (R67), or before this shard, which had
+// restarted, was told the bytes; and the holder went.
+void Transfers::HelpVainWants(const ObjectId& id, ObjectRecord& record) {
+  if (record.inline_bytes != nullptr && !record.table.sources_whole()) GiveBytes(id, record);
 }
 
 void Transfers::On(NodeId node, const Progress& event) {

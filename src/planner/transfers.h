@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "planner/directory_state.h"
+#include "planner/inline_pace.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
 #include "planner/ownership.h"
@@ -26,14 +27,15 @@ class Transfers {
   // Writes into the objects, their nodes' links, the pairs kept apart, and the window what has to
   // wait; takes numbers from the stamps. All outlive it.
   Transfers(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
-            Stamps& stamps, NodeTable& nodes, ObjectBook& objects, KeepApart& apart, Post& post,
-            Versions& versions, Ownership& ownership)
+            Stamps& stamps, NodeTable& nodes, ObjectBook& objects, InlinePace& inline_pace,
+            KeepApart& apart, Post& post, Versions& versions, Ownership& ownership)
       : options_(options),
         clock_(clock),
         window_(window),
         stamps_(stamps),
         nodes_(nodes),
         objects_(objects),
+        inline_pace_(inline_pace),
         apart_(apart),
         post_(post),
         versions_(versions),
@@ -48,14 +50,18 @@ class Transfers {
   void On(NodeId node, const CopyComplete& event);
   void On(NodeId node, const CopyGone& event);
   void On(NodeId node, const Progress& event);
-  // Where the directory has the bytes and nobody else has them all: whoever waits for a stream is
-  // made to ask again, and gets them.
-  void EndVainWants(const ObjectId& id, ObjectRecord& record);
+  // Whether a stream to it from one that has all the bytes failed a moment ago.
+  bool KeptFromHolder(const ObjectRecord& record, NodeId node) const;
+  // Where the directory has the bytes and nobody else can give them all: whoever waits for a stream
+  // gets them from it.
+  void HelpVainWants(const ObjectId& id, ObjectRecord& record);
 
  private:
   void Park(ObjectRecord& record, NodeId node, const StripeMarks& marks, bool leaf);
   // Null, or the record if `version` is current; otherwise the node was told that it is void.
   ObjectRecord* Current(NodeId node, const ObjectId& id, Version version);
+  // Whoever waits for a stream gets the bytes that the directory has.
+  void GiveBytes(const ObjectId& id, ObjectRecord& record);
   void OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
                 const GrantClosed& event);
 
@@ -65,6 +71,7 @@ class Transfers {
   Stamps& stamps_;
   NodeTable& nodes_;
   ObjectBook& objects_;
+  InlinePace& inline_pace_;
   KeepApart& apart_;
   Post& post_;
   Versions& versions_;

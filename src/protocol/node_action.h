@@ -38,7 +38,8 @@ struct Located {
   // CancelWant takes back like any (R63).
   std::uint64_t wanted = 0;
 };
-// The whole object: no reservation with the shard, no data connection. The node is no holder of it.
+// The whole object. Answers a Locate: no reservation with the shard, no data connection; the node is
+// no holder of it. Or helps a Want that waits in vain, of this version (R67).
 struct InlineObject {
   ObjectId object;
   Version version;

@@ -86,6 +86,7 @@ net::Task<void> Flight::Fly() {
 net::Task<bool> Flight::LocateObject() {
   too_large_.reset();
   window_given_ = false;
+  given_.reset();
   leaves_ = false;
   planner::FlightState::Effects effects;
   if (data_plane_.gate().several()) state_->Join();
@@ -105,6 +106,7 @@ net::Task<void> Flight::ReceiveAll() {
   Carry(effects);
   entry_->Changed();  // whoever follows the growing copy may start
   while (!interrupted()) {
+    TakeGiven();
     const StripeMarks marks = Marks();
     if (Step(marks)) {
       Complete();
@@ -274,8 +276,13 @@ void Flight::OnLocated(const protocol::Located& located) {
 
 void Flight::OnInline(protocol::InlineObject object) {
   planner::FlightState::Effects effects;
-  const bool news = state_->On(object, effects);
+  const bool given = state_->OnGiven(object, effects);
+  const bool news = !given && state_->On(object, effects);
   Carry(effects);
+  if (given) {
+    given_ = std::move(object.bytes);
+    return changed_.Notify();
+  }
   if (!news) return;
   room_.reset();
   inline_ = std::move(object);

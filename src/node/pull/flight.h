@@ -134,6 +134,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   net::Task<void> AwaitPlace();
   void Follow(std::optional<Subscription>& watch);
   net::Task<Result<store::CopyPtr>> TakeInline();
+  void TakeGiven();
   net::Task<void> ReceiveAll();
   void KeepOrLendPlace(const StripeMarks& marks);
   net::Task<void> Leave();
@@ -180,6 +181,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
 
   std::unique_ptr<Rooms::Room> room_;  // only while it asks
   std::optional<protocol::InlineObject> inline_;
+  protocol::InlineBytes given_;  // all bytes of what it receives
   store::CopyPtr copy_;
   std::optional<FlightGate::Place> place_;
   std::vector<std::shared_ptr<GrantLanes>> granted_;  // under way

@@ -1,14 +1,40 @@
 // Flight: what it waits for before it says Want: memory, and its place among the fetches of the
 // node (R9, R45, R46); and the room that it holds while it asks, so that it waits for neither (R63).
-#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/checksum.h"
 #include "node/pull/flight.h"
 #include "node/pull/subscription.h"
 
 namespace hoplite::node {
+namespace {
+
+// What these stripes lack of the object's bytes.
+void Fill(store::Copy& copy, const std::string& bytes, StripeMask stripes) {
+  const Layout& layout = copy.layout();
+  for (std::uint32_t stripe = 0; stripe < layout.stripe_count; ++stripe) {
+    if ((stripes >> stripe & 1) == 0) continue;
+    const std::uint32_t end = layout.stripe_block_count(stripe);
+    for (std::uint32_t index = copy.mark(stripe); index < end; ++index) {
+      const std::uint64_t block = layout.block_at(stripe, index);
+      const ByteRange range = layout.block_range(block);
+      const auto to = copy.bytes().subspan(range.begin, range.size());
+      std::memcpy(to.data(), bytes.data() + range.begin, to.size());
+      copy.SetChecksum(block, BlockChecksum(to));
+    }
+    copy.Advance(stripe, end);
+  }
+}
+
+}  // namespace
+
+// A stripe that a stream brings is that stream's: it may write there.
+void Flight::TakeGiven() {
+  if (given_) Fill(*copy_, *given_, state_->unfed());
+}
 
 // Bytes came with the answer: one copy for all who are told of this version while anybody has it,
 // which the directory does not list.
@@ -19,19 +45,17 @@ net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
   const Layout layout = Layout::For(bytes.size());
   auto copy = co_await AwaitMemory(layout, inline_->metadata);
   if (!copy) co_return copy;
-  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
-              (*copy)->bytes().data());
-  for (std::uint32_t s = 0; s < layout.stripe_count; ++s) {
-    (*copy)->Advance(s, layout.stripe_block_count(s));
-  }
+  Fill(**copy, bytes, layout.all_stripes());
   (*copy)->set_version(inline_->version);
   (*copy)->Seal();
   entry_->Share(*copy);
   co_return copy;
 }
 
+// With room it may be sent to a holder of a small object: which has nothing to gain from that does
+// without (R67).
 planner::Room Flight::TakeRoom() {
-  if (data_plane_.gate().full()) return {};
+  if (data_plane_.gate().full() || hurries_ || entry_->inlined()) return {};
   room_ = context_.memory.TakeRoom(Now(), [this] { LoseRoom(); });
   if (!room_) return {};
   return {room_->bytes(), room_->number()};

@@ -1,12 +1,14 @@
 // A fetch with its lanes, memory and place: what FlightState decides, carried out.
 #include "node/pull/flight.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/checksum.h"
 #include "net/handshake.h"
 #include "testing/node_by_hand.h"
 
@@ -83,6 +85,39 @@ TEST_F(FlightTest, AFetchThatNobodyWaitsForGivesEverythingBack) {
   EXPECT_EQ(Listed(), nullptr);
   EXPECT_EQ(node_.parts().store.usage().used_bytes, 0u);
   EXPECT_FALSE(flying());
+}
+
+// R67: the shard sends the bytes that it has to who waits in vain.
+TEST_F(FlightTest, TakesTheBytesOfTheShardWhereNoStreamBringsAny) {
+  Want();
+  node_.Hear(GrantOf(1, silent_, 0b01));
+  node_.Hear(protocol::InlineObject{object_, kOlder, "", std::make_shared<std::string>(bytes_)});
+  EXPECT_FALSE(*answer_) << "a lane may still write to the other stripe";
+  EXPECT_EQ(Listed()->mark(0), 0u);
+  EXPECT_EQ(Listed()->mark(1), layout_.stripe_block_count(1));
+  node_.transport().FailConnect();
+  node_.Turn();
+  EXPECT_THAT(node_.Says(), ElementsAre("closed x failed", "complete x"));
+  ASSERT_TRUE(*answer_ && **answer_);
+  const store::CopyPtr copy = ***answer_;
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(copy->bytes().data()), kFetchedBytes),
+            bytes_);
+  EXPECT_EQ(Listed(), copy) << "others may be sent here";
+  EXPECT_EQ(copy->checksum(0), BlockChecksum(copy->bytes().first(layout_.block_bytes)));
+}
+
+TEST_F(FlightTest, BytesOfAnotherVersionOrSizeAreOfNoUseToIt) {
+  Want();
+  const auto give = [&](Version version, const std::string& bytes) {
+    node_.Hear(protocol::InlineObject{object_, version, "", std::make_shared<std::string>(bytes)});
+  };
+  give(kNewer, bytes_);
+  give(kOlder, bytes_ + "c");
+  EXPECT_FALSE(*answer_);
+  EXPECT_EQ(Listed()->mark(0), 0u);
+  give(kOlder, bytes_);
+  EXPECT_TRUE(*answer_);
+  EXPECT_THAT(node_.Says(), ElementsAre("complete x"));
 }
 
 // A peer that hears what it is asked for, and says nothing.

@@ -1,4 +1,5 @@
 // A Get holds room while it asks, and its question is then its Want (R63).
+#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -137,6 +138,27 @@ TEST_F(RoomTest, IsRepeatedInTheInventory) {
     repeated = repeated || (locate != nullptr && locate->room == 1_MiB && locate->number == 1);
   }
   EXPECT_TRUE(repeated);
+}
+
+// Who holds room may be sent to a holder, whose link and memory then count (R67).
+TEST_F(RoomTest, IsNotTakenForAReduction) {
+  call_->hurries = true;
+  answer_ = node_.Ask(node_.calls().Get(object_, call_));
+  EXPECT_THAT(node_.Says(), ElementsAre("locate x"));
+  EXPECT_EQ(used(), 0u);
+}
+
+TEST_F(RoomTest, IsNotTakenForBytesThatThisNodeHasPinned) {
+  Ask();
+  const auto bytes = std::make_shared<const std::string>(4_KiB, 'a');
+  node_.Hear(protocol::InlineObject{object_, kRoomVersion, "", bytes});
+  ASSERT_TRUE(*answer_ && **answer_);
+  const auto again = node_.Ask(node_.calls().Get(object_, node_.NewCall()));
+  EXPECT_THAT(node_.Says(), ElementsAre("locate x"));
+  EXPECT_EQ(used(), 4_KiB);
+  node_.Hear(protocol::InlineObject{object_, kRoomVersion, "", bytes});
+  ASSERT_TRUE(*again && **again);
+  EXPECT_EQ(***again, ***answer_) << "the same copy";
 }
 
 }  // namespace

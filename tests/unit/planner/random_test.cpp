@@ -25,6 +25,11 @@ class Storm {
     options.keep_apart = std::chrono::milliseconds(10);
     options.slice = static_cast<std::size_t>(1 + Pick(3));
     options.inline_limit_bytes = layout_.size_bytes;
+    // For many, two objects before the shard's link are too much (R67).
+    if (seed % 3 == 0) {
+      options.inline_ahead_bytes = layout_.size_bytes;
+      options.inline_ahead = Duration{0};
+    }
     options.orphan_grace = std::chrono::milliseconds(20);
     options.unknown_owners = std::chrono::milliseconds(30);
     options.owned_limit = 1;

@@ -123,8 +123,9 @@ class Roots : public ::testing::Test {
   Ownership ownership_{books_.options, books_.clock,   books_.window, books_.nodes,
                        books_.stamps,  books_.objects, books_.owners, books_.owner_clock,
                        books_.agenda,  post_};
-  Transfers transfers_{books_.options, books_.clock, books_.window, books_.stamps, books_.nodes,
-                       books_.objects, books_.apart, post_,         versions_,     ownership_};
+  Transfers transfers_{books_.options, books_.clock,   books_.window,      books_.stamps,
+                       books_.nodes,   books_.objects, books_.inline_pace, books_.apart,
+                       post_,          versions_,      ownership_};
   Passes passes_{books_.options, books_.clock,  books_.window,    books_.nodes, books_.apart,
                  books_.stamps,  books_.agenda, books_.gathering, post_};
   std::uint32_t members_ = 0;
