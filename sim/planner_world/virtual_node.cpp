@@ -196,13 +196,14 @@ void VirtualNode::HearOne(const protocol::InlineObject& object, Effects& out) {
   highest_incarnation_ = std::max(highest_incarnation_, object.version.incarnation);
   planner::FlightState::Effects decided;
   if (flight_ && flight_->OnGiven(object, decided)) {
-    Carry(decided, out);
     if (flight_->recalled()) {
+      Carry(decided, out);
       LeaveFlight(out);
       return AskUnlessKnown(out);
     }
     given_ = std::stoull(*object.bytes);
-    if (StepFlight(out)) Complete(out);
+    Carry(decided, out);
+    if (flight_ && StepFlight(out)) Complete(out);
     return;
   }
   const bool news = flight_ && flight_->On(object, decided);

@@ -83,7 +83,6 @@ void VirtualNode::Carry(const planner::FlightState::Effects& decided, Effects& o
 }
 
 void VirtualNode::TakeGiven() {
-  if (!given_ || !copy_ || !flight_->receiving()) return;
   const Layout& layout = copy_->layout;
   for (std::uint32_t stripe = 0; stripe < layout.stripe_count; ++stripe) {
     if ((flight_->unfed() >> stripe & 1) == 0) continue;
@@ -93,9 +92,12 @@ void VirtualNode::TakeGiven() {
 }
 
 bool VirtualNode::StepFlight(Effects& out) {
-  TakeGiven();
   planner::FlightState::Effects decided;
   flight_->Step(Marks(), decided);
+  if (given_ && !decided.whole && flight_->receiving()) {
+    TakeGiven();
+    flight_->Step(Marks(), decided);
+  }
   Carry(decided, out);
   return decided.whole;
 }
@@ -107,6 +109,7 @@ void VirtualNode::LeaveFlight(Effects& out) {
   flight_->Leave(Marks(), decided);
   Carry(decided, out);
   flight_.reset();
+  given_.reset();
   if (copy_ && !copy_->complete) DropCopy(out);
 }
 

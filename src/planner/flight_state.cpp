@@ -71,16 +71,15 @@ bool FlightState::OnGiven(const InlineObject& object, Effects& out) {
     recalled_ = true;
     out.say.emplace_back(CancelWant{object_, located_->version});
   } else {
-    end_seen_ = committed_ = true;  // it is the END of every stream
+    given_ = end_seen_ = committed_ = true;  // it is the END of every stream
+    for (Stream& stream : streams_) Stop(stream, out);
   }
   return true;
 }
 
 StripeMask FlightState::unfed() const {
   StripeMask stripes = located_->layout.all_stripes() & ~made_here_;
-  for (const Stream& stream : streams_) {
-    if (!stream.outcome) stripes &= ~stream.grant.stripes;
-  }
+  for (const Stream& stream : streams_) stripes &= ~stream.grant.stripes;
   return stripes;
 }
 
@@ -145,7 +144,7 @@ void FlightState::Step(const StripeMarks& marks, Effects& out) {
     want_after_ = 0;
     out.say.emplace_back(Wanting(marks));
   }
-  OpenDue(out);
+  if (!given_) OpenDue(out);
 }
 
 void FlightState::CloseEnded(const StripeMarks& marks, Effects& out) {
@@ -271,7 +270,7 @@ void FlightState::AddTo(Digest& digest) const {
       .Add(complete_)
       .Add(made_here_)
       .Add(want_after_);
-  digest.Add(end_seen_).Add(committed_).Add(located_ ? located_->version : Version{});
+  digest.Add(end_seen_).Add(committed_).Add(given_).Add(located_ ? located_->version : Version{});
   for (const Grant& grant : told_) digest.Add(grant.grant).Add(grant.source.id).Add(grant.stripes);
   for (const Stream& stream : streams_) {
     digest.Add(stream.grant.grant).Add(stream.grant.source.id).Add(stream.grant.stripes);

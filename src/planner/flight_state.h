@@ -74,10 +74,11 @@ class FlightState {
   bool On(const Located& located, Effects& out);
   bool wants() const { return stage_ == Stage::kPreparing && located_ && located_->wanted != 0; }
   bool On(const InlineObject& object, Effects& out);
-  // Its Want waits in vain, and these are all bytes of the version (R67). True: of use here; from
-  // now on they are for the stripes that no stream brings. A leaf asks again, without memory for
-  // the whole.
+  // Its Want waits in vain, and these are all bytes of the version (R67). True: of use here; its
+  // streams end, and then these bytes are for what they have not brought. A leaf asks again, without
+  // memory for the whole.
   bool OnGiven(const InlineObject& object, Effects& out);
+  // Of the stripes that are not made here, those without a stream.
   StripeMask unfed() const;
   void On(const Grant& grant, const StripeMarks& marks, Effects& out);
   bool OnRecall(Version below);
@@ -174,7 +175,8 @@ class FlightState {
   StripeMask made_here_ = 0;
   StripeMask want_after_ = 0;  // asks again when the streams that bring these have ended
   bool end_seen_ = false;      // END, on any stream, or what stands for it
-  bool committed_ = false;     // that was said
+  bool committed_ = false;     // that was said, or all bytes are given
+  bool given_ = false;         // the latter: no stream is begun any more
   std::deque<Grant> told_;     // not yet begun
   std::vector<Stream> streams_;
 

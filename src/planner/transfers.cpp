@@ -130,7 +130,7 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
                           event.failure == Failure::kCorrupt;
   if (bytes_came) table.RaiseFrom(grant.source, table.Find(node)->marks, grant.stripes);
   // What the directory has depends on nobody's link to a holder (R67).
-  if (record.inline_bytes != nullptr && !not_ahead) GiveBytes(event.object, record);
+  if (record.inline_bytes != nullptr && !not_ahead) GiveBytes(event.object, record, node);
 }
 
 void Transfers::On(NodeId node, const CopyComplete& event) {
@@ -174,29 +174,26 @@ bool Transfers::KeptFromHolder(const ObjectRecord& record, NodeId node) const {
   return false;
 }
 
-// Each is told once: it has them, unless it is not ready for the object any more; then it says so,
-// or wants it again.
-void Transfers::GiveBytes(const ObjectId& id, ObjectRecord& record) {
-  CopyTable& table = record.table;
-  std::set<NodeId> waiting;
-  for (std::size_t group = 0; group < table.group_count(); ++group) {
-    for (const ParkedKey& key : table.parked(group)) {
-      const Copy& copy = *table.Find(key.node);
-      if (!copy.given && copy.produces == 0) waiting.insert(key.node);
-    }
-  }
-  for (const NodeId node : waiting) {
-    table.Edit(node, [](Copy& copy) { copy.given = true; });
-    inline_pace_.Left(record.inline_bytes->size(), clock_.now(), nodes_.link());
-    post_.Send(node,
-               InlineObject{id, record.version, record.metadata.OrEmpty(), record.inline_bytes});
-  }
+// It is told once: it has them, unless it is not ready for the object any more; then it says so, or
+// wants it again.
+void Transfers::GiveBytes(const ObjectId& id, ObjectRecord& record, NodeId node) {
+  const Copy& copy = *record.table.Find(node);
+  if (copy.given || copy.parked() == 0 || copy.produces != 0) return;
+  record.table.Edit(node, [](Copy& receiver) { receiver.given = true; });
+  inline_pace_.Left(record.inline_bytes->size(), clock_.now(), nodes_.link());
+  post_.Send(node,
+             InlineObject{id, record.version, record.metadata.OrEmpty(), record.inline_bytes});
 }
 
 // They were sent to a holder since the shard's link was full (R67), or before this shard, which had
 // restarted, was told the bytes; and the holder went.
 void Transfers::HelpVainWants(const ObjectId& id, ObjectRecord& record) {
-  if (record.inline_bytes != nullptr && !record.table.sources_whole()) GiveBytes(id, record);
+  if (record.inline_bytes == nullptr || record.table.sources_whole()) return;
+  std::set<NodeId> waiting;
+  for (std::size_t group = 0; group < record.table.group_count(); ++group) {
+    for (const ParkedKey& key : record.table.parked(group)) waiting.insert(key.node);
+  }
+  for (const NodeId node : waiting) GiveBytes(id, record, node);
 }
 
 void Transfers::On(NodeId node, const Progress& event) {

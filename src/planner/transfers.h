@@ -60,8 +60,8 @@ class Transfers {
   void Park(ObjectRecord& record, NodeId node, const StripeMarks& marks, bool leaf);
   // Null, or the record if `version` is current; otherwise the node was told that it is void.
   ObjectRecord* Current(NodeId node, const ObjectId& id, Version version);
-  // Whoever waits for a stream gets the bytes that the directory has.
-  void GiveBytes(const ObjectId& id, ObjectRecord& record);
+  // If it waits for a stream it gets the bytes that the directory has.
+  void GiveBytes(const ObjectId& id, ObjectRecord& record, NodeId node);
   void OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
                 const GrantClosed& event);
 

@@ -1,10 +1,10 @@
 // Copy: one version of one object in this node's segment, complete or growing.
 //
-// Who writes: exactly one producer of each stripe (a Put, the fold of a reduction, a lane of a fetch). Who
-// reads: anybody who holds a shared_ptr, which is the pin: the memory is free again when the last
-// one goes. Thread safety: marks, checksums, Seal, Void and listeners may be used from any thread;
-// a stripe's marks are advanced by one thread at a time; the rest is constant or belongs to the
-// node's loop.
+// Who writes: exactly one producer of each stripe (a Put, the fold of a reduction, a lane of a fetch
+// or, where it has none, the fetch itself). Who reads: anybody who holds a shared_ptr, which is the
+// pin: the memory is free again when the last one goes. Thread safety: marks, checksums, Seal, Void
+// and listeners may be used from any thread; a stripe's marks are advanced by one thread at a time;
+// the rest is constant or belongs to the node's loop.
 //
 // Invariants
 //   1. blocks below a stripe's mark are verified (their checksum is in the table) and never change;
@@ -94,7 +94,7 @@ class Copy {
   std::uint32_t mark(std::uint32_t stripe) const;
   StripeMarks marks() const;
   std::uint64_t checksum(std::uint64_t block) const;  // of a block below its stripe's mark
-  // For the lane that fills a stripe: first the checksums of the new blocks, then the mark, which
+  // For whoever fills a stripe: first the checksums of the new blocks, then the mark, which
   // wakes listeners.
   void SetChecksum(std::uint64_t block, std::uint64_t checksum);
   void Advance(std::uint32_t stripe, std::uint32_t mark);

@@ -106,9 +106,8 @@ net::Task<void> Flight::ReceiveAll() {
   Carry(effects);
   entry_->Changed();  // whoever follows the growing copy may start
   while (!interrupted()) {
-    TakeGiven();
     const StripeMarks marks = Marks();
-    if (Step(marks)) {
+    if (Step(marks) || TakeGiven()) {
       Complete();
       co_return;
     }

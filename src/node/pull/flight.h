@@ -134,7 +134,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   net::Task<void> AwaitPlace();
   void Follow(std::optional<Subscription>& watch);
   net::Task<Result<store::CopyPtr>> TakeInline();
-  void TakeGiven();
+  bool TakeGiven();
   net::Task<void> ReceiveAll();
   void KeepOrLendPlace(const StripeMarks& marks);
   net::Task<void> Leave();

@@ -31,9 +31,12 @@ void Fill(store::Copy& copy, const std::string& bytes, StripeMask stripes) {
 
 }  // namespace
 
-// A stripe that a stream brings is that stream's: it may write there.
-void Flight::TakeGiven() {
-  if (given_) Fill(*copy_, *given_, state_->unfed());
+// A stripe that a stream brings is that stream's: it may write there. True: the copy is whole. (What
+// a stream brought was said by then: these bytes are not its source's.)
+bool Flight::TakeGiven() {
+  if (!given_) return false;
+  Fill(*copy_, *given_, state_->unfed());
+  return Step(Marks());
 }
 
 // Bytes came with the answer: one copy for all who are told of this version while anybody has it,
