@@ -294,6 +294,10 @@ std::string World::Overdue() const {
 std::string World::Unsettled() const {
   if (!leaving_.empty()) return fmt::format("P10: {} has not left", leaving_.front()->name());
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
+    // Until then a node may read a copy that another Put has replaced while it was away.
+    if (!directory_->state(shard).knows_members()) {
+      return fmt::format("P10: shard {} is still told what its nodes hold", shard);
+    }
     const auto nodes = directory_->state(shard).Nodes();
     for (const Host& host : hosts_) {
       const auto is_it = [&host](const protocol::NodeView& node) {

@@ -80,6 +80,8 @@ class DirectoryState {
   Time Plan(Time now, std::vector<Action>& actions);
 
   bool collecting() const;  // inside the recovery window
+  // Not collecting, and no node is in the middle of its inventory.
+  bool knows_members() const;
   std::vector<NodeView> Nodes() const;
   std::vector<ObjectView> Objects() const;  // O(state); for tests and simulations
   ObjectPage Objects(const PageRequest& page) const;

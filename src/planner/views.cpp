@@ -78,6 +78,11 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
 
 bool DirectoryState::collecting() const { return state_->books().window.collecting(); }
 
+bool DirectoryState::knows_members() const {
+  const Books& books = state_->books();
+  return books.window.KnowsMembers(books.nodes);
+}
+
 std::vector<NodeView> DirectoryState::Nodes() const {
   std::vector<NodeView> views;
   for (const auto& [id, node] : state_->books().nodes.nodes())
