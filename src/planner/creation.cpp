@@ -34,11 +34,7 @@ void Creation::On(NodeId node, const Create& event) {
   ObjectRecord& record = objects_.Touch(event.object, node);
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
-  if (own == nullptr || !own->live) {
-    // Bytes that it gave and was never told of their acceptance are no other Put's.
-    if (record.putter == Putter{node, event.attempt}) versions_.DropBytes(record);
-    if (own != nullptr) versions_.DropCopy(event.object, record, node);
-  }
+  if (own != nullptr && !own->live) versions_.DropCopy(event.object, record, node);
   std::vector<PendingCreate>& creates = record.waits.Make().creates;
   std::erase_if(creates, [&](const PendingCreate& c) { return c.node == node; });
   creates.push_back({node, event});
@@ -50,18 +46,19 @@ void Creation::On(NodeId node, const Withdraw& event) {
     std::erase_if(record->waits.Make().creates, [&](const PendingCreate& c) {
       return c.node == node && c.request.attempt == event.attempt;
     });
-    if (record->putter == Putter{node, event.attempt}) {
-      record->putter = {};
-      versions_.DropCopy(event.object, *record, node);
-      if (record->inline_bytes != nullptr) {
-        post_.Notify(event.object, *record, kNoNode, LocationKind::kGone);
-      }
-      versions_.DropBytes(*record);
-    }
+    if (record->putter == Putter{node, event.attempt}) TakeBack(event.object, *record);
     ownership_.Withdrawn(node, event.object, event.attempt);
   }
   Refuse(event.object, node, ErrorCode::kCancelled,
          fmt::format("the put of object {} was taken back", event.object.ToHex()));
+}
+
+// What others have of that version is void, too: an empty one takes its place.
+void Creation::TakeBack(const ObjectId& id, ObjectRecord& record) {
+  versions_.DropCopy(id, record, record.putter.node);
+  if (record.inline_bytes != nullptr) post_.Notify(id, record, kNoNode, LocationKind::kGone);
+  const Layout layout = record.table.layout();
+  versions_.Start(id, record, stamps_.NextVersion(), layout, "", kNoNode);
 }
 
 void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
@@ -69,12 +66,15 @@ void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
   std::vector<PendingCreate>& creates = record.waits->creates;
   while (!creates.empty()) {
     const NodeId node = creates.front().node;
+    const bool there = record.inline_bytes != nullptr || record.table.live_whole();
     if (std::string blocked = marks_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
       Refuse(id, node, ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction() && record.reduction->coordinator != node) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
              fmt::format("object {} is the target of a reduction", id.ToHex()));
-    } else if (record.inline_bytes != nullptr || record.table.live_whole()) {
+    } else if (there && record.putter == Putter{node, creates.front().request.attempt}) {
+      Confirm(id, record, creates.front());
+    } else if (there) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
              fmt::format("object {} already exists with {}", id.ToHex(),
                          FormatSize(record.table.layout().size_bytes)));
@@ -99,6 +99,14 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
   versions_.Start(id, record, stamps_.NextVersion(), request.layout, request.metadata, create.node);
   record.putter = {create.node, request.attempt};
   if (request.only_if_owned) ownership_.AcceptedForOwners(id);
+  versions_.KeepBytes(record, request.inline_bytes);
+  if (record.inline_bytes != nullptr) post_.Notify(id, record, kNoNode, LocationKind::kInline);
+  Confirm(id, record, create);
+}
+
+// That it is the version that counts, also to a node that was told so before and did not hear it.
+void Creation::Confirm(const ObjectId& id, ObjectRecord& record, const PendingCreate& create) {
+  const Create& request = create.request;
   if (request.owned) {
     ownership_.Accepted(create.node, id, request.number, request.attempt, true);
   }
@@ -113,8 +121,6 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
     if (complete) copy.done = request.layout.all_stripes();
   });
   post_.Send(create.node, CreateAccepted{id, record.version, ownership_.WasOwned(id)});
-  versions_.KeepBytes(record, request.inline_bytes);
-  if (record.inline_bytes != nullptr) post_.Notify(id, record, kNoNode, LocationKind::kInline);
   post_.Notify(id, record, create.node,
                complete ? LocationKind::kComplete : LocationKind::kPartial);
 }

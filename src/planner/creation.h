@@ -49,6 +49,8 @@ class Creation {
 
  private:
   void Accept(const ObjectId& id, ObjectRecord& record, const PendingCreate& create);
+  void Confirm(const ObjectId& id, ObjectRecord& record, const PendingCreate& create);
+  void TakeBack(const ObjectId& id, ObjectRecord& record);
   void Refuse(const ObjectId& id, NodeId node, ErrorCode code, std::string message);
 
   const DirectoryOptions& options_;

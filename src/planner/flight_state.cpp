@@ -140,11 +140,12 @@ void FlightState::Step(const StripeMarks& marks, Effects& out) {
   if (!receiving()) return;
   out.whole = Whole(marks);
   if (out.whole) return;
+  if (given_) return;
   if (want_after_ != 0 && !Brings(want_after_)) {
     want_after_ = 0;
     out.say.emplace_back(Wanting(marks));
   }
-  if (!given_) OpenDue(out);
+  OpenDue(out);
 }
 
 void FlightState::CloseEnded(const StripeMarks& marks, Effects& out) {

@@ -27,6 +27,17 @@ class PopularSmallObject : public Scenario {
     Ignore();
   }
   void PutIt() { PutInline("S", layout_.size_bytes).Ignore(); }
+  // S, which never hears that it was accepted; R3 gets it from the shard and is complete.
+  void PutUnheard() {
+    Say("S", ThePut());
+    AllAsk();
+    Suspend("S");
+    Fail("R3", 0).Ignore();
+  }
+  NodeEvent ThePut() const {
+    return protocol::Create{object_, layout_, "", std::make_shared<const std::string>(kSize, 'x'),
+                            7};
+  }
   Self AllAsk() {
     return Ask("R1", kSize).Ask("R2", kSize).Ask("R3", kSize).Ask("R4", kSize).Now();
   }
@@ -156,6 +167,33 @@ TEST_F(PopularSmallObject, GoesWithTheAnswerIfTheHolderIsToDropIt) {
   Ask("R4", kSize).Ignore();  // and is fed by R3, which can't drop it yet
   Evict("R3").Ask("R5", kSize);
   ExpectAmong("R5: inline v1");
+}
+
+TEST_F(PopularSmallObject, IsStillItsPuttersWhereOthersHaveItBeforeThatOneHears) {
+  PutUnheard();
+  Complete("R3").Ignore();
+  Connect("S").Say("S", ThePut()).EndInventory("S");
+  Expect("S: accepted v1");
+  Gone("R3");
+  ExpectAmong("R4 <- S moved");
+}
+
+TEST_F(PopularSmallObject, IsTakenBackFromOthersWhoHaveIt) {
+  PutUnheard();
+  Complete("R3").Ignore();
+  Connect("S").Say("S", Withdraw{object_, 7}).EndInventory("S");
+  Expect("R3: recall v2", "R4: recall v2", "S: refused cancelled");
+  Ask("R5", kSize);
+  Expect();
+}
+
+TEST_F(PopularSmallObject, IsTakenBackFromWhoeverIsAboutToHaveIt) {
+  PutUnheard();
+  Connect("S").Say("S", Withdraw{object_, 7}).EndInventory("S").Locate("R5");
+  Expect("R3: recall v2", "R4: recall v2", "S: refused cancelled");
+  Complete("R3");  // that crossed the recall
+  Say("S", ThePut());
+  Expect("S: accepted v3", "R5: inline v3");
 }
 
 }  // namespace

@@ -124,18 +124,18 @@ TEST_F(Puts, SmallObjectsTravelInsideTheDirectory) {
 TEST_F(Puts, APutOfSmallBytesWhoseAnswerWasLostIsAcceptedWhenItIsRepeated) {
   Join("S").Join("R1").PutInline("S", 100).Suspend("S").Ignore();
   Connect("S").PutInline("S", 100).EndInventory("S");
-  Expect("S: accepted v2");
+  Expect("S: accepted v1");
   Locate("R1");
-  Expect("R1: inline v2");
+  Expect("R1: inline v1");
 }
 
 // The bytes outlive the loss of their node, which comes back and asks for what it was never told.
 TEST_F(Puts, AndAlsoIfItsNodeWasDeclaredLostMeanwhile) {
   Join("S").Join("R1").PutInline("S", 100).Lose("S").Ignore();
   Connect("S").PutInline("S", 100).EndInventory("S");
-  Expect("S: accepted v2");
+  Expect("S: accepted v1");
   Locate("R1");
-  Expect("R1: inline v2");
+  Expect("R1: inline v1");
 }
 
 // Another attempt with the same bytes is another Put.
