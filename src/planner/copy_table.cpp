@@ -143,6 +143,16 @@ void CopyTable::NoteFailed(const OpenGrant& failed) {
   });
 }
 
+void CopyTable::NoteStray(NodeId receiver, NodeId source, GrantId known_as, StripeMask stripes) {
+  Edit(receiver, [&](Copy& copy) {
+    ForGroups(stripes, [&](std::size_t group, StripeMask part) {
+      Flow& flow = copy.flows.Make();
+      flow.places.Make(group).orphan = true;
+      flow.Lose({.stripes = part, .superseded = known_as, .lost_source = source});
+    });
+  });
+}
+
 NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
   const NodeId source = copy.feed(stripe).source;
   if (source != kNoNode) return source;

@@ -140,6 +140,8 @@ class CopyTable {
   // The grant, which is closed, failed: its receiver is served before others, best by whoever fed
   // its source.
   void NoteFailed(const OpenGrant& failed);
+  // The receiver gets these stripes by a stream that is no open grant, and should not.
+  void NoteStray(NodeId receiver, NodeId source, GrantId known_as, StripeMask stripes);
   // What a predecessor gave the receiver under this id, or none.
   GrantId AdoptedBy(NodeId receiver, GrantId known_as) const;
 

@@ -120,17 +120,19 @@ void Recovery::AdoptUpstreams(ObjectRecord& record, NodeId node,
   for (const Upstream& from : upstreams) {
     named |= from.stripes;
     const StripeMask stripes = from.stripes & missing & ~copy.fed();
-    if (stripes != 0) Adopt(table, node, from, stripes);
+    if (stripes == 0 || Adopt(table, node, from, stripes)) continue;
+    named &= ~stripes;
+    table.NoteStray(node, from.node, from.grant, stripes);
   }
   // It does not say Want while something comes: what nobody brings yet is wanted, too.
   table.Edit(node, [&](Copy& receiver) { receiver.wanted |= missing & ~named; });
 }
 
-void Recovery::Adopt(CopyTable& table, NodeId node, const Upstream& from, StripeMask stripes) {
-  if (from.node == node || from.node == kNoNode) return;
-  // What two nodes say contradicts each other: this one's Want brings it another source.
+bool Recovery::Adopt(CopyTable& table, NodeId node, const Upstream& from, StripeMask stripes) {
+  if (from.node == node || from.node == kNoNode) return false;
+  // A circle: this one was sent elsewhere, which it did not hear, and the other then here.
   const bool serves = !table.Find(node)->flow().serving.empty();
-  if (serves && table.DependsOn(from.node, node, stripes)) return;
+  if (serves && table.DependsOn(from.node, node, stripes)) return false;
   table.Edit(node, [&](Copy& receiver) { receiver.wanted |= stripes; });
   const Copy* source = table.Find(from.node);
   std::uint32_t used = 0;
@@ -143,6 +145,7 @@ void Recovery::Adopt(CopyTable& table, NodeId node, const Upstream& from, Stripe
                        .adopted = true,
                        .known_as = from.grant};
   table.Open(stamps_.NextGrant(), what, clock_.now(), Count(stripes) + used);
+  return true;
 }
 
 void Recovery::On(NodeId node, const InventoryEnd& /*event*/) {

@@ -56,7 +56,8 @@ class Recovery {
   void StartNewer(ObjectRecord& record, NodeId node, const Held& event);
   void Vouch(ObjectRecord& record, NodeId node, const Held& event);
   void AdoptUpstreams(ObjectRecord& record, NodeId node, const std::vector<Upstream>& upstreams);
-  void Adopt(CopyTable& table, NodeId node, const Upstream& from, StripeMask stripes);
+  // False: the node must not be fed by that one.
+  bool Adopt(CopyTable& table, NodeId node, const Upstream& from, StripeMask stripes);
 
   const DirectoryOptions& options_;
   const ShardClock& clock_;

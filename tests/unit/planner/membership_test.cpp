@@ -188,6 +188,17 @@ TEST_F(Inventories, EqualityWaitsUntilEveryUpstreamIsKnown) {
   Expect("R2 <- R1");
 }
 
+// R1 was sent to S instead of R2, and then R2 to R1; R1 never heard of it.
+TEST_F(Inventories, WhoClosesACircleIsSentToAnotherSource) {
+  Join("S").Put("S").Join("R1").Join("R2").Get("R1").Get("R2").Ignore();
+  Restart(Recovering()).Connect("S").HeldComplete("S").EndInventory("S");
+  Connect("R2").HeldBy("R2", 0, "R1").EndInventory("R2");
+  Connect("R1").HeldBy("R1", 0, "R2").EndInventory("R1").Now();
+  Expect("R1 <- S strict moved");
+  Done("R1").Done("R2");
+  Expect();
+}
+
 TEST_F(Inventories, AnUnknownVersionWaitsForItsInventory) {
   Join("S").Join("R1").Put("S").Locate("R1").Ignore();
   Restart(Recovering()).Join("R1").Want("R1");
