@@ -7,6 +7,8 @@
 // decide by the spelling of an address, nor by who came first where nodes with objects say
 // otherwise. Pure; names of nodes are the business of Members.
 //
+// Objects are those that this shard keeps books of: the others prove nothing of its past.
+//
 // A shard can be sure of its id in three degrees, the least first: it drew the id itself; a node
 // without objects knew the shard by this id before the shard restarted; a node with objects did. A
 // claim of a higher degree replaces the id. An id that was taken over from nodes with objects may

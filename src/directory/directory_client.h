@@ -47,9 +47,9 @@ class DirectoryClient {
   };
   struct Hooks {
     std::function<void(const protocol::NodeAction&)> on_action;
-    // Whether the node has copies of objects: then it waits for a shard that refuses it, and keeps
-    // them. Unset: it never has.
-    std::function<bool()> holds;
+    // Whether the node has copies of objects of this shard. If it has any at all it waits for a
+    // shard that refuses it, and keeps them. Unset: it never has.
+    std::function<bool(std::size_t shard)> holds;
     // Held, Tombstone and open requests of the objects of this shard that come after one, or of
     // all, in about so many bytes; InventoryEnd is added by the client. Never called in the middle
     // of a step of the node.

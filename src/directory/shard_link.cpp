@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include <asio/post.hpp>
@@ -58,7 +59,7 @@ void ShardLink::Open() {
 }
 
 wire::Claims ShardLink::Claims() const {
-  return {.shards = known_.ids(), .holds = hooks_.holds && hooks_.holds()};
+  return {.shards = known_.ids(), .holds = hooks_.holds && hooks_.holds(hello_.shard_index)};
 }
 
 void ShardLink::Send(protocol::NodeEvent event) {
@@ -226,7 +227,10 @@ void ShardLink::LogEnd(const Error& why) {
 }
 
 // Any shard's welcome counts: a node may never have met the one that refuses it.
-bool ShardLink::StaysWithCopies() const { return known_.any() && Claims().holds; }
+bool ShardLink::StaysWithCopies() const {
+  const auto shards = std::views::iota(std::size_t{0}, known_.ids().size());
+  return known_.any() && hooks_.holds && std::ranges::any_of(shards, hooks_.holds);
+}
 
 bool ShardLink::MayRetry(const wire::Ended& ended) {
   if (!ended.retry) return StaysWithCopies();

@@ -66,7 +66,9 @@ Result<void> Assembly::Listen() {
 void Assembly::Join() {
   directory::DirectoryClient::Hooks hooks;
   hooks.on_action = [this](const protocol::NodeAction& action) { shard_words.OnAction(action); };
-  hooks.holds = [this] { return !store.empty(); };
+  hooks.holds = [this](std::size_t shard) {
+    return store.HasAny([&](const ObjectId& id) { return context.ShardOf(id) == shard; });
+  };
   hooks.inventory = [this](std::size_t shard, const auto& after, std::size_t bytes) {
     return inventory.Tell(shard, after, bytes);
   };

@@ -7,11 +7,13 @@
 // thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,7 +79,11 @@ class ObjectStore {
   std::vector<CopyPtr> List() const;  // ordered by id
   // The next ones by id, at most so many.
   std::vector<CopyPtr> After(const std::optional<ObjectId>& object, std::size_t most) const;
-  bool empty() const { return listed_.empty(); }
+  // Whether any listed id is such.
+  template <typename Such>
+  bool HasAny(Such such) const {
+    return std::ranges::any_of(listed_ | std::views::keys, such);
+  }
 
   // Least recently used first: complete, relayed, unpinned copies whose removal would make room for
   // `bytes`; empty if nothing helps. A pin is any pointer to the copy besides the store's own.

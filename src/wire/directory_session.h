@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kDirectoryProtocol = 5;
 // What tells to which cluster a node belongs (docs/protocol.md, R44).
 struct Claims {
   std::vector<std::uint64_t> shards;  // id of each shard, as it told the node last; 0: not yet
-  bool holds = false;                 // the node has copies of objects
+  bool holds = false;                 // the node has copies of objects of the shard that is told
   friend bool operator==(const Claims&, const Claims&) = default;
 };
 

@@ -24,9 +24,10 @@ class PlayedShard final : public ShardPort {
  public:
   explicit PlayedShard(asio::io_context& loop) : loop_(loop) {}
 
-  std::unique_ptr<Connection> Open(wire::Hello,
+  std::unique_ptr<Connection> Open(wire::Hello hello,
                                    std::function<void(wire::ShardMessage)> receive) override {
     ++opened;
+    claims = hello.claims;
     receive_ = std::move(receive);
     if (refusal) {
       Say({.ended = wire::Ended{.error = *refusal, .retry = retry}});
@@ -50,6 +51,7 @@ class PlayedShard final : public ShardPort {
   Duration answers_after{0};
   std::optional<Error> refusal;
   bool retry = true;
+  wire::Claims claims;  // as told last
   int opened = 0;
   int closed = 0;
   int heartbeats = 0;
@@ -62,6 +64,7 @@ class PlayedShard final : public ShardPort {
     explicit Played(PlayedShard& shard) : shard_(shard) {}
     void Send(wire::NodeMessage message) override {
       if (!message.events.empty()) shard_.words.push_back(message.events.size());
+      if (message.claims) shard_.claims = *message.claims;
       if (!message.heartbeat) return;
       ++shard_.heartbeats;
       if (shard_.acknowledges) shard_.Acknowledge(*message.heartbeat);
@@ -207,7 +210,7 @@ TEST_F(ShardLinkTest, AsksAgainForANameInUseAndThenGivesUp) {
 // The node knows its cluster from another shard, and has copies that would be lost with it.
 TEST_F(ShardLinkTest, ANodeThatWasWelcomeAnywhereWaitsWithItsObjects) {
   known_.Told(1, 7);
-  hooks_.holds = [] { return true; };
+  hooks_.holds = [](std::size_t) { return true; };
   shard_.refusal = Error(ErrorCode::kInvalidArgument, "another cluster");
   shard_.retry = false;
   link_->Start();
@@ -216,8 +219,28 @@ TEST_F(ShardLinkTest, ANodeThatWasWelcomeAnywhereWaitsWithItsObjects) {
   EXPECT_TRUE(link_->refusal());
 }
 
+// Whoever holds only what other shards keep books of is no witness of this one's past (R44), but
+// would lose its objects all the same if it left.
+TEST_F(ShardLinkTest, TellsAShardOfTheCopiesOfItsOwnObjectsOnly) {
+  bool holds_of_this_shard = false;
+  known_.Told(1, 7);
+  hooks_.holds = [&](std::size_t shard) { return shard == 1 || holds_of_this_shard; };
+  link_->Start();
+  ASSERT_TRUE(RunUntil([&] { return shard_.answered >= 3; }));
+  EXPECT_FALSE(shard_.claims.holds);
+  holds_of_this_shard = true;
+  ASSERT_TRUE(RunUntil([&] { return shard_.claims.holds; }));
+  holds_of_this_shard = false;
+  ASSERT_TRUE(RunUntil([&] { return !shard_.claims.holds; }));
+  shard_.refusal = Error(ErrorCode::kInvalidArgument, "another cluster");
+  shard_.retry = false;
+  shard_.acknowledges = false;
+  ASSERT_TRUE(RunUntil([&] { return shard_.opened >= 3; }));
+  EXPECT_EQ(told_, "open settled away ") << "it stays";
+}
+
 TEST_F(ShardLinkTest, ANodeThatWasNeverWelcomeLeaves) {
-  hooks_.holds = [] { return true; };
+  hooks_.holds = [](std::size_t) { return true; };
   shard_.refusal = Error(ErrorCode::kInvalidArgument, "another cluster");
   shard_.retry = false;
   link_->Start();
