@@ -421,5 +421,17 @@ TEST_F(DirectoryServerTest, StopTwiceIsStopOnce) {
   server_->Stop();
 }
 
+// Of the tests themselves: another process may take a port between its choice and its use.
+TEST(DirectoryCluster, ChoosesOtherAddressesIfOneWasTakenMeanwhile) {
+  asio::io_context loop;
+  const asio::ip::tcp::acceptor other(loop, {asio::ip::make_address("127.0.0.1"), 0});
+  const std::string taken = "127.0.0.1:" + std::to_string(other.local_endpoint().port());
+  int asked = 0;
+  const test::DirectoryCluster cluster(2, test::DirectoryCluster::Patient(),
+                                       [&] { return ++asked == 2 ? taken : test::FreeAddress(); });
+  EXPECT_GE(asked, 4);
+  EXPECT_THAT(cluster.addresses(), testing::Not(testing::Contains(taken)));
+}
+
 }  // namespace
 }  // namespace hoplite::directory
