@@ -2,36 +2,19 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <future>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "testing/local_node.h"
+#include "testing/standstill.h"
 
 namespace hoplite::test {
 namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
-
-// The node's loop, held up from the constructor to the destructor, as by SIGSTOP.
-class Standstill {
- public:
-  explicit Standstill(LocalNode& node) {
-    std::promise<void> stands;
-    asio::post(node.operations().loop(), [this, &stands] {
-      stands.set_value();
-      go_on_.get_future().wait();
-    });
-    stands.get_future().wait();
-  }
-  ~Standstill() { go_on_.set_value(); }
-
- private:
-  std::promise<void> go_on_;
-};
 
 Result<ObjectId> PutWithin(Client& client, std::chrono::milliseconds timeout) {
   return client.Put(std::string(60'000, 'x'), {.timeout = timeout});

@@ -1,6 +1,5 @@
 // A node that answers nothing any more: every call of the client ends at its deadline, and nothing
 // that goes away waits for it.
-#include <future>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 
 #include "testing/attached_test.h"
 #include "testing/blocking_calls.h"
+#include "testing/standstill.h"
 
 namespace hoplite::test {
 namespace {
@@ -23,18 +23,10 @@ constexpr auto kBound = kTimeout + 1s + 3s;
 class HungNodeTest : public AttachedTest {
  protected:
   // From here on the node's loop stands still.
-  void Hang() {
-    std::promise<void> hung;
-    asio::post(node_.operations().loop(), [this, &hung] {
-      hung.set_value();
-      go_on_.get_future().wait();
-    });
-    hung.get_future().wait();
-  }
-  ~HungNodeTest() override { go_on_.set_value(); }
+  void Hang() { standstill_.emplace(node_); }
 
  private:
-  std::promise<void> go_on_;
+  std::optional<Standstill> standstill_;
 };
 
 TEST_P(HungNodeTest, EveryCallEndsAtItsDeadline) {
