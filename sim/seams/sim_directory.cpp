@@ -59,7 +59,7 @@ struct SimShard {
     const auto& known = hello.claims.shards;
     if (!first_decides || !told_id || hello.shard_index >= known.size()) return false;
     const std::uint64_t claim = known[hello.shard_index];
-    return hello.claims.holds && claim != 0 && claim != *told_id;
+    return hello.claims.holds != wire::Holds::kNone && claim != 0 && claim != *told_id;
   }
 
   asio::io_context& loop;
@@ -93,8 +93,8 @@ class SimSession final : public Session, public std::enable_shared_from_this<Sim
   void Say(wire::NodeMessage message) {
     if (shard_->said) shard_->said(message);
     if (message.hello) node_ = message.hello->node.id;
-    if (message.hello) holds_ = message.hello->claims.holds;
-    if (message.claims) holds_ = message.claims->holds;
+    if (message.hello) holds_ = message.hello->claims.holds != wire::Holds::kNone;
+    if (message.claims) holds_ = message.claims->holds != wire::Holds::kNone;
     const std::size_t bytes = BytesOf(message.events);
     there_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
       if (!self->shard_->service || self->ended_) return;

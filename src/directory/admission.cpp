@@ -18,6 +18,8 @@ std::uint64_t OwnClaim(const wire::Hello& hello) {
   return hello.shard_index < shards.size() ? shards[hello.shard_index] : 0;
 }
 
+bool HoldsAny(const wire::Claims& claims) { return claims.holds != wire::Holds::kNone; }
+
 }  // namespace
 
 Admission::Admission(Settings settings) : settings_(std::move(settings)), id_(settings_.drawn_id) {
@@ -25,6 +27,18 @@ Admission::Admission(Settings settings) : settings_(std::move(settings)), id_(se
   if (own != settings_.shards.end()) {
     own_index_ = static_cast<std::size_t>(own - settings_.shards.begin());
   }
+}
+
+Admission::Sureness Admission::Of(const wire::Claims& claims) {
+  switch (claims.holds) {
+    case wire::Holds::kNone:
+      return Sureness::kTold;
+    case wire::Holds::kOfOthers:
+      return Sureness::kToldHolder;
+    case wire::Holds::kOfThisShard:
+      return Sureness::kHeld;
+  }
+  return Sureness::kTold;
 }
 
 std::optional<wire::Ended> Admission::Check(const wire::Hello& hello) const {
@@ -61,7 +75,7 @@ std::optional<Error> Admission::CheckForGood(const wire::Hello& hello) const {
 std::optional<Error> Admission::CheckOwnId(const wire::Hello& hello) const {
   const std::uint64_t claim = OwnClaim(hello);
   const bool own = claim == 0 || claim == id_ || claim == settings_.drawn_id;
-  if (own || !hello.claims.holds) return std::nullopt;
+  if (own || hello.claims.holds != wire::Holds::kOfThisShard) return std::nullopt;
   return Refusal(
       fmt::format("this directory shard belongs to another cluster: node '{}', with objects, knows "
                   "it by the id {:016x}, node '{}', with objects, by {:016x}",
@@ -71,7 +85,7 @@ std::optional<Error> Admission::CheckOwnId(const wire::Hello& hello) const {
 std::optional<Error> Admission::CheckOtherIds(const wire::Hello& hello) const {
   Known known;
   for (const auto& [node, member] : ByWeight()) {
-    const bool outweighed = hello.claims.holds && !member->claims.holds;
+    const bool outweighed = HoldsAny(hello.claims) && !HoldsAny(member->claims);
     if (node != hello.node.id && !outweighed) Learn(*member, known);
   }
   return Contradiction(NewMember(hello), known);
@@ -80,14 +94,14 @@ std::optional<Error> Admission::CheckOtherIds(const wire::Hello& hello) const {
 bool Admission::TakesOver(const wire::Hello& hello) const {
   const std::uint64_t claim = OwnClaim(hello);
   if (claim == 0 || claim == id_ || claim == settings_.drawn_id) return false;
-  if (!hello.claims.holds) return taken_ == Sureness::kDrawn;
-  return taken_ != Sureness::kHeld || Backer() == nullptr;
+  const Sureness sureness = Of(hello.claims);
+  return sureness > taken_ || (sureness == Sureness::kHeld && Backer() == nullptr);
 }
 
 const Admission::Member* Admission::Backer() const {
   const auto found = std::ranges::find_if(members_, [this](const auto& one) {
     const Member& member = one.second;
-    return member.claims.holds && member.claims.shards[member.place] == id_;
+    return Of(member.claims) == Sureness::kHeld && member.claims.shards[member.place] == id_;
   });
   return found == members_.end() ? nullptr : &found->second;
 }
@@ -98,7 +112,7 @@ bool Admission::Joined(const wire::Hello& hello, Time now) {
   if (renamed) id_ = claim;
   // That a node knows the id which this shard drew proves nothing: newcomers were told it, too.
   if (claim == id_ && id_ != settings_.drawn_id) {
-    taken_ = std::max(taken_, hello.claims.holds ? Sureness::kHeld : Sureness::kTold);
+    taken_ = std::max(taken_, Of(hello.claims));
   }
   Member member = NewMember(hello);
   const auto known = members_.find(hello.node.id);
@@ -149,7 +163,7 @@ std::vector<std::pair<NodeId, const Admission::Member*>> Admission::ByWeight() c
     if (member.open) members.emplace_back(node, &member);
   }
   std::ranges::sort(members, {}, [](const auto& one) {
-    return std::tuple(!one.second->claims.holds, one.second->order);
+    return std::tuple(!HoldsAny(one.second->claims), one.second->order);
   });
   return members;
 }

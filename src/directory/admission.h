@@ -7,12 +7,14 @@
 // decide by the spelling of an address, nor by who came first where nodes with objects say
 // otherwise. Pure; names of nodes are the business of Members.
 //
-// Objects are those that this shard keeps books of: the others prove nothing of its past.
+// A shard can be sure of its id in four degrees, the least first: it drew the id itself; a node
+// without objects knew the shard by this id before the shard restarted; a node that has objects of
+// other shards only did, which prove nothing of this one's past; a node with objects of this shard
+// did. A claim of a higher degree replaces the id. An id that was taken over from nodes with its
+// objects may be replaced by the next such claim when none of those nodes is left.
 //
-// A shard can be sure of its id in three degrees, the least first: it drew the id itself; a node
-// without objects knew the shard by this id before the shard restarted; a node with objects did. A
-// claim of a higher degree replaces the id. An id that was taken over from nodes with objects may
-// be replaced by the next such claim when none of those nodes is left.
+// Who waits of two nodes that contradict each other about another shard is decided by whether they
+// have objects at all, and then by who came first.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +62,7 @@ class Admission {
   std::uint64_t id() const { return id_; }
 
  private:
-  enum class Sureness { kDrawn, kTold, kHeld };
+  enum class Sureness { kDrawn, kTold, kToldHolder, kHeld };
   struct Member {
     std::string name;
     std::size_t place = 0;  // of this shard in its list
@@ -76,7 +78,9 @@ class Admission {
   std::optional<Error> CheckOwnId(const wire::Hello& hello) const;
   std::optional<Error> CheckOtherIds(const wire::Hello& hello) const;
   bool TakesOver(const wire::Hello& hello) const;
-  const Member* Backer() const;  // a member that has objects and knows the shard by its id; or null
+  static Sureness Of(const wire::Claims& claims);
+  // A member that has objects of this shard and knows it by its id; or null.
+  const Member* Backer() const;
   Member NewMember(const wire::Hello& hello) const;
   std::vector<std::pair<NodeId, const Member*>> ByWeight() const;  // of those with a session
   static std::optional<Error> Contradiction(const Member& member, const Known& known);

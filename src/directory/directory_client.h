@@ -47,7 +47,7 @@ class DirectoryClient {
   };
   struct Hooks {
     std::function<void(const protocol::NodeAction&)> on_action;
-    // Whether the node has copies of objects of this shard. If it has any at all it waits for a
+    // Whether the node has copies of objects of this shard. If it has any at all, it waits for a
     // shard that refuses it, and keeps them. Unset: it never has.
     std::function<bool(std::size_t shard)> holds;
     // Held, Tombstone and open requests of the objects of this shard that come after one, or of

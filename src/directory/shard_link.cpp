@@ -58,8 +58,13 @@ void ShardLink::Open() {
   });
 }
 
-wire::Claims ShardLink::Claims() const {
-  return {.shards = known_.ids(), .holds = hooks_.holds && hooks_.holds(hello_.shard_index)};
+wire::Claims ShardLink::Claims() const { return {.shards = known_.ids(), .holds = Holds()}; }
+
+wire::Holds ShardLink::Holds() const {
+  if (!hooks_.holds) return wire::Holds::kNone;
+  if (hooks_.holds(hello_.shard_index)) return wire::Holds::kOfThisShard;
+  const auto shards = std::views::iota(std::size_t{0}, known_.ids().size());
+  return std::ranges::any_of(shards, hooks_.holds) ? wire::Holds::kOfOthers : wire::Holds::kNone;
 }
 
 void ShardLink::Send(protocol::NodeEvent event) {
@@ -227,10 +232,7 @@ void ShardLink::LogEnd(const Error& why) {
 }
 
 // Any shard's welcome counts: a node may never have met the one that refuses it.
-bool ShardLink::StaysWithCopies() const {
-  const auto shards = std::views::iota(std::size_t{0}, known_.ids().size());
-  return known_.any() && hooks_.holds && std::ranges::any_of(shards, hooks_.holds);
-}
+bool ShardLink::StaysWithCopies() const { return known_.any() && Holds() != wire::Holds::kNone; }
 
 bool ShardLink::MayRetry(const wire::Ended& ended) {
   if (!ended.retry) return StaysWithCopies();

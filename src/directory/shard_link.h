@@ -74,6 +74,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void Flush();
   void OnEnded(const wire::Ended& ended);
   wire::Claims Claims() const;
+  wire::Holds Holds() const;
   void LogEnd(const Error& why);
   bool StaysWithCopies() const;
   bool MayRetry(const wire::Ended& ended);

@@ -10,12 +10,15 @@ namespace hoplite::wire {
 v1::Claims ToProto(const Claims& claims) {
   v1::Claims message;
   message.mutable_shards()->Assign(claims.shards.begin(), claims.shards.end());
-  message.set_holds(claims.holds);
+  message.set_holds(claims.holds != Holds::kNone);
+  message.set_holds_here(claims.holds == Holds::kOfThisShard);
   return message;
 }
 
 Claims FromProto(const v1::Claims& message) {
-  return {.shards = {message.shards().begin(), message.shards().end()}, .holds = message.holds()};
+  const Holds any = message.holds() ? Holds::kOfOthers : Holds::kNone;
+  return {.shards = {message.shards().begin(), message.shards().end()},
+          .holds = message.holds_here() ? Holds::kOfThisShard : any};
 }
 
 v1::Hello ToProto(const Hello& hello) {

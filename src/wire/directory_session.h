@@ -19,10 +19,13 @@ namespace hoplite::wire {
 
 inline constexpr std::uint32_t kDirectoryProtocol = 5;
 
+// Of which objects a node has copies, seen from the shard that is told.
+enum class Holds : std::uint8_t { kNone, kOfOthers, kOfThisShard };
+
 // What tells to which cluster a node belongs (docs/protocol.md, R44).
 struct Claims {
   std::vector<std::uint64_t> shards;  // id of each shard, as it told the node last; 0: not yet
-  bool holds = false;                 // the node has copies of objects of the shard that is told
+  Holds holds = Holds::kNone;
   friend bool operator==(const Claims&, const Claims&) = default;
 };
 

@@ -17,10 +17,12 @@ using ::testing::HasSubstr;
 constexpr std::uint64_t kDrawn = 0xd;
 constexpr std::uint64_t kOld = 0xa;    // what the shard was known by before it restarted
 constexpr std::uint64_t kOther = 0xb;  // of a shard of another cluster
-constexpr bool kHolds = true;
-constexpr bool kEmpty = false;
+constexpr auto kHolds = wire::Holds::kOfThisShard;
+constexpr auto kHoldsOthers = wire::Holds::kOfOthers;
+constexpr auto kEmpty = wire::Holds::kNone;
 
-wire::Hello From(int node, Ids claims, bool holds, std::size_t index = 0, std::size_t count = 1) {
+wire::Hello From(int node, Ids claims, wire::Holds holds, std::size_t index = 0,
+                 std::size_t count = 1) {
   wire::Hello hello;
   hello.node = {NodeId(node), "n" + std::to_string(node), "127.0.0.1:7"};
   hello.shard_index = index;
@@ -147,12 +149,29 @@ TEST_F(AdmissionTest, AClaimIsHeldByWhoeverHasObjectsUnderIt) {
   EXPECT_TRUE(Joins(From(5, {kOther}, kHolds)));
 }
 
+// What a newcomer holds of other shards' objects proves nothing of this one's past.
+TEST_F(AdmissionTest, WhoHoldsObjectsOfOtherShardsYieldsToWhoHoldsThisOnes) {
+  EXPECT_TRUE(Joins(From(3, {kOther}, kHoldsOthers)));
+  EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
+  EXPECT_FALSE(Joins(From(3, {kOther}, kHoldsOthers)));  // it takes over what the shard says
+  EXPECT_EQ(admission_.id(), kOld);
+}
+
+// The shard restarted twice, and a newcomer heard of the life between.
+TEST_F(AdmissionTest, WhoHoldsObjectsOfOtherShardsIsSurerThanAnEmptyNode) {
+  EXPECT_TRUE(Joins(From(3, {kOther}, kEmpty)));
+  EXPECT_TRUE(Joins(From(2, {kOld}, kHoldsOthers)));
+  EXPECT_EQ(admission_.id(), kOld);
+  EXPECT_FALSE(Joins(From(4, {kOther}, kHoldsOthers)));
+  EXPECT_EQ(admission_.id(), kOld);
+}
+
 // --- several shards: this one is number 0 of two
 
 class TwoShards : public AdmissionTest {
  protected:
   TwoShards() : AdmissionTest({"a:1", "b:2"}) {}
-  static wire::Hello Two(int node, Ids claims, bool holds) {
+  static wire::Hello Two(int node, Ids claims, wire::Holds holds) {
     return From(node, std::move(claims), holds, 0, 2);
   }
   std::vector<NodeId> Contradict() {
@@ -189,6 +208,22 @@ TEST_F(TwoShards, WhoTurnsOutToMixShardsIsFoundWhenTheNewsHadTimeToSpread) {
 TEST_F(TwoShards, OfTwoThatContradictEachOtherTheOneWithObjectsStays) {
   EXPECT_FALSE(Joins(Two(5, {0, 0x1b}, kEmpty)));
   EXPECT_FALSE(Joins(Two(1, {kDrawn, 0x1a}, kHolds)));
+  EXPECT_EQ(Contradict(), std::vector{NodeId{5}});
+}
+
+// All shards restarted twice. The newcomer of the life between came here first, the old node, which
+// has objects of the other shard, there: each shard has taken over what its first node said.
+TEST_F(TwoShards, AnOldNodeWithObjectsOfAnotherShardIsLetInBesideAnEmptyNewcomer) {
+  EXPECT_TRUE(Joins(Two(3, {kOther, 0x1d}, kEmpty)));
+  EXPECT_TRUE(Joins(Two(1, {kOld, 0x1a}, kHoldsOthers)));
+  EXPECT_EQ(admission_.id(), kOld);
+  EXPECT_EQ(Contradict(), std::vector{NodeId{3}}) << "it asks again with what the others tell it";
+}
+
+// A stray node's address of this shard is right, and those of the others are of its own cluster.
+TEST_F(TwoShards, WhoHasObjectsOfThisShardDoesNotDriveOutThoseWhoHaveObjectsOfOthers) {
+  EXPECT_FALSE(Joins(Two(1, {kDrawn, 0x1a}, kHoldsOthers)));
+  EXPECT_TRUE(Joins(Two(5, {kOther, 0x1b}, kHolds)));
   EXPECT_EQ(Contradict(), std::vector{NodeId{5}});
 }
 

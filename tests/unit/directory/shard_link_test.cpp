@@ -221,17 +221,22 @@ TEST_F(ShardLinkTest, ANodeThatWasWelcomeAnywhereWaitsWithItsObjects) {
 
 // Whoever holds only what other shards keep books of is no witness of this one's past (R44), but
 // would lose its objects all the same if it left.
-TEST_F(ShardLinkTest, TellsAShardOfTheCopiesOfItsOwnObjectsOnly) {
+TEST_F(ShardLinkTest, TellsAShardWhetherTheCopiesAreOfItsOwnObjects) {
   bool holds_of_this_shard = false;
+  bool holds_of_another = true;
   known_.Told(1, 7);
-  hooks_.holds = [&](std::size_t shard) { return shard == 1 || holds_of_this_shard; };
+  hooks_.holds = [&](std::size_t shard) {
+    return shard == 1 ? holds_of_another : holds_of_this_shard;
+  };
   link_->Start();
   ASSERT_TRUE(RunUntil([&] { return shard_.answered >= 3; }));
-  EXPECT_FALSE(shard_.claims.holds);
+  EXPECT_EQ(shard_.claims.holds, wire::Holds::kOfOthers);
   holds_of_this_shard = true;
-  ASSERT_TRUE(RunUntil([&] { return shard_.claims.holds; }));
-  holds_of_this_shard = false;
-  ASSERT_TRUE(RunUntil([&] { return !shard_.claims.holds; }));
+  ASSERT_TRUE(RunUntil([&] { return shard_.claims.holds == wire::Holds::kOfThisShard; }));
+  holds_of_this_shard = holds_of_another = false;
+  ASSERT_TRUE(RunUntil([&] { return shard_.claims.holds == wire::Holds::kNone; }));
+  holds_of_another = true;
+  ASSERT_TRUE(RunUntil([&] { return shard_.claims.holds == wire::Holds::kOfOthers; }));
   shard_.refusal = Error(ErrorCode::kInvalidArgument, "another cluster");
   shard_.retry = false;
   shard_.acknowledges = false;

@@ -170,8 +170,9 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                        .shard_index = 1,
                        .shard_count = 3,
                        .highest_incarnation = 99,
-                       .claims = {.shards = {7, 0, 9}, .holds = true},
+                       .claims = {.shards = {7, 0, 9}, .holds = Holds::kOfOthers},
                        .owner_number = 12});
+  ExpectSurvives(Hello{.claims = {.shards = {7}, .holds = Holds::kOfThisShard}});
   ExpectSurvives(Welcome{.incarnation = 5,
                          .heartbeat = std::chrono::milliseconds(200),
                          .lease = std::chrono::seconds(1),
