@@ -250,7 +250,7 @@ std::vector<Upstream> FlightState::TellUpstreams() {
 }
 
 std::optional<Want> FlightState::OpenWant(const StripeMarks& marks) const {
-  if (!receiving() || (!leaf_ && (pulls() || !told_.empty()))) return std::nullopt;
+  if (!receiving() || recalled_ || (!leaf_ && (pulls() || !told_.empty()))) return std::nullopt;
   return Wanting(marks);
 }
 

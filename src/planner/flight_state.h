@@ -126,7 +126,7 @@ class FlightState {
   const std::optional<protocol::Located>& located() const { return located_; }
   bool pulls() const { return !streams_.empty(); }
   // For the inventory. A stream into a copy is told of beside the copy; the shard knows nothing of
-  // a leaf's.
+  // a leaf's. A flight that was recalled asks anew: what it has does not count any more.
   std::optional<Want> OpenWant(const StripeMarks& marks) const;
   std::optional<protocol::Locate> OpenLocate(std::uint64_t expects) const;
   void AddTo(Digest& digest) const;

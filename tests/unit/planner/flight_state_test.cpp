@@ -316,6 +316,14 @@ TEST_F(Flights, TheInventoryRepeatsAWantThatNoStreamServes) {
   EXPECT_THAT(state_.TellUpstreams(), ElementsAre(protocol::Upstream{NodeId{1}, Id(1), 1}));
 }
 
+// The node was away for so long that its copies do not count any more (R17). If the shard heard how
+// far this one was it would never send those bytes again.
+TEST_F(Flights, TheInventoryDoesNotRepeatTheWantOfACopyThatGoes) {
+  Wants();
+  state_.OnRecall(kSecond);
+  EXPECT_FALSE(state_.OpenWant(marks_));
+}
+
 // R62. While a stream ends, what is told for its stripes is not pulled yet.
 TEST_F(Flights, TheInventoryNamesTheStreamOfEachStripe) {
   EXPECT_TRUE(state_.TellUpstreams().empty());
