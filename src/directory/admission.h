@@ -9,8 +9,8 @@
 //
 // A shard can be sure of its id in four degrees, the least first: it drew the id itself; a node
 // without objects knew the shard by this id before the shard restarted; a node that has objects of
-// other shards only did, which prove nothing of this one's past; a node with objects of this shard
-// did. A claim of a higher degree replaces the id. An id that was taken over from nodes with its
+// other shards only did, which say less of this one's past; a node with objects of this shard did. A
+// claim of a higher degree replaces the id. An id that was taken over from nodes with its
 // objects may be replaced by the next such claim when none of those nodes is left.
 //
 // Who waits of two nodes that contradict each other about another shard is decided by whether they

@@ -149,7 +149,7 @@ TEST_F(AdmissionTest, AClaimIsHeldByWhoeverHasObjectsUnderIt) {
   EXPECT_TRUE(Joins(From(5, {kOther}, kHolds)));
 }
 
-// What a newcomer holds of other shards' objects proves nothing of this one's past.
+// What a newcomer holds of other shards' objects says less of this one's past.
 TEST_F(AdmissionTest, WhoHoldsObjectsOfOtherShardsYieldsToWhoHoldsThisOnes) {
   EXPECT_TRUE(Joins(From(3, {kOther}, kHoldsOthers)));
   EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));

@@ -172,7 +172,9 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                        .highest_incarnation = 99,
                        .claims = {.shards = {7, 0, 9}, .holds = Holds::kOfOthers},
                        .owner_number = 12});
-  ExpectSurvives(Hello{.claims = {.shards = {7}, .holds = Holds::kOfThisShard}});
+  ExpectSurvives(Hello{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
+                       .shard_count = 1,
+                       .claims = {.shards = {7}, .holds = Holds::kOfThisShard}});
   ExpectSurvives(Welcome{.incarnation = 5,
                          .heartbeat = std::chrono::milliseconds(200),
                          .lease = std::chrono::seconds(1),
