@@ -75,11 +75,14 @@ std::optional<Error> Admission::CheckForGood(const wire::Hello& hello) const {
 std::optional<Error> Admission::CheckOwnId(const wire::Hello& hello) const {
   const std::uint64_t claim = OwnClaim(hello);
   const bool own = claim == 0 || claim == id_ || claim == settings_.drawn_id;
-  if (own || hello.claims.holds != wire::Holds::kOfThisShard) return std::nullopt;
+  const Member* backer = Backer();
+  if (own || hello.claims.holds != wire::Holds::kOfThisShard || backer == nullptr) {
+    return std::nullopt;
+  }
   return Refusal(
       fmt::format("this directory shard belongs to another cluster: node '{}', with objects, knows "
                   "it by the id {:016x}, node '{}', with objects, by {:016x}",
-                  hello.node.name, claim, Backer()->name, id_));
+                  hello.node.name, claim, backer->name, id_));
 }
 
 std::optional<Error> Admission::CheckOtherIds(const wire::Hello& hello) const {
@@ -95,7 +98,9 @@ bool Admission::TakesOver(const wire::Hello& hello) const {
   const std::uint64_t claim = OwnClaim(hello);
   if (claim == 0 || claim == id_ || claim == settings_.drawn_id) return false;
   const Sureness sureness = Of(hello.claims);
-  return sureness > taken_ || (sureness == Sureness::kHeld && Backer() == nullptr);
+  if (sureness > taken_) return true;
+  if (sureness < Sureness::kHeld || Backer() != nullptr) return false;
+  return !sent_away_.contains(claim) || !CheckOtherIds(hello);
 }
 
 const Admission::Member* Admission::Backer() const {
@@ -150,6 +155,7 @@ std::vector<std::pair<NodeId, Error>> Admission::Contradicting(Time now) {
   for (const auto& [node, member] : ByWeight()) {
     if (auto error = Contradiction(*member, known)) {
       found.emplace_back(node, *std::move(error));
+      if (Of(member->claims) == Sureness::kHeld) sent_away_.insert(id_);
     } else {
       Learn(*member, known);
     }

@@ -11,7 +11,8 @@
 // without objects knew the shard by this id before the shard restarted; a node that has objects of
 // other shards only did, which say less of this one's past; a node with objects of this shard did. A
 // claim of a higher degree replaces the id. An id that was taken over from nodes with its
-// objects may be replaced by the next such claim when none of those nodes is left.
+// objects may be replaced by the next such claim when none of those nodes is left; but if a node
+// with that claim was sent away, since it contradicted others, only by one that does not.
 //
 // Who waits of two nodes that contradict each other about another shard is decided by whether they
 // have objects at all, and then by who came first.
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +93,9 @@ class Admission {
   std::optional<std::size_t> own_index_;
   std::uint64_t id_;
   Sureness taken_ = Sureness::kDrawn;  // the kind of claim by which id_ was taken over
+  // Ids of this shard by which nodes with its objects knew it that had to wait for others. Two such
+  // nodes would otherwise rename the shard by turns.
+  std::set<std::uint64_t> sent_away_;
   std::map<NodeId, Member> members_;
   std::uint64_t joined_ = 0;
   Time look_at_ = kNever;

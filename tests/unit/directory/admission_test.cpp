@@ -227,6 +227,37 @@ TEST_F(TwoShards, WhoHasObjectsOfThisShardDoesNotDriveOutThoseWhoHaveObjectsOfOt
   EXPECT_EQ(Contradict(), std::vector{NodeId{5}});
 }
 
+// Each of two such strays renames the shard at most once. An old fault: they did so by turns, since
+// the one that had to wait asked again as soon as the other was sent away.
+TEST_F(TwoShards, StraysThatAreSentAwayDoNotRenameTheShardByTurns) {
+  const wire::Hello stray = Two(5, {kOther, 0x1b}, kHolds);
+  EXPECT_FALSE(Joins(Two(1, {kDrawn, 0x1a}, kHoldsOthers)));
+  const auto comes_and_goes = [&](const wire::Hello& hello) {
+    EXPECT_TRUE(Joins(hello));
+    EXPECT_EQ(Contradict(), std::vector{hello.node.id});
+    admission_.Ended(hello.node.id);
+    admission_.Gone(hello.node.id);
+  };
+  comes_and_goes(stray);
+  comes_and_goes(Two(6, {kOld, 0x1c}, kHolds));
+  EXPECT_THAT(Waits(stray), HasSubstr("mixed: node 'n5' knows directory shard 1"));
+  EXPECT_EQ(admission_.id(), kOld);
+}
+
+// What it contradicted was the others' mistake, or they have gone.
+TEST_F(TwoShards, WhoWasSentAwayMayRenameTheShardWhenItContradictsNobody) {
+  EXPECT_FALSE(Joins(Two(1, {kDrawn, 0x1a}, kHoldsOthers)));
+  for (const wire::Hello& hello : {Two(5, {kOther, 0x1b}, kHolds), Two(6, {kOld, 0x1c}, kHolds)}) {
+    EXPECT_TRUE(Joins(hello));
+    EXPECT_EQ(Contradict(), std::vector{hello.node.id});
+    admission_.Gone(hello.node.id);
+  }
+  Waits(Two(5, {kOther, 0x1b}, kHolds));
+  admission_.Claimed(NodeId{1}, {{kOld, 0x1b}, kHoldsOthers}, now_);
+  EXPECT_TRUE(Joins(Two(5, {kOther, 0x1b}, kHolds)));
+  EXPECT_EQ(admission_.id(), kOther);
+}
+
 // Both shards restarted, a newcomer met them first and put things: each of them takes over the
 // claim of the old node, and nobody is sent away while the news of it spreads.
 TEST_F(TwoShards, AClaimIsTakenOverAlthoughNewcomersKnowTheOthersOtherwise) {
