@@ -10,6 +10,10 @@ namespace hoplite::directory {
 
 namespace {
 
+// A node that waits asks every second or two.
+constexpr Duration kFirstPause = std::chrono::seconds(4);
+constexpr Duration kLongestPause = std::chrono::minutes(4);
+
 Error Refusal(std::string why) { return {ErrorCode::kInvalidArgument, std::move(why)}; }
 
 // The id by which the node knows this shard; 0: none yet.
@@ -41,10 +45,10 @@ Admission::Sureness Admission::Of(const wire::Claims& claims) {
   return Sureness::kTold;
 }
 
-std::optional<wire::Ended> Admission::Check(const wire::Hello& hello) const {
+std::optional<wire::Ended> Admission::Check(const wire::Hello& hello, Time now) const {
   if (auto error = CheckForGood(hello)) return wire::Ended{.error = *error, .retry = false};
   // The others are told of the new id before all claims are compared.
-  if (TakesOver(hello)) return std::nullopt;
+  if (TakesOver(hello, now)) return std::nullopt;
   if (auto error = CheckOwnId(hello)) return wire::Ended{.error = *error};
   if (auto error = CheckOtherIds(hello)) return wire::Ended{.error = *error};
   return std::nullopt;
@@ -94,13 +98,14 @@ std::optional<Error> Admission::CheckOtherIds(const wire::Hello& hello) const {
   return Contradiction(NewMember(hello), known);
 }
 
-bool Admission::TakesOver(const wire::Hello& hello) const {
+bool Admission::TakesOver(const wire::Hello& hello, Time now) const {
   const std::uint64_t claim = OwnClaim(hello);
   if (claim == 0 || claim == id_ || claim == settings_.drawn_id) return false;
   const Sureness sureness = Of(hello.claims);
   if (sureness > taken_) return true;
   if (sureness < Sureness::kHeld || Backer() != nullptr) return false;
-  return !sent_away_.contains(claim) || !CheckOtherIds(hello);
+  const auto pause = pauses_.find(claim);
+  return pause == pauses_.end() || now >= pause->second.end || !CheckOtherIds(hello);
 }
 
 const Admission::Member* Admission::Backer() const {
@@ -113,7 +118,7 @@ const Admission::Member* Admission::Backer() const {
 
 bool Admission::Joined(const wire::Hello& hello, Time now) {
   const std::uint64_t claim = OwnClaim(hello);
-  const bool renamed = TakesOver(hello);
+  const bool renamed = TakesOver(hello, now);
   if (renamed) id_ = claim;
   // That a node knows the id which this shard drew proves nothing: newcomers were told it, too.
   if (claim == id_ && id_ != settings_.drawn_id) {
@@ -152,15 +157,27 @@ std::vector<std::pair<NodeId, Error>> Admission::Contradicting(Time now) {
   if (now < look_at_) return found;
   look_at_ = kNever;
   Known known;
+  bool backed = false;
+  bool unbacked = false;
   for (const auto& [node, member] : ByWeight()) {
+    const bool holder = Of(member->claims) == Sureness::kHeld;
     if (auto error = Contradiction(*member, known)) {
       found.emplace_back(node, *std::move(error));
-      if (Of(member->claims) == Sureness::kHeld) sent_away_.insert(id_);
+      unbacked |= holder;
     } else {
       Learn(*member, known);
+      backed |= holder;
     }
   }
+  if (backed) pauses_.erase(id_);
+  if (unbacked && !backed) BeginPause(now);
   return found;
+}
+
+void Admission::BeginPause(Time now) {
+  Pause& pause = pauses_[id_];
+  pause.length = std::clamp(2 * pause.length, kFirstPause, kLongestPause);
+  pause.end = now + pause.length;
 }
 
 std::vector<std::pair<NodeId, const Admission::Member*>> Admission::ByWeight() const {
