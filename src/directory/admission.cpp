@@ -10,10 +10,6 @@ namespace hoplite::directory {
 
 namespace {
 
-// A node that waits asks every second or two.
-constexpr Duration kFirstPause = std::chrono::seconds(4);
-constexpr Duration kLongestPause = std::chrono::minutes(4);
-
 Error Refusal(std::string why) { return {ErrorCode::kInvalidArgument, std::move(why)}; }
 
 // The id by which the node knows this shard; 0: none yet.
@@ -45,10 +41,10 @@ Admission::Sureness Admission::Of(const wire::Claims& claims) {
   return Sureness::kTold;
 }
 
-std::optional<wire::Ended> Admission::Check(const wire::Hello& hello, Time now) const {
+std::optional<wire::Ended> Admission::Check(const wire::Hello& hello) const {
   if (auto error = CheckForGood(hello)) return wire::Ended{.error = *error, .retry = false};
   // The others are told of the new id before all claims are compared.
-  if (TakesOver(hello, now)) return std::nullopt;
+  if (TakesOver(hello)) return std::nullopt;
   if (auto error = CheckOwnId(hello)) return wire::Ended{.error = *error};
   if (auto error = CheckOtherIds(hello)) return wire::Ended{.error = *error};
   return std::nullopt;
@@ -79,14 +75,11 @@ std::optional<Error> Admission::CheckForGood(const wire::Hello& hello) const {
 std::optional<Error> Admission::CheckOwnId(const wire::Hello& hello) const {
   const std::uint64_t claim = OwnClaim(hello);
   const bool own = claim == 0 || claim == id_ || claim == settings_.drawn_id;
-  const Member* backer = Backer();
-  if (own || hello.claims.holds != wire::Holds::kOfThisShard || backer == nullptr) {
-    return std::nullopt;
-  }
+  if (own || hello.claims.holds != wire::Holds::kOfThisShard) return std::nullopt;
   return Refusal(
       fmt::format("this directory shard belongs to another cluster: node '{}', with objects, knows "
                   "it by the id {:016x}, node '{}', with objects, by {:016x}",
-                  hello.node.name, claim, backer->name, id_));
+                  hello.node.name, claim, Backer()->name, id_));
 }
 
 std::optional<Error> Admission::CheckOtherIds(const wire::Hello& hello) const {
@@ -98,14 +91,11 @@ std::optional<Error> Admission::CheckOtherIds(const wire::Hello& hello) const {
   return Contradiction(NewMember(hello), known);
 }
 
-bool Admission::TakesOver(const wire::Hello& hello, Time now) const {
+bool Admission::TakesOver(const wire::Hello& hello) const {
   const std::uint64_t claim = OwnClaim(hello);
   if (claim == 0 || claim == id_ || claim == settings_.drawn_id) return false;
   const Sureness sureness = Of(hello.claims);
-  if (sureness > taken_) return true;
-  if (sureness < Sureness::kHeld || Backer() != nullptr) return false;
-  const auto pause = pauses_.find(claim);
-  return pause == pauses_.end() || now >= pause->second.end || !CheckOtherIds(hello);
+  return sureness > taken_ || (sureness == Sureness::kHeld && Backer() == nullptr);
 }
 
 const Admission::Member* Admission::Backer() const {
@@ -118,7 +108,7 @@ const Admission::Member* Admission::Backer() const {
 
 bool Admission::Joined(const wire::Hello& hello, Time now) {
   const std::uint64_t claim = OwnClaim(hello);
-  const bool renamed = TakesOver(hello, now);
+  const bool renamed = TakesOver(hello);
   if (renamed) id_ = claim;
   // That a node knows the id which this shard drew proves nothing: newcomers were told it, too.
   if (claim == id_ && id_ != settings_.drawn_id) {
@@ -157,27 +147,14 @@ std::vector<std::pair<NodeId, Error>> Admission::Contradicting(Time now) {
   if (now < look_at_) return found;
   look_at_ = kNever;
   Known known;
-  bool backed = false;
-  bool unbacked = false;
   for (const auto& [node, member] : ByWeight()) {
-    const bool holder = Of(member->claims) == Sureness::kHeld;
     if (auto error = Contradiction(*member, known)) {
       found.emplace_back(node, *std::move(error));
-      unbacked |= holder;
     } else {
       Learn(*member, known);
-      backed |= holder;
     }
   }
-  if (backed) pauses_.erase(id_);
-  if (unbacked && !backed) BeginPause(now);
   return found;
-}
-
-void Admission::BeginPause(Time now) {
-  Pause& pause = pauses_[id_];
-  pause.length = std::clamp(2 * pause.length, kFirstPause, kLongestPause);
-  pause.end = now + pause.length;
 }
 
 std::vector<std::pair<NodeId, const Admission::Member*>> Admission::ByWeight() const {

@@ -11,8 +11,7 @@
 // without objects knew the shard by this id before the shard restarted; a node that has objects of
 // other shards only did, which say less of this one's past; a node with objects of this shard did. A
 // claim of a higher degree replaces the id. An id that was taken over from nodes with its
-// objects may be replaced by the next such claim when none of those nodes is left; but if a node
-// with that claim was sent away, since it contradicted others, only after a pause.
+// objects may be replaced by the next such claim when none of those nodes is left.
 //
 // Who waits of two nodes that contradict each other about another shard is decided by whether they
 // have objects at all, and then by who came first.
@@ -48,7 +47,7 @@ class Admission {
   explicit Admission(Settings settings);
 
   // Refusals name both sides' values.
-  std::optional<wire::Ended> Check(const wire::Hello& hello, Time now) const;
+  std::optional<wire::Ended> Check(const wire::Hello& hello) const;
   // The node was let in. True: the shard goes by another id now, which the members must be told.
   bool Joined(const wire::Hello& hello, Time now);
   void Claimed(NodeId node, wire::Claims claims, Time now);
@@ -71,10 +70,6 @@ class Admission {
     bool open = true;
     std::uint64_t order = 0;
   };
-  struct Pause {
-    Time end{};
-    Duration length{};  // doubles each time
-  };
   // What members with more weight say: the id of a shard, and one of those who know it.
   using Known = std::map<std::size_t, std::pair<std::uint64_t, const Member*>>;
 
@@ -82,7 +77,7 @@ class Admission {
   std::optional<Error> CheckForGood(const wire::Hello& hello) const;
   std::optional<Error> CheckOwnId(const wire::Hello& hello) const;
   std::optional<Error> CheckOtherIds(const wire::Hello& hello) const;
-  bool TakesOver(const wire::Hello& hello, Time now) const;
+  bool TakesOver(const wire::Hello& hello) const;
   static Sureness Of(const wire::Claims& claims);
   // A member that has objects of this shard and knows it by its id; or null.
   const Member* Backer() const;
@@ -91,16 +86,11 @@ class Admission {
   static std::optional<Error> Contradiction(const Member& member, const Known& known);
   static void Learn(const Member& member, Known& known);
   void LookLater(Time now);
-  void BeginPause(Time now);
 
   const Settings settings_;
   std::optional<std::size_t> own_index_;
   std::uint64_t id_;
   Sureness taken_ = Sureness::kDrawn;  // the kind of claim by which id_ was taken over
-  // Ids that only nodes backed who had to wait for others: when they may replace another again. Two
-  // such nodes would otherwise rename the shard by turns, as often as they ask. (For ever would be
-  // too long: to be told each other's ids is also what ends a contradiction.)
-  std::map<std::uint64_t, Pause> pauses_;
   std::map<NodeId, Member> members_;
   std::uint64_t joined_ = 0;
   Time look_at_ = kNever;

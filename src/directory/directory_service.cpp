@@ -230,7 +230,7 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
   // Its node gave up while the Hello waited for its turn. To let it join and suspend it at once
   // would cost more the more objects it has, and the next Hello would wait as long.
   if (session->gone) return;
-  if (std::optional<wire::Ended> refusal = admission_.Check(hello, now_)) {
+  if (std::optional<wire::Ended> refusal = admission_.Check(hello)) {
     // A node that may ask again logs the refusal itself, and asks often.
     log::Write(refusal->retry ? log::Level::kInfo : log::Level::kWarn,
                "refused: " + refusal->error.message);
