@@ -1,43 +1,16 @@
 // Two states with the same fingerprint answer the same events alike; exhaustive search relies on
 // it.
+#include <variant>
+
+#include "base/digest_fields.h"
 #include "planner/directory_internal.h"
 
 namespace hoplite::planner {
 namespace {
 
-void AddRequest(Digest& digest, const Create& create) {
-  digest.Add(create.attempt).Add(create.owned).Add(create.only_if_owned).Add(create.number);
-  digest.Add(create.layout.size_bytes).Add(create.layout.block_bytes).Add(create.layout.run_bytes);
-  digest.Add(create.layout.stripe_count).Add(create.metadata);
-  digest.Add(create.inline_bytes != nullptr);
-  if (create.inline_bytes != nullptr) digest.Add(*create.inline_bytes);
-}
-
 void AddDeferred(Digest& digest, const Deferred& said) {
   digest.Add(Raw(said.node)).Add(said.event.index());
-  if (const auto* create = std::get_if<Create>(&said.event)) {
-    digest.Add(create->object);
-    AddRequest(digest, *create);
-  } else if (const auto* withdraw = std::get_if<Withdraw>(&said.event)) {
-    digest.Add(withdraw->object).Add(withdraw->attempt);
-  } else if (const auto* want = std::get_if<Want>(&said.event)) {
-    digest.Add(want->object).Add(want->version);
-    for (const std::uint32_t mark : want->marks) digest.Add(mark);
-  } else if (const auto* evict = std::get_if<EvictAsk>(&said.event)) {
-    digest.Add(evict->object).Add(evict->version);
-  } else if (const auto* assign = std::get_if<SlotAssign>(&said.event)) {
-    digest.Add(assign->object).Add(assign->request).Add(assign->attempt);
-  } else if (const auto* orders = std::get_if<ReduceOrders>(&said.event)) {
-    digest.Add(orders->object).Add(orders->request).Add(orders->attempt);
-  } else if (const auto* progress = std::get_if<SlotProgress>(&said.event)) {
-    digest.Add(progress->object).Add(progress->slot).Add(progress->version);
-  } else if (const auto* owner = std::get_if<Owner>(&said.event)) {
-    digest.Add(owner->object).Add(owner->number).Add(owner->own);
-  } else if (const auto* owned = std::get_if<Owned>(&said.event)) {
-    digest.Add(owned->object).Add(owned->number).Add(owned->own);
-  } else if (const ObjectId* object = ObjectOf(said.event)) {
-    digest.Add(*object);
-  }
+  std::visit([&digest](const auto& word) { AddFields(digest, word); }, said.event);
 }
 
 void AddNodes(Digest& digest, const SmallSet<NodeId>& nodes) {
@@ -71,7 +44,7 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   const Waiting& waiting = record.waiting();
   for (const PendingCreate& create : waiting.creates) {
     digest.Add(Raw(create.node));
-    AddRequest(digest, create.request);
+    AddFields(digest, create.request);
   }
   for (const PendingOpen& open : waiting.opens) {
     digest.Add(Raw(open.node)).Add(open.request).Add(open.then.size());
