@@ -7,6 +7,7 @@ import pathlib
 import curves_figure
 import failures_figure
 import figure
+import headline
 import killed_figure
 from course import Curve
 from killed import Timeline
@@ -27,7 +28,7 @@ def draw(path, png):
              curves_figure.draw_hops(curves, named(path, ""), png),
              curves_figure.draw_seconds(curves, named(path, "-latency"), png),
              curves_figure.draw_round_trips(curves, named(path, "-round-trips"), png)]
-    return [one for one in drawn if one]
+    return [one for one in drawn if one] + headline.draw(rows, named(path, "-headline"))
 
 
 def named(path, what):

@@ -4,10 +4,29 @@ import unittest
 
 import coroutines
 import layers
+import links
 import machine_text
 import markdown
 import named
 import words
+
+
+class Links(unittest.TestCase):
+    PAGES = {"docs/a.md": "# One thing\n## `Code` & more\n## One thing\n", "README.md": "# Top\n", "docs": "", "x.svg": ""}
+
+    def seen(self, text):
+        return links.check("docs/b.md", text, self.PAGES.get)
+
+    def test_files_and_headings(self):
+        self.assertFalse(self.seen("[a](a.md), [b](../README.md#top), [c](../x.svg), [d](https://nowhere#x), [e](../docs)"))
+        self.assertFalse(self.seen("[a](a.md#one-thing), [b](a.md#one-thing-1), [c](a.md#code--more)"))
+        self.assertTrue(self.seen("[a](b/a.md)"))
+        self.assertTrue(self.seen("[a](a.md#other-thing)"))
+        self.assertTrue(self.seen("[a](a.md#one-thing-2)"))
+        self.assertTrue(self.seen('<img src="../y.svg">'))
+
+    def test_code_is_no_link(self):
+        self.assertFalse(self.seen("`[x](y)`\n```\n[x](y)\n```\n"))
 
 
 class Layers(unittest.TestCase):
