@@ -1,10 +1,11 @@
-"""The README's picture shows what the table of the same results says."""
+"""The README's picture and the table of bench/results.md show what was measured."""
 
 import json
 import pathlib
 import unittest
 
 import headline
+import summary
 from rows import loaded
 
 RESULTS = pathlib.Path(__file__).parents[2] / "bench/results"
@@ -32,6 +33,9 @@ class Headline(unittest.TestCase):
 
     def test_nothing_is_drawn_of_a_run_that_lacks_a_case(self):
         self.assertIsNone(headline.drawn(reference()[:1], headline.THEMES[""]))
+
+    def test_the_table_of_the_page_is_that_of_the_results(self):
+        self.assertIn(f"\n\n{summary.table(reference())}\n", (RESULTS.parent / "results.md").read_text())
 
 
 if __name__ == "__main__":

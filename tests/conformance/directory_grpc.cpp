@@ -28,7 +28,7 @@ MakeDirectory Maker() {
   };
 }
 
-// Within two seconds on an idle machine, as bench/README.md measures; here it must not take long.
+// Within two seconds on an idle machine, as bench/results.md says; here it must not take long.
 TEST_P(DirectoryClientTest, TenThousandObjectsAreBackSoonAfterARestart) {
   const Layout layout = Layout::For(1024 * 1024);
   const auto holder = JoinedNode("holder");
