@@ -22,7 +22,8 @@ class HOPLITE_EXPORT Directory {
   Directory& operator=(const Directory&) = delete;
 
   std::string address() const;  // HOST:PORT really bound
-  void Stop();                  // idempotent; nothing in a forked child
+  // Idempotent: a second thread waits for the first. Nothing in a forked child.
+  void Stop();
 
  private:
   struct State;

@@ -33,7 +33,7 @@ class HOPLITE_EXPORT LocalCluster {
   Node& node(std::size_t index);     // index < size()
   Client client(std::size_t index);  // a new client of that node
   std::string directory_address() const;
-  void Stop();  // the nodes, then the directory; idempotent
+  void Stop();  // the nodes, then the directory; as Node::Stop says
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,15 @@ namespace hoplite {
 class HOPLITE_EXPORT Node {
  public:
   // Reserves the memory, listens, joins the directory. The directory need not be there yet: a
-  // shard that can't be reached is tried for ever.
+  // shard that can't be reached is tried for ever. Waits up to a second for each shard's first
+  // answer, and 7 s for a name that is in use: the node that has it may have died just now.
+  // Whoever asks `stop` to stop ends the wait.
   //   invalid_argument    a field of the configuration is wrong: says which
   //   resource_exhausted  not so much memory: says how much there is
   //   unavailable         an address or the socket is in use: says which
   //   already_exists      a live node has this name: says which
-  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config);
+  //   cancelled           `stop` was asked to stop before the directory took the node
+  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config, std::stop_token stop = {});
   ~Node();  // stops
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -47,7 +51,7 @@ class HOPLITE_EXPORT Node {
   std::optional<Error> refusal() const;
 
   // Leaves the cluster: its objects are lost unless other nodes have them. Clients answer
-  // `unavailable`; Buffers stay readable. Idempotent.
+  // `unavailable`; Buffers stay readable. Idempotent: a second thread waits for the first.
   void Stop();
 
  private:

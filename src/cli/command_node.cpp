@@ -1,14 +1,20 @@
 // hoplite node: runs one member of the cluster until it is told to stop.
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/eventfd.h>
 
 #include <hoplite/node.h>
 
+#include "base/exhaustion.h"
+#include "base/file_descriptor.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "cli/command.h"
@@ -50,11 +56,30 @@ Result<void> PrintReadyLine(const Node& node, bool json) {
                            node.address(), node.socket(), but));
 }
 
+// A thread of its own hears the signal while the node starts.
+Result<std::unique_ptr<Node>> StartNode(const NodeConfig& config, const StopSignal& signal) {
+  const FileDescriptor started(::eventfd(0, EFD_CLOEXEC));
+  if (started.get() < 0) {
+    return std::unexpected(
+        Error(ErrorCode::kResourceExhausted, "no descriptor is left: the process may open more"));
+  }
+  std::stop_source stop;
+  TRY_ASSIGN(std::thread listener, StartThread([&] {
+               if (signal.WaitUnless(started.get())) stop.request_stop();
+             }));
+  auto node = Node::Start(config, stop.get_token());
+  ::eventfd_write(started.get(), 1);
+  listener.join();
+  return node;
+}
+
 Result<void> RunNode(const NodeArguments& options) {
   AllowAllDescriptors();
   StopSignal stop;
   if (options.exit_with_parent) TRY(stop.WatchParent());
-  TRY_ASSIGN(const auto node, Node::Start(options.config));
+  auto started = StartNode(options.config, stop);
+  if (!started && started.error().code == ErrorCode::kCancelled) return {};
+  TRY_ASSIGN(const auto node, std::move(started));
   log::SetPrefix(node->name());
   TRY(PrintReadyLine(*node, options.json));
   std::optional<Error> refusal;

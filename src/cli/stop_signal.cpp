@@ -66,4 +66,11 @@ void StopSignal::Wait() const {
   }
 }
 
+bool StopSignal::WaitUnless(int other) const {
+  pollfd wanted[]{{fd_, POLLIN, 0}, {other, POLLIN, 0}};
+  while (::poll(wanted, 2, -1) < 0 && errno == EINTR) {
+  }
+  return wanted[0].revents != 0;
+}
+
 }  // namespace hoplite::cli

@@ -3,7 +3,7 @@
 // when the process that started this one ends, by kill -9 too.
 //
 // Must be made before any thread is started (threads inherit the blocked signals), at most one at a
-// time. Used from one thread.
+// time.
 #pragma once
 
 #include <csignal>
@@ -28,6 +28,7 @@ class StopSignal {
   int fd() const { return fd_; }         // for poll()
   bool WaitFor(Duration timeout) const;  // true: one came
   void Wait() const;
+  bool WaitUnless(int other) const;  // false: `other` became readable first
 
  private:
   void Watch(int fd) const;

@@ -30,8 +30,8 @@ struct Node::State {
   OwnProcess process;
 };
 
-Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config) {
-  TRY_ASSIGN(auto node, node::Node::Start(config));
+Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, std::stop_token stop) {
+  TRY_ASSIGN(auto node, node::Node::Start(config, std::move(stop)));
   return std::unique_ptr<Node>(new Node(std::make_unique<State>(std::move(node))));
 }
 

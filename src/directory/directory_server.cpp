@@ -17,6 +17,7 @@
 #include "base/exhaustion.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "directory/directory_service.h"
@@ -121,6 +122,7 @@ class DirectoryServer::Impl {
   std::unique_ptr<GrpcEndpoint> endpoint_;
   std::unique_ptr<grpc::Server> server_;
   bool serving_ = false;  // the queue's thread runs
+  Mutex stopping_;        // held by Stop: who comes second waits for the first
 };
 
 Result<void> DirectoryServer::Impl::Listen() {
@@ -160,6 +162,7 @@ Result<void> DirectoryServer::Impl::Listen() {
 
 // Also of one that could not listen.
 void DirectoryServer::Impl::Stop() {
+  const MutexLock lock(stopping_);
   if (!queue_) return;
   if (serving_) {
     std::promise<void> told;

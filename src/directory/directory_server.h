@@ -24,7 +24,7 @@ class DirectoryServer {
   ~DirectoryServer();  // stops
 
   const std::string& address() const;  // HOST:PORT really bound
-  void Stop();                         // ends sessions, waits for gRPC; idempotent
+  void Stop();                         // ends sessions, waits for gRPC; idempotent, any thread
 
  private:
   class Impl;

@@ -217,18 +217,23 @@ void ShardLink::OnEnded(const wire::Ended& ended) {
   if (hooks_.on_refused) hooks_.on_refused(ended.error);
 }
 
-// Once for each kind of reason, however often it is tried again; of a name in use the node hears
-// when no more is tried.
+// Once for each kind of reason, however often it is tried again.
 void ShardLink::LogEnd(const Error& why) {
-  const bool news = why.code != ErrorCode::kAlreadyExists && away_ != why.code;
-  if (news) away_ = why.code;
+  const bool news = std::exchange(away_, why.code) != why.code;
   const log::Level level = news ? log::Level::kWarn : log::Level::kDebug;
   const bool refused = refusal_ || why.code == ErrorCode::kAlreadyExists;
   if (!refused) return log::Write(level, Away(hello_.shard_index, why.message));
-  log::Write(
-      level,
-      fmt::format("directory shard {} refuses this node: {}{}", hello_.shard_index, why.message,
-                  StaysWithCopies() ? "; it waits with its objects, and asks again" : ""));
+  log::Write(level, fmt::format("directory shard {} refuses this node: {}{}", hello_.shard_index,
+                                why.message, WhatNow(why)));
+}
+
+std::string ShardLink::WhatNow(const Error& refusal) const {
+  if (refusal.code == ErrorCode::kAlreadyExists) {
+    const auto bound = std::chrono::ceil<std::chrono::seconds>(times_.name_in_use);
+    return fmt::format("; it asks again for {} s, as that node may have died just now",
+                       bound.count());
+  }
+  return StaysWithCopies() ? "; it waits with its objects, and asks again" : "";
 }
 
 // Any shard's welcome counts: a node may never have met the one that refuses it.

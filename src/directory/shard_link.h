@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <asio/io_context.hpp>
@@ -76,6 +77,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   wire::Claims Claims() const;
   wire::Holds Holds() const;
   void LogEnd(const Error& why);
+  std::string WhatNow(const Error& refusal) const;
   bool StaysWithCopies() const;
   bool MayRetry(const wire::Ended& ended);
   void Settle();

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -33,13 +34,19 @@ Node::Node(std::unique_ptr<Assembly> parts)
           assembly_->calls, ClientLimits{.requests = assembly_->config.requests_per_client,
                                          .pins = assembly_->config.pins_per_client})) {}
 
-Node::~Node() { Stop(); }
-
-Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config) {
-  return Start(config, Environment());
+Node::~Node() {
+  Stop();
+  if (!abandoned_) return;
+  static_cast<void>(endpoint_.release());
+  static_cast<void>(assembly_.release());
 }
 
-Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment environment) {
+Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, std::stop_token stop) {
+  return Start(config, Environment(), std::move(stop));
+}
+
+Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment environment,
+                                          std::stop_token stop) {
   TRY(config.Validate());
   TRY(RequireDescriptors(DescriptorsFor(config), "a node"));
   environment = WithDefaults(config, std::move(environment));
@@ -58,6 +65,10 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
     if (listening) assembly.Join();
   });
   TRY(listening);
+  const std::stop_callback interrupt(std::move(stop), [&assembly] {
+    assembly.admittance.Refused(
+        Error(ErrorCode::kCancelled, "the start was stopped before the directory took this node"));
+  });
   TRY(assembly.admittance.Wait(assembly.directory->shard_count()));
   log::Info("{}: serves at {}", assembly.settings.name, assembly.address);
   return node;
@@ -118,6 +129,7 @@ Result<int> Node::AttachLocal() {
 }
 
 void Node::Stop() {
+  const MutexLock stopping(stopping_);
   if (stopped_.exchange(true)) return;
   Assembly& assembly = *assembly_;
   assembly.runtime.OnMain([this, &assembly] {
@@ -129,12 +141,8 @@ void Node::Stop() {
   assembly.runtime.OnMain([&assembly] { assembly.directory->Stop(); });
   const std::unique_lock lock(loops_);
   assembly.runtime.StopLoops();
-  if (!quiet) {
-    // A task that hangs is a bug; its frame refers to all of it, which is kept for good.
-    log::ErrorLine("{}: a task did not end at the node's stop", assembly.settings.name);
-    static_cast<void>(endpoint_.release());
-    static_cast<void>(assembly_.release());
-  }
+  abandoned_ = !quiet;
+  if (!quiet) log::ErrorLine("{}: a task did not end at the node's stop", name());
 }
 
 }  // namespace hoplite::node

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include <hoplite/config.h>
 #include <hoplite/result.h>
 
+#include "base/mutex.h"
 #include "node/context.h"
 #include "node/environment.h"
 #include "store/segment.h"
@@ -23,8 +25,9 @@ struct Assembly;
 
 class Node {
  public:
-  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config);
-  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config, Environment environment);
+  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config, std::stop_token stop = {});
+  static Result<std::unique_ptr<Node>> Start(const NodeConfig& config, Environment environment,
+                                             std::stop_token stop = {});
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -44,7 +47,7 @@ class Node {
   // This process's mapping of the objects' memory; valid as long as any client's buffer needs it.
   std::shared_ptr<store::SharedSegment> segment();
   // Refuses new calls, ends conversations and flights, leaves the directory, stops threads.
-  // Idempotent.
+  // Idempotent; whichever thread comes second waits for the first.
   void Stop();
 
  private:
@@ -52,6 +55,8 @@ class Node {
   std::unique_ptr<Assembly> assembly_;
   std::unique_ptr<LocalEndpoint> endpoint_;
   std::atomic<bool> stopped_{false};
+  Mutex stopping_;                   // held by Stop
+  bool abandoned_ = false;           // a task did not end: what it refers to is kept for good
   mutable std::shared_mutex loops_;  // shared by who speaks to the loops; alone ends them
 };
 

@@ -397,11 +397,21 @@ class Names(CommandTest):
             socket = cluster.path("second.sock")
             second = run(*cluster.node_command("n1", socket))
             self.assertEqual((second.returncode, second.stdout), (1, b""), second.stderr)
-            self.assertEqual(second.stderr.count("'n1'"), 1, second.stderr)
-            self.assertRegex(second.stderr,
-                             rf"^already_exists: .*in use.*{cluster.nodes[0].ready['address']}")
+            waits, end = second.stderr.splitlines()
+            self.assertRegex(waits, "the name 'n1' is in use .* asks again for 7 s")
+            self.assertRegex(end, rf"^already_exists: .*in use.*{cluster.nodes[0].ready['address']}")
             self.assertFalse(os.path.exists(socket))
             self.succeed("status", "--socket", cluster.socket(1))
+
+    def test_who_waits_for_a_name_says_so_and_can_be_stopped(self):
+        with Cluster(1) as cluster:
+            second = subprocess.Popen([HOPLITE, *cluster.node_command("n1", cluster.path("s.sock"))],
+                                      stderr=subprocess.PIPE)
+            with second:
+                self.assertIn(b"in use", second.stderr.readline())
+                self.assertIsNone(second.poll(), "it waits")
+                second.send_signal(signal.SIGTERM)
+                self.assertEqual(second.wait(4), 0)
 
     def test_a_node_whose_name_was_taken_while_it_was_away_ends(self):
         with Cluster(2) as cluster:

@@ -1,8 +1,15 @@
 // The public classes wired to the real node and directory.
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <future>
+#include <latch>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -105,6 +112,55 @@ TEST(PublicApiTest, BuffersOutliveTheirCluster) {
   }
   EXPECT_TRUE(Equal(view->bytes(), Pattern(200'000)));
   EXPECT_EQ(CodeOf(client->Put("x")), ErrorCode::kUnavailable);
+}
+
+// All of them return, and only when it has stopped.
+void StopFromSeveralThreads(const std::function<void()>& stop) {
+  std::latch together{4};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      together.arrive_and_wait();
+      stop();
+    });
+  }
+}
+
+TEST(PublicApiTest, SeveralThreadsMayStopADirectory) {
+  for (int round = 0; round < 10; ++round) {
+    const auto directory = Directory::Start({.recovery_window = 0ms}).value();
+    std::mutex one_after_the_other;
+    StopFromSeveralThreads([&] {
+      directory->Stop();
+      const std::scoped_lock lock(one_after_the_other);
+      EXPECT_TRUE(Directory::Start({.listen = directory->address()})) << "its port is free";
+    });
+  }
+}
+
+TEST(PublicApiTest, SeveralThreadsMayStopAClusterAndItsNodes) {
+  for (int round = 0; round < 3; ++round) {
+    const auto cluster = LocalCluster::Start({.nodes = 2, .memory_bytes = 1 << 20}).value();
+    StopFromSeveralThreads([&] { cluster->node(1).Stop(); });
+    StopFromSeveralThreads([&] { cluster->Stop(); });
+    EXPECT_EQ(CodeOf(cluster->client(0).Put("x")), ErrorCode::kUnavailable);
+  }
+}
+
+// Else it waits for the name for 7 s: the node that has it might be dead.
+TEST(PublicApiTest, TheStartOfANodeCanBeStopped) {
+  const auto cluster = LocalCluster::Start({.nodes = 1, .memory_bytes = 1 << 20}).value();
+  std::stop_source stop;
+  auto started = std::async(std::launch::async, [&] {
+    return CodeOf(Node::Start({.directory = {cluster->directory_address()},
+                               .memory_bytes = 1 << 20,
+                               .name = cluster->node(0).name()},
+                              stop.get_token()));
+  });
+  EXPECT_EQ(started.wait_for(200ms), std::future_status::timeout);
+  stop.request_stop();
+  EXPECT_EQ(started.wait_for(4s), std::future_status::ready);
+  EXPECT_EQ(started.get(), ErrorCode::kCancelled);
 }
 
 TEST(PublicApiTest, WrongConfigurationsAreRefused) {
