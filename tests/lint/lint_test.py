@@ -8,7 +8,30 @@ import links
 import machine_text
 import markdown
 import named
+import prose
 import words
+
+
+class Pages(unittest.TestCase):
+    def test_files_that_are_named_are_there(self):
+        files = {"src/store/a.h": "x", "docs/b/c.md": "x"}
+        self.assertFalse(named.findings_in_page("docs/p.md", "`src/store/a.h`, `store/a.h`, `b/c.md`, `a.h`", files.get))
+        self.assertTrue(named.findings_in_page("docs/p.md", "`src/store/gone.h`", files.get))
+
+    def test_prose_leaves_code_tables_and_headings_out(self):
+        page = "# A heading\n\n| a | table |\n\n```\ncode\n```\n\nOne short sentence. Another one here.\n\n- An item\n  of two lines.\n"
+        self.assertEqual(prose.prose(page), ["One short sentence. Another one here.", "An item of two lines."])
+        self.assertEqual(prose.figures([page]), (11, 3, 0, 0))
+
+    def test_long_sentences_and_vague_beginnings_count(self):
+        long = "A node " + "sends and " * 15 + "ends."
+        self.assertEqual(prose.figures([f"{long} It is vague here."])[1:], (2, 1, 1))
+        self.assertTrue(prose.findings_of((10, 1, 1, 0)))
+        self.assertFalse(prose.findings_of((10, 1, 0, 0)))
+
+    def test_long_rules(self):
+        self.assertTrue(prose.long_rules("### R1. A rule\n" + "word " * 200 + "\n## Next\n"))
+        self.assertFalse(prose.long_rules("### R1. A rule\n" + "word " * 20 + "\n## Next\n"))
 
 
 class Links(unittest.TestCase):

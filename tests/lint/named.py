@@ -1,5 +1,6 @@
-"""Fails if a document that leads through the sources names a file or a function that is not there.
+"""Fails if a document names a file or a function that is not there.
 
+All pages: a file that is named with its folder lies there, seen from the root, from src/ or from the page.
 docs/tour.md: a function belongs to the last file that was named before it, or to the one in brackets behind it.
 docs/architecture.md, section 5: the functions of a row are in one of its files.
 The README.md of each room of src/node: the first cell of a row names files of that room.
@@ -31,6 +32,13 @@ def findings_in(text, read):
             if not re.search(rf"\b{re.escape(name)}\b", home or ""):
                 findings.append(f"{place}: {name} is not in the file that is named with it")
     return findings
+
+
+def findings_in_page(page, text, read):
+    folder = page.rpartition("/")[0]
+    return [f"{page}: no file {name}" for name in NAMED.findall(text)
+            if FILE.fullmatch(name) and "/" in name
+            and not any(read(f"{place}{name}") for place in ("", "src/", "bench/", f"{folder}/"))]
 
 
 def sources(stem, read):
@@ -79,7 +87,10 @@ def main():
     rooms = sorted((root / "src/node").glob("*/README.md"))
     for room in rooms:
         findings += findings_in_room(str(room.parent.relative_to(root)), repository.text(room), read)
-    repository.finish(findings, 2 + len(rooms))
+    pages = repository.files(root, ".md")
+    for page in pages:
+        findings += findings_in_page(page.relative_to(root).as_posix(), repository.text(page), read)
+    repository.finish(findings, 2 + len(rooms) + len(pages))
 
 
 if __name__ == "__main__":
