@@ -2,7 +2,7 @@
 
 from typing import final
 
-__version__: str  # "0.1.0"
+__version__: str
 
 @final
 class ObjectId:

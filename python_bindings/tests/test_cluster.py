@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import hoplite
 import numpy as np
@@ -98,5 +101,10 @@ def test_the_program_of_the_package() -> None:
     assert done.stdout == f"hoplite {hoplite.__version__}\n"
 
 
-def test_the_version() -> None:
-    assert hoplite.__version__ == "0.1.0"
+def test_library_package_and_wheel_are_of_one_version() -> None:
+    root = Path(__file__).parents[2]
+    lists = (root / "CMakeLists.txt").read_text()
+    declared = re.search(r"project\(hoplite VERSION ([\d.]+)", lists)
+    wheel = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    assert declared is not None
+    assert hoplite.__version__ == declared[1] == wheel
