@@ -8,15 +8,20 @@ that are named ``a...`` are for coroutines: their loop goes on meanwhile.
 from __future__ import annotations
 
 import asyncio
+import math
+import operator
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from hoplite import _core, _encoding, _torch
+from hoplite import _arrays, _core, _dtypes, _encoding, _out
+from hoplite._arguments import named
 from hoplite._core import ObjectId
+from hoplite._metadata import Fold
 from hoplite._under_way import Draft, Reduction
 from hoplite._waiting import Waiting
 from hoplite.errors import InvalidArgumentError, NotFoundError, ObjectDeletedError
@@ -52,6 +57,7 @@ class Client:
         self._core = core
         self._waiting = Waiting()
 
+    @named
     def put(
         self,
         value: Any,
@@ -61,15 +67,18 @@ class Client:
     ) -> ObjectId:
         """Stores a copy of `value`; when it returns, every node can get it.
 
-        Arrays come back as arrays, tensors of PyTorch as tensors, bytes as memoryviews, all else as
-        pickle brings it back: so ``get`` only what people you trust have put. It stays until
-        ``delete``; with ``owned=True`` this client owns it (``own``) as soon as it is accepted.
+        It comes back as pickle brings it back, so ``get`` only what people you trust have put; but
+        bytes come back as a memoryview. Arrays and tensors of PyTorch, also inside other values,
+        are copied once and come back as views. It stays until ``delete``; with ``owned=True`` this
+        client owns it (``own``) as soon as it is accepted. What pickle refuses raises what pickle
+        raises.
 
         AlreadyExistsError, ObjectDeletedError: of this id. NotFoundError: nobody owns it, and
         ``only_if_owned=True`` was asked. ResourceExhaustedError: the node's store has no room.
         """
         return self._put_encoded(_encoding.encode(value), id, timeout, **owning)
 
+    @named
     async def aput(
         self,
         value: Any,
@@ -80,7 +89,7 @@ class Client:
         """``put``. The value is read until this is done: leave it as it is. (What is not contiguous
         is packed, and what is no array pickled, at once.)"""
         encoded = _encoding.encode(value)
-        begun = self._core.put_later(_pieces(encoded), id, encoded.metadata, timeout, **owning)
+        begun = self._core.put_later(encoded.pieces, id, encoded.metadata, timeout, **owning)
         return await self._waiting.answer(begun)
 
     def _put_encoded(
@@ -90,8 +99,9 @@ class Client:
         timeout: float | None,
         **owning: Unpack[Owning],
     ) -> ObjectId:
-        return self._core.put(_pieces(encoded), id, encoded.metadata, timeout, **owning)
+        return self._core.put(encoded.pieces, id, encoded.metadata, timeout, **owning)
 
+    @named
     def create(
         self,
         shape: int | Sequence[int],
@@ -100,16 +110,19 @@ class Client:
         timeout: float | None = None,
         **owning: Unpack[Owning],
     ) -> Draft:
-        """An array in the node's store, to be filled in place: a ``put`` without the copy."""
-        kind = np.dtype(dtype)
-        extents = (shape,) if isinstance(shape, int) else tuple(shape)
-        metadata = _encoding.array_metadata(kind, extents, "C")
-        size = int(np.prod(extents, dtype=np.uint64)) * kind.itemsize
+        """An array in the node's store, to be filled in place: a ``put`` without the copy.
+
+        InvalidArgumentError: its elements would be Python objects, or an extent is negative.
+        """
+        kind, extents = np.dtype(dtype), _extents(shape)
+        metadata = _array_metadata(kind, extents)
+        size = math.prod(extents) * kind.itemsize
         core = self._core.create(id or ObjectId.random(), size, metadata, timeout, **owning)
         if size == 0:
             return Draft(core, np.empty(extents, kind))
         return Draft(core, np.ndarray(extents, kind, buffer=memoryview(core)))
 
+    @named
     def get(
         self,
         id: ObjectId,
@@ -122,8 +135,10 @@ class Client:
         """Waits until the object exists, brings it to this node, and gives its value.
 
         An array or memoryview is a read-only view of shared memory, not copied, which pins the
-        object while it lives. With `out`, a writable C-contiguous array or tensor of the object's
-        size in bytes, the bytes are copied there while they arrive, and `out` is returned.
+        object while it lives. With `out`, an array or a tensor of the object's dtype and shape, the
+        elements are copied there while they arrive, whatever the order of both, and `out` is
+        returned. Bytes go into any `out` of their size, and an array's elements, in C order, into
+        writable bytes. After an error `out` may hold anything.
 
         With `writable` the view may be written to, and nobody else sees that: each page that is
         written to is copied for this process when it is first, and takes memory of its own. (Of
@@ -133,16 +148,17 @@ class Client:
         if the object does not exist and nobody owns it, it was deleted, however long ago.
 
         TimeoutError names what was missing; ObjectDeletedError; ResourceExhaustedError: the store
-        has no room for it.
+        has no room for it; InvalidArgumentError: it is not of the dtype and shape of `out`. What
+        its unpickling raises comes out as it is, with a note that names the object.
         """
         if out is None:
             return _value(self._core.get(id, timeout, only_if_owned), writable)
-        room = _room(out)
-        size = self._core.get_into(id, room, timeout, only_if_owned)
-        if size != room.nbytes:
-            raise InvalidArgumentError(f"the object has {size} bytes, `out` has {room.nbytes}")
+        room = _out.Room(out)
+        self._core.get_into(id, room.offer, timeout, only_if_owned)
+        room.settle()
         return out
 
+    @named
     async def aget(
         self,
         id: ObjectId,
@@ -155,15 +171,17 @@ class Client:
         begun = self._core.get_later(id, timeout, only_if_owned)
         return _value(await self._waiting.answer(begun), writable)
 
+    @named
     def get_many(
         self, ids: Iterable[ObjectId], timeout: float | None = None, *, only_if_owned: bool = False
     ) -> list[Any]:
-        """The values of all, under one timeout, in the order of `ids`.
+        """The values of all, under one timeout, in the order of `ids`; one may be there twice.
 
         ResourceExhaustedError: they have no room in the store together; get one after the other.
         """
         return [_value(view) for view in self._core.get_many(list(ids), timeout, only_if_owned)]
 
+    @named
     def wait(
         self,
         ids: Sequence[ObjectId],
@@ -173,7 +191,7 @@ class Client:
         only_if_owned: bool = False,
     ) -> tuple[list[ObjectId], list[ObjectId]]:
         """`num_returns` of them that exist, as soon as so many do, or fewer when `timeout` has
-        passed; and the others. Both in the order of `ids`.
+        passed; and the others. Both in the order of `ids`, each of which is there once.
 
         Brings none of them to this node: they may be gone again when they are asked for. With a
         timeout of 0 the node tells only what it knows by itself. With `only_if_owned` (as in
@@ -181,13 +199,17 @@ class Client:
         """
         if not 0 <= num_returns <= len(ids):
             raise InvalidArgumentError(f"wait: num_returns is {num_returns}, of {len(ids)} ids")
-        if len(set(ids)) < len(ids):
-            raise InvalidArgumentError("wait: an id is there twice")
+        twice = [id for id, count in Counter(ids).items() if count > 1]
+        if twice:
+            raise InvalidArgumentError(
+                f"wait: {twice[0]} is there twice, so how many exist would be ambiguous"
+            )
         existing = self._core.wait_exists(list(ids), num_returns, timeout, only_if_owned)
         ready = existing[:num_returns]
         found = set(ready)
         return ready, [id for id in ids if id not in found]
 
+    @named
     def reduce(
         self,
         ids: Iterable[ObjectId],
@@ -219,8 +241,8 @@ class Client:
         they are. ObjectDeletedError: fewer sources are left than it needs.
         """
         sources = _sources(ids)
-        name = self._dtype_of(sources) if dtype is None else _encoding.dtype_name(dtype)
-        alike = _encoding.array_beginning(name)
+        name = self._dtype_of(sources) if dtype is None else _dtypes.reducible(dtype)
+        alike = Fold("array", name).alike
         begun = self._core.reduce(
             sources,
             op,
@@ -234,6 +256,7 @@ class Client:
         )
         return Reduction(begun, self._waiting)
 
+    @named
     async def areduce(
         self,
         ids: Iterable[ObjectId],
@@ -264,11 +287,13 @@ class Client:
             **owning,
         )
 
+    @named
     def delete(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
         """Deletes everywhere; also ids that don't exist (yet). Views stay readable."""
         for one in [ids] if isinstance(ids, ObjectId) else ids:
             self._core.delete(one, timeout)
 
+    @named
     def own(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
         """From now on this client owns them; also ids that don't exist yet.
 
@@ -282,12 +307,14 @@ class Client:
         for one in [ids] if isinstance(ids, ObjectId) else ids:
             self._core.own(one, timeout)
 
+    @named
     def disown(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
         """This client owns them no longer; also ids that it did not own. If it was the last owner
         of one, that is deleted at once."""
         for one in [ids] if isinstance(ids, ObjectId) else ids:
             self._core.disown(one, timeout)
 
+    @named
     def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
         """Size, holders, owners and metadata.
 
@@ -331,9 +358,9 @@ class Client:
                 metadata = self._core.info(source, CONNECT_TIMEOUT).metadata
             except (NotFoundError, ObjectDeletedError):
                 continue
-            dtype = _encoding.described_dtype(metadata)
-            if dtype is not None:
-                return _encoding.dtype_name(dtype)
+            fold = _encoding.fold(metadata)
+            if fold is not None and fold.kind == "array":
+                return fold.dtype
         raise InvalidArgumentError("reduce: no source exists yet as an array: give its dtype")
 
 
@@ -345,25 +372,27 @@ def _sources(ids: Iterable[ObjectId]) -> list[ObjectId]:
 
 
 def _value(view: _core.View, writable: bool = False) -> Any:
-    return _encoding.decode(_encoding.private(view) if writable else view, view.metadata)
+    try:
+        return _encoding.decode(view, view.metadata, writable)
+    except Exception as error:
+        error.add_note(f"The value of object {view.id} could not be restored.")
+        raise
 
 
-def _pieces(encoded: _encoding.Encoded) -> list[memoryview]:
-    """What lies one after another in the object, gaps included."""
-    pieces: list[memoryview] = []
-    end = 0
-    for start, piece in encoded.pieces:
-        if start > end:
-            pieces.append(memoryview(bytes(start - end)))
-        pieces.append(piece)
-        end = start + piece.nbytes
-    return pieces
+def _extents(shape: Any) -> tuple[int, ...]:
+    try:
+        extents = tuple(map(operator.index, shape if isinstance(shape, Iterable) else [shape]))
+    except TypeError:
+        raise TypeError(f"create: shape: integers expected, not {shape!r:.100}") from None
+    if any(extent < 0 for extent in extents):
+        raise InvalidArgumentError(f"create: shape {extents} has a negative extent")
+    return extents
 
 
-def _room(out: Any) -> memoryview:
-    """The bytes of an array or a tensor, to be written."""
-    if _torch.is_tensor(out):
-        return _torch.room_of(out)
-    if not out.flags.c_contiguous or not out.flags.writeable:
-        raise InvalidArgumentError("out: a writable C-contiguous array is expected")
-    return _encoding.bytes_of(out) if out.size else memoryview(bytearray())
+def _array_metadata(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    words = _dtypes.described(dtype)
+    if words is None:
+        raise InvalidArgumentError(
+            f"create: elements of dtype {dtype} can't be filled in place: put an array of them"
+        )
+    return _arrays.metadata_of(_arrays.Description(_arrays.Elements(words, shape, "C")))

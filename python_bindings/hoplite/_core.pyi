@@ -1,5 +1,6 @@
 """Types of the extension (python_bindings/src)."""
 
+from collections.abc import Callable
 from typing import final
 
 __version__: str
@@ -154,7 +155,7 @@ class Client:
     def get_into(
         self,
         id: ObjectId,
-        out: memoryview,
+        room_for: Callable[[bytes, int], memoryview],
         timeout: float | None = None,
         only_if_owned: bool = False,
     ) -> int: ...

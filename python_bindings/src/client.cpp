@@ -16,6 +16,7 @@
 #include <hoplite/reduce.h>
 
 #include "bind.h"
+#include "client/client_access.h"
 #include "errors.h"
 #include "gil.h"
 #include "held_buffer.h"
@@ -100,11 +101,29 @@ std::vector<View> GetMany(Client& client, const std::vector<ObjectId>& ids,
   return views;
 }
 
-std::uint64_t GetInto(Client& client, const ObjectId& id, nb::handle out,
+// What the caller's function gives for this object; what it raises waits in this thread's state.
+Result<std::span<std::byte>> Ask(const nb::callable& room_for, const std::string& metadata,
+                                 std::uint64_t size_bytes, std::optional<HeldBuffer>& held) {
+  try {
+    const nb::bytes described(metadata.data(), metadata.size());
+    held.emplace(room_for(described, size_bytes), HeldBuffer::Access::kWrite);
+    return held->bytes();
+  } catch (nb::python_error& raised) {
+    raised.restore();
+    return std::unexpected(Error(ErrorCode::kCancelled, "there is no room for the object"));
+  }
+}
+
+std::uint64_t GetInto(Client& client, const ObjectId& id, const nb::callable& room_for,
                       std::optional<double> timeout, bool only_if_owned) {
-  const HeldBuffer held(out, HeldBuffer::Access::kWrite);
+  std::optional<HeldBuffer> held;
   const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
-  return WithoutGil([&] { return client.GetInto(id, held.bytes(), options); });
+  return WithoutGil([&](Unlocked& unlocked) {
+    const auto room = [&](const std::string& metadata, std::uint64_t size_bytes) {
+      return unlocked.Locked([&] { return Ask(room_for, metadata, size_bytes, held); });
+    };
+    return ClientAccess::GetInto(client, id, room, options);
+  });
 }
 
 Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::string& op,
@@ -195,7 +214,7 @@ void BindClient(nb::module_& module) {
            nb::arg("only_if_owned") = false)
       .def("get_many", &GetMany, nb::arg("ids"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
-      .def("get_into", &GetInto, nb::arg("id"), nb::arg("out"), nb::arg("timeout") = none,
+      .def("get_into", &GetInto, nb::arg("id"), nb::arg("room_for"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
            nb::arg("num_objects") = none, nb::arg("target") = none,

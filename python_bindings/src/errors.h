@@ -37,17 +37,22 @@ std::chrono::milliseconds ToTimeout(std::optional<double> seconds);
 
 // Runs a call of the library, which gives a Result, without the GIL. While it waits or copies,
 // Python's signal handlers run (on the main thread): if one raises, the call is given up, and what
-// it raised comes out of here.
+// it raised comes out of here. So does what a call that takes the Unlocked leaves in the thread's
+// state when it fails.
 template <typename Call>
 auto WithoutGil(Call call) {
   std::optional<Unlocked> unlocked(std::in_place);
   const client::Interruption interruption([&unlocked] {
-    unlocked.reset();
-    const bool raised = PyErr_CheckSignals() != 0;
-    unlocked.emplace();  // the exception waits in this thread's state
-    return raised;
+    // An exception waits in this thread's state.
+    return unlocked->Locked([] { return PyErr_CheckSignals() != 0; });
   });
-  auto result = call();
+  auto result = [&] {
+    if constexpr (std::is_invocable_v<Call, Unlocked&>) {
+      return call(*unlocked);
+    } else {
+      return call();
+    }
+  }();
   unlocked.reset();
   // A signal may have ended a system call, and with it the call.
   if (PyErr_Occurred() != nullptr || (!result && PyErr_CheckSignals() != 0)) {

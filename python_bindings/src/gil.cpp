@@ -32,7 +32,7 @@ void CloseTheWayBack() {
 
 }  // namespace
 
-Unlocked::~Unlocked() {
+void Unlocked::Return() {
   ++returning;
   if (!MayReturn()) {
     --returning;

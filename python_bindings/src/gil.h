@@ -12,11 +12,21 @@ namespace hoplite::python {
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
-  ~Unlocked();
+  ~Unlocked() { Return(); }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
 
+  // Runs `use`, which must not throw, with the GIL; without it again afterwards.
+  template <typename Use>
+  auto Locked(Use use) {
+    Return();
+    const auto result = use();
+    state_ = PyEval_SaveThread();
+    return result;
+  }
+
  private:
+  void Return();
   PyThreadState* state_;
 };
 

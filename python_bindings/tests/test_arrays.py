@@ -9,8 +9,7 @@ import hoplite
 import ml_dtypes
 import numpy as np
 import pytest
-from hoplite import Client
-from numpy.typing import NDArray
+from hoplite import Client, _dtypes
 
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -45,10 +44,11 @@ def test_without_ml_dtypes_the_error_says_what_to_install(
 ) -> None:
     name = here.put(np.ones(3, ml_dtypes.bfloat16))
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    _dtypes.from_words.cache_clear()
     with pytest.raises(ImportError, match="bfloat16 need ml_dtypes: pip install"):
         here.get(name, timeout=10)
-    total = here.get(here.reduce([name]).wait(timeout=10).target, out=np.empty(3, np.uint16))
-    assert (total == 0x3F80).all()
+    total = here.get(here.reduce([name]).wait(timeout=10).target, out=bytearray(6))
+    assert total == b"\x80\x3f" * 3
 
 
 def test_structured_arrays_travel(here: Client, there: Client) -> None:
@@ -92,11 +92,12 @@ def test_structured_arrays_of_structured_elements_travel(here: Client, there: Cl
 
 
 @pytest.mark.parametrize("dtype", [object, [("a", "i4"), ("b", "O")], np.dtypes.StringDType()])
-def test_arrays_of_python_objects_are_refused(here: Client, dtype: Any) -> None:
+def test_arrays_of_python_objects_travel(here: Client, there: Client, dtype: Any) -> None:
     array = np.zeros(3, dtype)
-    with pytest.raises(hoplite.InvalidArgumentError) as refused:
-        here.put(array)
-    assert f"dtype {array.dtype} holds Python objects" in str(refused.value)
+    got = there.get(here.put(array), timeout=10)
+    assert got.dtype == array.dtype and (got == array).all()
+    with pytest.raises(hoplite.InvalidArgumentError, match="can't be filled in place"):
+        here.create(3, dtype)
 
 
 def test_what_arrays_of_other_classes_know_is_kept(here: Client, there: Client) -> None:
@@ -137,15 +138,6 @@ def test_get_into_an_array(here: Client, there: Client) -> None:
     out = np.empty_like(array)
     assert there.get(name, out=out, timeout=10) is out
     np.testing.assert_array_equal(out, array)
-
-
-@pytest.mark.parametrize(
-    "out", [np.empty((4, 5))[:, ::2], np.empty(9), np.empty(11), np.empty((2, 5), order="F")]
-)
-def test_get_into_the_wrong_array_is_refused(here: Client, out: NDArray[Any]) -> None:
-    name = here.put(np.zeros(10))
-    with pytest.raises(hoplite.InvalidArgumentError):
-        here.get(name, out=out, timeout=10)
 
 
 def test_a_draft_is_filled_in_place(here: Client, there: Client) -> None:

@@ -148,9 +148,24 @@ std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
 
 Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> into,
                                       const CallOptions& options) {
-  const Time deadline = DeadlineAfter(options.timeout);
+  const auto room = [into](const std::string&, std::uint64_t) -> Result<std::span<std::byte>> {
+    return into;
+  };
+  return ClientAccess::GetInto(*this, id, room, options);
+}
+
+Result<std::uint64_t> ClientAccess::GetInto(Client& client, const ObjectId& id,
+                                            const client::RoomFor& room_for,
+                                            const CallOptions& options) {
+  return client.state_->GetInto(id, room_for, DeadlineAfter(options.timeout),
+                                options.only_if_owned);
+}
+
+Result<std::uint64_t> Client::State::GetInto(const ObjectId& id, const client::RoomFor& room_for,
+                                             Time deadline, bool only_if_owned) {
   for (;;) {
-    TRY_ASSIGN(const Reader reader, state_->Open(id, deadline, options.only_if_owned, true));
+    TRY_ASSIGN(const Reader reader, Open(id, deadline, only_if_owned, true));
+    TRY_ASSIGN(const std::span<std::byte> into, room_for(reader.metadata(), reader.size()));
     if (into.size() < reader.size()) {
       return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                    fmt::format("object {} has {} bytes, the memory for it {}",

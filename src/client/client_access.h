@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -15,6 +17,13 @@
 #include "client/question.h"
 
 namespace hoplite {
+
+namespace client {
+
+// Where an object of this metadata and size goes; an error gives the object up.
+using RoomFor = std::function<Result<std::span<std::byte>>(const std::string&, std::uint64_t)>;
+
+}  // namespace client
 
 // A worker's connection that was lost is replaced at the next call; what was made through the old
 // one (pins, drafts, subscriptions) stays its own.
@@ -35,6 +44,10 @@ struct Client::State {
   // together: the same number in each whose answers are held all at once; 0: not one of several.
   Future<Buffer> Get(const ObjectId& id, Time deadline, bool only_if_owned, std::uint64_t together);
   Result<Reader> Open(const ObjectId& id, Time deadline, bool only_if_owned, bool through_window);
+  // Asks for the room once the object exists, before a byte is copied; again if it was replaced
+  // meanwhile.
+  Result<std::uint64_t> GetInto(const ObjectId& id, const client::RoomFor& room_for, Time deadline,
+                                bool only_if_owned);
 
   const OwnProcess process;
   const std::string path;
@@ -48,6 +61,9 @@ class ClientAccess {
   using DraftImpl = Draft::Impl;
 
   static Client Make(std::shared_ptr<client::Connection> connection, std::string path = {});
+  // As Client::GetInto, for who has to know what the object is before giving memory.
+  static Result<std::uint64_t> GetInto(Client& client, const ObjectId& id,
+                                       const client::RoomFor& room_for, const CallOptions& options);
   // From the View that answered request `id`: the buffer releases it. protocol: it is no View, or
   // not inside the segment.
   static Result<Buffer> MakeBuffer(std::shared_ptr<client::Connection> connection,

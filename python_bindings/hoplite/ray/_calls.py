@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import ray
 from ray import cloudpickle
 
-from hoplite import _encoding
+from hoplite import _encoding, _metadata
 from hoplite._client import Client
+from hoplite._pickles import Beside
 from hoplite.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
@@ -37,11 +37,11 @@ def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref
     waits for it any more. TypeError: a Ref inside the value.
     """
     if ref is None:
-        encoded = _encoding.encode(value, _pickle)
+        encoded = _encoded(value)
         return owned_ref(lambda client, id: client._put_encoded(encoded, id, timeout, owned=True))
     client = _job.client()
     task = ray.get_runtime_context().get_task_id() or ""
-    encoded = _encoding.encode(value, _pickle, note=task)
+    encoded = _encoded(value, note=task)
     try:
         client._put_encoded(encoded, ref.id, timeout, only_if_owned=True)
     except NotFoundError:
@@ -138,16 +138,21 @@ def _checked(refs: Iterable[Ref]) -> list[Ref]:
     return found
 
 
-def _pickle(value: Any, buffer: Callable[[pickle.PickleBuffer], Any] | None) -> bytes:
+class _Pickler(Beside, cloudpickle.CloudPickler):  # type: ignore[misc]
     """As Ray does, so that classes of ``__main__`` travel, too."""
+
+    def otherwise(self, value: Any) -> Any:
+        return cloudpickle.CloudPickler.reducer_override(self, value)
+
+
+def _encoded(value: Any, note: str = "") -> _encoding.Encoded:
     with refusing_refs():
-        stream: bytes = cloudpickle.dumps(value, protocol=5, buffer_callback=buffer)
-        return stream
+        return _encoding.encode(value, _Pickler, note)
 
 
 def _put_by(client: Client, ref: Ref) -> str:
     """The task that put it; empty if that is not known."""
     try:
-        return _encoding.noted(client.info(ref.id).metadata)
+        return _metadata.noted(client.info(ref.id).metadata)
     except (NotFoundError, ObjectDeletedError):
         return ""

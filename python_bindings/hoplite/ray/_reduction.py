@@ -116,9 +116,10 @@ class Reduction:
         existing = self._describe(self._order)
         _require_alike(existing)
         if dtype is None and existing:
-            dtype = _encoding.described_dtype(existing[0][1])
-            if dtype is None:
+            fold = _encoding.fold(existing[0][1])
+            if fold is None or fold.kind != "array":
                 raise InvalidArgumentError(f"reduce: {existing[0][0]} is no array")
+            dtype = fold.dtype
         if dtype is not None:
             self._running = self._client.reduce(
                 self._order,
@@ -179,7 +180,7 @@ def _require_alike(existing: list[tuple[Ref, bytes]]) -> None:
     """InvalidArgumentError names two that can't be folded together."""
     for ref, metadata in existing[1:]:
         first, wanted = existing[0]
-        one, other = _encoding.described_array(wanted), _encoding.described_array(metadata)
+        one, other = _encoding.in_words(wanted), _encoding.in_words(metadata)
         if one != other:
             raise InvalidArgumentError(
                 f"reduce: {first} is {one or 'no array'}, {ref} is {other or 'no array'}"

@@ -1,0 +1,155 @@
+"""Arrays and plain tensors as bytes and back: the elements lie as they are, so that a reduction
+folds them; dtype, shape and order are said beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hoplite import _dtypes, _metadata, _torch
+from hoplite._metadata import Mismatch
+from hoplite._torch import Order
+from hoplite.errors import InvalidArgumentError
+
+# Up to this size a copy of an object costs less than a mapping of one's own, of which a process may
+# have some ten thousand.
+SMALL = 16384
+
+MEMMAP = "memmap"
+
+
+@dataclass(frozen=True)
+class Elements:
+    """What lies there: an array's elements in C or F order, or in the order of a tensor's
+    dimensions from the one that varies least."""
+
+    dtype: Any  # in the words of `_dtypes.described`
+    shape: tuple[int, ...]
+    order: Order
+
+    def __str__(self) -> str:
+        by = f", order {self.order}" if self.order != "F" else ", Fortran order"
+        return f"{self.dtype} {self.shape}{by if self.order != 'C' else ''}"
+
+
+@dataclass(frozen=True)
+class Description:
+    """All there is to say of an array or a plain tensor beside its bytes."""
+
+    elements: Elements
+    kind: str = ""  # "": an array of NumPy
+    grad: bool = False  # requires_grad
+
+    def __str__(self) -> str:
+        grad = " that requires grad" if self.grad else ""
+        return f"{self.kind or 'array'} {self.elements}{grad}"
+
+
+def describe(value: Any) -> Description | None:
+    """None: it has more than elements, or elements that no words describe: pickle knows it."""
+    if _torch.is_plain(value):
+        elements = Elements(_torch.dtype_of(value), tuple(value.shape), _torch.order_of(value))
+        kind = _torch.PARAMETER if _torch.is_parameter(value) else _torch.TENSOR
+        return Description(elements, kind, value.requires_grad)
+    if type(value) not in (np.ndarray, np.memmap):
+        return None
+    dtype = _dtypes.described(value.dtype)
+    if dtype is None:
+        return None
+    kind = MEMMAP if type(value) is np.memmap else ""
+    return Description(Elements(dtype, value.shape, order_of(value)), kind)
+
+
+def memory_of(value: Any) -> memoryview:
+    """The bytes of its elements, in the order that is described: its own, or those of a copy."""
+    if _torch.is_tensor(value):
+        return _torch.memory_of(value)
+    plain = np.asarray(value)
+    plain = plain if plain.flags.forc else np.ascontiguousarray(plain)
+    return _dtypes.bytes_of(plain, order_of(plain))
+
+
+def put_together(description: Description, memory: memoryview) -> Any:
+    """The value over these bytes. Mismatch: they are not its."""
+    elements = description.elements
+    if description.kind in (_torch.TENSOR, _torch.PARAMETER):
+        name = _torch.name_of(elements.dtype)
+        tensor = _torch.over(memory, name, elements.shape, elements.order)
+        return _torch.finished(tensor, description.kind, description.grad)
+    array = over(elements, memory)
+    return array.view(np.memmap) if description.kind == MEMMAP else array
+
+
+def over(elements: Elements, memory: memoryview) -> np.ndarray[Any, Any]:
+    """An array over these bytes, whatever they are of."""
+    dtype = _dtypes.from_words(elements.dtype)
+    shape, order = elements.shape, elements.order
+    wanted = math.prod(shape) * dtype.itemsize
+    if wanted != memory.nbytes:
+        raise Mismatch(f"shape {shape} of {elements.dtype} takes {wanted} bytes")
+    if wanted == 0:
+        array: np.ndarray[Any, Any] = np.empty(shape, dtype)
+        array.flags.writeable = not memory.readonly
+        return array
+    if not isinstance(order, tuple):
+        return np.ndarray(shape, dtype, buffer=memory, order="F" if order == "F" else "C")
+    axes = [int(axis) for axis in order]
+    return np.ndarray([shape[axis] for axis in axes], dtype, memory).transpose(np.argsort(axes))
+
+
+def order_of(array: np.ndarray[Any, Any]) -> Literal["C", "F"]:
+    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+
+
+def metadata_of(description: Description, note: str = "") -> bytes:
+    """InvalidArgumentError: so long a description does not fit."""
+    elements = description.elements
+    text = _metadata.write(
+        {
+            "kind": "array",
+            "dtype": elements.dtype,
+            "shape": list(elements.shape),
+            "order": elements.order,
+        },
+        {"as": description.kind, "grad": description.grad, "note": note},
+    )
+    if len(text) > _metadata.LIMIT:
+        raise InvalidArgumentError(
+            f"the dtype's description takes {len(text)} bytes of metadata; "
+            f"at most {_metadata.LIMIT} are allowed"
+        )
+    return text
+
+
+def described(stated: dict[str, Any]) -> Elements:
+    """From metadata. KeyError, TypeError, ValueError: it is no array's."""
+    shape = tuple(int(extent) for extent in stated["shape"])
+    order = stated["order"]
+    if any(extent < 0 for extent in shape):
+        raise ValueError(f"shape {shape}")
+    if order not in ("C", "F"):
+        order = tuple(int(axis) for axis in order)
+        if sorted(order) != list(range(len(shape))):
+            raise ValueError(f"order {order} of {len(shape)} dimensions")
+    return Elements(_dtypes.frozen(stated["dtype"]), shape, order)
+
+
+def restorer(stated: dict[str, Any]) -> Callable[[Any], Any]:
+    description = Description(described(stated), stated.get("as", ""), bool(stated.get("grad")))
+    if description.kind in (_torch.TENSOR, _torch.PARAMETER):
+        _torch.name_of(description.elements.dtype)
+        return lambda view: put_together(description, memoryview(private(view)))
+    _dtypes.from_words(description.elements.dtype)
+    return lambda view: put_together(description, memoryview(view))
+
+
+def private(view: Any) -> Any:
+    """The bytes of a View of the extension, to be written to: nobody else sees that. What may be
+    written to stays itself."""
+    if not memoryview(view).readonly:
+        return view
+    return bytearray(view) if len(view) <= SMALL else view.map_private()
