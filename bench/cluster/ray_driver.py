@@ -13,7 +13,7 @@
 
 WAY is how arrays travel: `ray`, plain Ray; `hoplite`, handles of hoplite.ray; for calls also `ray_put`, where
 `ray` hands over the array itself. Moments are of CLOCK_MONOTONIC, which all hosts share. What an actor is given is
-compared after the clock was read. A step of a workload is what examples/workloads says, on actors on all hosts
+compared after the clock was read. A step of a workload is what examples/ray says, on actors on all hosts
 but the first one.
 """
 

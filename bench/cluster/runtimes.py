@@ -65,7 +65,7 @@ class Program:
         if self._agent is not None:
             return
         self._bed = bed
-        paths = [self._package, ROOT / "examples" / "workloads"]
+        paths = [self._package, ROOT / "examples" / "ray"]
         try:
             self._cluster = RayHosts(bed, self._python, paths, STORE).__enter__()
             self._agent = Agent(bed.hosts[0].command(self._python, HERE / "ray_driver.py"), env=self._cluster.environment())
@@ -196,7 +196,7 @@ class Runtimes:
         }
 
     def workloads(self):
-        """The programs of examples/workloads: an actor on each host but the first one, where the driver is."""
+        """async_sgd and serving of examples/ray: an actor on each host but the first one, where the driver is."""
         plan = self._plan
         links = f"{plan.workload_hosts} hosts x {format_rate(RATE)}"
         # By the paper, more hosts gain more.

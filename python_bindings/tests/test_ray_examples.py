@@ -13,7 +13,7 @@ import pytest
 import ray_cluster  # noqa: F401 - skips this file where there is no Ray
 
 ROOT = Path(__file__).parents[2]
-WORKLOADS = ROOT / "examples" / "workloads"
+WORKLOADS = ROOT / "examples" / "ray"
 
 
 def run(*arguments: str, address: str) -> str:

@@ -1,4 +1,4 @@
-"""The workloads of examples/workloads bear workers that fail: no step waits for them."""
+"""The workloads of examples/ray bear workers that fail: no step waits for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from ray_cluster import ray, remote, wait_until
 
-sys.path.append(str(Path(__file__).parents[2] / "examples" / "workloads"))
+sys.path.append(str(Path(__file__).parents[2] / "examples" / "ray"))
 import async_sgd
 import serving
 import transports
