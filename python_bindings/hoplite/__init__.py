@@ -13,6 +13,9 @@ array([1., 2., 3., 4.], dtype=float32)
 A worker attaches to the node of its host with ``hoplite.connect(socket)``.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from hoplite._client import Client, connect
 from hoplite._cluster import LocalCluster
 from hoplite._core import ObjectId, __version__
@@ -57,3 +60,16 @@ __all__ = [
     "__version__",
     "connect",
 ]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """``hoplite.ray`` where only ``hoplite`` was imported. A task that Ray takes apart may name
+        it in a nested function, whose imports Ray does not see."""
+        if name == "ray":
+            try:
+                return importlib.import_module("hoplite.ray")
+            except ImportError as missing:
+                raise AttributeError(str(missing), name="ray") from missing
+        raise AttributeError(f"module 'hoplite' has no attribute {name!r}", name=name)

@@ -232,3 +232,18 @@ def test_without_ray_the_import_says_what_to_install() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert "ImportError: hoplite.ray needs Ray: pip install 'ray==" in done.stderr
+
+
+def test_hoplite_alone_is_enough_to_import() -> None:
+    """Ray imports in a worker what the code of a task names, not what a nested function does."""
+    for program, says in [
+        ("import hoplite; print(hoplite.ray.put.__name__)", "put"),
+        (
+            "import sys; sys.modules['ray'] = None; import hoplite; print(hasattr(hoplite, 'ray'))",
+            "False",
+        ),
+    ]:
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == says
