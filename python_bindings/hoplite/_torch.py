@@ -18,6 +18,8 @@ from hoplite._dtypes import FOLDABLE
 from hoplite._metadata import Mismatch
 
 TESTED = "2.13.0"
+# The next ones are taken to work until torch's next major version.
+LEAST, BELOW = (2, 13), (3,)
 
 # What NumPy does not know by itself: ml_dtypes has the same by the same names.
 FLOAT8 = "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"
@@ -171,17 +173,18 @@ def lying(tensor: Any) -> np.ndarray[Any, Any]:
 
 @functools.cache
 def require_torch() -> Any:
-    """ImportError that says what to install where torch is missing; one warning where it is another
-    than the tested one."""
+    """ImportError that says what to install where torch is missing; one warning where it is older
+    than what was tested, or of the next major version."""
     try:
         torch = importlib.import_module("torch")
     except ImportError as missing:
         raise ImportError(
             f"the object is a tensor of PyTorch: pip install 'torch=={TESTED}'"
         ) from missing
-    if torch.__version__.partition("+")[0] != TESTED:
+    if not LEAST <= _version(torch) < BELOW:
         warnings.warn(
-            f"hoplite was tested with torch {TESTED}; this is torch {torch.__version__}",
+            f"hoplite was tested with torch {TESTED} and works with later ones below "
+            f"{BELOW[0]}.0; this is torch {torch.__version__}",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -192,3 +195,8 @@ def _axes(order: Order, count: int) -> tuple[int, ...]:
     if isinstance(order, tuple):
         return order
     return tuple(range(count)) if order == "C" else tuple(reversed(range(count)))
+
+
+def _version(torch: Any) -> tuple[int, ...]:
+    major, minor = torch.__version__.split(".")[:2]
+    return int(major), int(minor)

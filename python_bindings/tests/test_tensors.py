@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import warnings
 from typing import Any
 
 import hoplite
@@ -176,13 +178,26 @@ def test_arrays_go_to_torch_by_dlpack(here: Client) -> None:
     assert mine[0] == 7 and here.get(id)[0] == 0
 
 
-def test_another_torch_gets_one_warning_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_torch, "TESTED", "1.2.3")
+@pytest.mark.parametrize("version", ["2.12.1", "2.9.0+cu126", "3.0.0"])
+def test_an_older_torch_and_the_next_major_one_get_one_warning_that_names_both(
+    monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(torch, "__version__", version)
     _torch.require_torch.cache_clear()
     with pytest.warns(
-        RuntimeWarning, match=rf"1\.2\.3.*{torch.__version__.split('+')[0]}"
+        RuntimeWarning, match=rf"{re.escape(_torch.TESTED)}.*{re.escape(version)}"
     ) as warned:
         _torch.require_torch()
         _torch.require_torch()
     assert len(warned) == 1
+    _torch.require_torch.cache_clear()
+
+
+@pytest.mark.parametrize("version", ["2.13.0+cpu", "2.13.1", "2.14.1+cu130", "2.20.0a0+git1"])
+def test_a_later_torch_gets_no_warning(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setattr(torch, "__version__", version)
+    _torch.require_torch.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _torch.require_torch()
     _torch.require_torch.cache_clear()
