@@ -5,16 +5,13 @@ Ray node for its Hoplite node. Ray restarts them; they belong to the driver and 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import ray
 
-from hoplite.errors import InvalidArgumentError
 from hoplite.ray._daemon import Daemon
-
-# What the address of a Unix socket has room for.
-PATH_LIMIT = 107
 
 
 @dataclass(frozen=True)
@@ -42,28 +39,20 @@ class Place:
         """Of the actor."""
         return f"hoplite-{self.job}-directory"
 
-    @property
-    def address_file(self) -> Path:
-        """Where a directory that is started again finds the address that it had."""
-        return self.session / "hoplite" / f"{self.job}.directory"
-
     def node_name(self, node_id: str) -> str:
         """Of the actor."""
         return f"hoplite-{self.job}-node-{node_id}"
 
-    def socket(self, node_id: str) -> Path:
-        """Hosts, or Ray nodes of one host, may share the folder: the node is in the name.
+    def address_file(self, actor_id: str) -> Path:
+        """Where a directory that is started again finds the address that it had. It belongs to one
+        keeper, which Ray restarts under the same id: that of an earlier init has other nodes."""
+        return self.session / "hoplite" / f"{self.job}-{actor_id}.directory"
 
-        InvalidArgumentError: the session's folder has too long a name for a socket.
-        """
-        path = self.session / "hoplite" / f"{self.job}-{node_id[:12]}.sock"
-        length = len(bytes(path))
-        if length > PATH_LIMIT:
-            raise InvalidArgumentError(
-                f"the socket {path} has {length} bytes in its path, {PATH_LIMIT} are allowed: "
-                "give ray.init a shorter _temp_dir"
-            )
-        return path
+    def socket(self, node_id: str) -> Path:
+        """Hosts, or Ray nodes of one host, may share the folder: the node is in the name. No longer
+        than ``sockets/plasma_store``, Ray's own: Unix allows 107 bytes, and Ray checks."""
+        name = hashlib.blake2b(f"{self.job}-{node_id}".encode(), digest_size=6).hexdigest()
+        return self.session / "hoplite" / name
 
     def log(self, name: str) -> Path:
         """Where that daemon writes what goes wrong."""
@@ -83,13 +72,14 @@ class DirectoryKeeper:
         self._orphan_grace = f"{round(orphan_grace * 1000)}ms"
         self._wanted: set[str] = set()
         self._asked = asyncio.Event()
-        place.address_file.parent.mkdir(parents=True, exist_ok=True)
+        self._address_file = place.address_file(ray.get_runtime_context().get_actor_id())
+        self._address_file.parent.mkdir(parents=True, exist_ok=True)
         self._daemon = Daemon(self._arguments, place.log("directory"))
 
     async def address(self) -> str:
         said = await asyncio.to_thread(self._daemon.ready)
         address = str(said["address"])
-        self._place.address_file.write_text(address)
+        self._address_file.write_text(address)
         return address
 
     async def want(self, node_id: str) -> None:
@@ -107,9 +97,9 @@ class DirectoryKeeper:
     def _arguments(self) -> list[str]:
         arguments = ["directory", f"--cluster={self._place.cluster}"]
         arguments.append(f"--orphan-grace={self._orphan_grace}")
-        if self._place.address_file.exists():
+        if self._address_file.exists():
             # Nodes know it: it asks them what they hold.
-            return [*arguments, f"--listen={self._place.address_file.read_text()}"]
+            return [*arguments, f"--listen={self._address_file.read_text()}"]
         return [*arguments, f"--listen={_any_port(self._host)}", "--recovery-window=0ms"]
 
 
