@@ -148,9 +148,15 @@ def test_what_is_no_ref_is_named() -> None:
     for call in (hoplite.ray.get, hoplite.ray.free, hoplite.ray.wait, hoplite.ray.reduce):
         with pytest.raises(TypeError, match="Ref"):
             call([plain])
-    with pytest.raises(TypeError, match="ObjectRef"):
+    with pytest.raises(TypeError, match=r"ObjectRef.*ray\.get gives the Ref"):
         hoplite.ray.get(plain)
+    with pytest.raises(TypeError, match=r"a Ref of hoplite\.ray is expected, not ObjectRef"):
+        hoplite.ray.put(1, plain)
     ref = hoplite.ray.put(b"x")
+    calls: list[Any] = [hoplite.ray.wait, hoplite.ray.reduce]
+    for call in calls:
+        with pytest.raises(TypeError, match="a list of Refs is expected"):
+            call(ref)
     with pytest.raises(hoplite.InvalidArgumentError, match="twice"):
         hoplite.ray.wait([ref, ref])
     reduction = hoplite.ray.reduce([hoplite.ray.put(np.ones(3))])

@@ -95,6 +95,13 @@ def test_into_a_ref_that_has_an_object() -> None:
     assert (hoplite.ray.get(target, timeout=20) == 7).all()
 
 
+def test_into_a_ref_that_is_a_source() -> None:
+    refs = ones_everywhere(2)
+    with pytest.raises(hoplite.InvalidArgumentError, match=f"{refs[1].hex()}.* among the sources"):
+        hoplite.ray.reduce(refs, ref=refs[1])
+    assert hoplite.ray.wait(refs, num_returns=2, timeout=20) == (refs, [])
+
+
 def test_the_first_of_several_and_which_they_were() -> None:
     refs = [hoplite.ray.new_ref() for _ in range(4)]
     reduction = hoplite.ray.reduce(refs, op="max", num_objects=2)

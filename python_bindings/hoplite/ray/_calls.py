@@ -39,11 +39,11 @@ def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref
     if ref is None:
         encoded = _encoded(value)
         return owned_ref(lambda client, id: client._put_encoded(encoded, id, timeout, owned=True))
-    client = _job.client()
+    client, id = _job.client(), _ref(ref).id
     task = ray.get_runtime_context().get_task_id() or ""
     encoded = _encoded(value, note=task)
     try:
-        client._put_encoded(encoded, ref.id, timeout, only_if_owned=True)
+        client._put_encoded(encoded, id, timeout, only_if_owned=True)
     except NotFoundError:
         raise ObjectDeletedError(
             f"{ref} was freed, its maker has died, or nobody else has it any more"
@@ -116,8 +116,10 @@ def reduce(
     it names both. ObjectDeletedError: too few of them can still come. AlreadyExistsError: `ref` has
     an object.
     """
-    target = new_ref() if ref is None else _checked([ref])[0]
     sources = _checked(refs)
+    if ref is not None and _ref(ref) in sources:
+        raise InvalidArgumentError(f"reduce: the target {ref} is among the sources")
+    target = new_ref() if ref is None else ref
     return Reduction(_job.client(), target, sources, op, num_objects, dtype, everyone_reads)
 
 
@@ -129,13 +131,24 @@ def free(refs: Ref | Iterable[Ref]) -> None:
 
 def _checked(refs: Iterable[Ref]) -> list[Ref]:
     """TypeError: one is something else, an ObjectRef perhaps."""
+    if isinstance(refs, Ref):
+        raise TypeError(f"a list of Refs is expected, not one: {refs!r}")
     if not isinstance(refs, Iterable):
-        raise TypeError(f"a Ref of hoplite.ray, or several, are expected, not {refs!r}")
-    found = list(refs)
-    for ref in found:
-        if not isinstance(ref, Ref):
-            raise TypeError(f"a Ref of hoplite.ray is expected, not {ref!r}")
-    return found
+        raise TypeError(f"Refs of hoplite.ray are expected, not {refs!r}{_hint(refs)}")
+    return [_ref(ref) for ref in refs]
+
+
+def _ref(ref: Any) -> Ref:
+    """TypeError: it is something else."""
+    if not isinstance(ref, Ref):
+        raise TypeError(f"a Ref of hoplite.ray is expected, not {ref!r}{_hint(ref)}")
+    return ref
+
+
+def _hint(value: Any) -> str:
+    if isinstance(value, ray.ObjectRef):
+        return ": ray.get gives the Ref that a task returned"
+    return ": its .ref is one, and .get() its array" if isinstance(value, Reduction) else ""
 
 
 class _Pickler(Beside, cloudpickle.CloudPickler):  # type: ignore[misc]
