@@ -1,4 +1,4 @@
-"""What the actors of both workloads have in common: a transport, and a clock of their computing."""
+"""What the actors of the programs have in common: a transport, and a clock of their computing."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ class Computing:
 
 
 def start(name: str) -> Transport:
-    """That transport, on a Ray cluster of its own or that of RAY_ADDRESS."""
-    ray.init()
+    """That transport, on the Ray cluster of this process, of RAY_ADDRESS, or a new one."""
+    if not ray.is_initialized():
+        ray.init()
     transport = TRANSPORTS[name]()
     transport.start()
     return transport
 
 
-def spread(kind: type[Computing], transport: Transport, count: int) -> list[Any]:
+def spread(kind: type[Computing], transport: Transport, count: int, *arguments: Any) -> list[Any]:
     """So many actors, on all hosts by turns; each is told a number of its own. Ray starts those
     that fail again."""
     actor = ray.remote(kind).options(num_cpus=0, scheduling_strategy="SPREAD", max_restarts=-1)
-    return [actor.remote(transport, number) for number in range(count)]
+    return [actor.remote(transport, number, *arguments) for number in range(count)]

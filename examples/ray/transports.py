@@ -1,12 +1,15 @@
-"""How big arrays travel between the actors of a workload: by Ray's own objects, or by Hoplite.
+"""How big values travel between the tasks and actors of a program: as Ray's own objects, or by
+Hoplite.
 
-A handle is what an actor's method is given and what a call of it returns. This file is all that a
-workload changes.
+A handle stands for a value: `put` makes one, and each call of a task or an actor gives one. A task
+gets its arguments by `open` and `get`, and returns `result`. This file is all that a program
+changes.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import hoplite.ray
@@ -33,17 +36,27 @@ class Transport(Protocol):
     def start(self) -> None:
         """After ``ray.init``."""
 
-    def put(self, value: Array) -> Any:
+    def put(self, value: Any) -> Any:
         """A handle."""
 
+    def get(self, handles: Sequence[Any]) -> list[Any]:
+        """The values of several handles. An error that a task has raised is raised here."""
+
+    def wait(self, handles: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+        """`count` of them that exist, and the others."""
+
+    def sum(self, handles: Sequence[Any]) -> Any:
+        """The sum of arrays; of dicts of arrays name by name."""
+
     def call(self, method: Any, handle: Any) -> Any:
-        """Calls that method of an actor with `handle`; gives a handle of its result at once."""
+        """Calls that method of an actor with `handle`; gives a handle of its result at once, which
+        the method gets as `into`."""
 
-    def open(self, handle: Any) -> Array:
-        """In an actor's method: what the handle that it was given stands for."""
+    def open(self, handle: Any) -> Any:
+        """In a task: the value of a handle that it was given as an argument."""
 
-    def result(self, value: Array, into: Any) -> Any:
-        """In an actor's method: what it returns."""
+    def result(self, value: Any, into: Any = None) -> Any:
+        """In a task: what it returns."""
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
         """The sum of the first `count` results, which those are, and which not. What a worker that
@@ -56,17 +69,26 @@ class RayTransport:
     def start(self) -> None:
         pass
 
-    def put(self, value: Array) -> Any:
+    def put(self, value: Any) -> Any:
         return ray.put(value)
+
+    def get(self, handles: Sequence[Any]) -> list[Any]:
+        return _fetched(handles)
+
+    def wait(self, handles: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+        ready, others = ray.wait(handles, num_returns=count, timeout=PATIENCE)
+        return ready, others
+
+    def sum(self, handles: Sequence[Any]) -> Any:
+        return total(_fetched(handles))
 
     def call(self, method: Any, handle: Any) -> Any:
         return method.remote(handle, None)
 
-    def open(self, handle: Any) -> Array:
-        array: Array = handle  # Ray has fetched it before the call
-        return array
+    def open(self, handle: Any) -> Any:
+        return handle  # Ray has fetched it before the call
 
-    def result(self, value: Array, into: Any) -> Any:
+    def result(self, value: Any, into: Any = None) -> Any:
         return value
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
@@ -81,10 +103,7 @@ class RayTransport:
                 with contextlib.suppress(*LOST):
                     came[handle] = ray.get(handle)
         arrays = list(came.values())
-        total = arrays[0].copy()
-        for array in arrays[1:]:
-            total += array
-        return total, list(came), [handle for handle in handles if handle not in came]
+        return total(arrays), list(came), [handle for handle in handles if handle not in came]
 
 
 class HopliteTransport:
@@ -93,24 +112,51 @@ class HopliteTransport:
     def start(self) -> None:
         hoplite.ray.init(memory="512MiB")
 
-    def put(self, value: Array) -> Any:
+    def put(self, value: Any) -> Any:
         return hoplite.ray.put(value)
+
+    def get(self, handles: Sequence[Any]) -> list[Any]:
+        values: list[Any] = hoplite.ray.get(_fetched(handles), PATIENCE)
+        return values
+
+    def wait(self, handles: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+        return hoplite.ray.wait(handles, count, PATIENCE)
+
+    def sum(self, handles: Sequence[Any]) -> Any:
+        return total(self.get(handles))
 
     def call(self, method: Any, handle: Any) -> Any:
         result = hoplite.ray.new_ref()
         method.remote(handle, result)
         return result
 
-    def open(self, handle: Any) -> Array:
-        array: Array = hoplite.ray.get(handle)
-        return array
+    def open(self, handle: Any) -> Any:
+        return hoplite.ray.get(handle, PATIENCE)
 
-    def result(self, value: Array, into: Any) -> Any:
-        hoplite.ray.put(value, into)
+    def result(self, value: Any, into: Any = None) -> Any:
+        ref = hoplite.ray.put(value, into)
+        return ref if into is None else None
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
         reduction = hoplite.ray.reduce(handles, num_objects=count, dtype=np.float32)
         return reduction.get(PATIENCE), reduction.used, reduction.unused
+
+
+def total(values: list[Any]) -> Any:
+    """The sum of arrays; of dicts of arrays name by name."""
+    if isinstance(values[0], dict):
+        return {name: total([value[name] for value in values]) for name in values[0]}
+    result = values[0].copy()
+    for value in values[1:]:
+        result += value
+    return result
+
+
+def _fetched(handles: Sequence[Any]) -> list[Any]:
+    """These, but for what Ray has: its value. A call's value by Hoplite is a Ref."""
+    called = [handle for handle in handles if isinstance(handle, ray.ObjectRef)]
+    values = dict(zip(called, ray.get(called, timeout=PATIENCE), strict=True))
+    return [values[one] if isinstance(one, ray.ObjectRef) else one for one in handles]
 
 
 TRANSPORTS: dict[str, type[Transport]] = {"ray": RayTransport, "hoplite": HopliteTransport}

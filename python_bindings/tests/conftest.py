@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import hoplite
 import pytest
+
+# The tests of Ray programs import them, and so do the workers of their cluster.
+PROGRAMS = str(Path(__file__).parents[2] / "examples" / "ray")
+sys.path.append(PROGRAMS)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), PROGRAMS]))
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from ray_cluster import ray, remote, wait_until
 
-sys.path.append(str(Path(__file__).parents[2] / "examples" / "ray"))
+# isort: split
 import async_sgd
 import serving
 import transports
