@@ -8,7 +8,7 @@ packages=(
   libasio-dev libboost-dev libcli11-dev libfmt-dev libspdlog-dev libhwy-dev libxxhash-dev
   nlohmann-json3-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libgtest-dev libgmock-dev libbenchmark-dev                                # tests, benchmarks
-  g++-12 shellcheck                                                         # consumer test, lint
+  g++-12 g++-11 clang-14 shellcheck                                         # consumer tests, lint
   python3 python3-dev python3-venv                                          # Python package, lint, benchmark driver
   iproute2 iperf3                                                           # benchmark of links
 )

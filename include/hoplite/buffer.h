@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <hoplite/elements.h>
 #include <hoplite/export.h>
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
@@ -39,6 +40,12 @@ class HOPLITE_EXPORT Buffer {
   std::span<const std::byte> bytes() const;
   // The same bytes as text.
   std::string_view view() const;
+  // The same bytes as numbers: as<float>().
+  //   invalid_argument  they are no whole numbers of that type
+  template <Element T>
+  Result<std::span<const T>> as() const {
+    return ElementsOf<T>(bytes());
+  }
   std::uint64_t size() const { return bytes().size(); }  // in bytes
   // What the object's creator gave with it, at most 4 KiB.
   const std::string& metadata() const;
@@ -72,6 +79,11 @@ class HOPLITE_EXPORT PrivateBuffer {
   PrivateBuffer& operator=(const PrivateBuffer&) = delete;
 
   std::span<std::byte> bytes() const { return bytes_; }
+  // As Buffer::as, to write to.
+  template <Element T>
+  Result<std::span<T>> as() const {
+    return ElementsOf<T>(bytes_);
+  }
   std::uint64_t size() const { return bytes_.size(); }  // in bytes
   // What it was mapped of; unchanged.
   const Buffer& object() const { return object_; }

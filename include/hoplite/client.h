@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include <hoplite/buffer.h>
 #include <hoplite/draft.h>
+#include <hoplite/elements.h>
 #include <hoplite/export.h>
 #include <hoplite/future.h>
 #include <hoplite/object_id.h>
@@ -62,6 +64,11 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  the node's store has no room
   Result<ObjectId> Put(std::span<const std::byte> bytes, const PutOptions& options = {});
   Result<ObjectId> Put(std::string_view bytes, const PutOptions& options = {});
+  // Numbers: a vector, span or array of an arithmetic type.
+  template <Elements R>
+  Result<ObjectId> Put(const R& elements, const PutOptions& options = {}) {
+    return Put(BytesOf(elements), options);
+  }
   // Pieces that lie apart, as one object: one after the other, in this order.
   Result<ObjectId> Put(std::span<const std::span<const std::byte>> pieces,
                        const PutOptions& options = {});
@@ -73,6 +80,11 @@ class HOPLITE_EXPORT Client {
   Future<ObjectId> PutAsync(std::span<const std::byte> bytes, const PutOptions& options = {});
   Future<ObjectId> PutAsync(std::span<const std::span<const std::byte>> pieces,
                             const PutOptions& options = {});
+  template <Elements R>
+    requires std::ranges::borrowed_range<R>
+  Future<ObjectId> PutAsync(R&& elements, const PutOptions& options = {}) {
+    return PutAsync(BytesOf(elements), options);
+  }
   // The same without the copy: room for the bytes in the node's store, to be filled in place.
   Result<Draft> Create(const ObjectId& id, std::uint64_t size_bytes,
                        const CreateOptions& options = {});
@@ -101,6 +113,11 @@ class HOPLITE_EXPORT Client {
   //   invalid_argument  `into` is smaller than the object: says both sizes
   Result<std::uint64_t> GetInto(const ObjectId& id, std::span<std::byte> into,
                                 const CallOptions& options = {});
+  // The same into numbers. The size that it gives is in bytes, too.
+  template <WritableElements R>
+  Result<std::uint64_t> GetInto(const ObjectId& id, R&& into, const CallOptions& options = {}) {
+    return GetInto(id, std::as_writable_bytes(std::span(into)), options);
+  }
   // Waits until the object exists; then it can be read while it arrives.
   Result<Reader> Open(const ObjectId& id, const CallOptions& options = {});
 
@@ -167,6 +184,9 @@ class HOPLITE_EXPORT Client {
  private:
   friend class ClientAccess;
   struct State;
+  static std::span<const std::byte> BytesOf(const auto& elements) {
+    return std::as_bytes(std::span(elements));
+  }
   explicit Client(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

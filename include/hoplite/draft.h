@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include <hoplite/elements.h>
 #include <hoplite/export.h>
 #include <hoplite/object_id.h>
 #include <hoplite/options.h>
@@ -25,6 +26,12 @@ class HOPLITE_EXPORT Draft {
   const ObjectId& id() const;
   // All bytes of the object; must not be touched after Seal or Abort.
   std::span<std::byte> data() const;
+  // The same as numbers: as<float>().
+  //   invalid_argument  they are no whole numbers of that type
+  template <Element T>
+  Result<std::span<T>> as() const {
+    return ElementsOf<T>(data());
+  }
   // Bytes [0, prefix_bytes) are written. Costs one small message: per MiB is often enough.
   //   invalid_argument         the prefix shrinks, or is beyond the end
   //   already_exists, deleted  the object can't be created: stop writing

@@ -4,11 +4,13 @@
 //   auto cluster = hoplite::LocalCluster::Start({.nodes = 2}).value();  // to try it in one process
 //   hoplite::Client a = cluster->client(0);  // a worker: hoplite::Client::Connect("/run/h.sock")
 //   hoplite::Client b = cluster->client(1);
-//   const hoplite::ObjectId x = a.Put("\1\2\3").value();  // from here on every node can have it
-//   const hoplite::ObjectId y = b.Put("\4\5\6").value();
+//   const std::vector<float> ones(1000, 1), twos(1000, 2);
+//   const hoplite::ObjectId x = a.Put(ones).value();  // from here on every node can have it
+//   const hoplite::ObjectId y = b.Put(twos).value();  // numbers, text or bytes
 //   const hoplite::Buffer view = b.Get(x, {.timeout = 5s}).value();  // shared memory, no copy
-//   auto sum = a.Reduce({.sources = {x, y}, .dtype = hoplite::DType::kUint8}).value();
+//   auto sum = a.Reduce({.sources = {x, y}}).value();
 //   const hoplite::Buffer total = b.Get(sum.target()).value();  // also while it is being made
+//   const std::span<const float> threes = total.as<float>().value();
 //   const hoplite::ReduceOutcome outcome = sum.Wait(5s).value();  // which sources were used
 //   a.Delete(x).value();  // everywhere; `view` stays readable
 //
@@ -26,6 +28,8 @@
 #include <hoplite/config.h>
 #include <hoplite/directory.h>
 #include <hoplite/draft.h>
+#include <hoplite/elements.h>
+#include <hoplite/error.h>
 #include <hoplite/future.h>
 #include <hoplite/local_cluster.h>
 #include <hoplite/node.h>

@@ -1,50 +1,254 @@
-// Errors as values: every call of this library that can fail returns a Result.
+// Result: a value, or the Error because of which there is none. Every call of this library that can
+// fail returns one.
+//
+// It has the interface of C++23's std::expected<T, Error>, and works in C++20. One thing differs: of
+// a Result that is a temporary, value() and * give the value itself instead of a reference, so that
+// `for (float x : *buffer.as<float>())` is safe.
 #pragma once
 
-#include <cstdint>
-#include <expected>
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
+#include <version>
+#ifdef __cpp_lib_expected
+#include <expected>  // C++23: std::unexpected makes a Result, too
+#endif
 
+#include <hoplite/error.h>
 #include <hoplite/export.h>
 
 namespace hoplite {
 
-// A code exists only if a caller can react to it in its own way; the comment names the reaction.
-enum class ErrorCode : std::uint8_t {
-  kInvalidArgument = 1,    // correct the call
-  kNotFound = 2,           // the thing named isn't there; waiting won't help
-  kAlreadyExists = 3,      // choose another id, or Get what is there
-  kDeleted = 4,            // the object was deleted; the message says until when the id is blocked
-  kTimeout = 5,            // the deadline passed; ask again, or give up
-  kCancelled = 6,          // the caller itself cancelled
-  kResourceExhausted = 7,  // free memory, or start the node with more
-  kUnavailable = 8,        // the node or directory can't be reached now; try again later
-  kPeerLost = 9,           // a named member died; put the object again
-  kDataLoss = 10,          // bytes failed their checksum everywhere they were
-  kProtocol = 11,          // the other side broke the protocol; report a bug
-  kRecalled = 12,          // the bytes belong to a version that was replaced; open the object again
-  kInternal = 13,          // a bug of this library
+template <typename T>
+class Result;
+
+// Makes a Result that holds an error: `return hoplite::Unexpected(error);`. In C++23 std::unexpected
+// does as well.
+class Unexpected {
+ public:
+  explicit Unexpected(Error error) : error_(std::move(error)) {}
+  const Error& error() const& { return error_; }
+  Error&& error() && { return std::move(error_); }
+
+ private:
+  Error error_;
 };
 
-// "timeout", "peer_lost", …: the names that logs, the command line and Python show.
-HOPLITE_EXPORT std::string_view Name(ErrorCode code);
+// What value() of a Result that holds an error throws.
+class HOPLITE_EXPORT BadResultAccess : public std::exception {
+ public:
+  explicit BadResultAccess(Error error) : error_(std::move(error)), what_(error_.ToString()) {}
+  const char* what() const noexcept override { return what_.c_str(); }
+  const Error& error() const { return error_; }
 
-struct HOPLITE_EXPORT Error {
-  Error(ErrorCode code_in, std::string message_in)
-      : code(code_in), message(std::move(message_in)) {}
+ private:
+  Error error_;
+  std::string what_;
+};
 
-  ErrorCode code;
-  std::string message;  // one sentence that names what was wrong
+namespace detail {
 
-  // "timeout: object 12ab… was not created within 5 s"
-  std::string ToString() const;
+template <typename T>
+inline constexpr bool kIsResult = false;
+template <typename T>
+inline constexpr bool kIsResult<Result<T>> = true;
+template <typename T>
+concept AnyResult = kIsResult<std::remove_cvref_t<T>>;
 
-  friend bool operator==(const Error&, const Error&) = default;
+// Unexpected and std::unexpected: an error, and never a value.
+template <typename F>
+concept Failure = !AnyResult<F> && !requires(F&& f) { f.has_value(); } && requires(F&& f) {
+  { std::forward<F>(f).error() } -> std::convertible_to<Error>;
+};
+
+// What makes the value of a Result<T>.
+template <typename U, typename T>
+concept ValueOf = !AnyResult<U> && !Failure<U> && std::constructible_from<T, U> &&
+                  !std::same_as<std::remove_cvref_t<U>, std::in_place_t>;
+
+}  // namespace detail
+
+// Done, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  using value_type = void;
+  using error_type = Error;
+  using unexpected_type = Unexpected;
+
+  Result() = default;
+  template <detail::Failure F>
+  Result(F&& failure) : error_(std::forward<F>(failure).error()) {}
+
+  void emplace() { error_.reset(); }
+
+  bool has_value() const noexcept { return !error_; }
+  explicit operator bool() const noexcept { return has_value(); }
+  void operator*() const {}
+  void value() const {
+    if (error_) throw BadResultAccess(*error_);
+  }
+  Error& error() & { return *error_; }
+  const Error& error() const& { return *error_; }
+  Error error() && { return *std::move(error_); }
+
+  template <typename F>
+  auto and_then(F&& f) const {
+    using Next = std::remove_cvref_t<std::invoke_result_t<F>>;
+    return has_value() ? std::invoke(std::forward<F>(f)) : Next(Unexpected(*error_));
+  }
+  // A Result of what `f(args…)` gives; or this error.
+  template <typename F, typename... Args>
+  auto transform(F&& f, Args&&... args) const {
+    using U = std::remove_cv_t<std::invoke_result_t<F, Args...>>;
+    return and_then([&]() -> Result<U> {
+      if constexpr (!std::is_void_v<U>) {
+        return Result<U>(std::in_place, std::invoke(f, std::forward<Args>(args)...));
+      } else {
+        std::invoke(f, std::forward<Args>(args)...);
+        return Result<U>();
+      }
+    });
+  }
+  template <typename F>
+  Result or_else(F&& f) const {
+    return has_value() ? *this : std::invoke(std::forward<F>(f), *error_);
+  }
+
+  friend bool operator==(const Result&, const Result&) = default;
+  template <detail::Failure F>
+  friend bool operator==(const Result& a, const F& failure) {
+    return !a.has_value() && *a.error_ == failure.error();
+  }
+
+ private:
+  std::optional<Error> error_;
 };
 
 template <typename T>
-using Result = std::expected<T, Error>;
+class [[nodiscard]] Result {
+  using State = std::variant<T, Error>;
+
+ public:
+  using value_type = T;
+  using error_type = Error;
+  using unexpected_type = Unexpected;
+
+  Result()
+    requires std::default_initializable<T>
+  = default;
+  template <typename U = T>
+    requires detail::ValueOf<U, T>
+  explicit(!std::convertible_to<U, T>) Result(U&& value)
+      : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  template <detail::Failure F>
+  Result(F&& failure) : state_(std::in_place_index<1>, std::forward<F>(failure).error()) {}
+  template <typename U>
+    requires(!std::same_as<U, T> && std::constructible_from<T, U>)
+  explicit(!std::convertible_to<U, T>) Result(Result<U> other)
+      : state_(other ? State(std::in_place_index<0>, *std::move(other))
+                     : State(std::in_place_index<1>, std::move(other).error())) {}
+  template <typename... Args>
+    requires std::constructible_from<T, Args...>
+  explicit Result(std::in_place_t /*tag*/, Args&&... args)
+      : state_(std::in_place_index<0>, std::forward<Args>(args)...) {}
+
+  template <typename... Args>
+    requires std::constructible_from<T, Args...>
+  T& emplace(Args&&... args) {
+    return state_.template emplace<0>(std::forward<Args>(args)...);
+  }
+
+  bool has_value() const noexcept { return state_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+
+  // Only of a Result that has a value.
+  T& operator*() & { return *std::get_if<0>(&state_); }
+  const T& operator*() const& { return *std::get_if<0>(&state_); }
+  T operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() { return std::get_if<0>(&state_); }
+  const T* operator->() const { return std::get_if<0>(&state_); }
+
+  // Throws BadResultAccess if there is none.
+  T& value() & { return Checked(), **this; }
+  const T& value() const& { return Checked(), **this; }
+  T value() && { return Checked(), *std::move(*this); }
+
+  // Only of a Result that has none.
+  Error& error() & { return *std::get_if<1>(&state_); }
+  const Error& error() const& { return *std::get_if<1>(&state_); }
+  Error error() && { return std::move(*std::get_if<1>(&state_)); }
+
+  template <typename U>
+  T value_or(U&& other) const& {
+    return has_value() ? **this : static_cast<T>(std::forward<U>(other));
+  }
+  template <typename U>
+  T value_or(U&& other) && {
+    return has_value() ? *std::move(*this) : static_cast<T>(std::forward<U>(other));
+  }
+
+  // The Result of `f(value)`, which gives a Result; or this error.
+  template <typename F>
+  auto and_then(F&& f) const& {
+    using Next = std::remove_cvref_t<std::invoke_result_t<F, const T&>>;
+    return has_value() ? std::invoke(std::forward<F>(f), **this) : Next(Unexpected(error()));
+  }
+  template <typename F>
+  auto and_then(F&& f) && {
+    using Next = std::remove_cvref_t<std::invoke_result_t<F, T>>;
+    return has_value() ? std::invoke(std::forward<F>(f), *std::move(*this))
+                       : Next(Unexpected(std::move(*this).error()));
+  }
+  // A Result of what `f(value)` gives; or this error.
+  template <typename F>
+  auto transform(F&& f) const& {
+    return and_then([&](const T& value) { return Result<void>().transform(f, value); });
+  }
+  template <typename F>
+  auto transform(F&& f) && {
+    return std::move(*this).and_then(
+        [&](T value) { return Result<void>().transform(f, std::move(value)); });
+  }
+  // This value; or the Result of `f(error)`, which gives a Result<T>.
+  template <typename F>
+  Result or_else(F&& f) const& {
+    return has_value() ? *this : std::invoke(std::forward<F>(f), error());
+  }
+  template <typename F>
+  Result or_else(F&& f) && {
+    return has_value() ? std::move(*this) : std::invoke(std::forward<F>(f), std::move(error()));
+  }
+
+  friend bool operator==(const Result& a, const Result& b)
+    requires std::equality_comparable<T>
+  {
+    return a.state_ == b.state_;
+  }
+  template <typename U>
+    requires(!detail::AnyResult<U> && !detail::Failure<U> &&
+             requires(const T& a, const U& b) {
+               { a == b } -> std::convertible_to<bool>;
+             })
+  friend bool operator==(const Result& a, const U& value) {
+    return a.has_value() && *a == value;
+  }
+  template <detail::Failure F>
+  friend bool operator==(const Result& a, const F& failure) {
+    return !a.has_value() && a.error() == failure.error();
+  }
+
+ private:
+  void Checked() const {
+    if (!has_value()) throw BadResultAccess(error());
+  }
+
+  State state_;
+};
 
 }  // namespace hoplite

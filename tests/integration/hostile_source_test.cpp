@@ -42,7 +42,7 @@ Settings Impatient() {
 class HostileSource : public ::testing::Test {
  protected:
   HostileSource() {
-    parts_.runtime.Start("receiver");
+    EXPECT_TRUE(parts_.runtime.Start("receiver"));
     copy_ = *parts_.store.Create(ObjectId::FromName("x"), layout_, "", store::CopyKind::kRelayed);
     protocol::Grant grant;
     grant.object = copy_->object();

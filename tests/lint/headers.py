@@ -1,5 +1,4 @@
-"""Compiles each header alone: it must include what it uses. The public ones also with GCC 12, as users
-do. A header that its own source includes first is left to the build, which compiles that source: where
+"""Compiles each header alone: it must include what it uses. The public ones as users do: in C++20, with old compilers. A header that its own source includes first is left to the build, which compiles that source: where
 a precompiled header stands before it, only headers of libraries can be missing unnoticed.
 """
 
@@ -10,7 +9,9 @@ import tempfile
 import compile_commands
 import repository
 
-PUBLIC_FLAGS = ["-std=c++23", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+PUBLIC_FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+PUBLIC_COMPILERS = (("g++-11", "-std=c++20"), ("g++-12", "-std=c++20"), ("clang++-14", "-std=c++20"),
+                    ("clang++-19", "-std=c++23"))
 
 
 def headers_read(dependency_file):
@@ -23,8 +24,8 @@ def commands(args):
     """(header, command) for all that is to be compiled."""
     public = args.root / "include"
     for header in repository.files(args.root, ".h", folders=("include",)):
-        for compiler in ("clang++-19", "g++-12"):
-            yield header.relative_to(public), [compiler, *PUBLIC_FLAGS, f"-I{public}"]
+        for compiler in PUBLIC_COMPILERS:
+            yield header.relative_to(public), [*compiler, *PUBLIC_FLAGS, f"-I{public}"]
     for folder, root in (("src", args.root / "src"), ("sim", args.root)):
         units = compile_commands.units(args.build, args.root / folder)
         for header in repository.files(args.root, ".h", folders=(folder,)):

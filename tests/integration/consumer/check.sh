@@ -1,13 +1,21 @@
 #!/usr/bin/env bash
-# Installs the library, builds the README's example against it with a given compiler, runs it.
-# usage: check.sh BUILD_DIR SOURCE_DIR CXX
+# Installs the library, builds a user's programs against it with a given compiler and standard, runs them.
+# A standard that is too old has to be refused with a sentence.
+# usage: check.sh BUILD_DIR SOURCE_DIR CXX STANDARD
 set -euo pipefail
-build=$1 source=$2 compiler=$3
+build=$1 source=$2 compiler=$3 standard=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/installed" >/dev/null
 cmake -G Ninja -S "$source/tests/integration/consumer" -B "$work/build" \
-  -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DSTANDARD="$standard" \
   -DCMAKE_PREFIX_PATH="$work/installed" -DBROADCAST_SOURCE="$source/examples/broadcast.cpp" >/dev/null
 cmake --build "$work/build"
-"$work/build/consumer"
+for program in broadcast user; do "$work/build/$program"; done
+
+include="$work/installed/include"
+if too_old=$("$compiler" -std=c++17 -fsyntax-only "-I$include" "$source/tests/integration/consumer/user.cpp" 2>&1); then
+  echo "C++17 was not refused" >&2
+  exit 1
+fi
+grep -q 'Hoplite need C++20 or newer' <<<"$too_old"

@@ -1,11 +1,14 @@
 // The public classes wired to the real node and directory.
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <latch>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -40,6 +43,34 @@ TEST(PublicApiTest, ClusterInOneProcess) {
   std::vector<std::byte> into(bytes.size());
   EXPECT_EQ((*cluster)->client(2).GetInto(*id, into, {.timeout = 10s}), bytes.size());
   EXPECT_TRUE(Equal(into, bytes));
+}
+
+TEST(PublicApiTest, NumbersNeedNoCasts) {
+  const auto cluster = LocalCluster::Start({.nodes = 2}).value();
+  Client a = cluster->client(0);
+  Client b = cluster->client(1);
+  const std::vector<float> numbers{1, 2.5, -3};
+  const ObjectId put = a.Put(numbers, {.timeout = 10s}).value();
+  const ObjectId asynchronous = *a.PutAsync(std::span<const float>(numbers)).Wait(10s);
+  for (const ObjectId& id : {put, asynchronous}) {
+    const Buffer view = b.Get(id, {.timeout = 10s}).value();
+    EXPECT_THAT(*view.as<float>(), testing::ElementsAreArray(numbers));
+    EXPECT_EQ(CodeOf(view.as<double>()), ErrorCode::kInvalidArgument) << "12 bytes";
+    PrivateBuffer own = view.MapPrivate().value();
+    own.as<float>().value()[0] = 7;
+    EXPECT_EQ(own.as<float>().value()[0], 7);
+  }
+  std::array<float, 3> into{};
+  EXPECT_EQ(b.GetInto(put, into, {.timeout = 10s}), sizeof into);
+  EXPECT_THAT(into, testing::ElementsAreArray(numbers));
+  Draft draft = a.Create(ObjectId::FromName("draft"), 4 * sizeof(std::int64_t)).value();
+  draft.as<std::int64_t>().value()[3] = -1;
+  ASSERT_TRUE(draft.Seal(10s));
+  EXPECT_EQ(b.Get(draft.id(), {.timeout = 10s})->as<std::int64_t>().value()[3], -1);
+  alignas(8) const std::array<std::byte, 16> bytes{};
+  EXPECT_TRUE(ElementsOf<double>(std::span(bytes)));
+  EXPECT_EQ(CodeOf(ElementsOf<double>(std::span(bytes).subspan(4, 8))),
+            ErrorCode::kInvalidArgument);
 }
 
 TEST(PublicApiTest, ClientsOfAClusterKnowItAndWhatExistsInIt) {
