@@ -67,7 +67,8 @@ def may_include(layer, other):
 
 
 def in_public_header(bracket, target):
-    if target.startswith("hoplite/") or (bracket == "<" and "/" not in target and "." not in target):
+    standard = bracket == "<" and re.fullmatch(r"[a-z_]+|std(def|int)\.h", target)
+    if target.startswith("hoplite/") or standard:
         return None
     return "public headers use the standard library and each other only"
 

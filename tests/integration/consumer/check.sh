@@ -8,10 +8,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/installed" >/dev/null
 cmake -G Ninja -S "$source/tests/integration/consumer" -B "$work/build" \
-  -DCMAKE_CXX_COMPILER="$compiler" -DSTANDARD="$standard" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_C_COMPILER=gcc-12 -DSTANDARD="$standard" \
   -DCMAKE_PREFIX_PATH="$work/installed" -DBROADCAST_SOURCE="$source/examples/broadcast.cpp" >/dev/null
 cmake --build "$work/build"
-for program in broadcast user; do "$work/build/$program"; done
+for program in broadcast user user_in_c; do "$work/build/$program"; done
 
 include="$work/installed/include"
 if too_old=$("$compiler" -std=c++17 -fsyntax-only "-I$include" "$source/tests/integration/consumer/user.cpp" 2>&1); then
@@ -19,3 +19,4 @@ if too_old=$("$compiler" -std=c++17 -fsyntax-only "-I$include" "$source/tests/in
   exit 1
 fi
 grep -q 'Hoplite need C++20 or newer' <<<"$too_old"
+"$compiler" -std=c++11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c++ "$include/hoplite/c.h"

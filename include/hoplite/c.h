@@ -1,0 +1,284 @@
+/* The C interface of Hoplite: the client, for programs in C99, in older C++ and in other languages.
+   docs/c.md shows how to use it. Nothing here throws.
+
+   Handles (hoplite_client, hoplite_buffer, ...) are the caller's, who frees each with the function
+   named after it; NULL may be freed. A handle may be freed while others that were made through it
+   live on. All calls may come from any thread; a handle must not be freed while a call uses it.
+
+   Calls that can fail return a code: HOPLITE_OK, or why not. What they would give through a pointer
+   is then unchanged. Pointers must not be NULL unless a comment allows it; if one is, the call
+   returns HOPLITE_INVALID_ARGUMENT. Every call may also return TIMEOUT, CANCELLED (the client was
+   closed meanwhile), UNAVAILABLE, INVALID_ARGUMENT, RESOURCE_EXHAUSTED and INTERNAL.
+
+   Sizes are in bytes, times in milliseconds. */
+#ifndef HOPLITE_C_H_
+#define HOPLITE_C_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HOPLITE_C_EXPORT __attribute__((visibility("default")))
+#else
+#define HOPLITE_C_EXPORT
+#endif
+
+/* --- Version ---
+   Counts up when something is added; nothing is removed or changed while the library has the same
+   soname. A program needs a library whose hoplite_c_version() is at least the HOPLITE_C_VERSION
+   that the program was compiled with. */
+#define HOPLITE_C_VERSION 1
+
+HOPLITE_C_EXPORT int hoplite_c_version(void);
+/* The library's own version, "0.1.0". Static. */
+HOPLITE_C_EXPORT const char* hoplite_version(void);
+
+/* --- Errors ---
+   Later versions may add codes: treat an unknown one as a failure that you can't react to. */
+enum {
+  HOPLITE_OK = 0,
+  HOPLITE_INVALID_ARGUMENT = 1,   /* correct the call */
+  HOPLITE_NOT_FOUND = 2,          /* the thing named isn't there; waiting won't help */
+  HOPLITE_ALREADY_EXISTS = 3,     /* choose another id, or get what is there */
+  HOPLITE_DELETED = 4,            /* the object was deleted */
+  HOPLITE_TIMEOUT = 5,            /* the deadline passed; ask again, or give up */
+  HOPLITE_CANCELLED = 6,          /* the caller itself cancelled */
+  HOPLITE_RESOURCE_EXHAUSTED = 7, /* free memory, or start the node with more */
+  HOPLITE_UNAVAILABLE = 8,        /* the node or directory can't be reached now; try again later */
+  HOPLITE_PEER_LOST = 9,          /* a named member died; put the object again */
+  HOPLITE_DATA_LOSS = 10,         /* bytes failed their checksum everywhere they were */
+  HOPLITE_PROTOCOL = 11,          /* the other side broke the protocol; report a bug */
+  HOPLITE_RECALLED = 12,          /* the bytes belong to a version that was replaced */
+  HOPLITE_INTERNAL = 13           /* a bug of this library */
+};
+
+/* "timeout", "peer_lost", ...; of an unknown code "unknown". Static. */
+HOPLITE_C_EXPORT const char* hoplite_error_name(int code);
+/* One sentence about the last call of this thread that returned another code than HOPLITE_OK; "" if
+   none did. Valid until the next such call of this thread. */
+HOPLITE_C_EXPORT const char* hoplite_last_error(void);
+
+/* --- Ids --- */
+typedef struct hoplite_id {
+  uint8_t bytes[20]; /* all zero: names no object */
+} hoplite_id;
+
+#define HOPLITE_ID_TEXT 41 /* 40 hexadecimal digits and a zero */
+
+/* 160 random bits. */
+HOPLITE_C_EXPORT hoplite_id hoplite_id_random(void);
+/* The same text gives the same id on every machine. NULL gives the id that names no object. */
+HOPLITE_C_EXPORT hoplite_id hoplite_id_from_name(const char* name);
+/* 40 hexadecimal digits, or "name:TEXT". */
+HOPLITE_C_EXPORT int hoplite_id_parse(const char* text, hoplite_id* id);
+HOPLITE_C_EXPORT void hoplite_id_format(const hoplite_id* id, char text[HOPLITE_ID_TEXT]);
+
+/* --- Client --- */
+typedef struct hoplite_client hoplite_client;
+
+/* What `timeout_ms` means everywhere: the call ends after so long. Zero or less: it takes what is at
+   the node already, and waits for nobody. */
+#define HOPLITE_FOREVER INT64_MAX
+
+/* Flags of calls, for their `flags`. */
+#define HOPLITE_OWNED 1u         /* put, create, reduce: this client owns the object */
+#define HOPLITE_ONLY_IF_OWNED 2u /* the answer is DELETED (of a put: NOT_FOUND) if nobody owns it */
+
+/* Attaches to the node at this Unix socket.
+     UNAVAILABLE  no node listens there
+     PROTOCOL     the node speaks another version */
+HOPLITE_C_EXPORT int hoplite_connect(const char* socket, int64_t timeout_ms,
+                                     hoplite_client** client);
+/* Cancels what waits, disowns all and refuses later calls. Buffers stay readable. */
+HOPLITE_C_EXPORT void hoplite_client_close(hoplite_client* client);
+/* Frees the handle. The connection ends with the last handle that was made through it. */
+HOPLITE_C_EXPORT void hoplite_client_free(hoplite_client* client);
+
+/* --- Put and create --- */
+/* Stores a copy of `size` bytes. If all of `*id` is zero a random id is chosen, and written there.
+   `metadata` (at most 4096 bytes; NULL: none) is what every get gives with the object.
+     ALREADY_EXISTS, DELETED  the id can't be used
+     NOT_FOUND                nobody owns it, and HOPLITE_ONLY_IF_OWNED was asked */
+HOPLITE_C_EXPORT int hoplite_put(hoplite_client* client, hoplite_id* id, const void* data,
+                                 size_t size, const void* metadata, size_t metadata_size,
+                                 unsigned flags, int64_t timeout_ms);
+
+typedef struct hoplite_draft hoplite_draft;
+
+/* The same without the copy: `size` bytes in the node's store, to be filled in place, front to back,
+   by one thread at a time. */
+HOPLITE_C_EXPORT int hoplite_create(hoplite_client* client, hoplite_id* id, size_t size,
+                                    const void* metadata, size_t metadata_size, unsigned flags,
+                                    int64_t timeout_ms, hoplite_draft** draft);
+/* All of its bytes; must not be touched after seal, abort or free. */
+HOPLITE_C_EXPORT void* hoplite_draft_data(hoplite_draft* draft);
+HOPLITE_C_EXPORT size_t hoplite_draft_size(const hoplite_draft* draft);
+/* The first `prefix` bytes are written: others may have them. Per MiB is often enough. */
+HOPLITE_C_EXPORT int hoplite_draft_advance(hoplite_draft* draft, size_t prefix);
+/* All bytes are written. When it returns every node can get the object.
+     ALREADY_EXISTS, DELETED  the object can't be created */
+HOPLITE_C_EXPORT int hoplite_draft_seal(hoplite_draft* draft, int64_t timeout_ms);
+/* Gives the memory back; nobody will ever see the object. */
+HOPLITE_C_EXPORT void hoplite_draft_abort(hoplite_draft* draft);
+/* Frees the handle; aborts what was not sealed. */
+HOPLITE_C_EXPORT void hoplite_draft_free(hoplite_draft* draft);
+
+/* --- Get --- */
+typedef struct hoplite_buffer hoplite_buffer;
+
+/* Waits until the object exists, brings it to the node and pins it there until the buffer is freed.
+     DELETED             it was deleted, or HOPLITE_ONLY_IF_OWNED was asked and nobody owns it
+     RESOURCE_EXHAUSTED  it is larger than the node's store: hoplite_get_into can have it
+     TIMEOUT             says why: it was not created, its holders were lost, ... */
+HOPLITE_C_EXPORT int hoplite_get(hoplite_client* client, const hoplite_id* id, unsigned flags,
+                                 int64_t timeout_ms, hoplite_buffer** buffer);
+/* Read-only shared memory, aligned to 64 bytes; valid until the buffer is freed. */
+HOPLITE_C_EXPORT const void* hoplite_buffer_data(const hoplite_buffer* buffer);
+HOPLITE_C_EXPORT size_t hoplite_buffer_size(const hoplite_buffer* buffer);
+/* What its creator gave with it, valid until the buffer is freed; its size in `*size`. */
+HOPLITE_C_EXPORT const void* hoplite_buffer_metadata(const hoplite_buffer* buffer, size_t* size);
+HOPLITE_C_EXPORT void hoplite_buffer_free(hoplite_buffer* buffer);
+
+/* Into the caller's memory, while the bytes arrive. The object's size goes to `*size` (may be NULL).
+   After an error the memory's contents are undefined.
+     INVALID_ARGUMENT  the object has more than `capacity` bytes */
+HOPLITE_C_EXPORT int hoplite_get_into(hoplite_client* client, const hoplite_id* id, void* into,
+                                      size_t capacity, unsigned flags, int64_t timeout_ms,
+                                      size_t* size);
+
+/* Waits until `wanted` of the `count` objects (at most 16384) exist; nothing is fetched. `exists`
+   has `count` bytes: 1 for each that exists, 0 for the others. At the deadline fewer may: that is no
+   error. */
+HOPLITE_C_EXPORT int hoplite_wait(hoplite_client* client, const hoplite_id* ids, size_t count,
+                                  size_t wanted, unsigned flags, int64_t timeout_ms,
+                                  uint8_t* exists);
+
+/* --- Owning and deleting --- */
+/* An id that ever had an owner is deleted everywhere when its last owner is gone. Clients own.
+     DELETED             its last owner is gone, or it was deleted
+     RESOURCE_EXHAUSTED  the node's clients own as many ids as it allows */
+HOPLITE_C_EXPORT int hoplite_own(hoplite_client* client, const hoplite_id* id, int64_t timeout_ms);
+/* Also an id that this client did not own. */
+HOPLITE_C_EXPORT int hoplite_disown(hoplite_client* client, const hoplite_id* id,
+                                    int64_t timeout_ms);
+/* Deletes `count` objects everywhere, also ids that don't exist (yet). After an error some may not
+   have been deleted: delete all again. */
+HOPLITE_C_EXPORT int hoplite_delete(hoplite_client* client, const hoplite_id* ids, size_t count,
+                                    int64_t timeout_ms);
+
+/* --- Requests: what is under way --- */
+typedef struct hoplite_request hoplite_request;
+
+/* As hoplite_put; returns at once. The bytes must be there, and unchanged, until it is ready. */
+HOPLITE_C_EXPORT int hoplite_put_async(hoplite_client* client, hoplite_id* id, const void* data,
+                                       size_t size, const void* metadata, size_t metadata_size,
+                                       unsigned flags, int64_t timeout_ms,
+                                       hoplite_request** request);
+/* As hoplite_get; returns at once. */
+HOPLITE_C_EXPORT int hoplite_get_async(hoplite_client* client, const hoplite_id* id, unsigned flags,
+                                       int64_t timeout_ms, hoplite_request** request);
+
+/* More flags, of a reduction. */
+#define HOPLITE_EVERYONE_READS 4u /* each node that has a source reads the target: an allreduce */
+#define HOPLITE_FIXED_ORDER 8u    /* fold in the order of the sources: the same bits each time */
+#define HOPLITE_ROOT_HERE 16u     /* the target's first complete copy is made on this node */
+
+/* Makes one object of `count` arrays, folded element by element where they are; returns at once.
+   Anybody may get the target meanwhile. `op` is "sum", "prod", "min", "max", "and", "or", "xor";
+   `dtype` "float32", "int64", ... Only the first `num_objects` that exist are used; zero: all. If all
+   of `*target` is zero a random id is chosen, and written there. If the request is freed the
+   reduction goes on.
+     INVALID_ARGUMENT  op and dtype don't fit, or there are too many sources */
+HOPLITE_C_EXPORT int hoplite_reduce(hoplite_client* client, const hoplite_id* sources, size_t count,
+                                    size_t num_objects, const char* op, const char* dtype,
+                                    hoplite_id* target, unsigned flags, int64_t timeout_ms,
+                                    hoplite_request** request);
+
+/* 1: hoplite_request_wait would return at once; 0: it would not. */
+HOPLITE_C_EXPORT int hoplite_request_ready(const hoplite_request* request);
+/* Waits for the outcome, each time it is asked for.
+     TIMEOUT  not there yet: the request goes on, wait again; or its own timeout passed
+     and what the call that made the request may return */
+HOPLITE_C_EXPORT int hoplite_request_wait(hoplite_request* request, int64_t timeout_ms);
+/* Of a get that is ready: its buffer, a new handle. */
+HOPLITE_C_EXPORT int hoplite_request_buffer(hoplite_request* request, hoplite_buffer** buffer);
+/* Of a reduction that is ready. `used` has a byte for each source: 1 if it is in the target. */
+HOPLITE_C_EXPORT int hoplite_request_used(hoplite_request* request, uint8_t* used);
+/* Gives up: its outcome is CANCELLED, unless it was there already. */
+HOPLITE_C_EXPORT void hoplite_request_cancel(hoplite_request* request);
+/* Frees the handle. Cancels a put or a get that is not ready; no callback runs afterwards. */
+HOPLITE_C_EXPORT void hoplite_request_free(hoplite_request* request);
+
+/* Calls fn(argument) once, when the request is ready: soon, on the client's own thread. `fn` must
+   return soon and wait for nothing of this client; hoplite_request_wait with timeout 0 is fine. */
+HOPLITE_C_EXPORT int hoplite_request_on_ready(hoplite_request* request, void (*fn)(void* argument),
+                                              void* argument);
+
+/* --- Completions: requests that became ready, and a descriptor for poll() --- */
+typedef struct hoplite_completions hoplite_completions;
+
+HOPLITE_C_EXPORT int hoplite_completions_new(hoplite_completions** completions);
+/* Readable while hoplite_completions_next has something to give. Not to be read or closed. */
+HOPLITE_C_EXPORT int hoplite_completions_descriptor(const hoplite_completions* completions);
+/* When the request is ready, `tag` comes out of hoplite_completions_next, once; not if the request
+   is freed before it is ready. */
+HOPLITE_C_EXPORT int hoplite_completions_add(hoplite_completions* completions,
+                                             hoplite_request* request, void* tag);
+/* 1: a request became ready, `*tag` is its; 0: none is left. Never waits. */
+HOPLITE_C_EXPORT int hoplite_completions_next(hoplite_completions* completions, void** tag);
+/* Closes the descriptor. Requests that were added stay. */
+HOPLITE_C_EXPORT void hoplite_completions_free(hoplite_completions* completions);
+
+/* --- What is known of an object --- */
+typedef struct hoplite_info hoplite_info;
+
+/* NOT_FOUND  its directory shard does not know the object
+   DELETED    it was deleted */
+HOPLITE_C_EXPORT int hoplite_get_info(hoplite_client* client, const hoplite_id* id,
+                                      int64_t timeout_ms, hoplite_info** info);
+HOPLITE_C_EXPORT uint64_t hoplite_info_size(const hoplite_info* info);
+HOPLITE_C_EXPORT size_t
+hoplite_info_owners(const hoplite_info* info); /* nodes whose clients own it */
+HOPLITE_C_EXPORT int hoplite_info_in_directory(const hoplite_info* info); /* 1: small, kept there */
+HOPLITE_C_EXPORT size_t hoplite_info_holders(const hoplite_info* info);
+/* Holder number `index`, from 0: its node's name (valid until the info is freed), and how many bytes
+   it has, as last reported. NULL if there is none. */
+HOPLITE_C_EXPORT const char* hoplite_info_holder(const hoplite_info* info, size_t index,
+                                                 uint64_t* valid_bytes);
+HOPLITE_C_EXPORT void hoplite_info_free(hoplite_info* info);
+
+/* --- Subscriptions: who gets and loses copies --- */
+typedef struct hoplite_subscription hoplite_subscription;
+
+/* Kinds of changes; later versions may add some. */
+enum {
+  HOPLITE_LOCATION_PARTIAL = 1,     /* the node has begun to have a copy */
+  HOPLITE_LOCATION_COMPLETE = 2,    /* the node has all of it */
+  HOPLITE_LOCATION_GONE = 3,        /* the node no longer has it */
+  HOPLITE_LOCATION_IN_DIRECTORY = 4 /* the directory holds the bytes; no node is named */
+};
+
+typedef struct hoplite_location {
+  int32_t kind;
+  char node[256]; /* its name, ends with a zero */
+} hoplite_location;
+
+/* Changes from now on. */
+HOPLITE_C_EXPORT int hoplite_subscribe(hoplite_client* client, const hoplite_id* id,
+                                       int64_t timeout_ms, hoplite_subscription** subscription);
+/* The next change, waiting for one if there is none.
+     TIMEOUT             nothing changed
+     RESOURCE_EXHAUSTED  too many changes were not fetched: the subscription has ended */
+HOPLITE_C_EXPORT int hoplite_subscription_next(hoplite_subscription* subscription,
+                                               int64_t timeout_ms, hoplite_location* location);
+HOPLITE_C_EXPORT void hoplite_subscription_free(hoplite_subscription* subscription);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HOPLITE_C_H_ */

@@ -1,0 +1,71 @@
+// The C interface: what is known of an object, now and as it changes.
+#include <algorithm>
+#include <cstring>
+
+#include "client/c/handles.h"
+
+using namespace hoplite;
+using c::Answer;
+using c::NotNull;
+
+static_assert(HOPLITE_LOCATION_PARTIAL == static_cast<int>(LocationKind::kPartial));
+static_assert(HOPLITE_LOCATION_COMPLETE == static_cast<int>(LocationKind::kComplete));
+static_assert(HOPLITE_LOCATION_GONE == static_cast<int>(LocationKind::kGone));
+static_assert(HOPLITE_LOCATION_IN_DIRECTORY == static_cast<int>(LocationKind::kInDirectory));
+
+int hoplite_get_info(hoplite_client* client, const hoplite_id* id, std::int64_t timeout_ms,
+                     hoplite_info** info) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(client, "client", id, "id", info, "info"));
+    return c::Give(client->client.Info(c::ToId(*id), c::Options(0, timeout_ms)), info);
+  });
+}
+
+std::uint64_t hoplite_info_size(const hoplite_info* info) {
+  return info == nullptr ? 0 : info->info.size_bytes;
+}
+
+size_t hoplite_info_owners(const hoplite_info* info) {
+  return info == nullptr ? 0 : info->info.owners;
+}
+
+int hoplite_info_in_directory(const hoplite_info* info) {
+  return info != nullptr && info->info.in_directory ? 1 : 0;
+}
+
+size_t hoplite_info_holders(const hoplite_info* info) {
+  return info == nullptr ? 0 : info->info.holders.size();
+}
+
+const char* hoplite_info_holder(const hoplite_info* info, size_t index,
+                                std::uint64_t* valid_bytes) {
+  if (index >= hoplite_info_holders(info)) return nullptr;
+  const HolderInfo& holder = info->info.holders[index];
+  if (valid_bytes != nullptr) *valid_bytes = holder.valid_bytes;
+  return holder.node.c_str();
+}
+
+void hoplite_info_free(hoplite_info* info) { delete info; }
+
+int hoplite_subscribe(hoplite_client* client, const hoplite_id* id, std::int64_t timeout_ms,
+                      hoplite_subscription** subscription) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(client, "client", id, "id", subscription, "subscription"));
+    return c::Give(client->client.Subscribe(c::ToId(*id), c::Options(0, timeout_ms)), subscription);
+  });
+}
+
+int hoplite_subscription_next(hoplite_subscription* subscription, std::int64_t timeout_ms,
+                              hoplite_location* location) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(subscription, "subscription", location, "location"));
+    TRY_ASSIGN(const LocationChange change,
+               subscription->subscription.Next(c::Timeout(timeout_ms)));
+    *location = {.kind = static_cast<std::int32_t>(change.kind), .node = {}};
+    const std::size_t length = std::min(change.node.size(), sizeof location->node - 1);
+    std::memcpy(location->node, change.node.data(), length);
+    return {};
+  });
+}
+
+void hoplite_subscription_free(hoplite_subscription* subscription) { delete subscription; }
