@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+import os
 import time
 import weakref
 from pathlib import Path
 
 from hoplite._client import Client, connect
+from hoplite._folder import Folder
 from hoplite._process import Process
 from hoplite.errors import InvalidArgumentError
 
@@ -19,8 +19,9 @@ class LocalCluster:
     """Starts ``nodes`` nodes of ``memory`` each, for tests and examples.
 
     `memory` is a number of bytes or a text as the command line takes it ("1GiB"). Used as a context
-    manager it ends all its processes; what was got stays readable. They end too when the
-    interpreter exits, but not when it is killed. What does not start raises the program's own error
+    manager it ends all its processes; what was got stays readable. They also end with this process,
+    however it ends (a signal, ``kill -9``), and with nothing else: not by Ctrl-C on the terminal,
+    nor with a forked child of it. What does not start raises the program's own error
     (InvalidArgumentError: no such `memory`).
     """
 
@@ -28,11 +29,11 @@ class LocalCluster:
         if nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes}; at least one is needed")
         self._memory = str(memory)
-        self._folder = tempfile.mkdtemp(prefix="hoplite-")
+        self._folder = Folder()
         self._nodes: list[Process | None] = [None] * nodes
         self._directories: list[Process] = []  # one, once it is started
         self._finalizer = weakref.finalize(
-            self, _clean_up, self._nodes, self._directories, self._folder
+            self, _clean_up, os.getpid(), self._nodes, self._directories, self._folder
         )
         try:
             directory = Process("directory", "--listen=127.0.0.1:0", "--recovery-window=0ms")
@@ -54,7 +55,7 @@ class LocalCluster:
         """Where workers attach to node `index`."""
         if not 0 <= index < len(self._nodes):
             raise IndexError(f"node {index} of {len(self._nodes)}")
-        return str(Path(self._folder) / f"n{index}.sock")
+        return str(Path(self._folder.path) / f"n{index}.sock")
 
     def connect(self, index: int) -> Client:
         """A new client of node `index`, each time."""
@@ -78,7 +79,7 @@ class LocalCluster:
         node.ready()
 
     def close(self) -> None:
-        """Ends all processes. Idempotent."""
+        """Ends all processes. Idempotent; does nothing in a forked child."""
         self._finalizer()
 
     def __enter__(self) -> LocalCluster:
@@ -94,8 +95,12 @@ class LocalCluster:
         )
 
 
-def _clean_up(nodes: list[Process | None], directories: list[Process], folder: str) -> None:
+def _clean_up(
+    owner: int, nodes: list[Process | None], directories: list[Process], folder: Folder
+) -> None:
     """The nodes first: one whose directory ends before it would complain."""
+    if os.getpid() != owner:
+        return
     for processes in [node for node in nodes if node is not None], directories:
         for process in processes:
             process.terminate()
@@ -103,4 +108,4 @@ def _clean_up(nodes: list[Process | None], directories: list[Process], folder: s
         for process in processes:
             process.wait(max(0.0, deadline - time.monotonic()))
     nodes[:] = [None] * len(nodes)
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.remove()

@@ -7,6 +7,7 @@ import json
 import os
 import selectors
 import subprocess
+import sys
 import threading
 from typing import IO, Any
 
@@ -22,19 +23,14 @@ STANDARD_ERROR = 2
 
 
 class Process:
-    """Runs ``hoplite ARGUMENTS --json``.
+    """Runs ``hoplite ARGUMENTS``, which ends with this process at the latest.
 
     What it says on standard error before it is ready is the reason if it never is; else, and from
     then on, it is passed on to this process's.
     """
 
     def __init__(self, *arguments: str) -> None:
-        self._popen = subprocess.Popen(
-            [_program.path(), *arguments, "--json"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        self._popen = _program.start(*arguments, stderr=subprocess.PIPE)
         assert self._popen.stdout is not None and self._popen.stderr is not None
         self._name = f"hoplite {arguments[0]}"
         self._stdout = self._popen.stdout
@@ -59,7 +55,10 @@ class Process:
 
     def _why(self, ended: bool) -> HopliteError:
         if not ended:
-            return UnavailableError(f"{self._name} was not ready within {START_TIMEOUT:.0f} s")
+            said = "; ".join(self._voice.words(0.0)) or "HOPLITE_LOG=info makes it say what it does"
+            return UnavailableError(
+                f"{self._name} was not ready within {START_TIMEOUT:.0f} s: {said}"
+            )
         status = self._popen.wait()
         lines = [line for line in self._voice.words() if not line.startswith("Run with --help")]
         last = lines[-1] if lines else f"it ended with status {status}"
@@ -101,9 +100,10 @@ class _Voice:
         self._thread = threading.Thread(target=self._listen, name="hoplite-stderr", daemon=True)
         self._thread.start()
 
-    def words(self) -> list[str]:
-        """Of a process that has ended: the lines that were kept, which are not passed on."""
-        self._thread.join(LAST_WORDS_TIMEOUT)
+    def words(self, patience: float = LAST_WORDS_TIMEOUT) -> list[str]:
+        """The lines that were kept, which are not passed on; waits so long for the last ones of a
+        process that has ended."""
+        self._thread.join(patience)
         with self._lock:
             kept, self._kept = self._kept or [], []
         return b"".join(kept).decode(errors="replace").splitlines()
@@ -131,6 +131,9 @@ class _Voice:
 
 
 def _say(line: bytes) -> None:
-    """As a child would that shares it."""
+    """As a child would that shares it. In a process that was started without standard error its
+    number is some file of the program's."""
+    if sys.__stderr__ is None:
+        return
     with contextlib.suppress(OSError):
         os.write(STANDARD_ERROR, line)

@@ -6,7 +6,10 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import hoplite
@@ -108,3 +111,119 @@ def test_library_package_and_wheel_are_of_one_version() -> None:
     wheel = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
     assert declared is not None
     assert hoplite.__version__ == declared[1] == wheel
+
+
+def test_a_put_right_after_the_start_waits_for_memory() -> None:
+    """A node is ready when the first of its memory is reserved."""
+    size = 200 << 20
+    with LocalCluster(nodes=1, memory=size + (1 << 20)) as one, one.connect(0) as client:
+        with client.create(size, np.uint8) as draft:
+            draft.array[-1] = 7
+        assert client.get(draft.id, timeout=10)[-1] == 7
+
+
+# It tells which processes it has, and where their sockets are; then it ends in some way.
+OWNER = """
+import ctypes, os, sys, time, hoplite
+cluster = hoplite.LocalCluster(nodes=1, memory="16MiB")
+print(cluster.socket(0), *(one.pid for one in cluster._nodes + cluster._directories), flush=True)
+"""
+ENDS = {
+    "SIGTERM": "os.kill(os.getpid(), 15); time.sleep(60)",
+    "SIGHUP": "os.kill(os.getpid(), 1); time.sleep(60)",
+    "SIGKILL": "os.kill(os.getpid(), 9)",
+    "_exit": "os._exit(3)",
+    "SIGSEGV": "ctypes.string_at(0)",
+    "exit": "sys.exit(0)",
+    "exception": "1 / 0",
+}
+
+
+def within(seconds: float, condition: Callable[[], bool]) -> bool:
+    """Whether it comes true so soon."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_its_processes_end_with_their_owner_however_that_ends(end: str) -> None:
+    owner = [sys.executable, "-c", OWNER + ENDS[end]]
+    with subprocess.Popen(
+        owner, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        socket, *pids = process.stdout.readline().split()
+    assert len(pids) == 2
+    assert within(20, lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))
+    assert not os.path.exists(socket)
+    # The folder of one that was killed goes when the next one is made.
+    LocalCluster(nodes=1, memory="16MiB").close()
+    assert not os.path.exists(os.path.dirname(socket))
+
+
+AT_A_PROMPT = """
+import os, signal, time, hoplite
+cluster = hoplite.LocalCluster(nodes=1, memory="16MiB")
+try:
+    os.killpg(0, signal.SIGINT)  # as the terminal does
+    time.sleep(60)
+except KeyboardInterrupt:
+    pass
+time.sleep(0.2)
+with cluster.connect(0) as client:
+    print(client.get(client.put("still there"), timeout=5))
+cluster.close()
+"""
+
+
+def test_ctrl_c_at_a_prompt_ends_none_of_its_processes() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_A_PROMPT],
+        capture_output=True,
+        text=True,
+        check=True,
+        start_new_session=True,
+    )
+    assert (done.stdout, done.stderr) == ("still there\n", "")
+
+
+def test_a_forked_child_that_ends_takes_nothing_along(cluster: LocalCluster) -> None:
+    child = os.fork()
+    if child == 0:
+        cluster.close()  # as the interpreter does at its exit
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert os.path.exists(cluster.socket(0))
+    with cluster.connect(0) as client:
+        assert client.get(client.put("still there"), timeout=5) == "still there"
+
+
+def test_a_long_tmpdir_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    with LocalCluster(nodes=1, memory="16MiB") as one, one.connect(0) as client:
+        client.put(b"x", timeout=5)
+
+
+WITHOUT_STANDARD_ERROR = """
+import os, sys, hoplite
+with open(sys.argv[1], "w") as file:
+    assert file.fileno() == 2, file.fileno()
+    with hoplite.LocalCluster(nodes=1, memory="16MiB") as cluster, cluster.connect(0) as client:
+        client.put(b"x", timeout=5)
+"""
+
+
+def test_no_log_line_goes_into_a_file_that_got_the_number_of_standard_error(tmp_path: Path) -> None:
+    file = tmp_path / "own"
+    subprocess.run(
+        ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-c", WITHOUT_STANDARD_ERROR, file],
+        check=True,
+        env={**os.environ, "HOPLITE_LOG": "debug"},
+    )
+    assert file.read_bytes() == b""

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,12 +31,9 @@ bool Readable(int fd, Duration timeout) {
   return ::poll(&wanted, 1, static_cast<int>(milliseconds.count())) > 0;
 }
 
-// Between fork and exec only system calls are allowed. posix_spawn can't ask for the parent-death
-// signal, so it is not used.
-[[noreturn]] void BecomeSelf(char* const* arguments, int output_fd, pid_t parent) {
+// Between fork and exec only system calls are allowed.
+[[noreturn]] void BecomeSelf(char* const* arguments, int output_fd) {
   ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(1);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -50,14 +46,14 @@ bool Readable(int fd, Duration timeout) {
 
 Result<ChildProcess> ChildProcess::StartSelf(std::vector<std::string> arguments) {
   std::string name = "hoplite";
+  arguments.push_back(fmt::format("--exit-with-parent={}", ::getpid()));
   std::vector<char*> pointers{name.data()};
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   int output[2];
   if (::pipe2(output, O_CLOEXEC) != 0) return std::unexpected(SystemError("pipe"));
-  const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) BecomeSelf(pointers.data(), output[1], parent);
+  if (pid == 0) BecomeSelf(pointers.data(), output[1]);
   ::close(output[1]);
   if (pid < 0) {
     const Error error = SystemError("fork");

@@ -1,5 +1,4 @@
-// ChildProcess: another process of this program's making, which never outlives it (the kernel kills
-// it when the thread that started it ends: start children from the main thread).
+// ChildProcess: a daemon of this same program, which ends when this process does, however that ends.
 //
 // Its standard output is read by this side, its standard error is shared. Ctrl-C on the terminal
 // reaches this process only, which decides which children to stop. Not thread-safe.
@@ -19,7 +18,7 @@ namespace hoplite::cli {
 
 class ChildProcess {
  public:
-  // Starts this same program with other arguments.
+  // Starts this same program with other arguments, those of a daemon that knows --exit-with-parent.
   static Result<ChildProcess> StartSelf(std::vector<std::string> arguments);
   ~ChildProcess();  // Stop()
   ChildProcess(ChildProcess&& other) noexcept;

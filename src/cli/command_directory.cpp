@@ -19,14 +19,14 @@ namespace {
 
 struct DirectoryArguments {
   DirectoryConfig config;
-  bool exit_with_parent = false;
+  pid_t parent = StopSignal::kNobody;
   bool json = false;
 };
 
 Result<void> RunDirectory(const DirectoryArguments& options) {
   AllowAllDescriptors();
   StopSignal stop;
-  if (options.exit_with_parent) TRY(stop.WatchParent());
+  TRY(stop.WatchParent(options.parent));
   TRY_ASSIGN(const auto directory, Directory::Start(options.config));
   if (options.json) {
     TRY(Print(ReadyEvent("directory", "", directory->address(), "")));
@@ -67,7 +67,7 @@ void AddDirectory(CLI::App& app, Action& chosen) {
   AddSize(*command, "--session-queue", config.session_queue_bytes,
           "answers that may wait for one node; while there are more, what it says waits")
       ->default_str(FormatSize(config.session_queue_bytes));
-  AddExitWithParent(*command, options->exit_with_parent);
+  AddExitWithParent(*command, options->parent);
   AddJson(*command, options->json);
   command->callback([&chosen, options, command] {
     RequireSound(*command, options->config.Validate());

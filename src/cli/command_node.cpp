@@ -31,7 +31,7 @@ constexpr Duration kNotThen = Duration::max();
 
 struct NodeArguments {
   NodeConfig config;
-  bool exit_with_parent = false;
+  pid_t parent = StopSignal::kNobody;
   Duration exit_when_idle = kNotThen;
   bool json = false;
 };
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Node>> StartNode(const NodeConfig& config, const StopSign
 Result<void> RunNode(const NodeArguments& options) {
   AllowAllDescriptors();
   StopSignal stop;
-  if (options.exit_with_parent) TRY(stop.WatchParent());
+  TRY(stop.WatchParent(options.parent));
   auto started = StartNode(options.config, stop);
   if (!started && started.error().code == ErrorCode::kCancelled) return {};
   TRY_ASSIGN(const auto node, std::move(started));
@@ -134,7 +134,7 @@ void AddNode(CLI::App& app, Action& chosen) {
                    "objects that come in at a time, the others wait in order")
       ->type_name("N")
       ->capture_default_str();
-  AddExitWithParent(*command, options->exit_with_parent);
+  AddExitWithParent(*command, options->parent);
   AddDuration(*command, "--exit-when-idle", options->exit_when_idle,
               "end when no client has been attached for so long, as 10s");
   AddJson(*command, options->json);

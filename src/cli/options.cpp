@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/stop_signal.h"
 #include "cli/typed_names.h"
 
 namespace hoplite::cli {
@@ -163,8 +164,13 @@ CLI::Option* AddAnswerTimeout(CLI::App& app, Duration& target) {
       ->default_str("30s");
 }
 
-CLI::Option* AddExitWithParent(CLI::App& app, bool& target) {
-  return app.add_flag("--exit-with-parent", target, "end when the process that started it ends");
+CLI::Option* AddExitWithParent(CLI::App& app, pid_t& target) {
+  return app
+      .add_option("--exit-with-parent", target,
+                  "end when the process that started it ends, or the process PID")
+      ->type_name("[PID]")
+      ->expected(0, 1)
+      ->default_str(std::to_string(StopSignal::kWhoStartedIt));
 }
 
 CLI::Option* AddJson(CLI::App& app, bool& target) {

@@ -57,8 +57,9 @@ std::string DefaultSocketPath();
 // --timeout of a command that waits for nobody but its node and the directory.
 CLI::Option* AddAnswerTimeout(CLI::App& app, Duration& target);
 
-// Of a daemon that somebody starts for a time: nothing else ends it when that one is killed.
-CLI::Option* AddExitWithParent(CLI::App& app, bool& target);
+// Of a daemon that somebody starts for a time: nothing else ends it when that one is killed. The
+// target is for StopSignal::WatchParent.
+CLI::Option* AddExitWithParent(CLI::App& app, pid_t& target);
 
 CLI::Option* AddJson(CLI::App& app, bool& target);
 

@@ -10,7 +10,6 @@
 namespace hoplite::cli {
 namespace {
 
-// A node populates its memory before it is ready.
 constexpr Duration kStartPatience = std::chrono::seconds(30);
 
 }  // namespace

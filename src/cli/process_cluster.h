@@ -1,7 +1,5 @@
 // ProcessCluster: a directory and some nodes on this machine, each a process of its own, with their
-// sockets in a private folder. Ends them all and removes the folder when it goes.
-//
-// Start everything from the main thread (see ChildProcess). Not thread-safe.
+// sockets in a private folder. Ends them all and removes the folder when it goes. Not thread-safe.
 #pragma once
 
 #include <cstddef>

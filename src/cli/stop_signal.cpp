@@ -1,7 +1,9 @@
 #include "cli/stop_signal.h"
 
 #include <cerrno>
+#include <cstring>
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -36,15 +38,22 @@ StopSignal::~StopSignal() {
 }
 
 // Not PR_SET_PDEATHSIG: that comes already when the thread that started this process ends.
-Result<void> StopSignal::WatchParent() {
+Result<void> StopSignal::WatchParent(pid_t parent) {
+  if (parent == kNobody) return {};
+  if (parent == kWhoStartedIt) parent = ::getppid();
   // Not pidfd_open(): glibc 2.36 declares it for C only.
-  parent_ = static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0));
+  parent_ = static_cast<int>(::syscall(SYS_pidfd_open, parent, 0));
   if (parent_ < 0) {
+    const char* const why = parent > 0 && errno == ESRCH ? "it has ended"
+                            : parent > 0                 ? std::strerror(errno)
+                                                         : "the parent is in another pid namespace";
     return std::unexpected(Error(ErrorCode::kUnavailable,
-                                 "the parent process can't be watched: "
-                                 "it is in another pid namespace"));
+                                 fmt::format("process {} can't be watched: {}", parent, why)));
   }
   Watch(parent_);
+  // Who reads what this process logs may be that process. A line that nobody reads any more must not
+  // cut the orderly end short.
+  std::signal(SIGPIPE, SIG_IGN);
   return {};
 }
 

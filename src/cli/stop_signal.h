@@ -8,6 +8,8 @@
 
 #include <csignal>
 
+#include <sys/types.h>
+
 #include <hoplite/result.h>
 
 #include "base/time.h"
@@ -21,9 +23,12 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  // From now on. Who died before this call isn't noticed: its place as the parent is taken already.
-  // An error if the parent is in another pid namespace.
-  Result<void> WatchParent();
+  static constexpr pid_t kNobody = -1;
+  static constexpr pid_t kWhoStartedIt = 0;
+  // From now on. Of kWhoStartedIt it isn't noticed if it ended before this call: its place as the
+  // parent is taken already. A process that is named and has ended is noticed. An error if the
+  // parent is in another pid namespace.
+  Result<void> WatchParent(pid_t parent);
 
   int fd() const { return fd_; }         // for poll()
   bool WaitFor(Duration timeout) const;  // true: one came

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -40,13 +39,17 @@ class Daemon:
     def ready(self) -> dict[str, Any]:
         """What the ready line of the one that runs says; waits for it.
 
-        UnavailableError: none became ready in time; the last words of the last one.
+        UnavailableError: none became ready in time; the last words of the last one, which say what
+        it was doing.
         """
         with self._ready:
             self._ready.wait_for(lambda: self._said or self._given_up, START_TIMEOUT)
             if self._said:
                 return self._said
-        reason = self._last_words or f"not ready within {START_TIMEOUT:.0f} s"
+            reason = self._last_words
+        if not reason:
+            doing = self._last_logged() or "it has said nothing"
+            reason = f"not ready within {START_TIMEOUT:.0f} s: {doing}"
         raise UnavailableError(f"hoplite {self._arguments()[0]}: {reason} ({self._log})")
 
     def _keep(self) -> None:
@@ -61,12 +64,7 @@ class Daemon:
     def _run_once(self, log: IO[bytes]) -> bool:
         """Whether it became ready."""
         try:
-            process = subprocess.Popen(
-                [_program.path(), *self._arguments(), "--exit-with-parent", "--json"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-            )
+            process = _program.start(*self._arguments(), stderr=log, log_level="info")
         except OSError as error:
             self._tell({}, str(error), given_up=True)
             return False
@@ -76,7 +74,8 @@ class Daemon:
             if line:
                 self._tell(json.loads(line))
             status = process.wait()
-        self._tell({}, self._last_words_logged(status), given_up=status == USAGE_ERROR)
+        last_words = self._last_logged() or f"ended with status {status}"
+        self._tell({}, last_words, given_up=status == USAGE_ERROR)
         return bool(line)
 
     def _tell(self, said: dict[str, Any], last_words: str = "", given_up: bool = False) -> None:
@@ -86,7 +85,7 @@ class Daemon:
             self._given_up = given_up
             self._ready.notify_all()
 
-    def _last_words_logged(self, status: int) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()
+    def _last_logged(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
         told = [line for line in lines if not line.startswith("Run with --help")]
-        return told[-1] if told else f"ended with status {status}"
+        return told[-1] if told else ""

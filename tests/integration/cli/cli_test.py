@@ -307,6 +307,13 @@ class Endings(CommandTest):
                 parent.stdout.close()
             self.assertFalse(os.path.exists(socket))
 
+    def test_a_daemon_whose_named_process_has_ended_does_not_start(self):
+        with subprocess.Popen(["true"]) as gone:
+            pass
+        directory = run("directory", "--listen", "127.0.0.1:0", f"--exit-with-parent={gone.pid}")
+        self.assertEqual(directory.returncode, 1)
+        self.assertIn(f"process {gone.pid} can't be watched: it has ended", directory.stderr)
+
     def test_a_node_that_was_asked_to_ends_when_nobody_is_attached(self):
         with Cluster(0) as cluster:
             socket = cluster.path("idle.sock")
@@ -386,7 +393,11 @@ class Endings(CommandTest):
             up.kill()
         wait_until(lambda: not os.path.exists(socket), "the node ended and removed its socket")
         wait_until(lambda: run("status", "--directory", address).returncode == 1, "no directory")
-        os.rmdir(os.path.dirname(socket))
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "1", "--memory", "16MiB"], stdout=subprocess.PIPE)
+        with up:
+            up.stdout.readline()
+            self.assertFalse(os.path.exists(os.path.dirname(socket)))
+            up.send_signal(signal.SIGINT)
 
 
 class Names(CommandTest):

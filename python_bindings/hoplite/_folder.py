@@ -1,0 +1,64 @@
+"""A folder for the sockets of one process's cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+PREFIX = "hoplite-"
+# The path of a Unix socket may have 107 bytes only, and a TMPDIR may be longer than that.
+SHORT = "/tmp"
+
+
+class Folder:
+    """Made here, and locked as long as this process or a forked child of it lives.
+
+    The lock tells whose owner was killed: the next one who makes a folder removes those that are
+    empty and not locked.
+    """
+
+    def __init__(self) -> None:
+        where = SHORT if os.access(SHORT, os.W_OK | os.X_OK) else tempfile.gettempdir()
+        _remove_left(where)
+        while True:
+            self.path = tempfile.mkdtemp(prefix=PREFIX, dir=where)
+            self._lock = _locked(self.path)
+            # Without a lock: another process removed it just now, or no descriptor is left.
+            if self._lock is not None or os.path.exists(self.path):
+                return
+
+    def remove(self) -> None:
+        """With all that is in it. Idempotent."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _remove_left(where: str) -> None:
+    for path in Path(where).glob(PREFIX + "*"):
+        lock = _locked(str(path))
+        if lock is not None:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+            os.close(lock)
+
+
+def _locked(path: str) -> int | None:
+    """The descriptor that keeps it locked; None: it is another's, or was removed meanwhile."""
+    try:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.stat(path), os.fstat(folder)):
+            return folder
+    except OSError:
+        pass
+    os.close(folder)
+    return None
