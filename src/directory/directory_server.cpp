@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "base/try.h"
 #include "directory/directory_service.h"
 #include "directory/grpc_acceptor.h"
@@ -98,6 +99,8 @@ class QueueLoop final : public ServiceLoop {
 
 // What a server begins with: loops, the socket that listens, and some sessions.
 constexpr std::size_t kDescriptors = 32;
+// Its own, and those of gRPC.
+constexpr std::size_t kThreads = 12;
 
 }  // namespace
 
@@ -186,6 +189,7 @@ Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(
     const DirectoryServerOptions& options) {
   TRY(options.Validate());
   TRY(RequireDescriptors(kDescriptors, "a directory shard"));
+  TRY(RequireThreads(kThreads, "a directory shard"));
   TRY_ASSIGN(std::unique_ptr<Impl> impl, OrExhausted("a directory's parts", [&] {
                return Result<std::unique_ptr<Impl>>(std::make_unique<Impl>(options));
              }));

@@ -5,12 +5,15 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
 #include "base/exhaustion.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "base/threads.h"
 #include "base/try.h"
 #include "node/assembly.h"
 #include "node/environment.h"
@@ -25,6 +28,9 @@ constexpr Duration kStopBound = std::chrono::seconds(10);
 std::size_t DescriptorsFor(const NodeConfig& config) {
   return 32 + 4 * config.data_threads + 4 * config.directory.size();
 }
+
+// Its loops, and those of gRPC.
+std::size_t ThreadsFor(const NodeConfig& config) { return 10 + config.data_threads; }
 
 }  // namespace
 
@@ -49,7 +55,9 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
                                           std::stop_token stop) {
   TRY(config.Validate());
   TRY(RequireDescriptors(DescriptorsFor(config), "a node"));
+  TRY(RequireThreads(ThreadsFor(config), "a node"));
   environment = WithDefaults(config, std::move(environment));
+  log::Info("reserves the first of {} of memory", FormatSize(config.memory_bytes));
   TRY_ASSIGN(std::shared_ptr<store::SharedSegment> segment,
              environment.segment(config.memory_bytes));
   TRY_ASSIGN(std::unique_ptr<Node> node, OrExhausted("a node's parts", [&] {
@@ -69,6 +77,8 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
     assembly.admittance.Refused(
         Error(ErrorCode::kCancelled, "the start was stopped before the directory took this node"));
   });
+  log::Info("{}: waits to be taken in by the directory at {}", assembly.settings.name,
+            fmt::join(config.directory, ", "));
   TRY(assembly.admittance.Wait(assembly.directory->shard_count()));
   log::Info("{}: serves at {}", assembly.settings.name, assembly.address);
   return node;

@@ -4,7 +4,13 @@
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace hoplite::store {
 namespace {
@@ -25,37 +31,122 @@ std::optional<std::uint64_t> NumberIn(const std::string& path, std::string_view 
   return std::nullopt;
 }
 
-std::uint64_t LeftInGroup(const std::string& group) {
-  const auto limit = NumberIn(group + "/memory.max", "");
-  const auto current = NumberIn(group + "/memory.current", "");
+MemoryLimit Tighter(MemoryLimit one, MemoryLimit other) {
+  return other.bytes < one.bytes ? std::move(other) : std::move(one);
+}
+
+// Of one version of control groups.
+struct FileNames {
+  const char* limit;
+  const char* taken;
+  const char* cached;  // a key of memory.stat, for the group and those below it
+};
+constexpr FileNames kVersion1{"/memory.limit_in_bytes", "/memory.usage_in_bytes",
+                              "total_inactive_file"};
+constexpr FileNames kVersion2{"/memory.max", "/memory.current", "inactive_file"};
+
+std::uint64_t LeftInGroup(const std::string& group, const FileNames& names) {
+  const auto limit = NumberIn(group + names.limit, "");
+  const auto current = NumberIn(group + names.taken, "");
   if (!limit || !current) return kUnlimited;
-  const std::uint64_t cached = NumberIn(group + "/memory.stat", "inactive_file").value_or(0);
+  const std::uint64_t cached = NumberIn(group + "/memory.stat", names.cached).value_or(0);
   const std::uint64_t taken = *current - std::min(cached, *current);
   return *limit - std::min(taken, *limit);
 }
 
-// "/a/b" from the line "0::/a/b".
-std::string OwnGroup(const std::string& proc) {
+bool HasWord(const std::string& words, std::string_view wanted) {
+  std::istringstream stream(words);
+  for (std::string word; std::getline(stream, word, ',');) {
+    if (word == wanted) return true;
+  }
+  return false;
+}
+
+// A mounted hierarchy of control groups that may limit memory.
+struct Hierarchy {
+  const FileNames* names;
+  std::string root;  // the group that is mounted, in a container its own
+  std::string mounted_at;
+};
+
+// From lines such as "36 25 0:31 /root /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory".
+std::vector<Hierarchy> Hierarchies(const std::string& proc) {
+  std::vector<Hierarchy> found;
+  std::ifstream file(proc + "/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string skipped, root, mounted_at, type, source, options;
+    words >> skipped >> skipped >> skipped >> root >> mounted_at;
+    while (words >> skipped && skipped != "-") {
+    }
+    words >> type >> source >> options;
+    const bool version1 = type == "cgroup" && HasWord(options, "memory");
+    if (version1) found.push_back({&kVersion1, root, mounted_at});
+    if (type == "cgroup2") found.push_back({&kVersion2, root, mounted_at});
+  }
+  return found;
+}
+
+// This process's group: "/a/b" from the line "4:memory:/a/b", or "0::/a/b" of version 2.
+std::string OwnGroup(const std::string& proc, const FileNames* names) {
   std::ifstream file(proc + "/self/cgroup");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.starts_with("0::/")) return line.substr(3);
+  for (std::string line; std::getline(file, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool wanted = names == &kVersion1 ? HasWord(controllers, "memory") : controllers.empty();
+    if (wanted) return line.substr(second + 1);
   }
   return "/";
 }
 
-}  // namespace
+// Where the group is below the mount. A container may see its group's name on the host, although
+// only the group itself is mounted.
+std::string BelowMount(const std::string& group, const std::string& root) {
+  if (root != "/" && !group.starts_with(root)) return "";
+  const std::string below = root == "/" ? group : group.substr(root.size());
+  return below == "/" ? "" : below;
+}
 
-std::uint64_t AvailableMemoryFrom(const std::string& proc, const std::string& cgroup_root) {
-  const auto kilobytes = NumberIn(proc + "/meminfo", "MemAvailable:");
-  std::uint64_t available = kilobytes ? *kilobytes * 1024 : kUnlimited;
-  // A limit of any group above ours binds too.
-  for (std::string group = OwnGroup(proc);; group.resize(group.find_last_of('/'))) {
-    available = std::min(available, LeftInGroup(cgroup_root + group));
-    if (group.empty()) return available;
+// A limit of any group above ours binds, too.
+MemoryLimit LeftInHierarchy(const Hierarchy& hierarchy, const std::string& own) {
+  MemoryLimit left{kUnlimited, ""};
+  for (std::string group = BelowMount(own, hierarchy.root);;
+       group.resize(group.find_last_of('/'))) {
+    const std::string path = hierarchy.mounted_at + group;
+    left = Tighter(std::move(left),
+                   {LeftInGroup(path, *hierarchy.names), "the limit of the control group " + path});
+    if (group.find('/') == std::string::npos) return left;
   }
 }
 
-std::uint64_t AvailableMemory() { return AvailableMemoryFrom("/proc", "/sys/fs/cgroup"); }
+std::uint64_t SoftLimit(__rlimit_resource which) {
+  rlimit limit{};
+  const bool known = ::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? limit.rlim_cur : kUnlimited;
+}
+
+}  // namespace
+
+MemoryLimit AvailableMemoryFrom(const std::string& proc) {
+  const auto kilobytes = NumberIn(proc + "/meminfo", "MemAvailable:");
+  MemoryLimit left{kilobytes ? *kilobytes * 1024 : kUnlimited, "the machine's memory"};
+  for (const Hierarchy& hierarchy : Hierarchies(proc)) {
+    left = Tighter(std::move(left), LeftInHierarchy(hierarchy, OwnGroup(proc, hierarchy.names)));
+  }
+  return left;
+}
+
+MemoryLimit AvailableMemory() { return AvailableMemoryFrom("/proc"); }
+
+MemoryLimit LargestMapping() {
+  const std::uint64_t addresses = SoftLimit(RLIMIT_AS);
+  const std::uint64_t pages = NumberIn("/proc/self/statm", "").value_or(0);
+  const std::uint64_t mapped = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return Tighter({SoftLimit(RLIMIT_FSIZE), "the limit of a file's size (ulimit -f)"},
+                 {addresses == kUnlimited ? kUnlimited : addresses - std::min(mapped, addresses),
+                  "the limit of addresses (ulimit -v)"});
+}
 
 }  // namespace hoplite::store

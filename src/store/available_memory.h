@@ -7,11 +7,20 @@
 
 namespace hoplite::store {
 
-// The least of what the machine has available and what is left in the limits of this process's
-// control groups (version 2).
-std::uint64_t AvailableMemory();
+// What is left below a limit, and whose limit that is, for error messages.
+struct MemoryLimit {
+  std::uint64_t bytes = 0;
+  std::string whose;
+};
 
-// The same from other places than /proc and /sys/fs/cgroup, for tests.
-std::uint64_t AvailableMemoryFrom(const std::string& proc, const std::string& cgroup_root);
+// The tightest of the machine's memory and the limits of this process's control groups (version 1,
+// version 2, or both side by side).
+MemoryLimit AvailableMemory();
+// The same from another place than /proc, for tests.
+MemoryLimit AvailableMemoryFrom(const std::string& proc);
+
+// The tightest of the process's own limits on one piece of shared memory: of a file's size, beyond
+// which the kernel kills the process (SIGXFSZ), and of addresses.
+MemoryLimit LargestMapping();
 
 }  // namespace hoplite::store

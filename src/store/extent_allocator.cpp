@@ -11,11 +11,21 @@ constexpr std::uint64_t RoundUp(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+constexpr std::uint64_t WholeGranules(std::uint64_t bytes) {
+  return bytes / ExtentAllocator::kGranule * ExtentAllocator::kGranule;
+}
+
 }  // namespace
 
-ExtentAllocator::ExtentAllocator(std::uint64_t capacity)
-    : capacity_(capacity / kGranule * kGranule) {
-  if (capacity_ > 0) AddHole({0, capacity_});
+ExtentAllocator::ExtentAllocator(std::uint64_t capacity, std::uint64_t usable)
+    : capacity_(WholeGranules(capacity)), usable_(WholeGranules(usable)) {
+  AddHole({0, usable_});
+}
+
+void ExtentAllocator::Extend(std::uint64_t usable) {
+  const Extent more{usable_, WholeGranules(usable) - usable_};
+  usable_ = more.end();
+  MakeHole(more);
 }
 
 bool ExtentAllocator::FitsEver(std::uint64_t bytes) const {
@@ -87,12 +97,17 @@ Extent ExtentAllocator::HoleAfterFree(Extent extent) const {
 }
 
 void ExtentAllocator::Free(Extent extent) {
+  MakeHole(extent);
+  used_bytes_ -= extent.size;
+}
+
+// Joined with the holes beside it.
+void ExtentAllocator::MakeHole(Extent extent) {
   if (extent.size == 0) return;
   const Extent joined = HoleAfterFree(extent);
   EraseHole({joined.offset, extent.offset - joined.offset});
   EraseHole({extent.end(), joined.end() - extent.end()});
   AddHole(joined);
-  used_bytes_ -= extent.size;
 }
 
 Extent ExtentAllocator::HoleAt(std::uint64_t offset) const {

@@ -17,7 +17,8 @@ class HeapSegment final : public SharedSegment {
   std::span<std::byte> bytes() override { return bytes_; }
   int descriptor() const override { return -1; }
   int read_only_descriptor() const override { return -1; }
-  std::uint64_t warm_bytes() const override { return bytes_.size(); }
+  std::uint64_t reserved_bytes() const override { return bytes_.size(); }
+  Result<void> ReserveMore() override { return {}; }
 
  private:
   static constexpr std::align_val_t kAlignment{ExtentAllocator::kPage};

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <boost/interprocess/exceptions.hpp>
@@ -13,8 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/exhaustion.h"
-#include "base/log.h"
 #include "base/shared_mapping.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -27,11 +24,13 @@ namespace {
 
 namespace ipc = boost::interprocess;
 
-constexpr std::uint64_t kPopulatedAtOnce = 256_MiB;
-// How much is populated between two looks at whether to stop: about 10 ms.
-constexpr std::uint64_t kPopulateStep = 16_MiB;
-// How much is asked for as huge pages at a time.
-constexpr std::uint64_t kHugeStep = 64_MiB;
+// What a node is ready with.
+constexpr std::uint64_t kReservedAtOnce = 64_MiB;
+// How much is reserved between two looks at whether to stop: 30 ms, or 300 on a machine that has to
+// fetch its own memory first.
+constexpr std::uint64_t kStep = 64_MiB;
+// Left to the process for itself while the rest is reserved.
+constexpr std::uint64_t kKeptFree = 32_MiB;
 constexpr int kCollapse = 25;  // MADV_COLLAPSE: Linux 6.1; older headers don't name it
 
 class Descriptor {
@@ -67,15 +66,20 @@ Error SystemError(const char* what, int number) {
                fmt::format("shared memory: {}: {}", what, std::strerror(number)));
 }
 
-Error Exhausted(std::uint64_t wanted, std::uint64_t available) {
+Error Exhausted(std::uint64_t wanted, const MemoryLimit& limit) {
   return Error(ErrorCode::kResourceExhausted,
-               fmt::format("shared memory of {} was asked for, {} are available",
-                           FormatExactSize(wanted), FormatExactSize(available)));
+               fmt::format("shared memory of {} was asked for, {} are available: {}",
+                           FormatExactSize(wanted), FormatExactSize(limit.bytes), limit.whose));
+}
+
+Result<void> RequireWithin(std::uint64_t bytes, const MemoryLimit& limit) {
+  if (bytes > limit.bytes) return std::unexpected(Exhausted(bytes, limit));
+  return {};
 }
 
 Result<Descriptor> MakeMemfd(std::uint64_t bytes) {
-  const std::uint64_t available = AvailableMemory();
-  if (bytes > available) return std::unexpected(Exhausted(bytes, available));
+  TRY(RequireWithin(bytes, AvailableMemory()));
+  TRY(RequireWithin(bytes, LargestMapping()));
   Descriptor memfd = Above2(::memfd_create("hoplite", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memfd.get() < 0) return std::unexpected(SystemError("memfd_create", errno));
   if (::ftruncate(memfd.get(), static_cast<off_t>(bytes)) != 0) {
@@ -84,36 +88,32 @@ Result<Descriptor> MakeMemfd(std::uint64_t bytes) {
   return memfd;
 }
 
-// As much as the kernel gives in huge pages, from the beginning on; small ones are left to Reserve.
-// Huge pages are made seven times faster, and whoever copies or hashes them misses fewer addresses in
-// the processor's tables. To collapse is to ask for them by name: unlike at a fault the machine's
-// setting for shared memory does not count. There must be one small page to collapse.
-void TakeHugePages(const Descriptor& memfd, const ipc::mapped_region& region) {
-  auto* const begin = static_cast<std::byte*>(region.get_address());
-  const std::uint64_t whole = region.get_size() / kHugePage * kHugePage;
-  for (std::uint64_t at = 0; at < whole; at += kHugeStep) {
-    const std::uint64_t end = std::min(at + kHugeStep, whole);
-    for (std::uint64_t page = at; page < end; page += kHugePage) {
-      if (::posix_fallocate(memfd.get(), static_cast<off_t>(page), 1) != 0) return;
-    }
-    if (::madvise(begin + at, end - at, kCollapse) != 0) return;
+int Allocate(const Descriptor& memfd, std::uint64_t offset, std::uint64_t bytes) {
+  for (;;) {
+    const int failure =
+        ::posix_fallocate(memfd.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    if (failure != EINTR) return failure;
   }
 }
 
-// Sealed against truncation: a worker holds the descriptor too, and a shorter file would kill the
-// node at its next touch.
-Result<void> Reserve(const Descriptor& memfd, const ipc::mapped_region& region) {
-  TakeHugePages(memfd, region);
-  const std::uint64_t bytes = region.get_size();
-  const int failure = ::posix_fallocate(memfd.get(), 0, static_cast<off_t>(bytes));
-  if (failure == ENOSPC || failure == ENOMEM || failure == EFBIG) {
-    return std::unexpected(Exhausted(bytes, AvailableMemory()));
+// As much as the kernel gives in huge pages; small ones are left to Allocate. Huge pages are made
+// seven times faster, and whoever copies or hashes them misses fewer addresses in the processor's
+// tables. To collapse is to ask for them by name: unlike at a fault the machine's setting for shared
+// memory does not count. There must be one small page to collapse.
+void TakeHugePages(const Descriptor& memfd, std::byte* segment, std::uint64_t begin,
+                   std::uint64_t end) {
+  const std::uint64_t whole_end = end / kHugePage * kHugePage;
+  for (std::uint64_t page = begin; page < whole_end; page += kHugePage) {
+    if (Allocate(memfd, page, 1) != 0) return;
   }
-  if (failure != 0) return std::unexpected(SystemError("posix_fallocate", failure));
-  if (::fcntl(memfd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return std::unexpected(SystemError("sealing its size", errno));
-  }
-  return {};
+  if (begin < whole_end) ::madvise(segment + begin, whole_end - begin, kCollapse);
+}
+
+// Against truncation: a worker holds the descriptor too, and a shorter file would kill the node at
+// its next touch.
+Result<void> SealSize(const Descriptor& memfd) {
+  if (::fcntl(memfd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) return {};
+  return std::unexpected(SystemError("sealing its size", errno));
 }
 
 Result<Descriptor> ReopenReadOnly(const Descriptor& memfd) {
@@ -144,49 +144,36 @@ Result<ipc::mapped_region> Map(const Descriptor& memfd, std::uint64_t bytes) {
 class MemfdSegment final : public SharedSegment {
  public:
   MemfdSegment(Descriptor memfd, Descriptor read_only, ipc::mapped_region region)
-      : memfd_(std::move(memfd)), read_only_(std::move(read_only)), region_(std::move(region)) {
-    Populate(std::min<std::uint64_t>(region_.get_size(), kPopulatedAtOnce), {});
-    if (warm_ == kPopulatedAtOnce && region_.get_size() > kPopulatedAtOnce) {
-      auto populator = StartThread<std::jthread>(
-          [this](const std::stop_token& stop) { Populate(region_.get_size(), stop); });
-      if (populator) {
-        populator_ = *std::move(populator);
-      } else {
-        WarnOfTheRest(populator.error().message);
-      }
-    }
-  }
+      : memfd_(std::move(memfd)), read_only_(std::move(read_only)), region_(std::move(region)) {}
 
   std::span<std::byte> bytes() override {
     return {static_cast<std::byte*>(region_.get_address()), region_.get_size()};
   }
   int descriptor() const override { return memfd_.get(); }
   int read_only_descriptor() const override { return read_only_.get(); }
-  std::uint64_t warm_bytes() const override { return warm_; }
+  std::uint64_t reserved_bytes() const override { return reserved_; }
+
+  Result<void> ReserveMore() override {
+    const std::uint64_t begin = reserved_;
+    const std::uint64_t end = std::min<std::uint64_t>(begin + kStep, region_.get_size());
+    if (begin > 0) TRY(RequireWithin(end - begin + kKeptFree, AvailableMemory()));
+    TakeHugePages(memfd_, bytes().data(), begin, end);
+    const int failure = Allocate(memfd_, begin, end - begin);
+    if (failure == ENOSPC || failure == ENOMEM || failure == EFBIG) {
+      return std::unexpected(Exhausted(end - begin, AvailableMemory()));
+    }
+    if (failure != 0) return std::unexpected(SystemError("posix_fallocate", failure));
+    // Where the kernel refuses, pages are mapped as they are touched.
+    ::madvise(bytes().data() + begin, end - begin, MADV_POPULATE_WRITE);
+    reserved_ = end;
+    return {};
+  }
 
  private:
-  void Populate(std::uint64_t until, const std::stop_token& stop) {
-    while (warm_ < until && !stop.stop_requested()) {
-      const std::uint64_t step = std::min(kPopulateStep, until - warm_);
-      if (::madvise(bytes().data() + warm_, step, MADV_POPULATE_WRITE) != 0) {
-        if (errno == EINTR) continue;
-        return WarnOfTheRest(std::strerror(errno));
-      }
-      warm_ += step;
-    }
-  }
-
-  // The memory is reserved all the same. Its pages are then made one by one as they are touched,
-  // which is slower.
-  void WarnOfTheRest(const std::string& why) {
-    log::Warn("shared memory is not populated beyond {}: {}", FormatSize(warm_), why);
-  }
-
   const Descriptor memfd_;
   const Descriptor read_only_;
   ipc::mapped_region region_;
-  std::atomic<std::uint64_t> warm_{0};
-  std::jthread populator_;  // last: stopped and joined before the mapping goes
+  std::atomic<std::uint64_t> reserved_{0};
 };
 
 }  // namespace
@@ -198,9 +185,14 @@ Result<std::unique_ptr<SharedSegment>> CreateMemfdSegment(std::uint64_t bytes) {
   }
   TRY_ASSIGN(Descriptor memfd, MakeMemfd(bytes));
   TRY_ASSIGN(ipc::mapped_region region, Map(memfd, bytes));
-  TRY(Reserve(memfd, region));
+  TRY(SealSize(memfd));
   TRY_ASSIGN(Descriptor read_only, ReopenReadOnly(memfd));
-  return std::make_unique<MemfdSegment>(std::move(memfd), std::move(read_only), std::move(region));
+  auto segment =
+      std::make_unique<MemfdSegment>(std::move(memfd), std::move(read_only), std::move(region));
+  while (segment->reserved_bytes() < std::min(bytes, kReservedAtOnce)) {
+    TRY(segment->ReserveMore());
+  }
+  return segment;
 }
 
 }  // namespace hoplite::store

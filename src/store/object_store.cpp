@@ -18,11 +18,9 @@ class ObjectStore::Pool {
   Pool(std::shared_ptr<SharedSegment> segment, std::function<void()> on_space)
       : segment_(std::move(segment)),
         on_space_(std::move(on_space)),
-        allocator_(segment_->bytes().size()),
-        capacity_(allocator_.capacity()) {}
+        allocator_(segment_->bytes().size(), segment_->reserved_bytes()) {}
 
   SharedSegment& segment() { return *segment_; }
-  std::uint64_t capacity() const { return capacity_; }
 
   std::optional<Extent> Allocate(std::uint64_t bytes) {
     const MutexLock lock(mutex_);
@@ -37,6 +35,13 @@ class ObjectStore::Pool {
   void Free(Extent extent) {
     const MutexLock lock(mutex_);
     allocator_.Free(extent);
+    if (on_space_) on_space_();
+  }
+
+  void Extend(std::uint64_t reserved, bool last) {
+    const MutexLock lock(mutex_);
+    allocator_.Extend(reserved);
+    if (last) allocator_.EndHere();
     if (on_space_) on_space_();
   }
 
@@ -56,7 +61,6 @@ class ObjectStore::Pool {
   Mutex mutex_;
   std::function<void()> on_space_ HOPLITE_GUARDED_BY(mutex_);
   ExtentAllocator allocator_ HOPLITE_GUARDED_BY(mutex_);
-  const std::uint64_t capacity_;
 };
 
 namespace {
@@ -68,12 +72,15 @@ Error LargerThanStore(const ObjectId& object, std::uint64_t bytes, std::uint64_t
 }
 
 Error NoRoom(const ObjectId& object, std::uint64_t bytes, const ExtentAllocator& allocator) {
+  const std::uint64_t rest = allocator.not_yet_usable();
   return Error(
       ErrorCode::kResourceExhausted,
-      fmt::format("no room now for object {} of {}: {} of the store are free, the largest "
-                  "piece is {}",
-                  object.ToHex(), FormatExactSize(bytes), FormatExactSize(allocator.free_bytes()),
-                  FormatExactSize(allocator.largest_hole())));
+      fmt::format(
+          "no room now for object {} of {}: {} of the store are free, the largest "
+          "piece is {}{}",
+          object.ToHex(), FormatExactSize(bytes), FormatExactSize(allocator.free_bytes()),
+          FormatExactSize(allocator.largest_hole()),
+          rest == 0 ? "" : fmt::format("; {} are not reserved yet", FormatExactSize(rest))));
 }
 
 Error AlreadyListed(const ObjectId& object) {
@@ -83,8 +90,19 @@ Error AlreadyListed(const ObjectId& object) {
 
 }  // namespace
 
+std::string StoreUsage::InWords() const {
+  const std::string rest =
+      not_yet_reserved_bytes == 0
+          ? ""
+          : fmt::format(", and {} are not reserved yet", not_yet_reserved_bytes);
+  return fmt::format("{} of {} bytes are in use{}", used_bytes, capacity_bytes, rest);
+}
+
 ObjectStore::ObjectStore(std::shared_ptr<SharedSegment> segment, std::function<void()> on_space)
-    : pool_(std::make_shared<Pool>(std::move(segment), std::move(on_space))) {}
+    : pool_(std::make_shared<Pool>(std::move(segment), std::move(on_space))),
+      reserver_(pool_->segment(), [pool = pool_.get()](std::uint64_t reserved, bool last) {
+        pool->Extend(reserved, last);
+      }) {}
 
 ObjectStore::~ObjectStore() { pool_->ForgetOnSpace(); }
 
@@ -115,7 +133,7 @@ std::shared_ptr<void> ObjectStore::Reserve(std::uint64_t bytes) {
 Result<CopyPtr> ObjectStore::Make(const ObjectId& object, const Layout& layout,
                                   std::string metadata, std::uint64_t bytes) {
   if (!FitsEver(bytes)) {
-    return std::unexpected(LargerThanStore(object, layout.size_bytes, pool_->capacity()));
+    return std::unexpected(LargerThanStore(object, layout.size_bytes, usage().capacity_bytes));
   }
   const std::optional<Extent> extent = pool_->Allocate(bytes);
   if (!extent) {
@@ -208,10 +226,13 @@ std::vector<ObjectId> ObjectStore::Victims(std::uint64_t bytes) const {
 }
 
 StoreUsage ObjectStore::usage() const {
-  return {
-      .capacity_bytes = pool_->capacity(),
-      .used_bytes = pool_->WithAllocator([](const ExtentAllocator& a) { return a.used_bytes(); }),
-      .copies = listed_.size()};
+  return pool_->WithAllocator([this](const ExtentAllocator& allocator) {
+    return StoreUsage{.capacity_bytes = allocator.capacity(),
+                      .used_bytes = allocator.used_bytes(),
+                      .free_bytes = allocator.free_bytes(),
+                      .not_yet_reserved_bytes = allocator.not_yet_usable(),
+                      .copies = listed_.size()};
+  });
 }
 
 SharedSegment& ObjectStore::segment() { return pool_->segment(); }

@@ -4,7 +4,8 @@
 // touch. Must never: free memory that anybody still pins, evict by itself (only the directory may
 // permit that: the node asks Victims, asks the shard, then calls Remove), or give out more than its
 // capacity. On the node's loop only, except that the memory of a dropped copy comes back from any
-// thread.
+// thread. What of the segment is not reserved yet is reserved in the background; until then it is
+// given to nobody.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "base/time.h"
 #include "store/copy.h"
 #include "store/extent_allocator.h"
+#include "store/reserver.h"
 #include "store/segment.h"
 
 namespace hoplite::store {
@@ -40,12 +42,16 @@ enum class CopyKind : std::uint8_t {
 struct StoreUsage {
   std::uint64_t capacity_bytes = 0;
   std::uint64_t used_bytes = 0;  // allocated, copies still pinned after their removal included
+  std::uint64_t free_bytes = 0;
+  std::uint64_t not_yet_reserved_bytes = 0;  // neither used nor free
   std::size_t copies = 0;
+
+  std::string InWords() const;  // "4096 of 65536 bytes are in use"
 };
 
 class ObjectStore {
  public:
-  // on_space runs on the thread that freed memory: only wake somebody.
+  // on_space runs on the thread that freed or reserved memory: only wake somebody.
   ObjectStore(std::shared_ptr<SharedSegment> segment, std::function<void()> on_space);
   // Afterwards on_space is not called any more; copies that are pinned stay valid.
   ~ObjectStore();
@@ -53,7 +59,8 @@ class ObjectStore {
   ObjectStore& operator=(const ObjectStore&) = delete;
 
   // Memory for a whole object, listed under its id (kTransient: unlisted).
-  //   resource_exhausted  no room now (evict and try again), or larger than the whole store
+  //   resource_exhausted  no room now (evict, or wait for more to be reserved, and try again),
+  //                       or larger than the whole store
   //                       (never): the message says both sizes; FitsEver tells which
   //   already_exists      a copy of this id is listed
   Result<CopyPtr> Create(const ObjectId& object, const Layout& layout, std::string metadata,
@@ -111,6 +118,7 @@ class ObjectStore {
   std::map<ObjectId, Listed> listed_;
   std::map<Age, ObjectId> by_age_;  // the same copies, oldest first
   std::uint64_t created_ = 0;
+  const Reserver reserver_;  // last: it ends before the rest goes
 };
 
 }  // namespace hoplite::store

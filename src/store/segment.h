@@ -19,14 +19,16 @@ class SharedSegment {
   virtual int descriptor() const = 0;
   // The same memory opened so that the kernel refuses to map it writable; -1 where there is none.
   virtual int read_only_descriptor() const = 0;
-  // Bytes [0, result) have pages already: touching them costs no fault. Grows while a large segment
-  // is populated in the background. Thread-safe.
-  virtual std::uint64_t warm_bytes() const = 0;
+  // Bytes [0, result) are reserved: touching them can't fail and, as far as the kernel makes pages
+  // beforehand, costs no fault. Thread-safe.
+  virtual std::uint64_t reserved_bytes() const = 0;
+  // Reserves the next piece of the rest, in up to a second. resource_exhausted names what is there:
+  // then no more can be had. One thread at a time.
+  virtual Result<void> ReserveMore() = 0;
 };
 
-// A memfd, reserved in full (so a later touch can never fail) and populated: up to 256 MiB before
-// this returns, the rest by a thread of its own. resource_exhausted names what was asked and what
-// is there.
+// A memfd, reserved up to 64 MiB before this returns, however large it is: a machine may need ten
+// seconds for some GiB. resource_exhausted names what was asked and what is there.
 Result<std::unique_ptr<SharedSegment>> CreateMemfdSegment(std::uint64_t bytes);
 // Plain memory, for simulation and tests.
 std::unique_ptr<SharedSegment> CreateHeapSegment(std::uint64_t bytes);

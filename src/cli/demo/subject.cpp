@@ -76,12 +76,12 @@ Result<std::uint64_t> SizeOf(const std::string& path) {
 // Room for the file and a little beside it.
 Result<std::uint64_t> MemoryOfANode(std::uint64_t size_bytes, std::size_t nodes) {
   const std::uint64_t each = size_bytes + size_bytes / 8 + 16_MiB;
-  const std::uint64_t available = store::AvailableMemory();
-  if (each <= available / nodes) return each;
-  return std::unexpected(
-      Error(ErrorCode::kResourceExhausted,
-            fmt::format("{} nodes with {} each don't fit into {} of memory: choose a smaller file",
-                        nodes, FormatSize(each), FormatSize(available))));
+  const store::MemoryLimit available = store::AvailableMemory();
+  if (each <= available.bytes / nodes) return each;
+  return std::unexpected(Error(
+      ErrorCode::kResourceExhausted,
+      fmt::format("{} nodes with {} each don't fit into {} of memory ({}): choose a smaller file",
+                  nodes, FormatSize(each), FormatSize(available.bytes), available.whose)));
 }
 
 }  // namespace

@@ -71,10 +71,7 @@ std::vector<protocol::EvictAsk> MemoryBroker::Movable(std::uint64_t bytes) const
   return movable;
 }
 
-std::uint64_t MemoryBroker::free_bytes() const {
-  const store::StoreUsage usage = store_.usage();
-  return usage.capacity_bytes - usage.used_bytes;
-}
+std::uint64_t MemoryBroker::free_bytes() const { return store_.usage().free_bytes; }
 
 Result<store::CopyPtr> MemoryBroker::Waiter::Try(const ObjectId& object, const Layout& layout,
                                                  const std::string& metadata) {

@@ -179,9 +179,8 @@ void Flight::KeepOrLendPlace(const StripeMarks& marks) {
 std::string Flight::NoRoom() const {
   const std::uint64_t bytes =
       inline_ ? inline_->bytes->size() : state_->located()->layout.size_bytes;
-  const store::StoreUsage usage = context_.store.usage();
-  return fmt::format("no memory is free for its {} bytes: {} of {} are in use", bytes,
-                     usage.used_bytes, usage.capacity_bytes);
+  return fmt::format("no memory is free for its {} bytes: {}", bytes,
+                     context_.store.usage().InWords());
 }
 
 }  // namespace hoplite::node

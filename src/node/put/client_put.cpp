@@ -12,11 +12,17 @@ namespace hoplite::node {
 namespace {
 
 // A Put that finds no room waits for evictions and pins so long at most, if the caller set no
-// deadline.
+// deadline. While the node still reserves memory it waits on: that ends by itself.
 constexpr Duration kPutPatience = std::chrono::seconds(5);
 
 Error Exists(const ObjectId& object) {
   return {ErrorCode::kAlreadyExists, "object " + object.ToHex() + " exists already"};
+}
+
+Error NoRoom(std::uint64_t bytes, const store::StoreUsage& usage) {
+  return {ErrorCode::kResourceExhausted,
+          fmt::format("no room for {} bytes: {}, none of which can be evicted", bytes,
+                      usage.InWords())};
 }
 
 }  // namespace
@@ -67,6 +73,11 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
       space.Leave();  // memory alone would not help it: nobody is to wait behind it
     }
     if (co_await waiting.Wait()) continue;
+    const store::StoreUsage usage = context_.store.usage();
+    if (patient && !call->cancelled && usage.not_yet_reserved_bytes > 0) {
+      call->deadline = Now() + kPutPatience;
+      continue;
+    }
     if (call->cancelled)
       co_return std::unexpected(Error(ErrorCode::kCancelled, "the put was cancelled"));
     if (entry->withdrawal().open()) {
@@ -76,12 +87,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
                                           object.ToHex() + " was taken back" +
                                           context_.IfAway(object)));
     }
-    const store::StoreUsage usage = context_.store.usage();
-    co_return std::unexpected(
-        Error(ErrorCode::kResourceExhausted, "no room for " + std::to_string(size_bytes) +
-                                                 " bytes: " + std::to_string(usage.used_bytes) +
-                                                 " of " + std::to_string(usage.capacity_bytes) +
-                                                 " are in use and cannot be evicted"));
+    co_return std::unexpected(NoRoom(size_bytes, usage));
   }
 }
 

@@ -65,6 +65,20 @@ TEST(ExtentAllocator, WhatGoesSoonLiesAtTheEnd) {
   EXPECT_EQ(allocator.largest_hole(), 960u);
 }
 
+TEST(ExtentAllocator, GivesOutNoMoreThanMayBeUsedByNow) {
+  ExtentAllocator allocator(1000 * 64, 10 * 64);
+  EXPECT_TRUE(allocator.FitsEver(1000 * 64));
+  EXPECT_FALSE(allocator.Allocate(11 * 64));
+  EXPECT_TRUE(allocator.Allocate(8 * 64));
+  allocator.Extend(20 * 64);
+  EXPECT_EQ(allocator.free_bytes(), 12u * 64);
+  EXPECT_EQ(allocator.largest_hole(), 12u * 64);  // joined with what was left
+  EXPECT_EQ(allocator.not_yet_usable(), 980u * 64);
+  allocator.EndHere();
+  EXPECT_EQ(allocator.capacity(), 20u * 64);
+  EXPECT_FALSE(allocator.FitsEver(21 * 64));
+}
+
 TEST(ExtentAllocator, JoinsNeighboursInAnyOrderOfFreeing) {
   ExtentAllocator allocator(3 * 64);
   for (const std::vector<int>& order : {std::vector{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}}) {

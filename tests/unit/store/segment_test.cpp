@@ -1,23 +1,21 @@
 #include "store/segment.h"
 
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/units.h"
-#include "store/available_memory.h"
 
 namespace hoplite::store {
 namespace {
@@ -102,22 +100,46 @@ TEST(MemfdSegment, ZeroBytesAreRefused) {
   EXPECT_EQ(segment.error().code, ErrorCode::kInvalidArgument);
 }
 
-TEST(MemfdSegment, SmallOnesAreWarmAtOnce) {
+TEST(MemfdSegment, SmallOnesAreReservedAtOnce) {
   auto segment = CreateMemfdSegment(3_MiB);
   ASSERT_TRUE(segment);
-  EXPECT_EQ((*segment)->warm_bytes(), 3_MiB);
+  EXPECT_EQ((*segment)->reserved_bytes(), 3_MiB);
 }
 
-TEST(MemfdSegment, LargeOnesGetWarmInTheBackground) {
-  constexpr std::uint64_t kBytes = 300_MiB;
+std::uint64_t BytesOnPages(SharedSegment& segment) {
+  struct stat about{};
+  EXPECT_EQ(::fstat(segment.descriptor(), &about), 0);
+  return static_cast<std::uint64_t>(about.st_blocks) * 512;
+}
+
+// Otherwise a node of some GiB is not ready for ten seconds.
+TEST(MemfdSegment, OfLargeOnesABitIsReservedAtOnceAndTheRestPieceByPiece) {
+  constexpr std::uint64_t kBytes = 150_MiB + 10;
   auto segment = CreateMemfdSegment(kBytes);
   ASSERT_TRUE(segment) << segment.error().ToString();
-  EXPECT_GE((*segment)->warm_bytes(), 256_MiB);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while ((*segment)->warm_bytes() < kBytes && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ((*segment)->reserved_bytes(), 64_MiB);
+  while ((*segment)->reserved_bytes() < kBytes) {
+    const std::uint64_t before = (*segment)->reserved_bytes();
+    ASSERT_TRUE((*segment)->ReserveMore());
+    EXPECT_GT((*segment)->reserved_bytes(), before);
+    EXPECT_GE(BytesOnPages(**segment), (*segment)->reserved_bytes());
   }
-  EXPECT_EQ((*segment)->warm_bytes(), kBytes);
+  EXPECT_EQ((*segment)->reserved_bytes(), kBytes);
+}
+
+TEST(MemfdSegment, LargerThanAFileMayBeIsRefusedByNameAndNobodyDies) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit few{1_MiB, 1_MiB};
+    ::setrlimit(RLIMIT_FSIZE, &few);
+    const auto segment = CreateMemfdSegment(2_MiB);
+    const bool named = !segment && segment.error().code == ErrorCode::kResourceExhausted &&
+                       segment.error().message.contains("ulimit -f");
+    ::_exit(named ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 // How much of the mapping that begins there the kernel has mapped in huge pages.
@@ -133,12 +155,10 @@ std::uint64_t HugeBytes(const std::byte* begin) {
   return 0;
 }
 
-// Where the kernel gives none the test still shows that the segment is whole and warm.
 TEST(MemfdSegment, HasTheHugePagesThatTheKernelGives) {
   const auto segment = CreateMemfdSegment(2_MiB);
   ASSERT_TRUE(segment) << segment.error().ToString();
   const std::span<std::byte> bytes = (*segment)->bytes();
-  EXPECT_EQ((*segment)->warm_bytes(), 2_MiB);
   const bool has = HugeBytes(bytes.data()) == 2_MiB;
   constexpr int kCollapse = 25;  // MADV_COLLAPSE
   EXPECT_EQ(has, ::madvise(bytes.data(), bytes.size(), kCollapse) == 0);
@@ -148,18 +168,12 @@ TEST(MemfdSegment, IsReservedInFullWhateverItsSize) {
   for (const std::uint64_t size : {2_MiB - 1, 2_MiB + 1, 64_MiB - 4096, 66_MiB + 4097}) {
     const auto segment = CreateMemfdSegment(size);
     ASSERT_TRUE(segment) << segment.error().ToString();
+    while ((*segment)->reserved_bytes() < size) ASSERT_TRUE((*segment)->ReserveMore());
     struct stat about{};
     ASSERT_EQ(::fstat((*segment)->descriptor(), &about), 0);
     EXPECT_EQ(static_cast<std::uint64_t>(about.st_size), size);
-    EXPECT_GE(static_cast<std::uint64_t>(about.st_blocks) * 512, size);
+    EXPECT_GE(BytesOnPages(**segment), size);
   }
-}
-
-TEST(MemfdSegment, CanGoWhileItIsStillBeingPopulated) {
-  auto segment = CreateMemfdSegment(1_GiB);
-  ASSERT_TRUE(segment) << segment.error().ToString();
-  // A populator that outlived the mapping would fault; one that did not stop would hold this up.
-  segment->reset();
 }
 
 TEST(MemfdSegment, AChildOfForkDoesNotSeeIt) {
@@ -179,49 +193,7 @@ TEST(HeapSegment, IsPlainAlignedMemory) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(segment->bytes().data()) % 4096, 0u);
   EXPECT_EQ(segment->descriptor(), -1);
   EXPECT_EQ(segment->read_only_descriptor(), -1);
-  EXPECT_EQ(segment->warm_bytes(), 100_KiB);
-}
-
-class AvailableMemoryTest : public ::testing::Test {
- protected:
-  AvailableMemoryTest()
-      : root_(std::filesystem::path(::testing::TempDir()) /
-              fmt::format("available-{}", ::getpid())) {
-    Write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:  8000 kB\n");
-    Write("proc/self/cgroup", "0::/a/b\n");
-  }
-  ~AvailableMemoryTest() override { std::filesystem::remove_all(root_); }
-  void Write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-  std::uint64_t Available() { return AvailableMemoryFrom(root_ / "proc", root_ / "cgroup"); }
-
- private:
-  const std::filesystem::path root_;
-};
-
-TEST_F(AvailableMemoryTest, IsTheMachinesWithoutGroups) { EXPECT_EQ(Available(), 8000_KiB); }
-
-TEST_F(AvailableMemoryTest, UnlimitedGroupsDoNotBind) {
-  Write("cgroup/a/b/memory.max", "max\n");
-  Write("cgroup/a/b/memory.current", "1000\n");
-  EXPECT_EQ(Available(), 8000_KiB);
-}
-
-TEST_F(AvailableMemoryTest, TheTightestGroupBindsAndItsCacheCountsAsFree) {
-  Write("cgroup/a/b/memory.max", "4000000\n");
-  Write("cgroup/a/b/memory.current", "10\n");
-  Write("cgroup/a/memory.max", "1000000\n");
-  Write("cgroup/a/memory.current", "700000\n");
-  Write("cgroup/a/memory.stat", "anon 5\ninactive_file 200000\n");
-  EXPECT_EQ(Available(), 500000u);
-}
-
-TEST_F(AvailableMemoryTest, AGroupBeyondItsLimitLeavesNothing) {
-  Write("cgroup/memory.max", "1000\n");
-  Write("cgroup/memory.current", "2000\n");
-  EXPECT_EQ(Available(), 0u);
+  EXPECT_EQ(segment->reserved_bytes(), 100_KiB);
 }
 
 }  // namespace
