@@ -1,4 +1,5 @@
 // The program `hoplite`: see command_line.h.
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -26,6 +27,8 @@ int main(int argc, char** argv) {
     std::cerr << "HOPLITE_LOG is '" << level << "': write trace, debug, info, warn, error or off\n";
     return static_cast<int>(hoplite::cli::ExitStatus::kUsage);
   }
+  // A file beyond the limit of its size (ulimit -f) is an error of the write, not a death.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Errors are told in our words; gRPC would print its own beside them.
   ::setenv("GRPC_VERBOSITY", "NONE", /*replace=*/0);
   const std::vector<std::string> arguments(argv + 1, argv + argc);

@@ -4,8 +4,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include <sys/vfs.h>
 
 #include "base/file_descriptor.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "base/units.h"
 #include "cli/progress_bar.h"
@@ -63,17 +66,76 @@ Result<std::size_t> ReadSome(int fd, std::span<std::byte> into, const std::strin
   }
 }
 
-Result<std::vector<std::byte>> ReadToEnd(int fd, const std::string& path) {
-  std::vector<std::byte> bytes;
-  std::size_t used = 0;
-  for (;;) {
-    if (bytes.size() - used < kPiece) bytes.resize(std::max<std::size_t>(2 * bytes.size(), kPiece));
-    TRY_ASSIGN(const std::size_t count, ReadSome(fd, std::span(bytes).subspan(used), path));
-    if (count == 0) break;
-    used += count;
+// Memory that is filled from its beginning.
+class Piece {
+ public:
+  explicit Piece(std::size_t room)
+      : bytes_(std::make_unique_for_overwrite<std::byte[]>(room)), room_(room) {}
+  std::span<std::byte> rest() const { return {bytes_.get() + used_, room_ - used_}; }
+  std::span<const std::byte> filled() const { return {bytes_.get(), used_}; }
+  void Fill(std::size_t bytes) { used_ += bytes; }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t room_;
+  std::size_t used_ = 0;
+};
+
+struct Pieces {
+  std::vector<Piece> all;
+  std::uint64_t bytes = 0;
+
+  // Where to read on. A new one has half the bytes that are there: so there are few.
+  Piece& Next() {
+    if (all.empty() || all.back().rest().empty()) all.emplace_back(std::max(kPiece, bytes / 2));
+    return all.back();
   }
-  bytes.resize(used);
-  return bytes;
+};
+
+// The memory that the client's node has for objects.
+Result<std::uint64_t> MemoryOfNode(Client& client, const Deadline& deadline) {
+  TRY_ASSIGN(const ClusterStatus status,
+             client.Status({.timeout = deadline.left()}, /*max_objects=*/0));
+  const auto node = std::ranges::find(status.nodes, client.node_name(), &NodeStatus::name);
+  if (node != status.nodes.end()) return node->memory_bytes;
+  return std::unexpected(
+      Error(ErrorCode::kUnavailable,
+            fmt::format("node '{}' does not say how much memory it has", client.node_name())));
+}
+
+Error TooLong(const std::string& path, std::uint64_t room, const Client& client) {
+  return {ErrorCode::kResourceExhausted,
+          fmt::format("{} has more than the {} that node '{}' has for objects; it was not read to "
+                      "its end",
+                      path == "-" ? "standard input" : fmt::format("'{}'", path),
+                      FormatExactSize(room), client.node_name())};
+}
+
+// A node that has no room for it is asked before much was read.
+Result<Pieces> ReadToEnd(Client& client, int fd, const std::string& path,
+                         const Deadline& deadline) {
+  Pieces read;
+  std::uint64_t most = kPiece;
+  for (;;) {
+    Piece& piece = read.Next();
+    TRY_ASSIGN(const std::size_t count, ReadSome(fd, piece.rest(), path));
+    if (count == 0) return read;
+    piece.Fill(count);
+    read.bytes += count;
+    if (read.bytes > most && most == kPiece) {
+      TRY_ASSIGN(most, MemoryOfNode(client, deadline));
+    }
+    if (read.bytes > most) return std::unexpected(TooLong(path, most, client));
+  }
+}
+
+Result<std::uint64_t> PutToEnd(Client& client, const ObjectId& id, int fd, const std::string& path,
+                               const Deadline& deadline) {
+  TRY_ASSIGN(const Pieces read, ReadToEnd(client, fd, path, deadline));
+  std::vector<std::span<const std::byte>> bytes;
+  for (const Piece& piece : read.all) bytes.push_back(piece.filled());
+  TRY(client.Put(bytes, {.id = id, .timeout = deadline.left()}));
+  return read.bytes;
 }
 
 Result<void> Fill(Draft& draft, int fd, const std::string& path) {
@@ -98,11 +160,7 @@ Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::str
                               const Deadline& deadline) {
   TRY_ASSIGN(const FileDescriptor input, OpenInput(path));
   TRY_ASSIGN(const auto size, KnownSize(input.get(), path));
-  if (!size) {
-    TRY_ASSIGN(const auto bytes, ReadToEnd(input.get(), path));
-    TRY(client.Put(bytes, {.id = id, .timeout = deadline.left()}));
-    return bytes.size();
-  }
+  if (!size) return PutToEnd(client, id, input.get(), path, deadline);
   TRY_ASSIGN(Draft draft, client.Create(id, *size, {.timeout = deadline.left()}));
   TRY(Fill(draft, input.get(), path));
   TRY(draft.Seal(deadline.left()));

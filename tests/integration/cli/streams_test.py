@@ -46,6 +46,26 @@ class Streams(CommandTest):
             pipe.close()
             self.assertEqual(self.stored(put.stdout.read().decode().strip()), data)
 
+    def test_an_input_without_an_end_is_read_no_further_than_the_node_has_memory(self):
+        with open("/dev/zero", "rb") as endless:
+            put = subprocess.Popen([HOPLITE, "put", "-", "--socket", self.cluster.socket(1)], stdin=endless,
+                                   stderr=subprocess.PIPE)
+        with put:
+            said = put.stderr.read().decode()
+            _, status, used = os.wait4(put.pid, 0)
+            put.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(put.returncode, 1)
+        self.assertRegex(said, "^resource_exhausted: standard input has more than the 67108864 bytes .*'n1'")
+        self.assertLess(used.ru_maxrss, 160_000)  # KiB; the node has 64 MiB
+
+    def test_a_limit_of_the_size_of_files_is_an_error_and_no_death(self):
+        self.succeed("put", "-", "--id", "name:long", "--socket", self.cluster.socket(1), stdin=b"x" * 70_000)
+        directory, out = self.cluster.directory.ready["address"], self.cluster.path("out")
+        node = f"$H node --directory {directory} --listen 127.0.0.1:0 --socket '' --memory 2MiB"
+        self.fails(f"ulimit -f 1000; {node}", "resource_exhausted: .*1024000 bytes .*ulimit -f")
+        self.fails(f"ulimit -f 10; $H get name:long --output {out}", "File too large")
+        self.fails(f"ulimit -f 10; $H get name:long > {out}", "File too large")
+
     def test_a_full_device_is_an_error(self):
         full = "resource_exhausted: .*No space left"
         self.succeed("put", "-", "--id", "name:full", "--socket", self.cluster.socket(1), stdin=b"x" * 70_000)
