@@ -271,7 +271,7 @@ net::Task<void> NodeByHand::Peer::Serve(net::StreamPtr stream) {
   if (says_end_) {
     wire::Frame end{wire::End{wire::EndReason::kFinal, fetch->stripes}};
     const auto sent = co_await connection->Send(std::move(end));
-    if (sent) co_await connection->reader.Next();  // DONE
+    if (sent) static_cast<void>(co_await connection->reader.Next());  // DONE
   }
   stream->Close();
 }

@@ -139,7 +139,7 @@ class AskedPeer {
     const auto frame = co_await (*greeted)->reader.Next();
     const auto* fetch = frame ? std::get_if<wire::Fetch>(&*frame) : nullptr;
     if (fetch != nullptr) asked_.push_back(*fetch);
-    co_await (*greeted)->reader.Next();  // until the node leaves
+    static_cast<void>(co_await (*greeted)->reader.Next());  // until the node leaves
     stream->Close();
   }
 
