@@ -94,6 +94,7 @@ class HOPLITE_EXPORT Client {
   //                       asked, and nobody owns what does not exist
   //   resource_exhausted  it is larger than the node's store
   //   timeout             names the reason known: not created, its holders lost, …
+  //   (a reduction's own) the reduction that was to make it failed (Reduction::Wait)
   Result<Buffer> Get(const ObjectId& id, const CallOptions& options = {});
   Future<Buffer> GetAsync(const ObjectId& id, const CallOptions& options = {});
   // All at once, under one timeout; one answer per id, in their order. Clients of different nodes
@@ -124,11 +125,14 @@ class HOPLITE_EXPORT Client {
   // Makes one object of several, folded element by element in a tree over the nodes that hold
   // them; returns at once. Anybody may get the target meanwhile: an allreduce is this and a Get of
   // the target by everyone. It stays, like a Put, until Delete. What can only be found out later
-  // is told by Reduction::Wait.
-  //   invalid_argument  op and dtype don't fit, or there are more sources than kMaxReduceSources
+  // is told by Reduction::Wait, and by a Get of the target.
+  //   invalid_argument  names what can't be: op and dtype that don't fit, a source that is listed
+  //                     twice or is the target, none or more than kMaxReduceSources, a num_objects
+  //                     that they don't have, …
   Result<Reduction> Reduce(const ReduceOptions& options);
 
-  // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable.
+  // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable. After
+  // timeout, cancelled or unavailable it may be deleted all the same: delete it again.
   Result<void> Delete(const ObjectId& id, const CallOptions& options = {});
 
   // Owning. An id that ever had an owner is deleted everywhere when its last owner is gone. Owners
@@ -139,7 +143,7 @@ class HOPLITE_EXPORT Client {
   // that is started again does not know who owned: after `unavailable`, own again.
   //
   // Hand an id over by owning it until the receiver has it: an Own that comes after the last Disown
-  // answers `deleted`.
+  // answers `deleted`. After timeout, cancelled or unavailable this client does not own it.
   //   deleted             its last owner is gone, or it was deleted
   //   resource_exhausted  the clients of this node own NodeConfig::max_owned ids
   Result<void> Own(const ObjectId& id, const CallOptions& options = {});

@@ -34,10 +34,15 @@ class HOPLITE_EXPORT Reduction {
   //   already_exists      the target exists
   //   deleted             the target, or too many sources, were deleted
   //   resource_exhausted  no node has memory for a partial result
+  //   peer_lost           the directory had lost this node, for a moment too long, and ended it
   //   cancelled           Cancel was called, or the client was closed
-  //   unavailable         the connection to the node ended
-  // After an error nobody will see the target. Those who wait for it get that error; a Get that the
-  // directory hears of only later waits, like any other, for an object that does not exist.
+  //   unavailable         the connection to the node ended, and the reduction with it
+  //   (a source's own)    a source failed: the reduction that was to make it, too
+  // Whoever waits for the target gets the same error, and so does whoever asks for it later, for a
+  // minute (DirectoryConfig::tombstone), unless a Put or another reduction of that id began.
+  //
+  // After an error nobody will see the target, but for one moment: a target that becomes final just
+  // when this call ends with timeout, cancelled or unavailable exists all the same. A Get tells.
   Result<ReduceOutcome> Wait(std::chrono::milliseconds timeout = kForever) const;
   // Whether Wait would return at once.
   bool ready() const;

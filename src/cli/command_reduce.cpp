@@ -12,13 +12,13 @@
 
 #include <hoplite/client.h>
 
+#include "base/reduce_options.h"
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress_bar.h"
 #include "cli/timeouts.h"
-#include "planner/reduce_planner.h"
 
 namespace hoplite::cli {
 namespace {
@@ -108,7 +108,7 @@ void AddReduce(CLI::App& app, Action& chosen) {
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);
   command->callback([&chosen, options, command] {
-    RequireSound(*command, planner::CheckReduceOptions(options->reduce));
+    RequireSound(*command, CheckReduceOptions(options->reduce));
     chosen = [options] { return RunReduce(*options); };
   });
 }

@@ -10,6 +10,7 @@
 #include <hoplite/reduction.h>
 
 #include "base/clock.h"
+#include "base/reduce_options.h"
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/convert.h"
@@ -100,12 +101,7 @@ Error Reduction::State::NotYet(bool ask) const {
 }
 
 Result<Reduction> Client::Reduce(const ReduceOptions& options) {
-  TRY(Supports(options.op, options.dtype));
-  if (options.sources.size() > kMaxReduceSources) {
-    return std::unexpected(
-        Error(ErrorCode::kInvalidArgument, fmt::format("{} sources; at most {} are allowed",
-                                                       options.sources.size(), kMaxReduceSources)));
-  }
+  TRY(CheckReduceOptions(options));
   const ObjectId target = options.target == ObjectId() ? ObjectId::Random() : options.target;
   const Time deadline = client::DeadlineAfter(options.timeout);
   Request request;

@@ -81,10 +81,8 @@ void DirectoryService::Find(const ObjectId& object,
   loop_->Post([self = shared_from_this(), object, done = std::move(done)] {
     std::optional<protocol::ObjectView> found = self->state_.Find(object);
     const bool exists = found && (found->inlined || !found->holders.empty());
-    std::string blocked = exists ? "" : self->state_.WhyBlocked(object, Now());
-    if (!blocked.empty()) {
-      return done(std::unexpected(Error(ErrorCode::kDeleted, std::move(blocked))));
-    }
+    auto why = exists ? std::nullopt : self->state_.WhyAbsent(object, Now());
+    if (why) return done(std::unexpected(*std::move(why)));
     if (found) return done(*std::move(found));
     done(std::unexpected(Error(ErrorCode::kNotFound, fmt::format("object {} is not known to its "
                                                                  "directory shard",

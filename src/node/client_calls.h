@@ -46,6 +46,7 @@ class ClientCalls final : public Operations {
   std::shared_ptr<void> Watch(ObjectId object,
                               std::function<void(const protocol::Location&)> on_location,
                               std::function<void()> on_deleted,
+                              std::function<void(const Error&)> on_failed,
                               std::function<void(NodeId)> on_forgotten,
                               bool only_if_owned) override;
   std::uint64_t cluster_id() const override { return context_.directory.shard_id(0); }

@@ -21,8 +21,10 @@ bool Followers::Add(const std::shared_ptr<Subscriber>& subscriber) {
 
 bool Followers::Sweep() {
   std::erase_if(subscribers_, [](const auto& one) { return one.expired(); });
-  if (subscribers_.empty()) places_.clear();
-  return subscribers_.empty();
+  if (!subscribers_.empty()) return false;
+  places_.clear();
+  failure_.reset();
+  return true;
 }
 
 // Who is told may leave, or bring others.
@@ -38,6 +40,7 @@ void Followers::Tell(const protocol::Location& location) {
     places_.erase(location.node);
   } else {
     places_[location.node] = location;
+    failure_.reset();
   }
   ForEach([&](const Subscriber& one) {
     if (one.on_location) one.on_location(location);
@@ -51,6 +54,13 @@ void Followers::TellDeleted() {
   });
 }
 
+void Followers::TellFailed(const Error& why) {
+  failure_ = why;
+  ForEach([&](const Subscriber& one) {
+    if (one.on_failed) one.on_failed(why);
+  });
+}
+
 void Followers::TellUnowned(const Expectations& expectations) {
   ForEach([&](const Subscriber& one) {
     if (one.on_deleted && expectations.disappointed(one.expects)) one.on_deleted();
@@ -59,6 +69,7 @@ void Followers::TellUnowned(const Expectations& expectations) {
 
 void Followers::Forget() {
   const auto known = std::exchange(places_, {});
+  failure_.reset();
   ForEach([&](const Subscriber& one) {
     if (!one.on_forgotten) return;
     for (const auto& [node, location] : known) one.on_forgotten(node);

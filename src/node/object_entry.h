@@ -73,9 +73,10 @@ class Expectations {
 
 struct Subscriber {
   std::function<void(const protocol::Location&)> on_location;  // may be empty, as may the next
-  std::function<void()> on_deleted;          // or it relies on an owner, and there is none
-  std::function<void(NodeId)> on_forgotten;  // it may not be there any more: the session ended
-  std::uint64_t expects = 0;                 // its number in Expectations, if it relies on an owner
+  std::function<void()> on_deleted;             // or it relies on an owner, and there is none
+  std::function<void(const Error&)> on_failed;  // nobody will make it: why
+  std::function<void(NodeId)> on_forgotten;     // it may not be there any more: the session ended
+  std::uint64_t expects = 0;  // its number in Expectations, if it relies on an owner
 };
 
 // Who follows the object's places from here, and what they were told since the first of them.
@@ -90,6 +91,9 @@ class Followers {
 
   void Tell(const protocol::Location& location);
   void TellDeleted();
+  void TellFailed(const Error& why);
+  // Nobody will make it, as they were told last; none: it may come, or was made.
+  const std::optional<Error>& failure() const { return failure_; }
   // Those who rely on an owner.
   void TellUnowned(const Expectations& expectations);
   // The next session repeats the present holders, but not that others vanished meanwhile.
@@ -100,6 +104,7 @@ class Followers {
 
   std::vector<std::weak_ptr<Subscriber>> subscribers_;
   std::map<NodeId, protocol::Location> places_;
+  std::optional<Error> failure_;
 };
 
 class ObjectEntry {

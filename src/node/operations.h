@@ -125,12 +125,14 @@ class Operations {
   virtual std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const protocol::Location&)> on_location) = 0;
 
-  // The same, told at once what is known already, and of the object's deletion, past or to come;
+  // The same, told at once what is known already, of the object's deletion, past or to come, and why
+  // nobody will make it, if that is so;
   // and, when the shard's session ends, of each place that may be none any more. `only_if_owned`: an
   // object that does not exist and that nobody owns is as good as deleted (R59).
   virtual std::shared_ptr<void> Watch(ObjectId object,
                                       std::function<void(const protocol::Location&)> on_location,
                                       std::function<void()> on_deleted,
+                                      std::function<void(const Error&)> on_failed,
                                       std::function<void(NodeId)> on_forgotten,
                                       bool only_if_owned) = 0;
   // Of the cluster: that of the directory's first shard. 0: that was not reached yet.

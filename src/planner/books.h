@@ -12,6 +12,7 @@
 //   inlined            Versions
 //   inline_pace        Lookups, Transfers
 //   marks              Deletion; Recovery, where a copy shows that a mark had ended
+//   ended              ReductionRequests; Versions, where another one begins
 //   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
 //   apart              Transfers
 //   gathering          Passes
@@ -26,6 +27,7 @@
 #include "planner/agenda.h"
 #include "planner/deletion_marks.h"
 #include "planner/directory_state.h"
+#include "planner/ended_reductions.h"
 #include "planner/expiring.h"
 #include "planner/inline_budget.h"
 #include "planner/inline_pace.h"
@@ -62,6 +64,7 @@ struct Books {
   InlineBudget inlined;
   InlinePace inline_pace;
   DeletionMarks marks;
+  EndedReductions ended;
   OwnerBook owners;
   OwnerClock owner_clock;
   KeepApart apart;               // receivers and sources

@@ -73,8 +73,8 @@ class DirectoryState::State {
 
   Books books_;
   std::uint64_t changes_ = 0;
-  Post post_{books_.outbox, books_.nodes, books_.marks, books_.clock};
-  Versions versions_{books_.agenda, books_.inlined, books_.nodes, post_};
+  Post post_{books_.outbox, books_.nodes, books_.marks, books_.ended, books_.clock};
+  Versions versions_{books_.agenda, books_.inlined, books_.ended, books_.nodes, post_};
   Ownership ownership_{books_.options, books_.clock,   books_.window, books_.nodes,
                        books_.stamps,  books_.objects, books_.owners, books_.owner_clock,
                        books_.agenda,  post_};
@@ -85,8 +85,8 @@ class DirectoryState::State {
                  books_.stamps,  books_.agenda, books_.gathering, post_};
   ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects, post_, versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
-                              books_.objects, books_.marks, books_.agenda, post_,
-                              orders_,        ownership_};
+                              books_.objects, books_.marks, books_.ended,  books_.agenda,
+                              post_,          orders_,      ownership_};
   ReductionReports reports_{books_.window, books_.nodes, books_.objects, post_,
                             orders_,       transfers_,   ownership_};
   Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,

@@ -109,6 +109,8 @@ void DirectoryState::State::Tick(Time time) {
   const Time now = books_.clock.now();
   if (books_.marks.next() <= now) ++changes_;
   books_.marks.Expire(now, books_.options.slice);
+  if (books_.ended.next() <= now) ++changes_;
+  books_.ended.Expire(now, books_.options.slice);
   if (!books_.apart.Expire(now).empty()) {
     ++changes_;
     books_.agenda.SomeMayMeetAgain();
@@ -166,8 +168,8 @@ bool DirectoryState::State::due() const {
 
 Time DirectoryState::State::NextTime() {
   if (due()) return books_.clock.now();
-  Time next = std::min(
-      {books_.marks.next(), books_.apart.next(), books_.gathering.next(), ownership_.Next()});
+  Time next = std::min({books_.marks.next(), books_.ended.next(), books_.apart.next(),
+                        books_.gathering.next(), ownership_.Next()});
   if (books_.window.collecting()) next = std::min(next, books_.window.End(books_.nodes));
   return next;
 }

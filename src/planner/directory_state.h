@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <hoplite/object_id.h>
+#include <hoplite/result.h>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -89,8 +90,9 @@ class DirectoryState {
   std::optional<ObjectView> Find(const ObjectId& object) const;
   // Into how many groups its stripes are cut; 0: there is no such object.
   std::size_t GroupsOf(const ObjectId& object) const;
-  // Why nothing of that name is there: it was deleted, and is blocked for a while; empty: not so.
-  std::string WhyBlocked(const ObjectId& object, Time now) const;
+  // Why nothing of that name is there: it was deleted, and is blocked for a while, or its reduction
+  // failed; none: not so.
+  std::optional<Error> WhyAbsent(const ObjectId& object, Time now) const;
   // Of an id: whether it has a mark; whether a node owns it; whether one did. For simulations.
   struct OwnerView {
     bool deleted = false;

@@ -78,6 +78,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   }
   for (const auto& [id, record] : books.objects.records()) AddRecord(digest, id, record);
   books.marks.AddTo(digest);
+  books.ended.AddTo(digest);
   books.owners.AddTo(digest);
   if (!books.owners.idle()) books.owner_clock.AddTo(digest);
   for (const auto& [pair, until] : books.apart.entries()) {

@@ -76,7 +76,7 @@ std::string BrokenOwners(const Books& books) {
 }  // namespace
 
 std::string BrokenInvariant(const Books& books) {
-  if (!books.marks.Consistent() || !books.apart.Consistent()) {
+  if (!books.marks.Consistent() || !books.ended.Consistent() || !books.apart.Consistent()) {
     return "S4: an index of times disagrees with its entries";
   }
   if (std::string broken = BrokenOwners(books); !broken.empty()) return broken;

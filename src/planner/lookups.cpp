@@ -11,6 +11,7 @@ void Lookups::On(NodeId node, const Locate& event) {
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
   if (own != nullptr && !own->live) versions_.DropCopy(event.object, record, node);
+  if (!record.coming() && post_.AnswerFailed(event.object, node)) return;
   Waiting& waiting = record.waits.Make();
   waiting.locates.erase({node});
   waiting.locates.insert({node, event.room, event.number, event.joint});
@@ -68,6 +69,7 @@ void Lookups::On(NodeId node, const Subscribe& event) {
   const auto tell = [&](NodeId holder, LocationKind kind) {
     post_.NotifyOne(node, event.object, record, holder, kind);
   };
+  if (!record.coming()) post_.AnswerFailed(event.object, node);
   if (record.inline_bytes != nullptr) tell(kNoNode, LocationKind::kInline);
   for (const auto& [holder, copy] : record.table.copies()) {
     if (copy.listed) tell(holder, copy.complete ? LocationKind::kComplete : LocationKind::kPartial);

@@ -42,6 +42,13 @@ bool Post::AnswerDeleted(const ObjectId& id, NodeId node) {
   return until.has_value();
 }
 
+bool Post::AnswerFailed(const ObjectId& id, NodeId node, Version version) {
+  const ReductionEnd* end = ended_.Of(id, version, clock_.now());
+  if (end == nullptr) return false;
+  Send(node, TargetAborted{id, end->version, end->error.code, end->error.message});
+  return true;
+}
+
 void Post::NotifyOne(NodeId to, const ObjectId& id, const ObjectRecord& record, NodeId node,
                      LocationKind kind) {
   Send(to, LocationOf(id, record, node, kind));

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "planner/deletion_marks.h"
+#include "planner/ended_reductions.h"
 #include "planner/node_table.h"
 #include "planner/object_record.h"
 #include "planner/outbox.h"
@@ -19,8 +20,9 @@ namespace hoplite::planner {
 class Post {
  public:
   // Writes into the outbox and reads the others; all outlive it.
-  Post(Outbox& outbox, const NodeTable& nodes, const DeletionMarks& marks, const ShardClock& clock)
-      : outbox_(outbox), nodes_(nodes), marks_(marks), clock_(clock) {}
+  Post(Outbox& outbox, const NodeTable& nodes, const DeletionMarks& marks,
+       const EndedReductions& ended, const ShardClock& clock)
+      : outbox_(outbox), nodes_(nodes), marks_(marks), ended_(ended), clock_(clock) {}
 
   void Send(NodeId to, NodeAction body);
   // Subscribers hear what became of the node's copy; kNoNode: of the bytes in the directory.
@@ -31,6 +33,9 @@ class Post {
   void TellLost(const ObjectId& id, const ObjectRecord& record);
   // Answers Deleted and returns true if the object has a mark.
   bool AnswerDeleted(const ObjectId& id, NodeId node);
+  // Answers TargetAborted and returns true if this version was of a reduction that failed; none: any
+  // version of the object.
+  bool AnswerFailed(const ObjectId& id, NodeId node, Version version = {});
 
  private:
   Location LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId node,
@@ -39,6 +44,7 @@ class Post {
   Outbox& outbox_;
   const NodeTable& nodes_;
   const DeletionMarks& marks_;
+  const EndedReductions& ended_;
   const ShardClock& clock_;
 };
 

@@ -29,6 +29,7 @@ void CloseFeeds(CopyTable& table, NodeId node, const std::vector<Upstream>& upst
 void Recovery::On(NodeId node, const Held& event) {
   marks_.EraseIfOlder(event.object, event.version);
   if (post_.AnswerDeleted(event.object, node)) return;
+  if (!event.complete && post_.AnswerFailed(event.object, node, event.version)) return;
   if (!Sound(event)) return;
   stamps_.NoteSeen(event.version.incarnation);
   ObjectRecord& record = objects_.Touch(event.object, node);

@@ -35,6 +35,7 @@ class ReduceCoordinator {
   bool Hear(const NodeAction& word, Time now, Events& say);
   void OnHolderGone(const ObjectId& source, NodeId node);
   void OnDeleted(const ObjectId& source) { planner_.OnDeleted(source); }
+  void OnFailed(const ObjectId& source, const Error& why) { planner_.OnFailed(source, why); }
   // The node's sessions ended: what goes meanwhile is not told, what is still there is told again.
   void ForgetHolders();
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/limits.h"
 #include "planner/reduce_cost.h"
 #include "planner/reduce_tree.h"
 
@@ -24,49 +23,7 @@ bool MeansGone(ErrorCode code) {
          code == ErrorCode::kRecalled;
 }
 
-std::unexpected<Error> Wrong(std::string message) {
-  return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(message)));
-}
-
 }  // namespace
-
-Result<void> CheckReduceOptions(const ReduceOptions& options) {
-  const std::size_t count = options.sources.size();
-  const std::uint64_t wanted = options.num_objects.value_or(count);
-  if (auto supported = Supports(options.op, options.dtype); !supported) return supported;
-  if (count == 0) return Wrong("a reduction needs at least one source");
-  if (count > kMaxReduceSources) {
-    return Wrong(fmt::format("{} sources; {} is the limit", count, kMaxReduceSources));
-  }
-  std::set<ObjectId> seen;
-  for (const ObjectId& source : options.sources) {
-    if (source == ObjectId()) return Wrong("a source's id is all zero, which names no object");
-    if (source == options.target) {
-      return Wrong(fmt::format("the target {} is among the sources", source.ToHex()));
-    }
-    if (!seen.insert(source).second) {
-      return Wrong(fmt::format("source {} is listed twice", source.ToHex()));
-    }
-  }
-  if (wanted == 0) return Wrong("num_objects is 0; at least one source has to be used");
-  if (wanted > count) {
-    return Wrong(fmt::format("num_objects is {}, but there are {} sources", wanted, count));
-  }
-  if (options.fixed_order && wanted < count) {
-    return Wrong(
-        fmt::format("a fixed order needs all {} sources, num_objects is {}", count, wanted));
-  }
-  if (options.fixed_order && options.degree > 1) {
-    return Wrong(
-        fmt::format("a fixed order folds along a line; degree {} is none", options.degree));
-  }
-  for (const std::string& text : {options.metadata, options.alike.value_or("")}) {
-    if (text.size() <= kMaxMetadataBytes) continue;
-    return Wrong(
-        fmt::format("metadata has {} bytes, {} is the limit", text.size(), kMaxMetadataBytes));
-  }
-  return {};
-}
 
 ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
                              bool two_trees)
@@ -110,6 +67,7 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
   }
   if (sources_.ready().empty()) batch_since_ = now_;
   const bool was_ready = sources_.is_ready(*index);
+  failed_.erase(*index);
   sources_.AddHolder(*index, node, version, metadata, now_);
   if (!was_ready && sources_.is_ready(*index)) came_at_ = now_;
 }
@@ -121,17 +79,31 @@ void ReducePlanner::OnHolderGone(const ObjectId& source, NodeId node) {
 void ReducePlanner::OnDeleted(const ObjectId& source) {
   const auto index = sources_.Find(source);
   if (!index) return;
+  failed_.erase(*index);
   sources_.MarkDeleted(*index);
   FailIfTooFew(*index);
 }
 
-void ReducePlanner::FailIfTooFew(SourceIndex deleted) {
+void ReducePlanner::OnFailed(const ObjectId& source, const Error& why) {
+  const auto index = sources_.Find(source);
+  if (!index) return;
+  failed_.insert_or_assign(*index, why);
+  sources_.MarkDeleted(*index);
+  FailIfTooFew(*index);
+}
+
+void ReducePlanner::FailIfTooFew(SourceIndex lost) {
   if (failure_ || sources_.possible() >= wanted_) return;
-  failure_ = Error(
-      ErrorCode::kDeleted,
-      fmt::format("object {}, a source, was deleted: {} of {} sources are left, {} "
-                  "are needed",
-                  sources_.id(deleted).ToHex(), sources_.possible(), sources_.size(), wanted_));
+  const std::string left = fmt::format("{} of {} sources are left, {} are needed",
+                                       sources_.possible(), sources_.size(), wanted_);
+  const std::string source = fmt::format("object {}, a source", sources_.id(lost).ToHex());
+  const auto failed = failed_.find(lost);
+  if (failed == failed_.end()) {
+    failure_ = Error(ErrorCode::kDeleted, fmt::format("{}, was deleted: {}", source, left));
+  } else {
+    const Error& why = failed->second;
+    failure_ = Error(why.code, fmt::format("{}, failed: {} ({})", source, why.message, left));
+  }
 }
 
 // What the slot was made of is not used any more; it is filled, or vacated, by the next Plan.

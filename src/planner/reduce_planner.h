@@ -35,11 +35,6 @@
 
 namespace hoplite::planner {
 
-// What is wrong with the request itself: invalid_argument naming it (no sources, one twice, the
-// target among them, num_objects 0 or too large, op and dtype that don't fit, fixed_order with less
-// than all sources or with a forced degree above 1).
-Result<void> CheckReduceOptions(const ReduceOptions& options);
-
 // Of a reduction by stripes: stripe_ring.h, two_trees.h.
 enum class StripeShape : std::uint8_t { kRing, kTwoTrees };
 
@@ -57,6 +52,8 @@ class ReducePlanner {
                 const std::string& metadata, Time now);
   void OnHolderGone(const ObjectId& source, NodeId node);
   void OnDeleted(const ObjectId& source);
+  // Nobody will make the source (R69).
+  void OnFailed(const ObjectId& source, const Error& why);
   void OnSlotLost(const SlotLost& lost, Time now);
 
   // --- answers
@@ -135,7 +132,7 @@ class ReducePlanner {
   bool LacksOne(const PlannedSlot& planned) const;
   void GiveBack(SourceIndex pick);
   NodeId NodeWithMemory() const;
-  void FailIfTooFew(SourceIndex deleted);
+  void FailIfTooFew(SourceIndex lost);
   ReduceShape ShapeOrder() const;
   SlotOrder OrderOf(const PlannedSlot& planned) const;
   ReduceOrders AsOne(std::vector<PlannedOrder> orders) const;
@@ -154,6 +151,7 @@ class ReducePlanner {
   Time batch_since_{};  // the first source that is to be planned
   Time came_at_{};      // the last one
   std::optional<Error> failure_;
+  std::map<SourceIndex, Error> failed_;  // sources, and why
   Time now_{};
 
   bool shaped_ = false;

@@ -31,6 +31,11 @@ PendingOpen* ReductionRequests::Pending(NodeId node, const ObjectId& id, std::ui
 
 void ReductionRequests::On(NodeId node, const ReduceOpen& event) {
   if (window_.collecting()) return window_.Defer(node, event);
+  // It ended while its coordinator was away, and its readers were told so.
+  if (const auto* end = ended_.Of(event.object, node, event.request, clock_.now())) {
+    return post_.Send(
+        node, ReduceRefused{event.object, event.request, end->error.code, end->error.message});
+  }
   ObjectRecord& record = objects_.Touch(event.object, node);
   std::vector<PendingOpen>& opens = record.waits.Make().opens;
   std::erase_if(opens, [&](const PendingOpen& open) {
@@ -160,12 +165,15 @@ void ReductionRequests::On(NodeId node, const ReduceClose& event) {
 }
 
 // Participants let go; whoever waits for the target, or has a part of it, hears why. Who was told
-// where it is and gets memory for it now waits too, so everybody hears it who ever asked.
+// where it is and gets memory for it now waits too, so everybody hears it who ever asked. Whoever
+// asks later, or was away, hears the same (R69).
 void ReductionRequests::End(const ObjectId& id, ObjectRecord& record, const Error& error,
                             NodeId tell_coordinator) {
   const ReductionRecord ended = *std::exchange(record.reduction, std::nullopt);
   orders_.Drop(id, ended);
   if (ended.committed) return;
+  ended_.Insert(id, {ended.coordinator, ended.request, record.version, error},
+                clock_.now() + options_.tombstone);
   if (tell_coordinator != kNoNode) {
     post_.Send(tell_coordinator, ReduceRefused{id, ended.request, error.code, error.message});
   }
@@ -178,7 +186,7 @@ void ReductionRequests::End(const ObjectId& id, ObjectRecord& record, const Erro
   }
   record.table = CopyTable(record.table.layout());
   for (const NodeId node : record.touched) {
-    post_.Send(node, TargetAborted{id, error.code, error.message});
+    post_.Send(node, TargetAborted{id, record.version, error.code, error.message});
   }
 }
 

@@ -2,7 +2,7 @@
 // R36).
 //
 // Decides: who may make a target; whether an order of the coordinator, or a plan as a whole, can be
-// carried out; whom the end of a reduction concerns. Is told: the coordinators' words, and what becomes of the
+// carried out; whom the end of a reduction concerns, also later. Is told: the coordinators' words, and what becomes of the
 // coordinators. Must never: let two make one target, or keep a reduction that is open without its
 // coordinator.
 #pragma once
@@ -16,6 +16,7 @@
 #include "planner/agenda.h"
 #include "planner/deletion_marks.h"
 #include "planner/directory_state.h"
+#include "planner/ended_reductions.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
 #include "planner/ownership.h"
@@ -32,14 +33,15 @@ class ReductionRequests {
   // outlive it.
   ReductionRequests(const DirectoryOptions& options, const ShardClock& clock,
                     RecoveryWindow& window, const NodeTable& nodes, ObjectBook& objects,
-                    const DeletionMarks& marks, Agenda& agenda, Post& post, ReductionOrders& orders,
-                    Ownership& ownership)
+                    const DeletionMarks& marks, EndedReductions& ended, Agenda& agenda, Post& post,
+                    ReductionOrders& orders, Ownership& ownership)
       : options_(options),
         clock_(clock),
         window_(window),
         nodes_(nodes),
         objects_(objects),
         marks_(marks),
+        ended_(ended),
         agenda_(agenda),
         post_(post),
         orders_(orders),
@@ -77,6 +79,7 @@ class ReductionRequests {
   const NodeTable& nodes_;
   ObjectBook& objects_;
   const DeletionMarks& marks_;
+  EndedReductions& ended_;
   Agenda& agenda_;
   Post& post_;
   ReductionOrders& orders_;

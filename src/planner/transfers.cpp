@@ -22,6 +22,7 @@ ObjectRecord* Transfers::Current(NodeId node, const ObjectId& id, Version versio
 }
 
 void Transfers::On(NodeId node, const Want& event) {
+  if (post_.AnswerFailed(event.object, node, event.version)) return;
   const ObjectRecord* known = objects_.Find(event.object);
   if (known == nullptr || event.version > known->version) {
     if (window_.collecting()) return window_.Defer(node, event);

@@ -7,6 +7,7 @@ namespace hoplite::planner {
 void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
                      const Layout& layout, const std::string& metadata, StripeGroups groups) {
   record.version = version;
+  ended_.Replace(id);
   record.gathers_until = kNever;
   record.joint = false;
   record.putter = {};

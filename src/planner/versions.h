@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/layout.h"
 #include "planner/agenda.h"
+#include "planner/ended_reductions.h"
 #include "planner/inline_budget.h"
 #include "planner/node_table.h"
 #include "planner/object_record.h"
@@ -23,9 +24,11 @@ namespace hoplite::planner {
 
 class Versions {
  public:
-  // Writes into the agenda and the budget, reads the nodes' names; all outlive it.
-  Versions(Agenda& agenda, InlineBudget& inlined, const NodeTable& nodes, Post& post)
-      : agenda_(agenda), inlined_(inlined), nodes_(nodes), post_(post) {}
+  // Writes into the agenda, the budget and the ends of reductions, reads the nodes' names; all
+  // outlive it.
+  Versions(Agenda& agenda, InlineBudget& inlined, EndedReductions& ended, const NodeTable& nodes,
+           Post& post)
+      : agenda_(agenda), inlined_(inlined), ended_(ended), nodes_(nodes), post_(post) {}
 
   // The version is current from now on: older copies are void, their nodes told. `groups`: how its
   // stripes are cut, and who makes which.
@@ -47,6 +50,7 @@ class Versions {
  private:
   Agenda& agenda_;
   InlineBudget& inlined_;
+  EndedReductions& ended_;
   const NodeTable& nodes_;
   Post& post_;
 };

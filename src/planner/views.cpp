@@ -119,8 +119,15 @@ ShardView DirectoryState::Shard() const {
           .inline_total_bytes = state_->books().inlined.total_limit_bytes()};
 }
 
-std::string DirectoryState::WhyBlocked(const ObjectId& object, Time now) const {
-  return state_->books().marks.WhyBlocked(object, now);
+std::optional<Error> DirectoryState::WhyAbsent(const ObjectId& object, Time now) const {
+  const Books& books = state_->books();
+  std::string blocked = books.marks.WhyBlocked(object, now);
+  if (!blocked.empty()) return Error(ErrorCode::kDeleted, std::move(blocked));
+  const ObjectRecord* record = books.objects.Find(object);
+  if (record != nullptr && record->coming()) return std::nullopt;
+  const ReductionEnd* end = books.ended.Of(object, Version(), now);
+  if (end == nullptr) return std::nullopt;
+  return end->error;
 }
 
 std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {

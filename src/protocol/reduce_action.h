@@ -75,8 +75,11 @@ struct SlotDropped {
 
 // --- to those who wait for the target, or have a part of it
 
+// The reduction that was to make it failed: what they have of it, up to this version, is void. Also
+// the answer to whoever asks for it later, for a while, unless another attempt at it began (R69).
 struct TargetAborted {
   ObjectId object;
+  Version version;  // none: there was none yet
   ErrorCode code = ErrorCode::kCancelled;
   std::string message;
 };

@@ -378,9 +378,15 @@ Result<NodeAction> Read(const ObjectId& target, Version version, const v1::SlotF
   return action;
 }
 
-Result<NodeAction> Read(const ObjectId& target, const v1::TargetAborted& body) {
+// Of a target that had no version yet there is none.
+Result<NodeAction> Read(const ObjectId& target, const v1::Stamp& stamp,
+                        const v1::TargetAborted& body) {
   TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
-  return protocol::TargetAborted{target, code, body.message()};
+  protocol::TargetAborted action{target, {}, code, body.message()};
+  if (stamp.incarnation() != 0) {
+    TRY_ASSIGN(action.version, ReadStamp<Version>(stamp, "version"));
+  }
+  return action;
 }
 
 }  // namespace
@@ -404,7 +410,7 @@ Result<NodeAction> ReadReduction(const ObjectId& target, Version version, v1::No
       return protocol::SlotDropped{target, slot, version};
     }
     default:
-      return Read(target, message.target_aborted());
+      return Read(target, message.version(), message.target_aborted());
   }
 }
 

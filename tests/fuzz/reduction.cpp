@@ -6,6 +6,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
+#include "base/reduce_options.h"
 #include "fuzz/targets.h"
 #include "planner/directory_state.h"
 #include "planner/reduce_planner.h"

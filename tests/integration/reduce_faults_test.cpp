@@ -120,6 +120,42 @@ TEST_F(HalfAReduction, AClosedClientEndsIt) {
   EXPECT_TRUE(Eventually([&] { return !cluster_.Find(target()); }));
 }
 
+// R69: not only those who waited when it ended.
+TEST_F(HalfAReduction, WhoAsksForItsTargetLaterHearsWhyItEnded) {
+  Begin();
+  ASSERT_TRUE(TargetIsKnown());
+  sum_->Cancel();
+  ASSERT_EQ(Ends(), ErrorCode::kCancelled);
+  for (Client* client : {&other_, &client_}) {
+    const auto got = client->Get(target(), kSoon);
+    ASSERT_EQ(CodeOf(got), ErrorCode::kCancelled);
+    EXPECT_NE(got.error().message.find(target().ToHex()), std::string::npos) << got.error().message;
+    EXPECT_EQ(CodeOf(client->Info(target(), kSoon)), ErrorCode::kCancelled);
+    const std::vector<ObjectId> ids{target()};
+    EXPECT_EQ(client->WaitExists(ids, 1, kSoon), ids) << "a Get would not wait";
+  }
+  const auto next = other_.Reduce({.sources = {target()}, .dtype = DType::kUint8});
+  const auto outcome = next->Wait(kSoon.timeout);
+  ASSERT_EQ(CodeOf(outcome), ErrorCode::kCancelled);
+  EXPECT_NE(outcome.error().message.find(target().ToHex() + ", a source, failed"),
+            std::string::npos);
+  ASSERT_TRUE(other_.Put("other bytes", {.id = target()}));
+  EXPECT_TRUE(client_.Get(target(), kSoon));
+}
+
+// R69: the coordinator's node stands still, or is cut off, for longer than the grace.
+TEST_F(HalfAReduction, ItsCallerIsToldWhatTheReadersWere) {
+  BeginWithAReader();
+  const NodeId self = cluster_.id(1);
+  cluster_.directory().Lose(self);
+  const auto read = reader_->Wait();
+  ASSERT_EQ(CodeOf(read), ErrorCode::kPeerLost);
+  cluster_.directory().Reconnect(self);
+  const auto outcome = sum_->Wait(kSoon.timeout);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error(), read.error());
+}
+
 TEST(ReduceFaults, SourcesOfDifferentSizesAreRefused) {
   Cluster cluster({.nodes = 2});
   PutSource(cluster.client(0), 0, 40'000);

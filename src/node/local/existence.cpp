@@ -16,6 +16,7 @@ void Existence::Watch(Watched& watched) {
       [this, &watched](const protocol::Location& location) {
         const bool complete = location.kind == protocol::LocationKind::kComplete ||
                               location.kind == protocol::LocationKind::kInline;
+        watched.failed &= location.kind == protocol::LocationKind::kGone;
         if (complete) {
           watched.places.insert(location.node);
           watched.gone = false;
@@ -30,6 +31,10 @@ void Existence::Watch(Watched& watched) {
         Look(watched);
         call_.changed.Notify();
       },
+      [this, &watched](const Error& /*why*/) {
+        watched.failed = true;
+        Look(watched);
+      },
       [this, &watched](NodeId node) {
         watched.places.erase(node);
         Look(watched);
@@ -40,8 +45,8 @@ void Existence::Watch(Watched& watched) {
 
 void Existence::Look(Watched& watched) {
   const store::CopyPtr here = operations_.store().Find(watched.object);
-  const bool exists =
-      !watched.places.empty() || (here && here->state() == store::CopyState::kFinal);
+  const bool exists = watched.failed || !watched.places.empty() ||
+                      (here && here->state() == store::CopyState::kFinal);
   if (exists == watched.exists) return;
   watched.exists = exists;
   count_ += exists ? 1 : -1;

@@ -37,6 +37,7 @@ class Existence {
     std::set<NodeId> places;  // of complete copies; the directory's is kNoNode
     bool exists = false;
     bool gone = false;            // deleted, or nobody owns it
+    bool failed = false;          // nobody will make it: a Get does not wait
     std::shared_ptr<void> watch;  // last: it changes the others
   };
   void Watch(Watched& watched);

@@ -1,6 +1,7 @@
 // ClientCalls: how a Reduce of a client starts.
 #include <utility>
 
+#include "base/reduce_options.h"
 #include "base/try.h"
 #include "node/client_calls.h"
 #include "node/reduce/coordinator.h"
@@ -9,7 +10,7 @@ namespace hoplite::node {
 
 net::Task<Result<ReduceOutcome>> ClientCalls::Reduce(ReduceOptions options, CallPtr call) {
   if (options.target == ObjectId()) options.target = ObjectId::Random();
-  CO_TRY(planner::CheckReduceOptions(options));
+  CO_TRY(CheckReduceOptions(options));
   const EntryPtr entry = context_.table.At(options.target);
   CO_TRY(Usable(*entry));
   if (entry->coordinator() || entry->publication()) {

@@ -77,6 +77,12 @@ void Coordinator::Watch() {
           self->reduction_.OnDeleted(source);
           self->call_->changed.Notify();
         },
+        [weak = weak_from_this(), source](const Error& why) {
+          const auto self = weak.lock();
+          if (!self) return;
+          self->reduction_.OnFailed(source, why);
+          self->call_->changed.Notify();
+        },
         [weak = weak_from_this(), source](NodeId node) {
           if (const auto self = weak.lock()) self->reduction_.OnHolderGone(source, node);
         },
@@ -93,6 +99,13 @@ void Coordinator::Hear(const protocol::NodeAction& word) {
   reduction_.Hear(word, Now(), orders);
   Say(std::move(orders));
   call_->changed.Notify();
+}
+
+void Coordinator::Outlive() {
+  Hear(protocol::ReduceRefused{target_->object, Request().request, ErrorCode::kPeerLost,
+                               "the reduction into " + target_->object.ToHex() +
+                                   " ended: the directory had lost node " + context_.settings.name +
+                                   ", its coordinator, for longer than deletions are remembered"});
 }
 
 void Coordinator::Say(std::vector<protocol::NodeEvent> events) {

@@ -30,6 +30,9 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   // What a shard says.
   void Hear(const protocol::NodeAction& word);
 
+  // The shard may have ended it, and forgotten that.
+  void Outlive();
+
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }
   // Repeated in every inventory; its orders follow the answer.

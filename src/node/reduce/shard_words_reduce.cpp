@@ -51,14 +51,18 @@ void ShardWords::On(const protocol::SlotDropped& dropped) {
   if (slot && slot->version() <= dropped.version) slot->Drop(store::VoidReason::kRecalled);
 }
 
-// Local waiters, and those of the flight, get the error; what was made so far goes.
+// Local waiters, and those of the flight, get the error; what was made so far goes. What is newer is
+// of another attempt, to which this is no answer.
 void ShardWords::On(const protocol::TargetAborted& aborted) {
   const EntryPtr entry = context_.table.Find(aborted.object);
   if (!entry) return;
   const Error error(aborted.code, aborted.message);
   entry->Abort(error);
-  DropCopies(*entry, kAllVersions, store::VoidReason::kAborted, error);
+  Version next = aborted.version;
+  ++next.sequence;
+  DropCopies(*entry, next, store::VoidReason::kAborted, error);
   if (entry->flight()) entry->flight()->OnAborted(error);
+  entry->followers().TellFailed(error);
   entry->Changed();
 }
 

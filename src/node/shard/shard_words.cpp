@@ -7,6 +7,7 @@
 #include "node/owners/owners.h"
 #include "node/pull/flight.h"
 #include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
 
 namespace hoplite::node {
 
@@ -160,6 +161,9 @@ void ShardWords::OnOutlived(std::size_t shard) {
                Error(ErrorCode::kPeerLost, "the directory had lost this node for too long"));
     if (entry->flight()) entry->flight()->OnRecall(kAllVersions);
     context_.store.Remove(copy->object());  // now: the inventory is asked next
+  }
+  for (const auto& [object, entry] : context_.table.entries()) {
+    if (entry->coordinator() && context_.ShardOf(object) == shard) entry->coordinator()->Outlive();
   }
 }
 

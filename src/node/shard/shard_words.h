@@ -21,7 +21,7 @@ class ShardWords {
   void OnAction(const protocol::NodeAction& action);
   void OnSession(std::size_t shard, bool open);
   // This node was away for longer than the shard remembers Deletes: its copies may be of deleted
-  // objects.
+  // objects, and its reductions may have ended for those who waited for them.
   void OnOutlived(std::size_t shard);
   // It was lost for the shard, which knows nothing of its grants: its flights ask for new ones.
   void OnLost(std::size_t shard);

@@ -286,7 +286,8 @@ TEST_F(StripedEnds, ADeletedTargetLeavesNothing) {
 
 TEST_F(StripedEnds, AnAbortedTargetLeavesNothing) {
   const auto waits = ring_.Get(1);
-  ring_.Hear(1, protocol::TargetAborted{ring_.target(), ErrorCode::kPeerLost, "it gave up"});
+  ring_.Hear(1, protocol::TargetAborted{ring_.target(), ring_.version(), ErrorCode::kPeerLost,
+                                        "it gave up"});
   ASSERT_TRUE(waits->has_value());
   EXPECT_EQ(waits->value().error().code, ErrorCode::kPeerLost);
   ring_.DropSlots(1);

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/reduce_options.h"
 #include "planner/reduce_planner.h"
 
 namespace hoplite::planner {

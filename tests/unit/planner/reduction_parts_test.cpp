@@ -9,6 +9,7 @@
 
 #include "planner/agenda.h"
 #include "planner/deletion_marks.h"
+#include "planner/ended_reductions.h"
 #include "planner/inline_budget.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
@@ -85,17 +86,18 @@ class ReductionParts : public ::testing::Test {
   ObjectBook objects_;
   InlineBudget inlined_{0, 0};
   DeletionMarks marks_;
+  EndedReductions ended_;
   Agenda agenda_;
   Outbox outbox_;
-  Post post_{outbox_, nodes_, marks_, clock_};
-  Versions versions_{agenda_, inlined_, nodes_, post_};
+  Post post_{outbox_, nodes_, marks_, ended_, clock_};
+  Versions versions_{agenda_, inlined_, ended_, nodes_, post_};
   ReductionOrders orders_{stamps_, nodes_, objects_, post_, versions_};
   OwnerBook owners_;
   OwnerClock owner_clock_{true};
   Ownership ownership_{options_, clock_,  window_,      nodes_,  stamps_,
                        objects_, owners_, owner_clock_, agenda_, post_};
-  ReductionRequests requests_{options_, clock_,  window_, nodes_,  objects_,
-                              marks_,   agenda_, post_,   orders_, ownership_};
+  ReductionRequests requests_{options_, clock_,  window_, nodes_,  objects_,  marks_,
+                              ended_,   agenda_, post_,   orders_, ownership_};
   std::uint64_t attempts_ = 0;
 };
 

@@ -11,19 +11,20 @@
 
 namespace hoplite::planner {
 
-inline constexpr std::uint64_t kRequest = 5;
-
 // The coordinator is C, who executes no slot. Three slots in a tree: 1 and 3 feed 2.
 class Reductions : public Scenario {
  public:
   using Self = Reductions&;
 
-  Self Open(const std::string& node, std::uint64_t request = kRequest) {
+  Self Open(const std::string& node, std::uint64_t request) {
     Say(node, ReduceOpen{object_, request});
     return *this;
   }
+  Self Open(const std::string& node) { return Open(node, request_); }
+  // Another reduction than before.
+  Self OpenAnother(const std::string& node) { return Open(node, ++request_); }
   Self Shape() {
-    Say("C", ReduceShape{object_, kRequest, layout_, Fold{}, metadata_});
+    Say("C", ReduceShape{object_, request_, layout_, Fold{}, metadata_});
     return *this;
   }
   // "" vacates. Each slot has one source, named after it.
@@ -36,7 +37,7 @@ class Reductions : public Scenario {
       order.node = Id(node);
       order.inputs = {{ObjectId::FromName("source " + std::to_string(slot)), {{1, 1}}}};
     }
-    Say("C", SlotAssign{object_, kRequest, attempt != 0 ? attempt : ++attempts_, order});
+    Say("C", SlotAssign{object_, request_, attempt != 0 ? attempt : ++attempts_, order});
     return *this;
   }
   Self LeafOf2(std::uint32_t slot, const std::string& node) { return Assign(slot, node, 2, 0); }
@@ -69,7 +70,7 @@ class Reductions : public Scenario {
     return *this;
   }
   Self Close(ErrorCode code = ErrorCode::kCancelled) {
-    Say("C", ReduceClose{object_, kRequest, code, "it was enough"});
+    Say("C", ReduceClose{object_, request_, code, "it was enough"});
     return *this;
   }
 
@@ -89,6 +90,7 @@ class Reductions : public Scenario {
     return *this;
   }
 
+  std::uint64_t request_ = 5;
   std::uint64_t attempts_ = 0;
 };
 
@@ -109,7 +111,7 @@ class Striped : public Reductions {
   }
   // Each order has a number of its own, the plan the last. 0: the next ones.
   Self Order(std::vector<SlotOrder> orders, std::uint64_t attempt = 0) {
-    ReduceOrders plan{object_, kRequest, attempt, {}};
+    ReduceOrders plan{object_, request_, attempt, {}};
     for (SlotOrder& order : orders) {
       plan.orders.push_back({attempt != 0 ? attempt : ++attempts_, std::move(order)});
     }
@@ -119,13 +121,13 @@ class Striped : public Reductions {
   }
   Self AssignLeaf(const RingOrders& ring, std::uint32_t number, const std::string& node) {
     const SlotOrder order = ring.Leaf(number, node.empty() ? kNoNode : Id(node));
-    Say("C", SlotAssign{object_, kRequest, ++attempts_, order});
+    Say("C", SlotAssign{object_, request_, ++attempts_, order});
     return *this;
   }
   // A, B and D, in ring order, make a target; L and M, and the reader R, are there.
   Self Begin(const Names& leaves = {}) {
     Join("A").Join("B").Join("D").Join("C").Join("L").Join("M").Join("R");
-    Open("C").Shape();
+    OpenAnother("C").Shape();
     Order(Ring({"A", "B", "D"}, leaves).All());
     Ignore();
     return *this;

@@ -97,6 +97,55 @@ TEST_F(Reductions, OrdersThatComeWithAnOpenThatWaitsAreKept) {
   Expect("C: opened", "A: slot 1 v2");
 }
 
+// --- ends that some heard, and others not yet
+
+TEST_F(Reductions, ACoordinatorThatWasLostIsToldWhatItsReadersWere) {
+  Tree().Join("R").Locate("R").Lose("C");
+  ExpectAmong("R: aborted peer_lost");
+  const std::string told = last_message_;
+  Connect("C");
+  Open("C").EndInventory("C");
+  Expect("C: reduction refused peer_lost");
+  EXPECT_EQ(last_message_, told);
+  EXPECT_FALSE(state_->Find(object_));
+}
+
+TEST_F(Reductions, WhoAsksForAFailedTargetLaterHearsWhy) {
+  Tree().Close(ErrorCode::kTimeout).Ignore();
+  Join("R").Locate("R").Subscribe("R");
+  Expect("R: aborted timeout", "R: aborted timeout");
+  EXPECT_EQ(last_message_, "it was enough");
+  After(New().tombstone);
+  Locate("R");
+  Expect();  // it waits for whoever makes it
+}
+
+TEST_F(Reductions, ReadersOfTheNextAttemptWaitForThat) {
+  Tree().Close().Ignore();
+  Open("A", request_ + 1).Join("R").Locate("R");
+  Expect("A: opened");
+  Say("A", ReduceClose{object_, request_ + 1, ErrorCode::kTimeout, "it took too long"});
+  ExpectAmong("R: aborted timeout");
+}
+
+TEST_F(Reductions, AnObjectThatWasPutAfterAFailureIsLostLikeAny) {
+  Tree().Close().Ignore();
+  Join("S").Put("S").Lose("S").Ignore();
+  Join("R").Locate("R");
+  Expect();  // nobody says of it that the reduction failed
+}
+
+TEST_F(Reductions, AReaderThatWasAwayHearsThatItEnded) {
+  Tree();
+  Join("R").Get("R").Suspend("R").Ignore();
+  const Version reads = VersionAt("R");
+  Close().Ignore();
+  Connect("R").HeldBy("R", 3).EndInventory("R");
+  Expect("R: aborted cancelled");
+  Say("R", protocol::Want{object_, reads, Marks(3), false, false});
+  Expect("R: aborted cancelled");
+}
+
 // --- garbage
 
 TEST_F(Reductions, ACircleOfParentsEndsTheReductionInWords) {
@@ -111,7 +160,7 @@ TEST_F(Reductions, ACircleOfParentsEndsTheReductionInWords) {
 TEST_F(Reductions, OtherOrdersThatNoTreeHas) {
   Join("C").Join("A");
   const auto wrong = [&](std::uint32_t slot, std::uint32_t parent) {
-    Open("C").Shape().Assign(1, "A", 0, 1).Assign(slot, "A", parent, 0);
+    OpenAnother("C").Shape().Assign(1, "A", 0, 1).Assign(slot, "A", parent, 0);
     ExpectAmong("C: reduction refused protocol");
     return last_message_;
   };
@@ -127,7 +176,7 @@ TEST_F(Reductions, ASourceThatWouldCountTwiceEndsTheReductionInWords) {
   const SlotInput source{ObjectId::FromName("source 1"), {{1, 1}}};
   const auto order = [&](std::uint32_t slot, std::vector<SlotInput> inputs) {
     Say("C", SlotAssign{object_,
-                        kRequest,
+                        request_,
                         ++attempts_,
                         {.slot = slot,
                          .parents = {9},
@@ -143,7 +192,7 @@ TEST_F(Reductions, ASourceThatWouldCountTwiceEndsTheReductionInWords) {
   order(2, {source});
   ExpectAmong("C: reduction refused protocol");
   EXPECT_THAT(last_message_, ::testing::HasSubstr("has a slot already"));
-  Open("C").Shape().Ignore();
+  OpenAnother("C").Shape().Ignore();
   order(1, {source, source});
   ExpectAmong("C: reduction refused protocol");
 }
@@ -156,7 +205,7 @@ TEST_F(Reductions, ASourceMovesToAnotherSlot) {
   Assign(1, "", 2, 0).Ignore();
   Say("C",
       SlotAssign{object_,
-                 kRequest,
+                 request_,
                  ++attempts_,
                  {.slot = 3, .parents = {2}, .stripes = 1, .node = Id("B"), .inputs = {source}}});
   Expect("B: slot 3 v2");
@@ -164,7 +213,7 @@ TEST_F(Reductions, ASourceMovesToAnotherSlot) {
   Ignore();
   Say("C",
       SlotAssign{object_,
-                 kRequest,
+                 request_,
                  ++attempts_,
                  {.slot = 1, .parents = {2}, .stripes = 1, .node = Id("A"), .inputs = {source}}});
   Expect("A: slot 1 v3");

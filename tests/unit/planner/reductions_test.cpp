@@ -99,7 +99,7 @@ TEST_F(Reductions, OrdersBeforeTheShapeOrOfAnotherRequestAreNone) {
   Shape();
   Say("C", SlotAssign{object_, 99, 7, {.slot = 1, .parents = {2}, .stripes = 1, .node = Id("A")}});
   Say("A",
-      SlotAssign{object_, kRequest, 7, {.slot = 1, .parents = {2}, .stripes = 1, .node = Id("A")}});
+      SlotAssign{object_, request_, 7, {.slot = 1, .parents = {2}, .stripes = 1, .node = Id("A")}});
   Expect("C: opened");
 }
 
@@ -190,7 +190,7 @@ TEST_F(Reductions, AVacatedRootTakesTheTargetAway) {
 TEST_F(Reductions, OldAttemptsChangeNothing) {
   Tree().Assign(3, "A", 2, 0, 3).Assign(3, "A", 2, 0, 1);
   Say("C",
-      SlotAssign{object_, kRequest, 0, {.slot = 4, .parents = {2}, .stripes = 1, .node = Id("A")}});
+      SlotAssign{object_, request_, 0, {.slot = 4, .parents = {2}, .stripes = 1, .node = Id("A")}});
   Expect();
 }
 

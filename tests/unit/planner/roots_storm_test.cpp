@@ -170,8 +170,8 @@ class RootsStorm : public Roots {
   std::size_t united_ = 0;
   ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects, post_, versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
-                              books_.objects, books_.marks, books_.agenda, post_,
-                              orders_,        ownership_};
+                              books_.objects, books_.marks, books_.ended,  books_.agenda,
+                              post_,          orders_,      ownership_};
   Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
                      books_.objects, books_.marks, books_.sweeps, post_,
                      versions_,      requests_,    ownership_};

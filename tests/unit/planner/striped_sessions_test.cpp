@@ -147,7 +147,7 @@ class StripedGarbage : public Striped {
   template <typename Spoil>
   std::string Spoiled(Spoil spoil, const Names& leaves = {"L"}) {
     Join("A").Join("B").Join("D").Join("C").Join("L").Join("M");
-    Open("C").Shape().Ignore();
+    OpenAnother("C").Shape().Ignore();
     std::vector<SlotOrder> orders = Ring({"A", "B", "D"}, leaves).All();
     spoil(orders);
     Order(orders);
@@ -236,7 +236,7 @@ TEST_F(StripedGarbage, APartThatIsOrderedAloneEndsTheReduction) {
   const std::vector<SlotOrder> orders = Ring({"A", "B", "D"}, {"L"}).All();
   const auto say = [&](SlotOrder order) {
     Begin({"L"});
-    Say("C", SlotAssign{object_, kRequest, ++attempts_, std::move(order)});
+    Say("C", SlotAssign{object_, request_, ++attempts_, std::move(order)});
     ExpectAmong("C: reduction refused protocol");
     return last_message_;
   };

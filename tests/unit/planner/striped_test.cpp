@@ -88,7 +88,7 @@ TEST_F(Striped, APlanOfAnotherRequestOrBeforeTheShapeIsNone) {
   Open("C");
   Order(Ring({"A", "B"}).All());
   Shape();
-  Say("A", ReduceOrders{object_, kRequest, 9, {}});
+  Say("A", ReduceOrders{object_, request_, 9, {}});
   Say("C", ReduceOrders{object_, 99, 9, {}});
   Expect("C: opened");
 }

@@ -165,7 +165,7 @@ TEST(HostileReduceActions, ToOthers) {
                               {{"version", [](auto& m) { m.clear_version(); }},
                                {"slot", [](auto& m) { m.mutable_slot_dropped()->set_slot(0); }}});
   ExpectNamed<v1::NodeAction>(
-      ToProto(NodeAction{TargetAborted{kTarget, ErrorCode::kCancelled, ""}}),
+      ToProto(NodeAction{TargetAborted{kTarget, {}, ErrorCode::kCancelled, ""}}),
       {{"object", [](auto& m) { m.set_object("short"); }},
        {"code", [](auto& m) { m.mutable_target_aborted()->set_code(14); }}});
 }
