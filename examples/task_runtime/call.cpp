@@ -10,18 +10,12 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{60};   // with an argument that does not come
 constexpr std::chrono::seconds kUntilKnown{3};  // more than the directory's lease and grace
-constexpr std::string_view kIsError = "error";  // metadata
 
 std::unexpected<Error> Fail(std::string_view why) {
-  return std::unexpected(Error(ErrorCode::kInternal, std::string(why)));
+  return std::unexpected(Error(ErrorCode::kFailed, std::string(why)));
 }
 
 }  // namespace
-
-Result<hoplite::Buffer> OrError(Result<hoplite::Buffer> result) {
-  if (result && result->metadata() == kIsError) return Fail(result->view());
-  return result;
-}
 
 Result<void> Call::Return(std::span<const std::byte> bytes) {
   answer_ = {.verb = Verb::kDone};
@@ -32,6 +26,8 @@ Result<void> Call::Return(std::span<const std::byte> bytes) {
     // A worker that is dead now had made it. Either somebody else has it, too, or the directory will
     // soon know that it is lost.
     if (client_.Get(task_.result, {.timeout = kUntilKnown})) return {};
+    const auto known = client_.Info(task_.result, {.timeout = kUntilKnown});
+    if (known && known->failure) return {};  // it had failed there
   }
 }
 
@@ -51,9 +47,8 @@ hoplite::ObjectId Call::Submit(Task task) {
 Message Call::Run(const Functions& functions) {
   const Result<void> done = Try(functions);
   if (done) return *answer_;
-  // It is small, so the directory has it: there is room, and no worker to lose it.
-  (void)client_.Put(done.error().message,
-                    {.id = task_.result, .metadata = std::string(kIsError), .timeout = kPatience});
+  // Like a small object: the directory has it, and no worker can lose it.
+  (void)client_.Fail(task_.result, done.error(), {.timeout = kPatience});
   return {.verb = Verb::kDone};
 }
 
@@ -61,9 +56,8 @@ Result<void> Call::Try(const Functions& functions) {
   const auto function = functions.find(task_.function);
   if (function == functions.end()) return Fail("there is no function '" + task_.function + "'");
   for (auto& argument : client_.GetMany(task_.arguments, {.timeout = kPatience})) {
-    auto buffer = OrError(std::move(argument));
-    if (!buffer) return std::unexpected(buffer.error());
-    arguments_.push_back(*std::move(buffer));
+    if (!argument) return std::unexpected(argument.error());
+    arguments_.push_back(*std::move(argument));
   }
   const Result<void> done = function->second(*this);
   return done && !answer_ ? Fail("'" + task_.function + "' gave no answer") : done;

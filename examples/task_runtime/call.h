@@ -48,7 +48,4 @@ class Call {
   std::optional<Message> answer_;
 };
 
-// The error of a task lies in the place of its result.
-hoplite::Result<hoplite::Buffer> OrError(hoplite::Result<hoplite::Buffer> result);
-
 }  // namespace tasks

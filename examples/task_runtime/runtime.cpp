@@ -42,7 +42,7 @@ Result<hoplite::ObjectId> Runtime::Put(const Future& future, std::span<const std
 }
 
 Result<hoplite::Buffer> Runtime::Get(const Future& future, std::chrono::milliseconds timeout) {
-  return OrError(client_.Get(future->id, {.timeout = timeout}));
+  return client_.Get(future->id, {.timeout = timeout});
 }
 
 bool Runtime::KillWorkerOf(const Future& result) {

@@ -53,7 +53,8 @@ enum {
   HOPLITE_DATA_LOSS = 10,         /* bytes failed their checksum everywhere they were */
   HOPLITE_PROTOCOL = 11,          /* the other side broke the protocol; report a bug */
   HOPLITE_RECALLED = 12,          /* the bytes belong to a version that was replaced */
-  HOPLITE_INTERNAL = 13           /* a bug of this library */
+  HOPLITE_INTERNAL = 13,          /* a bug of this library */
+  HOPLITE_FAILED = 14             /* whoever was to make the object says that it won't come */
 };
 
 /* "timeout", "peer_lost", ...; of an unknown code "unknown". Static. */

@@ -89,12 +89,20 @@ class HOPLITE_EXPORT Client {
   Result<Draft> Create(const ObjectId& id, std::uint64_t size_bytes,
                        const CreateOptions& options = {});
 
+  // The object will not come: whoever waits for it, or asks for it later, is told this error; a
+  // reduction of it fails and names it. What holds for a Put holds for this: the first of several
+  // counts, owners, Delete. Of the message about 4,000 bytes are kept, as text.
+  //   invalid_argument    the error's code is none, or its message is not UTF-8
+  //   (a Put's errors)
+  Result<void> Fail(const ObjectId& id, const Error& error, const FailOptions& options = {});
+
   // Waits until the object exists, brings it to this node and pins it.
   //   deleted             it was deleted, before or meanwhile; or CallOptions::only_if_owned was
   //                       asked, and nobody owns what does not exist
   //   resource_exhausted  it is larger than the node's store
   //   timeout             names the reason known: not created, its holders lost, …
-  //   (a reduction's own) the reduction that was to make it failed (Reduction::Wait)
+  //   failed              whoever was to make it says so (Fail), with this or another code; or the
+  //                       reduction that was to make it failed (Reduction::Wait)
   Result<Buffer> Get(const ObjectId& id, const CallOptions& options = {});
   Future<Buffer> GetAsync(const ObjectId& id, const CallOptions& options = {});
   // All at once, under one timeout; one answer per id, in their order. Clients of different nodes

@@ -25,6 +25,7 @@ enum class ErrorCode : std::uint8_t {
   kProtocol = 11,          // the other side broke the protocol; report a bug
   kRecalled = 12,          // the bytes belong to a version that was replaced; open the object again
   kInternal = 13,          // a bug of this library
+  kFailed = 14,            // whoever was to make the object says that it won't come (Client::Fail)
 };
 
 // "timeout", "peer_lost", …: the names that logs, the command line and Python show.

@@ -41,6 +41,12 @@ struct PutOptions {
   std::chrono::milliseconds timeout = kForever;
 };
 
+struct FailOptions {
+  bool owned = false;          // as in PutOptions
+  bool only_if_owned = false;  // as in PutOptions
+  std::chrono::milliseconds timeout = kForever;
+};
+
 struct CreateOptions {
   std::string metadata = {};   // at most 4 KiB
   bool owned = false;          // as in PutOptions

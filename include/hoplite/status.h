@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <hoplite/object_id.h>
+#include <hoplite/result.h>
 
 namespace hoplite {
 
@@ -50,6 +52,7 @@ struct ObjectInfo {
   std::uint64_t size_bytes = 0;
   std::string version;  // which attempt to create it, "incarnation.sequence"; empty: none yet
   std::string metadata;
+  std::optional<Error> failure = {};  // in place of its bytes (Client::Fail); none: it did not fail
   bool in_directory = false;  // small: the directory itself holds the bytes
   std::vector<HolderInfo> holders;
   std::vector<TransferInfo> transfers;

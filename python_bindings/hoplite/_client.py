@@ -11,6 +11,7 @@ import asyncio
 import math
 import operator
 import os
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack
@@ -24,7 +25,13 @@ from hoplite._core import ObjectId
 from hoplite._metadata import Fold
 from hoplite._under_way import Draft, Reduction
 from hoplite._waiting import Waiting
-from hoplite.errors import InvalidArgumentError, NotFoundError, ObjectDeletedError
+from hoplite.errors import (
+    HopliteError,
+    InvalidArgumentError,
+    NotFoundError,
+    ObjectDeletedError,
+    ObjectFailedError,
+)
 
 # How long a worker waits for its node to answer at all.
 CONNECT_TIMEOUT = 5.0
@@ -102,6 +109,23 @@ class Client:
         return self._core.put(encoded.pieces, id, encoded.metadata, timeout, **owning)
 
     @named
+    def fail(
+        self,
+        id: ObjectId,
+        error: str | BaseException,
+        timeout: float | None = None,
+        **owning: Unpack[Owning],
+    ) -> None:
+        """The object will not come: whoever waits for it, or asks later, is told `error`.
+
+        An error of this package is raised there as it is; of another exception, or a text,
+        ObjectFailedError says what it says (the first 4,000 bytes). Else it is a ``put``: the first
+        of several counts, and the same errors.
+        """
+        code, message = _error_text(error)
+        self._core.fail(id, code, message, timeout, **owning)
+
+    @named
     def create(
         self,
         shape: int | Sequence[int],
@@ -147,9 +171,11 @@ class Client:
         With `only_if_owned` the caller knows that somebody owned the id (``own``) before this call:
         if the object does not exist and nobody owns it, it was deleted, however long ago.
 
-        TimeoutError names what was missing; ObjectDeletedError; ResourceExhaustedError: the store
-        has no room for it; InvalidArgumentError: it is not of the dtype and shape of `out`. What
-        its unpickling raises comes out as it is, with a note that names the object.
+        TimeoutError names what was missing; ObjectDeletedError; ObjectFailedError, or another one:
+        the error that was put in its place (``fail``), or that of the reduction that was to make
+        it; ResourceExhaustedError: the store has no room for it; InvalidArgumentError: it is not of
+        the dtype and shape of `out`. What its unpickling raises comes out as it is, with a note
+        that names the object.
         """
         if out is None:
             return _value(self._core.get(id, timeout, only_if_owned), writable)
@@ -353,15 +379,29 @@ class Client:
         )
 
     def _dtype_of(self, sources: list[ObjectId]) -> str:
+        failure: HopliteError | None = None
         for source in sources:
             try:
-                metadata = self._core.info(source, CONNECT_TIMEOUT).metadata
+                info = self._core.info(source, CONNECT_TIMEOUT)
             except (NotFoundError, ObjectDeletedError):
                 continue
-            fold = _encoding.fold(metadata)
+            failure = failure or info.failure
+            fold = _encoding.fold(info.metadata)
             if fold is not None and fold.kind == "array":
                 return fold.dtype
+        if failure is not None:
+            raise failure
         raise InvalidArgumentError("reduce: no source exists yet as an array: give its dtype")
+
+
+def _error_text(error: str | BaseException) -> tuple[str, str]:
+    """The code and the sentence by which others are told."""
+    if isinstance(error, HopliteError) and error.code:
+        return error.code, str(error)
+    if isinstance(error, str):
+        return ObjectFailedError.code, error
+    said = "".join(traceback.format_exception_only(error)).strip()
+    return ObjectFailedError.code, said
 
 
 def _sources(ids: Iterable[ObjectId]) -> list[ObjectId]:

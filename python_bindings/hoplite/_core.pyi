@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import final
 
+from hoplite.errors import HopliteError
+
 __version__: str
 
 @final
@@ -111,6 +113,8 @@ class ObjectInfo:
     def ever_owned(self) -> bool: ...
     @property
     def owners(self) -> int: ...
+    @property
+    def failure(self) -> HopliteError | None: ...
 
 @final
 class Client:
@@ -174,6 +178,15 @@ class Client:
         only_if_owned: bool = False,
     ) -> Reduction: ...
     def delete(self, id: ObjectId, timeout: float | None = None) -> None: ...
+    def fail(
+        self,
+        id: ObjectId,
+        code: str,
+        message: str,
+        timeout: float | None = None,
+        owned: bool = False,
+        only_if_owned: bool = False,
+    ) -> None: ...
     def own(self, id: ObjectId, timeout: float | None = None) -> None: ...
     def disown(self, id: ObjectId, timeout: float | None = None) -> None: ...
     def info(self, id: ObjectId, timeout: float | None = None) -> ObjectInfo: ...

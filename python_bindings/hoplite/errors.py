@@ -89,6 +89,12 @@ class RecalledError(HopliteError):
     code = "recalled"
 
 
+class ObjectFailedError(HopliteError):
+    """Whoever was to make the object put this error in its place (``Client.fail``)."""
+
+    code = "failed"
+
+
 class InternalError(HopliteError):
     """A bug of Hoplite."""
 
@@ -111,5 +117,6 @@ BY_CODE = {
         ProtocolError,
         RecalledError,
         InternalError,
+        ObjectFailedError,
     )
 }

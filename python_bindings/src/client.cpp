@@ -160,6 +160,14 @@ void Disown(Client& client, const ObjectId& id, std::optional<double> timeout) {
   WithoutGil([&] { return client.Disown(id, options); });
 }
 
+void Fail(Client& client, const ObjectId& id, std::string_view code, const std::string& message,
+          std::optional<double> timeout, bool owned, bool only_if_owned) {
+  const Error error(CodeNamed(code), message);
+  const FailOptions options{
+      .owned = owned, .only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
+  WithoutGil([&] { return client.Fail(id, error, options); });
+}
+
 ObjectInfo Info(Client& client, const ObjectId& id, std::optional<double> timeout) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
   return WithoutGil([&] { return client.Info(id, options); });
@@ -187,6 +195,10 @@ void BindClient(nb::module_& module) {
       .def_ro("holders", &ObjectInfo::holders)
       .def_ro("ever_owned", &ObjectInfo::ever_owned)
       .def_ro("owners", &ObjectInfo::owners)
+      .def_prop_ro("failure",
+                   [](const ObjectInfo& info) {
+                     return info.failure ? ExceptionOf(*info.failure) : nb::none();
+                   })
       .def_prop_ro("metadata", [](const ObjectInfo& info) {
         return nb::bytes(info.metadata.data(), info.metadata.size());
       });
@@ -222,6 +234,8 @@ void BindClient(nb::module_& module) {
            nb::arg("everyone_reads") = false, nb::arg("timeout") = none, nb::arg("owned") = false,
            nb::arg("only_if_owned") = false)
       .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
+      .def("fail", &Fail, nb::arg("id"), nb::arg("code"), nb::arg("message"),
+           nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)
       .def("own", &Own, nb::arg("id"), nb::arg("timeout") = none)
       .def("disown", &Disown, nb::arg("id"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)

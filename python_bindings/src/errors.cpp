@@ -11,14 +11,34 @@ namespace hoplite::python {
 
 namespace nb = nanobind;
 
+namespace {
+
+nb::object ClassOf(ErrorCode code) {
+  const nb::object classes = nb::module_::import_("hoplite.errors").attr("BY_CODE");
+  const std::string_view name = Name(code);
+  return classes[nb::str(name.data(), name.size())];
+}
+
+}  // namespace
+
+nb::object ExceptionOf(const Error& error) {
+  return ClassOf(error.code)(nb::str(error.message.data(), error.message.size()));
+}
+
+ErrorCode CodeNamed(std::string_view name) {
+  for (auto number = static_cast<int>(ErrorCode::kInvalidArgument);
+       number <= static_cast<int>(ErrorCode::kFailed); ++number) {
+    if (Name(static_cast<ErrorCode>(number)) == name) return static_cast<ErrorCode>(number);
+  }
+  throw nb::value_error(("'" + std::string(name) + "' is the code of no error").c_str());
+}
+
 void RegisterErrors(nb::module_& /*module*/) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void* /*unused*/) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Raised& raised) {
-      const nb::object classes = nb::module_::import_("hoplite.errors").attr("BY_CODE");
-      const std::string_view code = Name(raised.error.code);
-      const nb::object type = classes[nb::str(code.data(), code.size())];
+      const nb::object type = ClassOf(raised.error.code);
       std::string message = raised.error.message;
       if (raised.error.code == ErrorCode::kResourceExhausted) message += ViewsOfThisProcess();
       PyErr_SetObject(type.ptr(), nb::str(message.data(), message.size()).ptr());

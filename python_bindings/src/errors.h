@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -25,6 +26,11 @@ struct Raised {
 
 // Teaches `module` to turn Raised into the classes of hoplite.errors.
 void RegisterErrors(nanobind::module_& module);
+
+// An exception of the class of its code.
+nanobind::object ExceptionOf(const Error& error);
+// The code of that name; ValueError: there is none.
+ErrorCode CodeNamed(std::string_view name);
 
 template <typename T>
 T ValueOf(Result<T> result) {

@@ -37,6 +37,33 @@ def test_what_was_deleted_says_so(here: Client, there: Client) -> None:
     assert view.sum() == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "kind", "text"),
+    [
+        ("no luck", hoplite.ObjectFailedError, "no luck"),
+        (ZeroDivisionError("by zero"), hoplite.ObjectFailedError, "ZeroDivisionError: by zero"),
+        (hoplite.InvalidArgumentError("a bad shape"), hoplite.InvalidArgumentError, "a bad shape"),
+    ],
+)
+def test_an_error_in_place_of_an_object(
+    here: Client, there: Client, said: str | Exception, kind: type[Exception], text: str
+) -> None:
+    name = ObjectId.random()
+    with ThreadPoolExecutor(1) as pool:
+        waits = pool.submit(there.get, name, 20)
+        here.fail(name, said)
+        for get in (waits.result, lambda: here.get(name, 10), lambda: here.get_many([name], 10)):
+            with pytest.raises(kind) as told:
+                get()
+            assert type(told.value) is kind and str(told.value) == text
+    assert str(there.info(name).failure) == text
+    assert there.wait([name], timeout=10) == ([name], [])
+    with pytest.raises(hoplite.AlreadyExistsError):
+        there.put(b"late", id=name)
+    with pytest.raises(kind, match=f"{name.hex()}, a source, failed: {text}"):
+        there.reduce([name], dtype="float32").wait(timeout=20)
+
+
 def test_more_than_fits_names_both_sizes(here: Client) -> None:
     with pytest.raises(hoplite.ResourceExhaustedError, match="67108864"):
         here.put(np.zeros(100 << 20, np.uint8), timeout=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import types
@@ -12,6 +13,7 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
+from hoplite.ray._errors import maker_died
 from ray_cluster import HERE, THERE, ray, remote, wait_until
 
 pytestmark = pytest.mark.usefixtures("two_hosts")
@@ -76,8 +78,10 @@ def test_bytes_and_other_values_and_lists() -> None:
 def test_a_ref_before_its_object() -> None:
     ref = hoplite.ray.new_ref()
     reader = total.options(resources=THERE).remote(ref)
-    with pytest.raises(TimeoutError, match=ref.hex()):
+    with pytest.raises(hoplite.TimeoutError, match=ref.hex()) as late:
         hoplite.ray.get(ref, timeout=0.2)
+    assert isinstance(late.value, ray.exceptions.GetTimeoutError)
+    assert isinstance(pickle.loads(pickle.dumps(late.value)), hoplite.ray.GetTimeoutError)
 
     @remote(resources=HERE)
     def fill(ref: Any) -> None:
@@ -85,6 +89,43 @@ def test_a_ref_before_its_object() -> None:
 
     ray.get(fill.remote(ref))
     assert ray.get(reader) == BIG
+
+
+def test_a_task_that_raises_fails_its_result() -> None:
+    ref, other = hoplite.ray.new_ref(), hoplite.ray.put(np.ones(BIG))
+    reader = total.options(resources=THERE).remote(ref)
+    both = hoplite.ray.reduce([ref, other])
+
+    @remote(resources=HERE)
+    def fill(ref: Any) -> None:
+        try:
+            raise ValueError("no luck")
+        except ValueError as error:
+            hoplite.ray.fail(ref, error)
+
+    ray.get(fill.remote(ref))
+    with pytest.raises(hoplite.ObjectFailedError, match="ValueError: no luck"):
+        hoplite.ray.get(ref, timeout=20)
+    with pytest.raises(hoplite.ObjectFailedError, match="ValueError: no luck"):
+        ray.get(reader)
+    with pytest.raises(hoplite.ObjectFailedError, match=f"{ref.hex()}.*no luck"):
+        both.wait(timeout=20)
+    with pytest.raises(hoplite.ObjectFailedError, match=f"{ref.hex()}.*no luck"):
+        hoplite.ray.get(both.ref, timeout=20)
+    with pytest.raises(hoplite.AlreadyExistsError):
+        hoplite.ray.put(b"late", ref)
+
+
+def test_it_is_known_that_a_maker_has_died() -> None:
+    @remote(resources=THERE)
+    class Maker:
+        def make(self) -> Any:
+            return hoplite.ray.new_ref()
+
+    maker = Maker.remote()
+    ref = ray.get(maker.make.remote())
+    ray.kill(maker)
+    wait_until(lambda: maker_died(ref), "Ray says that the maker has died")
 
 
 def test_wait_says_which_exist() -> None:

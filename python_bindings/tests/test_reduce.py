@@ -125,6 +125,24 @@ def test_no_sources_at_all(here: Client, dtype: str | None) -> None:
         asyncio.run(here.areduce(iter([]), dtype=dtype))
 
 
+def test_what_can_be_known_is_raised_at_once(here: Client) -> None:
+    source = here.put(np.ones(4))
+    with pytest.raises(hoplite.InvalidArgumentError, match=f"{source.hex()} is listed twice"):
+        here.reduce([source, source])
+    with pytest.raises(hoplite.InvalidArgumentError, match="num_objects is 2, but there are 1"):
+        here.reduce([source], num_objects=2)
+    with pytest.raises(hoplite.InvalidArgumentError, match="is among the sources"):
+        here.reduce([source], target=source)
+
+
+def test_a_get_of_the_target_tells_why_there_is_none(here: Client, there: Client) -> None:
+    ids = [here.put(np.zeros(4)), here.put(np.zeros(5))]
+    target = here.reduce(ids, dtype="float64").target
+    for client in (there, here):
+        with pytest.raises(hoplite.InvalidArgumentError, match=ids[0].hex()):
+            client.get(target, timeout=20)
+
+
 def test_unknown_dtypes_must_be_given(here: Client) -> None:
     with pytest.raises(hoplite.InvalidArgumentError, match="dtype"):
         here.reduce([ObjectId.random()])

@@ -10,6 +10,7 @@
 #include "base/checksum.h"
 #include "net/await.h"
 #include "net/timer.h"
+#include "protocol/failure.h"
 
 namespace hoplite::node_world {
 namespace {
@@ -27,6 +28,8 @@ const char* Name(CallKind kind) {
   switch (kind) {
     case CallKind::kPut:
       return "put";
+    case CallKind::kFail:
+      return "fail";
     case CallKind::kGet:
       return "get";
     case CallKind::kGetInto:
@@ -103,6 +106,7 @@ void Calls::Answer(const CallRecordPtr& record, std::optional<Error> error) {
   record->call = nullptr;
   record->answered_at = time_.Now();
   record->error = std::move(error);
+  CheckFailure(*record);
   if (!record->abandoned) hooks_.answered(*record);
 }
 
@@ -113,6 +117,13 @@ void Calls::Abandon(Member& member) {
     record->call->Cancel();
     return true;
   });
+}
+
+// An error that stands in place of an object is one that somebody put there.
+void Calls::CheckFailure(const CallRecord& record) {
+  if (record.abandoned || !record.error || record.error->code != ErrorCode::kFailed) return;
+  const std::string broken = model_.CheckFailure(record.object, *record.error);
+  if (!broken.empty()) hooks_.broken(fmt::format("{} ({})", broken, ToString(record)));
 }
 
 void Calls::Check(const CallRecord& record, std::span<const std::byte> bytes,
@@ -167,6 +178,22 @@ net::Task<std::optional<Error>> Calls::Fill(CallRecordPtr record,
     }
   }
   co_return std::nullopt;
+}
+
+CallRecordPtr Calls::Fail(Member& member, const ObjectId& object, Time deadline) {
+  const auto record = Begin(CallKind::kFail, member, object, deadline);
+  member.assembly().calls.Spawn("fail", RunFail(record));
+  return record;
+}
+
+// As a client's session does.
+net::Task<void> Calls::RunFail(CallRecordPtr record) {
+  node::ClientCalls& calls = record->member->assembly().calls;
+  const std::string metadata = protocol::FailureMetadata(model_.BeginFailure(record->object));
+  auto draft = co_await calls.Create(record->object, 0, metadata, record->call);
+  if (!draft) co_return Answer(record, draft.error());
+  auto sealed = co_await (*draft)->Seal(record->call);
+  Answer(record, sealed ? std::nullopt : std::optional(sealed.error()));
 }
 
 CallRecordPtr Calls::Get(Member& member, const ObjectId& object, Time deadline, CallStyle style) {

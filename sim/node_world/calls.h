@@ -25,7 +25,7 @@ struct CallRecord;
 using CallRecordPtr = std::shared_ptr<CallRecord>;
 using CallList = std::list<CallRecordPtr>;
 
-enum class CallKind { kPut, kGet, kGetInto, kOpen, kReduce, kDelete };
+enum class CallKind { kPut, kFail, kGet, kGetInto, kOpen, kReduce, kDelete };
 
 struct CallRecord {
   CallKind kind = CallKind::kGet;
@@ -71,6 +71,8 @@ class Calls {
 
   CallRecordPtr Put(Member& member, const ObjectId& object, std::uint64_t size_bytes, Time deadline,
                     CallStyle style);
+  // Puts an error in place of the object (R69).
+  CallRecordPtr Fail(Member& member, const ObjectId& object, Time deadline);
   CallRecordPtr Get(Member& member, const ObjectId& object, Time deadline, CallStyle style);
   // Gets the object into memory of the caller's own, if need be through a window.
   CallRecordPtr GetInto(Member& member, const ObjectId& object, Time deadline, CallStyle style);
@@ -90,10 +92,12 @@ class Calls {
  private:
   CallRecordPtr Begin(CallKind kind, Member& member, const ObjectId& object, Time deadline);
   void Answer(const CallRecordPtr& record, std::optional<Error> error);
+  void CheckFailure(const CallRecord& record);
   void Check(const CallRecord& record, std::span<const std::byte> bytes, std::uint64_t size_bytes);
   net::Task<void> RunPut(CallRecordPtr record, CallStyle style);
   net::Task<std::optional<Error>> Fill(CallRecordPtr record, std::shared_ptr<node::Draft> draft,
                                        CallStyle style);
+  net::Task<void> RunFail(CallRecordPtr record);
   net::Task<void> RunGet(CallRecordPtr record, CallStyle style);
   net::Task<void> RunGetInto(CallRecordPtr record, CallStyle style);
   net::Task<std::optional<Error>> CopyInto(CallRecordPtr record, store::CopyPtr copy,

@@ -37,6 +37,28 @@ const Model::Bytes& Model::Begin(const ObjectId& object, std::uint64_t size_byte
   return *attempts_[object].emplace_back(std::move(bytes));
 }
 
+Error Model::BeginFailure(const ObjectId& object) {
+  std::set<std::string>& failures = failures_[object];
+  const std::string said =
+      fmt::format("attempt {} at {} failed", failures.size() + 1, object.ToShortString());
+  return {ErrorCode::kFailed, *failures.insert(said).first};
+}
+
+// Of a sum one of its sources'.
+std::string Model::CheckFailure(const ObjectId& object, const Error& error) const {
+  const auto tells = [&](const ObjectId& one) {
+    const auto failures = failures_.find(one);
+    return failures != failures_.end() &&
+           std::ranges::any_of(failures->second, [&](const std::string& said) {
+             return error.message == said || (one != object && error.message.contains(said));
+           });
+  };
+  const auto sum = sums_.find(object);
+  const bool said = sum == sums_.end() ? tells(object)
+                                       : std::ranges::any_of(sum->second.sources, tells);
+  return said ? "" : "P3: a reader was told a failure that nobody put: " + error.message;
+}
+
 void Model::BeginSum(const ObjectId& target, std::vector<ObjectId> sources, std::size_t wanted) {
   sums_[target] = {.sources = std::move(sources), .wanted = wanted, .used = {}, .read = {}};
 }

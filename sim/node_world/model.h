@@ -14,6 +14,7 @@
 
 #include <hoplite/object_id.h>
 #include <hoplite/reduce.h>
+#include <hoplite/result.h>
 
 namespace hoplite::node_world {
 
@@ -23,6 +24,10 @@ class Model {
 
   // Bytes for one more attempt at this object; stays valid.
   const Bytes& Begin(const ObjectId& object, std::uint64_t size_bytes);
+  // The error of one more attempt to fail it.
+  Error BeginFailure(const ObjectId& object);
+  // Empty, or what is wrong with a reader's being told that the object failed.
+  std::string CheckFailure(const ObjectId& object, const Error& error) const;
   // A reduction into `target` began; later, its coordinator was told what it used.
   void BeginSum(const ObjectId& target, std::vector<ObjectId> sources, std::size_t wanted);
   void EndSum(const ReduceOutcome& outcome);
@@ -50,6 +55,7 @@ class Model {
 
   std::map<ObjectId, std::vector<std::unique_ptr<Bytes>>> attempts_;
   std::map<ObjectId, Sum> sums_;
+  std::map<ObjectId, std::set<std::string>> failures_;
   std::uint64_t begun_ = 0;
 };
 

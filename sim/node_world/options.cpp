@@ -143,6 +143,9 @@ Options Draw(std::uint64_t seed) {
   if (options.sums > 0 && up_to(1) == 1) MakeRings(options, random);
   if (!options.rings && options.crowd == 0 && up_to(7) == 0) MakeForests(options, random);
   options.full_links = options.crowd == 0 && up_to(3) == 0;
+  // Drawn apart, so that the other histories are what they were.
+  sim::Random apart(seed * 15485863);
+  if (apart.Below(4) == 0) options.fails = static_cast<std::uint32_t>(1 + apart.Below(3));
   return options;
 }
 

@@ -45,6 +45,7 @@ struct Options {
   // Moments at which all nodes ask for one object together, which then becomes a forest (R65), if its
   // stripes are even and nobody reads another object as well.
   std::uint32_t rushes = 0;
+  std::uint32_t fails = 0;  // an object, or a source of sums, gets an error in its place (R69)
   std::uint32_t deletes = 0;
   std::uint32_t cancels = 0;
   // Reads of objects at the last node, whose store is then too small for most of them, so that they

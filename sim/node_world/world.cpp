@@ -217,11 +217,13 @@ void World::ServeEverybody() {
     // The time for the owners of dead processes may end just now.
     const bool deleted = record->error && record->error->code == ErrorCode::kDeleted;
     if (deleted && owning_.NobodyOwns(record->object)) continue;
-    if (!record->succeeded()) {
+    const bool failed = record->error && record->error->code == ErrorCode::kFailed;
+    if (!record->succeeded() && !failed) {
       Broken(fmt::format("P9: {}, which is there: {}", ToString(*record),
                          record->error ? record->error->ToString() : "no answer"));
     }
-    const std::uint64_t bytes = record->fingerprint;
+    const std::uint64_t bytes =
+        failed ? Digest().Add(record->error->message).value() : record->fingerprint;
     if (seen.try_emplace(record->object, bytes).first->second != bytes) {
       Broken(fmt::format("P3: at rest {} is not what others get", ToString(*record)));
     }

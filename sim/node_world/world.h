@@ -81,6 +81,7 @@ class World {
   void MakeCall();
   void PutSource(Member* member, std::uint32_t i);  // unless that is null
   void PutOneOfTheCrowd(std::uint32_t i);
+  void FailSomething();
   void MakeSum();
   void Rush();
   void BeginSum(Member& member, Time deadline);
@@ -143,6 +144,7 @@ class World {
   void CheckCounters();
   void CheckAnswer(const CallRecord& record);
   void CheckCommitted(const CallRecord& record);
+  void CheckOneEnd(const CallRecord& record);
   void CheckNotDeleted(const CallRecord& record);
   void CheckClosed(const wire::NodeMessage& message);
   void CheckEnded(Time opened);
@@ -197,6 +199,7 @@ class World {
   // By shard: its life, and how often its state had changed, at the last look at its invariants.
   std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> checked_;
   std::uint64_t sum_bytes_ = 0;
+  std::set<ObjectId> told_failed_;  // targets of whose failure a reader was told
   std::set<ObjectId> ringed_;   // targets that a plan with several roots was to make
   std::set<ObjectId> forests_;  // objects whose stripes were cut, because all asked for them
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;

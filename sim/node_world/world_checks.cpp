@@ -114,11 +114,25 @@ void World::CheckPlaces() {
 
 // Checks what a reader was given against the directory and earlier answers.
 void World::CheckAnswer(const CallRecord& record) {
+  CheckOneEnd(record);
   const bool reads = record.kind == CallKind::kGet || record.kind == CallKind::kGetInto ||
                      record.kind == CallKind::kOpen;
   if (!reads || record.error) return;
   CheckCommitted(record);
   CheckNotDeleted(record);
+}
+
+// R69: readers of a target and the caller of its reduction are told one end. (A shard that was
+// started again has forgotten ends.)
+void World::CheckOneEnd(const CallRecord& record) {
+  if (options_.restarts > 0) return;
+  const bool ended = record.error && record.error->message.starts_with("the reduction into ");
+  if (record.kind != CallKind::kReduce && ended) told_failed_.insert(record.object);
+  if (record.kind == CallKind::kReduce && record.succeeded() &&
+      told_failed_.contains(record.object)) {
+    Broken(fmt::format("P19: {} succeeded, and a reader was told that it failed",
+                       ToString(record)));
+  }
 }
 
 // A shard that has lost its state may see the slots of a sum that was committed.
@@ -139,7 +153,8 @@ void World::CheckNotDeleted(const CallRecord& record) {
   Time deleted{};
   for (const CallRecordPtr& other : calls_.all()) {
     if (other->object != record.object || other.get() == &record) continue;
-    if (other->kind == CallKind::kPut || other->kind == CallKind::kReduce) {
+    if (other->kind == CallKind::kPut || other->kind == CallKind::kFail ||
+        other->kind == CallKind::kReduce) {
       created = std::max(created, other->answered() ? other->answered_at : kNever);
     } else if (other->kind == CallKind::kDelete && other->succeeded()) {
       if (other->answered_at + kHearsay < record.begun) deleted = std::max(deleted, other->begun);
@@ -198,7 +213,8 @@ void World::CheckKept() {
     if (record->kind == CallKind::kDelete) deleted.insert(record->object);
   }
   for (const CallRecordPtr& record : calls_.all()) {
-    const bool stays = record->kind == CallKind::kPut && record->succeeded();
+    const bool puts = record->kind == CallKind::kPut || record->kind == CallKind::kFail;
+    const bool stays = puts && record->succeeded();
     if (!stays || deleted.contains(record->object) || Available(record->object)) continue;
     Broken(fmt::format("P16: what {} put is not there any more", ToString(*record)));
   }

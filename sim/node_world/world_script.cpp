@@ -40,6 +40,7 @@ void World::PlanCalls() {
   Plan(options_.deletes, &World::DeleteSomething);
   Plan(options_.cancels, &World::CancelSomething);
   Plan(options_.sums, &World::MakeSum);
+  Plan(options_.fails, &World::FailSomething);
   Plan(options_.rushes, &World::Rush);
   Plan(options_.windows, &World::ReadThroughWindow);
   Plan(options_.owners, &World::OwnSomething);
@@ -172,6 +173,17 @@ void World::Rush() {
     if (random_.Below(4) == 0) style.hold = random_.Within(milliseconds(300));
     calls_.Get(*host.member, object, deadline, style);
   }
+}
+
+void World::FailSomething() {
+  Member* const member = RandomMemberWithRoom();
+  if (member == nullptr) return;
+  const bool of_sums = options_.sums > 0 && random_.Below(2) == 0;
+  const ObjectId object = of_sums
+                              ? Source(static_cast<std::uint32_t>(random_.Below(options_.sources)))
+                              : Object(static_cast<std::uint32_t>(random_.Below(options_.objects)));
+  Tell("{} says that {} failed", member->name(), object.ToShortString());
+  calls_.Fail(*member, object, time_.Now() + seconds(60));
 }
 
 // Also makes calls that want the sum.

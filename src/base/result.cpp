@@ -30,6 +30,8 @@ std::string_view Name(ErrorCode code) {
       return "recalled";
     case ErrorCode::kInternal:
       return "internal";
+    case ErrorCode::kFailed:
+      return "failed";
   }
   return "internal";
 }

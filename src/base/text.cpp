@@ -146,11 +146,15 @@ char32_t TakeCharacter(std::string_view& text) {
   return character < kLeast[length] ? kNoCharacter : character;
 }
 
+bool IsCharacter(char32_t character) {
+  const bool surrogate = character >= 0xd800 && character < 0xe000;
+  return !surrogate && character <= 0x10ffff;
+}
+
 bool IsPlain(char32_t character) {
   const bool control = character < 0x20 || (character >= 0x7f && character < 0xa0);
   const bool line_break = character == 0x2028 || character == 0x2029;
-  const bool surrogate = character >= 0xd800 && character < 0xe000;
-  return !control && !line_break && !surrogate && character <= 0x10ffff;
+  return !control && !line_break && IsCharacter(character);
 }
 
 bool IsHostCharacter(char c) {
@@ -164,6 +168,19 @@ bool IsPlainText(std::string_view text) {
     if (!IsPlain(TakeCharacter(text))) return false;
   }
   return true;
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    if (!IsCharacter(TakeCharacter(text))) return false;
+  }
+  return true;
+}
+
+std::string_view FirstBytes(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
 }
 
 bool IsHost(const std::string& text) {

@@ -1,6 +1,7 @@
 // Sizes, rates, times and addresses as people write them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ Result<HostPort> ParseHostPort(std::string_view text);
 // Well-formed UTF-8 (no surrogates, nothing written longer than it must be) without control
 // characters and line breaks: what may go through a protobuf string, a log line and a terminal.
 bool IsPlainText(std::string_view text);
+// Well-formed UTF-8: what may go through a protobuf string.
+bool IsUtf8(std::string_view text);
+// As many whole characters of such a text as fit into so many bytes.
+std::string_view FirstBytes(std::string_view text, std::size_t most);
 // A host as peers are told it: a name, an IPv4 address, or an IPv6 address without brackets.
 bool IsHost(const std::string& text);
 

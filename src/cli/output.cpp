@@ -93,6 +93,12 @@ std::string Hex(std::string_view bytes) {
   return text;
 }
 
+// In one line, whatever the error says.
+std::string FailureText(const Error& failure) {
+  const std::string& message = failure.message;
+  return fmt::format("failed    {}: {}", Name(failure.code), message.substr(0, message.find('\n')));
+}
+
 std::string HoldersText(const ObjectInfo& object) {
   std::string text = object.in_directory ? "the directory" : "";
   for (const HolderInfo& holder : object.holders) {
@@ -226,6 +232,7 @@ Json ToJson(const ObjectInfo& object) {
                    {"size", object.size_bytes},
                    {"version", object.version},
                    {"metadata", Hex(object.metadata)},
+                   {"failure", object.failure ? Json(object.failure->ToString()) : Json()},
                    {"in_directory", object.in_directory},
                    {"ever_owned", object.ever_owned},
                    {"owners", object.owners},
@@ -267,6 +274,10 @@ std::string ToText(const ClusterStatus& status) {
   if (status.clients.clients > 0) text += ToText(status.clients);
   text += ObjectsText(status);
   for (const ObjectInfo& object : status.objects) {
+    if (object.failure) {
+      text += fmt::format("  {}  {}\n", object.id.ToHex(), FailureText(*object.failure));
+      continue;
+    }
     text += fmt::format("  {}  {}, held by {}\n", object.id.ToHex(), FormatSize(object.size_bytes),
                         HoldersText(object));
     text += TransfersText(object);
@@ -287,6 +298,7 @@ std::string ToText(const ObjectInfo& object) {
       object.version.empty() ? "none yet" : object.version,
       object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object),
       OwnersText(object));
+  if (object.failure) text += FailureText(*object.failure) + '\n';
   if (!object.transfers.empty()) text += "transfers\n" + TransfersText(object);
   if (!object.slots.empty()) text += ReductionText(object);
   if (!object.waiters.empty()) text += "waiting\n";

@@ -5,6 +5,8 @@
 
 #include <hoplite/client.h>
 
+#include "base/limits.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "client/async_put.h"
 #include "client/client_access.h"
@@ -39,6 +41,17 @@ Request SmallPut(const ObjectId& id, const client::Pieces& contents, const PutOp
   put.set_only_if_owned(options.only_if_owned);
   put.mutable_contents()->resize(contents.size());
   contents.CopyTo(std::as_writable_bytes(std::span(*put.mutable_contents())), 0);
+  return request;
+}
+
+Request Failure(const ObjectId& id, const Error& error, const FailOptions& options) {
+  Request request;
+  client::local::Put& put = *request.mutable_put();
+  put.set_object(IdBytes(id));
+  put.set_owned(options.owned);
+  put.set_only_if_owned(options.only_if_owned);
+  put.mutable_failure()->set_code(static_cast<std::uint32_t>(error.code));
+  put.mutable_failure()->set_message(error.message);
   return request;
 }
 
@@ -108,6 +121,20 @@ Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
                               deadline));
   TRY_ASSIGN(auto impl, Draft::Impl::Of(connection, made_by, id, size_bytes, answer));
   return Draft(std::move(impl));
+}
+
+Result<void> Client::Fail(const ObjectId& id, const Error& error, const FailOptions& options) {
+  if (!IsUtf8(error.message)) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 fmt::format("the error of object {} has a message of {} bytes "
+                                             "that is no text in UTF-8",
+                                             id.ToHex(), error.message.size())));
+  }
+  const Time deadline = DeadlineAfter(options.timeout);
+  // As much as an object's metadata may have: no more need travel.
+  const Error cut(error.code, std::string(FirstBytes(error.message, kMaxMetadataBytes)));
+  TRY(state_->Now(deadline)->Call(Failure(id, cut, options), deadline));
+  return {};
 }
 
 Result<Buffer> Client::Get(const ObjectId& id, const CallOptions& options) {

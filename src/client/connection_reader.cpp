@@ -23,7 +23,7 @@ namespace {
 Result<local::Answer> OutcomeOf(local::Answer answer) {
   if (!answer.has_error()) return answer;
   const auto code = static_cast<ErrorCode>(answer.error().code());
-  const bool known = code >= ErrorCode::kInvalidArgument && code <= ErrorCode::kInternal;
+  const bool known = code >= ErrorCode::kInvalidArgument && code <= ErrorCode::kFailed;
   return std::unexpected(Error(known ? code : ErrorCode::kInternal, answer.error().message()));
 }
 

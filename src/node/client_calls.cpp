@@ -10,6 +10,7 @@
 #include "node/pull/subscription.h"
 #include "node/put/publication.h"
 #include "node/reduce/slot.h"
+#include "protocol/failure.h"
 
 namespace hoplite::node {
 
@@ -32,6 +33,14 @@ Result<void> ClientCalls::Expected(const ObjectEntry& entry, const Expecting& ex
       Error(ErrorCode::kDeleted, "object " + entry.object.ToHex() +
                                      " does not exist and nobody owns it: it went with its last "
                                      "owner, or never had one"));
+}
+
+// A failed object is an error to whoever wants its bytes.
+Result<store::CopyPtr> ClientCalls::BytesOf(store::CopyPtr copy) {
+  if (auto failure = protocol::FailureIn(copy->metadata())) {
+    return std::unexpected(*std::move(failure));
+  }
+  return copy;
 }
 
 // Why a wait ended without a result: the caller's own doing, with what was still missing.
@@ -78,10 +87,13 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
     const store::CopyPtr copy = context_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal && !Leaves(*entry, copy)) {
       context_.store.Touch(object, Now());
-      co_return copy;
+      co_return BytesOf(copy);
     }
     if (flight && flight->done()) {
-      if (flight->result()) co_return *flight->result();
+      if (flight->result()) {
+        CO_TRY_ASSIGN(store::CopyPtr got, *flight->result());
+        co_return BytesOf(std::move(got));
+      }
       interest.reset();
       beside_others.reset();
       flight.reset();
@@ -124,10 +136,13 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
       if (!flight && entry->flight())
         call->interest = std::make_shared<Flight::Interest>(entry->flight());
       context_.store.Touch(object, Now());
-      co_return copy;
+      co_return BytesOf(copy);
     }
     if (flight && flight->done()) {
-      if (flight->result()) co_return *flight->result();
+      if (flight->result()) {
+        CO_TRY_ASSIGN(store::CopyPtr got, *flight->result());
+        co_return BytesOf(std::move(got));
+      }
       flight.reset();
     }
     if (entry->flight() && entry->flight()->is_leaf()) {

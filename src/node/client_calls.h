@@ -66,6 +66,7 @@ class ClientCalls final : public Operations {
   std::shared_ptr<Flight> Join(const EntryPtr& entry, const Call& call);
   net::Task<Result<store::CopyPtr>> Follow(ObjectId object, CallPtr call, bool through_window);
   static bool Leaves(const ObjectEntry& entry, const store::CopyPtr& copy);
+  static Result<store::CopyPtr> BytesOf(store::CopyPtr copy);
   bool MadeHere(const ObjectEntry& entry) const;
   Result<void> Usable(const ObjectEntry& entry) const;
   static Result<void> Expected(const ObjectEntry& entry, const Expecting& expecting);

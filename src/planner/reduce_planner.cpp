@@ -7,6 +7,7 @@
 
 #include "planner/reduce_cost.h"
 #include "planner/reduce_tree.h"
+#include "protocol/failure.h"
 
 namespace hoplite::planner {
 namespace {
@@ -44,6 +45,7 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
   now_ = std::max(now_, now);
   const auto index = sources_.Find(source);
   if (!index || failure_) return;
+  if (const auto why = FailureIn(metadata)) return OnFailed(source, *why);
   if (const auto alike = kind_.Hear(source, metadata); !alike) {
     failure_ = alike.error();
     return;

@@ -113,7 +113,7 @@ Result<Duration> ReadDuration(std::uint64_t microseconds, std::string_view field
 }
 
 Result<ErrorCode> ReadErrorCode(std::uint32_t code) {
-  return ReadEnum(code, ErrorCode::kInvalidArgument, ErrorCode::kInternal, "code");
+  return ReadEnum(code, ErrorCode::kInvalidArgument, ErrorCode::kFailed, "code");
 }
 
 }  // namespace hoplite::wire

@@ -130,6 +130,12 @@ TEST_F(TaskRuntimeTest, AnErrorIsTheResultAlsoOfThoseWhoNeedIt) {
   const Future failed = Submit("fail", "luck");
   EXPECT_THAT(Get(failed), HasSubstr("no luck"));
   EXPECT_THAT(Get(Submit("add", "1", {failed})), HasSubstr("no luck"));
+  const auto sum = runtime_->client().Reduce({.sources = {failed->id}});
+  const auto outcome = sum->Wait(kPatience);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(outcome.error().message,
+              HasSubstr(failed->id.ToHex() + ", a source, failed: no luck"));
   EXPECT_THAT(Get(Submit("nonsense")), HasSubstr("no function 'nonsense'"));
   EXPECT_THAT(Get(Submit("say_nothing")), HasSubstr("'say_nothing' gave no answer"));
 }

@@ -12,9 +12,22 @@ from hoplite.ray._version import require_ray
 
 require_ray()
 
-from hoplite.ray._calls import free, get, put, reduce, wait  # noqa: E402 - needs Ray
+from hoplite.ray._calls import fail, free, get, put, reduce, wait  # noqa: E402 - needs Ray
+from hoplite.ray._errors import GetTimeoutError  # noqa: E402
 from hoplite.ray._job import init  # noqa: E402
 from hoplite.ray._reduction import Reduction  # noqa: E402
 from hoplite.ray._refs import Ref, new_ref  # noqa: E402
 
-__all__ = ["Reduction", "Ref", "free", "get", "init", "new_ref", "put", "reduce", "wait"]
+__all__ = [
+    "GetTimeoutError",
+    "Reduction",
+    "Ref",
+    "fail",
+    "free",
+    "get",
+    "init",
+    "new_ref",
+    "put",
+    "reduce",
+    "wait",
+]

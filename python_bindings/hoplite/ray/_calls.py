@@ -20,6 +20,7 @@ from hoplite.errors import (
     UnavailableError,
 )
 from hoplite.ray import _job
+from hoplite.ray._errors import maker_died, of_refs
 from hoplite.ray._reduction import Reduction
 from hoplite.ray._refs import Ref, new_ref, owned_ref, refusing_refs
 
@@ -45,9 +46,7 @@ def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref
     try:
         client._put_encoded(encoded, id, timeout, only_if_owned=True)
     except NotFoundError:
-        raise ObjectDeletedError(
-            f"{ref} was freed, its maker has died, or nobody else has it any more"
-        ) from None
+        raise ObjectDeletedError(_nobody_has(ref)) from None
     except AlreadyExistsError:
         if not task or _put_by(client, ref) != task:
             raise AlreadyExistsError(
@@ -56,17 +55,34 @@ def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref
     return ref
 
 
+def fail(ref: Ref, error: str | BaseException, timeout: float | None = None) -> None:
+    """`ref` (``new_ref``) gets no value: whoever waits for it, or asks later, is told `error`
+    instead, as ``Client.fail`` says; a reduction of it fails and names it.
+
+    A task says so if it raises, or its readers wait for ever. AlreadyExistsError: it has a value.
+    ObjectDeletedError: nobody waits for it any more.
+    """
+    try:
+        _job.client().fail(ref.id, error, timeout, only_if_owned=True)
+    except NotFoundError:
+        raise ObjectDeletedError(_nobody_has(ref)) from None
+
+
 def get(refs: Ref | Sequence[Ref], timeout: float | None = None) -> Any:
     """The value, or the values of a list of Refs; waits until they exist.
 
     Arrays and memoryviews are read-only views of this host's shared memory, not copied.
-    TimeoutError names what was missing. ObjectDeletedError: it was freed, or the process that made
-    the Ref has died.
+    TimeoutError, Ray's GetTimeoutError as well, names what was missing. ObjectDeletedError: it was
+    freed, or the process that made the Ref has died, and says which if Ray knows.
+    ObjectFailedError, or another error: who was to put it has put that instead (``fail``), or the
+    reduction into it failed.
     """
     if isinstance(refs, Ref):
-        return _job.client().get(refs.id, timeout, only_if_owned=True)
-    ids = [ref.id for ref in _checked(refs)]
-    return _job.client().get_many(ids, timeout, only_if_owned=True)
+        with of_refs([refs]):
+            return _job.client().get(refs.id, timeout, only_if_owned=True)
+    checked = _checked(refs)
+    with of_refs(checked):
+        return _job.client().get_many([ref.id for ref in checked], timeout, only_if_owned=True)
 
 
 def wait(
@@ -127,6 +143,12 @@ def free(refs: Ref | Iterable[Ref]) -> None:
     """Deletes the objects now, although there are Refs to them: who gets one is told `deleted`."""
     client = _job.client()
     client.delete([ref.id for ref in _checked([refs] if isinstance(refs, Ref) else refs)])
+
+
+def _nobody_has(ref: Ref) -> str:
+    if maker_died(ref):
+        return f"{ref} was deleted: the process that made it has died"
+    return f"{ref} was freed, its maker has died, or nobody else has it any more"
 
 
 def _checked(refs: Iterable[Ref]) -> list[Ref]:

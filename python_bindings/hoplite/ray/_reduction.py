@@ -23,6 +23,7 @@ from hoplite.errors import (
     TimeoutError,
     UnavailableError,
 )
+from hoplite.ray._errors import GetTimeoutError
 from hoplite.ray._refs import Ref
 
 # Before a node that is away is asked again, or a source that was there for a moment only.
@@ -64,6 +65,7 @@ class Reduction:
         self._everyone_reads = everyone_reads
         self._running: Begun | None = None
         self._error: HopliteError | None = None
+        self._failed: dict[ObjectId, HopliteError] = {}
         self._ended = threading.Event()
         with contextlib.suppress(*AWAY):
             self._begin()
@@ -72,11 +74,21 @@ class Reduction:
     def wait(self, timeout: float | None = None) -> Reduction:
         """Until the array is final. TimeoutError: it goes on, wait again."""
         if not self._ended.wait(timeout):
-            state = "is not final" if self._running else "has not begun: none of its Refs exists"
-            raise TimeoutError(f"reduce: after {timeout} s {self.ref} {state}")
+            raise GetTimeoutError(f"reduce: after {timeout} s {self._not_yet()}")
         if self._error is not None:
             raise self._error
         return self
+
+    def _not_yet(self) -> str:
+        if self._running is None:
+            return f"the reduction into {self.ref} has not begun: none of its Refs exists"
+        try:
+            self._running.wait(0.001)
+        except TimeoutError as why:  # names the sources that are missing
+            return str(why)
+        except HopliteError:
+            pass  # it has just ended
+        return f"{self.ref} is not final"
 
     def get(self, timeout: float | None = None) -> Any:
         """The array, when it is final. It comes to this host while it is made."""
@@ -114,6 +126,7 @@ class Reduction:
         """If the dtype is known."""
         dtype = self._dtype
         existing = self._describe(self._order)
+        self._require_enough()
         _require_alike(existing)
         if dtype is None and existing:
             fold = _encoding.fold(existing[0][1])
@@ -135,7 +148,7 @@ class Reduction:
         """Its own thread: to the end."""
         try:
             while self._running is None:
-                _patiently(lambda: self._client.wait(list(self._sources), only_if_owned=True))
+                _patiently(self._until_one_exists)
                 _patiently(self._begin)
                 if self._running is None:
                     time.sleep(PAUSE)
@@ -145,24 +158,41 @@ class Reduction:
             self._fail(error)
         self._ended.set()
 
+    def _until_one_exists(self) -> None:
+        ids = [id for id in self._order if id not in self._failed]
+        self._client.wait(ids, only_if_owned=True)
+
     def _describe(self, ids: list[ObjectId]) -> list[tuple[Ref, bytes]]:
         """Those that exist, with their metadata."""
         found = []
         for id in ids:
             with contextlib.suppress(NotFoundError, ObjectDeletedError):
                 info = self._client.info(id)
-                if info.version:  # else somebody waits for it
+                if info.failure is not None:
+                    self._failed[id] = info.failure
+                elif info.version:  # else somebody waits for it
                     found.append((self._sources[id], info.metadata))
         return found
 
+    def _require_enough(self) -> None:
+        """The error of a source that failed, if too few others are left."""
+        wanted = len(self._order) if self._num_objects is None else self._num_objects
+        if not self._failed or len(self._order) - len(self._failed) >= wanted:
+            return
+        id, failure = next(iter(self._failed.items()))
+        raise type(failure)(f"reduce: {self._sources[id]} failed: {failure}")
+
     def _fail(self, error: HopliteError) -> None:
-        """Nobody is to wait for the target, nor to take it for a result."""
+        """Nobody is to wait for the target, nor to take it for a result: they are told why."""
         self._error = error
         if isinstance(error, AlreadyExistsError):
             return  # it is somebody else's
         # If the node is away, the error says so.
         with contextlib.suppress(HopliteError):
-            self._client.delete(self.ref.id, timeout=CONNECT_TIMEOUT)
+            try:
+                self._client.fail(self.ref.id, error, CONNECT_TIMEOUT, only_if_owned=True)
+            except AlreadyExistsError:
+                self._client.delete(self.ref.id, timeout=CONNECT_TIMEOUT)
 
 
 def _patiently(ask: Callable[[], T]) -> T:

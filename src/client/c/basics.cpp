@@ -24,6 +24,7 @@ static_assert(HOPLITE_DATA_LOSS == static_cast<int>(ErrorCode::kDataLoss));
 static_assert(HOPLITE_PROTOCOL == static_cast<int>(ErrorCode::kProtocol));
 static_assert(HOPLITE_RECALLED == static_cast<int>(ErrorCode::kRecalled));
 static_assert(HOPLITE_INTERNAL == static_cast<int>(ErrorCode::kInternal));
+static_assert(HOPLITE_FAILED == static_cast<int>(ErrorCode::kFailed));
 static_assert(kForever.count() == HOPLITE_FOREVER);
 
 }  // namespace
@@ -65,7 +66,7 @@ const char* hoplite_version(void) { return Version().data(); }
 
 const char* hoplite_error_name(int code) {
   if (code == HOPLITE_OK) return "ok";
-  if (code < HOPLITE_OK || code > HOPLITE_INTERNAL) return "unknown";
+  if (code < HOPLITE_OK || code > HOPLITE_FAILED) return "unknown";
   return Name(static_cast<ErrorCode>(code)).data();
 }
 

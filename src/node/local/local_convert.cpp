@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "base/try.h"
+#include "protocol/failure.h"
 #include "wire/local_frame.h"
 
 namespace hoplite::node {
@@ -46,11 +47,19 @@ void FillError(const Error& error, v1::local::Error& message) {
   message.set_message(error.message);
 }
 
+Result<ErrorCode> ReadErrorCode(std::uint32_t number) {
+  return ReadEnum(number, ErrorCode::kFailed, "error code");
+}
+
 void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message) {
   message.set_object(std::string(view.object.view()));
   message.set_size(view.size_bytes);
   message.set_version(VersionText(view.version));
-  message.set_metadata(view.metadata);
+  if (const auto failure = protocol::FailureIn(view.metadata)) {
+    FillError(*failure, *message.mutable_failure());
+  } else {
+    message.set_metadata(view.metadata);
+  }
   message.set_in_directory(view.inlined);
   for (const auto& holder : view.holders) {
     auto& added = *message.add_holders();

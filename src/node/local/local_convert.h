@@ -1,6 +1,8 @@
 // Between messages of the local protocol and own types.
 #pragma once
 
+#include <cstdint>
+
 #include <hoplite/object_id.h>
 #include <hoplite/reduce.h>
 #include <hoplite/result.h>
@@ -21,6 +23,7 @@ Result<protocol::PageRequest> ReadPage(const v1::local::Status& message);
 void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message);
 void FillLocation(const protocol::Location& location, v1::local::LocationChange& message);
 
+Result<ErrorCode> ReadErrorCode(std::uint32_t number);
 // What a client asks for, with its target read already: numbers that are none, ids that can't be
 // and too many sources are an invalid_argument that names them. The timeout is the request's.
 Result<std::vector<ObjectId>> ReadObjects(const v1::local::WaitExists& message);

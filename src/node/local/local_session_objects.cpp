@@ -10,14 +10,32 @@
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
 #include "node/local/request_errors.h"
+#include "protocol/failure.h"
 
 namespace hoplite::node {
 namespace {
 
 Result<void> CheckMetadata(const std::string& metadata) {
+  if (metadata.starts_with(protocol::kFailureMark)) {
+    return std::unexpected(InvalidRequest(
+        "this metadata begins as that of a failed object does: to make one call Fail"));
+  }
   if (metadata.size() <= kMaxMetadataBytes) return {};
   return std::unexpected(InvalidRequest(fmt::format("metadata of {} bytes; at most {} are allowed",
                                                     metadata.size(), kMaxMetadataBytes)));
+}
+
+// What a Put says of its object.
+Result<std::string> MetadataOf(const local::Put& body) {
+  if (!body.has_failure()) {
+    TRY(CheckMetadata(body.metadata()));
+    return body.metadata();
+  }
+  if (!body.contents().empty() || !body.metadata().empty()) {
+    return std::unexpected(InvalidRequest("a failed object has neither bytes nor metadata"));
+  }
+  TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.failure().code()));
+  return protocol::FailureMetadata(Error(code, body.failure().message()));
 }
 
 Error WhyVoid(const store::Copy& copy) {
@@ -95,12 +113,12 @@ net::Task<Result<std::uint64_t>> AwaitPrefix(Operations& operations, store::Copy
 }  // namespace
 
 LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object, CallPtr call) {
-  CO_TRY(CheckMetadata(body.metadata()));
+  CO_TRY_ASSIGN(std::string metadata, MetadataOf(body));
   const std::string& bytes = body.contents();
   call->owned = body.owned();
   call->only_if_owned = body.only_if_owned();
   CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
-                co_await operations_.Create(object, bytes.size(), body.metadata(), call));
+                co_await operations_.Create(object, bytes.size(), std::move(metadata), call));
   if (!bytes.empty()) std::memcpy(draft->copy()->bytes().data(), bytes.data(), bytes.size());
   CO_TRY(draft->Advance(bytes.size(), {}));
   co_return co_await draft->Seal(call);

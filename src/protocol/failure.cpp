@@ -1,0 +1,25 @@
+#include "protocol/failure.h"
+
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace hoplite::protocol {
+
+std::string FailureMetadata(const Error& error) {
+  std::string metadata(kFailureMark);
+  metadata += static_cast<char>(error.code);
+  metadata += FirstBytes(error.message, kMaxMetadataBytes - metadata.size());
+  return metadata;
+}
+
+std::optional<Error> FailureIn(std::string_view metadata) {
+  if (metadata.size() <= kFailureMark.size() || !metadata.starts_with(kFailureMark)) return {};
+  metadata.remove_prefix(kFailureMark.size());
+  const auto code = static_cast<ErrorCode>(metadata.front());
+  const bool known = code >= ErrorCode::kInvalidArgument && code <= ErrorCode::kFailed;
+  metadata.remove_prefix(1);
+  return Error(known ? code : ErrorCode::kFailed,
+               IsUtf8(metadata) ? std::string(metadata) : "it failed, and says so in no text");
+}
+
+}  // namespace hoplite::protocol
