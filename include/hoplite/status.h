@@ -53,7 +53,7 @@ struct ObjectInfo {
   std::string version;  // which attempt to create it, "incarnation.sequence"; empty: none yet
   std::string metadata;
   std::optional<Error> failure = {};  // in place of its bytes (Client::Fail); none: it did not fail
-  bool in_directory = false;  // small: the directory itself holds the bytes
+  bool in_directory = false;          // small: the directory itself holds the bytes
   std::vector<HolderInfo> holders;
   std::vector<TransferInfo> transfers;
   std::vector<WaiterInfo> waiters;

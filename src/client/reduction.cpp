@@ -48,15 +48,14 @@ constexpr std::size_t kMostNamed = 8;
 // Those of the sources that are complete nowhere, as far as the node knows; none if it can't be
 // asked here and now.
 std::optional<std::vector<ObjectId>> Missing(client::Connection& connection,
-                                             const std::vector<ObjectId>& sources) {
+                                             const std::vector<ObjectId>& sources, Time until) {
   if (connection.on_reader() || client::Interruption::Wanted()) return std::nullopt;
   Request request;
   for (const ObjectId& source : sources)
     request.mutable_wait_exists()->add_objects(IdBytes(source));
   request.mutable_wait_exists()->set_count(static_cast<std::uint32_t>(sources.size()));
-  const Time now = Now();
-  const client::PendingPtr pending = connection.Begin(std::move(request), now);
-  if (!client::WaitFor(*pending, now + kPatience)) {
+  const client::PendingPtr pending = connection.Begin(std::move(request), Now());
+  if (!client::WaitFor(*pending, until)) {
     connection.Drop(pending);
     return std::nullopt;
   }
@@ -70,6 +69,21 @@ std::optional<std::vector<ObjectId>> Missing(client::Connection& connection,
     if (!there[i]) missing.push_back(sources[i]);
   }
   return missing;
+}
+
+// Why the object is not there, in the words of its shard; empty: no more is known than that.
+std::string WhyMissing(client::Connection& connection, const ObjectId& object, Time until) {
+  Request request;
+  request.mutable_info()->set_object(IdBytes(object));
+  const client::PendingPtr pending = connection.Begin(std::move(request), until);
+  if (!client::WaitFor(*pending, until)) {
+    connection.Drop(pending);
+    return {};
+  }
+  if (pending->outcome()) return {};
+  const Error& why = pending->outcome().error();
+  const bool told = why.code != ErrorCode::kNotFound && why.code != ErrorCode::kTimeout;
+  return told ? "; " + why.message : std::string();
 }
 
 std::string Words(const std::vector<ObjectId>& missing, std::size_t sources) {
@@ -95,8 +109,11 @@ struct Reduction::State {
 
 Error Reduction::State::NotYet(bool ask) const {
   std::string text = fmt::format("the reduction into {} is not done yet", target.ToHex());
-  const auto missing = ask ? Missing(*question.connection(), sources) : std::nullopt;
+  const Time until = Now() + kPatience;
+  client::Connection& connection = *question.connection();
+  const auto missing = ask ? Missing(connection, sources, until) : std::nullopt;
   if (missing) text += ": " + Words(*missing, sources.size());
+  if (missing && !missing->empty()) text += WhyMissing(connection, missing->front(), until);
   return {ErrorCode::kTimeout, text};
 }
 

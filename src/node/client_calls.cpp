@@ -50,7 +50,7 @@ Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   std::string why = entry.flight() ? entry.flight()->Waiting() : "it is not sealed";
   why += context_.IfAway(entry.object);
   if (!entry.lost_holder().empty()) {
-    why += "; its last copy, on " + entry.lost_holder() + ", was lost: a new put of it would help";
+    why += "; " + protocol::LastCopyLost(entry.lost_holder());
   }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
 }

@@ -15,6 +15,7 @@
 //   ended              ReductionRequests; Versions, where another one begins
 //   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
 //   apart              Transfers
+//   losses             DirectoryState
 //   gathering          Passes
 //   sweeps             Membership, Recovery; DirectoryState takes the visits out
 //   agenda             DirectoryState, and whoever changes an object without having been told of it
@@ -68,6 +69,7 @@ struct Books {
   OwnerBook owners;
   OwnerClock owner_clock;
   KeepApart apart;               // receivers and sources
+  Expiring<ObjectId> losses;     // objects of which a lost holder is all that is known
   Expiring<ObjectId> gathering;  // whose first pass waits for more receivers
   Sweeps sweeps;
   Agenda agenda;

@@ -68,6 +68,9 @@ class DirectoryState::State {
   // Up to a slice of what is to be done: what events touched first, then the sweeps.
   void Work();
   void Settle(const ObjectId& id);
+  // Whether a lost holder is still to be named to whoever asks.
+  bool RemembersLoss(const ObjectId& id, const ObjectRecord& record);
+  void ForgetLosses();
   bool due() const;
   Time NextTime();
 

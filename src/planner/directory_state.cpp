@@ -115,6 +115,7 @@ void DirectoryState::State::Tick(Time time) {
     ++changes_;
     books_.agenda.SomeMayMeetAgain();
   }
+  ForgetLosses();
   for (const ObjectId& id : books_.gathering.Expire(now, books_.options.slice)) {
     ++changes_;
     books_.agenda.Add(id);
@@ -157,9 +158,28 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   if (ownership_.Disappoints(id, *record)) lookups_.AnswerUnowned(id, *record);
   eviction_.ResolveEvictions(id, *record);
   passes_.Run(id, *record);
-  if (!record->idle() || books_.owners.Knows(id)) return record->Rest();
+  if (!record->idle() || books_.owners.Knows(id) || RemembersLoss(id, *record)) {
+    return record->Rest();
+  }
   versions_.DropBytes(*record);
   books_.objects.Erase(id);
+}
+
+bool DirectoryState::State::RemembersLoss(const ObjectId& id, const ObjectRecord& record) {
+  if (record.waiting().lost_holder.empty()) return false;
+  const Time now = books_.clock.now();
+  if (!books_.losses.Contains(id, now)) books_.losses.Insert(id, now + books_.options.tombstone);
+  return true;
+}
+
+void DirectoryState::State::ForgetLosses() {
+  for (const ObjectId& id : books_.losses.Expire(books_.clock.now(), books_.options.slice)) {
+    ++changes_;
+    ObjectRecord* record = books_.objects.Find(id);
+    if (record == nullptr || !record->idle() || !record->waits) continue;
+    record->waits->lost_holder.clear();
+    books_.agenda.Add(id);
+  }
 }
 
 bool DirectoryState::State::due() const {
@@ -168,8 +188,8 @@ bool DirectoryState::State::due() const {
 
 Time DirectoryState::State::NextTime() {
   if (due()) return books_.clock.now();
-  Time next = std::min({books_.marks.next(), books_.ended.next(), books_.apart.next(),
-                        books_.gathering.next(), ownership_.Next()});
+  Time next = std::min({books_.marks.next(), books_.ended.next(), books_.losses.next(),
+                        books_.apart.next(), books_.gathering.next(), ownership_.Next()});
   if (books_.window.collecting()) next = std::min(next, books_.window.End(books_.nodes));
   return next;
 }

@@ -84,6 +84,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   for (const auto& [pair, until] : books.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }
+  for (const auto& [id, until] : books.losses.entries()) digest.Add(id).Add(until);
   for (const auto& [id, until] : books.gathering.entries()) digest.Add(id).Add(until);
   books.window.ForEach([&](const Deferred& said) { AddDeferred(digest, said); });
   books.sweeps.AddTo(digest);

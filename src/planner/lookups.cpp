@@ -70,6 +70,9 @@ void Lookups::On(NodeId node, const Subscribe& event) {
     post_.NotifyOne(node, event.object, record, holder, kind);
   };
   if (!record.coming()) post_.AnswerFailed(event.object, node);
+  if (!record.exists() && !waiting.lost_holder.empty()) {
+    post_.Send(node, HolderLost{event.object, waiting.lost_holder});
+  }
   if (record.inline_bytes != nullptr) tell(kNoNode, LocationKind::kInline);
   for (const auto& [holder, copy] : record.table.copies()) {
     if (copy.listed) tell(holder, copy.complete ? LocationKind::kComplete : LocationKind::kPartial);

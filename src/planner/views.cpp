@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/directory_internal.h"
+#include "protocol/failure.h"
 
 namespace hoplite::planner {
 namespace {
@@ -43,9 +44,8 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   view.metadata = record.metadata.OrEmpty();
   view.inlined = record.inline_bytes != nullptr;
   const Waiting& waiting = record.waiting();
-  const std::string absent = waiting.lost_holder.empty()
-                                 ? "the object does not exist yet"
-                                 : "its last copy was lost, on " + waiting.lost_holder;
+  const std::string absent = waiting.lost_holder.empty() ? "the object does not exist yet"
+                                                         : LastCopyLost(waiting.lost_holder);
   for (const Asking& one : waiting.locates) {
     view.waiters.push_back({one.node, nodes.NameOf(one.node), absent});
   }
@@ -125,6 +125,11 @@ std::optional<Error> DirectoryState::WhyAbsent(const ObjectId& object, Time now)
   if (!blocked.empty()) return Error(ErrorCode::kDeleted, std::move(blocked));
   const ObjectRecord* record = books.objects.Find(object);
   if (record != nullptr && record->coming()) return std::nullopt;
+  if (record != nullptr && record->waiting().locates.empty() &&
+      !record->waiting().lost_holder.empty()) {
+    return Error(ErrorCode::kPeerLost, "object " + object.ToHex() + " does not exist: " +
+                                           LastCopyLost(record->waiting().lost_holder));
+  }
   const ReductionEnd* end = books.ended.Of(object, Version(), now);
   if (end == nullptr) return std::nullopt;
   return end->error;

@@ -22,4 +22,8 @@ std::optional<Error> FailureIn(std::string_view metadata) {
                IsUtf8(metadata) ? std::string(metadata) : "it failed, and says so in no text");
 }
 
+std::string LastCopyLost(std::string_view node) {
+  return "its last copy, on " + std::string(node) + ", was lost: a new put of it would help";
+}
+
 }  // namespace hoplite::protocol

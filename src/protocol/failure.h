@@ -18,4 +18,7 @@ std::string FailureMetadata(const Error& error);
 // None: the object has not failed.
 std::optional<Error> FailureIn(std::string_view metadata);
 
+// What there is to say of an object whose last holder was lost.
+std::string LastCopyLost(std::string_view node);
+
 }  // namespace hoplite::protocol

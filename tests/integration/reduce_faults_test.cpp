@@ -120,6 +120,40 @@ TEST_F(HalfAReduction, AClosedClientEndsIt) {
   EXPECT_TRUE(Eventually([&] { return !cluster_.Find(target()); }));
 }
 
+// One fact has one text, whoever is asked.
+TEST(ReduceFaults, ALostSourceIsNamedByAllTheSameWay) {
+  Cluster cluster({.nodes = 3});
+  PutSource(cluster.client(0), 0, 40'000);
+  PutSource(cluster.client(1), 1, 40'000);
+  auto client = cluster.client(2);
+  const std::string lost = "its last copy, on " + cluster.client(0).node_name() +
+                           ", was lost: a new put of it would help";
+  const NodeId holder = cluster.id(0);
+  cluster.Stop(0);
+  cluster.directory().Lose(holder);
+  ASSERT_TRUE(Eventually([&] { return !cluster.Find(IdOf(0)); }));
+  const auto says = [&](const auto& result) {
+    EXPECT_FALSE(result);
+    if (!result)
+      EXPECT_NE(result.error().message.find(lost), std::string::npos) << result.error().ToString();
+  };
+  says(client.Info(IdOf(0), kSoon));
+  auto options = Sum(2);
+  auto sum = client.Reduce(options);
+  ASSERT_TRUE(sum);
+  ASSERT_TRUE(Eventually([&] {
+    const auto view = cluster.Find(sum->target());
+    return view.has_value();
+  }));
+  says(sum->Wait(200ms));
+  options.target = ObjectId::Random();
+  options.timeout = 300ms;
+  auto ends = client.Reduce(options);
+  ASSERT_TRUE(ends);
+  says(ends->Wait());
+  says(client.Get(IdOf(0), {.timeout = 200ms}));
+}
+
 // R69: not only those who waited when it ended.
 TEST_F(HalfAReduction, WhoAsksForItsTargetLaterHearsWhyItEnded) {
   Begin();

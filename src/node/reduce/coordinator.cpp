@@ -10,6 +10,7 @@
 #include "directory/away.h"
 #include "node/client_calls.h"
 #include "node/owners/owners.h"
+#include "protocol/failure.h"
 
 namespace hoplite::node {
 
@@ -154,6 +155,12 @@ Error Coordinator::GaveUp() const {
   if (call_->cancelled) return {ErrorCode::kCancelled, name + " was cancelled"};
   std::string why = reduction_.planner().Missing();
   if (why.empty()) why = "all sources are there, their bytes are still being folded";
+  for (const ObjectId& source : options_.sources) {
+    const EntryPtr entry = context_.table.Find(source);
+    if (!entry || entry->lost_holder().empty()) continue;
+    why += fmt::format("; of {}, {}", source.ToHex(), protocol::LastCopyLost(entry->lost_holder()));
+    break;
+  }
   if (small() && !gets_.empty()) {
     why += fmt::format("; {} of them are, {} are being fetched", small_fold_.folded().size(),
                        gets_.size());

@@ -109,7 +109,11 @@ void ShardWords::On(const protocol::EvictAnswer& answer) { context_.memory.OnEvi
 
 void ShardWords::On(const protocol::Location& location) {
   const EntryPtr entry = context_.table.Find(location.object);
-  if (entry) entry->followers().Tell(location);
+  if (!entry) return;
+  const bool whole = location.kind == protocol::LocationKind::kComplete ||
+                     location.kind == protocol::LocationKind::kInline;
+  if (whole) entry->LoseHolder("");
+  entry->followers().Tell(location);
 }
 
 void ShardWords::On(const protocol::HolderLost& lost) {

@@ -123,7 +123,8 @@ TEST_F(Broadcast, AWantOfAnOldVersionIsRecalled) {
 }
 
 TEST_F(Broadcast, AWantOfAVersionThatNobodyHasIsRecalled) {
-  Join("S").Join("R1").Put("S").Locate("R1").Lose("S").Want("R1");
+  Join("S").Join("R1").Put("S").Locate("R1").Lose("S").After(New().tombstone);
+  Want("R1");
   ExpectAmong("R1: recall v2");  // any later one
 }
 

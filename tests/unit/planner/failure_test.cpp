@@ -105,7 +105,8 @@ TEST_F(Failures, NobodyPullsFromItsDescendant) {
   Expect("R1: lost S", "R2: lost S", "R3: lost S");
   // R2 and R3 depend on R1, and nobody else has a byte.
   EXPECT_EQ(state_->Find(object_)->waiters.size(), 1U);
-  EXPECT_EQ(state_->Find(object_)->waiters[0].why, "its last copy was lost, on S");
+  EXPECT_EQ(state_->Find(object_)->waiters[0].why,
+            "its last copy, on S, was lost: a new put of it would help");
 }
 
 TEST_F(Failures, TheForemostReceiverTakesTheSourceOfOneBehind) {

@@ -132,7 +132,7 @@ TEST_F(Reductions, AnObjectThatWasPutAfterAFailureIsLostLikeAny) {
   Tree().Close().Ignore();
   Join("S").Put("S").Lose("S").Ignore();
   Join("R").Locate("R");
-  Expect();  // nobody says of it that the reduction failed
+  Expect("R: lost S");
 }
 
 TEST_F(Reductions, AReaderThatWasAwayHearsThatItEnded) {
