@@ -6,8 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include <fcntl.h>
+#include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 namespace hoplite::log {
 namespace {
@@ -36,10 +39,18 @@ Level FromEnvironment() {
   return Named(name != nullptr ? name : "").value_or(Level::kWarn);
 }
 
+// Asked when the library is loaded. In a program that was started without standard error (`2>&-`) a
+// file of its own gets that number later.
+const bool has_standard_error = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
+
+spdlog::sink_ptr Sink() {
+  if (has_standard_error) return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  return std::make_shared<spdlog::sinks::null_sink_mt>();
+}
+
 spdlog::logger& Logger() {
   static const auto logger = [] {
-    auto made = std::make_shared<spdlog::logger>("hoplite",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("hoplite", Sink());
     made->set_level(ToSpdlog(FromEnvironment()));
     made->set_pattern("%H:%M:%S.%f %L %v");
     return made;
