@@ -1,6 +1,8 @@
 // The C interface: versions, errors, ids.
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <hoplite/version.h>
 
@@ -66,8 +68,10 @@ const char* hoplite_version(void) { return Version().data(); }
 
 const char* hoplite_error_name(int code) {
   if (code == HOPLITE_OK) return "ok";
-  if (code < HOPLITE_OK || code > HOPLITE_FAILED) return "unknown";
-  return Name(static_cast<ErrorCode>(code)).data();
+  if (!std::in_range<std::uint8_t>(code)) return "unknown";
+  const std::string_view name = Name(static_cast<ErrorCode>(code));
+  // Name takes a code that it doesn't know for an internal error.
+  return name == "internal" && code != HOPLITE_INTERNAL ? "unknown" : name.data();
 }
 
 const char* hoplite_last_error(void) { return c::last_error.c_str(); }

@@ -66,8 +66,8 @@ int Answer(Body&& body) noexcept {
 
 inline Result<void> NotNull() { return {}; }
 // invalid_argument: names the first that is null. NotNull(client, "client", id, "id")
-template <typename... Others>
-Result<void> NotNull(const void* pointer, const char* name, Others... others) {
+template <typename T, typename... Others>
+Result<void> NotNull(T* pointer, const char* name, Others... others) {
   if (pointer != nullptr) return NotNull(others...);
   return Unexpected(Error(ErrorCode::kInvalidArgument, std::string(name) + " is NULL"));
 }

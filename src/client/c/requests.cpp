@@ -156,7 +156,7 @@ void hoplite_request_free(hoplite_request* request) { delete request; }
 
 int hoplite_request_on_ready(hoplite_request* request, void (*fn)(void* argument), void* argument) {
   return Answer([&]() -> Result<void> {
-    TRY(NotNull(request, "request", reinterpret_cast<const void*>(fn), "fn"));
+    TRY(NotNull(request, "request", fn, "fn"));
     OnReady(*request, [fn, argument] { fn(argument); });
     return {};
   });

@@ -28,7 +28,8 @@ static void versions_and_errors(void) {
   CHECK(strchr(hoplite_version(), '.') != NULL);
   CHECK(strcmp(hoplite_error_name(HOPLITE_OK), "ok") == 0);
   CHECK(strcmp(hoplite_error_name(HOPLITE_PEER_LOST), "peer_lost") == 0);
-  CHECK(strcmp(hoplite_error_name(999), "unknown") == 0);
+  CHECK(strcmp(hoplite_error_name(99), "unknown") == 0);
+  CHECK(strcmp(hoplite_error_name(256 + HOPLITE_TIMEOUT), "unknown") == 0);
   CHECK(strcmp(hoplite_last_error(), "") == 0);
   CHECK(hoplite_connect("/nowhere/h.sock", 1000, &none) == HOPLITE_UNAVAILABLE && none == NULL);
   CHECK(strstr(hoplite_last_error(), "/nowhere/h.sock") != NULL);
