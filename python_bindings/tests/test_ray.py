@@ -122,7 +122,8 @@ def test_it_is_known_that_a_maker_has_died() -> None:
         def make(self) -> Any:
             return hoplite.ray.new_ref()
 
-    maker = Maker.remote()
+    actor: Any = Maker
+    maker = actor.remote()
     ref = ray.get(maker.make.remote())
     ray.kill(maker)
     wait_until(lambda: maker_died(ref), "Ray says that the maker has died")

@@ -38,7 +38,6 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
                                          .metadata = "m",
                                          .alike = "k",
                                          .root_here = true,
-                                         .fixed_order = true,
                                          .degree = 3,
                                          .everyone_reads = true});
   ASSERT_TRUE(reduction) << reduction.error().ToString();
@@ -57,10 +56,14 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
   EXPECT_EQ(told.metadata, "m");
   EXPECT_EQ(told.alike, "k");
   EXPECT_TRUE(told.root_here);
-  EXPECT_TRUE(told.fixed_order);
+  EXPECT_FALSE(told.fixed_order);
   EXPECT_EQ(told.degree, 3u);
   EXPECT_TRUE(told.everyone_reads);
   EXPECT_EQ(client_.Get(target, {.timeout = 5s})->view(), "abcd");
+  // Not with a degree above 1.
+  const auto ordered = client_.Reduce({.sources = {first_}, .fixed_order = true});
+  ASSERT_TRUE(ordered->Wait(5s));
+  EXPECT_TRUE(node_.OnLoop([this] { return node_.operations().reduction().fixed_order; }));
 }
 
 TEST_P(ReductionTest, WithoutATargetEachHasOneOfItsOwn) {
