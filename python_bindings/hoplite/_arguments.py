@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -35,6 +36,7 @@ def _is_flag(value: Any) -> bool:
 
 # By the names that they have everywhere. `ids` comes last: some calls take one id, too.
 EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "socket": ("a path", lambda value: isinstance(value, (str, os.PathLike))),
     "id": ("an ObjectId", lambda value: isinstance(value, ObjectId)),
     "target": ("an ObjectId", lambda value: isinstance(value, ObjectId)),
     "timeout": ("seconds, a number,", lambda value: isinstance(value, numbers.Real)),

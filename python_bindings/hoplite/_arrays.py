@@ -4,9 +4,9 @@ folds them; dtype, shape and order are said beside them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ SMALL = 16384
 MEMMAP = "memmap"
 
 
-@dataclass(frozen=True)
-class Elements:
+class Elements(NamedTuple):
     """What lies there: an array's elements in C or F order, or in the order of a tensor's
     dimensions from the one that varies least."""
 
@@ -36,8 +35,7 @@ class Elements:
         return f"{self.dtype} {self.shape}{by if self.order != 'C' else ''}"
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(NamedTuple):
     """All there is to say of an array or a plain tensor beside its bytes."""
 
     elements: Elements
@@ -51,22 +49,43 @@ class Description:
 
 def describe(value: Any) -> Description | None:
     """None: it has more than elements, or elements that no words describe: pickle knows it."""
-    if _torch.is_plain(value):
-        elements = Elements(_torch.dtype_of(value), tuple(value.shape), _torch.order_of(value))
-        kind = _torch.PARAMETER if _torch.is_parameter(value) else _torch.TENSOR
-        return Description(elements, kind, value.requires_grad)
-    if type(value) not in (np.ndarray, np.memmap):
+    if type(value) in (np.ndarray, np.memmap):
+        dtype = _dtypes.described(value.dtype)
+        if dtype is None:
+            return None
+        kind = MEMMAP if type(value) is np.memmap else ""
+        return Description(Elements(dtype, value.shape, order_of(value)), kind)
+    if not _torch.is_plain(value):
         return None
-    dtype = _dtypes.described(value.dtype)
-    if dtype is None:
-        return None
-    kind = MEMMAP if type(value) is np.memmap else ""
-    return Description(Elements(dtype, value.shape, order_of(value)), kind)
+    elements = Elements(_torch.dtype_of(value), tuple(value.shape), _torch.order_of(value))
+    kind = _torch.PARAMETER if _torch.is_parameter(value) else _torch.TENSOR
+    return Description(elements, kind, value.requires_grad)
+
+
+def extents(shape: Any) -> tuple[int, ...]:
+    """Of an array that a caller wants. TypeError, InvalidArgumentError: it is no shape."""
+    try:
+        wanted = tuple(map(operator.index, shape if isinstance(shape, Iterable) else [shape]))
+    except TypeError:
+        raise TypeError(f"create: shape: integers expected, not {shape!r:.100}") from None
+    if any(extent < 0 for extent in wanted):
+        raise InvalidArgumentError(f"create: shape {wanted} has a negative extent")
+    return wanted
+
+
+def empty(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Description:
+    """Of an array whose elements are still to come."""
+    words = _dtypes.described(dtype)
+    if words is None:
+        raise InvalidArgumentError(
+            f"create: elements of dtype {dtype} can't be filled in place: put an array of them"
+        )
+    return Description(Elements(words, shape, "C"))
 
 
 def memory_of(value: Any) -> memoryview:
     """The bytes of its elements, in the order that is described: its own, or those of a copy."""
-    if _torch.is_tensor(value):
+    if not isinstance(value, np.ndarray):
         return _torch.memory_of(value)
     plain = np.asarray(value)
     plain = plain if plain.flags.forc else np.ascontiguousarray(plain)
@@ -102,7 +121,7 @@ def over(elements: Elements, memory: memoryview) -> np.ndarray[Any, Any]:
 
 
 def order_of(array: np.ndarray[Any, Any]) -> Literal["C", "F"]:
-    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    return "F" if array.flags.fnc else "C"
 
 
 def metadata_of(description: Description, note: str = "") -> bytes:

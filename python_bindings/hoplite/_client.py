@@ -8,10 +8,9 @@ that are named ``a...`` are for coroutines: their loop goes on meanwhile.
 from __future__ import annotations
 
 import asyncio
+import functools
 import math
-import operator
 import os
-import traceback
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack
@@ -19,24 +18,19 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from hoplite import _arrays, _core, _dtypes, _encoding, _out
+from hoplite import _arrays, _core, _encoding, _out, _sources, errors
 from hoplite._arguments import named
 from hoplite._core import ObjectId
 from hoplite._metadata import Fold
 from hoplite._under_way import Draft, Reduction
 from hoplite._waiting import Waiting
-from hoplite.errors import (
-    HopliteError,
-    InvalidArgumentError,
-    NotFoundError,
-    ObjectDeletedError,
-    ObjectFailedError,
-)
+from hoplite.errors import InvalidArgumentError
 
 # How long a worker waits for its node to answer at all.
 CONNECT_TIMEOUT = 5.0
 
 
+@named
 def connect(
     socket: str | os.PathLike[str] | None = None, timeout: float = CONNECT_TIMEOUT
 ) -> Client:
@@ -122,7 +116,7 @@ class Client:
         ObjectFailedError says what it says (the first 4,000 bytes). Else it is a ``put``: the first
         of several counts, and the same errors.
         """
-        code, message = _error_text(error)
+        code, message = errors.in_words(error)
         self._core.fail(id, code, message, timeout, **owning)
 
     @named
@@ -138,8 +132,8 @@ class Client:
 
         InvalidArgumentError: its elements would be Python objects, or an extent is negative.
         """
-        kind, extents = np.dtype(dtype), _extents(shape)
-        metadata = _array_metadata(kind, extents)
+        kind, extents = np.dtype(dtype), _arrays.extents(shape)
+        metadata = _arrays.metadata_of(_arrays.empty(kind, extents))
         size = math.prod(extents) * kind.itemsize
         core = self._core.create(id or ObjectId.random(), size, metadata, timeout, **owning)
         if size == 0:
@@ -178,7 +172,7 @@ class Client:
         that names the object.
         """
         if out is None:
-            return _value(self._core.get(id, timeout, only_if_owned), writable)
+            return _encoding.value_of(self._core.get(id, timeout, only_if_owned), writable)
         room = _out.Room(out)
         self._core.get_into(id, room.offer, timeout, only_if_owned)
         room.settle()
@@ -195,7 +189,7 @@ class Client:
     ) -> Any:
         """``get``."""
         begun = self._core.get_later(id, timeout, only_if_owned)
-        return _value(await self._waiting.answer(begun), writable)
+        return _encoding.value_of(await self._waiting.answer(begun), writable)
 
     @named
     def get_many(
@@ -205,7 +199,10 @@ class Client:
 
         ResourceExhaustedError: they have no room in the store together; get one after the other.
         """
-        return [_value(view) for view in self._core.get_many(list(ids), timeout, only_if_owned)]
+        return [
+            _encoding.value_of(view)
+            for view in self._core.get_many(list(ids), timeout, only_if_owned)
+        ]
 
     @named
     def wait(
@@ -264,23 +261,39 @@ class Client:
         there or not, and needs room for three times the size. The result is the same.
 
         InvalidArgumentError, here or by ``wait``, names what does not fit: two sources, and what
-        they are. ObjectDeletedError: fewer sources are left than it needs.
+        they are, or the leaf in which they differ. ObjectDeletedError: fewer sources are left
+        than it needs.
         """
-        sources = _sources(ids)
-        name = self._dtype_of(sources) if dtype is None else _dtypes.reducible(dtype)
-        alike = Fold("array", name).alike
+        sources = _sources.listed(ids)
+        fold = _sources.fold_of(self._core, sources, dtype)
+        return self._reduce(
+            sources, op, fold, num_objects, target, timeout, everyone_reads=everyone_reads, **owning
+        )
+
+    def _reduce(
+        self,
+        sources: list[ObjectId],
+        op: str,
+        fold: Fold,
+        num_objects: int | None,
+        target: ObjectId | None,
+        timeout: float | None = None,
+        *,
+        everyone_reads: bool,
+        **owning: Unpack[Owning],
+    ) -> Reduction:
         begun = self._core.reduce(
             sources,
             op,
-            name,
+            fold.dtype,
             num_objects,
             target,
-            alike,
+            fold.alike,
             everyone_reads=everyone_reads,
             timeout=timeout,
             **owning,
         )
-        return Reduction(begun, self._waiting)
+        return Reduction(begun, self._waiting, lambda error: _sources.explained(self._core, error))
 
     @named
     async def areduce(
@@ -299,18 +312,11 @@ class Client:
 
         Without a `dtype` another thread asks for it.
         """
-        sources = _sources(ids)
-        if dtype is None:
-            dtype = await asyncio.to_thread(self._dtype_of, sources)
-        return self.reduce(
-            sources,
-            op,
-            num_objects,
-            dtype,
-            target,
-            timeout,
-            everyone_reads=everyone_reads,
-            **owning,
+        sources = _sources.listed(ids)
+        asked = functools.partial(_sources.fold_of, self._core, sources, dtype)
+        fold = await asyncio.to_thread(asked) if dtype is None else asked()
+        return self._reduce(
+            sources, op, fold, num_objects, target, timeout, everyone_reads=everyone_reads, **owning
         )
 
     @named
@@ -377,62 +383,3 @@ class Client:
         raise TypeError(
             "a Client is a connection of this process: hand over its socket and connect there"
         )
-
-    def _dtype_of(self, sources: list[ObjectId]) -> str:
-        failure: HopliteError | None = None
-        for source in sources:
-            try:
-                info = self._core.info(source, CONNECT_TIMEOUT)
-            except (NotFoundError, ObjectDeletedError):
-                continue
-            failure = failure or info.failure
-            fold = _encoding.fold(info.metadata)
-            if fold is not None and fold.kind == "array":
-                return fold.dtype
-        if failure is not None:
-            raise failure
-        raise InvalidArgumentError("reduce: no source exists yet as an array: give its dtype")
-
-
-def _error_text(error: str | BaseException) -> tuple[str, str]:
-    """The code and the sentence by which others are told."""
-    if isinstance(error, HopliteError) and error.code:
-        return error.code, str(error)
-    if isinstance(error, str):
-        return ObjectFailedError.code, error
-    said = "".join(traceback.format_exception_only(error)).strip()
-    return ObjectFailedError.code, said
-
-
-def _sources(ids: Iterable[ObjectId]) -> list[ObjectId]:
-    sources = list(ids)
-    if not sources:
-        raise InvalidArgumentError("reduce: there are no sources")
-    return sources
-
-
-def _value(view: _core.View, writable: bool = False) -> Any:
-    try:
-        return _encoding.decode(view, view.metadata, writable)
-    except Exception as error:
-        error.add_note(f"The value of object {view.id} could not be restored.")
-        raise
-
-
-def _extents(shape: Any) -> tuple[int, ...]:
-    try:
-        extents = tuple(map(operator.index, shape if isinstance(shape, Iterable) else [shape]))
-    except TypeError:
-        raise TypeError(f"create: shape: integers expected, not {shape!r:.100}") from None
-    if any(extent < 0 for extent in extents):
-        raise InvalidArgumentError(f"create: shape {extents} has a negative extent")
-    return extents
-
-
-def _array_metadata(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    words = _dtypes.described(dtype)
-    if words is None:
-        raise InvalidArgumentError(
-            f"create: elements of dtype {dtype} can't be filled in place: put an array of them"
-        )
-    return _arrays.metadata_of(_arrays.Description(_arrays.Elements(words, shape, "C")))

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hoplite import _arrays, _dtypes, _metadata, _pickles
+from hoplite import _arrays, _core, _dtypes, _metadata, _pickles
 from hoplite._metadata import Fold, Mismatch
 from hoplite.errors import InvalidArgumentError
 
@@ -57,6 +57,15 @@ def decode(view: Any, metadata: bytes, writable: bool = False) -> Any:
         raise InvalidArgumentError(
             f"the object's metadata does not describe its {len(memoryview(view))} bytes: {wrong}"
         ) from wrong
+
+
+def value_of(view: _core.View, writable: bool = False) -> Any:
+    """`decode`, with a note that names the object on what it raises."""
+    try:
+        return decode(view, view.metadata, writable)
+    except Exception as error:
+        error.add_note(f"The value of object {view.id} could not be restored.")
+        raise
 
 
 def elements(metadata: bytes) -> _arrays.Elements | None:

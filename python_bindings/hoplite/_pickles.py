@@ -13,8 +13,7 @@ import itertools
 import pickle
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +27,7 @@ ALIGNMENT = 64
 ENTRY = struct.Struct("<QQ")
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     memory: memoryview
     writable: bool = False
 
@@ -38,13 +36,14 @@ class Beside:
     """What a pickler has to inherit first: arrays, tensors and buffers do not go into its stream,
     but, in the order of the stream, into `pieces`."""
 
-    def __init__(self, file: io.BytesIO) -> None:
+    def __init__(self, file: io.BytesIO, known: dict[int, Description] | None = None) -> None:
         super().__init__(file, protocol=5, buffer_callback=self._take)  # type: ignore[call-arg]
         self.pieces: list[Piece] = []
+        self._known = known or {}  # arrays by their id()
         self._marked: dict[int, tuple[pickle.PickleBuffer, Piece]] = {}
 
     def reducer_override(self, value: Any) -> Any:
-        found = _reduced(value)
+        found = _reduced(value, self._known.get(id(value)) or _arrays.describe(value))
         if found is None:
             return self.otherwise(value)
         make, piece, more = found
@@ -72,7 +71,7 @@ def encode(
     """What lies one after another in the object, and its metadata."""
     tree = _trees.tree_of(value)
     file = io.BytesIO()
-    writer = Pickler(file) if tree else pickler(file)
+    writer = Pickler(file, tree.arrays) if tree else pickler(file)
     writer.dump(tree.value if tree else value)
     stream, pieces = file.getbuffer(), writer.pieces
     if not pieces:
@@ -137,14 +136,15 @@ def _read_table(whole: memoryview, count: int) -> list[tuple[slice, bool]]:
     return found
 
 
-def _reduced(value: Any) -> tuple[Callable[..., Any], Piece, tuple[Any, ...]] | None:
+def _reduced(
+    value: Any, description: Description | None
+) -> tuple[Callable[..., Any], Piece, tuple[Any, ...]] | None:
     """What makes it again of the bytes of the piece and of more; None: pickle knows it."""
-    description = _arrays.describe(value)
     if description is not None:
-        elements, kind, grad = description.elements, description.kind, description.grad
+        elements, kind, grad = description
         more = (kind, grad) if grad else (kind,) if kind else ()
-        piece = Piece(_arrays.memory_of(value), writable=_torch.is_tensor(value))
-        return _elements, piece, (elements.dtype, elements.shape, elements.order, *more)
+        piece = Piece(_arrays.memory_of(value), writable=not isinstance(value, np.ndarray))
+        return _elements, piece, (*elements, *more)
     if isinstance(value, np.ndarray) and _pickles_as_array(value):
         lies = value.dtype, value.shape, _arrays.order_of(value)
         return _other_array, Piece(_arrays.memory_of(value)), (*lies, type(value))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hoplite import _arrays, _dtypes
+from hoplite._arrays import Description
 
 # With more nodes than that a value is no tree: who has them wants no look at each.
 MOST_NODES = 16384
@@ -25,10 +26,20 @@ class NoTree(Exception):
     """Says why."""
 
 
+# From the value itself to a part of it: the path of the part's container, and the part's key there;
+# of an attribute, its name. (No text: most paths are never shown.)
+Path = tuple[Any, Any] | None
+
+
+class Attribute(str):
+    __slots__ = ()
+
+
 @dataclass
 class Tree:
     value: Any
     dtype: str
+    arrays: dict[int, Description]  # by their id()
 
 
 def tree_of(value: Any) -> Tree | None:
@@ -37,17 +48,17 @@ def tree_of(value: Any) -> Tree | None:
         return None
     try:
         return grown(value)
-    except NoTree:
+    except (NoTree, RecursionError):
         return None
 
 
 def grown(value: Any) -> Tree:
     """NoTree names the part that does not fit."""
     copy = _Copy()
-    made = copy.of(value, "")
+    made = copy.of(value, None)
     if copy.dtype is None:
         raise NoTree("it has no arrays")
-    return Tree(made, copy.dtype)
+    return Tree(made, copy.dtype, copy.arrays)
 
 
 @dataclass
@@ -56,91 +67,104 @@ class _Copy:
 
     dtype: str | None = None
     nodes: int = 0
-    met: set[int] = field(default_factory=set)
+    arrays: dict[int, Description] = field(default_factory=dict)
+    containers: set[int] = field(default_factory=set)
     alike: dict[bytes, bytes] = field(default_factory=dict)
 
-    def of(self, value: Any, path: str) -> Any:
+    def of(self, value: Any, path: Path) -> Any:
         self.nodes += 1
         if self.nodes > MOST_NODES:
             raise NoTree(f"it has more than {MOST_NODES} parts")
         kind = type(value)
         if kind in PLAIN:
             return self._plain(value)
-        if kind is tuple and not value:
+        if kind not in CONTAINERS:
+            self._leaf(value, path)
+            return value
+        if not value and kind is tuple:
             return value  # there is only one of them
-        if id(value) in self.met:
+        if id(value) in self.containers:
             raise NoTree(f"{_where(path)} is there twice")
-        self.met.add(id(value))
-        if kind is list or kind is tuple:
-            return kind(self.of(one, f"{path}[{at}]") for at, one in enumerate(value))
-        if kind is dict or kind is OrderedDict:
+        self.containers.add(id(value))
+        if isinstance(value, dict):
             return self._dict(value, path)
-        self._leaf(value, path)
-        return value
+        return kind([self.of(one, (path, at)) for at, one in enumerate(value)])
 
     def _plain(self, value: Any) -> Any:
         if type(value) is str:
             return sys.intern(value)
         return self.alike.setdefault(value, value) if type(value) is bytes else value
 
-    def _dict(self, value: Any, path: str) -> Any:
+    def _dict(self, value: Any, path: Path) -> Any:
         made = type(value)()
         for key, one in value.items():
-            inside = f"{path}[{key!r}]"
+            inside = path, key
             made[self._key(key, inside)] = self.of(one, inside)
         # Of an OrderedDict, as a module's state_dict() has them.
         for name, one in getattr(value, "__dict__", {}).items():
-            setattr(made, name, self.of(one, f"{path}.{name}"))
+            setattr(made, name, self.of(one, (path, Attribute(name))))
         return made
 
-    def _key(self, key: Any, path: str) -> Any:
+    def _key(self, key: Any, path: Path) -> Any:
         if type(key) is tuple:
-            return tuple(self._key(one, path) for one in key)
+            return tuple([self._key(one, path) for one in key])
         if type(key) not in PLAIN:
             raise NoTree(f"the key of {_where(path)} is of type {type(key).__name__}")
         return self._plain(key)
 
-    def _leaf(self, value: Any, path: str) -> None:
+    def _leaf(self, value: Any, path: Path) -> None:
+        if id(value) in self.arrays:
+            raise NoTree(f"{_where(path)} is there twice")
         description = _arrays.describe(value)
         if description is None:
             raise NoTree(f"{_where(path)} is of type {type(value).__name__}")
         dtype = description.elements.dtype
-        if dtype not in _dtypes.FOLDABLE:
+        if self.dtype is None and dtype in _dtypes.FOLDABLE:
+            self.dtype = dtype
+        elif dtype not in _dtypes.FOLDABLE:
             raise NoTree(f"{_where(path)} is of dtype {dtype}")
-        if self.dtype not in (None, dtype):
+        elif self.dtype != dtype:
             raise NoTree(f"{_where(path)} is of dtype {dtype}, others of {self.dtype}")
-        self.dtype = dtype
+        self.arrays[id(value)] = description
 
 
-def difference(one: Any, other: Any) -> str | None:
-    """Where and in what two values are not alike, as "at ['w'] …: float32 (3,), and float32 (4,)";
-    None if they are, or are no trees."""
-    try:
-        grown(one)
-        grown(other)
-    except NoTree as why:
-        return str(why)
-    mine, others = list(_leaves(one, "")), list(_leaves(other, ""))
+def difference(one: Any, other: Any, first: str, second: str) -> str | None:
+    """In which leaf these two, which are called so, differ, as a sentence; None: in none."""
+    mine, others = _named_leaves(one), _named_leaves(other)
     for (path, what), (other_path, other_what) in zip(mine, others, strict=False):
         if path != other_path:
-            return f"{_where(path)} is where the other has {_where(other_path)}"
+            return f"{first} has {path} where {second} has {other_path}"
         if what != other_what:
-            return f"{_where(path)} is {what}, of the other {other_what}"
-    if len(mine) != len(others):
-        longer = max(mine, others, key=len)
-        return f"only one has {_where(longer[min(len(mine), len(others))][0])}"
-    return None
+            return f"{path} is {what} in {first}, but {other_what} in {second}"
+    if len(mine) == len(others):
+        return None
+    name, longer = (first, mine) if len(mine) > len(others) else (second, others)
+    return f"only {name} has {longer[min(len(mine), len(others))][0]}"
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
+def _named_leaves(value: Any) -> list[tuple[str, str]]:
+    try:
+        grown(value)
+    except NoTree as why:
+        return [(_where(None), f"no tree of arrays of one dtype ({why})")]
+    return [(_where(path), what) for path, what in _leaves(value, None)]
+
+
+def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
     """What lies where, in the order of a pickle."""
     if type(value) not in CONTAINERS:
-        yield path, str(_arrays.describe(value) or repr(value))
+        yield path, str(_arrays.describe(value) or f"{value!r:.100}")
         return
     yield path, f"a {type(value).__name__}"
     for key, one in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _leaves(one, f"{path}[{key!r}]")
+        yield from _leaves(one, (path, key))
+    for attribute, one in getattr(value, "__dict__", {}).items():
+        yield from _leaves(one, (path, Attribute(attribute)))
 
 
-def _where(path: str) -> str:
-    return path or "the value itself"
+def _where(path: Path) -> str:
+    parts: list[str] = []
+    while path is not None:
+        path, part = path
+        parts.append(f".{part}" if isinstance(part, Attribute) else f"[{part!r}]")
+    return "".join(reversed(parts)) or "the whole value"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import asyncio
+from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any
 
 import numpy.typing as npt
 
 from hoplite import _core
+from hoplite._arguments import named
 from hoplite._core import ObjectId
 from hoplite._waiting import Waiting
+from hoplite.errors import InvalidArgumentError
 
 
 class Draft:
@@ -28,10 +31,12 @@ class Draft:
     def id(self) -> ObjectId:
         return self._core.id
 
+    @named
     def advance(self, nbytes: int) -> None:
         """Bytes [0, nbytes) are written: others may have them. Per MiB is often enough."""
         self._core.advance(nbytes)
 
+    @named
     def seal(self, timeout: float | None = None) -> ObjectId:
         """All of it is written; ``array`` becomes read-only. Gives the object's id."""
         try:
@@ -66,26 +71,39 @@ class Reduction:
     ``await`` it for what ``wait`` does; who is cancelled meanwhile cancels the reduction.
     """
 
-    def __init__(self, core: _core.Reduction, waiting: Waiting) -> None:
+    def __init__(
+        self,
+        core: _core.Reduction,
+        waiting: Waiting,
+        explained: Callable[[InvalidArgumentError], InvalidArgumentError],
+    ) -> None:
         self._core = core
         self._waiting = waiting
+        self._explained = explained
         self._outcome: _core.ReduceOutcome | None = None
 
     @property
     def target(self) -> ObjectId:
         return self._core.target
 
+    @named
     def wait(self, timeout: float | None = None) -> Reduction:
         """Until the target is final. TimeoutError: it goes on, wait again; names the sources that
         are missing."""
-        self._outcome = self._core.wait(timeout)
+        try:
+            self._outcome = self._core.wait(timeout)
+        except InvalidArgumentError as error:
+            raise self._explained(error) from None
         return self
 
     def __await__(self) -> Generator[Any, None, Reduction]:
         return self._final().__await__()
 
     async def _final(self) -> Reduction:
-        self._outcome = await self._waiting.answer(self._core)
+        try:
+            self._outcome = await self._waiting.answer(self._core)
+        except InvalidArgumentError as error:
+            raise await asyncio.to_thread(self._explained, error) from None
         return self
 
     def ready(self) -> bool:

@@ -6,6 +6,7 @@ Every class has ``code``, the name that logs and the command line show too. They
 from __future__ import annotations
 
 import builtins
+import traceback
 
 
 class HopliteError(Exception):
@@ -99,6 +100,16 @@ class InternalError(HopliteError):
     """A bug of Hoplite."""
 
     code = "internal"
+
+
+def in_words(error: str | BaseException) -> tuple[str, str]:
+    """The code and the sentence by which others are told of this error."""
+    if isinstance(error, HopliteError) and error.code:
+        return error.code, str(error)
+    if isinstance(error, str):
+        return ObjectFailedError.code, error
+    said = "".join(traceback.format_exception_only(error)).strip()
+    return ObjectFailedError.code, said
 
 
 BY_CODE = {

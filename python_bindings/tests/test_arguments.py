@@ -42,6 +42,11 @@ WRONG: list[tuple[Call, str]] = [
     (lambda c: c.own([X, None]), "own: ids: .* NoneType"),
     (lambda c: c.disown(7), "disown: ids: .* the int 7"),
     (lambda c: c.info("weights"), "info: id: .*'weights'"),
+    (lambda c: c.create(3).advance("all"), "advance: nbytes: an integer .*'all'"),
+    (lambda c: c.create(3).seal(timeout="5"), "seal: timeout: .*'5'"),
+    (lambda c: c.reduce([X], dtype="int8").wait("5"), "wait: timeout: .*'5'"),
+    (lambda _: hoplite.connect(7), "connect: socket: a path expected, not the int 7"),  # type: ignore[arg-type]
+    (lambda _: hoplite.connect("/s", "5"), "connect: timeout: .*'5'"),  # type: ignore[arg-type]
 ]
 
 

@@ -72,13 +72,13 @@ def test_into_a_ref_that_tasks_wait_for() -> None:
 
 
 def test_every_host_reads_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, reduce = [], hoplite.Client.reduce
+    told, reduce = [], hoplite.Client._reduce
 
     def listen(self: hoplite.Client, *args: Any, **options: Any) -> Any:
         told.append(options["everyone_reads"])
         return reduce(self, *args, **options)
 
-    monkeypatch.setattr(hoplite.Client, "reduce", listen)
+    monkeypatch.setattr(hoplite.Client, "_reduce", listen)
     target = hoplite.ray.new_ref()
     waiting = [first_of.options(resources=place).remote(target) for place in (HERE, THERE)]
     reduction = hoplite.ray.reduce(ones_everywhere(4), ref=target, everyone_reads=True)

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import ray
 
-from hoplite import _encoding
+from hoplite import _dtypes, _encoding, _sources
 from hoplite._client import CONNECT_TIMEOUT, Client
 from hoplite._core import ObjectId
+from hoplite._metadata import Fold
 from hoplite._under_way import Reduction as Begun
 from hoplite.errors import (
     AlreadyExistsError,
@@ -123,23 +124,24 @@ class Reduction:
         return self._running
 
     def _begin(self) -> None:
-        """If the dtype is known."""
-        dtype = self._dtype
+        """If it is known what is to be folded."""
         existing = self._describe(self._order)
         self._require_enough()
-        _require_alike(existing)
-        if dtype is None and existing:
-            fold = _encoding.fold(existing[0][1])
+        self._require_alike(existing)
+        fold = None if self._dtype is None else Fold("array", _dtypes.reducible(self._dtype))
+        if existing and fold is None:
+            ref, metadata = existing[0]
+            fold = _encoding.fold(metadata)
             if fold is None or fold.kind != "array":
-                raise InvalidArgumentError(f"reduce: {existing[0][0]} is no array")
-            dtype = fold.dtype
-        if dtype is not None:
-            self._running = self._client.reduce(
+                why = _sources.why_not(self._client._core, ref.id)
+                raise InvalidArgumentError(f"reduce: {ref} {why}")
+        if fold is not None:
+            self._running = self._client._reduce(
                 self._order,
                 self._op,
+                fold,
                 self._num_objects,
-                dtype,
-                target=self.ref.id,
+                self.ref.id,
                 everyone_reads=self._everyone_reads,
                 only_if_owned=True,
             )
@@ -153,7 +155,7 @@ class Reduction:
                 if self._running is None:
                     time.sleep(PAUSE)
             used = self._running.wait().used
-            _require_alike(_patiently(lambda: self._describe(used)))
+            self._require_alike(_patiently(lambda: self._describe(used)))
         except HopliteError as error:
             self._fail(error)
         self._ended.set()
@@ -161,6 +163,16 @@ class Reduction:
     def _until_one_exists(self) -> None:
         ids = [id for id in self._order if id not in self._failed]
         self._client.wait(ids, only_if_owned=True)
+
+    def _require_alike(self, existing: list[tuple[Ref, bytes]]) -> None:
+        """InvalidArgumentError names two that can't be folded together, and the leaf."""
+        for ref, metadata in existing[1:]:
+            first, wanted = existing[0]
+            one, other = _encoding.in_words(wanted), _encoding.in_words(metadata)
+            if one != other:
+                both = f"{first} is {one or 'no array'}, {ref} is {other or 'no array'}"
+                leaf = _sources.difference(self._client._core, first.id, ref.id)
+                raise InvalidArgumentError(f"reduce: {f'{leaf}: ' if leaf else ''}{both}")
 
     def _describe(self, ids: list[ObjectId]) -> list[tuple[Ref, bytes]]:
         """Those that exist, with their metadata."""
@@ -204,14 +216,3 @@ def _patiently(ask: Callable[[], T]) -> T:
             if not ray.is_initialized():
                 raise
             time.sleep(PAUSE)
-
-
-def _require_alike(existing: list[tuple[Ref, bytes]]) -> None:
-    """InvalidArgumentError names two that can't be folded together."""
-    for ref, metadata in existing[1:]:
-        first, wanted = existing[0]
-        one, other = _encoding.in_words(wanted), _encoding.in_words(metadata)
-        if one != other:
-            raise InvalidArgumentError(
-                f"reduce: {first} is {one or 'no array'}, {ref} is {other or 'no array'}"
-            )
