@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -100,6 +101,35 @@ def test_into_a_ref_that_is_a_source() -> None:
     with pytest.raises(hoplite.InvalidArgumentError, match=f"{refs[1].hex()}.* among the sources"):
         hoplite.ray.reduce(refs, ref=refs[1])
     assert hoplite.ray.wait(refs, num_returns=2, timeout=20) == (refs, [])
+
+
+def unlike(target: Any = None) -> tuple[list[hoplite.ray.Ref], hoplite.ray.Reduction]:
+    """A reduction that fails as soon as its sources are there."""
+    refs = [hoplite.ray.new_ref() for _ in range(2)]
+    reduction = hoplite.ray.reduce(refs, ref=target)
+    for number, ref in enumerate(refs):
+        hoplite.ray.put(np.ones(BIG + number), ref)
+    with pytest.raises(hoplite.InvalidArgumentError):
+        reduction.wait(timeout=20)
+    return refs, reduction
+
+
+def test_a_failure_leaves_what_others_have_put() -> None:
+    target = hoplite.ray.put(np.full(3, 7.0))
+    unlike(target)
+    assert list(hoplite.ray.get(target, timeout=20)) == [7, 7, 7]
+
+
+def test_a_failure_keeps_no_sources() -> None:
+    def ids() -> list[hoplite.ObjectId]:
+        return [ref.id for ref in unlike()[0]]
+
+    gc.disable()  # or a cycle would be found by chance
+    try:
+        failed = ids()
+        wait_until(lambda: not any(map(id_exists, failed)), "the sources are deleted")
+    finally:
+        gc.enable()
 
 
 def test_the_first_of_several_and_which_they_were() -> None:

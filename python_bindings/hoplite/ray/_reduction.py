@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
 import time
 from collections.abc import Callable
@@ -77,7 +78,8 @@ class Reduction:
         if not self._ended.wait(timeout):
             raise GetTimeoutError(f"reduce: after {timeout} s {self._not_yet()}")
         if self._error is not None:
-            raise self._error
+            # The one that is raised gets the caller's frames, and with them all that lies there.
+            raise copy.copy(self._error)
         return self
 
     def _not_yet(self) -> str:
@@ -196,7 +198,7 @@ class Reduction:
 
     def _fail(self, error: HopliteError) -> None:
         """Nobody is to wait for the target, nor to take it for a result: they are told why."""
-        self._error = error
+        self._error = copy.copy(error)
         if isinstance(error, AlreadyExistsError):
             return  # it is somebody else's
         # If the node is away, the error says so.
@@ -204,7 +206,8 @@ class Reduction:
             try:
                 self._client.fail(self.ref.id, error, CONNECT_TIMEOUT, only_if_owned=True)
             except AlreadyExistsError:
-                self._client.delete(self.ref.id, timeout=CONNECT_TIMEOUT)
+                if self._running is not None:  # else it is somebody else's
+                    self._client.delete(self.ref.id, timeout=CONNECT_TIMEOUT)
 
 
 def _patiently(ask: Callable[[], T]) -> T:
