@@ -123,7 +123,10 @@ class HopliteTransport:
         return hoplite.ray.wait(handles, count, PATIENCE)
 
     def sum(self, handles: Sequence[Any]) -> Any:
-        return total(self.get(handles))
+        refs = _fetched(handles)
+        if isinstance(hoplite.ray.get(refs[0], PATIENCE), dict):
+            return total(hoplite.ray.get(refs, PATIENCE))
+        return hoplite.ray.reduce(refs).get(PATIENCE)
 
     def call(self, method: Any, handle: Any) -> Any:
         result = hoplite.ray.new_ref()
