@@ -156,7 +156,11 @@ std::string World::CheckReduceAtRest() const {
   if (open) return "P9: the reduction has no end";
   // When the directory has forgotten a commit of which the coordinator did not hear, the target
   // looks like a stranger's Put.
-  const bool gave_up = alive && !reduction.committed_at && !reduction.witness.target_was_lost();
+  // Or it was lost for a while: its reduction has ended for whoever waited (R69).
+  const auto outcome = reduction.coordinator.Outcome();
+  const bool was_lost = outcome && !*outcome && outcome->error().code == ErrorCode::kPeerLost;
+  const bool gave_up =
+      alive && !reduction.committed_at && !was_lost && !reduction.witness.target_was_lost();
   if (gave_up && there.size() >= wanted) {
     return "P9: the reduction waited in vain although its sources are there";
   }
