@@ -6,18 +6,22 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-usage: scripts/test.sh [--only PART]... [--jobs N]
+usage: scripts/test.sh [--only PART]... [--all] [--jobs N]
   --only PART   release, lint, python, asan or tsan instead of release, asan and tsan; may be repeated
                 (lint is the part of release that reads the sources, python that of the Python package)
-  --jobs N      processes at a time, for building and testing (default: one per core)
+  --all         play all random histories; otherwise an eighth of them, another one for each commit
+  --jobs N      processes at a time for building, and twice as many tests, most of which wait
+                (default: one per core)
 TEXT
 }
 
 parts=()
 jobs=$(nproc)
+all=no
 while [[ $# -gt 0 ]]; do
   case $1 in
     --only) parts+=("${2:?--only needs a part}"); shift 2 ;;
+    --all) all=yes; shift ;;
     --jobs) jobs=${2:?--jobs needs a number}; shift 2 ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
@@ -53,6 +57,11 @@ count_in() { # FILE ATTRIBUTE: the number in the first line of a JUnit report th
   sed -n "s/.*[[:space:]]$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1
 }
 
+# Where the time went: the ten tests of a JUnit report that took longest.
+slowest() {
+  sed -n 's/.*<testcase name="\([^"]*\)".* time="\([0-9.]*\)".*/\2 s \1/p' "$1" | sort -rn | head -n 10
+}
+
 # PRESET TARGET [ctest options]
 run_part() {
   local preset=$1 target=$2 start=$SECONDS status=0 report log total bad skipped
@@ -65,7 +74,7 @@ run_part() {
   log=$PWD/build/$preset/test.log
   rm -f "$report" "$log"
   echo "== $preset: test"
-  ctest --preset "$preset" -j "$jobs" --output-junit "$report" --quiet \
+  ctest --preset "$preset" -j "$((2 * jobs))" --output-junit "$report" --quiet \
     --output-log "$log" "$@" || status=$?
   total=0
   [[ ! -s $report ]] || total=$(count_in "$report" tests)
@@ -84,6 +93,7 @@ run_part() {
   fi
   passed=$((passed + total - bad - skipped))
   failed=$((failed + bad))
+  slowest "$report"
   echo "$preset: $((total - bad - skipped)) passed, $bad failed, $skipped skipped in $((SECONDS - start)) s"
 }
 
@@ -103,6 +113,11 @@ add_python() {
   rm -f "$log"
 }
 
+if [[ $all == no ]]; then
+  HOPLITE_EIGHTH=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 8))
+  export HOPLITE_EIGHTH
+  echo "histories: eighth $HOPLITE_EIGHTH of 0 to 7 (--all: all)"
+fi
 step "setup" ./scripts/setup.sh
 python_options=()
 add_python

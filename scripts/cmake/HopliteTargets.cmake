@@ -36,7 +36,8 @@ add_custom_target(tsan_tests)
 # A GoogleTest program whose cases ctest runs one by one. Labels: unit, conformance, sim, integration,
 # root (needs root), slow (left out of sanitizer runs), tsan (also run under TSan).
 # What a test does is told once: its own sources are not optimized, which takes half the time to
-# compile. Those that count or search much (sim, slow, and whoever says OPTIMIZED) are.
+# compile. Those that count or search much (sim, slow, and whoever says OPTIMIZED) are; they take a
+# core for themselves, beside which others wait (scripts/test.sh runs two tests a core).
 function(hoplite_test name)
   cmake_parse_arguments(ARG "OPTIMIZED" "TIMEOUT" "SOURCES;LINKS;LABELS;PCH" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -44,7 +45,10 @@ function(hoplite_test name)
   endif()
   hoplite_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main PCH ${ARG_PCH})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  if(NOT ARG_OPTIMIZED AND NOT "sim" IN_LIST ARG_LABELS AND NOT "slow" IN_LIST ARG_LABELS)
+  set(weight 1)
+  if(ARG_OPTIMIZED OR "sim" IN_LIST ARG_LABELS OR "slow" IN_LIST ARG_LABELS)
+    set(weight 2)
+  else()
     set_target_properties(${name} PROPERTIES HOPLITE_UNOPTIMIZED ON)
   endif()
   add_dependencies(all_tests ${name})
@@ -53,5 +57,5 @@ function(hoplite_test name)
   endif()
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${weight})
 endfunction()

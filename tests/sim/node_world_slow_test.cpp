@@ -5,31 +5,33 @@
 #include <gtest/gtest.h>
 
 #include "sim/node_world/run.h"
+#include "testing/histories.h"
 
 namespace hoplite::node_world {
 namespace {
 
-class NodeWorldSeeds : public testing::TestWithParam<std::uint64_t> {};
+class NodeWorldSeeds : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(NodeWorldSeeds, KeepEveryProperty) {
-  constexpr std::uint64_t kSeedsOfACase = 2500;
-  const Tally tally = RunSeeds(1 + GetParam() * kSeedsOfACase, kSeedsOfACase);
+  constexpr std::uint32_t kSeedsOfACase = 2500;
+  const test::Seeds seeds = test::SeedsOf(1 + GetParam() * kSeedsOfACase, kSeedsOfACase);
+  const Tally tally = RunSeeds(seeds.first, seeds.count);
   EXPECT_FALSE(tally.broken_seed) << tally.ToString();
 }
 
 // What ran before in the process, and so the addresses of memory, must not change a history.
 TEST(NodeWorldSlow, TheSameSeedIsTheSameHistoryWhateverRanBefore) {
-  constexpr std::uint64_t kSeeds = 600;
+  const test::Seeds seeds = test::SeedsOf(1, 600);
   std::map<std::uint64_t, std::uint64_t> digests;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
     digests[seed] = World(Draw(seed)).Run().digest;
   }
-  for (std::uint64_t seed = kSeeds; seed > 0; --seed) {
+  for (std::uint64_t seed = seeds.first + seeds.count - 1; seed >= seeds.first; --seed) {
     ASSERT_EQ(World(Draw(seed)).Run().digest, digests[seed]) << seed;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(TwentyThousand, NodeWorldSeeds, testing::Range<std::uint64_t>(0, 8));
+INSTANTIATE_TEST_SUITE_P(TwentyThousand, NodeWorldSeeds, testing::Range(0u, 8u));
 
 }  // namespace
 }  // namespace hoplite::node_world

@@ -47,10 +47,11 @@ Options DrawReduction(std::uint64_t seed) {
 }
 
 // Runs so many of them, until one breaks a property.
-void RunHistories(Options (*draw)(std::uint64_t), std::uint32_t part, std::uint32_t count,
+void RunHistories(Options (*draw)(std::uint64_t), std::uint32_t part, std::uint32_t of_a_part,
                   std::vector<Report>& reports) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Result<Report> report = RunReduce(draw(part * count + i + 1));
+  const test::Seeds seeds = test::SeedsOf(1 + part * of_a_part, of_a_part);
+  for (std::uint32_t i = 0; i < seeds.count; ++i) {
+    const Result<Report> report = RunReduce(draw(seeds.first + i));
     ASSERT_TRUE(report) << report.error().ToString();
     ASSERT_EQ(report->violation, "") << report->replay;
     reports.push_back(*report);
@@ -65,11 +66,10 @@ std::uint32_t Count(const std::vector<Report>& reports, Predicate predicate) {
 class ReduceHistories : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(ReduceHistories, KeepEveryProperty) {
-  constexpr std::uint32_t kSeedsOfACase = test::Histories(200);
   std::vector<Report> reports;
-  RunHistories(&DrawReduction, GetParam(), kSeedsOfACase, reports);
+  RunHistories(&DrawReduction, GetParam(), 200, reports);
   if (HasFatalFailure()) return;
-  EXPECT_GT(Count(reports, &Report::committed), kSeedsOfACase / 2);
+  EXPECT_GT(Count(reports, &Report::committed), reports.size() / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ReduceHistories, testing::Range(0u, 8u));
@@ -107,13 +107,12 @@ Options DrawAllreduce(std::uint64_t seed) {
 class AllreduceHistories : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AllreduceHistories, KeepEveryProperty) {
-  constexpr std::uint32_t kSeedsOfACase = test::Histories(100);
   std::vector<Report> reports;
-  RunHistories(&DrawAllreduce, GetParam(), kSeedsOfACase, reports);
+  RunHistories(&DrawAllreduce, GetParam(), 100, reports);
   if (HasFatalFailure()) return;
-  EXPECT_GT(Count(reports, &Report::committed), kSeedsOfACase / 2);
+  EXPECT_GT(Count(reports, &Report::committed), reports.size() / 2);
   const auto by_stripes = [](const Report& report) { return report.roots > 1; };
-  EXPECT_GT(Count(reports, by_stripes), kSeedsOfACase / 3);
+  EXPECT_GT(Count(reports, by_stripes), reports.size() / 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, AllreduceHistories, testing::Range(0u, 8u));
@@ -130,13 +129,12 @@ Options DrawTwoTrees(std::uint64_t seed) {
 }
 
 TEST_P(AllreduceHistories, KeepEveryPropertyInTwoTrees) {
-  constexpr std::uint32_t kSeedsOfACase = test::Histories(100);
   std::vector<Report> reports;
-  RunHistories(&DrawTwoTrees, GetParam(), kSeedsOfACase, reports);
+  RunHistories(&DrawTwoTrees, GetParam(), 100, reports);
   if (HasFatalFailure()) return;
-  EXPECT_GT(Count(reports, &Report::committed), kSeedsOfACase / 2);
+  EXPECT_GT(Count(reports, &Report::committed), reports.size() / 2);
   const auto in_two_trees = [](const Report& report) { return report.roots == 2; };
-  EXPECT_GT(Count(reports, in_two_trees), kSeedsOfACase / 3);
+  EXPECT_GT(Count(reports, in_two_trees), reports.size() / 3);
 }
 
 }  // namespace
