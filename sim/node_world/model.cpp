@@ -54,8 +54,8 @@ std::string Model::CheckFailure(const ObjectId& object, const Error& error) cons
            });
   };
   const auto sum = sums_.find(object);
-  const bool said = sum == sums_.end() ? tells(object)
-                                       : std::ranges::any_of(sum->second.sources, tells);
+  const bool said =
+      sum == sums_.end() ? tells(object) : std::ranges::any_of(sum->second.sources, tells);
   return said ? "" : "P3: a reader was told a failure that nobody put: " + error.message;
 }
 

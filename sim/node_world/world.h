@@ -200,8 +200,8 @@ class World {
   std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> checked_;
   std::uint64_t sum_bytes_ = 0;
   std::set<ObjectId> told_failed_;  // targets of whose failure a reader was told
-  std::set<ObjectId> ringed_;   // targets that a plan with several roots was to make
-  std::set<ObjectId> forests_;  // objects whose stripes were cut, because all asked for them
+  std::set<ObjectId> ringed_;       // targets that a plan with several roots was to make
+  std::set<ObjectId> forests_;      // objects whose stripes were cut, because all asked for them
   std::set<std::pair<ObjectId, GrantId>> closed_grants_;
   std::map<ObjectId, int> refusals_;  // of receivers, by sources that were not ahead
   std::deque<Moment> waiting_faults_;

@@ -130,8 +130,8 @@ void World::CheckOneEnd(const CallRecord& record) {
   if (record.kind != CallKind::kReduce && ended) told_failed_.insert(record.object);
   if (record.kind == CallKind::kReduce && record.succeeded() &&
       told_failed_.contains(record.object)) {
-    Broken(fmt::format("P19: {} succeeded, and a reader was told that it failed",
-                       ToString(record)));
+    Broken(
+        fmt::format("P19: {} succeeded, and a reader was told that it failed", ToString(record)));
   }
 }
 

@@ -38,8 +38,8 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   info.version = message.version();
   info.metadata = message.metadata();
   if (message.has_failure()) {
-    info.failure = Error(static_cast<ErrorCode>(message.failure().code()),
-                         message.failure().message());
+    info.failure =
+        Error(static_cast<ErrorCode>(message.failure().code()), message.failure().message());
   }
   info.in_directory = message.in_directory();
   for (const auto& holder : message.holders()) {
