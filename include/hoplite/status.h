@@ -100,6 +100,8 @@ struct ShardStatus {
   std::string most_queued_node;           // empty: nothing waits
   std::uint64_t inline_total_bytes = 0;   // the limits: DirectoryConfig
   std::uint64_t session_queue_bytes = 0;  // of each node
+  // Why it did not answer; empty: it did. Else its objects are missing, or some of them.
+  std::string away = {};
 };
 
 // A large cluster's picture is drawn in pages, one after the other: it is not of one moment.

@@ -1,7 +1,10 @@
 // hoplite status: nodes, objects and transfers, as a node or the directory itself sees them.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@
 
 #include <hoplite/client.h>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/directory_status.h"
@@ -43,19 +47,40 @@ Result<ClusterStatus> Look(const StatusArguments& options) {
   return client.Status({.timeout = deadline.left()}, options.max_objects());
 }
 
-Result<void> PrintOnce(const StatusArguments& options) {
+// How fast transfers are is known by the second look at them.
+constexpr std::chrono::milliseconds kBetweenLooks{300};
+
+Result<ClusterStatus> LookAt(const StatusArguments& options, TransferRates& rates) {
   TRY_ASSIGN(ClusterStatus status, Look(options));
+  rates.Look(status, Now());
+  return status;
+}
+
+Result<void> Show(const StatusArguments& options, ClusterStatus status,
+                  const TransferRates& rates) {
   std::ranges::sort(status.nodes, {}, &NodeStatus::name);
-  if (options.json) return Print(ToJson(status));
+  if (options.json) return Print(ToJson(status, rates));
   // A watcher on a terminal sees one changing picture, elsewhere one picture after the other.
   const bool in_place = options.watch && ::isatty(STDOUT_FILENO) == 1;
-  return Print((in_place ? "\x1b[H\x1b[J" : "") + ToText(status));
+  return Print((in_place ? "\x1b[H\x1b[J" : "") + ToText(status, rates));
+}
+
+Result<void> PrintOnce(const StatusArguments& options) {
+  TransferRates rates;
+  TRY_ASSIGN(ClusterStatus status, LookAt(options, rates));
+  if (rates.lacks_some()) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    TRY_ASSIGN(status, LookAt(options, rates));
+  }
+  return Show(options, std::move(status), rates);
 }
 
 Result<void> Watch(const StatusArguments& options) {
   const StopSignal stop;
+  TransferRates rates;
   do {
-    TRY(PrintOnce(options));
+    TRY_ASSIGN(ClusterStatus status, LookAt(options, rates));
+    TRY(Show(options, std::move(status), rates));
   } while (!stop.WaitFor(std::chrono::seconds(1)));
   return {};
 }

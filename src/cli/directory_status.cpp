@@ -11,6 +11,7 @@
 
 #include "base/try.h"
 #include "client/from_views.h"
+#include "client/status.h"
 #include "directory/away.h"
 #include "directory/grpc_port.h"
 
@@ -85,13 +86,16 @@ Result<void> AddObjects(ShardQuestions& questions, std::uint64_t max_objects,
 Result<ClusterStatus> StatusOfDirectory(const std::vector<std::string>& shards, Duration timeout,
                                         std::uint64_t max_objects) {
   ClusterStatus status;
-  for (const std::string& shard : shards) {
-    ShardQuestions questions(shard, timeout);
-    TRY(AddObjects(questions, max_objects, status));
+  std::optional<Error> lacks;  // the first
+  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+    ShardQuestions questions(shards[shard], timeout);
+    const Result<void> added = AddObjects(questions, max_objects, status);
+    if (added) continue;
+    if (!client::LacksOne(added.error())) return std::unexpected(added.error());
+    if (!lacks) lacks = added.error();
+    client::AddAway(added.error(), shard, status);
   }
-  std::ranges::sort(status.objects, {}, &ObjectInfo::id);
-  if (status.objects.size() > max_objects) status.objects.resize(max_objects);
-  return status;
+  return client::WithWhatIsThere(std::move(status), max_objects, lacks);
 }
 
 }  // namespace hoplite::cli

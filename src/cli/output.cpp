@@ -31,11 +31,13 @@ Json HoldersOf(const ObjectInfo& object) {
   return holders;
 }
 
-Json ToJson(const TransferInfo& transfer) {
-  return {{"object", transfer.object.ToHex()},
-          {"from", transfer.from},
-          {"to", transfer.to},
-          {"watermark", transfer.valid_bytes}};
+Json ToJson(const TransferInfo& transfer, const TransferRates& rates) {
+  Json json = {{"object", transfer.object.ToHex()},
+               {"from", transfer.from},
+               {"to", transfer.to},
+               {"watermark", transfer.valid_bytes}};
+  if (const auto rate = rates.BytesPerSecond(transfer)) json["bytes_per_second"] = *rate;
+  return json;
 }
 
 Json ToJson(const ClientsStatus& clients) {
@@ -117,16 +119,18 @@ std::string OwnersText(const ObjectInfo& object) {
   return "by clients of " + Count(object.owners, "node");
 }
 
-std::string TransfersText(const ObjectInfo& object) {
+std::string TransfersText(const ObjectInfo& object, const TransferRates& rates) {
   std::string text;
   for (const TransferInfo& transfer : object.transfers) {
-    text += fmt::format("  {} -> {}  {}\n", transfer.from, transfer.to,
-                        Share(transfer.valid_bytes, object.size_bytes));
+    text += fmt::format("  {} -> {}  {}{}\n", transfer.from, transfer.to,
+                        Share(transfer.valid_bytes, object.size_bytes),
+                        rates.ToText(transfer, object.size_bytes));
   }
   return text;
 }
 
 Json ToJson(const ShardStatus& shard) {
+  if (!shard.away.empty()) return {{"away", shard.away}};
   return {{"objects", shard.objects},
           {"inline_bytes", shard.inline_bytes},
           {"inline_total_bytes", shard.inline_total_bytes},
@@ -137,6 +141,9 @@ Json ToJson(const ShardStatus& shard) {
 
 // "  shard 1: 64 B of 256.0 MiB for small objects; 2.0 MiB of 64.0 MiB wait for n3, which has most"
 std::string LimitsText(std::size_t index, const ShardStatus& shard) {
+  if (!shard.away.empty()) {
+    return fmt::format("  shard {}: its objects are missing here: {}\n", index, shard.away);
+  }
   const std::string queue =
       shard.most_queued_node.empty()
           ? fmt::format("nothing of {} waits for a node", FormatSize(shard.session_queue_bytes))
@@ -152,8 +159,10 @@ std::string ObjectsText(const ClusterStatus& status) {
   std::uint64_t inline_bytes = 0;
   for (const ShardStatus& shard : status.shards) inline_bytes += shard.inline_bytes;
   if (status.shards.size() > 1) {
-    std::vector<std::uint64_t> counts;
-    for (const ShardStatus& shard : status.shards) counts.push_back(shard.objects);
+    std::vector<std::string> counts;
+    for (const ShardStatus& shard : status.shards) {
+      counts.push_back(shard.away.empty() ? std::to_string(shard.objects) : "?");
+    }
     text += fmt::format(" on {} shards: {}", counts.size(), fmt::join(counts, ", "));
   }
   if (inline_bytes > 0) text += fmt::format("; {} in the directory", FormatSize(inline_bytes));
@@ -178,10 +187,12 @@ Result<void> Print(const std::string& text) {
   return std::unexpected(OutputError("-", "write"));
 }
 
-Result<void> Print(const Json& document) {
+std::string AsLine(const Json& document) {
   // Names come from other machines: text that is no UTF-8 must not end the program.
-  return Print(document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
+
+Result<void> Print(const Json& document) { return Print(AsLine(document) + '\n'); }
 
 Result<void> CheckOutput() {
   if (std::ferror(stdout) == 0 && std::fflush(stdout) == 0) return {};
@@ -198,7 +209,7 @@ Json ReadyEvent(const std::string& role, const std::string& name, const std::str
   return event;
 }
 
-Json ToJson(const ClusterStatus& status) {
+Json ToJson(const ClusterStatus& status, const TransferRates& rates) {
   Json document = {{"nodes", Json::array()},
                    {"objects", Json::array()},
                    {"transfers", Json::array()},
@@ -219,7 +230,7 @@ Json ToJson(const ClusterStatus& status) {
     document["objects"].push_back(
         {{"id", object.id.ToHex()}, {"size", object.size_bytes}, {"holders", HoldersOf(object)}});
     for (const TransferInfo& transfer : object.transfers) {
-      document["transfers"].push_back(ToJson(transfer));
+      document["transfers"].push_back(ToJson(transfer, rates));
     }
     AddReduction(object, document["reductions"]);
   }
@@ -227,7 +238,7 @@ Json ToJson(const ClusterStatus& status) {
   return document;
 }
 
-Json ToJson(const ObjectInfo& object) {
+Json ToJson(const ObjectInfo& object, const TransferRates& rates) {
   Json document = {{"id", object.id.ToHex()},
                    {"size", object.size_bytes},
                    {"version", object.version},
@@ -241,7 +252,7 @@ Json ToJson(const ObjectInfo& object) {
                    {"waiters", Json::array()},
                    {"reductions", Json::array()}};
   for (const TransferInfo& transfer : object.transfers) {
-    document["transfers"].push_back(ToJson(transfer));
+    document["transfers"].push_back(ToJson(transfer, rates));
   }
   for (const WaiterInfo& waiter : object.waiters) {
     document["waiters"].push_back({{"node", waiter.node}, {"why", waiter.why}});
@@ -250,7 +261,7 @@ Json ToJson(const ObjectInfo& object) {
   return document;
 }
 
-std::string ToText(const ClusterStatus& status) {
+std::string ToText(const ClusterStatus& status, const TransferRates& rates) {
   std::string text = Count(status.nodes.size(), "node") + '\n';
   for (const NodeStatus& node : status.nodes) {
     text += fmt::format("  {:16} {:24} {}", node.name, node.address,
@@ -280,7 +291,7 @@ std::string ToText(const ClusterStatus& status) {
     }
     text += fmt::format("  {}  {}, held by {}\n", object.id.ToHex(), FormatSize(object.size_bytes),
                         HoldersText(object));
-    text += TransfersText(object);
+    text += TransfersText(object, rates);
     if (!object.slots.empty()) text += "    is " + ReductionText(object);
   }
   const std::uint64_t count = status.object_count();
@@ -290,7 +301,7 @@ std::string ToText(const ClusterStatus& status) {
   return text;
 }
 
-std::string ToText(const ObjectInfo& object) {
+std::string ToText(const ObjectInfo& object, const TransferRates& rates) {
   std::string text = fmt::format(
       "id        {}\nsize      {} ({} bytes)\nversion   {}\nmetadata  {}\nheld by   {}\n"
       "owned     {}\n",
@@ -299,7 +310,7 @@ std::string ToText(const ObjectInfo& object) {
       object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object),
       OwnersText(object));
   if (object.failure) text += FailureText(*object.failure) + '\n';
-  if (!object.transfers.empty()) text += "transfers\n" + TransfersText(object);
+  if (!object.transfers.empty()) text += "transfers\n" + TransfersText(object, rates);
   if (!object.slots.empty()) text += ReductionText(object);
   if (!object.waiters.empty()) text += "waiting\n";
   for (const WaiterInfo& waiter : object.waiters) {

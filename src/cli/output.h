@@ -8,6 +8,8 @@
 #include <hoplite/result.h>
 #include <hoplite/status.h>
 
+#include "cli/transfer_rates.h"
+
 namespace hoplite::cli {
 
 using Json = nlohmann::ordered_json;
@@ -16,6 +18,7 @@ using Json = nlohmann::ordered_json;
 // or full.
 Result<void> Print(const std::string& text);
 Result<void> Print(const Json& document);  // in one line
+std::string AsLine(const Json& document);
 // At the end of a command: whether everything that was printed came through.
 Result<void> CheckOutput();
 // What went wrong with an output, by errno: resource_exhausted if there is no room.
@@ -24,9 +27,9 @@ Error OutputError(const std::string& path, const char* what);
 Json ReadyEvent(const std::string& role, const std::string& name, const std::string& address,
                 const std::string& socket);
 
-Json ToJson(const ClusterStatus& status);
-Json ToJson(const ObjectInfo& object);
-std::string ToText(const ClusterStatus& status);
-std::string ToText(const ObjectInfo& object);
+Json ToJson(const ClusterStatus& status, const TransferRates& rates = {});
+Json ToJson(const ObjectInfo& object, const TransferRates& rates = {});
+std::string ToText(const ClusterStatus& status, const TransferRates& rates = {});
+std::string ToText(const ObjectInfo& object, const TransferRates& rates = {});
 
 }  // namespace hoplite::cli

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <system_error>
 
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 
 #include <hoplite/object_id.h>
 
+#include "base/try.h"
 #include "cli/output.h"
 
 namespace hoplite::cli {
@@ -50,6 +52,19 @@ std::string HiddenPath(const std::string& path) {
   return target.parent_path() / ("." + target.filename().string() + "." + ending);
 }
 
+// How a descriptor is called where it can be given a name.
+std::string OfProcess(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+// -1: this file system has no such files, or they could not be named later.
+FileDescriptor OpenNameless(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  FileDescriptor fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  struct stat named{};
+  if (fd.get() >= 0 && ::stat(OfProcess(fd.get()).c_str(), &named) != 0) fd.Reset();
+  return fd;
+}
+
 bool IsSpecialFile(const std::string& path) {
   struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
@@ -71,6 +86,15 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
     errno = EISDIR;
     return std::unexpected(OutputError(path, "write"));
   }
+  if (FileDescriptor fd = OpenNameless(path); fd.get() >= 0) {
+    OutputFile file(path, "", std::move(fd));
+    file.nameless_ = true;
+    return file;
+  }
+  return OpenHidden(path);
+}
+
+Result<OutputFile> OutputFile::OpenHidden(const std::string& path) {
   std::string hidden = HiddenPath(path);
   if (hidden.size() >= hidden_file.size()) {
     errno = ENAMETOOLONG;
@@ -123,7 +147,23 @@ bool OutputFile::Restart() {
   return regular() && ::ftruncate(fd_.get(), 0) == 0 && ::lseek(fd_.get(), 0, SEEK_SET) == 0;
 }
 
+// No call replaces a file by one that has no name.
+Result<void> OutputFile::Name() {
+  std::string hidden = HiddenPath(path_);
+  RemoveOnSignal(hidden);
+  if (::linkat(AT_FDCWD, OfProcess(fd_.get()).c_str(), AT_FDCWD, hidden.c_str(),
+               AT_SYMLINK_FOLLOW) != 0) {
+    const Error error = OutputError(path_, "write");
+    RemoveOnSignalNoMore();
+    return std::unexpected(error);
+  }
+  hidden_path_ = std::move(hidden);
+  nameless_ = false;
+  return {};
+}
+
 Result<void> OutputFile::Commit() {
+  if (nameless_) TRY(Name());
   if (hidden_path_.empty()) return {};
   if (std::rename(hidden_path_.c_str(), path_.c_str()) != 0) {
     return std::unexpected(OutputError(path_, "write"));

@@ -1,6 +1,7 @@
 // OutputFile: where `get` writes. A file appears under its name only when it is whole: until then
-// it is a hidden file beside it, which goes on any error and on Ctrl-C. Standard output, devices
-// and pipes are written to as bytes come.
+// it has none, and goes with this process however that ends. Where the file system can't do that it
+// is a hidden file beside it, which goes on any error and on Ctrl-C. Standard output, devices and
+// pipes are written to as bytes come.
 //
 // At most one at a time (the signal handler knows one file). Not thread-safe.
 #pragma once
@@ -38,12 +39,13 @@ class OutputFile {
   OutputFile(OutputFile&& other) noexcept
       : path_(std::move(other.path_)),
         hidden_path_(std::exchange(other.hidden_path_, {})),
+        nameless_(std::exchange(other.nameless_, false)),
         fd_(std::move(other.fd_)) {}
   OutputFile& operator=(OutputFile&&) = delete;
 
   Result<void> Write(std::span<const std::byte> bytes);
   // Whether what was written can be taken back, and the file can be mapped.
-  bool regular() const { return !hidden_path_.empty(); }
+  bool regular() const { return nameless_ || !hidden_path_.empty(); }
   // Makes a regular file so long, and gives its bytes to be filled.
   Result<FileMapping> Map(std::uint64_t size);
   Result<void> Resize(std::uint64_t size);
@@ -54,9 +56,13 @@ class OutputFile {
 
  private:
   OutputFile(std::string path, std::string hidden_path, FileDescriptor fd);
+  static Result<OutputFile> OpenHidden(const std::string& path);
+  // Of what has no name: the hidden one, for a moment.
+  Result<void> Name();
 
   std::string path_;
-  std::string hidden_path_;  // empty: written directly, or committed
+  std::string hidden_path_;  // empty: written directly, nameless, or committed
+  bool nameless_ = false;
   FileDescriptor fd_;
 };
 

@@ -31,6 +31,12 @@ std::vector<std::uint32_t> ToNumbers(std::uint64_t set) {
 
 }  // namespace
 
+Error ToError(const v1::local::Error& message) {
+  const auto code = static_cast<ErrorCode>(message.code());
+  const bool known = code >= ErrorCode::kInvalidArgument && code <= ErrorCode::kFailed;
+  return {known ? code : ErrorCode::kInternal, message.message()};
+}
+
 ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   ObjectInfo info;
   info.id = ToId(message.object());
@@ -91,7 +97,7 @@ ShardStatus ToShardStatus(const v1::local::ClusterStatus::Shard& message) {
 }
 
 void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status) {
-  const bool first = status.shards.empty();
+  const bool first = status.nodes.empty();
   status.shards.push_back(ToShardStatus(message.shard()));
   if (!first) return;
   for (const auto& node : message.nodes()) status.nodes.push_back(ToNodeStatus(node));

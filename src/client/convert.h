@@ -12,10 +12,12 @@
 namespace hoplite::client {
 
 inline std::string IdBytes(const ObjectId& id) { return std::string(id.view()); }
+// A code that this library does not know becomes internal.
+Error ToError(const v1::local::Error& message);
 ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message);
 NodeStatus ToNodeStatus(const v1::local::ClusterStatus::Node& message);
 ShardStatus ToShardStatus(const v1::local::ClusterStatus::Shard& message);
-// A shard's first page adds what the shard says of itself, the first shard's also the nodes.
+// A shard's first page adds what the shard says of itself, that of the first one also the nodes.
 void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status);
 ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId& target);
 

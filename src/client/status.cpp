@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "client/convert.h"
 
@@ -13,38 +16,85 @@ namespace {
 // As many as the node likes to say at once.
 constexpr std::uint64_t kPage = std::numeric_limits<std::uint32_t>::max();
 
+// One after the other: one that is silent leaves time for those that follow.
+Time ShareOf(Time deadline, std::uint32_t shards_left) {
+  if (deadline == kNever) return kNever;
+  const Time now = Now();
+  return now + std::max<Duration>(deadline - now, Duration{0}) / std::max(shards_left, 1u);
+}
+
+// Asks for what one shard shows, page after page, and adds it. Learns how many shards there are.
+Result<void> AddShardPages(Connection& connection, std::uint32_t shard, Time deadline,
+                           std::uint64_t max_objects, std::optional<std::uint32_t>& shard_count,
+                           ClusterStatus& status) {
+  std::string after;
+  std::uint64_t left = max_objects;
+  for (bool more = true; more;) {
+    local::Request request;
+    request.mutable_status()->set_shard(shard);
+    request.mutable_status()->set_after(after);
+    request.mutable_status()->set_limit(
+        static_cast<std::uint32_t>(std::clamp(left, std::uint64_t{1}, kPage)));
+    TRY_ASSIGN(const local::Answer answer, connection.Call(std::move(request), deadline));
+    const auto& page = answer.status();
+    shard_count = page.shard_count();
+    if (after.empty()) AddShard(page, status);
+    // One page may have one object more than is wanted: a request for none asks for one.
+    for (const auto& object : page.objects()) {
+      if (left == 0) break;
+      status.objects.push_back(ToObjectInfo(object));
+      --left;
+    }
+    more = page.more() && left > 0 && page.objects_size() > 0;
+    if (more) after = page.objects(page.objects_size() - 1).object();
+  }
+  return {};
+}
+
+// Of a silent node nothing is to be expected, of a silent shard the others' answers. Until one has
+// answered nobody knows how many they are.
+bool IsLast(const Error& error, std::uint32_t shard, bool count_known) {
+  if (count_known) return false;
+  return error.code == ErrorCode::kInvalidArgument ||  // there is no such shard
+         (shard > 0 && error.code == ErrorCode::kTimeout);
+}
+
 }  // namespace
+
+bool LacksOne(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
+}
+
+void AddAway(const Error& why, std::size_t shard, ClusterStatus& status) {
+  if (status.shards.size() <= shard) status.shards.emplace_back();
+  status.shards[shard].away = why.message;
+}
+
+Result<ClusterStatus> WithWhatIsThere(ClusterStatus status, std::uint64_t max_objects,
+                                      const std::optional<Error>& lacks) {
+  const bool answered = std::ranges::any_of(
+      status.shards, [](const ShardStatus& shard) { return shard.away.empty(); });
+  if (!answered && lacks) return std::unexpected(*lacks);
+  std::ranges::sort(status.objects, {}, &ObjectInfo::id);
+  if (status.objects.size() > max_objects) status.objects.resize(max_objects);
+  return status;
+}
 
 Result<ClusterStatus> AskForStatus(Connection& connection, Time deadline,
                                    std::uint64_t max_objects) {
   ClusterStatus status;
-  std::uint32_t shards = 1;
-  for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    std::string after;
-    std::uint64_t left = max_objects;
-    for (bool more = true; more;) {
-      local::Request request;
-      request.mutable_status()->set_shard(shard);
-      request.mutable_status()->set_after(after);
-      request.mutable_status()->set_limit(
-          static_cast<std::uint32_t>(std::clamp(left, std::uint64_t{1}, kPage)));
-      TRY_ASSIGN(const local::Answer answer, connection.Call(std::move(request), deadline));
-      const auto& page = answer.status();
-      if (after.empty()) AddShard(page, status);
-      // One page may have one object more than is wanted: a request for none asks for one.
-      for (const auto& object : page.objects()) {
-        if (left == 0) break;
-        status.objects.push_back(ToObjectInfo(object));
-        --left;
-      }
-      shards = page.shard_count();
-      more = page.more() && left > 0 && page.objects_size() > 0;
-      if (more) after = page.objects(page.objects_size() - 1).object();
-    }
+  std::optional<Error> lacks;          // the first
+  std::optional<std::uint32_t> count;  // of shards
+  for (std::uint32_t shard = 0; shard < count.value_or(shard + 1); ++shard) {
+    const Time until = ShareOf(deadline, count.value_or(shard + 2) - shard);
+    const Result<void> added = AddShardPages(connection, shard, until, max_objects, count, status);
+    if (added) continue;
+    if (lacks && IsLast(added.error(), shard, count.has_value())) break;
+    if (!LacksOne(added.error()) || connection.lost()) return std::unexpected(added.error());
+    if (!lacks) lacks = added.error();
+    AddAway(added.error(), shard, status);
   }
-  std::ranges::sort(status.objects, {}, &ObjectInfo::id);
-  if (status.objects.size() > max_objects) status.objects.resize(max_objects);
-  return status;
+  return WithWhatIsThere(std::move(status), max_objects, lacks);
 }
 
 }  // namespace hoplite::client

@@ -1,7 +1,9 @@
 // The picture of the cluster, page after page.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <hoplite/result.h>
 #include <hoplite/status.h>
@@ -13,5 +15,14 @@ namespace hoplite::client {
 
 Result<ClusterStatus> AskForStatus(Connection& connection, Time deadline,
                                    std::uint64_t max_objects);
+
+// --- of one shard after the other, however they are asked
+// It is away, or slow: others may answer all the same.
+bool LacksOne(const Error& error);
+// Shard number `shard` did not answer, or not to the end.
+void AddAway(const Error& why, std::size_t shard, ClusterStatus& status);
+// The picture with at most so many objects; if no shard answered, what they lack.
+Result<ClusterStatus> WithWhatIsThere(ClusterStatus status, std::uint64_t max_objects,
+                                      const std::optional<Error>& lacks);
 
 }  // namespace hoplite::client

@@ -125,6 +125,31 @@ TEST_F(OutputFileTest, ASignalLeavesNothing) {
   EXPECT_EQ(FileCount(), 0);
 }
 
+TEST_F(OutputFileTest, KilledInTheMiddleItLeavesNothing) {
+  const int nameless = ::open(folder_->path().c_str(), O_TMPFILE | O_RDWR, 0600);
+  if (nameless < 0) GTEST_SKIP() << "every file of this file system has a name";
+  ::close(nameless);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto file = OutputFile::Open(target_);
+    (void)file->Write(Bytes("half"));
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  EXPECT_EQ(FileCount(), 0);
+}
+
+TEST_F(OutputFileTest, ReplacesWhatIsThere) {
+  std::ofstream(target_) << "old";
+  auto file = OutputFile::Open(target_);
+  ASSERT_TRUE(file->Write(Bytes("new")));
+  ASSERT_TRUE(file->Commit());
+  EXPECT_EQ(Contents(), "new");
+  EXPECT_EQ(FileCount(), 1);
+}
+
 TEST_F(OutputFileTest, DevicesAreWrittenDirectly) {
   auto file = OutputFile::Open("/dev/null");
   ASSERT_TRUE(file) << file.error().message;
