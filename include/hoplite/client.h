@@ -109,8 +109,9 @@ class HOPLITE_EXPORT Client {
   // begin with different ones, so that an allgather does not ask one node first. The answers are
   // held until the last one is there: what has no room in the node's store beside those that are
   // there already is not waited for.
-  //   resource_exhausted  (of one id) it can't lie in the store together with the others; which
-  //                       ones do is the order of their coming. Get those one after the other. Or
+  //   resource_exhausted  (of all) they are more than NodeConfig::pins_per_client leaves this
+  //                       client: at once. (Of one id) it can't lie in the store together with the
+  //                       others; which ones do is the order of their coming. Get those one after the other. Or
   //                       another GetMany that came first waits for memory, too, and each has
   //                       what the other needs: drop the answers, and ask again for all.
   std::vector<Result<Buffer>> GetMany(std::span<const ObjectId> ids,
@@ -142,6 +143,9 @@ class HOPLITE_EXPORT Client {
   // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable. After
   // timeout, cancelled or unavailable it may be deleted all the same: delete it again.
   Result<void> Delete(const ObjectId& id, const CallOptions& options = {});
+  // Many, in a few messages, as are the next ones: an error of one does not keep the others from
+  // being done, and is that of the first that has one.
+  Result<void> Delete(std::span<const ObjectId> ids, const CallOptions& options = {});
 
   // Owning. An id that ever had an owner is deleted everywhere when its last owner is gone. Owners
   // are clients: this one from the answer on, also before the object exists; owning twice is owning
@@ -155,9 +159,11 @@ class HOPLITE_EXPORT Client {
   //   deleted             its last owner is gone, or it was deleted
   //   resource_exhausted  the clients of this node own NodeConfig::max_owned ids
   Result<void> Own(const ObjectId& id, const CallOptions& options = {});
+  Result<void> Own(std::span<const ObjectId> ids, const CallOptions& options = {});
   // This client owns it no longer; also an id that it did not own. When it returns the node knows;
   // the deletion, if this was the last owner, follows at once.
   Result<void> Disown(const ObjectId& id, const CallOptions& options = {});
+  Result<void> Disown(std::span<const ObjectId> ids, const CallOptions& options = {});
 
   //   not_found  its directory shard does not know the object
   //   deleted    it was deleted, and its id is blocked: says for how long
@@ -177,7 +183,8 @@ class HOPLITE_EXPORT Client {
   // Who gets and loses copies of the object from now on.
   Result<Subscription> Subscribe(const ObjectId& id, const CallOptions& options = {});
   // Lists at most so many objects, the first in the order of ids; counts all. A node and its
-  // directory are asked for page after page: the more objects, the longer it takes.
+  // directory are asked for page after page: the more objects, the longer it takes. Of a shard that
+  // does not answer in its share of the time ShardStatus::away says why; if none does it is the error.
   Result<ClusterStatus> Status(const CallOptions& options = {},
                                std::uint64_t max_objects = kAllObjects);
 

@@ -13,6 +13,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from hoplite import _arrays, _core, _encoding, _out, _sources, errors
 from hoplite._arguments import named
 from hoplite._core import ObjectId
+from hoplite._futures import Futures
 from hoplite._metadata import Fold
 from hoplite._under_way import Draft, Reduction
 from hoplite._waiting import Waiting
@@ -57,6 +59,7 @@ class Client:
     def __init__(self, core: _core.Client) -> None:
         self._core = core
         self._waiting = Waiting()
+        self._futures = Futures()
 
     @named
     def put(
@@ -192,6 +195,33 @@ class Client:
         return _encoding.value_of(await self._waiting.answer(begun), writable)
 
     @named
+    def put_future(
+        self,
+        value: Any,
+        id: ObjectId | None = None,
+        timeout: float | None = None,
+        **owning: Unpack[Owning],
+    ) -> Future[ObjectId]:
+        """``aput`` for programs without an event loop: the value is read until it has a result."""
+        encoded = _encoding.encode(value)
+        begun = self._core.put_later(encoded.pieces, id, encoded.metadata, timeout, **owning)
+        return self._futures.of(begun, lambda made: made)
+
+    @named
+    def get_future(
+        self,
+        id: ObjectId,
+        timeout: float | None = None,
+        writable: bool = False,
+        *,
+        only_if_owned: bool = False,
+    ) -> Future[Any]:
+        """``aget`` for programs without an event loop: ``result()``, ``add_done_callback``,
+        ``concurrent.futures.wait``. Cancelling it cancels the request."""
+        begun = self._core.get_later(id, timeout, only_if_owned)
+        return self._futures.of(begun, lambda view: _encoding.value_of(view, writable))
+
+    @named
     def get_many(
         self, ids: Iterable[ObjectId], timeout: float | None = None, *, only_if_owned: bool = False
     ) -> list[Any]:
@@ -322,8 +352,7 @@ class Client:
     @named
     def delete(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
         """Deletes everywhere; also ids that don't exist (yet). Views stay readable."""
-        for one in [ids] if isinstance(ids, ObjectId) else ids:
-            self._core.delete(one, timeout)
+        self._core.delete(_list_of(ids), timeout)
 
     @named
     def own(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
@@ -336,15 +365,33 @@ class Client:
         ObjectDeletedError: it was deleted, or its last owner is gone. ResourceExhaustedError: the
         clients of this node own as many ids as it allows.
         """
-        for one in [ids] if isinstance(ids, ObjectId) else ids:
-            self._core.own(one, timeout)
+        self._core.own(_list_of(ids), timeout)
 
     @named
     def disown(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
         """This client owns them no longer; also ids that it did not own. If it was the last owner
         of one, that is deleted at once."""
-        for one in [ids] if isinstance(ids, ObjectId) else ids:
-            self._core.disown(one, timeout)
+        self._core.disown(_list_of(ids), timeout)
+
+    @named
+    def subscribe(self, id: ObjectId, timeout: float | None = None) -> _core.Subscription:
+        """Who begins to have the object, has it, and no longer has it, from now on. (Not that it
+        was deleted: ``get`` and ``info`` say so.)
+
+        ``next(timeout)`` gives one change after the other, with `kind` ("partial", "complete",
+        "gone"; "in_directory", where no node is named), `node` and `version`. TimeoutError: nothing
+        changed. UnavailableError: the connection to the node has ended, and with it this.
+        """
+        return self._core.subscribe(id, timeout)
+
+    @named
+    def status(
+        self, timeout: float | None = None, max_objects: int | None = None
+    ) -> _core.ClusterStatus:
+        """A picture of the cluster: `nodes`, `shards`, and the first `max_objects` of its `objects`
+        (None: all), with their holders, transfers and waiters. Of a shard that does not answer
+        `away` says why."""
+        return self._core.status(timeout, max_objects)
 
     @named
     def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
@@ -383,3 +430,7 @@ class Client:
         raise TypeError(
             "a Client is a connection of this process: hand over its socket and connect there"
         )
+
+
+def _list_of(ids: ObjectId | Iterable[ObjectId]) -> list[ObjectId]:
+    return [ids] if isinstance(ids, ObjectId) else list(ids)

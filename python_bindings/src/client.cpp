@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -145,19 +146,19 @@ Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::strin
   return WithoutGil([&] { return client.Reduce(options); });
 }
 
-void Delete(Client& client, const ObjectId& id, std::optional<double> timeout) {
+void Delete(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
-  WithoutGil([&] { return client.Delete(id, options); });
+  WithoutGil([&] { return client.Delete(std::span(ids), options); });
 }
 
-void Own(Client& client, const ObjectId& id, std::optional<double> timeout) {
+void Own(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
-  WithoutGil([&] { return client.Own(id, options); });
+  WithoutGil([&] { return client.Own(std::span(ids), options); });
 }
 
-void Disown(Client& client, const ObjectId& id, std::optional<double> timeout) {
+void Disown(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
-  WithoutGil([&] { return client.Disown(id, options); });
+  WithoutGil([&] { return client.Disown(std::span(ids), options); });
 }
 
 void Fail(Client& client, const ObjectId& id, std::string_view code, const std::string& message,
@@ -173,6 +174,17 @@ ObjectInfo Info(Client& client, const ObjectId& id, std::optional<double> timeou
   return WithoutGil([&] { return client.Info(id, options); });
 }
 
+ClusterStatus Status(Client& client, std::optional<double> timeout,
+                     std::optional<std::uint64_t> max_objects) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  return WithoutGil([&] { return client.Status(options, max_objects.value_or(kAllObjects)); });
+}
+
+Subscription Subscribe(Client& client, const ObjectId& id, std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  return WithoutGil([&] { return client.Subscribe(id, options); });
+}
+
 std::vector<ObjectId> WaitExists(Client& client, const std::vector<ObjectId>& ids,
                                  std::size_t count, std::optional<double> timeout,
                                  bool only_if_owned) {
@@ -183,26 +195,6 @@ std::vector<ObjectId> WaitExists(Client& client, const std::vector<ObjectId>& id
 }  // namespace
 
 void BindClient(nb::module_& module) {
-  nb::class_<HolderInfo>(module, "HolderInfo")
-      .def_ro("node", &HolderInfo::node)
-      .def_ro("complete", &HolderInfo::complete)
-      .def_ro("valid_bytes", &HolderInfo::valid_bytes);
-  nb::class_<ObjectInfo>(module, "ObjectInfo")
-      .def_ro("id", &ObjectInfo::id)
-      .def_ro("size_bytes", &ObjectInfo::size_bytes)
-      .def_ro("version", &ObjectInfo::version)
-      .def_ro("in_directory", &ObjectInfo::in_directory)
-      .def_ro("holders", &ObjectInfo::holders)
-      .def_ro("ever_owned", &ObjectInfo::ever_owned)
-      .def_ro("owners", &ObjectInfo::owners)
-      .def_prop_ro("failure",
-                   [](const ObjectInfo& info) {
-                     return info.failure ? ExceptionOf(*info.failure) : nb::none();
-                   })
-      .def_prop_ro("metadata", [](const ObjectInfo& info) {
-        return nb::bytes(info.metadata.data(), info.metadata.size());
-      });
-
   const nb::object none = nb::none();
   nb::class_<Client>(module, "Client")
       .def_static(
@@ -233,12 +225,14 @@ void BindClient(nb::module_& module) {
            nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
            nb::arg("everyone_reads") = false, nb::arg("timeout") = none, nb::arg("owned") = false,
            nb::arg("only_if_owned") = false)
-      .def("delete", &Delete, nb::arg("id"), nb::arg("timeout") = none)
+      .def("delete", &Delete, nb::arg("ids"), nb::arg("timeout") = none)
       .def("fail", &Fail, nb::arg("id"), nb::arg("code"), nb::arg("message"),
            nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)
-      .def("own", &Own, nb::arg("id"), nb::arg("timeout") = none)
-      .def("disown", &Disown, nb::arg("id"), nb::arg("timeout") = none)
+      .def("own", &Own, nb::arg("ids"), nb::arg("timeout") = none)
+      .def("disown", &Disown, nb::arg("ids"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
+      .def("status", &Status, nb::arg("timeout") = none, nb::arg("max_objects") = none)
+      .def("subscribe", &Subscribe, nb::arg("id"), nb::arg("timeout") = none)
       .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
       .def_prop_ro("node_name",

@@ -18,5 +18,6 @@ NB_MODULE(_core, module) {
   BindMemory(module);
   BindLater(module);
   BindReduction(module);
+  BindPictures(module);
   BindClient(module);
 }

@@ -14,6 +14,31 @@ import pytest
 from hoplite import Client, LocalCluster, ObjectId, errors
 
 
+def test_very_many_ids_are_one_call(here: Client, there: Client) -> None:
+    ids = [ObjectId.random() for _ in range(5000)]
+    here.own(ids)
+    for id in (ids[0], ids[4999]):
+        here.put(b"x", id=id)
+    assert [bytes(value) for value in there.get_many([ids[4999], ids[0]], timeout=20.0)] == [
+        b"x",
+        b"x",
+    ]
+    here.disown(ids[:1])
+    with pytest.raises(hoplite.ObjectDeletedError, match="1 of 5000 objects have an error"):
+        here.own(ids)
+    here.delete(ids)
+    with pytest.raises(hoplite.ObjectDeletedError):
+        here.get(ids[4999], timeout=20.0)
+
+
+# More than one client may hold: at once, and not at the deadline, which there is none of.
+def test_more_ids_than_a_client_may_hold_are_refused(here: Client) -> None:
+    with pytest.raises(
+        hoplite.ResourceExhaustedError, match="65537 objects are asked for together"
+    ):
+        here.get_many([ObjectId.random() for _ in range(65537)])
+
+
 def test_a_deadline_names_what_was_missing(here: Client) -> None:
     name = ObjectId.random()
     with pytest.raises(TimeoutError, match=name.hex()) as caught:

@@ -58,12 +58,12 @@ Result<PrivateBuffer> Buffer::MapPrivate() const {
 
 Result<Buffer> ClientAccess::MakeBuffer(std::shared_ptr<client::Connection> connection,
                                         const ObjectId& object, std::uint64_t id,
-                                        const client::local::Answer& answer) {
-  const auto& view = answer.view();
+                                        const client::local::View& view) {
   auto range = connection->readable().Range(view.offset(), view.size());
-  if (!answer.has_view() || !range) {
+  if (!range) {
     connection->Release(id);
-    return std::unexpected(Error(ErrorCode::kProtocol, "the node answered Get without bytes"));
+    return std::unexpected(
+        Error(ErrorCode::kProtocol, "the node answered Get with bytes that are not there"));
   }
   return Buffer(std::make_shared<const Buffer::Pin>(std::move(connection), id, object,
                                                     view.metadata(), *range));

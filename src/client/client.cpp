@@ -1,4 +1,5 @@
-#include <optional>
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -53,6 +54,12 @@ Request Failure(const ObjectId& id, const Error& error, const FailOptions& optio
   put.mutable_failure()->set_code(static_cast<std::uint32_t>(error.code));
   put.mutable_failure()->set_message(error.message);
   return request;
+}
+
+// Whatever is asked next under the same deadline is answered so, too.
+bool IsLasting(ErrorCode code) {
+  return code == ErrorCode::kTimeout || code == ErrorCode::kCancelled ||
+         code == ErrorCode::kUnavailable;
 }
 
 CreateOptions ForDraft(const PutOptions& options) {
@@ -142,16 +149,11 @@ Result<Buffer> Client::Get(const ObjectId& id, const CallOptions& options) {
 }
 
 Future<Buffer> Client::GetAsync(const ObjectId& id, const CallOptions& options) {
-  return state_->Get(id, DeadlineAfter(options.timeout), options.only_if_owned, 0);
-}
-
-Future<Buffer> Client::State::Get(const ObjectId& id, Time deadline, bool only_if_owned,
-                                  std::uint64_t together) {
   Request request;
   request.mutable_get()->set_object(IdBytes(id));
-  request.mutable_get()->set_only_if_owned(only_if_owned);
-  request.mutable_get()->set_together(together);
-  auto connection = Now(deadline);
+  request.mutable_get()->set_only_if_owned(options.only_if_owned);
+  const Time deadline = DeadlineAfter(options.timeout);
+  auto connection = state_->Now(deadline);
   auto pending = connection->Begin(std::move(request), deadline);
   auto question =
       std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
@@ -160,17 +162,8 @@ Future<Buffer> Client::State::Get(const ObjectId& id, Time deadline, bool only_i
 
 std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
                                             const CallOptions& options) {
-  std::vector<std::optional<Future<Buffer>>> asked(ids.size());
   const Time deadline = DeadlineAfter(options.timeout);
-  const auto connection = state_->Now(deadline);
-  const std::uint64_t together = connection->NextId();
-  for (const std::size_t place : client::OrderOfAsking(ids, connection->node())) {
-    asked[place] = state_->Get(ids[place], deadline, options.only_if_owned, together);
-  }
-  std::vector<Result<Buffer>> answers;
-  answers.reserve(ids.size());
-  for (const auto& future : asked) answers.push_back(future->Wait());
-  return answers;
+  return client::GetMany(state_->Now(deadline), ids, deadline, options.only_if_owned);
 }
 
 Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> into,
@@ -229,28 +222,54 @@ Result<Reader> Client::State::Open(const ObjectId& id, Time deadline, bool only_
   return Reader(std::make_unique<Reader::Impl>(connection, made_by, id, *range, view));
 }
 
-Result<void> Client::Delete(const ObjectId& id, const CallOptions& options) {
-  Request request;
-  request.mutable_delete_object()->set_object(IdBytes(id));
+// In parts, one after the other. An error of one object does not keep the others from being asked
+// for; one that every later part would have, too, does.
+Result<void> Client::State::OnEach(std::span<const ObjectId> ids, const CallOptions& options,
+                                   void (*set)(Request&, std::string)) {
   const Time deadline = DeadlineAfter(options.timeout);
-  TRY(state_->Now(deadline)->Call(std::move(request), deadline));
-  return {};
+  const auto connection = Now(deadline);
+  Result<void> outcome;
+  while (!ids.empty()) {
+    const auto part = ids.first(std::min(ids.size(), wire::kMaxObjects));
+    ids = ids.subspan(part.size());
+    Request request;
+    set(request, client::Concatenated(part));
+    const Result<Answer> answer = connection->Call(std::move(request), deadline);
+    if (answer) continue;
+    if (outcome) outcome = std::unexpected(answer.error());
+    if (IsLasting(answer.error().code)) break;
+  }
+  return outcome;
+}
+
+Result<void> Client::Delete(const ObjectId& id, const CallOptions& options) {
+  return Delete(std::span(&id, 1), options);
+}
+
+Result<void> Client::Delete(std::span<const ObjectId> ids, const CallOptions& options) {
+  return state_->OnEach(ids, options, [](Request& request, std::string objects) {
+    request.mutable_delete_object()->set_objects(std::move(objects));
+  });
 }
 
 Result<void> Client::Own(const ObjectId& id, const CallOptions& options) {
-  Request request;
-  request.mutable_own()->set_object(IdBytes(id));
-  const Time deadline = DeadlineAfter(options.timeout);
-  TRY(state_->Now(deadline)->Call(std::move(request), deadline));
-  return {};
+  return Own(std::span(&id, 1), options);
+}
+
+Result<void> Client::Own(std::span<const ObjectId> ids, const CallOptions& options) {
+  return state_->OnEach(ids, options, [](Request& request, std::string objects) {
+    request.mutable_own()->set_objects(std::move(objects));
+  });
 }
 
 Result<void> Client::Disown(const ObjectId& id, const CallOptions& options) {
-  Request request;
-  request.mutable_disown()->set_object(IdBytes(id));
-  const Time deadline = DeadlineAfter(options.timeout);
-  TRY(state_->Now(deadline)->Call(std::move(request), deadline));
-  return {};
+  return Disown(std::span(&id, 1), options);
+}
+
+Result<void> Client::Disown(std::span<const ObjectId> ids, const CallOptions& options) {
+  return state_->OnEach(ids, options, [](Request& request, std::string objects) {
+    request.mutable_disown()->set_objects(std::move(objects));
+  });
 }
 
 Result<ObjectInfo> Client::Info(const ObjectId& id, const CallOptions& options) {

@@ -41,8 +41,9 @@ struct Client::State {
   void Close();
   std::string NodeName();
 
-  // together: the same number in each whose answers are held all at once; 0: not one of several.
-  Future<Buffer> Get(const ObjectId& id, Time deadline, bool only_if_owned, std::uint64_t together);
+  // A request that names many objects, which `set` puts into it.
+  Result<void> OnEach(std::span<const ObjectId> ids, const CallOptions& options,
+                      void (*set)(client::local::Request&, std::string));
   Result<Reader> Open(const ObjectId& id, Time deadline, bool only_if_owned, bool through_window);
   // Asks for the room once the object exists, before a byte is copied; again if it was replaced
   // meanwhile.
@@ -64,11 +65,11 @@ class ClientAccess {
   // As Client::GetInto, for who has to know what the object is before giving memory.
   static Result<std::uint64_t> GetInto(Client& client, const ObjectId& id,
                                        const client::RoomFor& room_for, const CallOptions& options);
-  // From the View that answered request `id`: the buffer releases it. protocol: it is no View, or
-  // not inside the segment.
+  // From the View that answered request `id`: the buffer releases it. protocol: it is not inside the
+  // segment.
   static Result<Buffer> MakeBuffer(std::shared_ptr<client::Connection> connection,
                                    const ObjectId& object, std::uint64_t id,
-                                   const client::local::Answer& answer);
+                                   const client::local::View& view);
   template <typename T>
   static const client::Question* QuestionOf(const Future<T>& future);
   static const client::Question* QuestionOf(const Reduction& reduction);

@@ -230,9 +230,10 @@ void Connection::Tell(const local::Request& request) {
   (void)Send(request);
 }
 
-void Connection::Release(std::uint64_t made_by) {
+void Connection::Release(std::uint64_t made_by, std::uint32_t count) {
   local::Request request;
   request.mutable_release()->set_made_by(made_by);
+  request.mutable_release()->set_count(count);
   Tell(request);
 }
 

@@ -54,7 +54,10 @@ class Connection : public Forks::Listener {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  std::uint64_t NextId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+  // The first of so many that belong together.
+  std::uint64_t NextId(std::uint64_t count = 1) {
+    return next_id_.fetch_add(count, std::memory_order_relaxed);
+  }
   // Sends a request that is answered; gives it an id unless it has one, and the deadline.
   PendingPtr Begin(local::Request request, Time deadline,
                    FileDescriptor descriptor = FileDescriptor());
@@ -80,7 +83,7 @@ class Connection : public Forks::Listener {
   Time LastMoment(Time deadline) const;
   // Sends a request that is not answered.
   void Tell(const local::Request& request);
-  void Release(std::uint64_t made_by);
+  void Release(std::uint64_t made_by, std::uint32_t count = 1);
 
   void AddSink(std::uint64_t id, std::weak_ptr<NewsSink> sink);
   void RemoveSink(std::uint64_t id);

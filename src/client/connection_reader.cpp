@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/try.h"
 #include "client/connection.h"
+#include "client/convert.h"
 #include "client/no_descriptor.h"
 #include "wire/passed_descriptors.h"
 
@@ -22,9 +23,12 @@ namespace {
 
 Result<local::Answer> OutcomeOf(local::Answer answer) {
   if (!answer.has_error()) return answer;
-  const auto code = static_cast<ErrorCode>(answer.error().code());
-  const bool known = code >= ErrorCode::kInvalidArgument && code <= ErrorCode::kFailed;
-  return std::unexpected(Error(known ? code : ErrorCode::kInternal, answer.error().message()));
+  return std::unexpected(ToError(answer.error()));
+}
+
+// How many things this answer may have made: the first has its id, the others those that follow.
+std::uint32_t MadeBy(const local::Answer& answer) {
+  return answer.has_views() ? static_cast<std::uint32_t>(answer.views().got_size()) : 1;
 }
 
 }  // namespace
@@ -155,9 +159,9 @@ Result<void> Connection::Handle(local::Answer answer) {
     pending = std::move(at->second);
     pending_.erase(at);
   }
-  const bool made_something = outcome.has_value();
+  const std::uint32_t made = outcome ? MadeBy(*outcome) : 0;
   // The requester gave up before: nobody else can release what the late answer made.
-  if (!Settle(*pending, std::move(outcome)) && made_something) Release(id);
+  if (!Settle(*pending, std::move(outcome)) && made > 0) Release(id, made);
   return {};
 }
 

@@ -46,8 +46,11 @@ GetState::~GetState() { Drop(); }
 PutState::~PutState() { Drop(); }
 
 Result<Buffer> GetState::Read(const client::local::Answer& answer) {
+  if (!answer.has_view()) {
+    return std::unexpected(Error(ErrorCode::kProtocol, "the node answered Get without bytes"));
+  }
   return ClientAccess::MakeBuffer(question().connection(), object(), question().pending().id(),
-                                  answer);
+                                  answer.view());
 }
 
 template <typename T>

@@ -1,12 +1,19 @@
-// In which order one client asks for several objects.
+// Several objects, asked for together.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include <hoplite/buffer.h>
 #include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "client/connection.h"
 
 namespace hoplite::client {
 
@@ -14,5 +21,13 @@ namespace hoplite::client {
 // have the same list, should not ask the same holder first. (Asking for all at once is as fast as
 // asking for some at a time, or faster: the directory plans better with all in sight.)
 std::vector<std::size_t> OrderOfAsking(std::span<const ObjectId> ids, std::string_view node);
+
+// One answer for each, in their order. A few messages, however many they are.
+std::vector<Result<Buffer>> GetMany(const std::shared_ptr<Connection>& connection,
+                                    std::span<const ObjectId> ids, Time deadline,
+                                    bool only_if_owned);
+
+// The ids one after the other, as messages carry them.
+std::string Concatenated(std::span<const ObjectId> ids);
 
 }  // namespace hoplite::client

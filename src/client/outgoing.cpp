@@ -23,7 +23,7 @@ Result<bool> Outgoing::Send(const v1::local::Request& request, FileDescriptor de
   Message message = Make(request, std::move(descriptor));
   const MutexLock lock(mutex_);
   message.held = holding_;
-  waiting_.push_back(std::move(message));
+  Add(waiting_.end(), std::move(message));
   if (waiting_.size() == 1) TRY(Write());
   return stuck();
 }
@@ -36,7 +36,7 @@ void Outgoing::Hold() {
 Result<bool> Outgoing::LetGo(const v1::local::Request& first, FileDescriptor descriptor) {
   Message message = Make(first, std::move(descriptor));
   const MutexLock lock(mutex_);
-  waiting_.insert(std::ranges::find(waiting_, true, &Message::held), std::move(message));
+  Add(std::ranges::find(waiting_, true, &Message::held), std::move(message));
   for (Message& waiting : waiting_) waiting.held = false;
   holding_ = false;
   TRY(Write());
@@ -50,16 +50,29 @@ Result<void> Outgoing::Flush() {
 
 bool Outgoing::Withdraw(std::uint64_t request) {
   const MutexLock lock(mutex_);
-  const auto found = std::ranges::find(waiting_, request, &Message::request);
+  const auto found = by_request_.find(request);
+  if (found == by_request_.end()) return false;
+  const Messages::iterator message = found->second;
   // Half a message can't be taken back.
-  if (found == waiting_.end() || (found == waiting_.begin() && sent_ > 0)) return false;
-  waiting_.erase(found);
+  if (message == waiting_.begin() && sent_ > 0) return false;
+  Remove(message);
   return true;
 }
 
 bool Outgoing::waits() const {
   const MutexLock lock(mutex_);
   return stuck();
+}
+
+void Outgoing::Add(Messages::iterator before, Message message) {
+  const std::uint64_t request = message.request;
+  const auto added = waiting_.insert(before, std::move(message));
+  if (request != 0) by_request_.emplace(request, added);
+}
+
+void Outgoing::Remove(Messages::iterator message) {
+  by_request_.erase(message->request);
+  waiting_.erase(message);
 }
 
 Result<void> Outgoing::Write() {
@@ -80,7 +93,7 @@ Result<void> Outgoing::Write() {
     message.descriptor.Reset();
     sent_ += static_cast<std::size_t>(n);
     if (sent_ < frame.size()) continue;
-    waiting_.pop_front();
+    Remove(waiting_.begin());
     sent_ = 0;
   }
   return {};

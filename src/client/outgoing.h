@@ -8,8 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <string>
+#include <unordered_map>
 
 #include <hoplite/result.h>
 
@@ -42,7 +43,10 @@ class Outgoing {
     FileDescriptor descriptor;  // until the first byte has left
     bool held = false;
   };
+  using Messages = std::list<Message>;
   static Message Make(const v1::local::Request& request, FileDescriptor descriptor);
+  void Add(Messages::iterator before, Message message) HOPLITE_REQUIRES(mutex_);
+  void Remove(Messages::iterator message) HOPLITE_REQUIRES(mutex_);
   Result<void> Write() HOPLITE_REQUIRES(mutex_);
   bool stuck() const HOPLITE_REQUIRES(mutex_) {
     return !waiting_.empty() && !waiting_.front().held;
@@ -51,7 +55,9 @@ class Outgoing {
   const int socket_;
   mutable Mutex mutex_;
   bool holding_ HOPLITE_GUARDED_BY(mutex_) = false;
-  std::deque<Message> waiting_ HOPLITE_GUARDED_BY(mutex_);
+  Messages waiting_ HOPLITE_GUARDED_BY(mutex_);
+  // Of requests that can be taken back, which have an id.
+  std::unordered_map<std::uint64_t, Messages::iterator> by_request_ HOPLITE_GUARDED_BY(mutex_);
   std::size_t sent_ HOPLITE_GUARDED_BY(mutex_) = 0;  // bytes of the first message that have left
 };
 

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include <hoplite/subscription.h>
 
 #include "base/clock.h"
+#include "client/interruption.h"
 #include "client/subscription_impl.h"
 
 namespace hoplite {
@@ -34,11 +36,23 @@ void LocationQueue::OnEnd(const Error& why) {
   changed_.NotifyAll();
 }
 
+// Who interrupts may call a client: not while the reader stands at the mutex.
 Result<LocationChange> LocationQueue::Next(Time deadline) {
+  for (;;) {
+    const Time until = std::min(deadline, client::Interruption::NextQuestion());
+    if (auto change = NextBefore(until)) return *std::move(change);
+    if (Now() >= deadline) {
+      return std::unexpected(Error(ErrorCode::kTimeout, "no location has changed"));
+    }
+    if (client::Interruption::Wanted()) return std::unexpected(client::Interruption::Reason());
+  }
+}
+
+std::optional<Result<LocationChange>> LocationQueue::NextBefore(Time until) {
   const MutexLock lock(mutex_);
   for (bool in_time = true; changes_.empty() && !ended_;) {
-    if (!in_time) return std::unexpected(Error(ErrorCode::kTimeout, "no location has changed"));
-    in_time = changed_.WaitUntil(mutex_, deadline);
+    if (!in_time) return std::nullopt;
+    in_time = changed_.WaitUntil(mutex_, until);
   }
   if (changes_.empty()) return std::unexpected(*ended_);
   LocationChange change = std::move(changes_.front());

@@ -20,6 +20,8 @@ class LocationQueue final : public client::NewsSink {
   Result<LocationChange> Next(Time deadline);
 
  private:
+  std::optional<Result<LocationChange>> NextBefore(Time until);
+
   Mutex mutex_;
   Condition changed_;
   std::deque<LocationChange> changes_ HOPLITE_GUARDED_BY(mutex_);

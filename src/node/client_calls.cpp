@@ -43,16 +43,27 @@ Result<store::CopyPtr> ClientCalls::BytesOf(store::CopyPtr copy) {
   return copy;
 }
 
+std::string ClientCalls::Missing(const ObjectEntry& entry) const {
+  if (entry.flight()) return entry.flight()->Waiting();
+  return MadeHere(entry) ? "it is not sealed"
+                         : "it is not at this node, and its directory shard was not asked in time";
+}
+
 // Why a wait ended without a result: the caller's own doing, with what was still missing.
 Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
-  std::string why = entry.flight() ? entry.flight()->Waiting() : "it is not sealed";
+  std::string why = Missing(entry);
   why += context_.IfAway(entry.object);
   if (!entry.lost_holder().empty()) {
     why += "; " + protocol::LastCopyLost(entry.lost_holder());
   }
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
+}
+
+Error ClientCalls::GaveUp(const ObjectId& object, const Call& call) {
+  const EntryPtr entry = context_.table.Find(object);
+  return WhyEnded(entry ? *entry : ObjectEntry(object), call);
 }
 
 // A local Put or the root of a reduction makes it here: nothing is to be fetched.
@@ -102,6 +113,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
       co_return std::unexpected(entry->flight()->too_large());
     }
     if (!flight && !MadeHere(*entry)) {
+      if (call->deadline <= Now()) co_return std::unexpected(WhyEnded(*entry, *call));
       flight = Join(entry, *call);
       if (call->hurries) flight->Hurry();
       interest = std::make_shared<Flight::Interest>(flight);
@@ -157,6 +169,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
         flight.reset();
       }
     } else if (!flight && !MadeHere(*entry)) {
+      if (call->deadline <= Now()) co_return std::unexpected(WhyEnded(*entry, *call));
       flight = Join(entry, *call);
       if (through_window) flight->AskForWindow();
       call->interest = std::make_shared<Flight::Interest>(flight);

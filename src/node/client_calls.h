@@ -58,9 +58,7 @@ class ClientCalls final : public Operations {
   }
   void OnUnpin() override { context_.memory.OnSpace(); }
   void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
-  Error GaveUp(const ObjectId& object, const Call& call) override {
-    return WhyEnded(*context_.table.At(object), call);
-  }
+  Error GaveUp(const ObjectId& object, const Call& call) override;
 
  private:
   std::shared_ptr<Flight> Join(const EntryPtr& entry, const Call& call);
@@ -74,6 +72,7 @@ class ClientCalls final : public Operations {
   std::uint64_t Expects(bool only_if_owned) { return only_if_owned ? ++expectations_ : 0; }
   Result<void> MayOwn(const ObjectId& object, const Call& call) const;
   Error NotOwned(const ObjectId& object, const Call& call) const;
+  std::string Missing(const ObjectEntry& entry) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
 
   Context& context_;

@@ -99,11 +99,17 @@ void FillReduce(FuzzedDataProvider& data, node::local::Reduce& body) {
   body.set_owned(data.ConsumeBool());
 }
 
+std::string ObjectsOf(FuzzedDataProvider& data) {
+  std::string ids;
+  for (int i = data.ConsumeIntegralInRange<int>(0, 3); i > 0; --i) ids += ObjectOf(data);
+  return ids;
+}
+
 Request RequestOf(FuzzedDataProvider& data) {
   const auto handle = [&data] { return data.ConsumeIntegralInRange<std::uint64_t>(0, 12); };
   Request request;
   request.set_id(handle());
-  switch (data.ConsumeIntegralInRange<int>(0, 20)) {
+  switch (data.ConsumeIntegralInRange<int>(0, 21)) {
     case 0:
       request.mutable_hello()->set_protocol_version(data.ConsumeIntegralInRange<int>(0, 3));
       break;
@@ -124,7 +130,6 @@ Request RequestOf(FuzzedDataProvider& data) {
       break;
     case 4:
       request.mutable_get()->set_object(ObjectOf(data));
-      request.mutable_get()->set_together(data.ConsumeIntegralInRange<std::uint64_t>(0, 2));
       request.mutable_get()->set_only_if_owned(data.ConsumeBool());
       break;
     case 5:
@@ -138,7 +143,7 @@ Request RequestOf(FuzzedDataProvider& data) {
       if (data.ConsumeBool()) request.mutable_await()->set_taken(SizeOf(data));
       break;
     case 7:
-      request.mutable_delete_object()->set_object(ObjectOf(data));
+      request.mutable_delete_object()->set_objects(ObjectsOf(data));
       break;
     case 8:
       request.mutable_info()->set_object(ObjectOf(data));
@@ -173,16 +178,23 @@ Request RequestOf(FuzzedDataProvider& data) {
       request.mutable_forked()->set_pipe(data.ConsumeBool());
       break;
     case 17:
-      request.mutable_own()->set_object(ObjectOf(data));
+      request.mutable_own()->set_objects(ObjectsOf(data));
       break;
     case 18:
-      request.mutable_disown()->set_object(ObjectOf(data));
+      request.mutable_disown()->set_objects(ObjectsOf(data));
       break;
     case 19:
       request.mutable_leave();
       break;
+    case 20:
+      request.mutable_get_many()->set_objects(ObjectsOf(data));
+      request.mutable_get_many()->set_together(data.ConsumeIntegralInRange<std::uint64_t>(0, 2));
+      request.mutable_get_many()->set_only_if_owned(data.ConsumeBool());
+      request.mutable_get_many()->set_of(data.ConsumeIntegralInRange<std::uint64_t>(0, 4));
+      break;
     default:
       request.mutable_release()->set_made_by(handle());
+      request.mutable_release()->set_count(data.ConsumeIntegralInRange<std::uint32_t>(0, 4));
       break;
   }
   return request;

@@ -1,46 +1,46 @@
 #include "node/local/joint_gets.h"
 
 #include <algorithm>
-#include <limits>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace hoplite::node {
 
-namespace {
-
-using Extents = std::map<std::uint64_t, std::uint64_t>;
-
-std::uint64_t LargestGap(const Extents& pinned, std::uint64_t capacity) {
-  std::uint64_t gap = 0;
-  std::uint64_t free_from = 0;
-  for (const auto& [from, to] : pinned) {
-    gap = std::max(gap, from - free_from);
-    free_from = to;
+Togethers::Waiting Togethers::WhoWants() const {
+  Waiting who;
+  for (const auto& [number, together] : waiting_) {
+    if (together->LeastWanted()) who.push_back(together);
   }
-  return std::max(gap, capacity - free_from);
+  return who;
 }
 
-}  // namespace
+// While the same ones wait, each of their pins is taken off once.
+std::uint64_t Togethers::LargestGap(const Waiting& beside) {
+  std::vector<std::uint64_t> numbers;
+  for (const JointGets* together : beside) numbers.push_back(together->number_);
+  if (!gaps_ || numbers != looked_at_) {
+    gaps_.emplace(beside.front()->capacity_);
+    for (const JointGets* together : beside) {
+      for (const auto& [from, to] : together->pinned_) gaps_->Take(from, to);
+    }
+    looked_at_ = std::move(numbers);
+  }
+  return gaps_->largest();
+}
 
 void Togethers::Look() {
-  for (;;) {
-    JointGets* last = nullptr;
-    std::size_t count = 0;
-    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-    Extents pinned;
-    for (const auto& [number, together] : waiting_) {
-      const auto wanted = together->LeastWanted();
-      if (!wanted) continue;
-      ++count;
-      last = together;
-      least = std::min(least, *wanted);
-      pinned.insert(together->pinned_.begin(), together->pinned_.end());
-    }
-    if (count < 2 || least <= LargestGap(pinned, last->capacity_)) return;
-    last->GiveWay();
+  for (Waiting who = WhoWants(); who.size() >= 2; who = WhoWants()) {
+    const auto wanted = [](const JointGets* together) { return *together->LeastWanted(); };
+    if (std::ranges::min(who | std::views::transform(wanted)) <= LargestGap(who)) return;
+    who.back()->GiveWay();
   }
+}
+
+void Togethers::Held(const JointGets& by, std::uint64_t from, std::uint64_t to) {
+  const bool counts = std::ranges::find(looked_at_, by.number_) != looked_at_.end();
+  if (gaps_ && counts) gaps_->Take(from, to);
 }
 
 void JointGets::Add(const store::Copy& copy) {
@@ -48,8 +48,9 @@ void JointGets::Add(const store::Copy& copy) {
       store::ExtentAllocator::Taken(copy.segment_offset(), copy.bytes().size());
   if (taken.size == 0) return;
   pinned_[taken.offset] = taken.end();
-  largest_gap_ = LargestGap(pinned_, capacity_);
-  for (auto next = waiting_.upper_bound(largest_gap_); next != waiting_.end(); ++next) {
+  gaps_.Take(taken.offset, taken.end());
+  all_->Held(*this, taken.offset, taken.end());
+  for (auto next = waiting_.upper_bound(gaps_.largest()); next != waiting_.end(); ++next) {
     next->second.signal.Notify();
   }
   if (!waiting_.empty()) all_->Look();

@@ -10,11 +10,13 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
 
 #include "net/signal.h"
+#include "node/local/gaps.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
@@ -29,8 +31,17 @@ class Togethers {
 
  private:
   friend class JointGets;
+  using Waiting = std::vector<JointGets*>;
+
+  Waiting WhoWants() const;
+  void Held(const JointGets& by, std::uint64_t from, std::uint64_t to);
+  std::uint64_t LargestGap(const Waiting& beside);
+
   std::map<std::uint64_t, JointGets*> waiting_;  // in the order of their coming
   std::uint64_t begun_ = 0;
+  // The gaps beside what these hold, who were the last to be looked at together.
+  std::vector<std::uint64_t> looked_at_;
+  std::optional<Gaps> gaps_;
 };
 
 class JointGets {
@@ -49,7 +60,7 @@ class JointGets {
   // It is pinned by the caller from now on.
   void Add(const store::Copy& copy);
   // Room for so many bytes in one piece, if all that others have went.
-  bool leaves(std::uint64_t bytes) const { return !gives_way_ && bytes <= largest_gap_; }
+  bool leaves(std::uint64_t bytes) const { return !gives_way_ && bytes <= gaps_.largest(); }
 
   Error NoRoom(const ObjectId& object, std::uint64_t bytes) const;
 
@@ -74,7 +85,7 @@ class JointGets {
   const std::uint64_t capacity_;
   const std::shared_ptr<Togethers> all_;
   const std::uint64_t number_;
-  std::uint64_t largest_gap_ = capacity_;
+  Gaps gaps_{capacity_};
   std::map<std::uint64_t, std::uint64_t> pinned_;  // begin and end of extents
   Places waiting_;
   bool gives_way_ = false;  // until nobody of it waits

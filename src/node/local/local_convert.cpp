@@ -51,6 +51,19 @@ Result<ErrorCode> ReadErrorCode(std::uint32_t number) {
   return ReadEnum(number, ErrorCode::kFailed, "error code");
 }
 
+std::uint64_t PrefixOf(const store::Copy& copy) {
+  return copy.layout().contiguous_prefix(copy.marks());
+}
+
+void FillView(const store::Copy& copy, v1::local::View& message) {
+  message.set_offset(copy.segment_offset());
+  message.set_size(copy.layout().size_bytes);
+  message.set_metadata(copy.metadata());
+  message.set_final(copy.state() == store::CopyState::kFinal);
+  message.set_prefix(PrefixOf(copy));
+  if (copy.windowed()) message.set_window(copy.bytes().size());
+}
+
 void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message) {
   message.set_object(std::string(view.object.view()));
   message.set_size(view.size_bytes);
@@ -154,6 +167,21 @@ Result<std::vector<ObjectId>> ReadObjects(const v1::local::WaitExists& message) 
     return Invalid(fmt::format("{} are to exist, of {} objects", message.count(), count));
   }
   return ReadIds("object", message.objects());
+}
+
+Result<std::vector<ObjectId>> ReadObjects(std::string_view ids, std::size_t most) {
+  constexpr std::size_t kBytes = ObjectId::kBytes;
+  if (ids.empty() || ids.size() % kBytes != 0 || ids.size() / kBytes > most) {
+    return Invalid(fmt::format("{} bytes are not from 1 to {} ids of {} bytes each", ids.size(),
+                               most, kBytes));
+  }
+  std::vector<ObjectId> read;
+  read.reserve(ids.size() / kBytes);
+  for (std::size_t at = 0; at < ids.size(); at += kBytes) {
+    TRY_ASSIGN(read.emplace_back(), ObjectId::FromBytes(ids.substr(at, kBytes)));
+    if (read.back() == ObjectId()) return Invalid("the all-zero id names no object");
+  }
+  return read;
 }
 
 Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target) {

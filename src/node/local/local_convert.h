@@ -1,7 +1,10 @@
 // Between messages of the local protocol and own types.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include <hoplite/object_id.h>
 #include <hoplite/reduce.h>
@@ -11,10 +14,14 @@
 #include "node/local/local_clients.h"
 #include "protocol/node_action.h"
 #include "protocol/views.h"
+#include "store/object_store.h"
 
 namespace hoplite::node {
 
 void FillError(const Error& error, v1::local::Error& message);
+// How many bytes from the first on are there.
+std::uint64_t PrefixOf(const store::Copy& copy);
+void FillView(const store::Copy& copy, v1::local::View& message);
 void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message);
 void FillNode(const protocol::NodeView& view, v1::local::ClusterStatus::Node& message);
 void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message);
@@ -27,6 +34,8 @@ Result<ErrorCode> ReadErrorCode(std::uint32_t number);
 // What a client asks for, with its target read already: numbers that are none, ids that can't be
 // and too many sources are an invalid_argument that names them. The timeout is the request's.
 Result<std::vector<ObjectId>> ReadObjects(const v1::local::WaitExists& message);
+// Ids that lie one after the other, at least one.
+Result<std::vector<ObjectId>> ReadObjects(std::string_view ids, std::size_t most);
 Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target);
 
 }  // namespace hoplite::node

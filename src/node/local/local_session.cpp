@@ -1,5 +1,6 @@
 #include "node/local/local_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -98,7 +99,7 @@ Result<void> LocalSession::Dispatch(local::Request request) {
       Cancel(request.cancel().request());
       return {};
     case local::Request::kRelease:
-      Release(request.release().made_by());
+      Release(request.release());
       return {};
     case local::Request::kLeave:
       Leave(Operations::ClientEnd::kClosed);
@@ -154,6 +155,11 @@ void LocalSession::Advance(const local::Advance& body) {
 
 void LocalSession::Cancel(Id request) {
   if (const auto call = calls_.find(request); call != calls_.end()) call->second->Cancel();
+}
+
+void LocalSession::Release(const local::Release& body) {
+  const std::uint64_t count = std::clamp<std::uint64_t>(body.count(), 1, wire::kMaxGetMany);
+  for (std::uint64_t place = 0; place < count; ++place) Release(body.made_by() + place);
 }
 
 void LocalSession::Release(Id made_by) {

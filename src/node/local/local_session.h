@@ -80,6 +80,7 @@ class LocalSession : public LocalClients::Member,
   Result<void> Hello(const local::Request& request);
   void Advance(const local::Advance& body);
   void Cancel(Id request);
+  void Release(const local::Release& body);
   void Release(Id made_by);
   void Leave(Operations::ClientEnd how);
   Result<void> Forked(const local::Forked& body);
@@ -103,6 +104,12 @@ class LocalSession : public LocalClients::Member,
   Handled Seal(const local::Seal& body, CallPtr call);
   Handled Get(const local::Request& request, ObjectId object, CallPtr call, local::Answer& answer);
   std::shared_ptr<JointGets> TogetherOf(Id number);
+  Handled GetMany(const local::Request& request, CallPtr call, local::Answer& answer);
+  void FillGot(const Result<store::CopyPtr>& result, Id id,
+               const std::shared_ptr<JointGets>& together, local::Views::Got& got);
+  Result<void> RoomFor(const local::GetMany& body, std::size_t count) const;
+  using OnObject = net::Task<Result<void>> (Operations::*)(ObjectId, CallPtr);
+  Handled ForEach(const std::string& ids, OnObject operation, CallPtr call);
   Handled Open(const local::Request& request, ObjectId object, CallPtr call, local::Answer& answer);
   Handled Await(const local::Await& body, CallPtr call, local::Answer& answer);
   Handled Info(ObjectId object, CallPtr call, local::Answer& answer);
@@ -127,8 +134,8 @@ class LocalSession : public LocalClients::Member,
   bool shares_segment_ = true;
   bool ended_ = false;  // the connection is gone; pins may be left
   std::unordered_map<Id, CallPtr> calls_;
-  std::unordered_map<Id, Entry> entries_;                        // by the request that made them
-  std::size_t watched_ = 0;                                      // objects, of all WaitExists
+  std::unordered_map<Id, Entry> entries_;  // by the request that made them
+  std::size_t watched_ = 0;                // objects, of all WaitExists and GetMany
   std::unordered_map<Id, std::weak_ptr<JointGets>> joint_gets_;  // by the client's number
   ProcessPins process_pins_;
 };

@@ -6,7 +6,6 @@
 
 #include "base/limits.h"
 #include "base/try.h"
-#include "node/local/joint_gets.h"
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
 #include "node/local/request_errors.h"
@@ -48,19 +47,6 @@ Error WhyVoid(const store::Copy& copy) {
     default:
       return {ErrorCode::kRecalled, object + ": the version that was read was replaced"};
   }
-}
-
-std::uint64_t PrefixOf(const store::Copy& copy) {
-  return copy.layout().contiguous_prefix(copy.marks());
-}
-
-void FillView(const store::Copy& copy, local::View& view) {
-  view.set_offset(copy.segment_offset());
-  view.set_size(copy.layout().size_bytes);
-  view.set_metadata(copy.metadata());
-  view.set_final(copy.state() == store::CopyState::kFinal);
-  view.set_prefix(PrefixOf(copy));
-  if (copy.windowed()) view.set_window(copy.bytes().size());
 }
 
 // The reader has read on: what it took makes room.
@@ -154,27 +140,11 @@ LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) 
 
 LocalSession::Handled LocalSession::Get(const local::Request& request, ObjectId object,
                                         CallPtr call, local::Answer& answer) {
-  const auto together = call->together = TogetherOf(request.get().together());
   call->only_if_owned = request.get().only_if_owned();
   CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Get(object, std::move(call)));
   if (ended_) co_return std::unexpected(Gone());
   FillView(*copy, *answer.mutable_view());
-  CO_TRY(Keep(request.id(), View{copy, together}));
-  if (together) together->Add(*copy);
-  co_return Result<void>();
-}
-
-// Those of one number, while one of them is under way or its view is held.
-std::shared_ptr<JointGets> LocalSession::TogetherOf(Id number) {
-  if (number == 0) return nullptr;
-  std::weak_ptr<JointGets>& known = joint_gets_[number];
-  std::shared_ptr<JointGets> together = known.lock();
-  if (!together) {
-    together = std::make_shared<JointGets>(operations_.store().usage().capacity_bytes, togethers());
-    known = together;
-    std::erase_if(joint_gets_, [](const auto& item) { return item.second.expired(); });
-  }
-  return together;
+  co_return Keep(request.id(), View{.copy = std::move(copy), .together = nullptr});
 }
 
 LocalSession::Handled LocalSession::Open(const local::Request& request, ObjectId object,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "node/local/counted.h"
 #include "node/local/existence.h"
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
@@ -18,19 +19,6 @@ Error NeverComes(const ObjectId& gone, std::uint32_t count) {
       fmt::format("{} of these objects will not exist any more: {} was deleted, or nobody owns it",
                   count, gone.ToHex())};
 }
-
-// While it lives, so many more.
-class Counted {
- public:
-  Counted(std::size_t& sum, std::size_t count) : sum_(sum), count_(count) { sum_ += count_; }
-  ~Counted() { sum_ -= count_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-
- private:
-  std::size_t& sum_;
-  const std::size_t count_;
-};
 
 }  // namespace
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint64_t kLongestTimeoutUs = std::uint64_t{86400} * 365 * 1000000;
 
-// The object that a request names; requests about drafts and readers, and Status, name none.
+// The object that a request names. Requests about drafts and readers, and Status, name none; others
+// name several.
 const std::string* ObjectBytes(const local::Request& request) {
   switch (request.body_case()) {
     case local::Request::kPut:
@@ -24,18 +25,12 @@ const std::string* ObjectBytes(const local::Request& request) {
       return &request.get().object();
     case local::Request::kOpen:
       return &request.open().object();
-    case local::Request::kDeleteObject:
-      return &request.delete_object().object();
     case local::Request::kInfo:
       return &request.info().object();
     case local::Request::kSubscribe:
       return &request.subscribe().object();
     case local::Request::kReduce:
       return &request.reduce().target();
-    case local::Request::kOwn:
-      return &request.own().object();
-    case local::Request::kDisown:
-      return &request.disown().object();
     default:
       return nullptr;
   }
@@ -110,13 +105,15 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
       return Await(request.await(), std::move(call), answer);
     case local::Request::kDeleteObject:
       answer.mutable_done();
-      return operations_.Delete(object, std::move(call));
+      return ForEach(request.delete_object().objects(), &Operations::Delete, std::move(call));
     case local::Request::kOwn:
       answer.mutable_done();
-      return operations_.Own(object, std::move(call));
+      return ForEach(request.own().objects(), &Operations::Own, std::move(call));
     case local::Request::kDisown:
       answer.mutable_done();
-      return operations_.Disown(object, std::move(call));
+      return ForEach(request.disown().objects(), &Operations::Disown, std::move(call));
+    case local::Request::kGetMany:
+      return GetMany(request, std::move(call), answer);
     case local::Request::kInfo:
       return Info(object, std::move(call), answer);
     case local::Request::kSubscribe:
@@ -146,8 +143,8 @@ Result<void> LocalSession::CheckLimits(const local::Request& request) const {
 Result<void> LocalSession::Keep(Id made_by, Entry entry) {
   const std::uint32_t limit = clients().limits().pins;
   if (pins() >= limit) return std::unexpected(TooMany("pins", limit));
-  entries_.emplace(made_by, std::move(entry));
-  return {};
+  if (entries_.emplace(made_by, std::move(entry)).second) return {};
+  return std::unexpected(InvalidRequest(fmt::format("request id {} is in use", made_by)));
 }
 
 int LocalSession::WritableDescriptor(const local::Request& request) {

@@ -91,6 +91,7 @@ net::Task<bool> Flight::LocateObject() {
   planner::FlightState::Effects effects;
   if (data_plane_.gate().several()) state_->Join();
   state_->Locate(effects, entry_->expectations().newest(), TakeRoom());
+  asked_at_ = NowSinceBoot();
   Carry(effects);
   while (state_->locating() && !over_ && wanted()) co_await changed_.Wait();
   room_.reset();
@@ -350,8 +351,12 @@ void Flight::Stop(const Error& why) {
 
 std::string Flight::Waiting() const {
   if (state_->locating()) {
-    const bool told = context_.directory.connected(context_.ShardOf(entry_->object));
-    return told ? "it does not exist" : "it is not at this node";
+    const std::size_t shard = context_.ShardOf(entry_->object);
+    if (!context_.directory.connected(shard)) return "it is not at this node";
+    // The shard says nothing of what does not exist. It has heard the question if it has answered
+    // what was sent later.
+    if (context_.directory.vouched(shard) > asked_at_) return "it does not exist";
+    return "it is not at this node, and its directory shard has not answered yet";
   }
   if (done_ || state_->left()) return "it has just ended";
   if (place_ && place_->waits()) {

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "node/context.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
@@ -105,7 +106,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   std::string Waiting() const;
   // Open requests and upstreams, for the inventory.
   std::optional<protocol::Want> OpenWant() const { return state_->OpenWant(Marks()); }
-  std::optional<protocol::Locate> OpenLocate() const {
+  std::optional<protocol::Locate> OpenLocate() {
+    asked_at_ = NowSinceBoot();
     return state_->OpenLocate(entry_->expectations().newest());
   }
   std::vector<protocol::Upstream> TellUpstreams() { return state_->TellUpstreams(); }
@@ -165,6 +167,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   net::Signal changed_;
 
   bool started_ = false;
+  Time asked_at_{};  // when the shard was last told what is sought, since boot
   int interest_ = 0;
   bool over_ = false;       // deleted, superseded or stopped: no more of it
   bool committed_ = false;  // what it adopted

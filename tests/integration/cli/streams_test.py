@@ -110,7 +110,7 @@ class Streams(CommandTest):
     def test_a_timeout_of_zero_is_now(self):
         self.succeed("put", "-", "--id", "name:now", "--socket", self.cluster.socket(1), stdin=b"x" * 100_000)
         for zero in ("0", "0s"):
-            self.fails(f"timeout 20 $H get {UNKNOWN} --timeout {zero}", "^timeout: .*does not exist")
+            self.fails(f"timeout 20 $H get {UNKNOWN} --timeout {zero}", "^timeout: .*was not asked in time")
             self.fails(f"timeout 20 $H reduce --op sum --dtype int8 {UNKNOWN} --timeout {zero}", "^timeout: ")
             self.assertEqual(self.shell(f"$H get name:now --timeout {zero}").stdout, b"x" * 100_000)
 

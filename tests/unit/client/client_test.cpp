@@ -2,6 +2,7 @@
 // process.
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 
 #include "testing/attached_test.h"
 #include "testing/bytes.h"
+#include "wire/local_frame.h"
 
 namespace hoplite::test {
 namespace {
@@ -292,6 +294,57 @@ TEST(ClientOfASmallNode, WaitsForAsManyObjectsAsItMayHold) {
   EXPECT_EQ(CodeOf(client.WaitExists(ids, 1)), ErrorCode::kResourceExhausted);
   EXPECT_EQ(client.WaitExists(std::span(ids).first(10), 10, {.timeout = 1ms})->size(), 0u);
   EXPECT_EQ(client.WaitExists(std::span(ids).first(10), 10, {.timeout = 1ms})->size(), 0u);
+}
+
+// More than one request holds; asked for in another order.
+TEST_P(ClientTest, VeryManyAreGotTogether) {
+  std::vector<ObjectId> ids(2 * wire::kMaxGetMany + 1);
+  for (ObjectId& id : ids) id = ObjectId::Random();
+  for (const std::size_t there : {0uz, 3000uz, ids.size() - 1}) {
+    ASSERT_TRUE(client_.Put(std::to_string(there), {.id = ids[there]}));
+  }
+  const auto answers = client_.GetMany(ids, {.timeout = 0ms});
+  ASSERT_EQ(answers.size(), ids.size());
+  for (std::size_t place = 0; place < ids.size(); ++place) {
+    if (place == 0 || place == 3000 || place + 1 == ids.size()) {
+      ASSERT_TRUE(answers[place]) << answers[place].error().ToString();
+      EXPECT_EQ(answers[place]->view(), std::to_string(place));
+    } else {
+      ASSERT_EQ(CodeOf(answers[place]), ErrorCode::kTimeout);
+      ASSERT_EQ(answers[place].error().message, "not complete") << "the node's own words";
+    }
+  }
+}
+
+TEST_P(ClientTest, ManyAreDeletedOwnedAndDisownedTogether) {
+  std::vector<ObjectId> ids(3);
+  for (ObjectId& id : ids) id = *client_.Put("x");
+  ASSERT_TRUE(client_.Own(ids));
+  EXPECT_EQ(node_.OnLoop([&] { return node_.operations().owned().count; }), 3u);
+  ASSERT_TRUE(client_.Disown(std::span(ids).first(1)));
+  EXPECT_EQ(CodeOf(client_.Get(ids[0])), ErrorCode::kDeleted);
+  const Result<void> again = client_.Own(ids);
+  ASSERT_EQ(CodeOf(again), ErrorCode::kDeleted);
+  EXPECT_THAT(again.error().message, testing::HasSubstr("1 of 3 objects have an error"));
+  ASSERT_TRUE(client_.Delete(ids));
+  for (const ObjectId& id : ids) EXPECT_EQ(CodeOf(client_.Get(id)), ErrorCode::kDeleted);
+  ASSERT_TRUE(client_.Delete(std::span<const ObjectId>()));
+  EXPECT_EQ(CodeOf(client_.Delete(std::vector{ids[0], ObjectId()})), ErrorCode::kInvalidArgument);
+}
+
+// They could never be there together: nobody waits for some of them.
+TEST(ClientOfASmallNode, GetsAsManyObjectsTogetherAsItMayHold) {
+  LocalNode node(64_MiB, FreshSocketPath(), {.pins = 10});
+  Client client = node.Worker();
+  std::vector<ObjectId> ids(11, ObjectId::FromName("not there"));
+  for (const auto& answer : client.GetMany(ids)) {
+    ASSERT_EQ(CodeOf(answer), ErrorCode::kResourceExhausted);
+  }
+  ASSERT_TRUE(client.Put("x", {.id = ids[0]}));
+  ids.pop_back();
+  const auto held = client.GetMany(ids);
+  EXPECT_EQ(std::ranges::count_if(held, [](const auto& one) { return one.has_value(); }), 10);
+  EXPECT_EQ(CodeOf(client.GetMany(std::span(ids).first(1)).front()), ErrorCode::kResourceExhausted);
 }
 
 TEST_P(ClientTest, WaitExistsEndsWithItsClient) {

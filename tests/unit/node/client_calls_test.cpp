@@ -100,6 +100,28 @@ TEST_F(ClientCallsTest, ADeadlineSaysWhatWasMissing) {
   EXPECT_THAT(ErrorOf(answer).message, HasSubstr("its last copy, on n7, was lost"));
 }
 
+// It may well exist: the shard was asked and has said nothing since.
+TEST_F(ClientCallsTest, WhatASilentShardWasAskedForIsNotSaidToBeNone) {
+  node_.directory().vouched_at = NowSinceBoot();
+  const auto answer = Get(node_.NewCall(node_.now() + 1s));
+  node_.Pass(1s);
+  EXPECT_EQ(ErrorOf(answer).code, ErrorCode::kTimeout);
+  EXPECT_THAT(ErrorOf(answer).message,
+              HasSubstr("it is not at this node, and its directory shard has not answered yet"));
+}
+
+// Nothing is begun that would be given up at once; and what nobody asked for is not said to be none.
+TEST_F(ClientCallsTest, AGetWhoseTimeIsOverAsksNobody) {
+  const auto late = Get(node_.NewCall(node_.now()));
+  EXPECT_EQ(ErrorOf(late).code, ErrorCode::kTimeout);
+  EXPECT_THAT(ErrorOf(late).message,
+              HasSubstr("it is not at this node, and its directory shard was not asked in time"));
+  EXPECT_THAT(node_.Says(), IsEmpty());
+  const auto copy = node_.Keep(x_, "bytes", kFirstVersion, store::CopyKind::kRelayed);
+  const auto here = Get(node_.NewCall(node_.now()));
+  ASSERT_TRUE(*here && **here);
+}
+
 TEST_F(ClientCallsTest, ADeletedIdIsBlockedForSoManySeconds) {
   node_.Hear(protocol::Deleted{x_, 30s, kSecondVersion});
   const auto get = Get(node_.NewCall());

@@ -174,7 +174,7 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient older(node.path());
   older.Hello(wire::kLocalProtocolVersion - 1);
   EXPECT_THAT(older.LastWord(),
-              testing::HasSubstr("the client speaks local protocol 5, this node 6"));
+              testing::HasSubstr("the client speaks local protocol 7, this node 8"));
 
   RawClient twice(node.path());
   twice.Hello();

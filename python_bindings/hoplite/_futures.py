@@ -1,0 +1,65 @@
+"""Requests of a client as ``concurrent.futures.Future``, for programs without an event loop."""
+
+from __future__ import annotations
+
+import itertools
+import select
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from hoplite import _core
+from hoplite._waiting import Request
+
+T = TypeVar("T")
+
+
+class Futures:
+    """The requests of one client that have a future. One thread serves them all; it ends when none
+    is under way, and a next one begins with the next request. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._arrivals: _core.Arrivals | None = None
+        self._numbers = itertools.count()
+        self._under_way: dict[int, Callable[[], None]] = {}
+
+    def of(self, request: Request[T], value_of: Callable[[T], Any]) -> Future[Any]:
+        """What ``value_of`` makes of the answer. Who cancels the future cancels the request."""
+        future: Future[Any] = Future()
+
+        def settle() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(value_of(request.wait()))
+            except BaseException as error:
+                future.set_exception(error)
+
+        future.add_done_callback(lambda done: request.cancel() if done.cancelled() else None)
+        with self._lock:
+            if self._arrivals is None:
+                self._arrivals = _core.Arrivals()
+            number = next(self._numbers)
+            if not self._under_way:
+                threading.Thread(
+                    target=self._serve, args=(self._arrivals,), name="hoplite-futures", daemon=True
+                ).start()
+            self._under_way[number] = settle
+            arrivals = self._arrivals
+        request.tell(arrivals, number)
+        return future
+
+    def _serve(self, arrivals: _core.Arrivals) -> None:
+        while True:
+            select.select([arrivals.descriptor], [], [])
+            for number in arrivals.take():
+                with self._lock:
+                    settle = self._under_way[number]
+                settle()
+                with self._lock:
+                    del self._under_way[number]
+                    if not self._under_way:
+                        self._arrivals = None
+                        return

@@ -1,0 +1,20 @@
+// Counted: while it lives, so many more.
+#pragma once
+
+#include <cstddef>
+
+namespace hoplite::node {
+
+class Counted {
+ public:
+  Counted(std::size_t& sum, std::size_t count) : sum_(sum), count_(count) { sum_ += count_; }
+  ~Counted() { sum_ -= count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::size_t& sum_;
+  const std::size_t count_;
+};
+
+}  // namespace hoplite::node

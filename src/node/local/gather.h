@@ -1,0 +1,140 @@
+// Gather: what one request asks of several objects.
+//
+// Begins an operation for each, a few in a turn of the loop: however many there are, others come in
+// between. The operations that are left when the request ends are cancelled, a few in a turn as
+// well. On the node's loop only.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <asio/post.hpp>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+
+#include "base/clock.h"
+#include "net/await.h"
+#include "node/operations.h"
+
+namespace hoplite::node {
+
+template <typename T>
+class Gather : public std::enable_shared_from_this<Gather<T>> {
+ public:
+  using Operation = std::function<net::Task<Result<T>>(ObjectId, CallPtr)>;
+  // So many may be under way at the deadline that their own ends would take too long: then nobody
+  // waits for them, and these say what becomes of an object.
+  struct AtDeadline {
+    std::function<Error(const ObjectId&)> error;
+    // An operation that is begun too late is worth it only then: it gives what is here.
+    std::function<bool(const ObjectId&)> here;
+  };
+  using Results = std::vector<Result<T>>;
+
+  // Without `at_deadline` each operation has the request's deadline, and is waited for.
+  Gather(Operations& operations, std::vector<ObjectId> objects, CallPtr request,
+         Operation operation, std::optional<AtDeadline> at_deadline = std::nullopt)
+      : operations_(operations),
+        objects_(std::move(objects)),
+        request_(std::move(request)),
+        operation_(std::move(operation)),
+        at_deadline_(std::move(at_deadline)),
+        calls_(objects_.size()),
+        results_(objects_.size()),
+        left_(objects_.size()) {}
+
+  // Once. In the order of the objects. None: the request was cancelled.
+  net::Task<std::optional<Results>> Run() {
+    const auto self = this->shared_from_this();
+    for (std::size_t place = 0; place < objects_.size() && !request_->cancelled; ++place) {
+      if (place % kInOneTurn == kInOneTurn - 1)
+        co_await asio::post(operations_.loop(), net::kAwait);
+      Begin(place);
+    }
+    bool in_time = at_deadline_.has_value();
+    while (left_ > 0 && (in_time || ending_ > 0) && !request_->cancelled) {
+      const Time until = in_time ? request_->deadline : kNever;
+      if (!co_await request_->changed.Wait(until)) in_time = false;
+    }
+    closed_ = true;
+    if (left_ > 0) operations_.Spawn("the rest of a client's request", CancelRest(self));
+    if (request_->cancelled) co_return std::nullopt;
+    co_return TakeResults();
+  }
+
+ private:
+  static constexpr std::size_t kInOneTurn = 128;
+
+  void Begin(std::size_t place) {
+    const ObjectId& object = objects_[place];
+    const bool late = Now() >= request_->deadline;
+    const bool ends = late || !at_deadline_;
+    if (late && at_deadline_ && !at_deadline_->here(object)) {
+      return Settle(place, std::unexpected(at_deadline_->error(object)));
+    }
+    const auto call = std::make_shared<Call>(operations_.loop());
+    if (ends) call->deadline = request_->deadline;
+    ending_ += ends ? 1 : 0;
+    call->client = request_->client;
+    call->together = request_->together;
+    call->only_if_owned = request_->only_if_owned;
+    calls_[place] = call;
+    operations_.Spawn("a part of a client's request",
+                      One(this->shared_from_this(), place, call, ends));
+  }
+
+  static net::Task<void> One(std::shared_ptr<Gather> self, std::size_t place, CallPtr call,
+                             bool ends) {
+    Result<T> result = co_await self->operation_(self->objects_[place], std::move(call));
+    self->calls_[place].reset();
+    if (ends && --self->ending_ == 0) self->request_->changed.Notify();
+    self->Settle(place, std::move(result));
+  }
+
+  void Settle(std::size_t place, Result<T> result) {
+    if (closed_) return;
+    results_[place] = std::move(result);
+    if (--left_ == 0) request_->changed.Notify();
+  }
+
+  Results TakeResults() {
+    Results results;
+    results.reserve(objects_.size());
+    for (std::size_t place = 0; place < objects_.size(); ++place) {
+      if (results_[place]) {
+        results.push_back(*std::move(results_[place]));
+      } else {
+        results.push_back(std::unexpected(at_deadline_->error(objects_[place])));
+      }
+    }
+    return results;
+  }
+
+  static net::Task<void> CancelRest(std::shared_ptr<Gather> self) {
+    std::size_t cancelled = 0;
+    for (const CallPtr& call : self->calls_) {
+      if (!call) continue;
+      call->Cancel();
+      if (++cancelled % kInOneTurn != 0) continue;
+      co_await asio::post(self->operations_.loop(), net::kAwait);
+    }
+  }
+
+  Operations& operations_;
+  const std::vector<ObjectId> objects_;
+  const CallPtr request_;
+  const Operation operation_;
+  const std::optional<AtDeadline> at_deadline_;
+  std::vector<CallPtr> calls_;  // under way
+  std::vector<std::optional<Result<T>>> results_;
+  std::size_t left_;
+  std::size_t ending_ = 0;  // of those under way, which have a deadline of their own
+  bool closed_ = false;     // nobody wants further results
+};
+
+}  // namespace hoplite::node

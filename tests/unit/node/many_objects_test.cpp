@@ -1,0 +1,56 @@
+// Requests that name many objects, in raw messages.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "testing/local_node.h"
+#include "testing/raw_client.h"
+
+namespace hoplite::test {
+namespace {
+
+using node::local::Request;
+
+std::string IdOf(const char* name) { return std::string(ObjectId::FromName(name).view()); }
+
+// One request, one answer; each view has an id of its own.
+TEST(ManyObjectsTest, ManyObjectsAreGotByOneRequest) {
+  LocalNode node;
+  Client other = node.Worker();
+  ASSERT_TRUE(other.Put("a", {.id = ObjectId::FromName("a")}));
+  ASSERT_TRUE(other.Put("b", {.id = ObjectId::FromName("b")}));
+  RawClient client(node.path());
+  client.Hello();
+  client.Receive();
+  Request request;
+  request.set_id(5);
+  request.set_timeout_us(1000);
+  request.mutable_get_many()->set_objects(IdOf("a") + IdOf("missing") + IdOf("b"));
+  client.Send(request);
+  const auto answer = client.Receive();
+  ASSERT_TRUE(answer && answer->has_views());
+  EXPECT_EQ(answer->id(), 5u);
+  ASSERT_EQ(answer->views().got_size(), 3);
+  EXPECT_EQ(answer->views().got(0).view().size(), 1u);
+  EXPECT_EQ(answer->views().got(1).error().code(), static_cast<std::uint32_t>(ErrorCode::kTimeout));
+  EXPECT_TRUE(answer->views().got(2).has_view());
+  const auto pins = [&] { return other.Status().value().clients.pins; };
+  EXPECT_EQ(pins(), 2u);
+  Request release;
+  release.mutable_release()->set_made_by(5);
+  release.mutable_release()->set_count(3);
+  client.Send(release);
+  EXPECT_TRUE(Eventually([&] { return pins() == 0; }));
+
+  request.set_id(9);
+  for (const std::string& ids : {std::string(), std::string(21, 'x'), std::string(20, '\0'),
+                                 std::string(20 * (wire::kMaxGetMany + 1), 'x')}) {
+    request.mutable_get_many()->set_objects(ids);
+    client.Send(request);
+    EXPECT_EQ(client.Receive()->error().code(),
+              static_cast<std::uint32_t>(ErrorCode::kInvalidArgument));
+  }
+}
+
+}  // namespace
+}  // namespace hoplite::test
