@@ -72,7 +72,7 @@ class Shard {
     DirectoryClient::Hooks hooks;
     hooks.on_action = [&answers](const protocol::NodeAction&) { ++answers; };
     hooks.inventory = [](auto&&...) { return DirectoryClient::Part(); };
-    client->Start({id, name, "127.0.0.1:1"}, std::move(hooks));
+    client->Start({id, name, name + ":1"}, std::move(hooks));
     return client;
   }
 

@@ -90,6 +90,19 @@ void BringNewcomers(Options& options, sim::Random& random) {
   }
 }
 
+// Somebody who reaches both stays, with room for what they read.
+void CutPair(Options& options, sim::Random& random) {
+  options.cut_pair = true;
+  options.cut_both_ways = random.Below(2) == 0;
+  options.cut_refuses = random.Below(2) == 0;
+  options.crashes = 0;
+  options.windows = 0;
+  options.nodes = std::max(options.nodes, 3U);
+  const std::uint64_t things = options.objects + options.sources + 4 * options.sums + 4;
+  options.memory_bytes =
+      std::max(options.memory_bytes, 2 * things * 16_KiB * options.most_blocks + 64_KiB);
+}
+
 }  // namespace
 
 Options Draw(std::uint64_t seed) {
@@ -146,6 +159,7 @@ Options Draw(std::uint64_t seed) {
   // Drawn apart, so that the other histories are what they were.
   sim::Random apart(seed * 15485863);
   if (apart.Below(4) == 0) options.fails = static_cast<std::uint32_t>(1 + apart.Below(3));
+  if (options.newcomers == 0 && up_to(3) == 0) CutPair(options, random);
   return options;
 }
 

@@ -95,10 +95,19 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
   for (std::uint32_t i = 0; i < options_.nodes; ++i) {
     hosts_.push_back({.id = network_.AddHost(), .member = nullptr});
   }
+  CutPair();
   sum_bytes_ = 8 * (1 + random_.Below(options_.most_blocks * 16_KiB / 8));
 }
 
 World::~World() = default;
+
+void World::CutPair() {
+  if (!options_.cut_pair) return;
+  using enum net::SimNetwork::Cut;
+  const auto how = options_.cut_refuses ? kRefuses : kSwallows;
+  network_.CutOff(hosts_[1].id, hosts_[0].id, how);
+  if (options_.cut_both_ways) network_.CutOff(hosts_[0].id, hosts_[1].id, how);
+}
 
 void World::NoteRings(const std::vector<protocol::NodeEvent>& words) {
   for (const protocol::NodeEvent& word : words) {

@@ -129,6 +129,7 @@ class World {
     if (tell_) TellLine(fmt::format(format, std::forward<Args>(args)...));
   }
   void TellLine(const std::string& line) const;
+  void CutPair();
   void NoteRings(const std::vector<protocol::NodeEvent>& words);
   void NoteForests(std::size_t shard);
   void AddToDigest(const auto& words) {

@@ -50,6 +50,11 @@ void SimNetwork::Block(HostId from, HostId to, Time until) {
   blocked = std::max(blocked, until);
 }
 
+std::optional<SimNetwork::Cut> SimNetwork::cut_off(HostId from, HostId to) const {
+  const auto found = cut_off_.find({from, to});
+  return found == cut_off_.end() ? std::nullopt : std::optional(found->second);
+}
+
 Time SimNetwork::blocked_until(HostId from, HostId to) const {
   const auto found = blocked_.find({from, to});
   return found == blocked_.end() ? Time{} : found->second;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,11 @@ class SimNetwork {
   // What `from` sends to `to` waits until then; two blocks last until the later end.
   void Block(HostId from, HostId to, Time until);
   Time blocked_until(HostId from, HostId to) const;
+  // From now on no connection from one to the other is made: refused, or not answered. Those that
+  // there are go on.
+  enum class Cut : std::uint8_t { kRefuses, kSwallows };
+  void CutOff(HostId from, HostId to, Cut how) { cut_off_[{from, to}] = how; }
+  std::optional<Cut> cut_off(HostId from, HostId to) const;
   // The host is so many times slower than others from now on.
   void Slow(HostId host, std::uint32_t times) { hosts_[host].slowness = times; }
   void Heal();  // ends what Block and Slow began
@@ -71,6 +77,7 @@ class SimNetwork {
   sim::Random random_;
   std::vector<Host> hosts_;
   std::map<std::pair<HostId, HostId>, Time> blocked_;
+  std::map<std::pair<HostId, HostId>, Cut> cut_off_;
   std::vector<std::weak_ptr<Wire>> held_;
 };
 

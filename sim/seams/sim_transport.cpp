@@ -145,11 +145,14 @@ Task<Result<StreamPtr>> SimTransport::State::Connect(std::shared_ptr<State> self
     answered = std::max({answered, internet.network.blocked_until(self->host, peer),
                          internet.network.blocked_until(peer, self->host)});
   }
+  const auto cut = internet.network.cut_off(self->host, peer);
+  if (cut == SimNetwork::Cut::kSwallows) answered = deadline;
   Timer timer(loop);
   timer.expires_at(std::min(answered, deadline));
   asio::error_code ec;
   co_await timer.async_wait(Into(ec));
   if (answered >= deadline) co_return std::unexpected(CannotConnect(address, "no answer"));
+  if (cut) co_return std::unexpected(CannotConnect(address, "refused"));
   const auto listening = internet.listeners.find(address);
   if (self->dead || listening == internet.listeners.end()) {
     co_return std::unexpected(CannotConnect(address, "nobody listens there"));

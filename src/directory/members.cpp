@@ -1,19 +1,29 @@
 #include "directory/members.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace hoplite::directory {
 
 Result<Members::Joined> Members::Join(const protocol::NodeInfo& node, SessionPtr session) {
-  Joined joined;
   const auto named = names_.find(node.name);
-  if (named != names_.end() && named->second != node.id) {
-    const Member& owner = nodes_.at(named->second);
-    if (owner.session) {
-      return std::unexpected(Error(
-          ErrorCode::kAlreadyExists,
-          fmt::format("the name '{}' is in use by the node at {}", node.name, owner.info.address)));
-    }
+  const bool replaces = named != names_.end() && named->second != node.id;
+  if (replaces && nodes_.at(named->second).session) {
+    return std::unexpected(Error(ErrorCode::kAlreadyExists,
+                                 fmt::format("the name '{}' is in use by the node at {}", node.name,
+                                             nodes_.at(named->second).info.address)));
+  }
+  if (const Member* other = AtAddress(node)) {
+    return std::unexpected(Error(
+        ErrorCode::kAlreadyExists,
+        fmt::format(
+            "node '{}' says that others reach it at {}, and so does node '{}': at most one of "
+            "them is there. Give each node a --listen or --advertise address of its own",
+            node.name, node.address, other->info.name)));
+  }
+  Joined joined;
+  if (replaces) {
     joined.replaced_node = named->second;
     Lose(joined.replaced_node);
   }
@@ -24,6 +34,14 @@ Result<Members::Joined> Members::Join(const protocol::NodeInfo& node, SessionPtr
   sessions_[session] = node.id;
   nodes_[node.id] = {node, std::move(session)};
   return joined;
+}
+
+const Members::Member* Members::AtAddress(const protocol::NodeInfo& node) const {
+  const auto found = std::ranges::find_if(nodes_, [&](const auto& one) {
+    const Member& member = one.second;
+    return one.first != node.id && member.session && member.info.address == node.address;
+  });
+  return found == nodes_.end() ? nullptr : &found->second;
 }
 
 NodeId Members::End(const SessionPtr& session) {

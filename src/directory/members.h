@@ -26,7 +26,7 @@ class Members {
     NodeId replaced_node = kNoNode;  // suspended, of the same name: lost at once
   };
 
-  // already_exists: another node has this name and its session is open.
+  // already_exists: another node has this name, or this address, and its session is open.
   Result<Joined> Join(const protocol::NodeInfo& node, SessionPtr session);
   // The node whose session this was; kNoNode for a session that never joined or was replaced.
   NodeId End(const SessionPtr& session);
@@ -43,6 +43,9 @@ class Members {
     protocol::NodeInfo info;
     SessionPtr session;
   };
+  // Another node with a session that has the same address; null: none.
+  const Member* AtAddress(const protocol::NodeInfo& node) const;
+
   std::map<NodeId, Member> nodes_;
   std::map<std::string, NodeId> names_;
   std::map<SessionPtr, NodeId, EarlierSession> sessions_;

@@ -1,5 +1,6 @@
 #include "node/node.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -31,6 +32,22 @@ std::size_t DescriptorsFor(const NodeConfig& config) {
 
 // Its loops, and those of gRPC.
 std::size_t ThreadsFor(const NodeConfig& config) { return 10 + config.data_threads; }
+
+bool IsLoopback(const std::string& address) {
+  const auto target = ParseHostPort(address);
+  if (!target) return false;
+  return target->host == "localhost" || target->host == "::1" || target->host.starts_with("127.");
+}
+
+// Others would look for this node on their own hosts.
+void WarnOfLoopback(const NodeConfig& config, const std::string& address) {
+  const auto elsewhere = std::ranges::find_if_not(config.directory, IsLoopback);
+  if (!IsLoopback(address) || elsewhere == config.directory.end()) return;
+  log::Warn(
+      "this node says that others reach it at {}, which no other host can, but the directory is at "
+      "{}: give --listen or --advertise an address that other hosts reach",
+      address, *elsewhere);
+}
 
 }  // namespace
 
@@ -67,6 +84,7 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
   Assembly& assembly = *node->assembly_;
   TRY(assembly.runtime.Start(assembly.settings.name));
   TRY(assembly.Listen());
+  WarnOfLoopback(config, assembly.address);
   Result<void> listening;
   assembly.runtime.OnMain([&] {
     if (!config.socket.empty()) listening = node->endpoint_->Listen(config.socket);

@@ -16,6 +16,7 @@
 //   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
 //   apart              Transfers
 //   losses             DirectoryState
+//   pairs              Transfers, ReductionOrders; Membership forgets those of a new session
 //   gathering          Passes
 //   sweeps             Membership, Recovery; DirectoryState takes the visits out
 //   agenda             DirectoryState, and whoever changes an object without having been told of it
@@ -26,6 +27,7 @@
 
 #include "base/time.h"
 #include "planner/agenda.h"
+#include "planner/blocked_pairs.h"
 #include "planner/deletion_marks.h"
 #include "planner/directory_state.h"
 #include "planner/ended_reductions.h"
@@ -70,6 +72,7 @@ struct Books {
   OwnerClock owner_clock;
   KeepApart apart;               // receivers and sources
   Expiring<ObjectId> losses;     // objects of which a lost holder is all that is known
+  BlockedPairs pairs;            // of them: that could not connect
   Expiring<ObjectId> gathering;  // whose first pass waits for more receivers
   Sweeps sweeps;
   Agenda agenda;

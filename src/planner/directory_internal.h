@@ -83,10 +83,11 @@ class DirectoryState::State {
                        books_.agenda,  post_};
   Transfers transfers_{books_.options, books_.clock,   books_.window,      books_.stamps,
                        books_.nodes,   books_.objects, books_.inline_pace, books_.apart,
-                       post_,          versions_,      ownership_};
+                       books_.pairs,   post_,          versions_,          ownership_};
   Passes passes_{books_.options, books_.clock,  books_.window,    books_.nodes, books_.apart,
                  books_.stamps,  books_.agenda, books_.gathering, post_};
-  ReductionOrders orders_{books_.stamps, books_.nodes, books_.objects, post_, versions_};
+  ReductionOrders orders_{books_.options, books_.clock, books_.stamps, books_.nodes,
+                          books_.objects, books_.pairs, post_,         versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.ended,  books_.agenda,
                               post_,          orders_,      ownership_};
@@ -104,9 +105,9 @@ class DirectoryState::State {
                      books_.objects, books_.marks, books_.sweeps, post_,
                      versions_,      requests_,    ownership_};
   Visits visits_{books_.objects, books_.agenda, books_.outbox, versions_, requests_, ownership_};
-  Membership membership_{books_.options, books_.clock,      books_.window, books_.stamps,
-                         books_.nodes,   books_.objects,    books_.sweeps, books_.outbox,
-                         books_.owners,  books_.owner_clock};
+  Membership membership_{books_.options, books_.clock,   books_.window,     books_.stamps,
+                         books_.nodes,   books_.objects, books_.sweeps,     books_.outbox,
+                         books_.pairs,   books_.owners,  books_.owner_clock};
 };
 
 }  // namespace hoplite::planner

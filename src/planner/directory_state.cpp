@@ -158,6 +158,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   if (ownership_.Disappoints(id, *record)) lookups_.AnswerUnowned(id, *record);
   eviction_.ResolveEvictions(id, *record);
   passes_.Run(id, *record);
+  transfers_.HelpBlocked(id, *record);
   if (!record->idle() || books_.owners.Knows(id) || RemembersLoss(id, *record)) {
     return record->Rest();
   }

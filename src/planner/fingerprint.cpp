@@ -85,6 +85,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }
   for (const auto& [id, until] : books.losses.entries()) digest.Add(id).Add(until);
+  books.pairs.AddTo(digest);
   for (const auto& [id, until] : books.gathering.entries()) digest.Add(id).Add(until);
   books.window.ForEach([&](const Deferred& said) { AddDeferred(digest, said); });
   books.sweeps.AddTo(digest);

@@ -8,6 +8,7 @@ void Membership::OnJoined(const NodeJoined& event) {
   if (nodes_.alive(event.node.id)) OnSuspended(event.node.id);  // its old session was overtaken
   if (!nodes_.AnyAlive()) owner_clock_.FirstSession(clock_.now(), options_.unknown_owners);
   nodes_.Join(event.node, clock_.now());
+  pairs_.ForgetAll(event.node.id);
   owners_.Joined(event.node.id, event.owner_number);
   stamps_.NoteSeen(event.highest_incarnation);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/ids.h"
+#include "planner/blocked_pairs.h"
 #include "planner/directory_state.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
@@ -25,7 +26,7 @@ class Membership {
   // Writes into all but the options and the clock; all outlive it.
   Membership(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
              Stamps& stamps, NodeTable& nodes, ObjectBook& objects, Sweeps& sweeps, Outbox& outbox,
-             OwnerBook& owners, OwnerClock& owner_clock)
+             BlockedPairs& pairs, OwnerBook& owners, OwnerClock& owner_clock)
       : options_(options),
         clock_(clock),
         window_(window),
@@ -34,6 +35,7 @@ class Membership {
         objects_(objects),
         sweeps_(sweeps),
         outbox_(outbox),
+        pairs_(pairs),
         owners_(owners),
         owner_clock_(owner_clock) {}
 
@@ -51,6 +53,7 @@ class Membership {
   ObjectBook& objects_;
   Sweeps& sweeps_;
   Outbox& outbox_;
+  BlockedPairs& pairs_;
   OwnerBook& owners_;
   OwnerClock& owner_clock_;
 };

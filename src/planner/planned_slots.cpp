@@ -63,6 +63,30 @@ std::uint32_t PlannedSlots::AddRoot(std::uint32_t above) {
   return root;
 }
 
+std::uint32_t PlannedSlots::AddAbove(std::uint32_t below) {
+  const std::uint32_t parent = at(below).parent;
+  const std::uint32_t between = Add(parent);
+  std::ranges::replace(at(parent).feeders, below, between);
+  at(between).feeders = {below};
+  at(between).order.children = 1;
+  at(between).share = 0;
+  at(below).parent = between;
+  return between;
+}
+
+void PlannedSlots::Swap(std::uint32_t one, std::uint32_t other) {
+  PlannedSlot& a = at(one);
+  PlannedSlot& b = at(other);
+  at_node_[a.order.node].erase(one);
+  at_node_[b.order.node].erase(other);
+  std::swap(a.order.node, b.order.node);
+  std::swap(a.order.inputs, b.order.inputs);
+  std::swap(a.picks, b.picks);
+  std::swap(a.share, b.share);
+  at_node_[a.order.node].insert(one);
+  at_node_[b.order.node].insert(other);
+}
+
 const std::set<std::uint32_t>& PlannedSlots::At(NodeId node) const {
   static const std::set<std::uint32_t> kNone;
   const auto entry = at_node_.find(node);

@@ -49,6 +49,10 @@ class PlannedSlots {
   void Build(std::vector<SlotOrder> orders);
   // A new root above the present one.
   std::uint32_t AddRoot(std::uint32_t above);
+  // A new slot between this one and its parent, which only passes on. Neither was said.
+  std::uint32_t AddAbove(std::uint32_t below);
+  // Each takes what the other stands for. Neither was said.
+  void Swap(std::uint32_t one, std::uint32_t other);
 
   PlannedSlot& at(std::uint32_t slot) { return all_[slot - 1]; }
   const PlannedSlot& at(std::uint32_t slot) const { return all_[slot - 1]; }

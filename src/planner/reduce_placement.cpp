@@ -21,6 +21,7 @@ void ReducePlanner::PlanTree() {
     slots_.at(slot).share = group.picks.size();
     Place(slot, group);
   }
+  AvoidBlocked();
 }
 
 void ReducePlanner::BuildTree(std::uint32_t count) {

@@ -118,6 +118,9 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
     failure_ = Error(lost.code, lost.message);
     return;
   }
+  last_loss_ = lost.message;
+  if (lost.receiver != kNoNode && OnBlocked(lost)) return;
+  if (bridges_.contains(lost.slot) && OnBridgeLost(lost)) return;
   const bool no_memory = lost.code == ErrorCode::kResourceExhausted;
   // One that only folds for others goes elsewhere, whatever was wrong.
   const bool only_folds = planned.picks.empty() && lost.slot != pinned_;
@@ -198,6 +201,7 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
     shaped_ = true;
   }
   Fill();
+  if (anew && !by_stripes_) Bridge();
   Say(anew && said_as_ != 0, orders);
   return slots_.vacant().empty() ? kNever : sources_.next_expiry();
 }
@@ -217,6 +221,9 @@ Time ReducePlanner::WhenToPlan() const {
 // plan by stripes for the target beside it: so whoever was too poor for that is asked once more.
 void ReducePlanner::PlanAnew() {
   slots_ = {};
+  bridges_.clear();
+  slot_of_.clear();
+  pinned_ = 0;
   by_stripes_.reset();
   if (const std::optional<Stripes> plan = ByStripes()) {
     PlanStripes(*plan);
@@ -247,7 +254,9 @@ void ReducePlanner::Say(bool as_one, std::vector<NodeEvent>& orders) {
 }
 
 ReduceShape ReducePlanner::ShapeOrder() const {
-  return {options_.target, request_, *layout_, {options_.op, options_.dtype}, target_metadata_};
+  return {options_.target,  request_,
+          *layout_,         {options_.op, options_.dtype},
+          target_metadata_, options_.everyone_reads};
 }
 
 ReduceOrders ReducePlanner::AsOne(std::vector<PlannedOrder> orders) const {

@@ -23,11 +23,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <hoplite/reduce.h>
 
 #include "base/time.h"
+#include "planner/expiring.h"
 #include "planner/planned_slots.h"
 #include "planner/reduce_sources.h"
 #include "planner/source_kind.h"
@@ -80,6 +82,8 @@ class ReducePlanner {
   std::vector<ObjectId> Available() const;
   // "2 of 4 sources are missing: 12ab…, 34cd…", or nothing: for the message of a deadline.
   std::string Missing() const;
+  // Why the last slot was lost; empty: none was. For the same.
+  const std::string& last_loss() const { return last_loss_; }
 
  private:
   // Picks that one node folds before anything leaves it.
@@ -115,6 +119,7 @@ class ReducePlanner {
   void FillLeaves();
   bool IsLeaf(std::uint32_t slot) const { return by_stripes_ && slot > by_stripes_->not_leaves; }
   bool IsLostAgain(NodeId leaf);
+  void LeaveStripes();
   void OnPoorMember(NodeId node);
   void EndPlan();
   std::uint32_t VacantFor(NodeId node) const;
@@ -128,6 +133,20 @@ class ReducePlanner {
   NodeId NodeFor(SourceIndex source) const;
   Group PicksHere(std::size_t count) const;
   void OnPoor(std::uint32_t slot, const SlotLost& lost);
+  // Who can't reach whom.
+  bool OnBlocked(const SlotLost& lost);
+  bool OnBridgeLost(const SlotLost& lost);
+  bool Blocked(NodeId receiver, NodeId source) const {
+    return blocked_.Contains({receiver, source}, now_);
+  }
+  bool MayFoldEachOther(const std::vector<Group>& members, StripeShape shape) const;
+  void AvoidBlocked(std::vector<Group>& ring) const;
+  void AvoidBlocked();
+  void Bridge();
+  std::size_t BlockedAround(std::uint32_t slot) const;
+  bool IsBlockedAbove(std::uint32_t slot) const;
+  bool SwapAway(std::uint32_t slot);
+  NodeId ThirdBetween(NodeId receiver, NodeId source) const;
   void GiveUp(const PlannedSlot& planned, const SlotLost& lost);
   bool LacksOne(const PlannedSlot& planned) const;
   void GiveBack(SourceIndex pick);
@@ -152,6 +171,7 @@ class ReducePlanner {
   Time came_at_{};      // the last one
   std::optional<Error> failure_;
   std::map<SourceIndex, Error> failed_;  // sources, and why
+  std::string last_loss_;
   Time now_{};
 
   bool shaped_ = false;
@@ -170,12 +190,16 @@ class ReducePlanner {
   std::uint64_t said_to_ = 0;          // the last attempt that was said with it
   PlannedSlots slots_;
   std::uint32_t root_ = 0;
-  std::uint32_t pinned_ = 0;            // the root, if it has to be here (root_here)
-  std::vector<std::uint32_t> slot_of_;  // fixed_order: where each source has to go
-  bool some_only_fold_ = false;         // what others feed them
-  std::set<NodeId> poor_;               // had no memory for a partial result
-  std::optional<Time> poor_since_;      // when the first was found
-  Time rests_until_{};                  // before all of them are asked once more
+  std::uint32_t pinned_ = 0;                     // the root, if it has to be here (root_here)
+  std::vector<std::uint32_t> slot_of_;           // fixed_order: where each source has to go
+  bool some_only_fold_ = false;                  // what others feed them
+  Expiring<std::pair<NodeId, NodeId>> blocked_;  // (receiver, source): it could not connect (R68)
+  std::set<NodeId> thirds_;                      // members that the shard named to stand between
+  std::set<std::uint32_t> bridges_;              // slots of the plan that only stand between two
+  int planned_around_ = 0;          // how often a plan ended since somebody can't reach another
+  std::set<NodeId> poor_;           // had no memory for a partial result
+  std::optional<Time> poor_since_;  // when the first was found
+  Time rests_until_{};              // before all of them are asked once more
   std::uint64_t attempts_ = 0;
 };
 

@@ -35,10 +35,11 @@ std::optional<ReducePlanner::Stripes> ReducePlanner::ByStripes() const {
   if (!MayBeByStripes() || sources_.ready().size() < wanted_) return std::nullopt;
   Stripes plan{.members = InRingOrder(GroupByNode(FirstReady(wanted_)))};
   std::erase_if(plan.members, [this](const Group& group) { return poor_.contains(group.node); });
+  AvoidBlocked(plan.members);
   plan.leaves = wanted_;
   for (const Group& member : plan.members) plan.leaves -= member.picks.size();
   const std::optional<StripeShape> shape = ShapeFor(plan.members.size(), plan.leaves);
-  if (!shape) return std::nullopt;
+  if (!shape || !MayFoldEachOther(plan.members, *shape)) return std::nullopt;
   plan.shape = *shape;
   return plan;
 }
@@ -79,9 +80,12 @@ void ReducePlanner::FillLeaves() {
 
 bool ReducePlanner::IsLostAgain(NodeId leaf) {
   if (++leaves_lost_[leaf] < kMostLeafLosses) return false;
-  planned_by_stripes_ = kMostPlans;
+  LeaveStripes();
   return true;
 }
+
+// All roots pull a leaf: in a tree one node does.
+void ReducePlanner::LeaveStripes() { planned_by_stripes_ = kMostPlans; }
 
 // Others that lack memory have waited for it as long, and say so any moment.
 void ReducePlanner::OnPoorMember(NodeId node) {

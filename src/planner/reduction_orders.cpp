@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "planner/forest.h"
 
 namespace hoplite::planner {
@@ -84,8 +86,8 @@ void ReductionOrders::NewAttempt(const ObjectId& id, ObjectRecord& record, SlotR
   }
   if (vacant) return;
   if (nodes_.Find(node) == nullptr) {
-    return MarkLost(id, *record.reduction, known.order.slot, ErrorCode::kPeerLost,
-                    nodes_.NameOf(node) + " is no member any more");
+    return MarkLost(id, *record.reduction, known.order.slot,
+                    {ErrorCode::kPeerLost, nodes_.NameOf(node) + " is no member any more"});
   }
   objects_.Touch(id, node);
   if (root) ListRoot(id, record, known.order);
@@ -157,27 +159,64 @@ void ReductionOrders::TellFeed(const ObjectId& id, ReductionRecord& reduction,
   const NodeRecord* source = nodes_.Find(fed.order.node);
   if (source == nullptr) {
     if (fed.lost) return;
-    return MarkLost(id, reduction, child, ErrorCode::kPeerLost,
-                    nodes_.NameOf(fed.order.node) + " was lost");
+    return MarkLost(id, reduction, child,
+                    {ErrorCode::kPeerLost, nodes_.NameOf(fed.order.node) + " was lost"});
+  }
+  if (pairs_.Blocks(parent.order.node, fed.order.node, clock_.now())) {
+    return MarkBlocked(id, reduction, child, parent.order.node);
   }
   post_.Send(parent.order.node, SlotFeed{id, parent.order.slot, parent.version, child, fed.version,
                                          share, source->info});
 }
 
 void ReductionOrders::MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot,
-                               ErrorCode code, std::string message) {
+                               SlotFault fault) {
   SlotRecord& known = *reduction.tree.Find(slot);
   if (known.lost) return;
   known.drained = 0;
-  known.lost = SlotFault{code, message};
-  post_.Send(reduction.coordinator,
-             SlotLost{id, reduction.request, known.attempt, slot, code, std::move(message)});
+  known.lost = std::move(fault);
+  TellLost(id, reduction, known);
+}
+
+void ReductionOrders::TellLost(const ObjectId& id, const ReductionRecord& reduction,
+                               const SlotRecord& slot) {
+  const SlotFault& fault = *slot.lost;
+  NodeId third = kNoNode;
+  if (fault.receiver != kNoNode) {
+    third = pairs_.ThirdFor(fault.receiver, slot.order.node, nodes_, clock_.now(),
+                            [](NodeId) { return true; });
+  }
+  post_.Send(reduction.coordinator, SlotLost{id, reduction.request, slot.attempt, slot.order.slot,
+                                             fault.code, fault.message, fault.receiver, third});
+}
+
+void ReductionOrders::OnUnreachable(const ObjectId& id, ReductionRecord& reduction,
+                                    std::uint32_t slot, NodeId receiver, const std::string& why) {
+  const SlotRecord& known = *reduction.tree.Find(slot);
+  if (known.lost) return;
+  const NodeId source = known.order.node;
+  if (!nodes_.alive(source)) return MarkLost(id, reduction, slot, {ErrorCode::kPeerLost, why});
+  pairs_.Note(receiver, source, why, options_.keep_apart, clock_.now());
+  MarkBlocked(id, reduction, slot, receiver);
+}
+
+void ReductionOrders::MarkBlocked(const ObjectId& id, ReductionRecord& reduction,
+                                  std::uint32_t slot, NodeId receiver) {
+  const NodeId source = reduction.tree.Find(slot)->order.node;
+  const NodeRecord* const node = nodes_.Find(receiver);
+  const std::string at = node == nullptr ? "" : " at " + node->info.address;
+  const std::string why = pairs_.Why(receiver, source);
+  MarkLost(id, reduction, slot,
+           {ErrorCode::kUnavailable,
+            fmt::format("{}{} from {}", nodes_.NameOf(receiver), at,
+                        why.empty() ? nodes_.NameOf(source) + ": cannot connect" : why),
+            receiver});
 }
 
 void ReductionOrders::MarkLostAt(const ObjectId& id, ReductionRecord& reduction, NodeId node) {
   for (const auto& [slot, known] : reduction.tree.slots()) {
     if (known.order.node != node || !known.version || known.all_drained()) continue;
-    MarkLost(id, reduction, slot, ErrorCode::kPeerLost, nodes_.NameOf(node) + " was lost");
+    MarkLost(id, reduction, slot, {ErrorCode::kPeerLost, nodes_.NameOf(node) + " was lost"});
   }
 }
 

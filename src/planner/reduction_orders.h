@@ -3,7 +3,7 @@
 //
 // Decides: which slots a new order starts again (those above it, and with one root all roots), and
 // their versions, so that every participant sees one order; which slot is lost. Is told: what the
-// coordinator orders, whose slot can't go on. Must never: start another slot again, or tell two
+// coordinator orders, whose slot can't go on, who can't reach whom. Must never: start another slot again, or tell two
 // participants the same version, but for the roots of one target. Which source takes which slot is
 // the coordinator's decision (reduce_planner).
 #pragma once
@@ -16,9 +16,12 @@
 #include <hoplite/result.h>
 
 #include "base/ids.h"
+#include "planner/blocked_pairs.h"
+#include "planner/directory_state.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
 #include "planner/post.h"
+#include "planner/shard_clock.h"
 #include "planner/stamps.h"
 #include "planner/versions.h"
 
@@ -26,18 +29,35 @@ namespace hoplite::planner {
 
 class ReductionOrders {
  public:
-  // Writes into the objects and takes versions from the stamps, reads the nodes; all outlive it.
-  ReductionOrders(Stamps& stamps, const NodeTable& nodes, ObjectBook& objects, Post& post,
+  // Writes into the objects and the pairs, takes versions from the stamps, reads the nodes; all
+  // outlive it.
+  ReductionOrders(const DirectoryOptions& options, const ShardClock& clock, Stamps& stamps,
+                  const NodeTable& nodes, ObjectBook& objects, BlockedPairs& pairs, Post& post,
                   Versions& versions)
-      : stamps_(stamps), nodes_(nodes), objects_(objects), post_(post), versions_(versions) {}
+      : options_(options),
+        clock_(clock),
+        stamps_(stamps),
+        nodes_(nodes),
+        objects_(objects),
+        pairs_(pairs),
+        post_(post),
+        versions_(versions) {}
 
   // Of an open reduction: the order fits into its tree.
   void Assign(const ObjectId& id, ObjectRecord& record, const SlotAssign& event);
   // These slots, of the plan of this number, take the place of all there were.
   void Replace(const ObjectId& id, ObjectRecord& record, std::uint64_t plan, SlotTree slots);
   // The coordinator hears, once, that the slot has to be assigned again.
-  void MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot, ErrorCode code,
-                std::string message);
+  void MarkLost(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot,
+                SlotFault fault);
+  // A node that is to fold the slot's output could not connect to the slot's node: unless that is
+  // gone, somebody has to stand between them (R68).
+  void OnUnreachable(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot,
+                     NodeId receiver, const std::string& why);
+  // It has all of the slot's output.
+  void OnReached(NodeId receiver, NodeId source) { pairs_.Forget(receiver, source); }
+  // The coordinator hears once more of a slot that is lost.
+  void TellLost(const ObjectId& id, const ReductionRecord& reduction, const SlotRecord& slot);
   // The node is lost, and whatever it had not passed on.
   void MarkLostAt(const ObjectId& id, ReductionRecord& reduction, NodeId node);
   // After an interrupted session: orders that the node may have missed; it knows the versions.
@@ -54,15 +74,20 @@ class ReductionOrders {
   void StartTarget(const ObjectId& id, ObjectRecord& record, Version target);
   void ListRoot(const ObjectId& id, ObjectRecord& record, const SlotOrder& root);
   void Relist(const ObjectId& id, ObjectRecord& record, const SlotRecord& root);
+  void MarkBlocked(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot,
+                   NodeId receiver);
   void TellOrder(const ObjectId& id, const ReductionRecord& reduction, std::uint32_t slot);
   // What the slot is fed by. A child that died after it was drained is needed again now.
   void TellFeeds(const ObjectId& id, ReductionRecord& reduction, std::uint32_t slot);
   void TellFeed(const ObjectId& id, ReductionRecord& reduction, const SlotRecord& parent,
                 std::uint32_t child);
 
+  const DirectoryOptions& options_;
+  const ShardClock& clock_;
   Stamps& stamps_;
   const NodeTable& nodes_;
   ObjectBook& objects_;
+  BlockedPairs& pairs_;
   Post& post_;
   Versions& versions_;
 };

@@ -25,6 +25,7 @@ struct ReductionRecord {
   OwnerClaim owner;
   bool vouched = true;  // opened, or repeated, in its coordinator's present session
   bool shaped = false;
+  bool everyone_reads = false;
   Layout layout;
   Fold fold;
   std::string metadata;

@@ -1,6 +1,7 @@
 #include "planner/reduction_reports.h"
 
 #include <algorithm>
+#include <set>
 
 namespace hoplite::planner {
 namespace {
@@ -41,8 +42,12 @@ void ReductionReports::On(NodeId node, const SlotFailed& event) {
   // or it has no memory to make it once more.
   if (failed == nullptr) return;
   if (itself && failed->all_drained() && event.code != ErrorCode::kResourceExhausted) return;
-  orders_.MarkLost(event.object, *objects_.Find(event.object)->reduction, failed->order.slot,
-                   event.code, event.message);
+  ReductionRecord& reduction = *objects_.Find(event.object)->reduction;
+  const std::uint32_t slot = failed->order.slot;
+  if (!itself && event.code == ErrorCode::kUnavailable) {
+    return orders_.OnUnreachable(event.object, reduction, slot, node, event.message);
+  }
+  orders_.MarkLost(event.object, reduction, slot, {event.code, event.message});
 }
 
 void ReductionReports::On(NodeId node, const SlotDrained& event) {
@@ -51,6 +56,7 @@ void ReductionReports::On(NodeId node, const SlotDrained& event) {
   if (input == nullptr) return;
   const SlotOrder& folding = objects_.Find(event.object)->reduction->tree.Find(event.slot)->order;
   input->drained |= input->order.stripes & folding.stripes;
+  orders_.OnReached(node, input->order.node);
 }
 
 void ReductionReports::On(NodeId node, const SlotProgress& event) {
@@ -140,7 +146,18 @@ void ReductionReports::Commit(const ObjectId& id, ObjectRecord& record) {
     for (const NodeId node : makers) post_.Send(node, EverOwned{id});
   }
   orders_.Drop(id, reduction);
+  if (reduction.everyone_reads) GiveCopies(id, record);
   reduction.tree.Clear();
+}
+
+// Whoever made a part of it by stripes is about to have all; others have asked for it already.
+void ReductionReports::GiveCopies(const ObjectId& id, const ObjectRecord& record) {
+  std::set<NodeId> without;
+  for (const auto& [number, slot] : record.reduction->tree.slots()) {
+    const NodeId node = slot.order.node;
+    if (node != kNoNode && record.table.Find(node) == nullptr) without.insert(node);
+  }
+  for (const NodeId node : without) post_.Send(node, TakeCopy{id, record.version});
 }
 
 }  // namespace hoplite::planner

@@ -44,6 +44,8 @@ class ReductionReports {
 
  private:
   void Commit(const ObjectId& id, ObjectRecord& record);
+  // Of a reduction that everyone reads.
+  void GiveCopies(const ObjectId& id, const ObjectRecord& record);
   // What it was told is lost with a session.
   void CommitAgain(NodeId node, const ObjectId& id, ObjectRecord& record);
   // Null, or the slot whose present attempt the node executes.

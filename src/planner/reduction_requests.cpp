@@ -59,10 +59,7 @@ void ReductionRequests::RepeatToCoordinator(const ObjectId& id, const ReductionR
                       ReduceCommitted{id, reduction.committed, reduction.request, reduction.used});
   }
   for (const auto& [slot, record] : reduction.tree.slots()) {
-    if (record.lost) {
-      post_.Send(reduction.coordinator, SlotLost{id, reduction.request, record.attempt, slot,
-                                                 record.lost->code, record.lost->message});
-    }
+    if (record.lost) orders_.TellLost(id, reduction, record);
   }
 }
 
@@ -120,6 +117,7 @@ void ReductionRequests::On(NodeId node, const ReduceShape& event) {
   reduction->layout = event.layout;
   reduction->fold = event.fold;
   reduction->metadata = event.metadata;
+  reduction->everyone_reads = event.everyone_reads;
   reduction->tree = SlotTree(event.layout.all_stripes());
 }
 

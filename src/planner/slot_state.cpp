@@ -29,6 +29,12 @@ std::uint64_t Blocks(const StripeMarks& marks) {
   return std::accumulate(marks.begin(), marks.end(), std::uint64_t{0});
 }
 
+// Of the loss of a child.
+ErrorCode CodeOf(Failure failure) {
+  if (failure == Failure::kCorrupt) return ErrorCode::kDataLoss;
+  return failure == Failure::kUnreachable ? ErrorCode::kUnavailable : ErrorCode::kPeerLost;
+}
+
 }  // namespace
 
 SlotState::SlotState(SlotAssigned order, std::string node_name, Time now)
@@ -291,13 +297,12 @@ SlotDrained SlotState::DrainedOf(const Child& child) const {
 }
 
 SlotFailed SlotState::LossOf(const Child& child) const {
-  const bool corrupt = child.end.failure == Failure::kCorrupt;
   return {order_.object,
           number(),
           order_.version,
           child.feed.input,
           child.feed.input_version,
-          corrupt ? ErrorCode::kDataLoss : ErrorCode::kPeerLost,
+          CodeOf(child.end.failure),
           child.end.why};
 }
 

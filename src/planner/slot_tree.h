@@ -32,6 +32,7 @@ namespace hoplite::planner {
 struct SlotFault {
   ErrorCode code = ErrorCode::kPeerLost;
   std::string message;
+  NodeId receiver = kNoNode;  // that could not connect to the slot's node (R68)
 };
 
 struct SlotRecord {

@@ -106,10 +106,12 @@ void SourceSelector::MoveStarved(NodeId receiver) {
   std::set<GrantId> seen;
   for (std::size_t group = 0; group < table_.group_count(); ++group) {
     TurnTo(group);
-    const OpenGrant* open = FirstGrant(receiver);
-    if (open == nullptr || !seen.insert(FirstGrantId(receiver)).second) continue;
-    const std::uint32_t limit = open->leaf ? kAnyUnits : units();
-    Replace(receiver, FindFinal(receiver, open->stripes, limit));
+    const GrantId first = FirstGrantId(receiver);
+    if (!first || !seen.insert(first).second) continue;
+    // Also what a predecessor of this shard granted: its source may be cut off from all others (R68).
+    const OpenGrant& open = table_.grants().at(first);
+    const std::uint32_t limit = open.leaf ? kAnyUnits : units();
+    Replace(receiver, FindFinal(receiver, open.stripes, limit));
   }
 }
 
@@ -178,7 +180,7 @@ bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& bette
   const OpenGrant open = table_.grants().at(old);
   if (!better || better->source == open.source || better->stripes != open.stripes) return false;
   table_.Close(old);
-  Grant(receiver, *better, old);
+  Grant(receiver, *better, open.adopted ? open.known_as : old);
   return true;
 }
 

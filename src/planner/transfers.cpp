@@ -1,5 +1,6 @@
 #include "planner/transfers.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <vector>
@@ -9,6 +10,15 @@ namespace {
 
 // As long as a source holds a FETCH that it is not ahead of (R7).
 constexpr Duration kHeld = std::chrono::milliseconds(100);
+
+// Whoever waits for a source.
+std::set<NodeId> Parked(const CopyTable& table) {
+  std::set<NodeId> parked;
+  for (std::size_t group = 0; group < table.group_count(); ++group) {
+    for (const ParkedKey& key : table.parked(group)) parked.insert(key.node);
+  }
+  return parked;
+}
 
 }  // namespace
 
@@ -101,6 +111,7 @@ void Transfers::On(NodeId node, const GrantClosed& event) {
   const OpenGrant grant = open->second;
   table.Close(id);
   if (event.outcome == Outcome::kFailed) return OnFailed(*record, node, grant, event);
+  if (event.outcome == Outcome::kDone) pairs_.Forget(node, grant.source);
   table.Edit(node, [&](Copy& receiver) {
     if (event.outcome == Outcome::kDone) receiver.done |= grant.stripes;
     receiver.wanted &= ~grant.stripes;
@@ -125,13 +136,24 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
     table.LowerMarks(grant.source, event.marks, grant);
     if (!grant.leaf) table.NoteLate(grant, kHeld);  // a leaf was not sent there by lag (R41)
   } else {
-    apart_.Insert({node, grant.source}, clock_.now() + options_.keep_apart);
+    KeepFrom(grant, event.failure);
+    table.Edit(node, [](Copy& receiver) { receiver.helped = false; });
   }
   const bool bytes_came = event.failure == Failure::kBroken || event.failure == Failure::kStalled ||
                           event.failure == Failure::kCorrupt;
   if (bytes_came) table.RaiseFrom(grant.source, table.Find(node)->marks, grant.stripes);
   // What the directory has depends on nobody's link to a holder (R67).
   if (record.inline_bytes != nullptr && !not_ahead) GiveBytes(event.object, record, node);
+}
+
+// One that has no session any more is not out of this receiver's reach, but gone.
+void Transfers::KeepFrom(const OpenGrant& failed, Failure how) {
+  const Time now = clock_.now();
+  const bool blocked = how == Failure::kUnreachable && nodes_.alive(failed.source);
+  const Time until = blocked
+                         ? pairs_.Note(failed.receiver, failed.source, {}, options_.keep_apart, now)
+                         : now + options_.keep_apart;
+  apart_.Insert({failed.receiver, failed.source}, until);
 }
 
 void Transfers::On(NodeId node, const CopyComplete& event) {
@@ -190,11 +212,38 @@ void Transfers::GiveBytes(const ObjectId& id, ObjectRecord& record, NodeId node)
 // restarted, was told the bytes; and the holder went.
 void Transfers::HelpVainWants(const ObjectId& id, ObjectRecord& record) {
   if (record.inline_bytes == nullptr || record.table.sources_whole()) return;
-  std::set<NodeId> waiting;
-  for (std::size_t group = 0; group < record.table.group_count(); ++group) {
-    for (const ParkedKey& key : record.table.parked(group)) waiting.insert(key.node);
+  for (const NodeId node : Parked(record.table)) GiveBytes(id, record, node);
+}
+
+void Transfers::HelpBlocked(const ObjectId& id, ObjectRecord& record) {
+  if (pairs_.empty() || !record.table.somebody_parked()) return;
+  const auto fit = [&](NodeId node) { return record.table.Find(node) == nullptr; };
+  for (const NodeId node : Parked(record.table)) {
+    if (record.table.Find(node)->helped) continue;
+    const NodeId holder = HolderOutOfReach(record, node);
+    if (holder == kNoNode || HasSource(record, node)) continue;
+    const NodeId third = pairs_.ThirdFor(node, holder, nodes_, clock_.now(), fit);
+    if (third == kNoNode) continue;
+    record.table.Edit(node, [](Copy& receiver) { receiver.helped = true; });
+    post_.Send(third, TakeCopy{id, record.version});
   }
-  for (const NodeId node : waiting) GiveBytes(id, record, node);
+}
+
+NodeId Transfers::HolderOutOfReach(const ObjectRecord& record, NodeId receiver) const {
+  for (const NodeId source : pairs_.From(receiver, clock_.now())) {
+    const Copy* copy = record.table.Find(source);
+    if (copy != nullptr && copy->live && (copy->complete || copy->produces != 0)) return source;
+  }
+  return kNoNode;
+}
+
+// That has all, or gets more, so that it can give it something sooner or later.
+bool Transfers::HasSource(const ObjectRecord& record, NodeId receiver) const {
+  return std::ranges::any_of(record.table.copies(), [&](const auto& at) {
+    const auto& [node, copy] = at;
+    const bool gives = copy.live && !copy.leaf && (copy.final() || copy.fed() != 0);
+    return gives && node != receiver && !apart_.Contains({receiver, node}, clock_.now());
+  });
 }
 
 void Transfers::On(NodeId node, const Progress& event) {

@@ -8,6 +8,7 @@
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
+#include "planner/blocked_pairs.h"
 #include "planner/directory_state.h"
 #include "planner/inline_pace.h"
 #include "planner/node_table.h"
@@ -28,7 +29,8 @@ class Transfers {
   // wait; takes numbers from the stamps. All outlive it.
   Transfers(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
             Stamps& stamps, NodeTable& nodes, ObjectBook& objects, InlinePace& inline_pace,
-            KeepApart& apart, Post& post, Versions& versions, Ownership& ownership)
+            KeepApart& apart, BlockedPairs& pairs, Post& post, Versions& versions,
+            Ownership& ownership)
       : options_(options),
         clock_(clock),
         window_(window),
@@ -37,6 +39,7 @@ class Transfers {
         objects_(objects),
         inline_pace_(inline_pace),
         apart_(apart),
+        pairs_(pairs),
         post_(post),
         versions_(versions),
         ownership_(ownership) {}
@@ -55,6 +58,9 @@ class Transfers {
   // Where the directory has the bytes and nobody else can give them all: whoever waits for a stream
   // gets them from it.
   void HelpVainWants(const ObjectId& id, ObjectRecord& record);
+  // Whoever waits since it can't reach those who have the object gets it from a third, who is told
+  // to get a copy (R68).
+  void HelpBlocked(const ObjectId& id, ObjectRecord& record);
 
  private:
   void Park(ObjectRecord& record, NodeId node, const StripeMarks& marks, bool leaf);
@@ -64,6 +70,9 @@ class Transfers {
   void GiveBytes(const ObjectId& id, ObjectRecord& record, NodeId node);
   void OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
                 const GrantClosed& event);
+  void KeepFrom(const OpenGrant& failed, Failure how);
+  bool HasSource(const ObjectRecord& record, NodeId receiver) const;
+  NodeId HolderOutOfReach(const ObjectRecord& record, NodeId receiver) const;
 
   const DirectoryOptions& options_;
   const ShardClock& clock_;
@@ -73,6 +82,7 @@ class Transfers {
   ObjectBook& objects_;
   InlinePace& inline_pace_;
   KeepApart& apart_;
+  BlockedPairs& pairs_;
   Post& post_;
   Versions& versions_;
   Ownership& ownership_;

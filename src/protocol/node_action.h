@@ -123,6 +123,13 @@ struct HolderLost {
   std::string node_name;
 };
 
+// Get a copy of this version, as if a client of yours had asked for it, unless there is one: others
+// read it who can't reach its holders (R68), or were promised one. Not answered.
+struct TakeCopy {
+  ObjectId object;
+  Version version;
+};
+
 // The directory has no room for the bytes of this object: others need not be told either.
 struct InlineFull {
   ObjectId object;
@@ -132,7 +139,7 @@ using NodeAction =
     std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall, Deleted,
                  EvictAnswer, Location, HolderLost, InlineFull, ReduceOpened, ReduceRefused,
                  SlotLost, ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted,
-                 OwnerAnswer, EverOwned, Unowned>;
+                 OwnerAnswer, EverOwned, Unowned, TakeCopy>;
 
 const ObjectId& ObjectOf(const NodeAction& action);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "protocol/link_model.h"
 #include "protocol/node_info.h"
 #include "protocol/reduce_event.h"
@@ -33,6 +34,10 @@ struct SlotLost {
   std::uint32_t slot = 0;
   ErrorCode code = ErrorCode::kPeerLost;
   std::string message;
+  // Not kNoNode: this one could not connect to the slot's node, which lives (R68); and a member that
+  // perhaps reaches both, kNoNode if there is none.
+  NodeId receiver = kNoNode;
+  NodeId third = kNoNode;
 };
 
 // --- to the coordinator and the root

@@ -70,6 +70,7 @@ struct ReduceShape {
   Layout layout;
   Fold fold;
   std::string metadata;
+  bool everyone_reads = false;  // whoever executes a slot is to have a copy when it is committed
 };
 // Executes, or vacates, a slot. For one that was executed before, this resets it and all its
 // ancestors: each gets a new version. An attempt that is not newer than the known one changes
@@ -104,7 +105,8 @@ struct ReduceClose {
 // --- said by a participant
 
 // `input`: the child whose stream is lost, with the version that was pulled; 0: this slot
-// itself can't go on (its own source is gone, no memory).
+// itself can't go on (its own source is gone, no memory). `unavailable`, of a child: its node could
+// not be connected to (R68).
 struct SlotFailed {
   ObjectId object;
   std::uint32_t slot = 0;

@@ -68,6 +68,7 @@ void Write(const protocol::Location& action, v1::NodeAction& to) {
   if (action.layout.block_bytes != 0) WriteLayout(action.layout, *body.mutable_layout());
   body.set_metadata(action.metadata);
 }
+void Write(const protocol::TakeCopy&, v1::NodeAction& to) { to.mutable_take_copy(); }
 void Write(const protocol::InlineFull&, v1::NodeAction& to) { to.mutable_inline_full(); }
 void Write(const protocol::HolderLost& action, v1::NodeAction& to) {
   to.mutable_holder_lost()->set_node_name(action.node_name);
@@ -184,6 +185,8 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
       return protocol::EverOwned{of.object};
     case v1::NodeAction::kUnowned:
       return protocol::Unowned{of.object, message.unowned().number()};
+    case v1::NodeAction::kTakeCopy:
+      return protocol::TakeCopy{of.object, of.version};
     case v1::NodeAction::kHolderLost:
       return protocol::HolderLost{of.object, message.holder_lost().node_name()};
     default:

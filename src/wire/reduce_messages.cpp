@@ -113,6 +113,7 @@ void Write(const protocol::ReduceShape& event, v1::NodeEvent& to) {
   WriteLayout(event.layout, *body.mutable_layout());
   WriteFold(event.fold, *body.mutable_fold());
   body.set_metadata(event.metadata);
+  body.set_everyone_reads(event.everyone_reads);
 }
 void Write(const protocol::SlotAssign& event, v1::NodeEvent& to) {
   v1::SlotAssign& body = *to.mutable_slot_assign();
@@ -179,6 +180,7 @@ Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {
   TRY_ASSIGN(event.fold, ReadFold(body.fold()));
   TRY_ASSIGN(event.layout, ReadShape(body.layout(), event.fold));
   TRY_ASSIGN(event.metadata, ReadMetadata(*body.mutable_metadata()));
+  event.everyone_reads = body.everyone_reads();
   return event;
 }
 
@@ -285,6 +287,8 @@ void Write(const protocol::SlotLost& action, v1::NodeAction& to) {
   body.set_slot(action.slot);
   body.set_code(static_cast<std::uint32_t>(action.code));
   body.set_message(action.message);
+  body.set_receiver(Raw(action.receiver));
+  body.set_third(Raw(action.third));
 }
 void Write(const protocol::ReduceCommitted& action, v1::NodeAction& to) {
   v1::ReduceCommitted& body = *to.mutable_reduce_committed();
@@ -344,6 +348,8 @@ Result<NodeAction> Read(const ObjectId& target, const v1::SlotLost& body) {
   TRY_ASSIGN(action.slot, ReadSlot(body.slot(), "slot", 1));
   TRY_ASSIGN(action.code, ReadErrorCode(body.code()));
   action.message = body.message();
+  action.receiver = NodeId(body.receiver());
+  action.third = NodeId(body.third());
   return action;
 }
 

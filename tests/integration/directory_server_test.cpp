@@ -47,7 +47,7 @@ class RawSession {
   bool Say(const v1::NodeMessage& message) { return stream_->Write(message); }
   bool SayHello(int id, const std::string& name) {
     wire::Hello hello;
-    hello.node = {NodeId(id), name, "127.0.0.1:1"};
+    hello.node = {NodeId(id), name, "127.0.0.1:" + std::to_string(id)};
     v1::NodeMessage message;
     *message.mutable_hello() = wire::ToProto(hello);
     return Say(message);

@@ -199,6 +199,7 @@ void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd
     if (granted->end.outcome == Outcome::kFailed) {
       log::Debug("object {} version {}: {}", entry_->object.ToHex(),
                  ToString(granted->grant.version), granted->end.why);
+      if (granted->end.failure != Failure::kNotAhead) last_failure_ = granted->end.why;
     }
     state_->Ended(grant, granted->end.outcome, granted->end.failure);
     std::erase(granted_, granted);
@@ -365,10 +366,11 @@ std::string Flight::Waiting() const {
   }
   if (!copy_) return NoRoom();
   const Layout& layout = copy_->layout();
-  return fmt::format("it has arrived up to {} of {} bytes{}", layout.valid_bytes(copy_->marks()),
-                     layout.size_bytes,
-                     granted_.empty() ? ", and no holder serves it"
-                                      : " from " + granted_.front()->grant.source.name);
+  const std::string from = granted_.empty() ? ", and no holder serves it"
+                                            : " from " + granted_.front()->grant.source.name;
+  return fmt::format("it has arrived up to {} of {} bytes{}{}{}",
+                     layout.valid_bytes(copy_->marks()), layout.size_bytes, from,
+                     last_failure_.empty() ? "" : "; the last failure: ", last_failure_);
 }
 
 store::CopyPtr Flight::TakeWindow() {

@@ -102,6 +102,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   // After done: null if the flight ended without a copy (then look at the world again), else the
   // error or the copy that every waiter may return.
   const std::optional<Result<store::CopyPtr>>& result() const { return result_; }
+  // That have arrived, if it has memory.
+  std::uint64_t bytes() const { return copy_ ? copy_->layout().valid_bytes(copy_->marks()) : 0; }
   // What it is doing now, for the message of a deadline.
   std::string Waiting() const;
   // Open requests and upstreams, for the inventory.
@@ -188,6 +190,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   store::CopyPtr copy_;
   std::optional<FlightGate::Place> place_;
   std::vector<std::shared_ptr<GrantLanes>> granted_;  // under way
+  std::string last_failure_;                          // why the last of them brought nothing more
   StripeMarks reported_marks_;
   Time reported_at_{};
 };

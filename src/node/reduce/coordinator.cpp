@@ -161,6 +161,8 @@ Error Coordinator::GaveUp() const {
     why += fmt::format("; of {}, {}", source.ToHex(), protocol::LastCopyLost(entry->lost_holder()));
     break;
   }
+  const std::string& loss = reduction_.planner().last_loss();
+  if (!loss.empty()) why += "; the last loss: " + loss;
   if (small() && !gets_.empty()) {
     why += fmt::format("; {} of them are, {} are being fetched", small_fold_.folded().size(),
                        gets_.size());

@@ -6,6 +6,7 @@
 #include "directory/away.h"
 #include "node/owners/owners.h"
 #include "node/pull/flight.h"
+#include "node/pull/take_copy.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 
@@ -125,6 +126,12 @@ void ShardWords::On(const protocol::HolderLost& lost) {
 
 // Its session has stopped to offer more by now.
 void ShardWords::On(const protocol::InlineFull& /*full*/) {}
+
+void ShardWords::On(const protocol::TakeCopy& word) {
+  if (context_.table.stopped()) return;
+  context_.runtime.Spawn(context_.runtime.main(), "copy for others",
+                         TakeCopy(context_, data_plane_, context_.table.At(word.object)));
+}
 
 void ShardWords::On(const protocol::OwnerAnswer& answer) { context_.owners.Hear(answer); }
 

@@ -27,6 +27,22 @@ TEST(Members, ANameInUseIsRefusedAndNamesItsOwner) {
   EXPECT_FALSE(members.Knows(NodeId{2}));
 }
 
+TEST(Members, AnAddressInUseIsRefusedAndSaysWhatWouldHelp) {
+  Members members;
+  const auto first = std::make_shared<FakeSession>();
+  ASSERT_TRUE(members.Join(Node(1, "a"), first));
+  protocol::NodeInfo late = Node(2, "b");
+  late.address = Node(1, "a").address;
+  const auto second = members.Join(late, std::make_shared<FakeSession>());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kAlreadyExists);
+  EXPECT_NE(second.error().message.find("127.0.0.1:1, and so does node 'a'"), std::string::npos);
+  EXPECT_NE(second.error().message.find("--advertise"), std::string::npos);
+  EXPECT_FALSE(members.Knows(NodeId{2}));
+  members.End(first);  // a process that is gone may have left it to the next one
+  EXPECT_TRUE(members.Join(late, std::make_shared<FakeSession>()));
+}
+
 TEST(Members, TheNewcomerReplacesASuspendedOwnerOfItsName) {
   Members members;
   const auto old = std::make_shared<FakeSession>();

@@ -63,7 +63,7 @@ class ServiceTurns : public ::testing::Test {
   std::shared_ptr<CountingSession> Greet(std::shared_ptr<CountingSession> session,
                                          std::uint64_t node) {
     wire::Hello hello;
-    hello.node = {NodeId(node), "n" + std::to_string(node), "x:1"};
+    hello.node = {NodeId(node), "n" + std::to_string(node), "x:" + std::to_string(node)};
     service_->Receive(session, {.hello = hello, .events = {protocol::InventoryEnd{}}});
     return session;
   }

@@ -47,6 +47,12 @@ class ReducePlanning : public ::testing::Test {
   void Lose(std::uint32_t slot, ErrorCode code = ErrorCode::kPeerLost) {
     planner_->OnSlotLost({options_.target, 7, attempts_[slot], slot, code, "it was lost"}, now_);
   }
+  // `receiver` can't connect to the node of the slot; the shard names a third, or none.
+  void Block(std::uint32_t slot, int receiver, int third = 0) {
+    planner_->OnSlotLost({options_.target, 7, attempts_[slot], slot, ErrorCode::kUnavailable,
+                          "it can't connect", NodeId(receiver), NodeId(third)},
+                         now_);
+  }
   // The window is over.
   void Batch() { now_ += link_.latency + link_.overhead; }
 

@@ -91,7 +91,8 @@ class ReductionParts : public ::testing::Test {
   Outbox outbox_;
   Post post_{outbox_, nodes_, marks_, ended_, clock_};
   Versions versions_{agenda_, inlined_, ended_, nodes_, post_};
-  ReductionOrders orders_{stamps_, nodes_, objects_, post_, versions_};
+  BlockedPairs pairs_;
+  ReductionOrders orders_{options_, clock_, stamps_, nodes_, objects_, pairs_, post_, versions_};
   OwnerBook owners_;
   OwnerClock owner_clock_{true};
   Ownership ownership_{options_, clock_,  window_,      nodes_,  stamps_,

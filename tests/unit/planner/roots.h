@@ -125,7 +125,7 @@ class Roots : public ::testing::Test {
                        books_.agenda,  post_};
   Transfers transfers_{books_.options, books_.clock,   books_.window,      books_.stamps,
                        books_.nodes,   books_.objects, books_.inline_pace, books_.apart,
-                       post_,          versions_,      ownership_};
+                       books_.pairs,   post_,          versions_,          ownership_};
   Passes passes_{books_.options, books_.clock,  books_.window,    books_.nodes, books_.apart,
                  books_.stamps,  books_.agenda, books_.gathering, post_};
   std::uint32_t members_ = 0;

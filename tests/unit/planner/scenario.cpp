@@ -229,6 +229,9 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
   if (const auto* lost = std::get_if<HolderLost>(&body)) return to + ": lost " + lost->node_name;
   if (std::string words = WordsOfReduction(to, body); !words.empty()) return words;
   if (std::holds_alternative<InlineFull>(body)) return to + ": inline full";
+  if (const auto* take = std::get_if<TakeCopy>(&body)) {
+    return fmt::format("{}: takes a copy {}", to, Number(take->version));
+  }
   if (const auto* answer = std::get_if<OwnerAnswer>(&body)) {
     const char* results[] = {"", "ok", "deleted", "limit"};
     return fmt::format("{}: owner {} {}", to, answer->number,

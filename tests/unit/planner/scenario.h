@@ -8,6 +8,7 @@
 //   "N: accepted v1"   "N: refused CODE"      "N: located v1"  "N: inline v1"  "N: deleted"
 //   "N: located v1 and wants it"   its question counted as a Want
 //   "N: recall v1"     "N: drop" "N: keep"    "N: lost M"      "N: M complete" (a subscriber's)
+//   "N: takes a copy v1"   for others, who can't reach its holders
 //   "N: owner 2 ok"    to the node's second word of owning it; "N: ever owned"
 //   "R <- S"           a grant; "R <- S {1}" only those stripes; "R <- S strict" without equality;
 //                      "R <- S moved" if it replaces an earlier grant of R

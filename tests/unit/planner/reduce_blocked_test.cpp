@@ -1,0 +1,174 @@
+// How the coordinator plans around nodes that can't reach each other (R68).
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reduce_ring_planning.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ReduceBlocked : public ReduceRing {
+ public:
+  ReduceBlocked() {
+    options_.everyone_reads = false;
+    options_.degree = 1;
+  }
+  // A line of so many.
+  void Line(int sources) {
+    Start(sources);
+    Everyone(sources);
+    Plan();
+  }
+  // The receiver folds what the source makes.
+  bool Adjacent(int receiver, int source) const {
+    return std::ranges::any_of(orders_, [&](const auto& one) {
+      return one.second.node == NodeId(source) &&
+             std::ranges::any_of(one.second.parents, [&](std::uint32_t parent) {
+               return orders_.at(parent).node == NodeId(receiver);
+             });
+    });
+  }
+};
+
+TEST_F(ReduceBlocked, OneWayTheOtherDirectionServes) {
+  Line(2);
+  Block(1, 2);
+  EXPECT_THAT(Plan(), ElementsAre("as one", "1^2+0 @2 s2", "2^0+1 @1 s1"));
+}
+
+TEST_F(ReduceBlocked, BothWaysTheCoordinatorStandsBetweenThem) {
+  Line(2);
+  Block(1, 2);
+  Plan();
+  Block(1, 1);
+  EXPECT_THAT(Plan(), ElementsAre("as one", "1^3+0 @1 s1", "2^0+1 @2 s2", "3^2+1 @self"));
+  Sound();
+}
+
+TEST_F(ReduceBlocked, OthersChangePlacesBeforeAnybodyIsPutBetween) {
+  Line(3);
+  Block(1, 2);
+  Plan();
+  EXPECT_FALSE(Adjacent(2, 1));
+  Block(SlotOn(2), 1);  // if it was turned round
+  Plan();
+  EXPECT_FALSE(Adjacent(2, 1) || Adjacent(1, 2));
+  EXPECT_EQ(orders_.size(), 3U);
+  Sound();
+}
+
+TEST_F(ReduceBlocked, AThirdThatTheShardNamesStandsBetweenIfTheCoordinatorCannot) {
+  Line(2);
+  Block(1, 2, 50);
+  Plan();
+  Block(1, 1, 50);
+  Plan();
+  ASSERT_EQ(orders_.at(3).node, kSelf);
+  Block(orders_.at(2).node == NodeId(1) ? 3 : 1, 1000, 60);
+  Plan();
+  for (const auto& [slot, order] : orders_) {
+    if (order.node == kSelf) Block(3, static_cast<int>(Raw(orders_.at(2).node)), 60);
+  }
+  Plan();
+  ASSERT_EQ(orders_.size(), 3U);
+  Sound();
+}
+
+TEST_F(ReduceBlocked, WhenNothingIsLeftThePairIsTriedAgainAfterAPause) {
+  Line(2);
+  Block(1, 2);
+  Plan();
+  Block(1, 1);
+  Plan();  // by the coordinator
+  Block(orders_.at(1).parents.front() == 3 ? 1 : 3, 1000);
+  Plan();
+  Block(SlotOn(1), 2);
+  EXPECT_THAT(Plan(), IsEmpty());
+  EXPECT_GT(next_, now_);
+  EXPECT_LE(next_, now_ + seconds(4));
+  EXPECT_EQ(planner_->last_loss(), "it can't connect");
+  now_ = next_;
+  EXPECT_THAT(Plan(), ::testing::Contains("as one"));
+}
+
+TEST_F(ReduceBlocked, AThirdThatIsGoneIsReplaced) {
+  Line(2);
+  Block(1, 2, 50);
+  Plan();
+  Block(1, 1, 50);
+  Plan();
+  ASSERT_EQ(orders_.at(3).node, kSelf);
+  Lose(3, ErrorCode::kResourceExhausted);
+  Plan();
+  EXPECT_EQ(orders_.at(3).node, NodeId(50));
+  Sound();
+  Lose(3);
+  EXPECT_THAT(Plan(), ::testing::Contains("as one"));
+  EXPECT_EQ(orders_.size(), 2U);  // nobody is left
+  Block(1, static_cast<int>(Raw(orders_.at(2).node)), 60);
+  EXPECT_THAT(Plan(), IsEmpty());
+  now_ = next_;
+  Plan();
+  EXPECT_EQ(orders_.size(), 2U);  // both pauses are over
+}
+
+TEST_F(ReduceBlocked, AFixedOrderIsKept) {
+  options_.fixed_order = true;
+  Line(3);
+  Block(2, 3);
+  EXPECT_THAT(Plan(),
+              ElementsAre("as one", "1^2+0 @1 s1", "2^4+1 @2 s2", "3^0+1 @3 s3", "4^3+1 @self"));
+}
+
+TEST_F(ReduceBlocked, TheRootStaysWhereItIsAskedFor) {
+  options_.root_here = true;
+  Line(2);
+  Block(1, 2);
+  const auto plan = Plan();
+  EXPECT_THAT(plan, ::testing::Contains(HasSubstr("^0+1 @self")));
+  EXPECT_FALSE(Adjacent(2, 1));
+  Sound();
+}
+
+TEST_F(ReduceBlocked, ARingGoesOnInAnotherOrder) {
+  options_.everyone_reads = true;
+  options_.degree = 0;
+  Line(4);
+  ASSERT_EQ(Shape(), "a ring, members: 4, leaves: 0");
+  Block(SlotOn(1), 2);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 4, leaves: 0");
+  EXPECT_FALSE(Adjacent(2, 1));
+  Block(SlotOn(2), 1);
+  Plan();
+  EXPECT_EQ(Shape(), "a ring, members: 4, leaves: 0");
+  EXPECT_FALSE(Adjacent(2, 1) || Adjacent(1, 2));
+  Sound();
+}
+
+TEST_F(ReduceBlocked, ThreeOfWhichTwoCantReachEachOtherMakeATree) {
+  options_.everyone_reads = true;
+  options_.degree = 0;
+  Line(3);
+  ASSERT_EQ(Shape(), "a ring, members: 3, leaves: 0");
+  Block(SlotOn(1), 2);
+  Plan();
+  Block(SlotOn(2), 1);
+  Plan();
+  EXPECT_THAT(Shape(), HasSubstr("a tree"));
+  EXPECT_FALSE(Adjacent(2, 1) || Adjacent(1, 2));
+  Sound();
+}
+
+}  // namespace
+}  // namespace hoplite::planner
