@@ -189,7 +189,7 @@ HOPLITE_C_EXPORT int hoplite_get_async(hoplite_client* client, const hoplite_id*
 #define HOPLITE_ROOT_HERE 16u     /* the target's first complete copy is made on this node */
 
 /* Makes one object of `count` arrays, folded element by element where they are; returns at once.
-   Anybody may get the target meanwhile. `op` is "sum", "prod", "min", "max", "and", "or", "xor";
+   Anybody may get the target meanwhile. `op` is "sum", "prod", "min", "max", "mean", "and", "or", "xor";
    `dtype` "float32", "int64", ... Only the first `num_objects` that exist are used; zero: all. If all
    of `*target` is zero a random id is chosen, and written there. If the request is freed the
    reduction goes on.

@@ -52,6 +52,10 @@ enum class Op : std::uint8_t {
   kAnd = 5,
   kOr = 6,
   kXor = 7,
+  // Floats only: the sum of the sources that are used, divided by their number when all are folded.
+  // Of 16 bits the sum is rounded, and overflows, as that of kSum; the quotient is computed in
+  // float32 and rounded.
+  kMean = 8,
 };
 // Wherever a float result is NaN, it is the positive quiet one without payload.
 
@@ -67,7 +71,8 @@ HOPLITE_EXPORT std::string_view Name(Op op);
 HOPLITE_EXPORT Result<DType> ParseDType(std::string_view name);
 HOPLITE_EXPORT Result<Op> ParseOp(std::string_view name);
 
-// invalid_argument for and, or, xor of floats, and for numbers that are no Op or no DType.
+// invalid_argument for and, or, xor of floats, for the mean of integers, and for numbers that are no
+// Op or no DType.
 HOPLITE_EXPORT Result<void> Supports(Op op, DType dtype);
 
 inline constexpr std::size_t kMaxReduceSources = 16384;
@@ -77,6 +82,9 @@ struct ReduceOptions {
   std::vector<ObjectId> sources = {};
   Op op = Op::kSum;
   DType dtype = DType::kFloat32;
+  // Only the first so many bytes of each source are elements; 0: all are. Those behind them have to
+  // be the same in all sources, which `alike` can see to, and are the same in the target.
+  std::uint64_t folded_bytes = 0;
   // How many of the sources: those that become available first. Empty: all.
   std::optional<std::uint64_t> num_objects = {};
   ObjectId target = {};  // all zero: a random one

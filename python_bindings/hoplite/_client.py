@@ -277,8 +277,9 @@ class Client:
     ) -> Reduction:
         """Makes one array of several, folded element by element on the nodes that hold them.
 
-        `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many of the
-        sources, those that come first; None: all. `dtype`, of NumPy or torch: None takes that of a
+        `op`: sum, prod, min, max; of integers also and, or, xor; of floats also mean, divided by
+        how many are in it. `num_objects`: how many of the sources, those that come first; None:
+        all. `dtype`, of NumPy or torch: None takes that of a
         source that exists already. All sources have to be of that dtype, and of one shape and
         order, whenever they come; bytes, which have none, are taken as they are. Returns at once;
         anybody may get the target meanwhile. With ``owned=True`` this client owns the target

@@ -252,6 +252,7 @@ class Client:
         timeout: float | None = None,
         owned: bool = False,
         only_if_owned: bool = False,
+        folded_bytes: int = 0,
     ) -> Reduction: ...
     def delete(self, ids: list[ObjectId], timeout: float | None = None) -> None: ...
     def fail(

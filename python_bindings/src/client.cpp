@@ -130,11 +130,12 @@ std::uint64_t GetInto(Client& client, const ObjectId& id, const nb::callable& ro
 Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::string& op,
                  const std::string& dtype, std::optional<std::uint64_t> num_objects,
                  const std::optional<ObjectId>& target, const nb::bytes& alike, bool fixed_order,
-                 bool everyone_reads, std::optional<double> timeout, bool owned,
-                 bool only_if_owned) {
+                 bool everyone_reads, std::optional<double> timeout, bool owned, bool only_if_owned,
+                 std::uint64_t folded_bytes) {
   const ReduceOptions options{.sources = std::move(sources),
                               .op = ValueOf(ParseOp(op)),
                               .dtype = ValueOf(ParseDType(dtype)),
+                              .folded_bytes = folded_bytes,
                               .num_objects = num_objects,
                               .target = target.value_or(ObjectId()),
                               .alike = ToText(alike),
@@ -224,7 +225,7 @@ void BindClient(nb::module_& module) {
            nb::arg("num_objects") = none, nb::arg("target") = none,
            nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
            nb::arg("everyone_reads") = false, nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("only_if_owned") = false)
+           nb::arg("only_if_owned") = false, nb::arg("folded_bytes") = 0)
       .def("delete", &Delete, nb::arg("ids"), nb::arg("timeout") = none)
       .def("fail", &Fail, nb::arg("id"), nb::arg("code"), nb::arg("message"),
            nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)

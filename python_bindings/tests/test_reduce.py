@@ -27,6 +27,24 @@ def test_operations(here: Client, there: Client, op: str, dtype: str) -> None:
     np.testing.assert_array_equal(got, OPS[op](one, two))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("elements", [100, 40_000])
+def test_mean(here: Client, there: Client, dtype: str, elements: int) -> None:
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    values = [np.full(elements, value, kind) for value in (1, 2, 6)]
+    ids = [client.put(value) for client, value in zip((here, there, there), values, strict=True)]
+    made = here.reduce(ids, op="mean").wait(timeout=10)
+    assert (there.get(made.target, timeout=10) == 3).all()
+    first = here.reduce(ids, op="mean", num_objects=2).wait(timeout=10)
+    total = sum(float(values[ids.index(id)][0]) for id in first.used)
+    assert (there.get(first.target, timeout=10).astype(float) == total / 2).all()
+
+
+def test_the_mean_of_integers_is_refused(here: Client) -> None:
+    with pytest.raises(hoplite.InvalidArgumentError, match="mean works on floats, not on int64"):
+        here.reduce([here.put(np.arange(10))], op="mean").wait(timeout=10)
+
+
 @pytest.mark.parametrize("op", BITS)
 def test_operations_on_bits(here: Client, there: Client, op: str) -> None:
     one, two = np.arange(1000, dtype=np.int32), np.full(1000, 0b1010, np.int32)

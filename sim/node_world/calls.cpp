@@ -314,8 +314,7 @@ net::Task<void> Calls::RunOpen(CallRecordPtr record) {
 CallRecordPtr Calls::Reduce(Member& member, ReduceOptions options, Time deadline) {
   const auto record = Begin(CallKind::kReduce, member, options.target, deadline);
   record->sum = std::move(options);
-  model_.BeginSum(record->object, record->sum.sources,
-                  record->sum.num_objects.value_or(record->sum.sources.size()));
+  model_.BeginSum(record->sum);
   member.assembly().calls.Spawn("reduce", RunReduce(record));
   return record;
 }

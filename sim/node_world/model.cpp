@@ -15,10 +15,30 @@
 namespace hoplite::node_world {
 namespace {
 
-std::uint64_t Word(std::span<const std::byte> bytes, std::size_t i) {
-  std::uint64_t word = 0;
+template <typename Number = std::uint64_t>
+Number Word(std::span<const std::byte> bytes, std::size_t i) {
+  Number word = 0;
   std::memcpy(&word, bytes.data() + i * sizeof(word), sizeof(word));
   return word;
+}
+
+template <typename Number>
+Number TotalOf(const std::vector<const Model::Bytes*>& sources, std::size_t i) {
+  Number total = 0;
+  for (const Model::Bytes* one : sources) total += Word<Number>(*one, i);
+  return total;
+}
+
+// Whether the word of a target is what these sources give. Behind the elements it is that of any.
+bool IsMadeOf(const std::vector<const Model::Bytes*>& sources, const ReduceOptions& options,
+              std::span<const std::byte> target, std::size_t i) {
+  if (options.folded_bytes != 0 && i >= options.folded_bytes / sizeof(std::uint64_t)) {
+    return std::ranges::any_of(
+        sources, [&](const Model::Bytes* one) { return Word(*one, i) == Word(target, i); });
+  }
+  if (options.op == Op::kSum) return TotalOf<std::uint64_t>(sources, i) == Word(target, i);
+  return TotalOf<double>(sources, i) / static_cast<double>(sources.size()) ==
+         Word<double>(target, i);
 }
 
 bool Same(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -31,7 +51,8 @@ const Model::Bytes& Model::Begin(const ObjectId& object, std::uint64_t size_byte
   sim::Random random(++begun_ * 7919);
   auto bytes = std::make_unique<Bytes>(size_bytes);
   for (std::size_t i = 0; i + sizeof(std::uint64_t) <= size_bytes; i += sizeof(std::uint64_t)) {
-    const std::uint64_t word = random.Next();
+    // A whole number, so that sums of it are exact as of float64, too.
+    const auto word = static_cast<double>(random.Next() >> 24);
     std::memcpy(bytes->data() + i, &word, sizeof(word));
   }
   return *attempts_[object].emplace_back(std::move(bytes));
@@ -55,12 +76,12 @@ std::string Model::CheckFailure(const ObjectId& object, const Error& error) cons
   };
   const auto sum = sums_.find(object);
   const bool said =
-      sum == sums_.end() ? tells(object) : std::ranges::any_of(sum->second.sources, tells);
+      sum == sums_.end() ? tells(object) : std::ranges::any_of(sum->second.options.sources, tells);
   return said ? "" : "P3: a reader was told a failure that nobody put: " + error.message;
 }
 
-void Model::BeginSum(const ObjectId& target, std::vector<ObjectId> sources, std::size_t wanted) {
-  sums_[target] = {.sources = std::move(sources), .wanted = wanted, .used = {}, .read = {}};
+void Model::BeginSum(const ReduceOptions& options) {
+  sums_[options.target] = {.options = options, .used = {}, .read = {}};
 }
 
 void Model::EndSum(const ReduceOutcome& outcome) {
@@ -92,18 +113,14 @@ std::string Model::CheckSum(const ObjectId& target, Sum& sum,
   return "";
 }
 
-// Whether the bytes are the sum of one attempt at each used object.
-bool Model::IsSumOf(const std::vector<ObjectId>& used, std::span<const std::byte> bytes) const {
+// Whether what was read is made of one attempt at each used object.
+bool Model::IsSumOf(const Sum& sum, const std::vector<ObjectId>& used) const {
+  const Bytes& bytes = *sum.read;
   std::vector<const Bytes*> chosen;
-  const auto adds_up = [&](std::size_t i) {
-    std::uint64_t sum = 0;
-    for (const Bytes* one : chosen) sum += Word(*one, i);
-    return sum == Word(bytes, i);
-  };
   const std::function<bool(std::size_t)> choose = [&](std::size_t next) {
     if (next == used.size()) {
       for (std::size_t i = 0; i < bytes.size() / sizeof(std::uint64_t); ++i) {
-        if (!adds_up(i)) return false;
+        if (!IsMadeOf(chosen, sum.options, bytes, i)) return false;
       }
       return true;
     }
@@ -128,19 +145,20 @@ std::string Model::CheckSums() {
   for (const auto& [target, sum] : sums_) {
     if (!sum.read) continue;
     bool found = false;
-    const std::size_t n = sum.sources.size();
+    const std::size_t n = sum.options.sources.size();
+    const std::size_t wanted = sum.options.num_objects.value_or(n);
     for (std::uint32_t set = 1; set < (1u << n) && !found; ++set) {
-      if (static_cast<std::size_t>(std::popcount(set)) != sum.wanted) continue;
+      if (static_cast<std::size_t>(std::popcount(set)) != wanted) continue;
       std::vector<ObjectId> used;
       for (std::size_t i = 0; i < n; ++i) {
-        if ((set >> i & 1) != 0) used.push_back(sum.sources[i]);
+        if ((set >> i & 1) != 0) used.push_back(sum.options.sources[i]);
       }
       if (sum.used && std::set(used.begin(), used.end()) != *sum.used) continue;
-      found = IsSumOf(used, *sum.read);
+      found = IsSumOf(sum, used);
     }
     if (!found) {
-      return fmt::format("P6: the bytes of {} are not the sum of {} used sources, each once",
-                         target.ToShortString(), sum.wanted);
+      return fmt::format("P6: the bytes of {} are not the {} of {} used sources, each once",
+                         target.ToShortString(), Name(sum.options.op), wanted);
     }
   }
   return "";

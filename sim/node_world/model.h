@@ -1,5 +1,5 @@
 // Model: what objects may contain. Each Put that begins is an attempt with bytes of its own; what a
-// reader gets must be exactly those of one attempt, or a sum with exactly one of each used source.
+// reader gets must be exactly those of one attempt, or a sum (or mean) with exactly one of each used source.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,9 @@ class Model {
   Error BeginFailure(const ObjectId& object);
   // Empty, or what is wrong with a reader's being told that the object failed.
   std::string CheckFailure(const ObjectId& object, const Error& error) const;
-  // A reduction into `target` began; later, its coordinator was told what it used.
-  void BeginSum(const ObjectId& target, std::vector<ObjectId> sources, std::size_t wanted);
+  // A reduction began, a sum of 64-bit words or a mean of float64; later, its coordinator was told what
+  // it used.
+  void BeginSum(const ReduceOptions& options);
   void EndSum(const ReduceOutcome& outcome);
 
   // Empty, or the property that a reader of these bytes found broken. `bytes` of an object that
@@ -45,13 +46,12 @@ class Model {
 
  private:
   struct Sum {
-    std::vector<ObjectId> sources;
-    std::size_t wanted = 0;
+    ReduceOptions options;
     std::optional<std::set<ObjectId>> used;
     std::optional<Bytes> read;
   };
   std::string CheckSum(const ObjectId& target, Sum& sum, std::span<const std::byte> bytes) const;
-  bool IsSumOf(const std::vector<ObjectId>& used, std::span<const std::byte> bytes) const;
+  bool IsSumOf(const Sum& sum, const std::vector<ObjectId>& used) const;
 
   std::map<ObjectId, std::vector<std::unique_ptr<Bytes>>> attempts_;
   std::map<ObjectId, Sum> sums_;

@@ -212,8 +212,11 @@ void World::BeginSum(Member& member, Time deadline) {
   for (std::uint32_t i = 0; i < count; ++i) {
     sum.sources.push_back(Source((first + i) % options_.sources));
   }
-  sum.op = Op::kSum;
-  sum.dtype = DType::kUint64;
+  // By turns: sums, means, and sums of the first half.
+  const bool mean = targets_.size() % 3 == 0;
+  sum.op = mean ? Op::kMean : Op::kSum;
+  sum.dtype = mean ? DType::kFloat64 : DType::kUint64;
+  if (targets_.size() % 3 == 1) sum.folded_bytes = sum_bytes_ / 2 / 8 * 8;
   sum.fixed_order = random_.Below(6) == 0;
   if (!sum.fixed_order && random_.Below(2) == 0) sum.num_objects = 1 + random_.Below(count);
   if (!sum.fixed_order) sum.degree = static_cast<std::uint32_t>(random_.Below(4));
@@ -223,7 +226,7 @@ void World::BeginSum(Member& member, Time deadline) {
     sum.fixed_order = sum.root_here = false;
     sum.degree = 0;
   }
-  Tell("{} sums up {} of {} sources from {} on into {}{}", member.name(),
+  Tell("{} makes the {} of {} of {} sources from {} on into {}{}", member.name(), Name(sum.op),
        sum.num_objects.value_or(count), count, sum.sources.front().ToShortString(),
        sum.target.ToShortString(), sum.everyone_reads ? ", for everybody" : "");
   calls_.Reduce(member, std::move(sum), deadline);

@@ -21,6 +21,10 @@ Result<void> CheckReduceOptions(const ReduceOptions& options) {
   const std::size_t count = options.sources.size();
   const std::uint64_t wanted = options.num_objects.value_or(count);
   if (auto supported = Supports(options.op, options.dtype); !supported) return supported;
+  if (options.folded_bytes % SizeOf(options.dtype) != 0) {
+    return Wrong(fmt::format("folded_bytes is {}, no multiple of the {} of {}",
+                             options.folded_bytes, SizeOf(options.dtype), Name(options.dtype)));
+  }
   if (count == 0) return Wrong("a reduction needs at least one source");
   if (count > kMaxReduceSources) {
     return Wrong(fmt::format("{} sources; {} is the limit", count, kMaxReduceSources));

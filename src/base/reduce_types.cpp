@@ -27,19 +27,22 @@ constexpr auto kTypes = std::to_array<Type>({{"int8", 1},
                                              {"float64", 8}});
 static_assert(kTypes.size() == static_cast<std::size_t>(DType::kFloat64));
 
+enum class Of : std::uint8_t { kAll, kIntegers, kFloats };
+
 struct Operation {
   std::string_view name;
-  bool of_floats;
+  Of of;
 };
 
-constexpr auto kOperations = std::to_array<Operation>({{"sum", true},
-                                                       {"prod", true},
-                                                       {"min", true},
-                                                       {"max", true},
-                                                       {"and", false},
-                                                       {"or", false},
-                                                       {"xor", false}});
-static_assert(kOperations.size() == static_cast<std::size_t>(Op::kXor));
+constexpr auto kOperations = std::to_array<Operation>({{"sum", Of::kAll},
+                                                       {"prod", Of::kAll},
+                                                       {"min", Of::kAll},
+                                                       {"max", Of::kAll},
+                                                       {"and", Of::kIntegers},
+                                                       {"or", Of::kIntegers},
+                                                       {"xor", Of::kIntegers},
+                                                       {"mean", Of::kFloats}});
+static_assert(kOperations.size() == static_cast<std::size_t>(Op::kMean));
 
 // The table's row of an enumerator; null for a number that is no enumerator.
 template <typename Row, std::size_t kRows, typename Enum>
@@ -94,12 +97,12 @@ Result<void> Supports(Op op, DType dtype) {
   if (operation == nullptr) return std::unexpected(NoSuch("op", static_cast<unsigned>(op)));
   const Type* type = Find(kTypes, dtype);
   if (type == nullptr) return std::unexpected(NoSuch("dtype", static_cast<unsigned>(dtype)));
-  if (IsFloat(dtype) && !operation->of_floats) {
-    return std::unexpected(Error(
-        ErrorCode::kInvalidArgument,
-        std::string(operation->name) + " works on integers, not on " + std::string(type->name)));
-  }
-  return {};
+  const Of other = IsFloat(dtype) ? Of::kIntegers : Of::kFloats;
+  if (operation->of != other) return {};
+  return std::unexpected(
+      Error(ErrorCode::kInvalidArgument, std::string(operation->name) + " works on " +
+                                             (other == Of::kIntegers ? "integers" : "floats") +
+                                             ", not on " + std::string(type->name)));
 }
 
 }  // namespace hoplite

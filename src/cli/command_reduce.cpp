@@ -81,13 +81,15 @@ void AddReduce(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("reduce", "makes one object of several, prints its id");
   const auto options = std::make_shared<ReduceArguments>();
   ReduceOptions& reduce = options->reduce;
-  AddParsed(*command, "--op", reduce.op, ParseOp, "sum, prod, min, max, and, or, xor")
+  AddParsed(*command, "--op", reduce.op, ParseOp, "sum, prod, min, max, mean, and, or, xor")
       ->type_name("OP")
       ->required();
   AddParsed(*command, "--dtype", reduce.dtype, ParseDType,
             "of the elements: float32, int64, bfloat16, ...")
       ->type_name("DTYPE")
       ->required();
+  AddSize(*command, "--folded", reduce.folded_bytes,
+          "only so many bytes of each are elements, the rest is the same in all; default all");
   AddParsed(*command, "--num-objects", reduce.num_objects, ParseNumber<std::uint64_t>,
             "how many of the sources, those that come first; default all")
       ->type_name("K");

@@ -24,7 +24,19 @@ bool MeansGone(ErrorCode code) {
          code == ErrorCode::kRecalled;
 }
 
+std::unexpected<Error> Wrong(std::string message) {
+  return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(message)));
+}
+
 }  // namespace
+
+Fold FoldOf(const ReduceOptions& options) {
+  const std::uint64_t sources = options.num_objects.value_or(options.sources.size());
+  return {.op = options.op,
+          .dtype = options.dtype,
+          .sources = static_cast<std::uint32_t>(sources),
+          .folded_bytes = options.folded_bytes};
+}
 
 ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
                              bool two_trees)
@@ -50,11 +62,8 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
     failure_ = alike.error();
     return;
   }
-  const std::size_t element = SizeOf(options_.dtype);
-  if (layout.size_bytes % element != 0) {
-    failure_ = Error(ErrorCode::kInvalidArgument,
-                     fmt::format("object {} has {} bytes, which is no multiple of the {} of a {}",
-                                 source.ToHex(), layout.size_bytes, element, Name(options_.dtype)));
+  if (auto folds = MayFold(source, layout.size_bytes); !folds) {
+    failure_ = std::move(folds).error();
     return;
   }
   if (!layout_) {
@@ -72,6 +81,17 @@ void ReducePlanner::OnHolder(const ObjectId& source, NodeId node, Version versio
   failed_.erase(*index);
   sources_.AddHolder(*index, node, version, metadata, now_);
   if (!was_ready && sources_.is_ready(*index)) came_at_ = now_;
+}
+
+Result<void> ReducePlanner::MayFold(const ObjectId& source, std::uint64_t size_bytes) const {
+  if (size_bytes < options_.folded_bytes) {
+    return Wrong(fmt::format("object {} has {} bytes, of which {} are to be folded", source.ToHex(),
+                             size_bytes, options_.folded_bytes));
+  }
+  if (options_.folded_bytes != 0 || size_bytes % SizeOf(options_.dtype) == 0) return {};
+  return Wrong(fmt::format("object {} has {} bytes, which is no multiple of the {} of {}",
+                           source.ToHex(), size_bytes, SizeOf(options_.dtype),
+                           Name(options_.dtype)));
 }
 
 void ReducePlanner::OnHolderGone(const ObjectId& source, NodeId node) {
@@ -254,9 +274,8 @@ void ReducePlanner::Say(bool as_one, std::vector<NodeEvent>& orders) {
 }
 
 ReduceShape ReducePlanner::ShapeOrder() const {
-  return {options_.target,  request_,
-          *layout_,         {options_.op, options_.dtype},
-          target_metadata_, options_.everyone_reads};
+  return {options_.target,  request_,         *layout_,
+          FoldOf(options_), target_metadata_, options_.everyone_reads};
 }
 
 ReduceOrders ReducePlanner::AsOne(std::vector<PlannedOrder> orders) const {

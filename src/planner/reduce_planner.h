@@ -37,6 +37,9 @@
 
 namespace hoplite::planner {
 
+// What participants are told to compute. `options` passed CheckReduceOptions.
+Fold FoldOf(const ReduceOptions& options);
+
 // Of a reduction by stripes: stripe_ring.h, two_trees.h.
 enum class StripeShape : std::uint8_t { kRing, kTwoTrees };
 
@@ -99,6 +102,7 @@ class ReducePlanner {
     std::size_t leaves = 0;
   };
 
+  Result<void> MayFold(const ObjectId& source, std::uint64_t size_bytes) const;
   Time WhenToPlan() const;
   void PlanAnew();
   void PlanTree();

@@ -30,6 +30,9 @@ inline constexpr std::uint32_t kMaxSlots = 1 << 16;
 struct Fold {
   Op op = Op::kSum;
   DType dtype = DType::kFloat32;
+  std::uint32_t sources = 1;  // of the target, all together: a root divides a mean by that
+  // Elements are the first so many bytes of each; 0: all. Those behind are the same in all of them.
+  std::uint64_t folded_bytes = 0;
   friend bool operator==(const Fold&, const Fold&) = default;
 };
 

@@ -58,7 +58,26 @@ void Run(std::uint8_t* out, const std::uint8_t* a, const std::uint8_t* b, std::s
   std::memcpy(out + at, last_a, bytes - at);
 }
 
+// The quotients take the place of the elements.
+template <class Kernel>
+void RunDivision(std::uint8_t* elements, std::size_t bytes, float by) {
+  const typename Kernel::D lanes;
+  const std::size_t step = hn::Lanes(kBytes<Kernel>);
+  const auto divide = [&](std::uint8_t* vector) HWY_ATTR {
+    const auto quotients = Kernel::Of(hn::BitCast(lanes, hn::LoadU(kBytes<Kernel>, vector)), by);
+    hn::StoreU(hn::BitCast(kBytes<Kernel>, quotients), kBytes<Kernel>, vector);
+  };
+  std::size_t at = 0;
+  for (; at + step <= bytes; at += step) divide(elements + at);
+  if (at == bytes) return;
+  HWY_ALIGN std::uint8_t last[HWY_MAX_BYTES] = {};
+  std::memcpy(last, elements + at, bytes - at);
+  divide(last);
+  std::memcpy(elements + at, last, bytes - at);
+}
+
 using Loop = decltype(&Run<ByteProducts>);
+using Division = decltype(&RunDivision<Quotients<float>>);
 
 template <typename Lane>
 Loop OfIntegers(Op op) {
@@ -82,6 +101,8 @@ Loop OfIntegers(Op op) {
       return Run<Integers<std::uint8_t, BitOr>>;
     case Op::kXor:
       return Run<Integers<std::uint8_t, BitXor>>;
+    case Op::kMean:
+      return nullptr;
   }
   return nullptr;
 }
@@ -90,6 +111,7 @@ template <template <class> class Arithmetic, typename Bits, Bits kInfinity>
 Loop OfFloats(Op op) {
   switch (op) {
     case Op::kSum:
+    case Op::kMean:
       return Run<Arithmetic<Sum>>;
     case Op::kProd:
       return Run<Arithmetic<Product>>;
@@ -138,6 +160,22 @@ Loop ChooseLoop(Op op, DType dtype) {
   return nullptr;
 }
 
+// Null for what is no float.
+Division ChooseDivision(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return RunDivision<Float16Quotients>;
+    case DType::kBFloat16:
+      return RunDivision<PairQuotients<BFloat16Pairs>>;
+    case DType::kFloat32:
+      return RunDivision<Quotients<float>>;
+    case DType::kFloat64:
+      return RunDivision<Quotients<double>>;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace hoplite::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -147,6 +185,7 @@ namespace hoplite::reduce {
 namespace {
 
 HWY_EXPORT(ChooseLoop);
+HWY_EXPORT(ChooseDivision);
 
 // Whether folding vector by vector reads all bytes before it overwrites them.
 bool MayShare(std::span<const std::byte> out, std::span<const std::byte> in) {
@@ -167,6 +206,17 @@ void Fold(Op op, DType dtype, std::span<std::byte> out, std::span<const std::byt
   if (out.empty()) return;
   loop(reinterpret_cast<std::uint8_t*>(out.data()), reinterpret_cast<const std::uint8_t*>(a.data()),
        reinterpret_cast<const std::uint8_t*>(b.data()), out.size());
+}
+
+// Every number of sources is exact as a float32.
+static_assert(kMaxReduceSources <= 1 << 24);
+
+void Finish(Op op, DType dtype, std::span<std::byte> elements, std::uint64_t sources) {
+  if (op != Op::kMean || sources <= 1 || elements.empty()) return;
+  const auto loop = HWY_DYNAMIC_DISPATCH(ChooseDivision)(dtype);
+  HOPLITE_CHECK(loop != nullptr, "only floats have a mean");
+  loop(reinterpret_cast<std::uint8_t*>(elements.data()), elements.size(),
+       static_cast<float>(sources));
 }
 
 }  // namespace hoplite::reduce

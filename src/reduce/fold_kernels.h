@@ -1,8 +1,9 @@
 // How one vector is folded, for each kind of element. fold.cpp includes this file once for every
 // instruction set; it has no meaning elsewhere.
 //
-// A kernel is a type with the lanes D that it works on and Fold(a, b) on vectors of these. Lanes
-// need not be elements: two bytes or two 16-bit floats may share one.
+// A kernel is a type with the lanes D that it works on and Fold(a, b) on vectors of these, or Of(a, n),
+// which divides one by a number. Lanes need not be elements: two bytes or two 16-bit floats may share
+// one.
 #if defined(HOPLITE_FOLD_KERNELS) == defined(HWY_TARGET_TOGGLE)  // the guard, anew for each target
 #ifdef HOPLITE_FOLD_KERNELS
 #undef HOPLITE_FOLD_KERNELS
@@ -140,65 +141,107 @@ struct OrderedFloats {
   }
 };
 
-// Sum or product of bfloat16, which is the upper half of a float32. A 32-bit lane holds two.
-template <class Operator>
-struct BFloat16s {
+// Elements of 16 bits, two in a lane of 32: those in the lower halves are even, the others odd. Pairs
+// makes float32 of them, and pairs of two vectors of float32, rounded to nearest even.
+template <class Pairs, class Operator>
+struct PairFolds {
   using D = Words;
   using V = hn::Vec<Words>;
 
   static HWY_INLINE V Fold(V a, V b) {
-    const auto upper = hn::Set(Words(), 0xFFFF0000);
-    const auto even = FoldUpper(hn::ShiftLeft<16>(a), hn::ShiftLeft<16>(b));
-    const auto odd = FoldUpper(hn::And(upper, a), hn::And(upper, b));
-    return hn::Or(hn::ShiftRight<16>(even), hn::And(upper, odd));
+    return Pairs::Join(Operator::Of(Pairs::Even(a), Pairs::Even(b)),
+                       Operator::Of(Pairs::Odd(a), Pairs::Odd(b)));
+  }
+};
+
+template <class Pairs>
+struct PairQuotients {
+  using D = Words;
+  using V = hn::Vec<Words>;
+
+  static HWY_INLINE V Of(V sums, float by) {
+    const auto divisors = hn::Set(Float32s(), by);
+    return Pairs::Join(hn::Div(Pairs::Even(sums), divisors), hn::Div(Pairs::Odd(sums), divisors));
+  }
+};
+
+// Quotients of float32 and float64.
+template <typename Lane>
+struct Quotients {
+  using D = hn::ScalableTag<Lane>;
+  static HWY_INLINE hn::Vec<D> Of(hn::Vec<D> sums, float by) {
+    return OneNaN(hn::Div(sums, hn::Set(D(), static_cast<Lane>(by))));
+  }
+};
+
+// bfloat16 is the upper half of a float32.
+struct BFloat16Pairs {
+  using V = hn::Vec<Words>;
+  using Floats = hn::Vec<Float32s>;
+
+  static HWY_INLINE Floats Even(V v) { return hn::BitCast(Float32s(), hn::ShiftLeft<16>(v)); }
+  static HWY_INLINE Floats Odd(V v) { return hn::BitCast(Float32s(), Upper(v)); }
+  static HWY_INLINE V Join(Floats even, Floats odd) {
+    return hn::Or(hn::ShiftRight<16>(Rounded(even)), Upper(Rounded(odd)));
   }
 
  private:
-  // Rounded to nearest even, with something left in the lower half.
-  static HWY_INLINE V FoldUpper(V a, V b) {
-    const Float32s floats;
-    const auto wide =
-        hn::BitCast(Words(), OneNaN(Operator::Of(hn::BitCast(floats, a), hn::BitCast(floats, b))));
+  static HWY_INLINE V Upper(V v) { return hn::And(hn::Set(Words(), 0xFFFF0000), v); }
+  // With something left in the lower half.
+  static HWY_INLINE V Rounded(Floats v) {
+    const auto wide = hn::BitCast(Words(), OneNaN(v));
     const auto is_odd = hn::And(hn::ShiftRight<16>(wide), hn::Set(Words(), 1));
     return hn::Add(wide, hn::Add(is_odd, hn::Set(Words(), 0x7FFF)));
   }
 };
 
+template <class Operator>
+using BFloat16s = PairFolds<BFloat16Pairs, Operator>;
+
 #if HOPLITE_CONVERTS_FLOAT16
 
-// Sum or product of float16: half a vector becomes one of float32.
+// float16: half a vector becomes one of float32.
+struct Float16Halves {
+  using D = hn::Rebind<std::uint16_t, Float32s>;
+  using Half = hn::Rebind<hwy::float16_t, Float32s>;
+
+  static HWY_INLINE hn::Vec<Float32s> Widen(hn::Vec<D> v) {
+    return hn::PromoteTo(Float32s(), hn::BitCast(Half(), v));
+  }
+  static HWY_INLINE hn::Vec<D> Narrow(hn::Vec<Float32s> v) {
+    return hn::BitCast(D(), hn::DemoteTo(Half(), OneNaN(v)));
+  }
+};
+
 template <class Operator>
 struct Float16s {
-  using D = hn::Rebind<std::uint16_t, Float32s>;
-
+  using D = Float16Halves::D;
   static HWY_INLINE hn::Vec<D> Fold(hn::Vec<D> a, hn::Vec<D> b) {
-    const hn::Rebind<hwy::float16_t, Float32s> half;
-    const auto wide = Operator::Of(hn::PromoteTo(Float32s(), hn::BitCast(half, a)),
-                                   hn::PromoteTo(Float32s(), hn::BitCast(half, b)));
-    return hn::BitCast(D(), hn::DemoteTo(half, OneNaN(wide)));
+    return Float16Halves::Narrow(Operator::Of(Float16Halves::Widen(a), Float16Halves::Widen(b)));
+  }
+};
+
+struct Float16Quotients {
+  using D = Float16Halves::D;
+  static HWY_INLINE hn::Vec<D> Of(hn::Vec<D> sums, float by) {
+    return Float16Halves::Narrow(hn::Div(Float16Halves::Widen(sums), hn::Set(Float32s(), by)));
   }
 };
 
 #else
 
-// Sum or product of float16, converted by hand. A 32-bit lane holds two.
-template <class Operator>
-struct Float16s {
-  using D = Words;
+// float16, converted by hand.
+struct Float16Pairs {
   using V = hn::Vec<Words>;
+  using Floats = hn::Vec<Float32s>;
 
-  static HWY_INLINE V Fold(V a, V b) {
-    const auto lower = hn::Set(Words(), 0xFFFF);
-    const auto even = FoldLower(hn::And(lower, a), hn::And(lower, b));
-    const auto odd = FoldLower(hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));
-    return hn::Or(even, hn::ShiftLeft<16>(odd));
+  static HWY_INLINE Floats Even(V v) { return FromHalf(hn::And(hn::Set(Words(), 0xFFFF), v)); }
+  static HWY_INLINE Floats Odd(V v) { return FromHalf(hn::ShiftRight<16>(v)); }
+  static HWY_INLINE V Join(Floats even, Floats odd) {
+    return hn::Or(ToHalf(OneNaN(even)), hn::ShiftLeft<16>(ToHalf(OneNaN(odd))));
   }
 
  private:
-  static HWY_INLINE V FoldLower(V a, V b) {
-    return ToHalf(OneNaN(Operator::Of(FromHalf(a), FromHalf(b))));
-  }
-
   static HWY_INLINE hn::Vec<Float32s> FromHalf(V half) {
     const auto sign = hn::ShiftLeft<16>(hn::And(half, hn::Set(Words(), 0x8000)));
     const auto magnitude = hn::ShiftLeft<13>(hn::And(half, hn::Set(Words(), 0x7FFF)));
@@ -235,6 +278,10 @@ struct Float16s {
     return hn::Or(sign, hn::IfThenElse(hn::RebindMask(Words(), overflows), beyond, finite));
   }
 };
+
+template <class Operator>
+using Float16s = PairFolds<Float16Pairs, Operator>;
+using Float16Quotients = PairQuotients<Float16Pairs>;
 
 #endif
 

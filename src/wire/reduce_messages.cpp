@@ -7,97 +7,12 @@
 #include "base/try.h"
 #include "wire/checked_fields.h"
 #include "wire/directory_messages.h"
+#include "wire/reduce_fields.h"
 
 namespace hoplite::wire {
 
-namespace {
-
 using protocol::NodeAction;
 using protocol::NodeEvent;
-
-void WriteFold(const protocol::Fold& fold, v1::Fold& to) {
-  to.set_op(static_cast<std::uint32_t>(fold.op));
-  to.set_dtype(static_cast<std::uint32_t>(fold.dtype));
-}
-
-void WriteOrder(const protocol::SlotOrder& order, v1::SlotOrder& to) {
-  to.set_slot(order.slot);
-  to.mutable_parents()->Assign(order.parents.begin(), order.parents.end());
-  to.set_stripes(order.stripes);
-  to.set_children(order.children);
-  to.set_node(Raw(order.node));
-  for (const protocol::SlotInput& input : order.inputs) {
-    v1::SlotOrder::Input& added = *to.add_inputs();
-    added.set_object(std::string(input.object.view()));
-    WriteStamp(input.version, *added.mutable_version());
-  }
-}
-
-Result<protocol::Fold> ReadFold(const v1::Fold& message) {
-  protocol::Fold fold;
-  TRY_ASSIGN(fold.op, ReadEnum(message.op(), Op::kSum, Op::kXor, "op"));
-  TRY_ASSIGN(fold.dtype, ReadEnum(message.dtype(), DType::kInt8, DType::kFloat64, "dtype"));
-  if (const auto fits = Supports(fold.op, fold.dtype); !fits) {
-    return Bad("op", "doesn't fit: " + fits.error().message);
-  }
-  return fold;
-}
-
-// Of what is folded: whole elements.
-Result<Layout> ReadShape(const v1::Layout& message, const protocol::Fold& fold) {
-  TRY_ASSIGN(const Layout layout, ReadLayout(message));
-  if (layout.size_bytes % SizeOf(fold.dtype) == 0) return layout;
-  return Bad("layout", fmt::format("has {} bytes, no whole number of {}", layout.size_bytes,
-                                   Name(fold.dtype)));
-}
-
-Result<std::uint32_t> ReadSlot(std::uint32_t slot, std::string_view field, std::uint32_t least) {
-  if (slot >= least && slot <= protocol::kMaxSlots) return slot;
-  return Bad(field, fmt::format("is {}, beyond {} to {}", slot, least, protocol::kMaxSlots));
-}
-
-// The child that feeds a slot, or is lost to it.
-Result<std::uint32_t> ReadInput(std::uint32_t input, std::uint32_t slot, std::uint32_t least) {
-  if (input == slot) return Bad("input", "is the slot itself");
-  return ReadSlot(input, "input", least);
-}
-
-// Each has a stripe of its own of what the slot makes.
-Result<std::vector<std::uint32_t>> ReadParents(const v1::SlotOrder& message, std::uint32_t slot) {
-  if (message.parents_size() > static_cast<int>(kMaxStripes)) {
-    return Bad("parents", fmt::format("has {} entries, an object at most {} stripes",
-                                      message.parents_size(), kMaxStripes));
-  }
-  std::vector<std::uint32_t> parents;
-  for (const std::uint32_t parent : message.parents()) {
-    TRY_ASSIGN(parents.emplace_back(), ReadSlot(parent, "parent", 1));
-    if (parent == slot) return Bad("parent", "is the slot itself");
-  }
-  return parents;
-}
-
-Result<protocol::SlotOrder> ReadOrder(const v1::SlotOrder& message) {
-  protocol::SlotOrder order;
-  TRY_ASSIGN(order.slot, ReadSlot(message.slot(), "slot", 1));
-  TRY_ASSIGN(order.parents, ReadParents(message, order.slot));
-  order.stripes = message.stripes();
-  if (order.stripes == 0) return Bad("stripes", "is empty");
-  TRY_ASSIGN(order.children, ReadSlot(message.children(), "children", 0));
-  order.node = NodeId{message.node()};
-  if (message.inputs_size() > static_cast<int>(kMaxReduceSources)) {
-    return Bad("inputs", fmt::format("has {} entries, a reduction at most {} sources",
-                                     message.inputs_size(), kMaxReduceSources));
-  }
-  for (const v1::SlotOrder::Input& from : message.inputs()) {
-    protocol::SlotInput input;
-    TRY_ASSIGN(input.object, ReadObject(from.object()));
-    TRY_ASSIGN(input.version, ReadStamp<Version>(from.version(), "version"));
-    order.inputs.push_back(input);
-  }
-  return order;
-}
-
-}  // namespace
 
 // --- events
 

@@ -128,7 +128,8 @@ void Lane(Input input) {
   std::shared_ptr<node::ReceiveSink> sink = std::make_shared<node::CopySink>(copy);
   if (folds) {
     auto into = std::make_shared<node::Accumulator>(copy, protocol::Fold{Op::kSum, DType::kUint8},
-                                                    std::vector<store::CopyPtr>(), 1);
+                                                    std::vector<store::CopyPtr>(), 1,
+                                                    /*root=*/true);
     sink = std::make_shared<node::FoldSink>(std::move(into), 0, kLayout.empty_marks());
   }
   protocol::Grant grant;

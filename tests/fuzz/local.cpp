@@ -89,7 +89,7 @@ std::uint64_t SizeOf(FuzzedDataProvider& data) {
 void FillReduce(FuzzedDataProvider& data, node::local::Reduce& body) {
   body.set_target(ObjectOf(data));
   for (int i = data.ConsumeIntegralInRange<int>(0, 3); i > 0; --i) body.add_sources(ObjectOf(data));
-  body.set_op(data.ConsumeIntegralInRange<std::uint32_t>(0, 8));
+  body.set_op(data.ConsumeIntegralInRange<std::uint32_t>(0, 9));
   body.set_dtype(data.ConsumeIntegralInRange<std::uint32_t>(0, 13));
   if (data.ConsumeBool()) body.set_num_objects(data.ConsumeIntegralInRange<int>(0, 4));
   body.set_root_here(data.ConsumeBool());
@@ -97,6 +97,7 @@ void FillReduce(FuzzedDataProvider& data, node::local::Reduce& body) {
   body.set_degree(data.ConsumeIntegral<std::uint8_t>());
   body.set_everyone_reads(data.ConsumeBool());
   body.set_owned(data.ConsumeBool());
+  if (data.ConsumeBool()) body.set_folded_bytes(data.ConsumeIntegral<std::uint8_t>());
 }
 
 std::string ObjectsOf(FuzzedDataProvider& data) {

@@ -293,6 +293,24 @@ TEST(ReduceFaults, ASizeThatHoldsNoWholeElementsIsRefused) {
   }
 }
 
+TEST(ReduceFaults, MoreFoldedBytesThanASourceHasAreRefused) {
+  Cluster cluster({.nodes = 1, .memory_bytes = 32_MiB});
+  auto client = cluster.client(0);
+  for (const std::size_t bytes : {801, 800'001}) {
+    const auto id = client.Put(testing::Pattern(bytes, 1));
+    ASSERT_TRUE(id);
+    auto sum = client.Reduce(
+        {.sources = {*id}, .dtype = DType::kFloat32, .folded_bytes = bytes + 3, .timeout = 30s});
+    ASSERT_TRUE(sum);
+    const auto outcome = sum->Wait();
+    ASSERT_EQ(CodeOf(outcome), ErrorCode::kInvalidArgument);
+    for (const std::size_t named : {bytes, bytes + 3}) {
+      EXPECT_NE(outcome.error().message.find(std::to_string(named)), std::string::npos)
+          << outcome.error().message;
+    }
+  }
+}
+
 struct Loss {
   std::uint32_t degree;
   std::size_t node;  // that ends in the middle

@@ -17,10 +17,11 @@ namespace {
 using testing::Cluster;
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSources = 3;
+constexpr std::size_t kSources = 4;
 constexpr std::size_t kElements = 40'001;  // of one byte: not small, not whole blocks
 
-// Whole numbers from 0 to 3: their sums and products are exact in every type.
+// Whole numbers from 0 to 3: their sums and products are exact in every type, their means in each
+// that has them.
 unsigned Value(std::size_t source, std::size_t element) {
   return static_cast<unsigned>((element * 7 + source * 5 + element / 11) % 4);
 }
@@ -30,8 +31,8 @@ void AppendBits(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-void Append(std::string& bytes, DType dtype, unsigned value) {
-  const auto whole = static_cast<float>(value);
+void Append(std::string& bytes, DType dtype, double value) {
+  const auto single = static_cast<float>(value);
   switch (dtype) {
     case DType::kInt8:
     case DType::kUint8:
@@ -46,20 +47,21 @@ void Append(std::string& bytes, DType dtype, unsigned value) {
     case DType::kUint64:
       return AppendBits(bytes, static_cast<std::uint64_t>(value));
     case DType::kFloat16:
-      return AppendBits(bytes, static_cast<_Float16>(whole));
+      return AppendBits(bytes, static_cast<_Float16>(single));
     case DType::kBFloat16:
       return AppendBits(bytes,
-                        static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(whole) >> 16));
+                        static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(single) >> 16));
     case DType::kFloat32:
-      return AppendBits(bytes, whole);
+      return AppendBits(bytes, single);
     case DType::kFloat64:
-      return AppendBits(bytes, static_cast<double>(value));
+      return AppendBits(bytes, value);
   }
 }
 
 unsigned Apply(Op op, unsigned a, unsigned b) {
   switch (op) {
     case Op::kSum:
+    case Op::kMean:
       return a + b;
     case Op::kProd:
       return a * b;
@@ -92,14 +94,14 @@ TEST_P(ReduceOfType, EveryOperationIsThatOfAPlainLoop) {
     sources.push_back(*id);
   }
   auto client = cluster.client(0);
-  for (std::uint8_t number = 1; number <= static_cast<std::uint8_t>(Op::kXor); ++number) {
+  for (std::uint8_t number = 1; number <= static_cast<std::uint8_t>(Op::kMean); ++number) {
     const Op op{number};
     if (!Supports(op, dtype)) continue;
     std::string expected;
     for (std::size_t e = 0; e < elements; ++e) {
       unsigned value = Value(0, e);
       for (std::size_t i = 1; i < kSources; ++i) value = Apply(op, value, Value(i, e));
-      Append(expected, dtype, value);
+      Append(expected, dtype, op == Op::kMean ? value / double{kSources} : value);
     }
     auto reduction = client.Reduce({.sources = sources, .op = op, .dtype = dtype, .timeout = 30s});
     ASSERT_TRUE(reduction) << reduction.error().ToString();

@@ -123,8 +123,8 @@ def reduce(
 ) -> Reduction:
     """Makes one array of several, folded element by element on the hosts that hold them.
 
-    `op`: sum, prod, min, max; of integers also and, or, xor. `num_objects`: how many, those that
-    come first; None: all. None of them need exist yet. Into `ref`, if one is given (``new_ref``),
+    `op`: sum, prod, min, max; of integers also and, or, xor; of floats also mean, divided by how
+    many are in it. `num_objects`: how many, those that come first; None: all. None of them need exist yet. Into `ref`, if one is given (``new_ref``),
     for which others may wait already. Returns at once; anybody who has ``.ref`` may get it
     meanwhile. `everyone_reads`: every host that has one of them gets the result, too (an allreduce,
     as in ``Client.reduce``): faster for all if they read it, and a copy in vain for those that

@@ -186,13 +186,14 @@ Result<std::vector<ObjectId>> ReadObjects(std::string_view ids, std::size_t most
 
 Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target) {
   ReduceOptions options;
-  TRY_ASSIGN(options.op, ReadEnum(message.op(), Op::kXor, "op"));
+  TRY_ASSIGN(options.op, ReadEnum(message.op(), Op::kMean, "op"));
   TRY_ASSIGN(options.dtype, ReadEnum(message.dtype(), DType::kFloat64, "dtype"));
   const auto count = static_cast<std::size_t>(message.sources_size());
   if (count > kMaxReduceSources) {
     return Invalid(fmt::format("{} sources; at most {} are allowed", count, kMaxReduceSources));
   }
   TRY_ASSIGN(options.sources, ReadIds("source", message.sources()));
+  options.folded_bytes = message.folded_bytes();
   if (message.has_num_objects()) options.num_objects = message.num_objects();
   options.target = target;
   options.metadata = message.metadata();

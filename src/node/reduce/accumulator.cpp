@@ -5,7 +5,6 @@
 
 #include "base/checksum.h"
 #include "base/units.h"
-#include "reduce/fold.h"
 
 namespace hoplite::node {
 namespace {
@@ -15,9 +14,9 @@ constexpr std::uint64_t kScratchBytes = 256_KiB;
 
 }  // namespace
 
-Accumulator::Accumulator(store::CopyPtr out, protocol::Fold fold, std::vector<store::CopyPtr> own,
-                         std::uint32_t children)
-    : out_(std::move(out)), fold_(fold), own_(std::move(own)) {
+Accumulator::Accumulator(store::CopyPtr out, const protocol::Fold& fold,
+                         std::vector<store::CopyPtr> own, std::uint32_t children, bool root)
+    : out_(std::move(out)), folder_(fold), root_(root), own_(std::move(own)) {
   const std::uint32_t stripes = layout().stripe_count;
   begun_.resize(stripes);
   for (std::uint32_t i = 0; i < children; ++i) {
@@ -47,7 +46,7 @@ bool Accumulator::Fed(std::uint32_t stripe) const {
 }
 
 void Accumulator::FoldInto(std::uint64_t block, std::span<const std::byte> bytes) const {
-  reduce::Fold(fold_.op, fold_.dtype, Out(block), Out(block), bytes);
+  folder_.Fold(Begin(block), Out(block), Out(block), bytes);
 }
 
 void Accumulator::FoldChild(std::uint32_t child, std::uint32_t stripe, std::uint64_t block,
@@ -63,7 +62,7 @@ void Accumulator::FoldChild(std::uint32_t child, std::uint32_t stripe, std::uint
       if (due) with = i;
     }
     if (with < own_.size()) {
-      reduce::Fold(fold_.op, fold_.dtype, Out(block), Own(with, block), bytes);
+      folder_.Fold(Begin(block), Out(block), Own(with, block), bytes);
       own_marks_[with]->marks[stripe] = index + 1;
     } else {
       std::memcpy(Out(block).data(), bytes.data(), bytes.size());
@@ -110,7 +109,7 @@ bool Accumulator::Make(std::uint32_t stripe, std::uint32_t limit) {
     if (own_.size() == 1) {
       std::ranges::copy(Own(0, block), Out(block).begin());
     } else {
-      reduce::Fold(fold_.op, fold_.dtype, Out(block), Own(0, block), Own(1, block));
+      folder_.Fold(Begin(block), Out(block), Own(0, block), Own(1, block));
     }
     for (std::size_t i = 2; i < own_.size(); ++i) FoldInto(block, Own(i, block));
     for (const auto& input : own_marks_) input->marks[stripe] = next + 1;
@@ -131,6 +130,7 @@ void Accumulator::Publish(std::uint32_t stripe) {
   if (mark <= next) return;
   for (; next < mark; ++next) {
     const std::uint64_t block = layout().block_at(stripe, next);
+    if (root_) folder_.Finish(Begin(block), Out(block));
     out_->SetChecksum(block, BlockChecksum(Out(block)));
   }
   out_->Advance(stripe, mark);

@@ -13,6 +13,7 @@
 //   child's stream --> scratch (stays in cache) --\
 //                                                  out = own + scratch     first of a block
 //   own source (in shared memory) ----------------/ out = out + scratch    every later one
+//                                                  out = out / sources     last, at the root of a mean
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@
 #include <memory>
 #include <vector>
 
+#include "node/reduce/folder.h"
 #include "node/streams/receive_sink.h"
 #include "protocol/reduce_event.h"
 #include "store/object_store.h"
@@ -29,9 +31,10 @@ namespace hoplite::node {
 
 class Accumulator {
  public:
-  // `out` is empty; `own` have its layout, are valid up to their marks, and may still grow.
-  Accumulator(store::CopyPtr out, protocol::Fold fold, std::vector<store::CopyPtr> own,
-              std::uint32_t children);
+  // `out` is empty; `own` have its layout, are valid up to their marks, and may still grow. `root`:
+  // what it makes is the target, not to be folded on.
+  Accumulator(store::CopyPtr out, const protocol::Fold& fold, std::vector<store::CopyPtr> own,
+              std::uint32_t children, bool root);
 
   const Layout& layout() const { return out_->layout(); }
   std::uint32_t mark(std::uint32_t stripe) const { return out_->mark(stripe); }
@@ -45,7 +48,7 @@ class Accumulator {
   // Folds what own sources have beyond what was folded, `limit` blocks at most; true if more is due
   // at once. Where no child feeds the stripe this makes the output; else it follows them.
   bool FoldOwn(std::uint32_t stripe, std::uint32_t limit);
-  // The output's mark, and checksums of what is new below it.
+  // The output's mark; what is new below it is finished, and has its checksums.
   void Publish(std::uint32_t stripe);
 
  private:
@@ -56,6 +59,7 @@ class Accumulator {
     std::atomic<StripeMask> stripes{~StripeMask{0}};
   };
 
+  std::uint64_t Begin(std::uint64_t block) const { return layout().block_range(block).begin; }
   std::span<std::byte> Out(std::uint64_t block) const;
   std::span<const std::byte> Own(std::size_t i, std::uint64_t block) const;
   bool Fed(std::uint32_t stripe) const;
@@ -64,7 +68,8 @@ class Accumulator {
   bool Make(std::uint32_t stripe, std::uint32_t limit);
 
   const store::CopyPtr out_;
-  const protocol::Fold fold_;
+  const Folder folder_;
+  const bool root_;
   const std::vector<store::CopyPtr> own_;
   std::vector<std::unique_ptr<Input>> children_;
   std::vector<std::unique_ptr<Input>> own_marks_;

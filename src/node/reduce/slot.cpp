@@ -139,7 +139,8 @@ void Slot::Drop(store::VoidReason reason) {
 
 void Slot::BeginFold() {
   const protocol::SlotAssigned& order = state_->order();
-  accumulator_ = std::make_shared<Accumulator>(output_, order.fold, sources_, order.order.children);
+  accumulator_ =
+      std::make_shared<Accumulator>(output_, order.fold, sources_, order.order.children, root());
   TellFeeds();
   for (std::size_t loop = 0; loop < data_plane_.loop_count(); ++loop) {
     if (StripesOn(loop) == 0) continue;

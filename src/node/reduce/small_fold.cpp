@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <ranges>
 
-#include "reduce/fold.h"
+#include "planner/reduce_planner.h"
 
 namespace hoplite::node {
 
 SmallFold::SmallFold(const ReduceOptions& options)
-    : op_(options.op),
-      dtype_(options.dtype),
+    : folder_(planner::FoldOf(options)),
       wanted_(options.num_objects.value_or(options.sources.size())) {
   if (options.fixed_order) order_ = options.sources;
 }
@@ -64,9 +63,10 @@ void SmallFold::Fold(const ObjectId& source, std::span<const std::byte> bytes) {
   if (folded_.empty()) {
     sum_.assign(bytes.begin(), bytes.end());
   } else {
-    reduce::Fold(op_, dtype_, sum_, sum_, bytes);
+    folder_.Fold(0, sum_, sum_, bytes);
   }
   folded_.push_back(source);
+  if (whole()) folder_.Finish(0, sum_);
 }
 
 }  // namespace hoplite::node

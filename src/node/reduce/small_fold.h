@@ -17,6 +17,7 @@
 #include <hoplite/reduce.h>
 
 #include "base/time.h"
+#include "node/reduce/folder.h"
 
 namespace hoplite::node {
 
@@ -40,14 +41,14 @@ class SmallFold {
 
   bool whole() const { return folded_.size() >= wanted_; }
   const std::vector<ObjectId>& folded() const { return folded_; }
+  // The target's bytes, when it is whole.
   const std::vector<std::byte>& sum() const { return sum_; }
 
  private:
   bool InWindow(const ObjectId& source) const;
   void Fold(const ObjectId& source, std::span<const std::byte> bytes);
 
-  const Op op_;
-  const DType dtype_;
+  const Folder folder_;
   const std::size_t wanted_;
   std::optional<std::size_t> size_;  // of each source
   std::vector<ObjectId> order_;      // fixed_order: of the sources; else empty

@@ -42,8 +42,22 @@ TEST(ReduceTypes, AWrongWordIsNamedBesideTheAllowedOnes) {
             "uint64, float16, bfloat16, float32, float64");
   const auto op = ParseOp("");
   ASSERT_FALSE(op);
-  EXPECT_EQ(op.error().message, "'' is no op; choose one of sum, prod, min, max, and, or, xor");
+  EXPECT_EQ(op.error().message,
+            "'' is no op; choose one of sum, prod, min, max, and, or, xor, mean");
   EXPECT_FALSE(ParseOp("unknown"));
+}
+
+TEST(ReduceTypes, MeansAreOfFloats) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    EXPECT_TRUE(Supports(Op::kMean, dtype)) << Name(dtype);
+  }
+  for (const DType dtype : {DType::kInt8, DType::kInt64, DType::kUint8, DType::kUint64}) {
+    const auto supported = Supports(Op::kMean, dtype);
+    ASSERT_FALSE(supported) << Name(dtype);
+    EXPECT_EQ(supported.error().code, ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(Supports(Op::kMean, DType::kInt32).error().message,
+            "mean works on floats, not on int32");
 }
 
 TEST(ReduceTypes, BitOperationsAreForIntegers) {
@@ -67,7 +81,7 @@ TEST(ReduceTypes, NumbersBesideTheEnumeratorsAreRefused) {
     EXPECT_EQ(Name(Numbered<DType>(number)), "unknown");
     EXPECT_FALSE(Supports(Op::kSum, Numbered<DType>(number)));
   }
-  for (const int number : {0, 8, 255}) {
+  for (const int number : {0, 9, 255}) {
     EXPECT_EQ(Name(Numbered<Op>(number)), "unknown");
     EXPECT_FALSE(Supports(Numbered<Op>(number), DType::kInt8));
   }

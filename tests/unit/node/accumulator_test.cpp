@@ -1,6 +1,8 @@
 // The growing output of a slot: each input's blocks are folded once, in their own order (R34).
 #include "node/reduce/accumulator.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -32,14 +34,15 @@ store::CopyPtr CopyWith(const Layout& layout, std::uint8_t value) {
 // A slot whose inputs are filled with one number each.
 class Folding {
  public:
-  Folding(std::size_t own, std::uint32_t children, std::uint32_t stripes = 1)
+  Folding(std::size_t own, std::uint32_t children, std::uint32_t stripes = 1,
+          const protocol::Fold& fold = kSum, bool root = true)
       : layout_{.size_bytes = kFoldedBytes,
                 .block_bytes = 16_KiB,
                 .run_bytes = 16_KiB,
                 .stripe_count = stripes},
         out_(CopyWith(layout_, 99)) {
     for (std::size_t i = 0; i < own; ++i) own_.push_back(CopyWith(layout_, 1));
-    fold_ = std::make_shared<Accumulator>(out_, kSum, own_, children);
+    fold_ = std::make_shared<Accumulator>(out_, fold, own_, children, root);
   }
 
   // Its own source has grown.
@@ -68,6 +71,7 @@ class Folding {
     }
     return out_->mark(stripe);
   }
+  std::span<const std::byte> out() const { return out_->bytes(); }
   Accumulator& fold() { return *fold_; }
   const std::shared_ptr<Accumulator>& shared() const { return fold_; }
   const Layout& layout() const { return layout_; }
@@ -180,6 +184,57 @@ TEST(Accumulator, AStripeWaitsForThoseChildrenThatFeedIt) {
   EXPECT_EQ(slot.Complete(21, 0), 4u);
 }
 
+// Of bytes that are all the same, float64 numbers: the target is divided, what is folded on is not.
+TEST(Accumulator, ARootDividesAMeanOnceWhenAllOfABlockIsFolded) {
+  for (const bool root : {true, false}) {
+    Folding slot(1, 1, 1, {Op::kMean, DType::kFloat64, 5}, root);
+    const auto number = [](std::uint8_t byte) {
+      return std::bit_cast<double>(0x0101010101010101u * byte);
+    };
+    const double sum = number(1) + number(10);
+    const double expected = root ? sum / 5 : sum;
+    slot.Grows(0, 3);
+    slot.Comes(0, 6);
+    slot.Grows(0, 7);
+    while (slot.fold().FoldOwn(0, 2)) {
+    }
+    slot.Comes(0, 1);
+    slot.fold().Publish(0);
+    for (std::size_t at = 0; at < slot.out().size(); at += sizeof(double)) {
+      double got = 0;
+      std::memcpy(&got, slot.out().data() + at, sizeof(got));
+      ASSERT_EQ(got, expected) << at;
+    }
+  }
+}
+
+// They end within a block, and at the end of one: in either order of inputs, of one's own alone, or of
+// one alone.
+TEST(Accumulator, WhatLiesBehindTheElementsIsTakenFromOneInput) {
+  struct Inputs {
+    std::size_t own;
+    std::uint32_t children;
+  };
+  for (const std::uint64_t folded : {40'002u, 2 * 16'384u}) {
+    for (const Inputs& inputs :
+         {Inputs{1, 0}, Inputs{2, 0}, Inputs{3, 0}, Inputs{0, 1}, Inputs{1, 1}, Inputs{2, 2}}) {
+      Folding slot(inputs.own, inputs.children, 1, {Op::kSum, DType::kUint16, 1, folded});
+      for (std::size_t i = 0; i < inputs.own; i += 2) slot.Grows(i, 7);
+      for (std::uint32_t i = 0; i < inputs.children; ++i) slot.Comes(i, 7);
+      for (std::size_t i = 1; i < inputs.own; i += 2) slot.Grows(i, 7);
+      slot.fold().FoldOwn(0, 100);
+      const auto sum = static_cast<std::byte>(inputs.own + inputs.children * 10);
+      const auto end = std::ranges::find_if(slot.out(), [&](std::byte b) { return b != sum; });
+      const bool one = inputs.own + inputs.children == 1;
+      if (!one) EXPECT_EQ(static_cast<std::uint64_t>(end - slot.out().begin()), folded);
+      for (const std::byte b : slot.out().subspan(folded)) {
+        ASSERT_TRUE((inputs.own > 0 && b == std::byte{1}) ||
+                    (inputs.children > 0 && b == std::byte{10}));
+      }
+    }
+  }
+}
+
 TEST(Accumulator, AStripeWithoutInputsIsNotMade) {
   Folding slot(0, 1, 2);
   slot.fold().Feeds(0, 0b01);
@@ -242,8 +297,8 @@ TEST(FoldSink, FoldsEachStripeAsItComes) {
 
 TEST(FoldSink, ItsRoomIsBoundedHoweverLargeThePiece) {
   const Layout layout = Layout::For(4_MiB);
-  const auto fold =
-      std::make_shared<Accumulator>(CopyWith(layout, 0), kSum, std::vector<store::CopyPtr>(), 1);
+  const auto fold = std::make_shared<Accumulator>(CopyWith(layout, 0), kSum,
+                                                  std::vector<store::CopyPtr>(), 1, true);
   FoldSink sink(fold, 0, {0});
   EXPECT_LE(sink.Room(0, layout.size_bytes).size(), 256_KiB);
 }

@@ -341,7 +341,7 @@ TEST(LocalEndpointTest, ReduceNamesWhatCannotBe) {
       {"id", [](auto& reduce) { reduce.clear_target(); }},
       {"all-zero", [](auto& reduce) { reduce.set_target(std::string(20, '\0')); }},
       {"0 is not the number of any op", [](auto& reduce) { reduce.clear_op(); }},
-      {"8 is not the number of any op", [](auto& reduce) { reduce.set_op(8); }},
+      {"9 is not the number of any op", [](auto& reduce) { reduce.set_op(9); }},
       {"257 is not the number of any op", [](auto& reduce) { reduce.set_op(257); }},
       {"13 is not the number of any dtype", [](auto& reduce) { reduce.set_dtype(13); }},
       {"267 is not the number of any dtype", [](auto& reduce) { reduce.set_dtype(267); }},

@@ -1,5 +1,7 @@
 #include "node/reduce/small_fold.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -43,6 +45,40 @@ TEST(SmallFold, FoldsTheFirstThatCome) {
   EXPECT_TRUE(fold.whole());
   EXPECT_EQ(SumOf(fold), 15);
   EXPECT_EQ(fold.folded(), (std::vector{IdOf(3), IdOf(1)}));
+}
+
+TEST(SmallFold, AMeanIsDividedOnceByHowManyAreInIt) {
+  for (const bool fixed_order : {false, true}) {
+    ReduceOptions options = Options(4, fixed_order);
+    options.op = Op::kMean;
+    options.dtype = DType::kFloat64;
+    if (!fixed_order) options.num_objects = 3;
+    SmallFold fold(options);
+    double total = 0;
+    for (const std::size_t i : {3, 0, 2, 1}) {
+      const double value = 1.0 + static_cast<double>(i);
+      if (!fold.whole()) total += value;
+      EXPECT_TRUE(fold.OnBytes(IdOf(i), std::as_bytes(std::span(&value, 1))));
+    }
+    ASSERT_TRUE(fold.whole());
+    double mean = 0;
+    std::memcpy(&mean, fold.sum().data(), sizeof(mean));
+    EXPECT_EQ(mean, total / (fixed_order ? 4 : 3));
+  }
+}
+
+TEST(SmallFold, WhatLiesBehindTheElementsIsThatOfTheSources) {
+  ReduceOptions options = Options(3, false);
+  options.dtype = DType::kUint16;
+  options.folded_bytes = 4;
+  SmallFold fold(options);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::array<std::uint8_t, 7> bytes{
+        static_cast<std::uint8_t>(i + 1), 0, 9, 1, 'e', 'n', 'd'};
+    EXPECT_TRUE(fold.OnBytes(IdOf(i), std::as_bytes(std::span(bytes))));
+  }
+  const std::array<std::uint8_t, 7> expected{6, 0, 27, 3, 'e', 'n', 'd'};
+  EXPECT_TRUE(std::ranges::equal(fold.sum(), std::as_bytes(std::span(expected))));
 }
 
 // The objects that wait for their turn are bounded, however many there are and whichever comes

@@ -396,6 +396,8 @@ TEST(ReduceRequest, MistakesAreNamed) {
   EXPECT_THAT(message([](auto& o) { o.num_objects = 3; }),
               HasSubstr("num_objects is 3, but there are 2 sources"));
   EXPECT_THAT(message([](auto& o) { o.op = Op::kXor; }), HasSubstr("xor"));
+  EXPECT_THAT(message([](auto& o) { o.folded_bytes = 6; }),
+              HasSubstr("folded_bytes is 6, no multiple of the 4 of float32"));
   EXPECT_THAT(message([](auto& o) { o.dtype = static_cast<DType>(99); }), HasSubstr("type"));
   EXPECT_THAT(message([](auto& o) {
                 o.fixed_order = true;

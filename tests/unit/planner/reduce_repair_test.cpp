@@ -176,8 +176,34 @@ TEST_F(ReducePlanning, ASizeThatIsNoMultipleOfTheElementIsNamed) {
   Arrive(1);
   ASSERT_TRUE(planner_->failure());
   EXPECT_EQ(planner_->failure()->message, "object " + Source(1).ToHex() +
-                                              " has 10 bytes, which is no multiple of the 4 of a "
+                                              " has 10 bytes, which is no multiple of the 4 of "
                                               "float32");
+}
+
+TEST_F(ReducePlanning, BytesBehindTheElementsNeedNotHoldWholeOnes) {
+  layout_ = Layout::For(10);
+  options_.folded_bytes = 8;
+  Start(1);
+  Arrive(1);
+  EXPECT_FALSE(planner_->failure());
+}
+
+TEST_F(ReducePlanning, ASourceWithFewerBytesThanAreToBeFoldedIsNamed) {
+  layout_ = Layout::For(10);
+  options_.folded_bytes = 12;
+  Start(1);
+  Arrive(1);
+  ASSERT_TRUE(planner_->failure());
+  EXPECT_EQ(planner_->failure()->message,
+            "object " + Source(1).ToHex() + " has 10 bytes, of which 12 are to be folded");
+}
+
+TEST(FoldOf, SaysHowManySourcesAreUsed) {
+  ReduceOptions options{.op = Op::kMean, .folded_bytes = 8};
+  for (int i = 0; i < 3; ++i) options.sources.push_back(ObjectId::FromName(std::to_string(i)));
+  EXPECT_EQ(FoldOf(options), (Fold{Op::kMean, DType::kFloat32, 3, 8}));
+  options.num_objects = 2;
+  EXPECT_EQ(FoldOf(options), (Fold{Op::kMean, DType::kFloat32, 2, 8}));
 }
 
 TEST_F(ReducePlanning, NothingIsAMultipleOfAnyElement) {

@@ -23,7 +23,8 @@ constexpr DType kAllDTypes[] = {DType::kInt8,     DType::kInt16,   DType::kInt32
                                 DType::kInt64,    DType::kUint8,   DType::kUint16,
                                 DType::kUint32,   DType::kUint64,  DType::kFloat16,
                                 DType::kBFloat16, DType::kFloat32, DType::kFloat64};
-constexpr Op kAllOps[] = {Op::kSum, Op::kProd, Op::kMin, Op::kMax, Op::kAnd, Op::kOr, Op::kXor};
+constexpr Op kAllOps[] = {Op::kSum, Op::kProd, Op::kMin, Op::kMax,
+                          Op::kAnd, Op::kOr,   Op::kXor, Op::kMean};
 
 template <typename Run>
 void ForEachFold(const Run& run) {
@@ -235,6 +236,59 @@ TEST(Fold, LeavesTheBytesBehindTheResult) {
   });
 }
 
+constexpr DType kFloats[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
+// The last one is no number of any 16-bit float.
+constexpr std::uint64_t kNotableDivisors[] = {2, 3, 5, 257, kMaxReduceSources - 1};
+
+void CheckQuotients(DType dtype, const Bytes& sums, std::uint64_t by) {
+  SCOPED_TRACE(std::string(Name(dtype)) + " by " + std::to_string(by));
+  const Bytes expected = ReferenceQuotients(dtype, sums, by);
+  OnEachTarget([&] {
+    Bytes out = sums;
+    Finish(Op::kMean, dtype, out, by);
+    EXPECT_TRUE(Equal(dtype, sums, sums, out, expected));
+  });
+}
+
+TEST(Finish, AMeanIsTheReferencesQuotientForEveryBitPatternThatMatters) {
+  for (const DType dtype : kFloats) {
+    const std::size_t size = SizeOf(dtype);
+    Bytes sums;
+    if (size == 2) {
+      for (std::uint64_t bits = 0; bits < 65'536; ++bits) Append(sums, bits, size);
+    } else {
+      for (const std::uint64_t bits : NotableBits(dtype, 1000)) Append(sums, bits, size);
+    }
+    for (const std::uint64_t by : kNotableDivisors) CheckQuotients(dtype, sums, by);
+  }
+}
+
+TEST(Finish, WorksForEveryLengthAndAlignmentAndTouchesNothingElse) {
+  for (const DType dtype : kFloats) {
+    for (const std::size_t count : NotableCounts(dtype)) {
+      const Bytes sums = RandomBytes(count * SizeOf(dtype), 1);
+      const Bytes expected = ReferenceQuotients(dtype, sums, 3);
+      OnEachTarget([&] {
+        for (const std::size_t shift : {0, 1, 3, 8}) {
+          Shifted out(sums, shift);
+          Finish(Op::kMean, dtype, out.bytes(), 3);
+          EXPECT_TRUE(Equal(dtype, sums, sums, out.bytes(), expected));
+          EXPECT_TRUE(out.NothingBefore());
+        }
+      });
+    }
+  }
+}
+
+TEST(Finish, LeavesWhatIsNoMeanAndTheMeanOfOne) {
+  const Bytes elements = RandomBytes(64, 4);
+  ForEachFold([&](Op op, DType dtype) {
+    Bytes out = elements;
+    Finish(op, dtype, out, op == Op::kMean ? 1 : 5);
+    EXPECT_EQ(out, elements);
+  });
+}
+
 using FoldDeathTest = testing::Test;
 
 TEST(FoldDeathTest, RefusesWhatItCannotDo) {
@@ -242,6 +296,8 @@ TEST(FoldDeathTest, RefusesWhatItCannotDo) {
   const std::span<std::byte> all = bytes;
   EXPECT_DEATH(Fold(Op::kAnd, DType::kFloat32, all, all, all), "none for this dtype");
   EXPECT_DEATH(Fold(Op::kSum, DType{99}, all, all, all), "none for this dtype");
+  EXPECT_DEATH(Fold(Op::kMean, DType::kInt32, all, all, all), "none for this dtype");
+  EXPECT_DEATH(Finish(Op::kMean, DType::kInt32, all, 2), "only floats");
   EXPECT_DEATH(Fold(Op::kSum, DType::kInt8, all, all, all.first(63)), "differ in size");
   EXPECT_DEATH(Fold(Op::kSum, DType::kInt16, all.first(3), all.first(3), all.first(3)),
                "within an element");

@@ -55,6 +55,7 @@ T FoldIntegers(Op op, T a, T b) {
   const auto y = static_cast<std::uint64_t>(b);
   switch (op) {
     case Op::kSum:
+    case Op::kMean:
       return static_cast<T>(x + y);
     case Op::kProd:
       return static_cast<T>(x * y);
@@ -83,7 +84,7 @@ template <typename T>
 T FoldFloats(Op op, T a, T b) {
   T result = std::numeric_limits<T>::quiet_NaN();
   if (std::isnan(a) || std::isnan(b)) return result;
-  if (op == Op::kSum) result = a + b;
+  if (op == Op::kSum || op == Op::kMean) result = a + b;
   if (op == Op::kProd) result = a * b;
   if (op == Op::kMin) result = Lesser(a, b);
   if (op == Op::kMax) result = -Lesser(-a, -b);
@@ -144,7 +145,49 @@ auto LoopFor(DType dtype) {
   std::abort();
 }
 
+template <typename T>
+T Quotient(T element, std::uint64_t by) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T quotient = element / static_cast<T>(by);
+    return std::isnan(quotient) ? std::numeric_limits<T>::quiet_NaN() : quotient;
+  } else {
+    return T::Nearest(Quotient(element.value(), by));
+  }
+}
+
+template <typename T>
+void DivideAll(std::span<std::byte> elements, std::uint64_t by) {
+  for (std::size_t at = 0; at < elements.size(); at += sizeof(T)) {
+    T x;
+    std::memcpy(&x, elements.data() + at, sizeof x);
+    x = Quotient(x, by);
+    std::memcpy(elements.data() + at, &x, sizeof x);
+  }
+}
+
 }  // namespace
+
+std::vector<std::byte> ReferenceQuotients(DType dtype, std::span<const std::byte> elements,
+                                          std::uint64_t by) {
+  std::vector<std::byte> out(elements.begin(), elements.end());
+  switch (dtype) {
+    case DType::kFloat16:
+      DivideAll<Half>(out, by);
+      break;
+    case DType::kBFloat16:
+      DivideAll<BrainHalf>(out, by);
+      break;
+    case DType::kFloat32:
+      DivideAll<float>(out, by);
+      break;
+    case DType::kFloat64:
+      DivideAll<double>(out, by);
+      break;
+    default:
+      std::abort();
+  }
+  return out;
+}
 
 std::vector<std::byte> ReferenceFold(Op op, DType dtype, std::span<const std::byte> a,
                                      std::span<const std::byte> b) {

@@ -18,7 +18,7 @@ const Version kVersion{{.incarnation = 7, .sequence = 9}};
 const GrantId kGrant{{.incarnation = 7, .sequence = 10}};
 const Layout kLayout = Layout::For(40 * 1024 * 1024, 2);
 const Version kChild{{.incarnation = 7, .sequence = 11}};
-const Fold kFold{Op::kXor, DType::kUint16};
+const Fold kFold{Op::kXor, DType::kUint16, 3, 20};
 const SlotOrder kOrder{2, {1, 7}, 0b11, 3, NodeId{11}, {{kObject, kVersion}, {kObject, kChild}}};
 
 InlineBytes Bytes(std::string bytes) {

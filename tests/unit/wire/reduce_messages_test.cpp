@@ -28,18 +28,28 @@ constexpr std::uint32_t kBeyond = kMaxSlots + 1;
 // What is wrong with a fold or its layout, wherever they stand.
 template <typename Message, typename Body>
 std::vector<Spoiled<Message>> BadShapes(Body body) {
-  return {{"op", [=](auto& m) { body(m)->mutable_fold()->set_op(0); }},
-          {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(8); }},
-          {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(257); }},
-          {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(5); }},  // and of floats
-          {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(0); }},
-          {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(13); }},
-          {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(256 + 11); }},
-          {"op", [=](auto& m) { body(m)->clear_fold(); }},
-          {"layout", [=](auto& m) { body(m)->clear_layout(); }},
-          {"layout", [=](auto& m) { body(m)->mutable_layout()->set_block_bytes(3); }},
-          {"layout", [=](auto& m) { body(m)->mutable_layout()->set_size_bytes(3999); }},
-          {"metadata", [=](auto& m) { body(m)->set_metadata(std::string(4097, 'm')); }}};
+  return {
+      {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(0); }},
+      {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(9); }},
+      {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(257); }},
+      {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(5); }},  // and of floats
+      {"op",
+       [=](auto& m) {
+         body(m)->mutable_fold()->set_op(8);  // the mean of integers
+         body(m)->mutable_fold()->set_dtype(3);
+       }},
+      {"sources", [=](auto& m) { body(m)->mutable_fold()->set_sources(0); }},
+      {"sources", [=](auto& m) { body(m)->mutable_fold()->set_sources(kMaxReduceSources + 1); }},
+      {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(0); }},
+      {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(13); }},
+      {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(256 + 11); }},
+      {"op", [=](auto& m) { body(m)->clear_fold(); }},
+      {"folded_bytes", [=](auto& m) { body(m)->mutable_fold()->set_folded_bytes(4004); }},
+      {"folded_bytes", [=](auto& m) { body(m)->mutable_fold()->set_folded_bytes(10); }},
+      {"layout", [=](auto& m) { body(m)->clear_layout(); }},
+      {"layout", [=](auto& m) { body(m)->mutable_layout()->set_block_bytes(3); }},
+      {"layout", [=](auto& m) { body(m)->mutable_layout()->set_size_bytes(3999); }},
+      {"metadata", [=](auto& m) { body(m)->set_metadata(std::string(4097, 'm')); }}};
 }
 
 template <typename Message, typename Body>
