@@ -44,8 +44,8 @@ struct HOPLITE_EXPORT NodeConfig {
   std::uint32_t data_threads = 2;
   // What one client may have under way, and hold of buffers, readers, drafts and subscriptions,
   // with the objects that a WaitExists waits for, at a time; one more is answered
-  // resource_exhausted. Lower bounds what a client that goes wrong costs this node (some hundred
-  // bytes each, and the memory that it pins); higher lets an honest one ask for more at once.
+  // resource_exhausted. Lower bounds what a client that goes wrong costs this node (2.7 KB for each
+  // Get that waits, and the memory that it pins); higher lets an honest one ask for more at once.
   std::uint32_t requests_per_client = 65536;
   std::uint32_t pins_per_client = 65536;
   // Ids that all clients of this node may own at a time; one more is answered resource_exhausted.
