@@ -279,12 +279,13 @@ class Client:
 
         `op`: sum, prod, min, max; of integers also and, or, xor; of floats also mean, divided by
         how many are in it. `num_objects`: how many of the sources, those that come first; None:
-        all. `dtype`, of NumPy or torch: None takes that of a
-        source that exists already. All sources have to be of that dtype, and of one shape and
-        order, whenever they come; bytes, which have none, are taken as they are. Returns at once;
-        anybody may get the target meanwhile. With ``owned=True`` this client owns the target
-        (``own``) as soon as it is final. With ``only_if_owned=True`` (as in ``get``) a source that
-        does not exist and that nobody owns was deleted.
+        all. `dtype`, of NumPy or torch: None takes that of a source that exists already. All
+        sources have to be of that dtype, and of one shape and order, whenever they come; bytes,
+        which have none, are taken as they are. Dicts, lists and tuples of arrays, nested ones too,
+        are folded leaf by leaf: all arrays of one dtype, all sources of one structure, and `dtype`
+        None. Returns at once; anybody may get the target meanwhile. With ``owned=True`` this client
+        owns the target (``own``) as soon as it is final. With ``only_if_owned=True`` (as in
+        ``get``) a source that does not exist and that nobody owns was deleted.
 
         With ``everyone_reads=True`` every node that holds a source reads the target, too: an
         allreduce. They divide the work, and all have it after about 2 (n - 1) / n times size /
@@ -320,6 +321,7 @@ class Client:
             num_objects,
             target,
             fold.alike,
+            folded_bytes=fold.nbytes,
             everyone_reads=everyone_reads,
             timeout=timeout,
             **owning,

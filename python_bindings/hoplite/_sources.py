@@ -50,14 +50,14 @@ def fold_of(core: _core.Client, sources: list[ObjectId], dtype: Any) -> Fold:
 
 def _fold(core: _core.Client, source: ObjectId, metadata: bytes) -> Fold:
     fold = _encoding.fold(metadata)
-    if fold is None or fold.kind != "array":
+    if fold is None:
         raise InvalidArgumentError(f"reduce: source {source} {why_not(core, source)}")
     return fold
 
 
 def why_not(core: _core.Client, source: ObjectId) -> str:
     """Why a source is no array and no tree of arrays, as the end of a sentence."""
-    what = "is no array"
+    what = "is no array, and no dict or list of arrays of one dtype"
     value = _small(core, source)
     if value is None:
         return what
@@ -65,7 +65,7 @@ def why_not(core: _core.Client, source: ObjectId) -> str:
         _trees.grown(value[0])
     except _trees.NoTree as why:
         return f"{what}: {why}"
-    return what
+    return f"{what}: its arrays are empty"
 
 
 def explained(core: _core.Client, error: InvalidArgumentError) -> InvalidArgumentError:

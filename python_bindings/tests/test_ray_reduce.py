@@ -192,6 +192,22 @@ def test_one_that_differs_and_comes_later_ends_it() -> None:
         hoplite.ray.get(reduction.ref, timeout=20)
 
 
+def test_dicts_are_reduced_leaf_by_leaf() -> None:
+    values = [{"a": np.full(BIG, i, np.float32), "b": [np.full(3, i, np.float32)]} for i in (1, 2)]
+    here, there = (
+        put_here.options(resources=place).remote(value)
+        for place, value in zip((HERE, THERE), values, strict=True)
+    )
+    refs = ray.get([here, there])
+    total = hoplite.ray.reduce(refs).get(timeout=20)
+    assert (total["a"] == 3).all() and (total["b"][0] == 3).all()
+    other = hoplite.ray.put({"a": values[0]["a"], "b": [np.ones(4, np.float32)]})
+    with pytest.raises(hoplite.InvalidArgumentError, match=r"\['b'\]\[0\] is array float32 \(3,\)"):
+        hoplite.ray.reduce([refs[0], other])
+    with pytest.raises(hoplite.InvalidArgumentError, match=r"\['loss'\] is of type float"):
+        hoplite.ray.reduce([hoplite.ray.put({"a": values[0]["a"], "loss": np.float32(1)})])
+
+
 def test_what_can_not_be_reduced() -> None:
     with pytest.raises(hoplite.InvalidArgumentError, match="no Refs"):
         hoplite.ray.reduce([])

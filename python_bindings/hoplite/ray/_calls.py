@@ -124,13 +124,14 @@ def reduce(
     """Makes one array of several, folded element by element on the hosts that hold them.
 
     `op`: sum, prod, min, max; of integers also and, or, xor; of floats also mean, divided by how
-    many are in it. `num_objects`: how many, those that come first; None: all. None of them need exist yet. Into `ref`, if one is given (``new_ref``),
-    for which others may wait already. Returns at once; anybody who has ``.ref`` may get it
-    meanwhile. `everyone_reads`: every host that has one of them gets the result, too (an allreduce,
-    as in ``Client.reduce``): faster for all if they read it, and a copy in vain for those that
-    don't. InvalidArgumentError, here or of the Reduction: arrays of different dtype or shape;
-    it names both. ObjectDeletedError: too few of them can still come. AlreadyExistsError: `ref` has
-    an object.
+    many are in it. `num_objects`: how many, those that come first; None: all. None of them need
+    exist yet. Into `ref`, if one is given (``new_ref``), for which others may wait already. Returns
+    at once; anybody who has ``.ref`` may get it meanwhile. Dicts and lists of arrays are folded
+    leaf by leaf. `everyone_reads`: every host that has one of them gets the result, too (an
+    allreduce, as in ``Client.reduce``): faster for all if they read it, and a copy in vain for
+    those that don't. InvalidArgumentError, here or of the Reduction: arrays of different dtype or
+    shape; it names both. ObjectDeletedError: too few of them can still come. AlreadyExistsError:
+    `ref` has an object.
     """
     sources = _checked(refs)
     if ref is not None and _ref(ref) in sources:

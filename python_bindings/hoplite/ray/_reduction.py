@@ -134,7 +134,7 @@ class Reduction:
         if existing and fold is None:
             ref, metadata = existing[0]
             fold = _encoding.fold(metadata)
-            if fold is None or fold.kind != "array":
+            if fold is None:
                 why = _sources.why_not(self._client._core, ref.id)
                 raise InvalidArgumentError(f"reduce: {ref} {why}")
         if fold is not None:
