@@ -49,6 +49,13 @@ class Host:
     def connect(self):
         ip("link", "set", self.port, "up")
 
+    def lose_route_to(self, other):
+        """Nothing goes from here to the other host: calls there fail at once, and its calls get no answer."""
+        ip("-n", self.name, "route", "add", "unreachable", f"{other.address}/32")
+
+    def find_route_to(self, other):
+        ip("-n", self.name, "route", "del", "unreachable", f"{other.address}/32")
+
 
 class Testbed:
     """`with Testbed(4, "100mbit") as bed:` gives bed.hosts; rate None leaves the links unshaped.

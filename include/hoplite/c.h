@@ -128,6 +128,12 @@ HOPLITE_C_EXPORT void hoplite_draft_abort(hoplite_draft* draft);
 /* Frees the handle; aborts what was not sealed. */
 HOPLITE_C_EXPORT void hoplite_draft_free(hoplite_draft* draft);
 
+/* The object will not come: whoever waits for it, or asks for it later, gets this code and this
+   message (text, about 4,000 bytes of it); HOPLITE_FAILED says nothing more. What holds for a put
+   holds for this: the first of several counts. */
+HOPLITE_C_EXPORT int hoplite_fail(hoplite_client* client, const hoplite_id* id, int code,
+                                  const char* message, unsigned flags, int64_t timeout_ms);
+
 /* --- Get --- */
 typedef struct hoplite_buffer hoplite_buffer;
 

@@ -17,6 +17,7 @@ class Kind:
     shard_descriptors: int | None = None
     memory: int | None = None  # of a node
     directory_rate: str | None = None  # of the shards' links; needs namespaces
+    apart: tuple[int, int] | None = None  # two nodes that can't connect to each other; needs namespaces
     loopback: bool = False  # all members are on one host, which half of the nodes call by another name
     own_plan: bool = False  # calls and faults of its own instead of the plain ones
     permits: tuple[str, ...] = ()  # codes that any call may end with, besides what faults excuse
@@ -30,6 +31,7 @@ ALL = {kind.name: kind for kind in (
     # Less than a round's objects together.
     Kind("memory", memory=3 * MIB, permits=("resource_exhausted", "timeout", "cancelled")),
     Kind("slow", directory_rate="4mbit"),
+    Kind("pairs", apart=(1, 2)),
     Kind("many", own_plan=True),  # small objects, and a shard that is killed in the middle
     Kind("spelling", loopback=True),
     Kind("stopped", own_plan=True),  # a node is stopped under short deadlines of its workers

@@ -152,9 +152,10 @@ class Cluster:
         self.folder = folder
         self._places = places.on_loopback() if shape.kind.loopback else places
         self._kind = shape.kind
+        self._parted = False
         places = self._places
-        # Links that are slow need namespaces.
-        self.kind = "plain" if shape.kind.directory_rate and places.why_loopback else shape.kind.name
+        needs_links = shape.kind.directory_rate or shape.kind.apart
+        self.kind = "plain" if needs_links and places.why_loopback else shape.kind.name
         ports = [SHARD_PORT + index for index in range(shape.shards)]
         if places.why_loopback:
             ports = free_ports(shape.shards)
@@ -192,6 +193,9 @@ class Cluster:
         try:
             if self._kind.directory_rate:
                 self._places.reshape_shards(self._kind.directory_rate)
+            if self._kind.apart:
+                self._places.part(*self._kind.apart)
+                self._parted = True
             for member in self.members():
                 member.start()
         except BaseException:
@@ -205,6 +209,8 @@ class Cluster:
                 member.kill()
         if self._kind.directory_rate:
             self._places.reshape_shards(self._places.rate)
+        if self._parted:
+            self._places.join(*self._kind.apart)
 
     def end(self):
         """Ends all members in an orderly way; nothing of them must be left."""

@@ -56,6 +56,15 @@ class Places:
         places.why_loopback = "asked for"
         return places
 
+    def part(self, one, other):
+        """From now on these two nodes can't connect to each other: one is refused, the other gets no answer."""
+        if self._bed:
+            self.node(one).lose_route_to(self.node(other))
+
+    def join(self, one, other):
+        if self._bed:
+            self.node(one).find_route_to(self.node(other))
+
     def reshape_shards(self, rate):
         """Sets the rate of these hosts' links from now on; does nothing where they have none of their own."""
         if not self._bed:

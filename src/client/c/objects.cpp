@@ -3,7 +3,6 @@
 #include <span>
 #include <utility>
 
-#include "base/clock.h"
 #include "client/c/handles.h"
 
 using namespace hoplite;
@@ -60,6 +59,21 @@ int hoplite_create(hoplite_client* client, hoplite_id* id, size_t size, const vo
                 draft));
     *id = c::FromId(put.id);
     return {};
+  });
+}
+
+int hoplite_fail(hoplite_client* client, const hoplite_id* id, int code, const char* message,
+                 unsigned flags, std::int64_t timeout_ms) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(client, "client", id, "id", message, "message"));
+    TRY(c::CheckFlags(flags, HOPLITE_OWNED | HOPLITE_ONLY_IF_OWNED));
+    if (!std::in_range<std::uint8_t>(code) || code == HOPLITE_OK) {
+      return Unexpected(Error(ErrorCode::kInvalidArgument, "the code is that of no error"));
+    }
+    return client->client.Fail(c::ToId(*id), Error(static_cast<ErrorCode>(code), message),
+                               {.owned = (flags & HOPLITE_OWNED) != 0,
+                                .only_if_owned = (flags & HOPLITE_ONLY_IF_OWNED) != 0,
+                                .timeout = c::Timeout(timeout_ms)});
   });
 }
 
@@ -163,13 +177,6 @@ int hoplite_delete(hoplite_client* client, const hoplite_id* ids, size_t count,
   return Answer([&]() -> Result<void> {
     TRY(NotNull(client, "client"));
     if (count > 0) TRY(NotNull(ids, "ids"));
-    const Time begun = Now();
-    for (const ObjectId& id : c::ToIds(ids, count)) {
-      const auto passed = std::chrono::floor<std::chrono::milliseconds>(Now() - begun);
-      const bool bounded = timeout_ms != HOPLITE_FOREVER;
-      TRY(client->client.Delete(id,
-                                {.timeout = bounded ? c::Timeout(timeout_ms) - passed : kForever}));
-    }
-    return {};
+    return client->client.Delete(c::ToIds(ids, count), {.timeout = c::Timeout(timeout_ms)});
   });
 }

@@ -95,6 +95,15 @@ static void drafts(void) {
   CHECK(exists == 0);
 }
 
+static void failing(void) {
+  hoplite_id id = hoplite_id_from_name("failed");
+  hoplite_buffer* buffer = NULL;
+  CHECK(hoplite_fail(a, &id, HOPLITE_OK, "fine", 0, kSoon) == HOPLITE_INVALID_ARGUMENT);
+  OK(hoplite_fail(a, &id, HOPLITE_FAILED, "its task raised", 0, kSoon));
+  CHECK(hoplite_get(b, &id, 0, kSoon, &buffer) == HOPLITE_FAILED && buffer == NULL);
+  CHECK(strstr(hoplite_last_error(), "its task raised") != NULL);
+}
+
 static void waiting(void) {
   hoplite_id two[2];
   uint8_t exist[2] = {9, 9};
@@ -245,6 +254,7 @@ int main(int count, char** arguments) {
   OK(hoplite_connect(arguments[2], kSoon, &b));
   put_and_get();
   drafts();
+  failing();
   waiting();
   owning();
   requests();
