@@ -274,8 +274,7 @@ void ReducePlanner::Say(bool as_one, std::vector<NodeEvent>& orders) {
 }
 
 ReduceShape ReducePlanner::ShapeOrder() const {
-  return {options_.target,  request_,         *layout_,
-          FoldOf(options_), target_metadata_, options_.everyone_reads};
+  return {options_.target, request_, *layout_, FoldOf(options_), target_metadata_, EveryoneReads()};
 }
 
 ReduceOrders ReducePlanner::AsOne(std::vector<PlannedOrder> orders) const {

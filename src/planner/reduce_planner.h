@@ -115,6 +115,8 @@ class ReducePlanner {
   bool JoinOneThat(SourceIndex source, bool is_fed);
   bool MayJoin(std::uint32_t slot) const;
   void FillOne(SourceIndex source);
+  // Whoever says how the tree looks does not get what everyone reads.
+  bool EveryoneReads() const;
   // By stripes.
   bool MayBeByStripes() const;
   std::optional<Stripes> ByStripes() const;

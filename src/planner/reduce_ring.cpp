@@ -21,9 +21,13 @@ constexpr int kMostLeafLosses = 3;
 }  // namespace
 
 // Whoever says where the root is, or how the tree looks, gets what he says.
+bool ReducePlanner::EveryoneReads() const {
+  const bool shaped = options_.root_here || options_.fixed_order || options_.degree != 0;
+  return options_.everyone_reads && !shaped;
+}
+
 bool ReducePlanner::MayBeByStripes() const {
-  const bool asked = options_.everyone_reads && !options_.root_here && !options_.fixed_order;
-  return asked && options_.degree == 0 && wanted_ >= 2 && layout_->stripe_count >= 2 &&
+  return EveryoneReads() && wanted_ >= 2 && layout_->stripe_count >= 2 &&
          planned_by_stripes_ < kMostPlans;
 }
 
