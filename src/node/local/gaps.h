@@ -13,8 +13,9 @@ class Gaps {
  public:
   explicit Gaps(std::uint64_t size) { Add(0, size); }
 
-  // Also what is taken already, or in part.
+  // Also what is taken already, or in part, or empty: an object of no bytes parts no gap.
   void Take(std::uint64_t begin, std::uint64_t end) {
+    if (begin >= end) return;
     auto gap = ends_.upper_bound(begin);
     if (gap != ends_.begin() && std::prev(gap)->second > begin) --gap;
     while (gap != ends_.end() && gap->first < end) {
