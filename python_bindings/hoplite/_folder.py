@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-PREFIX = "hoplite-"
+PREFIX = "hoplite-cluster-"  # nobody else makes folders of this name: an empty one may be removed
 # The path of a Unix socket may have 107 bytes only, and a TMPDIR may be longer than that.
 SHORT = "/tmp"
 
@@ -26,10 +26,9 @@ class Folder:
         _remove_left(where)
         while True:
             self.path = tempfile.mkdtemp(prefix=PREFIX, dir=where)
-            self._lock = _locked(self.path)
-            # Without a lock: another process removed it just now, or no descriptor is left.
-            if self._lock is not None or os.path.exists(self.path):
-                return
+            self._lock = _locked(self.path, fcntl.LOCK_EX)
+            if self._lock is not None:
+                return  # else another process removed it before it was locked
 
     def remove(self) -> None:
         """With all that is in it. Idempotent."""
@@ -41,24 +40,24 @@ class Folder:
 
 def _remove_left(where: str) -> None:
     for path in Path(where).glob(PREFIX + "*"):
-        lock = _locked(str(path))
+        lock = _locked(str(path), fcntl.LOCK_EX | fcntl.LOCK_NB)
         if lock is not None:
             with contextlib.suppress(OSError):
                 path.rmdir()
             os.close(lock)
 
 
-def _locked(path: str) -> int | None:
+def _locked(path: str, how: int) -> int | None:
     """The descriptor that keeps it locked; None: it is another's, or was removed meanwhile."""
     try:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(folder, how)
         if os.path.samestat(os.stat(path), os.fstat(folder)):
             return folder
-    except OSError:
+    except (BlockingIOError, FileNotFoundError):
         pass
     os.close(folder)
     return None

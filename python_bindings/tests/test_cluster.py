@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ import hoplite
 import numpy as np
 import pytest
 from hoplite import LocalCluster
+from hoplite._folder import Folder
 
 QUIET = """
 import numpy as np, hoplite
@@ -102,6 +104,33 @@ def test_the_program_of_the_package() -> None:
         [sys.executable, "-m", "hoplite", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"hoplite {hoplite.__version__}\n"
+
+
+def test_empty_folders_of_others_stay() -> None:
+    with tempfile.TemporaryDirectory(prefix="hoplite-", dir="/tmp") as folder:
+        Folder().remove()
+        assert os.path.isdir(folder)
+
+
+def test_a_folder_waits_for_whoever_looks_whether_its_owner_lives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    make = tempfile.mkdtemp
+
+    def looked_at_once_made(**where: str) -> str:
+        path = make(**where)
+        made.append(os.open(path, os.O_RDONLY))
+        fcntl.flock(made[-1], fcntl.LOCK_EX)
+        if len(made) == 1:
+            os.rmdir(path)  # it looked left over
+        os.close(made[-1])
+        return path
+
+    monkeypatch.setattr(tempfile, "mkdtemp", looked_at_once_made)
+    folder = Folder()
+    assert len(made) == 2 and os.path.isdir(folder.path)
+    folder.remove()
 
 
 def test_library_package_and_wheel_are_of_one_version() -> None:
