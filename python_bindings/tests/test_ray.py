@@ -126,6 +126,9 @@ def test_it_is_known_that_a_maker_has_died() -> None:
     maker = actor.remote()
     ref = ray.get(maker.make.remote())
     ray.kill(maker)
+    # Asked while the maker still lives, Ray hands out its token, and keeps it.
+    with pytest.raises(ray.exceptions.RayActorError):
+        ray.get([maker.make.remote() for _ in range(100)])
     wait_until(lambda: maker_died(ref), "Ray says that the maker has died")
 
 

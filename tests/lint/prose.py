@@ -11,7 +11,7 @@ import repository
 
 PLACES = ("README.md", "CONTRIBUTING.md", "bench/", "docs/", "src/", "sim/")
 # Of all pages together.
-MOST_WORDS = 26000
+MOST_WORDS = 26500
 MEAN_SENTENCE = 18.5
 OVER_30 = 0.12
 VAGUE = 0.09

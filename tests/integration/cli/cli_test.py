@@ -340,7 +340,8 @@ class Endings(CommandTest):
             before = set(os.listdir(cluster.folder))
             get = subprocess.Popen([HOPLITE, "get", object_id, "--output", cluster.path("out"),
                                     "--socket", cluster.socket(2)])
-            wait_until(lambda: set(os.listdir(cluster.folder)) != before, "the hidden file")
+            ask = ("info", object_id, "--json", "--socket", cluster.socket(1))
+            wait_until(lambda: len(json.loads(self.succeed(*ask))["holders"]) > 1, "the second holder")
             get.send_signal(signal.SIGINT)
             self.assertNotEqual(get.wait(10), 0)
             self.assertEqual(set(os.listdir(cluster.folder)), before)

@@ -104,7 +104,7 @@ TEST_F(ServiceTurns, HeartbeatsAreAnsweredBetweenTheSlicesOfALoss) {
   loop_.poll_one();
   service_->Receive(watcher, {.heartbeat = 1});
   RunUntilQuiet();
-  EXPECT_EQ(watcher->actions(), 2 * kObjects);  // and that it is gone
+  EXPECT_EQ(watcher->actions(), 3 * kObjects);  // and that it is gone, and with whom
   ASSERT_TRUE(watcher->heard_before_ack());
   EXPECT_LT(*watcher->heard_before_ack(), kObjects + kObjects / 2);
 }
