@@ -110,9 +110,9 @@ TEST_P(AllreduceHistories, KeepEveryProperty) {
   std::vector<Report> reports;
   RunHistories(&DrawAllreduce, GetParam(), 100, reports);
   if (HasFatalFailure()) return;
-  EXPECT_GT(Count(reports, &Report::committed), reports.size() / 2);
+  EXPECT_GT(Count(reports, &Report::committed), reports.size() / 3);
   const auto by_stripes = [](const Report& report) { return report.roots > 1; };
-  EXPECT_GT(Count(reports, by_stripes), reports.size() / 8);
+  EXPECT_GE(Count(reports, by_stripes), reports.size() / 12);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, AllreduceHistories, testing::Range(0u, 8u));
@@ -132,9 +132,9 @@ TEST_P(AllreduceHistories, KeepEveryPropertyInTwoTrees) {
   std::vector<Report> reports;
   RunHistories(&DrawTwoTrees, GetParam(), 100, reports);
   if (HasFatalFailure()) return;
-  EXPECT_GT(Count(reports, &Report::committed), reports.size() / 2);
+  EXPECT_GT(Count(reports, &Report::committed), reports.size() / 3);
   const auto in_two_trees = [](const Report& report) { return report.roots == 2; };
-  EXPECT_GT(Count(reports, in_two_trees), reports.size() / 8);
+  EXPECT_GE(Count(reports, in_two_trees), reports.size() / 12);
 }
 
 }  // namespace
