@@ -314,7 +314,9 @@ TEST_F(ExhaustedCall, MapPrivate) {
 // With connections of its own, that are not there yet.
 TEST_F(ExhaustedCall, GetByANewNode) {
   int number = 0;
-  ExhaustCall([&](Client&) -> Result<void> {
+  ExhaustCall([&](Client& client) -> Result<void> {
+    // A node that can't connect is helped by the near one (R68), whose connection is there already.
+    TRY(client.Get(Elsewhere(1_MiB), kWithin));
     const ObjectId id = Elsewhere(1_MiB);
     const std::string name = "n" + std::to_string(++number);
     TRY_ASSIGN(const auto node, Node::Start(NewNode(*directory_, name, {}, 4_MiB)));
