@@ -59,7 +59,7 @@ count_in() { # FILE ATTRIBUTE: the number in the first line of a JUnit report th
 
 # Where the time went: the ten tests of a JUnit report that took longest.
 slowest() {
-  sed -n 's/.*<testcase name="\([^"]*\)".* time="\([0-9.]*\)".*/\2 s \1/p' "$1" | sort -rn | head -n 10
+  sed -n 's/.*<testcase name="\([^"]*\)".* time="\([0-9.]*\)".*/\2 s \1/p' "$1" | sort -rn | sed -n '1,10p'
 }
 
 # PRESET TARGET [ctest options]
