@@ -4,8 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include <hoplite/version.h>
-
 #include "client/c/handles.h"
 
 namespace hoplite::c {
@@ -64,7 +62,7 @@ using namespace hoplite;
 
 int hoplite_c_version(void) { return HOPLITE_C_VERSION; }
 
-const char* hoplite_version(void) { return Version().data(); }
+const char* hoplite_version(void) { return HOPLITE_VERSION; }
 
 const char* hoplite_error_name(int code) {
   if (code == HOPLITE_OK) return "ok";
