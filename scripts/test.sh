@@ -10,7 +10,7 @@ usage: scripts/test.sh [--only PART]... [--all] [--jobs N]
   --only PART   release, lint, python, asan or tsan instead of release, asan and tsan; may be repeated
                 (lint is the part of release that reads the sources, python that of the Python package)
   --all         play all random histories; otherwise an eighth of them, another one for each commit
-  --jobs N      processes at a time for building, and twice as many tests, most of which wait
+  --jobs N      processes at a time for building, and half as many more tests, since most of them wait
                 (default: one per core)
 TEXT
 }
@@ -74,7 +74,7 @@ run_part() {
   log=$PWD/build/$preset/test.log
   rm -f "$report" "$log"
   echo "== $preset: test"
-  ctest --preset "$preset" -j "$((2 * jobs))" --output-junit "$report" --quiet \
+  ctest --preset "$preset" -j "$((jobs + jobs / 2))" --output-junit "$report" --quiet \
     --output-log "$log" "$@" || status=$?
   total=0
   [[ ! -s $report ]] || total=$(count_in "$report" tests)

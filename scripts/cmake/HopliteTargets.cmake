@@ -37,7 +37,7 @@ add_custom_target(tsan_tests)
 # root (needs root), slow (left out of sanitizer runs), tsan (also run under TSan).
 # What a test does is told once: its own sources are not optimized, which takes half the time to
 # compile. Those that count or search much (sim, slow, and whoever says OPTIMIZED) are; they take a
-# core for themselves, beside which others wait (scripts/test.sh runs two tests a core).
+# core for themselves, beside which others wait (scripts/test.sh runs more tests than there are cores).
 function(hoplite_test name)
   cmake_parse_arguments(ARG "OPTIMIZED" "TIMEOUT" "SOURCES;LINKS;LABELS;PCH" ${ARGN})
   if(NOT ARG_TIMEOUT)
