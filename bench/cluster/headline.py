@@ -3,7 +3,7 @@ it again without matplotlib."""
 
 import dataclasses
 
-from verdicts import EVERYONE_READS, OURS
+from verdicts import ours
 
 # What a reader asks first: with sixteen hosts, and when one dies.
 CASES = {
@@ -62,8 +62,7 @@ def drawn(rows, colors):
 
 def bars_of(row):
     """(who, multiple of the bare stream); None: it gave no result."""
-    ours = EVERYONE_READS if EVERYONE_READS in row.series else OURS
-    found = [("Hoplite", row.ratio(ours))]
+    found = [("Hoplite", row.ratio(ours(row)))]
     for name, series in PEERS.items():
         ratios = [row.ratio(one) for one in series if row.values(one)]
         found.append((name, min(ratios) if ratios else None))

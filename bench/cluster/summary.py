@@ -1,9 +1,9 @@
 """The table of bench/results.md: each case in multiples of the bare stream, a column for each peer."""
 
-from headline import bars_of
+from headline import PEERS, bars_of
 
 MIB = 1 << 20
-COLUMNS = ("Hoplite", "MPICH", "Gloo", "Open MPI")
+COLUMNS = ("Hoplite", *PEERS)
 
 
 def table(rows):

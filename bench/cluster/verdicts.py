@@ -24,15 +24,20 @@ class Verdict:
         return f"**{OURS}** {figure(self.factor)}" if self.winner == OURS else f"{self.winner} {figure(self.factor)}"
 
 
+def ours(row):
+    """The series of this project that is compared with the peers'."""
+    return EVERYONE_READS if EVERYONE_READS in row.series else OURS
+
+
 def verdict(row):
     """None if we or all peers have no figure. Compared are times, or whatever is better if it is less."""
     measured = [peer for peer in PEERS if row.values(peer)]
-    ours = EVERYONE_READS if EVERYONE_READS in row.series else OURS
-    if not measured or not row.values(ours):
+    mine = ours(row)
+    if not measured or not row.values(mine):
         return None
     best = min(measured, key=row.median)
-    factor = row.ratio(best, ours)
-    rounds = row.ratios(best, ours)
+    factor = row.ratio(best, mine)
+    rounds = row.ratios(best, mine)
     if factor is None:
         return None
     winner, factor = (OURS, factor) if factor >= 1 else (best, 1 / factor)

@@ -9,14 +9,13 @@ import re
 import repository
 
 LINK = re.compile(r'\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"')
-BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"`[^`\n]*`")
 
 
 def anchors(text):
     """As the usual renderers name headings: lower case, hyphens for blanks, no punctuation."""
     found = {}
-    for heading in re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.MULTILINE):
+    for heading in re.findall(r"^#+ (.*)$", repository.without_blocks(text), re.MULTILINE):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         name = re.sub(r"[^\w\- ]", "", words.lower()).strip().replace(" ", "-")
         found[name] = found.get(name, -1) + 1
@@ -26,7 +25,7 @@ def anchors(text):
 def check(name, text, read):
     """read: the text of a page by its path from the root; "" for another file or a folder, None if there is none."""
     findings = []
-    for match in LINK.finditer(CODE.sub("", text)):
+    for match in LINK.finditer(CODE.sub("", repository.without_blocks(text))):
         link = match.group(1) or match.group(2)
         if re.match(r"[a-z]+:", link):
             continue

@@ -23,8 +23,7 @@ POINTERS = re.compile(r"(It|They|That|This|Those|These|Such|Who|Whoever|What|Whi
 
 def prose(text):
     """Paragraphs and list items, each a string."""
-    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"<[^>]+>", "", text)
+    text = re.sub(r"<[^>]+>", "", repository.without_blocks(text))
     blocks, block = [], []
     for line in text.splitlines() + [""]:
         bare = line.strip()

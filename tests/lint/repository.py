@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,11 @@ def files(root, *suffixes, folders=FOLDERS):
 
 def text(path):
     return path.read_text(encoding="utf-8")
+
+
+def without_blocks(page):
+    """A Markdown page but for its code blocks."""
+    return re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE)
 
 
 def run(command, **options):
