@@ -240,12 +240,38 @@ ENDS = [
         """,
         0,
     ),
+    (
+        # Ray's core is gone, and Ray has not yet forgotten it, when the reductions' threads end.
+        """
+        import time
+
+        class Slow:
+            def __init__(self, core):
+                self.core = core
+
+            def __getattr__(self, name):
+                return getattr(self.core, name)
+
+            def shutdown_driver(self):
+                self.core.shutdown_driver()
+                time.sleep(2)
+
+        for _ in range(4):
+            hoplite.ray.reduce([hoplite.ray.new_ref() for _ in range(2)])
+        worker = ray._private.worker.global_worker
+        worker.core_worker = Slow(worker.core_worker)
+        ray.shutdown()
+        """,
+        0,
+    ),
     ("raise SystemExit(3)", 3),
     ("os.kill(os.getpid(), 9)", -9),
 ]
 
 
-@pytest.mark.parametrize(("end", "status"), ENDS, ids=["end", "shutdown", "exit", "kill"])
+@pytest.mark.parametrize(
+    ("end", "status"), ENDS, ids=["end", "shutdown", "reducing", "exit", "kill"]
+)
 def test_nothing_is_left_when_the_job_ends(end: str, status: int, two_hosts: Any) -> None:
     ended, lines = drive(WORK + textwrap.dedent(end), address=two_hosts.address)
     assert ended == status

@@ -181,15 +181,16 @@ class _Keepers:
         self._directory.wanted.remote().future().add_done_callback(told)
 
     def _serve(self, future: Any) -> None:
+        failed = future.exception() is not None
+        if failed:
+            time.sleep(1.0)
         if not ray.is_initialized() or Job.of_this_process() != self._job:
             return
-        if future.exception() is None:
+        if not failed:
             wanted = set(future.result())
             for node in ray.nodes():
                 if node["Alive"] and node["NodeID"] in wanted:
                     self._add(node)
-        else:
-            time.sleep(1.0)
         self._listen()
 
 

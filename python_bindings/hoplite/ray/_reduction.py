@@ -25,6 +25,7 @@ from hoplite.errors import (
     TimeoutError,
     UnavailableError,
 )
+from hoplite.ray import _errands
 from hoplite.ray._errors import GetTimeoutError
 from hoplite.ray._refs import Ref
 
@@ -161,6 +162,7 @@ class Reduction:
         except HopliteError as error:
             self._fail(error)
         self._ended.set()
+        _errands.outlast_shutdown()  # this thread may have the last Refs
 
     def _until_one_exists(self) -> None:
         ids = [id for id in self._order if id not in self._failed]
