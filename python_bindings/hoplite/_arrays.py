@@ -21,6 +21,9 @@ SMALL = 16384
 
 MEMMAP = "memmap"
 
+# What has bytes: an array in C order of a plain dtype has them as it is.
+Memory = memoryview | np.ndarray[Any, Any]
+
 
 class Elements(NamedTuple):
     """What lies there: an array's elements in C or F order, or in the order of a tensor's
@@ -49,11 +52,12 @@ class Description(NamedTuple):
 
 def describe(value: Any) -> Description | None:
     """None: it has more than elements, or elements that no words describe: pickle knows it."""
-    if type(value) in (np.ndarray, np.memmap):
+    mine = type(value)
+    if mine is np.ndarray or mine is np.memmap:
         dtype = _dtypes.described(value.dtype)
         if dtype is None:
             return None
-        kind = MEMMAP if type(value) is np.memmap else ""
+        kind = "" if mine is np.ndarray else MEMMAP
         return Description(Elements(dtype, value.shape, order_of(value)), kind)
     if not _torch.is_plain(value):
         return None
@@ -83,8 +87,10 @@ def empty(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Description:
     return Description(Elements(words, shape, "C"))
 
 
-def memory_of(value: Any) -> memoryview:
+def memory_of(value: Any) -> Memory:
     """The bytes of its elements, in the order that is described: its own, or those of a copy."""
+    if type(value) is np.ndarray and value.flags.c_contiguous and _dtypes.is_plain(value.dtype):
+        return value
     if not isinstance(value, np.ndarray):
         return _torch.memory_of(value)
     plain = np.asarray(value)
@@ -99,17 +105,18 @@ def put_together(description: Description, memory: memoryview) -> Any:
         name = _torch.name_of(elements.dtype)
         tensor = _torch.over(memory, name, elements.shape, elements.order)
         return _torch.finished(tensor, description.kind, description.grad)
-    array = over(elements, memory)
+    array = over(*elements, memory)
     return array.view(np.memmap) if description.kind == MEMMAP else array
 
 
-def over(elements: Elements, memory: memoryview) -> np.ndarray[Any, Any]:
+def over(
+    words: Any, shape: tuple[int, ...], order: Order, memory: memoryview
+) -> np.ndarray[Any, Any]:
     """An array over these bytes, whatever they are of."""
-    dtype = _dtypes.from_words(elements.dtype)
-    shape, order = elements.shape, elements.order
+    dtype = _dtypes.from_words(words)
     wanted = math.prod(shape) * dtype.itemsize
     if wanted != memory.nbytes:
-        raise Mismatch(f"shape {shape} of {elements.dtype} takes {wanted} bytes")
+        raise Mismatch(f"shape {shape} of {words} takes {wanted} bytes")
     if wanted == 0:
         array: np.ndarray[Any, Any] = np.empty(shape, dtype)
         array.flags.writeable = not memory.readonly

@@ -1,7 +1,9 @@
 """Types of the extension (python_bindings/src)."""
 
-from collections.abc import Callable
-from typing import final
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
 
 from hoplite.errors import HopliteError
 
@@ -198,7 +200,7 @@ class Client:
     def connect(socket: str, timeout: float | None = None) -> Client: ...
     def put(
         self,
-        pieces: list[memoryview],
+        pieces: Sequence[memoryview | np.ndarray[Any, Any]],
         id: ObjectId | None = None,
         metadata: bytes = b"",
         timeout: float | None = None,
@@ -207,7 +209,7 @@ class Client:
     ) -> ObjectId: ...
     def put_later(
         self,
-        pieces: list[memoryview],
+        pieces: Sequence[memoryview | np.ndarray[Any, Any]],
         id: ObjectId | None = None,
         metadata: bytes = b"",
         timeout: float | None = None,

@@ -33,10 +33,20 @@ def reducible(dtype: Any) -> str:
     )
 
 
+# Of these NumPy has one object each, and its arrays are buffers by themselves: words by id().
+_PLAIN = {
+    id(kind): sys.intern(kind.name)
+    for kind in map(np.dtype, sorted(FOLDABLE - {"bfloat16"}))
+    if kind is np.dtype(kind.str)
+}
+
+
 def described(dtype: np.dtype[Any]) -> Any:
     """What `from_words` makes this dtype of again: a text, or a tuple of fields. Equal texts are
     one object. None: there are no such words (Python objects, aligned fields, somebody's own
     dtype)."""
+    if (plain := _PLAIN.get(id(dtype))) is not None:
+        return plain
     # Equality, and with it the cache, does not see these.
     if dtype.hasobject or dtype.isalignedstruct or dtype.metadata:
         return None
@@ -55,6 +65,11 @@ def from_words(words: Any) -> np.dtype[Any]:
 def frozen(words: Any) -> Any:
     """Lists as tuples, all the way down: what JSON has read, as `from_words` takes it."""
     return tuple(map(frozen, words)) if isinstance(words, (list, tuple)) else words
+
+
+def is_plain(dtype: np.dtype[Any]) -> bool:
+    """Whether an array of it, in C order, is a buffer of its elements as it is."""
+    return id(dtype) in _PLAIN
 
 
 def bytes_of(array: np.ndarray[Any, Any], order: Literal["C", "F"] = "C") -> memoryview:

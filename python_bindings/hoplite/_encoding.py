@@ -26,7 +26,7 @@ from hoplite.errors import InvalidArgumentError
 class Encoded:
     """What is put: pieces that lie one after another."""
 
-    pieces: list[memoryview]
+    pieces: list[_arrays.Memory]
     metadata: bytes
 
 

@@ -128,5 +128,4 @@ def _opaque(value: Any) -> tuple[Any, np.ndarray[Any, Any]]:
 def _lying(array: Elements, taken: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Elements without meaning as they lie in these bytes, which need no ml_dtypes."""
     itemsize = taken.nbytes // max(1, math.prod(array.shape))
-    opaque = Elements(f"|V{itemsize}", array.shape, array.order)
-    return _arrays.over(opaque, _dtypes.bytes_of(taken))
+    return _arrays.over(f"|V{itemsize}", array.shape, array.order, _dtypes.bytes_of(taken))

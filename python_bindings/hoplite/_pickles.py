@@ -27,8 +27,13 @@ ALIGNMENT = 64
 ENTRY = struct.Struct("<QQ")
 
 
+# Stands in the stream for an array. (What pickle says of a buffer that can't be written to is not
+# to be in the stream.)
+MARK = pickle.PickleBuffer(bytearray())
+
+
 class Piece(NamedTuple):
-    memory: memoryview
+    memory: _arrays.Memory
     writable: bool = False
 
 
@@ -40,25 +45,21 @@ class Beside:
         super().__init__(file, protocol=5, buffer_callback=self._take)  # type: ignore[call-arg]
         self.pieces: list[Piece] = []
         self._known = known or {}  # arrays by their id()
-        self._marked: dict[int, tuple[pickle.PickleBuffer, Piece]] = {}
 
     def reducer_override(self, value: Any) -> Any:
         found = _reduced(value, self._known.get(id(value)) or _arrays.describe(value))
         if found is None:
             return self.otherwise(value)
         make, piece, more = found
-        # What pickle says of a buffer that can't be written to is not to be in the stream: a mark
-        # stands for it.
-        mark = pickle.PickleBuffer(bytearray())
-        self._marked[id(mark)] = mark, piece
-        return make, (mark, *more)
+        self.pieces.append(piece)
+        return make, (MARK, *more)
 
     def otherwise(self, value: Any) -> Any:
         return NotImplemented
 
     def _take(self, buffer: pickle.PickleBuffer) -> None:
-        _, piece = self._marked.get(id(buffer), (None, None))
-        self.pieces.append(piece or Piece(buffer.raw()))
+        if buffer is not MARK:  # of which the piece is there
+            self.pieces.append(Piece(buffer.raw()))
 
 
 class Pickler(Beside, pickle.Pickler):
@@ -67,7 +68,7 @@ class Pickler(Beside, pickle.Pickler):
 
 def encode(
     value: Any, pickler: Callable[[io.BytesIO], Any], note: str
-) -> tuple[list[memoryview], bytes]:
+) -> tuple[list[_arrays.Memory], bytes]:
     """What lies one after another in the object, and its metadata."""
     tree = _trees.tree_of(value)
     file = io.BytesIO()
@@ -105,9 +106,10 @@ def restorer(stated: dict[str, Any]) -> Callable[[Any], Any]:
     return restore
 
 
-def _laid_out(pieces: Iterable[Piece]) -> tuple[list[memoryview], list[tuple[int, int]], int]:
+def _laid_out(pieces: Iterable[Piece]) -> tuple[list[_arrays.Memory], list[tuple[int, int]], int]:
     """With the gaps; the entries of the table; and where it ends, at a multiple of ALIGNMENT."""
-    parts, places, end = [], [], 0
+    parts: list[_arrays.Memory] = []
+    places, end = [], 0
     for piece in pieces:
         size = piece.memory.nbytes
         places.append((end, 2 * size + piece.writable))
@@ -166,6 +168,8 @@ def _pickles_as_array(value: np.ndarray[Any, Any]) -> bool:
 def _elements(
     memory: Any, dtype: Any, shape: Any, order: Any, kind: str = "", grad: bool = False
 ) -> Any:
+    if not kind:
+        return _arrays.over(dtype, shape, order, memory)
     return _arrays.put_together(Description(Elements(dtype, shape, order), kind, grad), memory)
 
 

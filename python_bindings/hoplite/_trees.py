@@ -18,8 +18,8 @@ from hoplite._arrays import Description
 
 # With more nodes than that a value is no tree: who has them wants no look at each.
 MOST_NODES = 16384
-PLAIN = (int, float, complex, str, bytes, bool, type(None))
-CONTAINERS = (dict, OrderedDict, list, tuple)
+PLAIN = frozenset([int, float, complex, str, bytes, bool, type(None)])
+CONTAINERS = frozenset([dict, OrderedDict, list, tuple])
 
 
 class NoTree(Exception):

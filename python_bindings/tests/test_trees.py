@@ -54,6 +54,14 @@ def test_what_lies_behind_the_arrays_is_the_same_of_one_structure() -> None:
     assert sum(piece.nbytes for piece in first.pieces[:-2]) == fold.nbytes
 
 
+def test_each_array_is_put_as_it_is() -> None:
+    """No view is made of it first: of very many that would take longer than their copy."""
+    arrays = [np.full(100, 1, dtype) for dtype in ("f4", "f2", "i8")]
+    for value in ({"alike": arrays[:1]}, {"no tree": [object, *arrays]}):
+        known = {id(piece) for piece in _encoding.encode(value).pieces}
+        assert all(id(leaf) in known for leaf in leaves(value) if leaf is not object)
+
+
 def test_trees_are_reduced_leaf_by_leaf(here: Client, there: Client) -> None:
     for value in (tree, lambda number: [np.full(100_000, number, F4), np.full(3, number, F4)]):
         ids = [here.put(value(1)), there.put(value(2)), here.put(value(3))]
