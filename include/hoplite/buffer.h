@@ -36,11 +36,11 @@ class HOPLITE_EXPORT Buffer {
   Buffer(Buffer&&) noexcept;
   Buffer& operator=(Buffer&&) noexcept;
 
-  const ObjectId& id() const;
-  std::span<const std::byte> bytes() const;
+  const ObjectId& id() const;                // of the object; all zero if this is empty
+  std::span<const std::byte> bytes() const;  // all of the object, from a multiple of 64 bytes on
   // The same bytes as text.
   std::string_view view() const;
-  // The same bytes as numbers: as<float>().
+  // The same bytes as numbers: `for (float x : *buffer.as<float>())`.
   //   invalid_argument  they are no whole numbers of that type
   template <Element T>
   Result<std::span<const T>> as() const {
@@ -78,8 +78,9 @@ class HOPLITE_EXPORT PrivateBuffer {
   PrivateBuffer(const PrivateBuffer&) = delete;
   PrivateBuffer& operator=(const PrivateBuffer&) = delete;
 
-  std::span<std::byte> bytes() const { return bytes_; }
+  std::span<std::byte> bytes() const { return bytes_; }  // all of the object, to write to
   // As Buffer::as, to write to.
+  //   invalid_argument  they are no whole numbers of that type
   template <Element T>
   Result<std::span<T>> as() const {
     return ElementsOf<T>(bytes_);

@@ -33,6 +33,7 @@ extern "C" {
    that the program was compiled with. */
 #define HOPLITE_C_VERSION 1
 
+/* The HOPLITE_C_VERSION of the library that the program runs with. */
 HOPLITE_C_EXPORT int hoplite_c_version(void);
 /* The library's own version, "0.1.0". Static. */
 HOPLITE_C_EXPORT const char* hoplite_version(void);
@@ -40,7 +41,7 @@ HOPLITE_C_EXPORT const char* hoplite_version(void);
 /* --- Errors ---
    Later versions may add codes: treat an unknown one as a failure that you can't react to. */
 enum {
-  HOPLITE_OK = 0,
+  HOPLITE_OK = 0,                 /* done */
   HOPLITE_INVALID_ARGUMENT = 1,   /* correct the call */
   HOPLITE_NOT_FOUND = 2,          /* the thing named isn't there; waiting won't help */
   HOPLITE_ALREADY_EXISTS = 3,     /* choose another id, or get what is there */
@@ -64,6 +65,7 @@ HOPLITE_C_EXPORT const char* hoplite_error_name(int code);
 HOPLITE_C_EXPORT const char* hoplite_last_error(void);
 
 /* --- Ids --- */
+/* The name of an object: a plain value, handed around freely, also before the object exists. */
 typedef struct hoplite_id {
   uint8_t bytes[20]; /* all zero: names no object */
 } hoplite_id;
@@ -74,11 +76,14 @@ typedef struct hoplite_id {
 HOPLITE_C_EXPORT hoplite_id hoplite_id_random(void);
 /* The same text gives the same id on every machine. NULL gives the id that names no object. */
 HOPLITE_C_EXPORT hoplite_id hoplite_id_from_name(const char* name);
-/* 40 hexadecimal digits, or "name:TEXT". */
+/* 40 hexadecimal digits, or "name:TEXT", which means hoplite_id_from_name.
+     INVALID_ARGUMENT  it is neither */
 HOPLITE_C_EXPORT int hoplite_id_parse(const char* text, hoplite_id* id);
+/* Writes 40 hexadecimal digits and a zero. */
 HOPLITE_C_EXPORT void hoplite_id_format(const hoplite_id* id, char text[HOPLITE_ID_TEXT]);
 
 /* --- Client --- */
+/* A connection to the node of this host. */
 typedef struct hoplite_client hoplite_client;
 
 /* What `timeout_ms` means everywhere: the call ends after so long. Zero or less: it takes what is at
@@ -108,6 +113,7 @@ HOPLITE_C_EXPORT int hoplite_put(hoplite_client* client, hoplite_id* id, const v
                                  size_t size, const void* metadata, size_t metadata_size,
                                  unsigned flags, int64_t timeout_ms);
 
+/* An object that is being written in place. */
 typedef struct hoplite_draft hoplite_draft;
 
 /* The same without the copy: `size` bytes in the node's store, to be filled in place, front to back,
@@ -117,6 +123,7 @@ HOPLITE_C_EXPORT int hoplite_create(hoplite_client* client, hoplite_id* id, size
                                     int64_t timeout_ms, hoplite_draft** draft);
 /* All of its bytes; must not be touched after seal, abort or free. */
 HOPLITE_C_EXPORT void* hoplite_draft_data(hoplite_draft* draft);
+/* In bytes. */
 HOPLITE_C_EXPORT size_t hoplite_draft_size(const hoplite_draft* draft);
 /* The first `prefix` bytes are written: others may have them. Per MiB is often enough. */
 HOPLITE_C_EXPORT int hoplite_draft_advance(hoplite_draft* draft, size_t prefix);
@@ -135,6 +142,7 @@ HOPLITE_C_EXPORT int hoplite_fail(hoplite_client* client, const hoplite_id* id, 
                                   const char* message, unsigned flags, int64_t timeout_ms);
 
 /* --- Get --- */
+/* An object's bytes, read-only; pins them at the node while it lives. */
 typedef struct hoplite_buffer hoplite_buffer;
 
 /* Waits until the object exists, brings it to the node and pins it there until the buffer is freed.
@@ -145,9 +153,11 @@ HOPLITE_C_EXPORT int hoplite_get(hoplite_client* client, const hoplite_id* id, u
                                  int64_t timeout_ms, hoplite_buffer** buffer);
 /* Read-only shared memory, aligned to 64 bytes; valid until the buffer is freed. */
 HOPLITE_C_EXPORT const void* hoplite_buffer_data(const hoplite_buffer* buffer);
+/* In bytes. */
 HOPLITE_C_EXPORT size_t hoplite_buffer_size(const hoplite_buffer* buffer);
 /* What its creator gave with it, valid until the buffer is freed; its size in `*size`. */
 HOPLITE_C_EXPORT const void* hoplite_buffer_metadata(const hoplite_buffer* buffer, size_t* size);
+/* Frees the handle, and with it the pin. */
 HOPLITE_C_EXPORT void hoplite_buffer_free(hoplite_buffer* buffer);
 
 /* Into the caller's memory, while the bytes arrive. The object's size goes to `*size` (may be NULL).
@@ -178,6 +188,7 @@ HOPLITE_C_EXPORT int hoplite_delete(hoplite_client* client, const hoplite_id* id
                                     int64_t timeout_ms);
 
 /* --- Requests: what is under way --- */
+/* A put, a get or a reduction under way. */
 typedef struct hoplite_request hoplite_request;
 
 /* As hoplite_put; returns at once. The bytes must be there, and unchanged, until it is ready. */
@@ -208,8 +219,8 @@ HOPLITE_C_EXPORT int hoplite_reduce(hoplite_client* client, const hoplite_id* so
 /* 1: hoplite_request_wait would return at once; 0: it would not. */
 HOPLITE_C_EXPORT int hoplite_request_ready(const hoplite_request* request);
 /* Waits for the outcome, each time it is asked for.
-     TIMEOUT  not there yet: the request goes on, wait again; or its own timeout passed
-     and what the call that made the request may return */
+     TIMEOUT       not there yet: the request goes on, wait again; or its own timeout passed
+     (the call's)  those of the call that made the request */
 HOPLITE_C_EXPORT int hoplite_request_wait(hoplite_request* request, int64_t timeout_ms);
 /* Of a get that is ready: its buffer, a new handle. */
 HOPLITE_C_EXPORT int hoplite_request_buffer(hoplite_request* request, hoplite_buffer** buffer);
@@ -226,8 +237,11 @@ HOPLITE_C_EXPORT int hoplite_request_on_ready(hoplite_request* request, void (*f
                                               void* argument);
 
 /* --- Completions: requests that became ready, and a descriptor for poll() --- */
+/* Tells of many requests, which of them became ready. */
 typedef struct hoplite_completions hoplite_completions;
 
+/* Opens a descriptor.
+     RESOURCE_EXHAUSTED  this process has no more descriptors */
 HOPLITE_C_EXPORT int hoplite_completions_new(hoplite_completions** completions);
 /* Readable while hoplite_completions_next has something to give. Not to be read or closed. */
 HOPLITE_C_EXPORT int hoplite_completions_descriptor(const hoplite_completions* completions);
@@ -241,24 +255,30 @@ HOPLITE_C_EXPORT int hoplite_completions_next(hoplite_completions* completions, 
 HOPLITE_C_EXPORT void hoplite_completions_free(hoplite_completions* completions);
 
 /* --- What is known of an object --- */
+/* What the directory knew of an object when it was asked. */
 typedef struct hoplite_info hoplite_info;
 
-/* NOT_FOUND  its directory shard does not know the object
-   DELETED    it was deleted */
+/* Asks for size, owners and holders.
+     NOT_FOUND  its directory shard does not know the object
+     DELETED    it was deleted */
 HOPLITE_C_EXPORT int hoplite_get_info(hoplite_client* client, const hoplite_id* id,
                                       int64_t timeout_ms, hoplite_info** info);
+/* Of the whole object, in bytes. */
 HOPLITE_C_EXPORT uint64_t hoplite_info_size(const hoplite_info* info);
 HOPLITE_C_EXPORT size_t
 hoplite_info_owners(const hoplite_info* info); /* nodes whose clients own it */
 HOPLITE_C_EXPORT int hoplite_info_in_directory(const hoplite_info* info); /* 1: small, kept there */
+/* How many nodes have it, or a part. */
 HOPLITE_C_EXPORT size_t hoplite_info_holders(const hoplite_info* info);
 /* Holder number `index`, from 0: its node's name (valid until the info is freed), and how many bytes
    it has, as last reported. NULL if there is none. */
 HOPLITE_C_EXPORT const char* hoplite_info_holder(const hoplite_info* info, size_t index,
                                                  uint64_t* valid_bytes);
+/* Frees the handle, and the names that it gave. */
 HOPLITE_C_EXPORT void hoplite_info_free(hoplite_info* info);
 
 /* --- Subscriptions: who gets and loses copies --- */
+/* The changes of an object's locations from the call on, in order. */
 typedef struct hoplite_subscription hoplite_subscription;
 
 /* Kinds of changes; later versions may add some. */
@@ -269,8 +289,9 @@ enum {
   HOPLITE_LOCATION_IN_DIRECTORY = 4 /* the directory holds the bytes; no node is named */
 };
 
+/* One change. */
 typedef struct hoplite_location {
-  int32_t kind;
+  int32_t kind;   /* HOPLITE_LOCATION_PARTIAL, ... */
   char node[256]; /* its name, ends with a zero */
 } hoplite_location;
 
@@ -282,6 +303,7 @@ HOPLITE_C_EXPORT int hoplite_subscribe(hoplite_client* client, const hoplite_id*
      RESOURCE_EXHAUSTED  too many changes were not fetched: the subscription has ended */
 HOPLITE_C_EXPORT int hoplite_subscription_next(hoplite_subscription* subscription,
                                                int64_t timeout_ms, hoplite_location* location);
+/* Ends it. */
 HOPLITE_C_EXPORT void hoplite_subscription_free(hoplite_subscription* subscription);
 
 #ifdef __cplusplus

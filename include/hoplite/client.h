@@ -165,6 +165,7 @@ class HOPLITE_EXPORT Client {
   Result<void> Disown(const ObjectId& id, const CallOptions& options = {});
   Result<void> Disown(std::span<const ObjectId> ids, const CallOptions& options = {});
 
+  // Size, holders, owners and metadata, as the directory knows them.
   //   not_found  its directory shard does not know the object
   //   deleted    it was deleted, and its id is blocked: says for how long
   Result<ObjectInfo> Info(const ObjectId& id, const CallOptions& options = {});
@@ -180,7 +181,7 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  they are more than NodeConfig::pins_per_client leaves this client
   Result<std::vector<ObjectId>> WaitExists(std::span<const ObjectId> ids, std::size_t count,
                                            const CallOptions& options = {});
-  // Who gets and loses copies of the object from now on.
+  // Who gets and loses copies of the object from now on, whether it exists or not.
   Result<Subscription> Subscribe(const ObjectId& id, const CallOptions& options = {});
   // Lists at most so many objects, the first in the order of ids; counts all. A node and its
   // directory are asked for page after page: the more objects, the longer it takes. Of a shard that

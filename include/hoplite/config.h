@@ -12,6 +12,7 @@
 
 namespace hoplite {
 
+// Of Node::Start.
 struct HOPLITE_EXPORT NodeConfig {
   // Addresses of all directory shards, HOST:PORT, in the same order everywhere. Required.
   std::vector<std::string> directory = {};
@@ -42,11 +43,13 @@ struct HOPLITE_EXPORT NodeConfig {
   // Threads that move bytes. Two reach the limit of one fast link; more cost a thread and a pool of
   // connections each, and help when links are faster than two cores can copy.
   std::uint32_t data_threads = 2;
-  // What one client may have under way, and hold of buffers, readers, drafts and subscriptions,
-  // with the objects that a WaitExists waits for, at a time; one more is answered
-  // resource_exhausted. Lower bounds what a client that goes wrong costs this node (2.7 KB for each
-  // Get that waits, and the memory that it pins); higher lets an honest one ask for more at once.
+  // What one client may have under way at a time; one more is answered resource_exhausted. Lower
+  // bounds what a client that goes wrong costs this node (2.7 KB for each Get that waits); higher
+  // lets an honest one ask for more at once.
   std::uint32_t requests_per_client = 65536;
+  // What one client may hold of buffers, readers, drafts and subscriptions, with the objects that a
+  // WaitExists waits for, at a time; one more is answered resource_exhausted. Lower bounds the
+  // memory that a client pins; higher lets it keep more.
   std::uint32_t pins_per_client = 65536;
   // Ids that all clients of this node may own at a time; one more is answered resource_exhausted.
   // Lower bounds what they cost this node and the directory (some hundred bytes each, and as much
@@ -57,10 +60,12 @@ struct HOPLITE_EXPORT NodeConfig {
   // objects are small; higher shares it so finely that streams look stalled.
   std::uint32_t max_fetches = 64;
 
-  // invalid_argument: names the field and what it should be.
+  // Whether a node could be started with this.
+  //   invalid_argument  a field is wrong: names it, and what it should be
   Result<void> Validate() const;
 };
 
+// Of Directory::Start.
 struct HOPLITE_EXPORT DirectoryConfig {
   // Where nodes reach this shard. Port 0 picks a free one, which only a shard that is alone can
   // use.
@@ -107,6 +112,8 @@ struct HOPLITE_EXPORT DirectoryConfig {
   // bounds what a slow node costs the shard; more lets it ask for more at once.
   std::uint64_t session_queue_bytes = std::uint64_t{64} * 1024 * 1024;
 
+  // Whether a shard could be started with this.
+  //   invalid_argument  a field is wrong: names it, and what it should be
   Result<void> Validate() const;
 };
 

@@ -17,13 +17,17 @@ namespace hoplite {
 
 // Memory of the node's store. What was advanced past is being passed on already, so write front to
 // back and leave it alone afterwards. Destroying an unsealed Draft aborts it. One thread at a time.
+//
+//   hoplite::Draft draft = client.Create(id, count * sizeof(float)).value();
+//   for (float& x : draft.as<float>().value()) x = next();
+//   auto made = draft.Seal();
 class HOPLITE_EXPORT Draft {
  public:
   Draft(Draft&&) noexcept;
   Draft& operator=(Draft&&) noexcept;
   ~Draft();
 
-  const ObjectId& id() const;
+  const ObjectId& id() const;  // of the object that this becomes
   // All bytes of the object; must not be touched after Seal or Abort.
   std::span<std::byte> data() const;
   // The same as numbers: as<float>().

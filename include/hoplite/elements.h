@@ -13,6 +13,7 @@
 
 namespace hoplite {
 
+// A number: what an array of an object may have as elements.
 template <typename T>
 concept Element = std::is_arithmetic_v<T>;
 

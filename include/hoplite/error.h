@@ -31,11 +31,12 @@ enum class ErrorCode : std::uint8_t {
 // "timeout", "peer_lost", …: the names that logs, the command line and Python show.
 HOPLITE_EXPORT std::string_view Name(ErrorCode code);
 
+// Why a call did not do what was asked. Result has it, and value() of a Result throws it.
 struct HOPLITE_EXPORT Error {
   Error(ErrorCode code_in, std::string message_in)
       : code(code_in), message(std::move(message_in)) {}
 
-  ErrorCode code;
+  ErrorCode code;       // what a program looks at
   std::string message;  // one sentence that names what was wrong
 
   // "timeout: object 12ab… was not created within 5 s"

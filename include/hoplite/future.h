@@ -37,7 +37,7 @@ class HOPLITE_EXPORT Future {
   // The answer, each time it is asked for. timeout: not there yet; the request goes on, Wait again.
   //   cancelled    Cancel was called, or the client was closed
   //   unavailable  the connection to the node ended
-  //   and the errors of the call that made this future
+  //   (the call's)  those of the call that made this future
   Result<T> Wait(std::chrono::milliseconds timeout = kForever) const;
   // Calls `fn` once, when Wait would return at once: the answer is there, or an error is, which the
   // deadline, Cancel, the client's Close and the end of the connection bring, too. That is on the
@@ -77,7 +77,7 @@ class HOPLITE_EXPORT Waitable {
 };
 
 // The index of one that is ready (the lowest, if several are), errors being answers too. They may
-// be of several clients, and of several kinds: WaitAny({get, put, reduction}, 5s).
+// be of several clients, and of several kinds: `WaitAny({get, put, reduction}, 5s)`.
 //   timeout           none became ready
 //   invalid_argument  none were given
 HOPLITE_EXPORT Result<std::size_t> WaitAny(std::span<const Waitable> any,

@@ -35,7 +35,7 @@ class HOPLITE_EXPORT Node {
 
   // A client of this node in this process. Each call makes a connection of its own.
   Client client();
-  std::string name() const;
+  std::string name() const;     // in the cluster
   std::string address() const;  // HOST:PORT of its data plane
   std::string socket() const;   // where worker processes attach; empty: nowhere
 

@@ -24,34 +24,35 @@ struct CallOptions {
   // there. Just after the directory was started again this takes until its owners had time to come
   // back (DirectoryConfig::orphan_grace and two seconds). The other calls don't look at it.
   bool only_if_owned = false;
-  std::chrono::milliseconds timeout = kForever;
+  std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
-// Owning (Client::Own) in a Put or a Create: this client owns the object from the moment the
-// directory accepts it, also if a Draft is given up after that. A call that is refused, also with
-// already_exists, owns nothing.
-
+// Of a Put.
 struct PutOptions {
   ObjectId id = {};           // all zero: a random one
-  std::string metadata = {};  // at most 4 KiB
+  std::string metadata = {};  // at most 4 KiB; what every Get gives with the object
+  // This client owns the object (Client::Own) from the moment the directory accepts it. A call that
+  // is refused, also with already_exists, owns nothing.
   bool owned = false;
   // Refused with `not_found` if nobody owns the id: the result of a task that nobody waits for any
   // more is not kept.
   bool only_if_owned = false;
-  std::chrono::milliseconds timeout = kForever;
+  std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
+// Of a Fail.
 struct FailOptions {
-  bool owned = false;          // as in PutOptions
-  bool only_if_owned = false;  // as in PutOptions
-  std::chrono::milliseconds timeout = kForever;
+  bool owned = false;                            // as in PutOptions
+  bool only_if_owned = false;                    // as in PutOptions
+  std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
+// Of a Create.
 struct CreateOptions {
-  std::string metadata = {};   // at most 4 KiB
-  bool owned = false;          // as in PutOptions
+  std::string metadata = {};   // at most 4 KiB; what every Get gives with the object
+  bool owned = false;          // as in PutOptions, also if the Draft is given up after that
   bool only_if_owned = false;  // as in PutOptions
-  std::chrono::milliseconds timeout = kForever;
+  std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
 }  // namespace hoplite

@@ -17,15 +17,23 @@ namespace hoplite {
 
 // Pins the object like a Buffer. Bytes may be used before the object is complete, but only a
 // WaitFor of the whole size says that they are final. One thread at a time.
+//
+//   hoplite::Reader reader = client.Open(id).value();
+//   for (std::uint64_t done = 0; done < reader.size();) {
+//     const std::span<const std::byte> there = reader.WaitFor(done + 1).value();
+//     Use(there.subspan(done));
+//     done = there.size();
+//   }
+//   auto final = reader.WaitFor(reader.size());  // an error: what was used is worthless
 class HOPLITE_EXPORT Reader {
  public:
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
-  const ObjectId& id() const;
-  std::uint64_t size() const;  // of the whole object, in bytes
-  const std::string& metadata() const;
+  const ObjectId& id() const;           // of the object
+  std::uint64_t size() const;           // of the whole object, in bytes
+  const std::string& metadata() const;  // what its creator gave with it, at most 4 KiB
 
   // Waits until at least `bytes` (at most size()) are there, gives all that are, from the first
   // byte on. WaitFor(size()) also waits until the object is final.

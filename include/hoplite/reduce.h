@@ -20,44 +20,43 @@
 
 namespace hoplite {
 
-// The numbers travel on the wire.
+// The type of the elements. The numbers travel on the wire.
+//
+// Integers, signed ones too, wrap around: the result is taken modulo 2 to the number of bits. 32 and
+// 64 bits of floats are IEEE arithmetic rounded to nearest, ties to even; denormal numbers count.
+// The 16 bits of kFloat16 are IEEE half precision, those of kBFloat16 the upper half of a float32:
+// each fold computes in float32 and rounds its result once, to nearest, ties to even; beyond the
+// largest number is an infinity. Rounding after every fold costs accuracy: sums of many are better
+// kept in float32. Wherever a float result is NaN, it is the positive quiet one without payload.
 enum class DType : std::uint8_t {
-  // Integers, signed ones too, wrap around: the result is taken modulo 2 to the number of bits.
-  kInt8 = 1,
-  kInt16 = 2,
-  kInt32 = 3,
-  kInt64 = 4,
-  kUint8 = 5,
-  kUint16 = 6,
-  kUint32 = 7,
-  kUint64 = 8,
-  // Two bytes each: IEEE half precision, and the upper half of a float32. Each fold computes in
-  // float32 and rounds its result once, to nearest, ties to even; beyond the largest number is an
-  // infinity. Rounding after every fold costs accuracy: sums of many are better kept in float32.
-  kFloat16 = 9,
-  kBFloat16 = 10,
-  // IEEE arithmetic rounded to nearest, ties to even; denormal numbers count.
-  kFloat32 = 11,
-  kFloat64 = 12,
+  kInt8 = 1,       // signed, 1 byte
+  kInt16 = 2,      // signed, 2 bytes
+  kInt32 = 3,      // signed, 4 bytes
+  kInt64 = 4,      // signed, 8 bytes
+  kUint8 = 5,      // unsigned, 1 byte
+  kUint16 = 6,     // unsigned, 2 bytes
+  kUint32 = 7,     // unsigned, 4 bytes
+  kUint64 = 8,     // unsigned, 8 bytes
+  kFloat16 = 9,    // 2 bytes: 5 of exponent, 10 of mantissa
+  kBFloat16 = 10,  // 2 bytes: 8 of exponent, 7 of mantissa
+  kFloat32 = 11,   // 4 bytes
+  kFloat64 = 12,   // 8 bytes
 };
 
+// What makes one element of two. The numbers travel on the wire.
 enum class Op : std::uint8_t {
-  // Of floats: a NaN on either side, infinity minus infinity and zero times infinity give NaN.
-  kSum = 1,
-  kProd = 2,
-  // Of floats: a NaN on either side gives NaN, so that the order does not matter; -0 is below +0.
-  kMin = 3,
-  kMax = 4,
-  // Bit by bit; integers only.
-  kAnd = 5,
-  kOr = 6,
-  kXor = 7,
+  kSum = 1,   // of floats: a NaN on either side, and infinity minus infinity, give NaN
+  kProd = 2,  // of floats: a NaN on either side, and zero times infinity, give NaN
+  kMin = 3,   // of floats: a NaN on either side gives NaN; -0 is below +0
+  kMax = 4,   // of floats: as kMin
+  kAnd = 5,   // bit by bit; integers only
+  kOr = 6,    // bit by bit; integers only
+  kXor = 7,   // bit by bit; integers only
   // Floats only: the sum of the sources that are used, divided by their number when all are folded.
   // Of 16 bits the sum is rounded, and overflows, as that of kSum; the quotient is computed in
   // float32 and rounded.
   kMean = 8,
 };
-// Wherever a float result is NaN, it is the positive quiet one without payload.
 
 // Bytes of one element; 0 for a number that is no DType.
 HOPLITE_EXPORT std::size_t SizeOf(DType dtype);
@@ -75,13 +74,15 @@ HOPLITE_EXPORT Result<Op> ParseOp(std::string_view name);
 // Op or no DType.
 HOPLITE_EXPORT Result<void> Supports(Op op, DType dtype);
 
+// The sources of one reduction.
 inline constexpr std::size_t kMaxReduceSources = 16384;
 
+// What is to be folded, how and where.
 struct ReduceOptions {
   // Arrays of `dtype`, all of the same size; they need not exist yet. At most kMaxReduceSources.
   std::vector<ObjectId> sources = {};
-  Op op = Op::kSum;
-  DType dtype = DType::kFloat32;
+  Op op = Op::kSum;               // what makes one element of two
+  DType dtype = DType::kFloat32;  // of the elements of all sources
   // Only the first so many bytes of each source are elements; 0: all are. Those behind them have to
   // be the same in all sources, which `alike` can see to, and are the same in the target.
   std::uint64_t folded_bytes = 0;
@@ -118,11 +119,11 @@ struct ReduceOptions {
   std::chrono::milliseconds timeout = kForever;
 };
 
-// In the order of the options' sources.
+// What a reduction made of its sources, each in the order of the options.
 struct ReduceOutcome {
-  ObjectId target;
-  std::vector<ObjectId> used;
-  std::vector<ObjectId> unused;
+  ObjectId target;               // the object that was made
+  std::vector<ObjectId> used;    // the sources that are in it
+  std::vector<ObjectId> unused;  // those that are not, because others came first
 };
 
 }  // namespace hoplite

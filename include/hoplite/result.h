@@ -32,6 +32,7 @@ class Result;
 class Unexpected {
  public:
   explicit Unexpected(Error error) : error_(std::move(error)) {}
+  // What the Result will hold.
   const Error& error() const& { return error_; }
   Error&& error() && { return std::move(error_); }
 
@@ -43,8 +44,9 @@ class Unexpected {
 class HOPLITE_EXPORT BadResultAccess : public std::exception {
  public:
   explicit BadResultAccess(Error error) : error_(std::move(error)), what_(error_.ToString()) {}
+  // Error::ToString of it.
   const char* what() const noexcept override { return what_.c_str(); }
-  const Error& error() const { return error_; }
+  const Error& error() const { return error_; }  // what the Result held
 
  private:
   Error error_;
@@ -130,6 +132,8 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
+// A value, or the Error because of which there is none. As std::expected<T, Error>, but that value()
+// and * of a temporary give the value itself.
 template <typename T>
 class [[nodiscard]] Result {
   using State = std::variant<T, Error>;

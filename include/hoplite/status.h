@@ -13,22 +13,25 @@
 
 namespace hoplite {
 
+// A copy of an object.
 struct HolderInfo {
-  std::string node;
-  bool complete = false;
+  std::string node;               // the name of the node that has it
+  bool complete = false;          // it has all bytes
   std::uint64_t valid_bytes = 0;  // as last reported: at most what it has
 };
 
+// An object on its way between two nodes.
 struct TransferInfo {
-  ObjectId object;
-  std::string from;
-  std::string to;
+  ObjectId object;                // whose bytes these are
+  std::string from;               // the name of the sender
+  std::string to;                 // the name of the receiver
   std::uint64_t valid_bytes = 0;  // at the receiver
 };
 
+// A node whose clients wait for an object.
 struct WaiterInfo {
-  std::string node;
-  std::string why;  // "the object does not exist yet", "its last copy was lost, on n2"
+  std::string node;  // its name
+  std::string why;   // "the object does not exist yet", "its last copy was lost, on n2"
 };
 
 // A slot in the plan of the reduction that makes an object: a tree, in which each has one parent and
@@ -47,28 +50,29 @@ struct SlotInfo {
   std::vector<std::uint32_t> stripes = {};
 };
 
+// What the directory knows of an object: Client::Info.
 struct ObjectInfo {
-  ObjectId id;
-  std::uint64_t size_bytes = 0;
-  std::string version;  // which attempt to create it, "incarnation.sequence"; empty: none yet
-  std::string metadata;
+  ObjectId id;                   // its name
+  std::uint64_t size_bytes = 0;  // of all of it; 0 if it is not known
+  std::string version;   // which attempt to create it, "incarnation.sequence"; empty: none yet
+  std::string metadata;  // what its creator gave with it, at most 4 KiB
   std::optional<Error> failure = {};  // in place of its bytes (Client::Fail); none: it did not fail
   bool in_directory = false;          // small: the directory itself holds the bytes
-  std::vector<HolderInfo> holders;
-  std::vector<TransferInfo> transfers;
-  std::vector<WaiterInfo> waiters;
-  std::vector<SlotInfo> slots;  // while a reduction makes it
-  bool ever_owned = false;      // it is deleted when its last owner is gone
-  std::uint32_t owners = 0;     // nodes whose clients own it
+  std::vector<HolderInfo> holders;    // the nodes that have it, or a part
+  std::vector<TransferInfo> transfers;  // who fetches it from whom
+  std::vector<WaiterInfo> waiters;      // who can't fetch it yet, and why
+  std::vector<SlotInfo> slots;          // while a reduction makes it
+  bool ever_owned = false;              // it is deleted when its last owner is gone
+  std::uint32_t owners = 0;             // nodes whose clients own it
 };
 
+// A node of the cluster, as the directory sees it.
 struct NodeStatus {
-  std::string name;
-  std::string address;  // HOST:PORT of its data plane
-  bool alive = false;   // false: its session with the directory is interrupted
-  // The store's size and what of it is taken; 0 where the asked node does not know.
-  std::uint64_t memory_bytes = 0;
-  std::uint64_t used_bytes = 0;
+  std::string name;                    // unique in the cluster
+  std::string address;                 // HOST:PORT of its data plane
+  bool alive = false;                  // false: its session with the directory is interrupted
+  std::uint64_t memory_bytes = 0;      // the store's size; 0 where the asked node does not know
+  std::uint64_t used_bytes = 0;        // what of it is taken; 0 where the asked node does not know
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not measured yet
   // To its peers and back, as the network takes it; 0: not measured yet.
   std::chrono::microseconds round_trip{0};
@@ -78,17 +82,18 @@ struct NodeStatus {
 
 // What the clients of the asked node have under way and pinned. All 0 if no node was asked.
 struct ClientsStatus {
-  std::uint64_t clients = 0;
-  std::uint64_t requests = 0;       // of all together
-  std::uint64_t pins = 0;           // buffers, readers, drafts and subscriptions of all
-  std::uint64_t most_requests = 0;  // of the one who has most
-  std::uint64_t most_pins = 0;
-  std::uint64_t requests_per_client = 0;  // the limits: NodeConfig
-  std::uint64_t pins_per_client = 0;
-  std::uint64_t owned = 0;      // ids, of all together
-  std::uint64_t max_owned = 0;  // the limit: NodeConfig
+  std::uint64_t clients = 0;              // that are attached
+  std::uint64_t requests = 0;             // of all together
+  std::uint64_t pins = 0;                 // buffers, readers, drafts and subscriptions of all
+  std::uint64_t most_requests = 0;        // of the one who has most
+  std::uint64_t most_pins = 0;            // of the one who has most
+  std::uint64_t requests_per_client = 0;  // the limit: NodeConfig
+  std::uint64_t pins_per_client = 0;      // the limit: NodeConfig
+  std::uint64_t owned = 0;                // ids, of all together
+  std::uint64_t max_owned = 0;            // the limit: NodeConfig
 };
 
+// More objects than there are: Client::Status lists all.
 inline constexpr std::uint64_t kAllObjects = std::numeric_limits<std::uint64_t>::max();
 
 // What a shard of the directory keeps.
@@ -106,10 +111,10 @@ struct ShardStatus {
 
 // A large cluster's picture is drawn in pages, one after the other: it is not of one moment.
 struct ClusterStatus {
-  std::vector<NodeStatus> nodes;
+  std::vector<NodeStatus> nodes;    // all that the directory knows
   std::vector<ObjectInfo> objects;  // in the order of ids; all, or as many as were asked for
-  std::vector<ShardStatus> shards;
-  ClientsStatus clients;
+  std::vector<ShardStatus> shards;  // of the directory
+  ClientsStatus clients;            // of the asked node
 
   std::uint64_t object_count() const {  // also those that are not listed
     std::uint64_t count = 0;

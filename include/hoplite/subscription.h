@@ -13,6 +13,7 @@
 
 namespace hoplite {
 
+// What has changed.
 enum class LocationKind : std::uint8_t {
   kPartial = 1,      // the node has begun to have a copy
   kComplete = 2,     // the node has all of it
@@ -20,10 +21,11 @@ enum class LocationKind : std::uint8_t {
   kInDirectory = 4,  // the directory holds the bytes; no node is named
 };
 
+// One change of an object's locations.
 struct LocationChange {
-  LocationKind kind = LocationKind::kPartial;
-  std::string node;
-  std::string version;  // "incarnation.sequence"
+  LocationKind kind = LocationKind::kPartial;  // what the node has from now on
+  std::string node;                            // its name; empty: the directory
+  std::string version;                         // which attempt to create it, "incarnation.sequence"
 };
 
 // Ends when destroyed. Any thread; a waiting thread sleeps.
