@@ -29,6 +29,10 @@ class Pages(unittest.TestCase):
         self.assertTrue(prose.findings_of((10, 1, 1, 0)))
         self.assertFalse(prose.findings_of((10, 1, 0, 0)))
 
+    def test_a_sentence_that_nobody_reads_to_its_end(self):
+        self.assertTrue(prose.long_sentences("a.md", "A node " + "sends and " * 20 + "ends."))
+        self.assertFalse(prose.long_sentences("a.md", "A node sends. " * 20))
+
     def test_long_rules(self):
         self.assertTrue(prose.long_rules("### R1. A rule\n" + "word " * 200 + "\n## Next\n"))
         self.assertFalse(prose.long_rules("### R1. A rule\n" + "word " * 20 + "\n## Next\n"))
