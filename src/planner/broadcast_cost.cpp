@@ -13,7 +13,8 @@ namespace {
 constexpr double kGatherShare = 0.02;
 constexpr double kFreshShare = 0.25;
 constexpr Duration kLongestGather = std::chrono::milliseconds(5);
-// Less than a source holds the FETCH of one that it is not ahead of yet (R7).
+// Less than a source holds the FETCH of one that it is not ahead of yet: a newcomer that comes
+// later would be refused, and the place given away for nothing (R7).
 constexpr Duration kLongestFresh = std::chrono::milliseconds(80);
 
 // More groups gain less than 2 % up to 10,000 nodes.

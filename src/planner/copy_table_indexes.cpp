@@ -60,7 +60,8 @@ ProgressKey CopyTable::KeyOfProgress(std::size_t group, NodeId node, const Copy&
           std::numeric_limits<std::uint64_t>::max() - DistanceOf(group, node), node};
 }
 
-// A copy is listed from its first grant on (R9): of several groups, in each by itself.
+// A copy is listed from its first grant on: before, its node may have no memory, and receivers
+// behind it would wait for that, too (R9). Of several groups, in each by itself.
 bool CopyTable::IsSource(std::size_t group, const Copy& copy) const {
   if (!copy.live || !copy.listed || copy.evicting) return false;
   if (copy.home == kServesNobody && !copy.final()) return false;

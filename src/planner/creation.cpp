@@ -73,6 +73,7 @@ void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
       Refuse(id, node, ErrorCode::kAlreadyExists,
              fmt::format("object {} is the target of a reduction", id.ToHex()));
     } else if (there && record.putter == Putter{node, creates.front().request.attempt}) {
+      // Repeated, since its answer was lost: refused, it would fail because of its own bytes (R47).
       Confirm(id, record, creates.front());
     } else if (there) {
       Refuse(id, node, ErrorCode::kAlreadyExists,

@@ -20,7 +20,8 @@ void Eviction::On(NodeId node, const EvictAsk& event) {
 void Eviction::ResolveEvictions(const ObjectId& id, ObjectRecord& record) {
   const SmallSet<NodeId> asked = record.waiting().evictions;
   for (const NodeId node : asked) {
-    // Those that ask to go are no sources.
+    // Those that ask to go are no sources: otherwise two nodes that ask together would each rely on
+    // the other's copy. A receiver that is fed from here is waited for; it would lose its source.
     const bool another = record.inline_bytes != nullptr || record.table.sources_whole();
     if (another && !record.table.Find(node)->flow().serving.empty()) continue;
     record.waits->evictions.erase(node);

@@ -3,6 +3,8 @@
 namespace hoplite::planner {
 
 void Membership::OnJoined(const NodeJoined& event) {
+  // A process that was started again under its name: Puts that wait for its old self would wait
+  // until the grace is over, in vain (R14).
   const NodeId namesake = nodes_.Named(event.node.name);
   if (namesake != kNoNode && namesake != event.node.id) OnLost(namesake);
   if (nodes_.alive(event.node.id)) OnSuspended(event.node.id);  // its old session was overtaken

@@ -58,6 +58,7 @@ void OwnerBook::Own(const ObjectId& id, const OwningNode& owner) {
     return;
   }
   before->standing = owner.standing;
+  // Said before what is known: an answer to it would pass for one to the newer change (R50).
   if (owner.number < before->number) return;
   before->number = owner.number;
   before->attempt = owner.attempt;

@@ -70,7 +70,7 @@ void SlotState::OnSource(std::size_t i, OwnSource source, Time now, Effects& out
   }
 }
 
-// --- memory (R45)
+// --- memory: slots that each hold some, and wait for more, would wait for each other (R45)
 
 bool SlotState::serves_source() const {
   return !root() && order_.order.children == 0 && sources_.size() == 1;
@@ -165,7 +165,8 @@ void SlotState::OnStripesEnded(std::uint32_t input, StripeMask stripes) {
   children_.at(input).end_seen |= stripes;
 }
 
-// Each input's blocks are folded once, whatever others have (R34).
+// At that child's own mark. The output's mark is the least of all: from there on blocks of this
+// child would be folded twice (R34).
 StripeMarks SlotState::ResumesAt(const Child& child) const {
   return child.folded.empty() ? order_.layout.empty_marks() : child.folded;
 }

@@ -142,7 +142,8 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
   const bool bytes_came = event.failure == Failure::kBroken || event.failure == Failure::kStalled ||
                           event.failure == Failure::kCorrupt;
   if (bytes_came) table.RaiseFrom(grant.source, table.Find(node)->marks, grant.stripes);
-  // What the directory has depends on nobody's link to a holder (R67).
+  // What the directory has depends on nobody's link to a holder: a receiver that can't reach the
+  // only one would wait for it (R67).
   if (record.inline_bytes != nullptr && !not_ahead) GiveBytes(event.object, record, node);
 }
 
@@ -162,7 +163,8 @@ void Transfers::On(NodeId node, const CopyComplete& event) {
   CopyTable& table = record->table;
   const Copy* known = table.Find(node);
   if (known != nullptr && known->complete) return;
-  // A fact about the copy, whatever became of the grant that fed it (R11).
+  // A fact about the copy, whatever became of the grant that fed it: as an answer to an old grant
+  // the only complete copy would go unnoticed (R11).
   objects_.Touch(event.object, node);
   table.Add(node);
   table.Edit(node, [&](Copy& copy) {

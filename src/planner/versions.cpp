@@ -18,6 +18,7 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
     record.waits->evictions.clear();
   }
   inlined_.Drop(record);
+  // Whoever has bytes of the version before would go on returning them (R4).
   for (const auto& [node, copy] : record.table.copies()) {
     if (copy.listed) post_.Notify(id, record, node, LocationKind::kGone);
     post_.Send(node, Recall{id, version});

@@ -22,6 +22,8 @@ void Visits::Suspend(const ObjectId& id, ObjectRecord& record, NodeId node) {
   ownership_.Suspend(node, id);
   const Copy* known = record.table.Find(node);
   if (known == nullptr) return;
+  // Its streams go on. What nothing brings yet is forgotten: it would be granted sources of which
+  // it hears nothing. Its next session asks again (R13).
   record.table.Edit(node, [](Copy& copy) {
     copy.live = copy.evicting = false;
     copy.wanted &= copy.fed();

@@ -220,7 +220,8 @@ void Coordinator::AskForSources() {
   }
 }
 
-// Its memory is given back before the next one is waited for (R45).
+// Its memory is given back before the next one is waited for: in a full store the copies of sources
+// that came would keep out those that are still to come (R45).
 net::Task<void> Coordinator::GetSource(ObjectId source) {
   const auto self = shared_from_this();
   const auto get = std::make_shared<Call>(context_.runtime.main());

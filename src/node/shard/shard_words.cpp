@@ -47,7 +47,8 @@ void ShardWords::On(const protocol::Located& located) {
   if (entry) entry->LoseHolder("");
   if (located.ever_owned) NoteEverOwned(located.object);
   if (entry && entry->flight()) return entry->flight()->OnLocated(located);
-  // Whoever asked has gone, and what it wanted with it (R63).
+  // Whoever asked has gone, and what it wanted with it: the shard would go on granting it sources,
+  // and send others here (R63).
   if (located.wanted != 0) {
     context_.directory.Send(protocol::CancelWant{located.object, located.version});
   }
