@@ -38,7 +38,8 @@ def connect(
 ) -> Client:
     """A client of the node at this Unix socket; of ``$HOPLITE_SOCKET`` if none is given.
 
-    UnavailableError: no node listens there.
+    UnavailableError: no node listens there. InvalidArgumentError: neither is given. ProtocolError:
+    the node is of another version.
     """
     path = os.fspath(socket) if socket is not None else os.environ.get("HOPLITE_SOCKET", "")
     if not path:
@@ -49,8 +50,10 @@ def connect(
 class Owning(TypedDict, total=False):
     """How a put or a reduction stands to owners (``Client.own``): both are False."""
 
-    owned: bool  # this client owns what is made as soon as it is accepted
-    only_if_owned: bool  # a put: only if somebody owns the id; a reduction: of its sources
+    #: This client owns what is made, as soon as it is accepted.
+    owned: bool
+    #: A put: only if somebody owns the id. A reduction: as in ``get``, of its sources.
+    only_if_owned: bool
 
 
 class Client:
@@ -133,7 +136,13 @@ class Client:
     ) -> Draft:
         """An array in the node's store, to be filled in place: a ``put`` without the copy.
 
-        InvalidArgumentError: its elements would be Python objects, or an extent is negative.
+        >>> with client.create((1000, 1000), np.float32) as draft:
+        ...     draft.array[:] = 1.5
+        >>> client.get(draft.id).sum()
+        np.float32(1.5e+06)
+
+        InvalidArgumentError: its elements would be Python objects, or an extent is negative. The
+        errors of ``put``, here or of ``Draft.seal``.
         """
         kind, extents = np.dtype(dtype), _arrays.extents(shape)
         metadata = _arrays.metadata_of(_arrays.empty(kind, extents))
@@ -249,6 +258,13 @@ class Client:
         Brings none of them to this node: they may be gone again when they are asked for. With a
         timeout of 0 the node tells only what it knows by itself. With `only_if_owned` (as in
         ``get``) ObjectDeletedError says that so many will not exist any more, and names one.
+
+        >>> first, late = client.put(b"first"), hoplite.ObjectId.random()
+        >>> client.wait([late, first], num_returns=1, timeout=5.0) == ([first], [late])
+        True
+
+        InvalidArgumentError: `num_returns` is more than there are, an id is there twice, or there
+        are more than 16384.
         """
         if not 0 <= num_returns <= len(ids):
             raise InvalidArgumentError(f"wait: num_returns is {num_returns}, of {len(ids)} ids")

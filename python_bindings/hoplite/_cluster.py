@@ -38,6 +38,7 @@ class LocalCluster:
         try:
             directory = Process("directory", "--listen=127.0.0.1:0", "--recovery-window=0ms")
             self._directories.append(directory)
+            #: HOST:PORT of the directory, for further nodes.
             self.directory_address = directory.ready()["address"]
             for index in range(nodes):
                 self._nodes[index] = self._start_node(index)
@@ -52,7 +53,7 @@ class LocalCluster:
         return len(self._nodes)
 
     def socket(self, index: int) -> str:
-        """Where workers attach to node `index`."""
+        """Where workers attach to node `index`. IndexError: there is no such node."""
         if not 0 <= index < len(self._nodes):
             raise IndexError(f"node {index} of {len(self._nodes)}")
         return str(Path(self._folder.path) / f"n{index}.sock")

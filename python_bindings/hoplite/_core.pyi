@@ -11,14 +11,25 @@ __version__: str
 
 @final
 class ObjectId:
-    def __init__(self, text: str) -> None: ...
+    """The name of an object: 20 bytes, hashable, picklable, prints as 40 hexadecimal digits. May be
+    handed around before the object exists."""
+
+    def __init__(self, text: str) -> None:
+        """From 40 hexadecimal digits, or "name:TEXT".
+
+        InvalidArgumentError: it is neither.
+        """
     @staticmethod
-    def random() -> ObjectId: ...
+    def random() -> ObjectId:
+        """160 random bits of the operating system."""
     @staticmethod
-    def from_name(name: str) -> ObjectId: ...
+    def from_name(name: str) -> ObjectId:
+        """The same text gives the same id on every machine."""
     @staticmethod
-    def from_bytes(bytes: bytes) -> ObjectId: ...
-    def hex(self) -> str: ...
+    def from_bytes(bytes: bytes) -> ObjectId:
+        """From the 20 raw bytes. InvalidArgumentError: there are more or fewer."""
+    def hex(self) -> str:
+        """40 hexadecimal digits."""
     def __bytes__(self) -> bytes: ...
     def __hash__(self) -> int: ...
     def __eq__(self, other: object) -> bool: ...
@@ -90,109 +101,172 @@ class PutLater:
 
 @final
 class HolderInfo:
+    """A copy of an object."""
+
     @property
-    def node(self) -> str: ...
+    def node(self) -> str:
+        """The name of the node that has it."""
     @property
-    def complete(self) -> bool: ...
+    def complete(self) -> bool:
+        """Whether it has all bytes."""
     @property
-    def valid_bytes(self) -> int: ...
+    def valid_bytes(self) -> int:
+        """How many it has, as last reported."""
 
 @final
 class TransferInfo:
+    """An object on its way between two nodes."""
+
     @property
-    def object(self) -> ObjectId: ...
+    def object(self) -> ObjectId:
+        """Whose bytes these are."""
     @property
-    def from_node(self) -> str: ...
+    def from_node(self) -> str:
+        """The name of the sender."""
     @property
-    def to_node(self) -> str: ...
+    def to_node(self) -> str:
+        """The name of the receiver."""
     @property
-    def valid_bytes(self) -> int: ...
+    def valid_bytes(self) -> int:
+        """How many bytes the receiver has."""
 
 @final
 class WaiterInfo:
+    """A node whose clients wait for an object."""
+
     @property
-    def node(self) -> str: ...
+    def node(self) -> str:
+        """Its name."""
     @property
-    def why(self) -> str: ...
+    def why(self) -> str:
+        """What it waits for: "the object does not exist yet", "its last copy was lost, on n2"."""
 
 @final
 class NodeStatus:
+    """A node of the cluster, as the directory sees it."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Unique in the cluster."""
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """HOST:PORT of its data plane."""
     @property
-    def alive(self) -> bool: ...
+    def alive(self) -> bool:
+        """False: its session with the directory is interrupted."""
     @property
-    def memory_bytes(self) -> int: ...
+    def memory_bytes(self) -> int:
+        """The size of its store; 0 where the asked node does not know."""
     @property
-    def used_bytes(self) -> int: ...
+    def used_bytes(self) -> int:
+        """What of the store is taken; 0 where the asked node does not know."""
     @property
-    def bytes_per_second(self) -> int: ...
+    def bytes_per_second(self) -> int:
+        """The measured rate of its link; 0: not measured yet."""
     @property
-    def round_trip(self) -> float: ...
+    def round_trip(self) -> float:
+        """Seconds to its peers and back; 0: not measured yet."""
     @property
-    def corrupt_blocks(self) -> int: ...
+    def corrupt_blocks(self) -> int:
+        """Blocks that failed their checksum on arrival since its start. They were fetched again."""
 
 @final
 class ShardStatus:
+    """What a shard of the directory keeps."""
+
     @property
-    def objects(self) -> int: ...
+    def objects(self) -> int:
+        """How many objects it knows."""
     @property
-    def inline_bytes(self) -> int: ...
+    def inline_bytes(self) -> int:
+        """Bytes of the small objects that the shard itself holds."""
     @property
-    def inline_total_bytes(self) -> int: ...
+    def inline_total_bytes(self) -> int:
+        """The most that these may be."""
     @property
-    def away(self) -> str: ...
+    def away(self) -> str:
+        """Why it did not answer, so that objects of it are missing; empty: it did."""
 
 @final
 class ClusterStatus:
+    """A picture of the cluster, drawn in pages: it is not of one moment."""
+
     @property
-    def nodes(self) -> list[NodeStatus]: ...
+    def nodes(self) -> list[NodeStatus]:
+        """All that the directory knows."""
     @property
-    def objects(self) -> list[ObjectInfo]: ...
+    def objects(self) -> list[ObjectInfo]:
+        """In the order of ids; as many as were asked for."""
     @property
-    def shards(self) -> list[ShardStatus]: ...
+    def shards(self) -> list[ShardStatus]:
+        """Of the directory."""
     @property
-    def object_count(self) -> int: ...
+    def object_count(self) -> int:
+        """Of all objects, also those that are not listed."""
 
 @final
 class LocationChange:
+    """One change of an object's locations."""
+
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """What the node has from now on: "partial", "complete" or "gone"; or "in_directory"."""
     @property
-    def node(self) -> str: ...
+    def node(self) -> str:
+        """Its name; empty: the directory."""
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """Which attempt to create the object, "incarnation.sequence"."""
 
 @final
 class Subscription:
-    def next(self, timeout: float | None = None) -> LocationChange: ...
+    """The changes of an object's locations, in order, from ``Client.subscribe`` on."""
+
+    def next(self, timeout: float | None = None) -> LocationChange:
+        """The next change; waits for one if there is none.
+
+        TimeoutError: nothing changed within `timeout` seconds. ResourceExhaustedError: more than
+        4096 changes were not fetched, and the subscription has ended. UnavailableError: the
+        connection to the node has ended.
+        """
 
 @final
 class ObjectInfo:
+    """What the directory knows of an object: ``Client.info``."""
+
     @property
-    def id(self) -> ObjectId: ...
+    def id(self) -> ObjectId:
+        """Its name."""
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """Of all of it; 0 if it is not known."""
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """Which attempt to create it, "incarnation.sequence"; empty: none yet."""
     @property
-    def in_directory(self) -> bool: ...
+    def in_directory(self) -> bool:
+        """Whether it is so small that the directory itself holds the bytes."""
     @property
-    def holders(self) -> list[HolderInfo]: ...
+    def holders(self) -> list[HolderInfo]:
+        """The nodes that have it, or a part."""
     @property
-    def transfers(self) -> list[TransferInfo]: ...
+    def transfers(self) -> list[TransferInfo]:
+        """Who fetches it from whom."""
     @property
-    def waiters(self) -> list[WaiterInfo]: ...
+    def waiters(self) -> list[WaiterInfo]:
+        """Who can't fetch it yet, and why."""
     @property
-    def metadata(self) -> bytes: ...
+    def metadata(self) -> bytes:
+        """What this package or another creator noted of the value, at most 4 KiB."""
     @property
-    def ever_owned(self) -> bool: ...
+    def ever_owned(self) -> bool:
+        """Whether it is deleted when its last owner is gone."""
     @property
-    def owners(self) -> int: ...
+    def owners(self) -> int:
+        """How many nodes have clients that own it."""
     @property
-    def failure(self) -> HopliteError | None: ...
+    def failure(self) -> HopliteError | None:
+        """The error in place of its bytes (``Client.fail``); None: it did not fail."""
 
 @final
 class Client:

@@ -21,24 +21,36 @@ class Draft:
 
     What was advanced past is being passed on already: write front to back and leave it alone
     afterwards. Used as a context manager it seals at the end, or aborts if the block raised.
+    ``Client.create`` makes it.
     """
 
     def __init__(self, core: _core.Draft, array: npt.NDArray[Any]) -> None:
         self._core = core
+        #: The object's memory, to write to until it is sealed or aborted.
         self.array = array
 
     @property
     def id(self) -> ObjectId:
+        """The object that this becomes."""
         return self._core.id
 
     @named
     def advance(self, nbytes: int) -> None:
-        """Bytes [0, nbytes) are written: others may have them. Per MiB is often enough."""
+        """Bytes [0, nbytes) are written: others may have them. Per MiB is often enough.
+
+        InvalidArgumentError: `nbytes` shrinks, or is beyond the end. AlreadyExistsError,
+        ObjectDeletedError: the object can't be created; stop writing.
+        """
         self._core.advance(nbytes)
 
     @named
     def seal(self, timeout: float | None = None) -> ObjectId:
-        """All of it is written; ``array`` becomes read-only. Gives the object's id."""
+        """All of it is written; ``array`` becomes read-only. When it returns, every node can get
+        the object, whose id it gives.
+
+        AlreadyExistsError, ObjectDeletedError: the object can't be created. InvalidArgumentError:
+        it was sealed or aborted before.
+        """
         try:
             self._core.seal(timeout)
         finally:
@@ -46,7 +58,7 @@ class Draft:
         return self._core.id
 
     def abort(self) -> None:
-        """Gives the memory back; nobody will ever see the object."""
+        """Gives the memory back; nobody will ever see the object. Idempotent."""
         self._core.abort()
         self.array.flags.writeable = False
 
@@ -84,12 +96,19 @@ class Reduction:
 
     @property
     def target(self) -> ObjectId:
+        """The object that it makes: ``get`` waits for it."""
         return self._core.target
 
     @named
     def wait(self, timeout: float | None = None) -> Reduction:
         """Until the target is final. TimeoutError: it goes on, wait again; names the sources that
-        are missing."""
+        are missing.
+
+        InvalidArgumentError: sources don't fit together; names two. AlreadyExistsError: the target
+        exists. ObjectDeletedError: the target, or too many sources, were deleted.
+        ResourceExhaustedError: no node has memory for a partial result. PeerLostError: this node
+        was cut off for too long. Or the error that was put in a source's place (``Client.fail``).
+        """
         try:
             self._outcome = self._core.wait(timeout)
         except InvalidArgumentError as error:

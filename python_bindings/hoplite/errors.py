@@ -12,6 +12,7 @@ import traceback
 class HopliteError(Exception):
     """An operation failed; ``str(error)`` is one sentence that names what was wrong."""
 
+    #: The name that logs and the command line show too, such as "not_found".
     code = ""
 
     def __str__(self) -> str:

@@ -1,13 +1,19 @@
-"""Every Python example of the documents runs, in the order of its page."""
+"""Every Python example of the documents and of the docstrings runs, in the order of its page."""
 
 from __future__ import annotations
 
+import ast
+import doctest
 import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import hoplite
+import numpy as np
 import pytest
+from hoplite import _client, _core
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,3 +29,29 @@ def test_the_examples_run(page: str) -> None:
         if "import torch" in block and importlib.util.find_spec("torch") is None:
             continue
         exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.parametrize(("module", "examples"), [(hoplite, 3), (_client, 4)])
+def test_the_examples_of_docstrings_run(
+    module: ModuleType, examples: int, here: hoplite.Client
+) -> None:
+    known = {"client": here, "hoplite": hoplite, "np": np}
+    failed, tried = doctest.testmod(module, extraglobs=known)
+    assert (failed, tried) == (0, examples)
+
+
+def test_the_stub_says_what_the_extension_says() -> None:
+    """The site is made of the stub (docs/site/stub.py), ``help`` of the extension."""
+    stub = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text())
+    classes = [one for one in stub.body if isinstance(one, ast.ClassDef)]
+    (object_id,) = (one for one in classes if one.name == "ObjectId")
+    functions = {one.name: one for one in object_id.body if isinstance(one, ast.FunctionDef)}
+    assert _said(object_id) == hoplite.ObjectId.__doc__
+    for name in ("__init__", "random", "from_name", "from_bytes"):
+        _signature, _, text = getattr(hoplite.ObjectId, name).__doc__.partition("\n\n")
+        assert text
+        assert _said(functions[name]).startswith(text)
+
+
+def _said(node: ast.ClassDef | ast.FunctionDef) -> str:
+    return " ".join((ast.get_docstring(node) or "").split())

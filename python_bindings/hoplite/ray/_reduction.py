@@ -58,6 +58,7 @@ class Reduction:
     ) -> None:
         if not sources:
             raise InvalidArgumentError("reduce: there are no Refs to reduce")
+        #: The array that it makes.
         self.ref = ref
         self._client = client
         self._sources = {source.id: source for source in sources}

@@ -28,6 +28,7 @@ class Ref:
     __slots__ = ("__weakref__", "_token", "id")
 
     def __init__(self, id: ObjectId, token: Any) -> None:
+        #: Its name in Hoplite.
         self.id = id
         self._token = token
 
