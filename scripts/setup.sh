@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test and measure Hoplite on Debian 12; at once when nothing is.
+# With names of packages: what is missing of these instead.
 set -euo pipefail
 
 packages=(
@@ -12,6 +13,7 @@ packages=(
   python3 python3-dev python3-venv                                          # Python package, lint, benchmark driver
   iproute2 iperf3                                                           # benchmark of links
 )
+[[ $# -eq 0 ]] || packages=("$@")
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 

@@ -7,9 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 usage() {
   cat <<'TEXT'
 usage: scripts/test.sh [--only PART]... [--all] [--jobs N]
-  --only PART   release, lint, python, asan or tsan instead of release, asan and tsan; may be repeated
-                (lint is the part of release that reads the sources, python that of the Python package)
-  --all         play all random histories; otherwise an eighth of them, another one for each commit
+  --only PART   release, lint, python, asan, tsan or docs instead of release, asan and tsan; may be repeated
+                (lint is the part of release that reads the sources, python that of the Python package,
+                docs builds the site: scripts/docs.sh)
+  --all         also docs; and play all random histories, otherwise an eighth, another one for each commit
   --jobs N      processes at a time for building, and half as many more tests, since most of them wait
                 (default: one per core)
 TEXT
@@ -27,7 +28,10 @@ while [[ $# -gt 0 ]]; do
     *) usage >&2; exit 2 ;;
   esac
 done
-[[ ${#parts[@]} -gt 0 ]] || parts=(release asan tsan)
+if [[ ${#parts[@]} -eq 0 ]]; then
+  parts=(release asan tsan)
+  [[ $all == no ]] || parts+=(docs)
+fi
 
 passed=0
 failed=0
@@ -113,6 +117,22 @@ add_python() {
   rm -f "$log"
 }
 
+# One test: every page is made, without a warning, and every link leads somewhere.
+build_site() {
+  local status=0 log start=$SECONDS
+  log=$(mktemp)
+  echo "== docs: build"
+  ./scripts/docs.sh >"$log" 2>&1 || status=$?
+  case $status in
+    0) passed=$((passed + 1)) ;;
+    3) echo "docs: SKIPPED, what makes the site could not be had" ;;
+    *) failed=$((failed + 1)) ;;
+  esac
+  [[ $status -eq 0 ]] || tail -n 100 "$log"
+  rm -f "$log"
+  echo "docs: exit status $status in $((SECONDS - start)) s"
+}
+
 if [[ $all == no ]]; then
   HOPLITE_EIGHTH=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 8))
   export HOPLITE_EIGHTH
@@ -128,6 +148,7 @@ for part in "${parts[@]}"; do
     python) run_part release all -L python ;;
     asan) run_part asan all_tests ;;
     tsan) run_part tsan tsan_tests ;;
+    docs) build_site ;;
     *) usage >&2; exit 2 ;;
   esac
 done
