@@ -15,6 +15,8 @@ import pytest
 
 # Else Ray leaves a token in the user's home.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+# Else Ray takes a raylet for dead that gets no processor for some seconds, and ends its processes.
+os.environ.setdefault("RAY_health_check_failure_threshold", "100")
 
 ray = pytest.importorskip(
     "ray", reason="Ray is not installed (python_bindings/tests/requirements-ray.txt)"

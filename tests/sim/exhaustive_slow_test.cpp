@@ -10,6 +10,7 @@ void ExpectSound(const SmallOptions& options) {
   const SearchResult result = Search(options, 1'000'000);
   EXPECT_EQ(result.violation, "") << result.ToString();
   EXPECT_TRUE(result.exhausted) << result.states;
+  EXPECT_GT(result.rests, 1u);
 }
 
 TEST(ExhaustiveSlow, FourNodesWithoutFaults) { ExpectSound({.nodes = 4}); }
@@ -34,6 +35,32 @@ TEST(ExhaustiveSlow, AReductionOfTwoOfThreeSourcesWithOneDeath) {
 // The node that asks for the sum has no source, and may die like the others.
 TEST(ExhaustiveSlow, AReductionForAnotherNodeWithOneDeath) {
   ExpectSound({.nodes = 3, .blocks = 1, .deaths = 1, .put_again = true, .sources = 2});
+}
+
+TEST(ExhaustiveSlow, RoomThatIsNeededElsewhere) {
+  ExpectSound({.deaths = 1, .room = true, .loses_room = true});
+}
+
+TEST(ExhaustiveSlow, AReductionByStripesWithOneDeath) {
+  ExpectSound({.nodes = 2,
+               .blocks = 10,
+               .stripes = 2,
+               .stride = 5,
+               .deaths = 1,
+               .put_again = true,
+               .sources = 2,
+               .everyone_reads = true});
+}
+
+// One folds the other two, each in one half of the stripes, and reads the rest (R66).
+TEST(ExhaustiveSlow, AReductionInTwoTrees) {
+  ExpectSound({.nodes = 3,
+               .blocks = 10,
+               .stripes = 2,
+               .stride = 5,
+               .sources = 3,
+               .everyone_reads = true,
+               .two_trees = true});
 }
 
 }  // namespace

@@ -66,10 +66,6 @@ TEST(Exhaustive, NobodyIsAHolderBeforeItHasMemory) {
 // answer is on its way (R63).
 TEST(Exhaustive, WhoAskWithRoomWithOneDeath) { ExpectSound({.deaths = 1, .room = true}); }
 
-TEST(Exhaustive, RoomThatIsNeededElsewhere) {
-  ExpectSound({.deaths = 1, .room = true, .loses_room = true});
-}
-
 TEST(Exhaustive, AQuestionThatIsTakenBackAndAskedAgain) {
   ExpectSound({.blocks = 1, .room = true, .asks_again = true});
 }
@@ -90,28 +86,10 @@ TEST(Exhaustive, AReductionOfOneSourceWithARestartOfTheDirectory) {
 }
 
 // Each of two nodes makes one stripe of the sum and reads the other; a step passes a stripe.
-constexpr SmallOptions kTwoRoots = {
-    .nodes = 2, .blocks = 10, .stripes = 2, .stride = 5, .sources = 2, .everyone_reads = true};
-
-TEST(Exhaustive, AReductionByStripes) { ExpectSound(kTwoRoots); }
-
-TEST(Exhaustive, AReductionByStripesWithOneDeath) {
-  SmallOptions options = kTwoRoots;
-  options.deaths = 1;
-  options.put_again = true;
-  ExpectSound(options);
+TEST(Exhaustive, AReductionByStripes) {
+  ExpectSound(
+      {.nodes = 2, .blocks = 10, .stripes = 2, .stride = 5, .sources = 2, .everyone_reads = true});
 }
-
-// One folds the other two, each in one half of the stripes, and reads the rest (R66).
-constexpr SmallOptions kTwoTrees = {.nodes = 3,
-                                    .blocks = 10,
-                                    .stripes = 2,
-                                    .stride = 5,
-                                    .sources = 3,
-                                    .everyone_reads = true,
-                                    .two_trees = true};
-
-TEST(Exhaustive, AReductionInTwoTrees) { ExpectSound(kTwoTrees); }
 
 }  // namespace
 }  // namespace hoplite::sim
