@@ -48,7 +48,7 @@ breathe_default_project = "Hoplite"
 breathe_show_include = False
 breathe_domain_by_file_pattern = {"*/c.h": "c"}
 
-autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True, "undoc-members": True}
 autoclass_content = "both"
 autodoc_preserve_defaults = True
 autodoc_type_aliases = {"npt.DTypeLike": "numpy.typing.DTypeLike"}

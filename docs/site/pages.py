@@ -4,6 +4,7 @@ import pathlib
 import re
 
 from breathe.directives.file import DoxygenFileDirective
+from sphinx import addnodes
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
@@ -48,8 +49,8 @@ class Header(DoxygenFileDirective):
         text = (INCLUDE / self.arguments[0]).read_text(encoding="utf-8")
         made = super().run()
         groups = [node for node in made if node.get("objtype") == "user-defined"]
-        others = [node for node in made if node not in groups]
-        return others + sorted(groups, key=lambda node: text.find(f"--- {node[0].astext()}"))
+        in_order = iter(sorted(groups, key=lambda node: text.find(f"--- {node[0].astext()}")))
+        return [next(in_order) if node in groups else node for node in made]
 
 
 def read_docstring(app, what, name, obj, options, lines):
@@ -57,12 +58,20 @@ def read_docstring(app, what, name, obj, options, lines):
     if not any(lines):
         logger.warning("%s has no docstring", name)
     errors = app.config.errors
-    lines[:] = [ERROR.sub(lambda found: f":py:exc:`{found[0]}`" if found[0] in errors else found[0], line)
+    lines[:] = [ERROR.sub(lambda found: f":py:exc:`~hoplite.{found[0]}`" if found[0] in errors else found[0], line)
                 for line in lines]
+
+
+def name_enums(app, doctree):
+    """An enum without a name has one in the contents of its page all the same."""
+    for signature in doctree.findall(addnodes.desc_signature):
+        if signature.get("_toc_name", "").startswith("@"):
+            signature["_toc_name"] = "enum"
 
 
 def setup(app):
     app.add_config_value("errors", [], "env")
     app.add_directive("header", Header)
     app.connect("source-read", read_page)
+    app.connect("doctree-read", name_enums, priority=0)
     app.connect("autodoc-process-docstring", read_docstring)

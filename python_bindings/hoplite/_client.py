@@ -199,7 +199,7 @@ class Client:
         *,
         only_if_owned: bool = False,
     ) -> Any:
-        """``get``."""
+        """``get``, for coroutines, and without an `out`. Cancelling it cancels the request."""
         begun = self._core.get_later(id, timeout, only_if_owned)
         return _encoding.value_of(await self._waiting.answer(begun), writable)
 

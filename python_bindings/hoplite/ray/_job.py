@@ -38,6 +38,9 @@ def init(memory: int | str = "1GiB", orphan_grace: float = 30.0) -> None:
     join later get theirs at first use. All of it ends with the job. A second call changes nothing.
     `orphan_grace`: objects stay for so many seconds when the process that made their Refs has died,
     or the Hoplite node of its host; at most 50.
+
+    UnavailableError: ``ray.init`` was not called. InvalidArgumentError: this is no driver,
+    `orphan_grace` is out of its range, or there is no such `memory`.
     """
     if not 0 <= orphan_grace <= LONGEST_GRACE:
         raise InvalidArgumentError(
