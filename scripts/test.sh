@@ -119,18 +119,18 @@ add_python() {
 
 # One test: every page is made, without a warning, and every link leads somewhere.
 build_site() {
-  local status=0 log start=$SECONDS
+  local status=0 log start=$SECONDS result
   log=$(mktemp)
   echo "== docs: build"
   ./scripts/docs.sh >"$log" 2>&1 || status=$?
-  case $status in
-    0) passed=$((passed + 1)) ;;
-    3) echo "docs: SKIPPED, what makes the site could not be had" ;;
-    *) failed=$((failed + 1)) ;;
-  esac
   [[ $status -eq 0 ]] || tail -n 100 "$log"
   rm -f "$log"
-  echo "docs: exit status $status in $((SECONDS - start)) s"
+  case $status in
+    0) result=passed passed=$((passed + 1)) ;;
+    3) result="SKIPPED, what makes the site could not be had" ;;
+    *) result=failed failed=$((failed + 1)) ;;
+  esac
+  echo "docs: $result in $((SECONDS - start)) s"
 }
 
 if [[ $all == no ]]; then

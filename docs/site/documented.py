@@ -26,7 +26,7 @@ def names(compound):
         name = member.findtext("name")
         if member.get("prot") != "public" or member.get("kind") == "friend" or name.startswith(("~", "operator")):
             continue
-        if not member.findtext("type") and member.get("kind") == "function":
+        if member.get("kind") == "function" and not "".join(member.find("type").itertext()):
             continue  # a constructor
         if not name.startswith("@"):
             found.setdefault(prefix + name, []).append(member)

@@ -54,13 +54,14 @@ class Documented(unittest.TestCase):
       <memberdef kind="function" prot="public"><type>int</type><name>f</name><briefdescription/></memberdef>
       <memberdef kind="function" prot="public"><type>int</type><name>f</name>
         <briefdescription><para>Does.</para></briefdescription></memberdef>
-      <memberdef kind="variable" prot="public"><type>int</type><name>x</name><briefdescription/></memberdef>
+      <memberdef kind="variable" prot="public"><type><ref>B</ref></type><name>x</name><briefdescription/></memberdef>
+      <memberdef kind="function" prot="public"><type><ref>B</ref></type><name>g</name><briefdescription/></memberdef>
       <memberdef kind="variable" prot="private"><type>int</type><name>y</name><briefdescription/></memberdef>
       <memberdef kind="function" prot="public"><type/><name>A</name><briefdescription/></memberdef></compounddef>"""
 
     def test_of_functions_with_one_name_one_comment_is_enough(self):
         found = documented.names(xml.fromstring(self.COMPOUND))
-        self.assertEqual(documented.silent(found), ["A", "A::x"])
+        self.assertEqual(documented.silent(found), ["A", "A::g", "A::x"])
 
 
 class Reference(unittest.TestCase):

@@ -104,7 +104,7 @@ class HOPLITE_EXPORT Client {
   //   failed              whoever was to make it says so (Fail), with this or another code; or the
   //                       reduction that was to make it failed (Reduction::Wait)
   Result<Buffer> Get(const ObjectId& id, const CallOptions& options = {});
-  Future<Buffer> GetAsync(const ObjectId& id, const CallOptions& options = {});
+  Future<Buffer> GetAsync(const ObjectId& id, const CallOptions& options = {});  // returns at once
   // All at once, under one timeout; one answer per id, in their order. Clients of different nodes
   // begin with different ones, so that an allgather does not ask one node first. The answers are
   // held until the last one is there: what has no room in the node's store beside those that are

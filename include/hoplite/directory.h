@@ -14,6 +14,7 @@ namespace hoplite {
 // the nodes tell it again. All calls may come from any thread.
 class HOPLITE_EXPORT Directory {
  public:
+  // Listens, and collects for a moment what the nodes hold (DirectoryConfig::recovery_window).
   //   invalid_argument  a field of the configuration is wrong: says which
   //   unavailable       the address is in use
   static Result<std::unique_ptr<Directory>> Start(const DirectoryConfig& config);

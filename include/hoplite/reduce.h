@@ -66,9 +66,9 @@ HOPLITE_EXPORT std::size_t SizeOf(DType dtype);
 HOPLITE_EXPORT std::string_view Name(DType dtype);
 HOPLITE_EXPORT std::string_view Name(Op op);
 
-// The reverse; an invalid_argument names the wrong word and the allowed ones.
+// The reverse of Name; an invalid_argument names the wrong word and the allowed ones.
 HOPLITE_EXPORT Result<DType> ParseDType(std::string_view name);
-HOPLITE_EXPORT Result<Op> ParseOp(std::string_view name);
+HOPLITE_EXPORT Result<Op> ParseOp(std::string_view name);  // as ParseDType
 
 // invalid_argument for and, or, xor of floats, for the mean of integers, and for numbers that are no
 // Op or no DType.
