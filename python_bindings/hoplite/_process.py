@@ -12,13 +12,11 @@ import threading
 from typing import IO, Any
 
 from hoplite import _program
-from hoplite.errors import BY_CODE, HopliteError, InvalidArgumentError, UnavailableError
+from hoplite.errors import BY_CODE, HopliteError, UnavailableError
 
 START_TIMEOUT = 30.0
 # Until all is read that a process said which has ended.
 LAST_WORDS_TIMEOUT = 1.0
-# What the program exits with if its arguments make no sense.
-USAGE_ERROR = 2
 STANDARD_ERROR = 2
 
 
@@ -49,9 +47,16 @@ class Process:
         line = self._stdout.readline() if answered else b""
         if not line:
             raise self._why(ended=bool(answered))
-        self._voice.pass_on()
         said: dict[str, Any] = json.loads(line)
+        if "error" in said:
+            raise self._refusal(**said["error"])
+        self._voice.pass_on()
         return said
+
+    def _refusal(self, code: str, message: str) -> HopliteError:
+        self._popen.wait()
+        self._voice.words()  # the same
+        return BY_CODE[code](f"{self._name}: {message}")
 
     def _why(self, ended: bool) -> HopliteError:
         if not ended:
@@ -60,13 +65,8 @@ class Process:
                 f"{self._name} was not ready within {START_TIMEOUT:.0f} s: {said}"
             )
         status = self._popen.wait()
-        lines = [line for line in self._voice.words() if not line.startswith("Run with --help")]
+        lines = self._voice.words()
         last = lines[-1] if lines else f"it ended with status {status}"
-        if status == USAGE_ERROR:
-            return InvalidArgumentError(f"{self._name}: {last}")
-        code, _, sentence = last.partition(": ")
-        if code in BY_CODE:
-            return BY_CODE[code](f"{self._name}: {sentence}")
         return UnavailableError(f"{self._name} did not become ready: {last}")
 
     def terminate(self) -> None:

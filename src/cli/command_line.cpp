@@ -74,28 +74,40 @@ CLI::ExtrasError InOrder(const CLI::App& app) {
   return {command->get_name(), std::move(extras)};
 }
 
+ExitStatus Fail(const std::vector<std::string>& arguments, const Error& error, std::ostream& err) {
+  Complain(arguments, error, error.ToString() + '\n', err);
+  return ExitStatus::kFailed;
+}
+
+ExitStatus Misused(const std::vector<std::string>& arguments, const std::string& complaint,
+                   const std::string& words, std::ostream& err) {
+  Complain(arguments, Error(ErrorCode::kInvalidArgument, complaint), words, err);
+  return ExitStatus::kUsage;
+}
+
+// What the parser throws: help, the version, or a complaint.
+ExitStatus End(const CLI::App& app, const CLI::ParseError& thrown,
+               const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  std::ostringstream words;
+  if (app.exit(thrown, out, words) != 0) return Misused(arguments, thrown.what(), words.str(), err);
+  if (out.flush()) return ExitStatus::kDone;
+  return Fail(arguments, OutputError("-", "write"), err);
+}
+
 // Chooses what to do; or the end, if there is nothing to do but to say something.
-std::optional<ExitStatus> Parse(CLI::App& app, std::vector<std::string> arguments,
+std::optional<ExitStatus> Parse(CLI::App& app, const std::vector<std::string>& arguments,
                                 const Action& chosen, std::ostream& out, std::ostream& err) {
   ForgetTypedNames();
-  std::ranges::reverse(arguments);  // CLI11 takes them last first
-  std::ostringstream complaint;
-  int wrong = 0;
   try {
-    app.parse(std::move(arguments));
+    app.parse(std::vector(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
     // Not require_subcommand(): it would not name an unknown one.
     if (chosen) return std::nullopt;
     throw CLI::RequiredError("A command");
   } catch (const CLI::ExtrasError&) {
-    wrong = app.exit(InOrder(app), out, complaint);
-  } catch (const CLI::ParseError& error) {
-    wrong = app.exit(error, out, complaint);
+    return End(app, InOrder(app), arguments, out, err);
+  } catch (const CLI::ParseError& thrown) {
+    return End(app, thrown, arguments, out, err);
   }
-  err << WithTypedNames(complaint.str());
-  if (wrong != 0) return ExitStatus::kUsage;
-  if (out.flush()) return ExitStatus::kDone;
-  err << OutputError("-", "write").ToString() << std::endl;
-  return ExitStatus::kFailed;
 }
 
 // Exceptions end with a sentence, too: no memory (endless standard input, for example), and what
@@ -114,7 +126,17 @@ Result<void> Perform(const Action& action) {
 
 }  // namespace
 
-ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
+void Complain(const std::vector<std::string>& arguments, const Error& error,
+              const std::string& words, std::ostream& err) {
+  err << WithTypedNames(words) << std::flush;
+  const auto options_end = std::ranges::find(arguments, "--");
+  if (std::find(arguments.begin(), options_end, "--json") == options_end) return;
+  // If standard output is closed or full, standard error has said it.
+  (void)Print(
+      Json{{"error", {{"code", Name(error.code)}, {"message", WithTypedNames(error.message)}}}});
+}
+
+ExitStatus Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
                const std::vector<AddCommand>& more) {
   CLI::App app("Moves large immutable objects between the nodes of a cluster.", "hoplite");
   app.set_version_flag("--version", "hoplite " HOPLITE_VERSION);
@@ -126,14 +148,11 @@ ExitStatus Run(std::vector<std::string> arguments, std::ostream& out, std::ostre
   }
   for (const AddCommand add : more) add(app, chosen);
   if (const auto unknown = UnknownCommand(app, arguments)) {
-    err << *unknown << "\nRun with --help for a list.\n";
-    return ExitStatus::kUsage;
+    return Misused(arguments, *unknown, *unknown + "\nRun with --help for a list.\n", err);
   }
-  if (const auto ended = Parse(app, std::move(arguments), chosen, out, err)) return *ended;
+  if (const auto ended = Parse(app, arguments, chosen, out, err)) return *ended;
   const Result<void> result = Perform(chosen);
-  if (result) return ExitStatus::kDone;
-  err << WithTypedNames(result.error().ToString()) << std::endl;
-  return ExitStatus::kFailed;
+  return result ? ExitStatus::kDone : Fail(arguments, result.error(), err);
 }
 
 }  // namespace hoplite::cli

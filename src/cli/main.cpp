@@ -19,19 +19,24 @@ namespace {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!hoplite::cli::StandardStreamsAreOpen()) {
-    std::cerr << "resource_exhausted: /dev/null can't be opened in place of a closed stream\n";
+    const hoplite::Error error(hoplite::ErrorCode::kResourceExhausted,
+                               "/dev/null can't be opened in place of a closed stream");
+    hoplite::cli::Complain(arguments, error, error.ToString() + '\n', std::cerr);
     return static_cast<int>(hoplite::cli::ExitStatus::kFailed);
   }
   if (const char* level = std::getenv("HOPLITE_LOG"); level && !hoplite::log::SetLevel(level)) {
-    std::cerr << "HOPLITE_LOG is '" << level << "': write trace, debug, info, warn, error or off\n";
+    const hoplite::Error error(hoplite::ErrorCode::kInvalidArgument,
+                               "HOPLITE_LOG is '" + std::string(level) +
+                                   "': write trace, debug, info, warn, error or off");
+    hoplite::cli::Complain(arguments, error, error.message + '\n', std::cerr);
     return static_cast<int>(hoplite::cli::ExitStatus::kUsage);
   }
   // A file beyond the limit of its size (ulimit -f) is an error of the write, not a death.
   std::signal(SIGXFSZ, SIG_IGN);
   // Errors are told in our words; gRPC would print its own beside them.
   ::setenv("GRPC_VERBOSITY", "NONE", /*replace=*/0);
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
   return static_cast<int>(
       hoplite::cli::Run(arguments, std::cout, std::cerr, {hoplite::cli::AddSim}));
 }

@@ -60,6 +60,13 @@ Result<std::string> ProcessCluster::WaitUntilReady(ChildProcess& process,
         line.error().code, fmt::format("{} did not become ready: {}", who, line.error().message)));
   }
   const Json event = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
+  if (event.is_object() && event.contains("error")) {
+    const Json& error = event["error"];
+    return std::unexpected(
+        Error(ErrorCode::kUnavailable,
+              fmt::format("{} did not become ready: {}: {}", who, error.value("code", "internal"),
+                          error.value("message", *line))));
+  }
   if (!event.is_object() || !event.contains("address") || !event["address"].is_string()) {
     return std::unexpected(
         Error(ErrorCode::kInternal, fmt::format("{} printed no ready line: {}", who, *line)));

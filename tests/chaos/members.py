@@ -57,7 +57,7 @@ class Member:
 
     def is_ready(self):
         """Reads what the process said. It may be refused while its predecessor is taken for alive."""
-        if self.output.readline():
+        if b'"ready"' in self.output.readline():
             self._limit()
             return True
         self.kill()

@@ -70,13 +70,13 @@ class Daemon:
             return False
         assert process.stdout is not None
         with process.stdout:
-            line = process.stdout.readline()
-            if line:
-                self._tell(json.loads(line))
+            said: dict[str, Any] = json.loads(process.stdout.readline() or "{}")
+            if "error" not in said:
+                self._tell(said)
             status = process.wait()
         last_words = self._last_logged() or f"ended with status {status}"
         self._tell({}, last_words, given_up=status == USAGE_ERROR)
-        return bool(line)
+        return "event" in said
 
     def _tell(self, said: dict[str, Any], last_words: str = "", given_up: bool = False) -> None:
         with self._ready:

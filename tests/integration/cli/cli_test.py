@@ -161,7 +161,7 @@ class ThreeNodes(CommandTest):
 
     def waiters(self, object_id):
         done = run("info", object_id, "--json", "--socket", self.cluster.socket(1))
-        return [w["node"] for w in json.loads(done.stdout)["waiters"]] if done.stdout else []
+        return [w["node"] for w in json.loads(done.stdout).get("waiters", [])]
 
     def test_unknown_id_with_a_timeout(self):
         out = self.cluster.path("nothing")

@@ -39,6 +39,9 @@ class Daemon:
             self.end(signal.SIGKILL)
             raise AssertionError(f"{arguments[0]} did not become ready")
         self.ready = json.loads(line)
+        if "error" in self.ready:
+            self.end()
+            raise AssertionError(f"{arguments[0]} did not become ready: {self.ready['error']}")
 
     def end(self, how=signal.SIGTERM):
         """Sends the signal, waits; the exit status."""

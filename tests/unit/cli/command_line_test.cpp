@@ -1,8 +1,12 @@
 #include "cli/command_line.h"
 
+#include <algorithm>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "sim/commands/sim_commands.h"
 
@@ -15,10 +19,29 @@ struct Answer {
   std::string err;
 };
 
-Answer Ask(std::vector<std::string> arguments) {
+Answer Ask(const std::vector<std::string>& arguments) {
   std::ostringstream out, err;
-  const ExitStatus status = Run(std::move(arguments), out, err, {AddSim});
+  const ExitStatus status = Run(arguments, out, err, {AddSim});
   return {status, out.str(), err.str()};
+}
+
+// The error document that --json prints to standard output, alone there.
+nlohmann::json ErrorOf(std::vector<std::string> arguments, ExitStatus expected) {
+  if (std::ranges::find(arguments, "--json") == arguments.end()) arguments.emplace_back("--json");
+  testing::internal::CaptureStdout();
+  const Answer answer = Ask(arguments);
+  const std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(answer.status, expected) << answer.err;
+  EXPECT_EQ(std::ranges::count(printed, '\n'), 1) << printed;
+  const auto document = nlohmann::json::parse(printed, nullptr, /*allow_exceptions=*/false);
+  EXPECT_TRUE(document.is_object() && document.size() == 1 && document.contains("error"))
+      << printed;
+  if (!document.is_object()) return {};
+  const auto error = document.value("error", nlohmann::json::object());
+  EXPECT_EQ(error.size(), 2u) << printed;
+  EXPECT_NE(answer.err.find(error.value("message", "?")), std::string::npos)
+      << answer.err << printed;
+  return error;
 }
 
 constexpr const char* kId = "00112233445566778899aabbccddeeff00112233";
@@ -36,6 +59,10 @@ TEST_P(Usage, IsRefusedWithStatusTwoAndASentence) {
   EXPECT_EQ(answer.status, ExitStatus::kUsage);
   EXPECT_NE(answer.err.find(GetParam().complaint), std::string::npos) << answer.err;
   EXPECT_EQ(answer.out, "");
+}
+
+TEST_P(Usage, IsADocumentForWhoAsksForJson) {
+  EXPECT_EQ(ErrorOf(GetParam().arguments, ExitStatus::kUsage)["code"], "invalid_argument");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -147,6 +174,13 @@ TEST_P(NobodyThere, IsUnavailableWithStatusOne) {
   EXPECT_NE(answer.err.find(kNobody), std::string::npos) << answer.err;
 }
 
+TEST_P(NobodyThere, IsADocumentForWhoAsksForJson) {
+  std::vector<std::string> arguments = GetParam();
+  arguments.insert(arguments.end(), {"--socket", kNobody});
+  if (arguments[0] == "get") arguments.insert(arguments.end(), {"--output", "/dev/null"});
+  EXPECT_EQ(ErrorOf(arguments, ExitStatus::kFailed)["code"], "unavailable");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, NobodyThere,
     testing::Values(std::vector<std::string>{"put", "/etc/passwd"},
@@ -173,6 +207,24 @@ TEST(CommandLine, SimulatedReductionsAnswerInJson) {
     }
     EXPECT_NE(printed.find("\"committed\":true"), std::string::npos) << printed;
   }
+}
+
+TEST(CommandLine, WhatOtherCommandsFailWithIsADocumentToo) {
+  const std::string nowhere = "192.0.2.1:1";  // no address of this machine
+  EXPECT_EQ(ErrorOf({"directory", "--listen", nowhere}, ExitStatus::kFailed)["code"],
+            "unavailable");
+  EXPECT_EQ(ErrorOf({"node", "--directory", "127.0.0.1:1", "--memory", "1MiB", "--listen", nowhere},
+                    ExitStatus::kFailed)["code"],
+            "unavailable");
+  EXPECT_EQ(ErrorOf({"demo", "/etc/hostname"}, ExitStatus::kFailed)["code"], "invalid_argument");
+}
+
+// It may be the name of a file.
+TEST(CommandLine, JsonBehindTheOptionsIsNoOption) {
+  testing::internal::CaptureStdout();
+  const Answer answer = Ask({"put", "--socket", kNobody, "--", "--json"});
+  EXPECT_EQ(answer.status, ExitStatus::kFailed);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
 TEST(CommandLine, SimulatedReductionsNameBadOptions) {
