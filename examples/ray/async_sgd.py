@@ -42,11 +42,13 @@ class Worker(Computing):
         self._random = np.random.default_rng(seed)
 
     def gradient(self, weights: Any, into: Any) -> Any:
-        opened = self.transport.open(weights)
-        with self.computing():
-            chosen = self._random.integers(0, len(self._labels) - HELD_OUT, BATCH)
-            result, _ = self._network.gradient(opened, self._pictures[chosen], self._labels[chosen])
-        return self.transport.result(result, into)
+        with self.transport.filling(into):
+            opened = self.transport.open(weights)
+            with self.computing():
+                chosen = self._random.integers(0, len(self._labels) - HELD_OUT, BATCH)
+                pictures, labels = self._pictures[chosen], self._labels[chosen]
+                result, _ = self._network.gradient(opened, pictures, labels)
+            return self.transport.result(result, into)
 
 
 def steps(transport: Transport, workers: list[Any]) -> Iterator[tuple[Array, float]]:

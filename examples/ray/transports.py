@@ -9,7 +9,7 @@ changes.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import hoplite.ray
@@ -58,6 +58,10 @@ class Transport(Protocol):
     def result(self, value: Any, into: Any = None) -> Any:
         """In a task: what it returns."""
 
+    def filling(self, into: Any) -> contextlib.AbstractContextManager[None]:
+        """In a method that got `into`: an error that is raised meanwhile is raised where the result
+        is waited for, too."""
+
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
         """The sum of the first `count` results, which those are, and which not. What a worker that
         has failed would have made never comes, and is waited for no longer than the others."""
@@ -91,6 +95,9 @@ class RayTransport:
     def result(self, value: Any, into: Any = None) -> Any:
         return value
 
+    def filling(self, into: Any) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()  # the result is the call's, and so is its error
+
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
         came: dict[Any, Array] = {}
         waiting = list(handles)
@@ -123,10 +130,7 @@ class HopliteTransport:
         return hoplite.ray.wait(handles, count, PATIENCE)
 
     def sum(self, handles: Sequence[Any]) -> Any:
-        refs = _fetched(handles)
-        if isinstance(hoplite.ray.get(refs[0], PATIENCE), dict):
-            return total(hoplite.ray.get(refs, PATIENCE))
-        return hoplite.ray.reduce(refs).get(PATIENCE)
+        return hoplite.ray.reduce(_fetched(handles)).get(PATIENCE)
 
     def call(self, method: Any, handle: Any) -> Any:
         result = hoplite.ray.new_ref()
@@ -139,6 +143,14 @@ class HopliteTransport:
     def result(self, value: Any, into: Any = None) -> Any:
         ref = hoplite.ray.put(value, into)
         return ref if into is None else None
+
+    @contextlib.contextmanager
+    def filling(self, into: Any) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            hoplite.ray.fail(into, error)  # else its readers would wait for it
+            raise
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
         reduction = hoplite.ray.reduce(handles, num_objects=count, dtype=np.float32)

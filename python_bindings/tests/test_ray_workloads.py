@@ -6,11 +6,13 @@ import itertools
 import os
 from typing import Any
 
+import hoplite
 import numpy as np
 import pytest
 from ray_cluster import ray, remote, wait_until
 
 # isort: split
+import actors
 import async_sgd
 import serving
 import transports
@@ -32,6 +34,16 @@ def test_a_sum_is_of_the_workers_that_live() -> None:
     others = [transport.call(worker.gradient, 2.0) for worker in workers[1:]]
     total, used, unused = transport.first_sum([first, *others], 2)
     assert list(total) == [4.0, 4.0, 4.0] and set(used) == set(others) and unused == [first]
+
+
+@pytest.mark.usefixtures("two_hosts")
+@pytest.mark.parametrize("name", ["ray", "hoplite"])
+def test_an_error_of_a_worker_is_raised_where_its_gradient_is_waited_for(name: str) -> None:
+    transport = transports.TRANSPORTS[name]()
+    [worker] = actors.spread(async_sgd.Worker, transport, 1)
+    wrong = transport.put(np.zeros(7, np.float32))  # too few weights
+    with pytest.raises((ValueError, hoplite.ObjectFailedError), match="cannot reshape"):
+        transport.first_sum([transport.call(worker.gradient, wrong)], 1)
 
 
 @pytest.mark.usefixtures("two_hosts")
