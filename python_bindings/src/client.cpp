@@ -19,6 +19,7 @@
 
 #include "bind.h"
 #include "client/client_access.h"
+#include "client/pending.h"
 #include "errors.h"
 #include "gil.h"
 #include "held_buffer.h"
@@ -176,6 +177,12 @@ ObjectInfo Info(Client& client, const ObjectId& id, std::optional<double> timeou
   return WithoutGil([&] { return client.Info(id, options); });
 }
 
+Ending UntilEnd(Client& client, std::optional<double> timeout) {
+  const Time deadline = client::DeadlineAfter(ToTimeout(timeout));
+  const Unlocked unlocked;
+  return Ending(ClientAccess::UntilEnd(client, deadline));
+}
+
 ClusterStatus Status(Client& client, std::optional<double> timeout,
                      std::optional<std::uint64_t> max_objects) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
@@ -233,6 +240,7 @@ void BindClient(nb::module_& module) {
       .def("own", &Own, nb::arg("ids"), nb::arg("timeout") = none)
       .def("disown", &Disown, nb::arg("ids"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
+      .def("until_end", &UntilEnd, nb::arg("timeout") = none)
       .def("status", &Status, nb::arg("timeout") = none, nb::arg("max_objects") = none)
       .def("subscribe", &Subscribe, nb::arg("id"), nb::arg("timeout") = none)
       .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none,

@@ -7,6 +7,7 @@
 
 #include "arrivals.h"
 #include "bind.h"
+#include "client/interruption.h"
 #include "errors.h"
 #include "gil.h"
 #include "memory.h"
@@ -36,6 +37,19 @@ void PutLater::Cancel() {
   future_->Cancel();
 }
 
+Ending::~Ending() {
+  // It may be the last that has the connection.
+  const Unlocked unlocked;
+  question_.reset();
+}
+
+void Ending::Wait() const {
+  WithoutGil([this]() -> Result<void> {
+    const client::Question::Answer* why = question_->Wait(kNever);
+    return std::unexpected(why == nullptr ? client::Interruption::Reason() : why->error());
+  });
+}
+
 void BindLater(nb::module_& module) {
   nb::class_<Arrivals>(module, "Arrivals")
       .def(nb::init<>())
@@ -58,6 +72,8 @@ void BindLater(nb::module_& module) {
       .def("tell", [](const PutLater& put, const Arrivals& arrivals,
                       std::uint64_t number) { put.OnReady(arrivals.Teller(number)); })
       .def("cancel", &PutLater::Cancel);
+
+  nb::class_<Ending>(module, "Ending").def("wait", &Ending::Wait);
 }
 
 }  // namespace hoplite::python

@@ -1,5 +1,5 @@
 // PutLater: a put under way. It holds the caller's buffers, which are read until it is done, or
-// given up.
+// given up. Ending: the end of a client's connection, for who does something about it.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 
 #include <hoplite/future.h>
 
+#include "client/question.h"
 #include "held_buffer.h"
 
 namespace hoplite::python {
@@ -30,6 +31,21 @@ class PutLater {
  private:
   std::unique_ptr<HeldPieces> pieces_;
   std::optional<Future<ObjectId>> future_;
+};
+
+// Made and destroyed with the GIL.
+class Ending {
+ public:
+  explicit Ending(std::unique_ptr<client::Question> question) : question_(std::move(question)) {}
+  Ending(Ending&&) noexcept = default;
+  Ending& operator=(Ending&&) = delete;
+  ~Ending();
+
+  // Raises why it has ended.
+  void Wait() const;
+
+ private:
+  std::unique_ptr<client::Question> question_;
 };
 
 }  // namespace hoplite::python

@@ -89,9 +89,8 @@ def status() -> Any:
 
 
 def objects() -> set[str]:
-    """All that the directory knows: what lies anywhere, and what is owned or waited for, but for
-    what each process with Refs waits for."""
-    return {one["id"] for one in status()["objects"]} - {hoplite.ray._owned.NEVER.hex()}
+    """All that the directory knows: what lies anywhere, and what is owned or waited for."""
+    return {one["id"] for one in status()["objects"]}
 
 
 def used_bytes() -> int:

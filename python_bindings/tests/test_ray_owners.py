@@ -101,6 +101,15 @@ def make_and_die() -> None:
     assert hoplite.ray.get(after)[0] == 1.0 and hoplite.ray.get(mine[0])[0] == 1.0
 
 
+def test_a_process_with_refs_waits_for_nothing() -> None:
+    """It hears of the end of its node without an object that never comes."""
+    maker: Any = Maker.options(resources=HERE).remote()
+    made = [hoplite.ray.put(b"here"), ray.get(maker.make.remote(b"there"))]
+    known = hoplite.ray._job.client().status(timeout=20.0).objects
+    assert {ref.id for ref in made} <= {one.id for one in known}
+    assert [one for one in known if one.waiters and not one.ever_owned] == []
+
+
 @remote(max_retries=1, resources=THERE)
 def make_twice(notes: Path) -> hoplite.ray.Ref:
     """What it makes first it takes along."""

@@ -198,6 +198,12 @@ Result<std::uint64_t> Client::State::GetInto(const ObjectId& id, const client::R
   }
 }
 
+std::unique_ptr<client::Question> ClientAccess::UntilEnd(Client& client, Time deadline) {
+  auto connection = client.state_->Now(deadline);
+  auto pending = connection->UntilEnd(connection->NextId());
+  return std::make_unique<client::Question>(std::move(connection), std::move(pending), kNever);
+}
+
 Result<Reader> Client::Open(const ObjectId& id, const CallOptions& options) {
   return state_->Open(id, DeadlineAfter(options.timeout), options.only_if_owned, false);
 }

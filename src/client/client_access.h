@@ -65,6 +65,9 @@ class ClientAccess {
   // As Client::GetInto, for who has to know what the object is before giving memory.
   static Result<std::uint64_t> GetInto(Client& client, const ObjectId& id,
                                        const client::RoomFor& room_for, const CallOptions& options);
+  // Ready, with the error that says why, when the connection that the client has now has ended. The
+  // connection keeps a note of it to its end.
+  static std::unique_ptr<client::Question> UntilEnd(Client& client, Time deadline);
   // From the View that answered request `id`: the buffer releases it. protocol: it is not inside the
   // segment.
   static Result<Buffer> MakeBuffer(std::shared_ptr<client::Connection> connection,

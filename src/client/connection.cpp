@@ -148,22 +148,26 @@ void Connection::InChild() {
 PendingPtr Connection::Begin(local::Request request, Time deadline, FileDescriptor descriptor) {
   if (request.id() == 0) request.set_id(NextId());
   request.set_timeout_us(MicrosecondsUntil(deadline));
-  auto pending = std::make_shared<Pending>(request.id());
+  PendingPtr pending = UntilEnd(request.id());
+  if (pending->settled()) return pending;
+  // If the connection broke, its reader says so, after the node's last words.
+  if (const Result<void> sent = Send(request, std::move(descriptor)); !sent && !lost())
+    pending->Settle(std::unexpected(sent.error()));
+  return pending;
+}
+
+PendingPtr Connection::UntilEnd(std::uint64_t id) {
+  auto pending = std::make_shared<Pending>(id);
   if (inherited()) {
     pending->Settle(std::unexpected(Inherited()));
     return pending;
   }
-  {
-    const MutexLock lock(mutex_);
-    if (ended_) {
-      pending->Settle(std::unexpected(*ended_));
-      return pending;
-    }
-    pending_.emplace(request.id(), pending);
+  const MutexLock lock(mutex_);
+  if (ended_) {
+    pending->Settle(std::unexpected(*ended_));
+  } else {
+    pending_.emplace(id, pending);
   }
-  // If the connection broke, its reader says so, after the node's last words.
-  if (const Result<void> sent = Send(request, std::move(descriptor)); !sent && !lost())
-    pending->Settle(std::unexpected(sent.error()));
   return pending;
 }
 

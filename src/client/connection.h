@@ -61,6 +61,9 @@ class Connection : public Forks::Listener {
   // Sends a request that is answered; gives it an id unless it has one, and the deadline.
   PendingPtr Begin(local::Request request, Time deadline,
                    FileDescriptor descriptor = FileDescriptor());
+  // Settled by an answer to that id, or else by the end of the connection: without such a request,
+  // by the end alone.
+  PendingPtr UntilEnd(std::uint64_t id);
   // Begin, and wait. An error in the answer is the result's error.
   Result<local::Answer> Call(local::Request request, Time deadline);
   // Waits for what was begun with this deadline. A node that is silent after the deadline is not

@@ -16,9 +16,6 @@ from hoplite.ray import _errands
 ANSWERS_IN = 5.0
 PAUSE = 0.2
 
-# What nobody ever puts: a request for it ends when the connection does.
-NEVER = ObjectId.from_name("hoplite.ray: the end of a node")
-
 
 class Owned:
     """What this process's client owns.
@@ -68,7 +65,7 @@ class Owned:
         while self._alive(self):
             try:
                 # Before the ids are owned: a connection that ends between is noticed.
-                connection = self.client._core.get_later(NEVER)
+                connection = self.client._core.until_end(ANSWERS_IN)
                 self._own_all()
                 connection.wait()
             except CancelledError:
