@@ -169,6 +169,9 @@ class HOPLITE_EXPORT Client {
   //   not_found  its directory shard does not know the object
   //   deleted    it was deleted, and its id is blocked: says for how long
   Result<ObjectInfo> Info(const ObjectId& id, const CallOptions& options = {});
+  // Of many, in a few messages: one answer per id, in their order.
+  std::vector<Result<ObjectInfo>> Info(std::span<const ObjectId> ids,
+                                       const CallOptions& options = {});
   // Waits until `count` of the objects exist, and gives all that do by then, in their order;
   // nothing is fetched. An object exists when some node, or the directory, has all of its bytes: a
   // Get would not wait for its Put, nor for the reduction that makes it. It may be deleted, or lost

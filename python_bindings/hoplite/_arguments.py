@@ -46,6 +46,7 @@ EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "nbytes": ("an integer", _is_integer),
     "only_if_owned": ("True or False", _is_flag),
     "owned": ("True or False", _is_flag),
+    "metadata": ("a dict", lambda value: isinstance(value, dict)),
     "everyone_reads": ("True or False", _is_flag),
     "ids": ("a list of ObjectIds", _are_ids),
 }

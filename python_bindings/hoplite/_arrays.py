@@ -131,24 +131,18 @@ def order_of(array: np.ndarray[Any, Any]) -> Literal["C", "F"]:
     return "F" if array.flags.fnc else "C"
 
 
-def metadata_of(description: Description, note: str = "") -> bytes:
+def metadata_of(description: Description, beside: dict[str, Any]) -> bytes:
     """InvalidArgumentError: so long a description does not fit."""
     elements = description.elements
-    text = _metadata.write(
+    return _metadata.write(
         {
             "kind": "array",
             "dtype": elements.dtype,
             "shape": list(elements.shape),
             "order": elements.order,
         },
-        {"as": description.kind, "grad": description.grad, "note": note},
+        {"as": description.kind, "grad": description.grad, **beside},
     )
-    if len(text) > _metadata.LIMIT:
-        raise InvalidArgumentError(
-            f"the dtype's description takes {len(text)} bytes of metadata; "
-            f"at most {_metadata.LIMIT} are allowed"
-        )
-    return text
 
 
 def described(stated: dict[str, Any]) -> Elements:

@@ -19,8 +19,9 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from hoplite import _arrays, _core, _encoding, _out, _sources, errors
+from hoplite import _arrays, _core, _encoding, _metadata, _out, _sources, errors
 from hoplite._arguments import named
+from hoplite._asking import Asking
 from hoplite._core import ObjectId
 from hoplite._futures import Futures
 from hoplite._metadata import Fold
@@ -44,7 +45,7 @@ def connect(
     path = os.fspath(socket) if socket is not None else os.environ.get("HOPLITE_SOCKET", "")
     if not path:
         raise InvalidArgumentError("no socket was given, and HOPLITE_SOCKET is not set")
-    return Client(_core.Client.connect(path, timeout))
+    return Client(_core.Client.connect(path, timeout), path)
 
 
 class Owning(TypedDict, total=False):
@@ -56,11 +57,13 @@ class Owning(TypedDict, total=False):
     only_if_owned: bool
 
 
-class Client:
+class Client(Asking):
     """A connection to the node of this host. Made by ``connect`` or ``LocalCluster.connect``."""
 
-    def __init__(self, core: _core.Client) -> None:
-        self._core = core
+    def __init__(self, core: _core.Client, socket: str) -> None:
+        super().__init__(core)
+        self._socket = socket
+        self._closed = False
         self._waiting = Waiting()
         self._futures = Futures()
 
@@ -70,6 +73,8 @@ class Client:
         value: Any,
         id: ObjectId | None = None,
         timeout: float | None = None,
+        *,
+        metadata: dict[str, Any] | None = None,
         **owning: Unpack[Owning],
     ) -> ObjectId:
         """Stores a copy of `value`; when it returns, every node can get it.
@@ -78,12 +83,14 @@ class Client:
         bytes come back as a memoryview. Arrays and tensors of PyTorch, also inside other values,
         are copied once and come back as views. It stays until ``delete``; with ``owned=True`` this
         client owns it (``own``) as soon as it is accepted. What pickle refuses raises what pickle
-        raises.
+        raises. `metadata`, a dict that JSON can write in 2,048 bytes, lies beside the value:
+        ``info(id).user_metadata``.
 
         AlreadyExistsError, ObjectDeletedError: of this id. NotFoundError: nobody owns it, and
         ``only_if_owned=True`` was asked. ResourceExhaustedError: the node's store has no room.
         """
-        return self._put_encoded(_encoding.encode(value), id, timeout, **owning)
+        encoded = _encoding.encode(value, _metadata.beside(metadata))
+        return self._put_encoded(encoded, id, timeout, **owning)
 
     @named
     async def aput(
@@ -91,11 +98,13 @@ class Client:
         value: Any,
         id: ObjectId | None = None,
         timeout: float | None = None,
+        *,
+        metadata: dict[str, Any] | None = None,
         **owning: Unpack[Owning],
     ) -> ObjectId:
         """``put``. The value is read until this is done: leave it as it is. (What is not contiguous
         is packed, and what is no array pickled, at once.)"""
-        encoded = _encoding.encode(value)
+        encoded = _encoding.encode(value, _metadata.beside(metadata))
         begun = self._core.put_later(encoded.pieces, id, encoded.metadata, timeout, **owning)
         return await self._waiting.answer(begun)
 
@@ -132,6 +141,8 @@ class Client:
         dtype: npt.DTypeLike = np.float64,
         id: ObjectId | None = None,
         timeout: float | None = None,
+        *,
+        metadata: dict[str, Any] | None = None,
         **owning: Unpack[Owning],
     ) -> Draft:
         """An array in the node's store, to be filled in place: a ``put`` without the copy.
@@ -145,9 +156,9 @@ class Client:
         errors of ``put``, here or of ``Draft.seal``.
         """
         kind, extents = np.dtype(dtype), _arrays.extents(shape)
-        metadata = _arrays.metadata_of(_arrays.empty(kind, extents))
+        said = _arrays.metadata_of(_arrays.empty(kind, extents), _metadata.beside(metadata))
         size = math.prod(extents) * kind.itemsize
-        core = self._core.create(id or ObjectId.random(), size, metadata, timeout, **owning)
+        core = self._core.create(id or ObjectId.random(), size, said, timeout, **owning)
         if size == 0:
             return Draft(core, np.empty(extents, kind))
         return Draft(core, np.ndarray(extents, kind, buffer=memoryview(core)))
@@ -209,12 +220,14 @@ class Client:
         value: Any,
         id: ObjectId | None = None,
         timeout: float | None = None,
+        *,
+        metadata: dict[str, Any] | None = None,
         **owning: Unpack[Owning],
     ) -> Future[ObjectId]:
         """``aput`` for programs without an event loop: the value is read until it has a result."""
-        encoded = _encoding.encode(value)
+        encoded = _encoding.encode(value, _metadata.beside(metadata))
         begun = self._core.put_later(encoded.pieces, id, encoded.metadata, timeout, **owning)
-        return self._futures.of(begun, lambda made: made)
+        return self._futures.of(begun, lambda made: made, "a put")
 
     @named
     def get_future(
@@ -228,7 +241,8 @@ class Client:
         """``aget`` for programs without an event loop: ``result()``, ``add_done_callback``,
         ``concurrent.futures.wait``. Cancelling it cancels the request."""
         begun = self._core.get_later(id, timeout, only_if_owned)
-        return self._futures.of(begun, lambda view: _encoding.value_of(view, writable))
+        read = functools.partial(_encoding.value_of, writable=writable)
+        return self._futures.of(begun, read, f"a get of {id}")
 
     @named
     def get_many(
@@ -392,52 +406,15 @@ class Client:
         of one, that is deleted at once."""
         self._core.disown(_list_of(ids), timeout)
 
-    @named
-    def subscribe(self, id: ObjectId, timeout: float | None = None) -> _core.Subscription:
-        """Who begins to have the object, has it, and no longer has it, from now on. (Not that it
-        was deleted: ``get`` and ``info`` say so.)
-
-        ``next(timeout)`` gives one change after the other, with `kind` ("partial", "complete",
-        "gone"; "in_directory", where no node is named), `node` and `version`. TimeoutError: nothing
-        changed. UnavailableError: the connection to the node has ended, and with it this.
-        """
-        return self._core.subscribe(id, timeout)
-
-    @named
-    def status(
-        self, timeout: float | None = None, max_objects: int | None = None
-    ) -> _core.ClusterStatus:
-        """A picture of the cluster: `nodes`, `shards`, and the first `max_objects` of its `objects`
-        (None: all), with their holders, transfers and waiters. Of a shard that does not answer
-        `away` says why."""
-        return self._core.status(timeout, max_objects)
-
-    @named
-    def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
-        """Size, holders, owners and metadata.
-
-        NotFoundError: its directory shard does not know the object. ObjectDeletedError: it was
-        deleted, and its id is still blocked.
-        """
-        return self._core.info(id, timeout)
-
-    @property
-    def node_name(self) -> str:
-        """The name of the node that this client is attached to."""
-        return self._core.node_name
-
-    @property
-    def cluster_id(self) -> str:
-        """16 hexadecimal digits that the nodes of one cluster have in common, and no other has.
-
-        UnavailableError: the node has not reached its directory yet.
-        """
-        return self._core.cluster_id
-
     def close(self) -> None:
         """Cancels what waits, disowns all and refuses later calls; views stay readable.
         Idempotent."""
+        self._closed = True
         self._core.close()
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self._closed else ""
+        return f"<Client of node {self.node_name} at {self._socket}{closed}>"
 
     def __enter__(self) -> Client:
         return self

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import html
 import os
 import time
 import weakref
 from pathlib import Path
 
+from hoplite import _shown
 from hoplite._client import Client, connect
 from hoplite._folder import Folder
 from hoplite._process import Process
-from hoplite.errors import InvalidArgumentError
+from hoplite.errors import HopliteError, InvalidArgumentError
 
 STOP_TIMEOUT = 10.0
+# Of a picture for a notebook: seconds, and objects.
+SHOWN_WITHIN = 2.0
+MOST_SHOWN = 200
 
 
 class LocalCluster:
@@ -82,6 +88,26 @@ class LocalCluster:
     def close(self) -> None:
         """Ends all processes. Idempotent; does nothing in a forked child."""
         self._finalizer()
+
+    def __repr__(self) -> str:
+        if not self._finalizer.alive:
+            return "<LocalCluster, closed>"
+        nodes = [f"n{index}" + ("" if one else " killed") for index, one in enumerate(self._nodes)]
+        return (
+            f"<LocalCluster of {len(nodes)} nodes of {self._memory}: {', '.join(nodes)}; "
+            f"directory at {self.directory_address}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What the first node that answers says of all of them."""
+        tree = ""
+        for index, node in enumerate(self._nodes):
+            if node is None or not self._finalizer.alive:
+                continue
+            with contextlib.suppress(HopliteError), self.connect(index) as client:
+                tree = _shown.html(client.status(SHOWN_WITHIN, MOST_SHOWN))
+                break
+        return f"<p>{html.escape(repr(self))}</p>{tree}"
 
     def __enter__(self) -> LocalCluster:
         return self

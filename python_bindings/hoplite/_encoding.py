@@ -31,19 +31,22 @@ class Encoded:
 
 
 def encode(
-    value: Any, pickler: Callable[[io.BytesIO], Any] = _pickles.Pickler, note: str = ""
+    value: Any,
+    beside: dict[str, Any] | None = None,
+    pickler: Callable[[io.BytesIO], Any] = _pickles.Pickler,
 ) -> Encoded:
     """What to put for `value`. What its pickling raises comes out of here.
 
-    `note` goes into the metadata, for a runtime's own use: `_metadata.noted` reads it. `pickler`
-    inherits from `_pickles.Beside`.
+    `beside` goes into the metadata, too: a runtime's "note", which `_metadata.noted` reads, or what
+    `_metadata.beside` makes of a user's own. `pickler` inherits from `_pickles.Beside`.
     """
+    beside = beside or {}
     if type(value) in (bytes, bytearray, memoryview):
-        return _encode_bytes(memoryview(value), note)
+        return _encode_bytes(memoryview(value), beside)
     description = _arrays.describe(value)
     if description is not None:
-        return Encoded([_arrays.memory_of(value)], _arrays.metadata_of(description, note))
-    return Encoded(*_pickles.encode(value, pickler, note))
+        return Encoded([_arrays.memory_of(value)], _arrays.metadata_of(description, beside))
+    return Encoded(*_pickles.encode(value, pickler, beside))
 
 
 def decode(view: Any, metadata: bytes, writable: bool = False) -> Any:
@@ -109,11 +112,12 @@ def in_words(metadata: bytes) -> str | None:
     return None
 
 
-def _encode_bytes(view: memoryview, note: str) -> Encoded:
+def _encode_bytes(view: memoryview, beside: dict[str, Any]) -> Encoded:
     if not view.c_contiguous:
         view = memoryview(view.tobytes())
     flat = view.cast("B") if view.nbytes else memoryview(b"")
-    return Encoded([flat], _metadata.write({"kind": "bytes"}, {"note": note}) if note else b"")
+    said = any(beside.values())
+    return Encoded([flat], _metadata.write({"kind": "bytes"}, beside) if said else b"")
 
 
 # What makes a value of the View, or of what `private` made of it.

@@ -15,6 +15,22 @@ from hoplite._waiting import Request
 T = TypeVar("T")
 
 
+class Asked(Future[Any]):
+    """A future that says what was asked."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
+
+    def __repr__(self) -> str:
+        if not self.done():
+            return f"<Future of {self._what}: under way>"
+        if self.cancelled():
+            return f"<Future of {self._what}: cancelled>"
+        error = self.exception()
+        return f"<Future of {self._what}: {'done' if error is None else repr(error)}>"
+
+
 class Futures:
     """The requests of one client that have a future. One thread serves them all; it ends when none
     is under way, and a next one begins with the next request. Thread-safe."""
@@ -25,9 +41,9 @@ class Futures:
         self._numbers = itertools.count()
         self._under_way: dict[int, Callable[[], None]] = {}
 
-    def of(self, request: Request[T], value_of: Callable[[T], Any]) -> Future[Any]:
+    def of(self, request: Request[T], value_of: Callable[[T], Any], what: str) -> Future[Any]:
         """What ``value_of`` makes of the answer. Who cancels the future cancels the request."""
-        future: Future[Any] = Future()
+        future = Asked(what)
 
         def settle() -> None:
             if not future.set_running_or_notify_cancel():

@@ -67,7 +67,7 @@ class Pickler(Beside, pickle.Pickler):
 
 
 def encode(
-    value: Any, pickler: Callable[[io.BytesIO], Any], note: str
+    value: Any, pickler: Callable[[io.BytesIO], Any], beside: dict[str, Any]
 ) -> tuple[list[_arrays.Memory], bytes]:
     """What lies one after another in the object, and its metadata."""
     tree = _trees.tree_of(value)
@@ -76,7 +76,7 @@ def encode(
     writer.dump(tree.value if tree else value)
     stream, pieces = file.getbuffer(), writer.pieces
     if not pieces:
-        return [stream], _metadata.write({"kind": "pickle"}, {"note": note})
+        return [stream], _metadata.write({"kind": "pickle"}, beside)
     parts, places, end = _laid_out(pieces)
     table = _table([(end, 2 * stream.nbytes), *places])
     common: dict[str, Any] = {"kind": "pickle"}
@@ -84,7 +84,7 @@ def encode(
         both = hashlib.blake2b(stream, digest_size=16)
         both.update(table)
         common |= {"dtype": tree.dtype, "folded": end, "structure": both.hexdigest()}
-    metadata = _metadata.write(common, {"pieces": len(pieces), "note": note})
+    metadata = _metadata.write(common, {"pieces": len(pieces), **beside})
     return [*parts, stream, memoryview(table)], metadata
 
 

@@ -13,7 +13,7 @@ from hoplite import _core
 from hoplite._arguments import named
 from hoplite._core import ObjectId
 from hoplite._waiting import Waiting
-from hoplite.errors import InvalidArgumentError
+from hoplite.errors import HopliteError, InvalidArgumentError
 
 
 class Draft:
@@ -61,6 +61,11 @@ class Draft:
         """Gives the memory back; nobody will ever see the object. Idempotent."""
         self._core.abort()
         self.array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        core = self._core
+        far = f", {core.advanced} of them advanced" if core.state == "open" else ""
+        return f"<Draft of {core.id}: {len(core)} bytes{far}, {core.state}>"
 
     def __enter__(self) -> Draft:
         return self
@@ -142,6 +147,18 @@ class Reduction:
     def unused(self) -> list[ObjectId]:
         """Which are not, because others came first; waits until that is known."""
         return self._known().unused
+
+    def __repr__(self) -> str:
+        return f"<Reduction into {self.target}: {self._how_far()}>"
+
+    def _how_far(self) -> str:
+        if not self.ready():
+            return "under way"
+        try:
+            known = self._known()
+        except HopliteError as error:
+            return repr(error)
+        return f"final, {len(known.used)} of {len(known.used) + len(known.unused)} sources used"
 
     def _known(self) -> _core.ReduceOutcome:
         if self._outcome is None:

@@ -177,6 +177,19 @@ ObjectInfo Info(Client& client, const ObjectId& id, std::optional<double> timeou
   return WithoutGil([&] { return client.Info(id, options); });
 }
 
+// Of each object what is known of it, or the exception that says why nothing is.
+nb::list Infos(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  const auto infos = WithoutGil([&]() -> Result<std::vector<Result<ObjectInfo>>> {
+    return client.Info(std::span(ids), options);
+  });
+  nb::list given;
+  for (const Result<ObjectInfo>& info : infos) {
+    given.append(info ? nb::cast(*info) : ExceptionOf(info.error()));
+  }
+  return given;
+}
+
 Ending UntilEnd(Client& client, std::optional<double> timeout) {
   const Time deadline = client::DeadlineAfter(ToTimeout(timeout));
   const Unlocked unlocked;
@@ -240,6 +253,7 @@ void BindClient(nb::module_& module) {
       .def("own", &Own, nb::arg("ids"), nb::arg("timeout") = none)
       .def("disown", &Disown, nb::arg("ids"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
+      .def("infos", &Infos, nb::arg("ids"), nb::arg("timeout") = none)
       .def("until_end", &UntilEnd, nb::arg("timeout") = none)
       .def("status", &Status, nb::arg("timeout") = none, nb::arg("max_objects") = none)
       .def("subscribe", &Subscribe, nb::arg("id"), nb::arg("timeout") = none)

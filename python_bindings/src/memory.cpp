@@ -10,6 +10,7 @@
 #include "bind.h"
 #include "errors.h"
 #include "gil.h"
+#include "shown.h"
 
 namespace hoplite::python {
 
@@ -80,6 +81,12 @@ PrivateView::~PrivateView() {
 void OpenDraft::Advance(std::uint64_t prefix_bytes) {
   const Unlocked unlocked;
   ValueOf(draft().Advance(prefix_bytes));
+  advanced_ = prefix_bytes;
+}
+
+const char* OpenDraft::state() const {
+  if (open()) return "open";
+  return state_ == State::kSealed ? "sealed" : "aborted";
 }
 
 void OpenDraft::Seal(std::optional<double> timeout) {
@@ -105,9 +112,9 @@ Draft& OpenDraft::draft() {
 }
 
 void BindMemory(nb::module_& module) {
-  nb::class_<View>(module, "View", nb::type_slots(buffer_slots<View, false>),
-                   "An object's bytes in shared memory: read-only, pinned while this or a buffer "
-                   "over it lives, also when its client, node or cluster is gone.")
+  Shown<View>(module, "View", nb::type_slots(buffer_slots<View, false>),
+              "An object's bytes in shared memory: read-only, pinned while this or a buffer "
+              "over it lives, also when its client, node or cluster is gone.")
       .def_prop_ro("id", &View::id)
       .def_prop_ro("metadata",
                    [](const View& view) {
@@ -124,6 +131,8 @@ void BindMemory(nb::module_& module) {
   nb::class_<OpenDraft>(module, "Draft", nb::type_slots(buffer_slots<OpenDraft, true>),
                         "Memory of the node's store that becomes an object: a writable buffer.")
       .def_prop_ro("id", &OpenDraft::id)
+      .def_prop_ro("advanced", &OpenDraft::advanced)
+      .def_prop_ro("state", &OpenDraft::state)
       .def("__len__", [](const OpenDraft& draft) { return draft.bytes().size(); })
       .def("advance", &OpenDraft::Advance, nb::arg("prefix_bytes"))
       .def("seal", &OpenDraft::Seal, nb::arg("timeout") = nb::none())

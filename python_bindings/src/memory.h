@@ -72,6 +72,8 @@ class OpenDraft {
   ObjectId id() const { return draft_.id(); }
   std::span<const std::byte> bytes() const { return draft_.data(); }
   bool open() const { return state_ == State::kOpen; }
+  std::uint64_t advanced() const { return advanced_; }  // bytes from the first on
+  const char* state() const;
   void Advance(std::uint64_t prefix_bytes);
   void Seal(std::optional<double> timeout);
   void Abort();
@@ -82,6 +84,7 @@ class OpenDraft {
 
   Draft draft_;
   State state_ = State::kOpen;
+  std::uint64_t advanced_ = 0;
 };
 
 }  // namespace hoplite::python

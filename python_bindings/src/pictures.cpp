@@ -13,6 +13,7 @@
 #include "bind.h"
 #include "errors.h"
 #include "gil.h"
+#include "shown.h"
 
 namespace hoplite::python {
 
@@ -34,19 +35,19 @@ const char* Name(LocationKind kind) {
 }
 
 void BindObjects(nb::module_& module) {
-  nb::class_<HolderInfo>(module, "HolderInfo")
+  Shown<HolderInfo>(module, "HolderInfo")
       .def_ro("node", &HolderInfo::node)
       .def_ro("complete", &HolderInfo::complete)
       .def_ro("valid_bytes", &HolderInfo::valid_bytes);
-  nb::class_<TransferInfo>(module, "TransferInfo")
+  Shown<TransferInfo>(module, "TransferInfo")
       .def_ro("object", &TransferInfo::object)
       .def_ro("from_node", &TransferInfo::from)
       .def_ro("to_node", &TransferInfo::to)
       .def_ro("valid_bytes", &TransferInfo::valid_bytes);
-  nb::class_<WaiterInfo>(module, "WaiterInfo")
+  Shown<WaiterInfo>(module, "WaiterInfo")
       .def_ro("node", &WaiterInfo::node)
       .def_ro("why", &WaiterInfo::why);
-  nb::class_<ObjectInfo>(module, "ObjectInfo")
+  Shown<ObjectInfo>(module, "ObjectInfo")
       .def_ro("id", &ObjectInfo::id)
       .def_ro("size_bytes", &ObjectInfo::size_bytes)
       .def_ro("version", &ObjectInfo::version)
@@ -60,13 +61,18 @@ void BindObjects(nb::module_& module) {
                    [](const ObjectInfo& info) {
                      return info.failure ? ExceptionOf(*info.failure) : nb::none();
                    })
-      .def_prop_ro("metadata", [](const ObjectInfo& info) {
-        return nb::bytes(info.metadata.data(), info.metadata.size());
+      .def_prop_ro("metadata",
+                   [](const ObjectInfo& info) {
+                     return nb::bytes(info.metadata.data(), info.metadata.size());
+                   })
+      .def_prop_ro("user_metadata", [](const ObjectInfo& info) {
+        const nb::bytes metadata(info.metadata.data(), info.metadata.size());
+        return nb::module_::import_("hoplite._metadata").attr("users")(metadata);
       });
 }
 
 void BindCluster(nb::module_& module) {
-  nb::class_<NodeStatus>(module, "NodeStatus")
+  Shown<NodeStatus>(module, "NodeStatus")
       .def_ro("name", &NodeStatus::name)
       .def_ro("address", &NodeStatus::address)
       .def_ro("alive", &NodeStatus::alive)
@@ -78,16 +84,17 @@ void BindCluster(nb::module_& module) {
                      return std::chrono::duration<double>(node.round_trip).count();
                    })
       .def_ro("corrupt_blocks", &NodeStatus::corrupt_blocks);
-  nb::class_<ShardStatus>(module, "ShardStatus")
+  Shown<ShardStatus>(module, "ShardStatus")
       .def_ro("objects", &ShardStatus::objects)
       .def_ro("inline_bytes", &ShardStatus::inline_bytes)
       .def_ro("inline_total_bytes", &ShardStatus::inline_total_bytes)
       .def_ro("away", &ShardStatus::away);
-  nb::class_<ClusterStatus>(module, "ClusterStatus")
+  Shown<ClusterStatus>(module, "ClusterStatus")
       .def_ro("nodes", &ClusterStatus::nodes)
       .def_ro("objects", &ClusterStatus::objects)
       .def_ro("shards", &ClusterStatus::shards)
-      .def_prop_ro("object_count", &ClusterStatus::object_count);
+      .def_prop_ro("object_count", &ClusterStatus::object_count)
+      .def("_repr_html_", [](const nb::handle self) { return SaidOf(self, "html"); });
 }
 
 }  // namespace
@@ -95,7 +102,7 @@ void BindCluster(nb::module_& module) {
 void BindPictures(nb::module_& module) {
   BindObjects(module);
   BindCluster(module);
-  nb::class_<LocationChange>(module, "LocationChange")
+  Shown<LocationChange>(module, "LocationChange")
       .def_prop_ro("kind", [](const LocationChange& change) { return Name(change.kind); })
       .def_ro("node", &LocationChange::node)
       .def_ro("version", &LocationChange::version);

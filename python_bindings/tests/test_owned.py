@@ -142,4 +142,4 @@ def test_who_relies_on_an_owner_does_not_wait_for_nothing(here: Client, there: C
 
 def test_owning_is_asked_for_by_name(here: Client) -> None:
     with pytest.raises(TypeError):
-        here.put(b"", None, None, True)  # type: ignore[call-arg]
+        here.put(b"", None, None, True)  # type: ignore[arg-type, call-arg]

@@ -93,7 +93,7 @@ class Listening:
 def test_everybody_reads(here: Client, there: Client) -> None:
     sources = [client.put(np.full(300_000, 2, np.float32)) for client in (here, there)]
     core = Listening(here._core)
-    client: Client = Client(core)  # type: ignore[arg-type]
+    client: Client = Client(core, "")  # type: ignore[arg-type]
     made = [
         client.reduce(sources, dtype=np.float32),
         client.reduce(sources, dtype=np.float32, everyone_reads=True),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
+import re
 import threading
+from typing import Any
 
 import hoplite
 import numpy as np
@@ -63,3 +66,98 @@ def test_a_picture_of_the_cluster(here: Client) -> None:
     assert status.object_count >= 1
     assert len(here.status(timeout=20.0, max_objects=0).objects) == 0
     here.delete(id)
+
+
+def test_many_objects_are_looked_at_in_a_few_messages(here: Client, there: Client) -> None:
+    array, small, gone = here.put(np.zeros(100_000)), here.put(b"small"), here.put(b"gone")
+    there.get(array, timeout=20.0)
+    here.delete(gone)
+    missing = [ObjectId.random() for _ in range(3000)]
+    infos = here.info_many([array, *missing, small, gone], timeout=20.0)
+    first, *others, held, deleted = infos
+    assert first is not None and (first.id, first.size_bytes) == (array, 800_000)
+    assert held is not None and held.size_bytes == 5
+    assert others == [None] * 3000 and deleted is None
+    found = here.locations([array, missing[0]], timeout=20.0)
+    assert {id: set(nodes) for id, nodes in found.items()} == {
+        array: {here.node_name, there.node_name},
+        missing[0]: set(),
+    }
+    assert here.info_many([]) == [] and here.locations([]) == {}
+    with pytest.raises(TypeError, match="info_many: ids: a list of ObjectIds expected"):
+        here.info_many("all")  # type: ignore[arg-type]
+    here.delete([array, small])
+
+
+def test_a_users_own_metadata_lies_beside_the_value(here: Client, there: Client) -> None:
+    own = {"step": 7, "names": ["a", "b"], "nested": {"": None, "really": True, "rate": 0.5}}
+    ones = np.ones(1000, np.float32)
+    values: list[Any] = [b"bytes", ones, {"w": ones}, {"text": "\u00e4"}]
+    ids = [here.put(value, metadata=own) for value in values]
+    ids.append(asyncio.run(here.aput(ones, metadata=own)))
+    ids.append(here.put_future(ones, metadata=own).result(20.0))
+    with here.create(3, metadata=own) as draft:
+        draft.array[:] = 1.0
+    ids.append(draft.id)
+    assert [info.user_metadata for info in there.info_many(ids) if info] == [own] * len(ids)
+    assert bytes(there.get(ids[0], timeout=20.0)) == b"bytes"
+    assert there.get(ids[2], timeout=20.0)["w"].sum() == 1000
+    other = there.put(ones, metadata={"step": 8})  # it need not be the same of all sources
+    assert there.get(here.reduce([ids[1], other]).target, timeout=20.0)[0] == 2.0
+    assert here.info(here.put(b"none")).user_metadata == {}
+    here.delete(ids)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        ({"text": "x" * 2040}, r"metadata: it takes 2051 bytes as JSON; at most 2048"),
+        ({"one": np.ones(1)}, "metadata: it can't be written as JSON: Object of type ndarray"),
+        ({1: "one"}, "metadata: JSON does not give it back as it was: its keys"),
+        ({"pair": (1, 2)}, "metadata: JSON does not give it back as it was: its keys"),
+    ],
+)
+def test_metadata_that_can_not_go_is_refused(here: Client, metadata: Any, why: str) -> None:
+    for put in (here.put, here.put_future):
+        with pytest.raises(hoplite.InvalidArgumentError, match=why):
+            put(b"value", metadata=metadata)
+    with pytest.raises(TypeError, match="put: metadata: a dict expected, not the str 'text'"):
+        here.put(b"value", metadata="text")  # type: ignore[arg-type]
+
+
+def test_what_stands_at_a_prompt(here: Client) -> None:
+    id, never = ObjectId.random(), ObjectId.random()
+    assert re.fullmatch(r"<Client of node n0 at .*n0\.sock>", repr(here))
+    get = here.get_future(id)
+    assert repr(get) == f"<Future of a get of {id}: under way>"
+    draft = here.create(100, id=id)
+    draft.advance(80)
+    assert repr(draft) == f"<Draft of {id}: 800 bytes, 80 of them advanced, open>"
+    draft.seal()
+    assert repr(draft) == f"<Draft of {id}: 800 bytes, sealed>"
+    get.result(20.0)
+    assert repr(get) == f"<Future of a get of {id}: done>"
+    assert repr(here._core.get(id)) == f"<View of {id}, 800 bytes>"
+    waits = here.reduce([id, never], dtype="float64")
+    assert repr(waits) == f"<Reduction into {waits.target}: under way>"
+    waits.cancel()
+    assert "CancelledError" in repr(waits)
+    final = here.reduce([id, never], num_objects=1, dtype="float64").wait(20.0)
+    assert repr(final) == f"<Reduction into {final.target}: final, 1 of 2 sources used>"
+    assert f"{id}, 800 bytes: " in repr(here.info(id))
+    here.delete([id, final.target])
+
+
+def test_a_cluster_is_a_tree_in_a_notebook() -> None:
+    with hoplite.LocalCluster(nodes=2, memory="32MiB") as cluster, cluster.connect(1) as client:
+        array, failed = client.put(np.zeros(100_000)), ObjectId.random()
+        client.fail(failed, "<script>alert()</script>")
+        assert repr(cluster).startswith("<LocalCluster of 2 nodes of 32MiB: n0, n1; directory at")
+        shown = cluster._repr_html_()
+        assert f"<li>{array}, 781.2 KiB: n1: all</li>" in shown and "n0 at 127.0.0.1" in shown
+        assert "&lt;script&gt;" in shown and "<script>" not in shown
+        assert shown.count("<details") == shown.count("</details>") > 0
+        cluster.kill(0)
+        assert "n0 killed" in repr(cluster) and str(array) in cluster._repr_html_()
+    assert repr(cluster) == "<LocalCluster, closed>" and "closed" in cluster._repr_html_()
+    assert repr(client).endswith(", closed>")

@@ -15,6 +15,7 @@
 #include "client/draft_impl.h"
 #include "client/future_state.h"
 #include "client/get_many.h"
+#include "client/infos.h"
 #include "client/reader_impl.h"
 #include "client/status.h"
 #include "client/subscription_impl.h"
@@ -279,11 +280,13 @@ Result<void> Client::Disown(std::span<const ObjectId> ids, const CallOptions& op
 }
 
 Result<ObjectInfo> Client::Info(const ObjectId& id, const CallOptions& options) {
-  Request request;
-  request.mutable_info()->set_object(IdBytes(id));
+  return std::move(Info(std::span(&id, 1), options).front());
+}
+
+std::vector<Result<ObjectInfo>> Client::Info(std::span<const ObjectId> ids,
+                                             const CallOptions& options) {
   const Time deadline = DeadlineAfter(options.timeout);
-  TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
-  return client::ToObjectInfo(answer.info());
+  return client::AskForInfos(*state_->Now(deadline), ids, deadline);
 }
 
 Result<std::vector<ObjectId>> Client::WaitExists(std::span<const ObjectId> ids, std::size_t count,

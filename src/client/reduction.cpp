@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/convert.h"
+#include "client/infos.h"
 #include "client/interruption.h"
 #include "client/pending.h"
 
@@ -74,15 +76,16 @@ std::optional<std::vector<ObjectId>> Missing(client::Connection& connection,
 
 // Why the object is not there, in the words of its shard; empty: no more is known than that.
 std::string WhyMissing(client::Connection& connection, const ObjectId& object, Time until) {
-  Request request;
-  request.mutable_info()->set_object(IdBytes(object));
-  const client::PendingPtr pending = connection.Begin(std::move(request), until);
+  const client::PendingPtr pending = connection.Begin(client::InfoOf(std::span(&object, 1)), until);
   if (!client::WaitFor(*pending, until)) {
     connection.Drop(pending);
     return {};
   }
-  if (pending->outcome()) return {};
-  const Error& why = pending->outcome().error();
+  const Result<client::local::Answer>& answer = pending->outcome();
+  if (!answer || answer->infos().got_size() != 1) return {};
+  const auto info = client::ReadInfo(answer->infos().got(0));
+  if (info) return {};
+  const Error& why = info.error();
   const bool told = why.code != ErrorCode::kNotFound && why.code != ErrorCode::kTimeout;
   return told ? "; " + why.message : std::string();
 }

@@ -147,7 +147,7 @@ Request RequestOf(FuzzedDataProvider& data) {
       request.mutable_delete_object()->set_objects(ObjectsOf(data));
       break;
     case 8:
-      request.mutable_info()->set_object(ObjectOf(data));
+      request.mutable_info()->set_objects(ObjectsOf(data));
       break;
     case 9:
       request.mutable_subscribe()->set_object(ObjectOf(data));

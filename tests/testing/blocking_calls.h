@@ -76,6 +76,7 @@ inline std::vector<BlockingCall> BlockingCalls(Begun& begun, std::chrono::millis
       {"Delete", [=] { return ErrorOf(client->Delete(id, soon)); }},
       {"Own", [=] { return ErrorOf(client->Own(id, soon)); }},
       {"Info", [=] { return ErrorOf(client->Info(id, soon)); }},
+      {"Info of many", [=] { return ErrorOf(client->Info(std::vector{id, id}, soon).back()); }},
       {"Status", [=] { return ErrorOf(client->Status(soon)); }},
       {"Subscribe", [=] { return ErrorOf(client->Subscribe(id, soon)); }},
       {"Next", [&begun, timeout] { return ErrorOf(begun.subscription.Next(timeout)); }},

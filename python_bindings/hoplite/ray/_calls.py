@@ -183,7 +183,7 @@ class _Pickler(Beside, cloudpickle.CloudPickler):  # type: ignore[misc]
 
 def _encoded(value: Any, note: str = "") -> _encoding.Encoded:
     with refusing_refs():
-        return _encoding.encode(value, _Pickler, note)
+        return _encoding.encode(value, {"note": note}, _Pickler)
 
 
 def _put_by(client: Client, ref: Ref) -> str:

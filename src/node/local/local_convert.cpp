@@ -105,6 +105,26 @@ void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message
   message.set_owners(view.owners);
 }
 
+void FillInfos(std::span<const Result<protocol::ObjectView>> results, std::size_t room,
+               v1::local::Infos& infos) {
+  constexpr std::size_t kFrameOfOne = 16;
+  for (const auto& result : results) {
+    auto& got = *infos.add_got();
+    result ? FillObject(*result, *got.mutable_info())
+           : FillError(result.error(), *got.mutable_error());
+    const std::size_t bytes = got.ByteSizeLong() + kFrameOfOne;
+    if (bytes <= room) {
+      room -= bytes;
+      continue;
+    }
+    infos.mutable_got()->RemoveLast();
+    if (infos.got_size() > 0) return;
+    FillError(Error(ErrorCode::kResourceExhausted,
+                    "what is known of the object is too large for one answer"),
+              *infos.add_got()->mutable_error());
+  }
+}
+
 void FillNode(const protocol::NodeView& view, v1::local::ClusterStatus::Node& message) {
   message.set_name(view.node.name);
   message.set_address(view.node.address);

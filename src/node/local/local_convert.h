@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,9 @@ void FillError(const Error& error, v1::local::Error& message);
 std::uint64_t PrefixOf(const store::Copy& copy);
 void FillView(const store::Copy& copy, v1::local::View& message);
 void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message);
+// Of the first objects, as many as have so many bytes of room, and one at least.
+void FillInfos(std::span<const Result<protocol::ObjectView>> results, std::size_t room,
+               v1::local::Infos& infos);
 void FillNode(const protocol::NodeView& view, v1::local::ClusterStatus::Node& message);
 void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message);
 void FillShard(const protocol::ShardView& view, v1::local::ClusterStatus::Shard& message);

@@ -112,7 +112,7 @@ class LocalSession : public LocalClients::Member,
   Handled ForEach(const std::string& ids, OnObject operation, CallPtr call);
   Handled Open(const local::Request& request, ObjectId object, CallPtr call, local::Answer& answer);
   Handled Await(const local::Await& body, CallPtr call, local::Answer& answer);
-  Handled Info(ObjectId object, CallPtr call, local::Answer& answer);
+  Handled Info(const local::Info& body, CallPtr call, local::Answer& answer);
   Handled Status(const local::Status& body, CallPtr call, local::Answer& answer);
   Handled Reduce(const local::Reduce& body, ObjectId target, CallPtr call, local::Answer& answer);
   Handled Subscribe(Id id, ObjectId object);

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/try.h"
+#include "base/units.h"
 #include "node/local/counted.h"
 #include "node/local/gather.h"
 #include "node/local/joint_gets.h"
@@ -44,6 +45,8 @@ std::shared_ptr<Gets> MakeGets(Operations& operations, std::vector<ObjectId> obj
               [&operations](const ObjectId& id) { return operations.store().Find(id) != nullptr; },
       });
 }
+
+using Infos = Gather<protocol::ObjectView>;
 
 Error Cancelled() { return {ErrorCode::kCancelled, "the request was cancelled"}; }
 
@@ -113,6 +116,21 @@ void LocalSession::FillGot(const Result<store::CopyPtr>& result, Id id,
     return FillError(result ? kept.error() : result.error(), *got.mutable_error());
   }
   FillView(**result, *got.mutable_view());
+}
+
+LocalSession::Handled LocalSession::Info(const local::Info& body, CallPtr call,
+                                         local::Answer& answer) {
+  CO_TRY_ASSIGN(std::vector<ObjectId> objects, ReadObjects(body.objects(), wire::kMaxGetMany));
+  const auto gather =
+      std::make_shared<Infos>(operations_, std::move(objects), call,
+                              [&operations = operations_](ObjectId object, CallPtr one) {
+                                return operations.Info(object, std::move(one));
+                              });
+  const auto results = co_await gather->Run();
+  if (!results) co_return std::unexpected(Cancelled());
+  constexpr std::size_t kFrame = 1_KiB;
+  FillInfos(*results, wire::kMaxLocalAnswer - kFrame, *answer.mutable_infos());
+  co_return Result<void>();
 }
 
 LocalSession::Handled LocalSession::ForEach(const std::string& ids, OnObject operation,

@@ -22,13 +22,6 @@ Error NeverComes(const ObjectId& gone, std::uint32_t count) {
 
 }  // namespace
 
-LocalSession::Handled LocalSession::Info(ObjectId object, CallPtr call, local::Answer& answer) {
-  CO_TRY_ASSIGN(const protocol::ObjectView view,
-                co_await operations_.Info(object, std::move(call)));
-  FillObject(view, *answer.mutable_info());
-  co_return Result<void>();
-}
-
 LocalSession::Handled LocalSession::Status(const local::Status& body, CallPtr call,
                                            local::Answer& answer) {
   CO_TRY_ASSIGN(const protocol::PageRequest page, ReadPage(body));

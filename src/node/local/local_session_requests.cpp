@@ -25,8 +25,6 @@ const std::string* ObjectBytes(const local::Request& request) {
       return &request.get().object();
     case local::Request::kOpen:
       return &request.open().object();
-    case local::Request::kInfo:
-      return &request.info().object();
     case local::Request::kSubscribe:
       return &request.subscribe().object();
     case local::Request::kReduce:
@@ -115,7 +113,7 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
     case local::Request::kGetMany:
       return GetMany(request, std::move(call), answer);
     case local::Request::kInfo:
-      return Info(object, std::move(call), answer);
+      return Info(request.info(), std::move(call), answer);
     case local::Request::kSubscribe:
       answer.mutable_done();
       return Subscribe(request.id(), object);

@@ -287,6 +287,23 @@ TEST_P(ClientTest, WaitExistsRefusesWhatCannotBe) {
   EXPECT_EQ(client_.WaitExists(many, many.size(), {.timeout = 20s})->size(), kMaxWaitExists);
 }
 
+TEST_P(ClientTest, InfoOfManyAnswersEachInOrder) {
+  std::vector<ObjectId> ids(wire::kMaxGetMany + 2, ObjectId::FromName("missing"));
+  ids.front() = *client_.Put("first");
+  ids.back() = *client_.Put("second");
+  const auto infos = client_.Info(ids);
+  ASSERT_EQ(infos.size(), ids.size());
+  ASSERT_TRUE(infos.front() && infos.back());
+  EXPECT_EQ(infos.front()->size_bytes, 5u);
+  EXPECT_EQ(infos.back()->id, ids.back());
+  EXPECT_EQ(CodeOf(infos[1]), ErrorCode::kNotFound);
+  EXPECT_TRUE(client_.Info(std::span<const ObjectId>()).empty());
+  node_.Stop();
+  const auto lost = client_.Info(ids, {.timeout = 5s});
+  ASSERT_EQ(lost.size(), ids.size());
+  EXPECT_EQ(CodeOf(lost.back()), ErrorCode::kUnavailable);
+}
+
 TEST(ClientOfASmallNode, WaitsForAsManyObjectsAsItMayHold) {
   LocalNode node(64_MiB, FreshSocketPath(), {.pins = 10});
   Client client = node.Worker();

@@ -174,7 +174,7 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient older(node.path());
   older.Hello(wire::kLocalProtocolVersion - 1);
   EXPECT_THAT(older.LastWord(),
-              testing::HasSubstr("the client speaks local protocol 7, this node 8"));
+              testing::HasSubstr("the client speaks local protocol 8, this node 9"));
 
   RawClient twice(node.path());
   twice.Hello();

@@ -1,8 +1,11 @@
 // Requests that name many objects, in raw messages.
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "node/local/local_convert.h"
 #include "testing/local_node.h"
 #include "testing/raw_client.h"
 
@@ -50,6 +53,44 @@ TEST(ManyObjectsTest, ManyObjectsAreGotByOneRequest) {
     EXPECT_EQ(client.Receive()->error().code(),
               static_cast<std::uint32_t>(ErrorCode::kInvalidArgument));
   }
+}
+
+protocol::ObjectView ViewOf(const char* name, std::size_t metadata_bytes) {
+  protocol::ObjectView view;
+  view.object = ObjectId::FromName(name);
+  view.metadata = std::string(metadata_bytes, 'm');
+  return view;
+}
+
+// One request, one answer; what has no room in it is left out, and what has none at all an error.
+TEST(ManyObjectsTest, WhatIsKnownOfManyIsOneAnswer) {
+  LocalNode node;
+  Client other = node.Worker();
+  ASSERT_TRUE(other.Put("a", {.id = ObjectId::FromName("a")}));
+  RawClient client(node.path());
+  client.Hello();
+  client.Receive();
+  Request request;
+  request.set_id(5);
+  request.mutable_info()->set_objects(IdOf("missing") + IdOf("a"));
+  client.Send(request);
+  const auto answer = client.Receive();
+  ASSERT_TRUE(answer && answer->has_infos());
+  ASSERT_EQ(answer->infos().got_size(), 2);
+  EXPECT_EQ(answer->infos().got(0).error().code(),
+            static_cast<std::uint32_t>(ErrorCode::kNotFound));
+  EXPECT_EQ(answer->infos().got(1).info().object(), IdOf("a"));
+
+  const std::vector<Result<protocol::ObjectView>> views{ViewOf("a", 1000), ViewOf("b", 1000),
+                                                        ViewOf("c", 1000)};
+  node::local::Infos infos;
+  node::FillInfos(views, 2500, infos);
+  ASSERT_EQ(infos.got_size(), 2);
+  EXPECT_EQ(infos.got(1).info().object(), IdOf("b"));
+  infos.Clear();
+  node::FillInfos(std::span(views).first(1), 500, infos);
+  ASSERT_EQ(infos.got_size(), 1);
+  EXPECT_EQ(infos.got(0).error().code(), static_cast<std::uint32_t>(ErrorCode::kResourceExhausted));
 }
 
 }  // namespace

@@ -1,0 +1,89 @@
+"""What a program asks of its node and the directory: where objects are, and who is there. Moves no
+object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoplite import _core
+from hoplite._arguments import named
+from hoplite._core import ObjectId
+from hoplite.errors import NotFoundError, ObjectDeletedError
+
+
+class Asking:
+    """The part of a ``Client`` that asks."""
+
+    def __init__(self, core: _core.Client) -> None:
+        self._core = core
+
+    @named
+    def subscribe(self, id: ObjectId, timeout: float | None = None) -> _core.Subscription:
+        """Who begins to have the object, has it, and no longer has it, from now on. (Not that it
+        was deleted: ``get`` and ``info`` say so.)
+
+        ``next(timeout)`` gives one change after the other, with `kind` ("partial", "complete",
+        "gone"; "in_directory", where no node is named), `node` and `version`. TimeoutError: nothing
+        changed. UnavailableError: the connection to the node has ended, and with it this.
+        """
+        return self._core.subscribe(id, timeout)
+
+    @named
+    def status(
+        self, timeout: float | None = None, max_objects: int | None = None
+    ) -> _core.ClusterStatus:
+        """A picture of the cluster: `nodes`, `shards`, and the first `max_objects` of its `objects`
+        (None: all), with their holders, transfers and waiters. Of a shard that does not answer
+        `away` says why."""
+        return self._core.status(timeout, max_objects)
+
+    @named
+    def info(self, id: ObjectId, timeout: float | None = None) -> _core.ObjectInfo:
+        """Size, holders, owners and metadata; in `user_metadata` the dict that ``put`` was given.
+
+        NotFoundError: its directory shard does not know the object. ObjectDeletedError: it was
+        deleted, and its id is still blocked.
+        """
+        return self._core.info(id, timeout)
+
+    @named
+    def info_many(
+        self, ids: Iterable[ObjectId], timeout: float | None = None
+    ) -> list[_core.ObjectInfo | None]:
+        """``info`` of each, in a few messages, in the order of `ids`. None: its directory shard
+        does not know it, or it was deleted. If one has another error that is raised."""
+        found: list[_core.ObjectInfo | None] = []
+        for one in self._core.infos(list(ids), timeout):
+            if isinstance(one, _core.ObjectInfo):
+                found.append(one)
+            elif isinstance(one, (NotFoundError, ObjectDeletedError)):
+                found.append(None)
+            else:
+                raise one
+        return found
+
+    @named
+    def locations(
+        self, ids: Iterable[ObjectId], timeout: float | None = None
+    ) -> dict[ObjectId, list[str]]:
+        """The names of the nodes that have all of each object, in a few messages. No node has what
+        does not exist, nor a small object that the directory alone holds (``info_many`` says so in
+        `in_directory`)."""
+        asked = list(ids)
+        return {
+            id: [holder.node for holder in info.holders if holder.complete] if info else []
+            for id, info in zip(asked, self.info_many(asked, timeout), strict=True)
+        }
+
+    @property
+    def node_name(self) -> str:
+        """The name of the node that this client is attached to."""
+        return self._core.node_name
+
+    @property
+    def cluster_id(self) -> str:
+        """16 hexadecimal digits that the nodes of one cluster have in common, and no other has.
+
+        UnavailableError: the node has not reached its directory yet.
+        """
+        return self._core.cluster_id

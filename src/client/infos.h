@@ -1,0 +1,25 @@
+// What is known of many objects, part after part.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <hoplite/object_id.h>
+#include <hoplite/result.h>
+#include <hoplite/status.h>
+
+#include "base/time.h"
+#include "client/connection.h"
+
+namespace hoplite::client {
+
+// One answer per id, in their order.
+std::vector<Result<ObjectInfo>> AskForInfos(Connection& connection, std::span<const ObjectId> ids,
+                                            Time deadline);
+
+local::Request InfoOf(std::span<const ObjectId> ids);
+Result<ObjectInfo> ReadInfo(const local::Infos::Got& got);
+
+}  // namespace hoplite::client
