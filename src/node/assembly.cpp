@@ -4,21 +4,14 @@
 
 #include <asio/post.hpp>
 
-#include "base/text.h"
 #include "base/try.h"
 #include "directory/cluster_id.h"
+#include "node/own_address.h"
 
 namespace hoplite::node {
 namespace {
 
 constexpr Duration kSweepEvery = std::chrono::seconds(1);
-
-// What peers are told: the port that was really bound, at the advertised host.
-Result<std::string> AdvertisedAddress(const NodeConfig& config, const std::string& bound) {
-  TRY_ASSIGN(HostPort address, ParseHostPort(bound));
-  if (!config.advertise.empty()) address.host = config.advertise;
-  return address.ToString();
-}
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "node/node.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "node/assembly.h"
 #include "node/environment.h"
 #include "node/local/local_endpoint.h"
+#include "node/own_address.h"
 
 namespace hoplite::node {
 namespace {
@@ -33,20 +33,10 @@ std::size_t DescriptorsFor(const NodeConfig& config) {
 // Its loops, and those of gRPC.
 std::size_t ThreadsFor(const NodeConfig& config) { return 10 + config.data_threads; }
 
-bool IsLoopback(const std::string& address) {
-  const auto target = ParseHostPort(address);
-  if (!target) return false;
-  return target->host == "localhost" || target->host == "::1" || target->host.starts_with("127.");
-}
-
 // Others would look for this node on their own hosts.
-void WarnOfLoopback(const NodeConfig& config, const std::string& address) {
-  const auto elsewhere = std::ranges::find_if_not(config.directory, IsLoopback);
-  if (!IsLoopback(address) || elsewhere == config.directory.end()) return;
-  log::Warn(
-      "this node says that others reach it at {}, which no other host can, but the directory is at "
-      "{}: give --listen or --advertise an address that other hosts reach",
-      address, *elsewhere);
+void WarnOfAddress(const NodeConfig& config, const std::string& address) {
+  const std::string wrong = WrongBesideDirectory(address, config.directory);
+  if (!wrong.empty()) log::Warn("{}", wrong);
 }
 
 }  // namespace
@@ -73,6 +63,8 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
   TRY(config.Validate());
   TRY(RequireDescriptors(DescriptorsFor(config), "a node"));
   TRY(RequireThreads(ThreadsFor(config), "a node"));
+  // Whoever brings a directory along does not connect to the one that is configured.
+  const bool connects_to_directory = !environment.directory;
   environment = WithDefaults(config, std::move(environment));
   log::Info("reserves the first of {} of memory", FormatSize(config.memory_bytes));
   TRY_ASSIGN(std::shared_ptr<store::SharedSegment> segment,
@@ -84,7 +76,7 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
   Assembly& assembly = *node->assembly_;
   TRY(assembly.runtime.Start(assembly.settings.name));
   TRY(assembly.Listen());
-  WarnOfLoopback(config, assembly.address);
+  if (connects_to_directory) WarnOfAddress(config, assembly.address);
   Result<void> listening;
   assembly.runtime.OnMain([&] {
     if (!config.socket.empty()) listening = node->endpoint_->Listen(config.socket);

@@ -26,6 +26,7 @@ using testing::ClusterOptions;
 using testing::Eventually;
 using ::testing::HasSubstr;
 using testing::kSoon;
+using ::testing::Not;
 using testing::Pattern;
 using testing::PutSource;
 using testing::Sum;
@@ -106,6 +107,21 @@ TEST_F(Unreachable, AGetThatEndsSaysWhoCouldNotBeConnectedToAndWhy) {
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, ErrorCode::kTimeout);
   EXPECT_THAT(got.error().message, HasSubstr("n0: cannot connect to " + address(0) + ": no route"));
+}
+
+// A node tries again every second.
+TEST_F(Unreachable, TheLogSaysOnceWhomANodeCannotReach) {
+  ::testing::internal::CaptureStderr();
+  Start(2);
+  Cut(1, 0);
+  const auto id = client(0).Put(Pattern(1_MiB, 1));
+  const auto got = client(1).Get(*id, {.timeout = 2500ms});
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(got);
+  const std::string line = "can't reach node n0: cannot connect to " + address(0) + ": no route";
+  EXPECT_THAT(log, HasSubstr(line));
+  EXPECT_EQ(log.find(line), log.rfind(line));
+  EXPECT_THAT(log, Not(HasSubstr("which no other host can")));
 }
 
 TEST_F(Unreachable, AReaderGetsItByAThirdThatNobodyAsked) {

@@ -19,6 +19,7 @@
 #include "net/timer.h"
 #include "node/context.h"
 #include "node/pull/flight_gate.h"
+#include "node/streams/connects.h"
 #include "node/streams/inbound_credit.h"
 #include "node/streams/round_trip.h"
 
@@ -119,6 +120,7 @@ class DataPlane {
   InboundCredit& credit() { return credit_; }
   RoundTrip& round_trip() { return round_trip_; }
   FlightGate& gate() { return gate_; }  // main loop only
+  Connects& connects() { return connects_; }
   net::Identity identity() const { return identity_; }
 
   // Descriptors have run out: connections that rest are closed soon. Any thread.
@@ -136,6 +138,7 @@ class DataPlane {
   InboundCredit credit_;
   RoundTrip round_trip_;
   FlightGate gate_;
+  Connects connects_;
   std::size_t next_loop_ = 0;  // main loop only
 };
 

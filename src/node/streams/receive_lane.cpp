@@ -60,6 +60,7 @@ net::Task<void> ReceiveLane::Run() {
 
 net::Task<LaneEnd> ReceiveLane::Converse() {
   auto connected = co_await data_loop_.pool.Take(grant_.source.address, grant_.source.id);
+  LogConnect(connected);
   if (!connected) co_return Failed(Failure::kUnreachable, connected.error().message);
   connection_ = *connected;
   const OpenStream open(data_loop_, connection_->stream);
@@ -72,6 +73,14 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   if (end.outcome != Outcome::kDone) connection_->stream->Close();
   co_await StopUpkeep(end.outcome == Outcome::kDone);
   co_return end;
+}
+
+void ReceiveLane::LogConnect(const Result<net::ConnectionPtr>& connected) {
+  if (!connected && connected.error().code == ErrorCode::kCancelled) return;
+  Connects& connects = data_plane_.connects();
+  const std::string news = connected ? connects.Succeeded(grant_.source)
+                                     : connects.Failed(grant_.source, connected.error().message);
+  if (!news.empty()) log::Warn("{}", news);
 }
 
 net::Task<Result<void>> ReceiveLane::SendFetch() {

@@ -56,6 +56,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
  private:
   net::Task<void> Run();
   net::Task<LaneEnd> Converse();
+  void LogConnect(const Result<net::ConnectionPtr>& connected);
   net::Task<Result<void>> SendFetch();
   net::Task<LaneEnd> ReceiveFrames();
   net::Task<std::optional<LaneEnd>> OnData(wire::Data data);

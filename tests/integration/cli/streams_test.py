@@ -125,6 +125,18 @@ class Streams(CommandTest):
             with self.subTest(words=words):
                 self.fails(node + words, complaint, status=2)
 
+    def test_an_advertised_name_that_nobody_can_resolve_is_an_error(self):
+        node = f"timeout 20 $H node --directory {self.cluster.directory.ready['address']} --socket '' --memory 1MiB"
+        self.fails(f"RES_OPTIONS='timeout:1 attempts:1' {node} --listen 0.0.0.0:0 --advertise no-such-host.invalid",
+                   "^unavailable: advertise: cannot resolve no-such-host.invalid:[0-9]+: .*every host resolves")
+
+    def test_a_loopback_address_beside_a_directory_elsewhere_is_warned_about(self):
+        warning = "which no other host can, but the directory is at 192.0.2.1:7000: give --listen or --advertise"
+        command = [HOPLITE, "node", "--directory", "192.0.2.1:7000", "--socket", "", "--memory", "1MiB", "--listen"]
+        with subprocess.Popen([*command, "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as node:
+            self.assertIn(warning, node.stderr.readline())
+            node.kill()
+
     def test_too_few_descriptors_are_an_error_in_words(self):
         address = self.cluster.directory.ready["address"]
         commands = {"directory --listen 127.0.0.1:0": (6, 8, 10, 14, 18, 24, 30),
