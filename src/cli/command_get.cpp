@@ -1,13 +1,13 @@
 // hoplite get: fetches an object into a file or to standard output, as it arrives.
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <hoplite/client.h>
 
 #include "base/try.h"
 #include "base/units.h"
+#include "cli/arrival.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -27,16 +27,15 @@ struct GetArguments {
   bool json = false;
 };
 
-Result<void> Receive(Reader& reader, OutputFile& output, bool show, const Deadline& deadline) {
-  std::optional<ProgressBar> progress;
-  if (show) progress.emplace("get", reader.size());
+Result<void> Receive(Reader& reader, OutputFile& output, const Deadline& deadline) {
+  ProgressBar progress("get", reader.size(), output.descriptor());
   for (std::uint64_t done = 0; done < reader.size();) {
     // Not every block by itself: a system call for each would cost more than the copy.
     const std::uint64_t wanted = std::min(done + 256_KiB, reader.size());
     TRY_ASSIGN(const auto there, reader.WaitFor(wanted, deadline.left()));
     TRY(output.Write(there.subspan(done)));
     done = there.size();
-    if (progress) progress->Update(done);
+    progress.Update(done);
   }
   TRY(reader.WaitFor(reader.size(), deadline.left()));
   return {};
@@ -54,6 +53,7 @@ Result<std::uint64_t> GetLarger(OutputFile& output, Client& client, const Object
   // Somebody waits for it, and nobody has it.
   if (info->size_bytes == 0) return std::unexpected(why);
   TRY_ASSIGN(const FileMapping file, output.Map(info->size_bytes));
+  const Arrival shown(client, id, info->size_bytes);
   TRY_ASSIGN(const std::uint64_t size,
              client.GetInto(id, file.bytes(), {.timeout = deadline.left()}));
   TRY(output.Resize(size));
@@ -71,7 +71,7 @@ Result<std::uint64_t> GetTo(OutputFile& output, Client& client, const GetArgumen
       return GetLarger(output, client, options.id, deadline, reader.error());
     }
     if (!reader) return std::unexpected(reader.error());
-    const Result<void> received = Receive(*reader, output, options.output != "-", deadline);
+    const Result<void> received = Receive(*reader, output, deadline);
     if (received) return reader->size();
     if (received.error().code != ErrorCode::kRecalled || !output.Restart()) {
       return std::unexpected(received.error());

@@ -44,6 +44,7 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
 
   Result<void> Write(std::span<const std::byte> bytes);
+  int descriptor() const { return fd_.get(); }
   // Whether what was written can be taken back, and the file can be mapped.
   bool regular() const { return nameless_ || !hidden_path_.empty(); }
   // Makes a regular file so long, and gives its bytes to be filled.

@@ -116,12 +116,14 @@ Result<Pieces> ReadToEnd(Client& client, int fd, const std::string& path,
                          const Deadline& deadline) {
   Pieces read;
   std::uint64_t most = kPiece;
+  ProgressBar progress("put", std::nullopt, fd);
   for (;;) {
     Piece& piece = read.Next();
     TRY_ASSIGN(const std::size_t count, ReadSome(fd, piece.rest(), path));
     if (count == 0) return read;
     piece.Fill(count);
     read.bytes += count;
+    progress.Update(read.bytes);
     if (read.bytes > most && most == kPiece) {
       TRY_ASSIGN(most, MemoryOfNode(client, deadline));
     }

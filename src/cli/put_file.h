@@ -13,8 +13,8 @@
 namespace hoplite::cli {
 
 // `path` may be "-", standard input. What has no size beforehand (a pipe, a file of /proc) is read
-// to its end into memory first; resource_exhausted as soon as that is more than the node has. Gives the object's size. The deadline is for the node's answers,
-// not for the input.
+// to its end into memory first; resource_exhausted as soon as that is more than the node has. Gives
+// the object's size. The deadline is for the node's answers, not for the input.
 Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::string& path,
                               const Deadline& deadline = Deadline(kAnswerTimeout));
 

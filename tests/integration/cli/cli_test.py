@@ -264,11 +264,6 @@ class ThreeNodes(CommandTest):
         self.refuse("invalid_argument", "get", UNKNOWN, "--output", "/no/such/folder/out", "--socket",
                   socket)
 
-    def test_no_progress_bar_without_a_terminal(self):
-        path, _ = self.cluster.write("in", 3_000_000)
-        done = run("put", path, "--socket", self.cluster.socket(1))
-        self.assertEqual(done.stderr, "")
-
 
 class Endings(CommandTest):
     """What is left when something ends in the middle: nothing."""
