@@ -44,7 +44,7 @@ struct HOPLITE_EXPORT NodeConfig {
   // connections each, and help when links are faster than two cores can copy.
   std::uint32_t data_threads = 2;
   // What one client may have under way at a time; one more is answered resource_exhausted. Lower
-  // bounds what a client that goes wrong costs this node (2.7 KB for each Get that waits); higher
+  // bounds what a client that goes wrong costs this node (6.4 KB for each Get that waits); higher
   // lets an honest one ask for more at once.
   std::uint32_t requests_per_client = 65536;
   // What one client may hold of buffers, readers, drafts and subscriptions, with the objects that a
@@ -105,8 +105,8 @@ struct HOPLITE_EXPORT DirectoryConfig {
   // link; larger saves small objects a connection between nodes, and they outlive the node that put
   // them.
   std::uint64_t inline_limit_bytes = 16 * 1024;
-  // All of them together; what comes when they have so many bytes is fetched from its holder. More
-  // costs the shard as much memory, and its nodes as many bytes to repeat when it was restarted.
+  // All of them together, with the metadata of all objects; a small object beyond it is fetched from
+  // its holder, and a Put is resource_exhausted if all metadata would be more. More costs memory.
   std::uint64_t inline_total_bytes = std::uint64_t{256} * 1024 * 1024;
   // Bytes of answers that may wait for one node; while there are more, what it says waits. Less
   // bounds what a slow node costs the shard; more lets it ask for more at once.

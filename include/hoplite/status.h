@@ -99,7 +99,7 @@ inline constexpr std::uint64_t kAllObjects = std::numeric_limits<std::uint64_t>:
 // What a shard of the directory keeps.
 struct ShardStatus {
   std::uint64_t objects = 0;       // that it knows
-  std::uint64_t inline_bytes = 0;  // of small objects, which the shard itself holds
+  std::uint64_t inline_bytes = 0;  // of small objects and metadata, which the shard itself holds
   // What waits at the shard for the node that has most to take.
   std::uint64_t most_queued_bytes = 0;
   std::string most_queued_node;           // empty: nothing waits

@@ -62,7 +62,8 @@ void AddDirectory(CLI::App& app, Action& chosen) {
   AddSize(*command, "--inline-limit", config.inline_limit_bytes,
           "objects up to this size, 64KiB at most, live in the directory")
       ->default_str(FormatSize(config.inline_limit_bytes));
-  AddSize(*command, "--inline-total", config.inline_total_bytes, "all of them together")
+  AddSize(*command, "--inline-total", config.inline_total_bytes,
+          "all of them, and all metadata, together")
       ->default_str(FormatSize(config.inline_total_bytes));
   AddSize(*command, "--session-queue", config.session_queue_bytes,
           "answers that may wait for one node; while there are more, what it says waits")

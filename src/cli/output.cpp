@@ -139,7 +139,8 @@ Json ToJson(const ShardStatus& shard) {
           {"session_queue_bytes", shard.session_queue_bytes}};
 }
 
-// "  shard 1: 64 B of 256.0 MiB for small objects; 2.0 MiB of 64.0 MiB wait for n3, which has most"
+// "  shard 1: 64 B of 256.0 MiB for small objects and metadata; 2.0 MiB of 64.0 MiB wait for n3,
+// which has most"
 std::string LimitsText(std::size_t index, const ShardStatus& shard) {
   if (!shard.away.empty()) {
     return fmt::format("  shard {}: its objects are missing here: {}\n", index, shard.away);
@@ -149,7 +150,7 @@ std::string LimitsText(std::size_t index, const ShardStatus& shard) {
           ? fmt::format("nothing of {} waits for a node", FormatSize(shard.session_queue_bytes))
           : fmt::format("{} of {} wait for {}, which has most", FormatSize(shard.most_queued_bytes),
                         FormatSize(shard.session_queue_bytes), shard.most_queued_node);
-  return fmt::format("  shard {}: {} of {} for small objects; {}\n", index,
+  return fmt::format("  shard {}: {} of {} for small objects and metadata; {}\n", index,
                      FormatSize(shard.inline_bytes), FormatSize(shard.inline_total_bytes), queue);
 }
 

@@ -85,6 +85,9 @@ void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
                                                  creates.front().request.only_if_owned);
                !no.message.empty()) {
       Refuse(id, node, no.code, no.message);
+    } else if (std::string full = versions_.WhyNoRoom(id, record, creates.front().request.metadata);
+               !full.empty()) {
+      Refuse(id, node, ErrorCode::kResourceExhausted, std::move(full));
     } else {
       const PendingCreate create = creates.front();
       Accept(id, record, create);

@@ -44,7 +44,7 @@ void Deletion::EndObject(const ObjectId& id, ObjectRecord& record, std::set<Node
     record.waits->evictions.clear();
     record.waits->lost_holder.clear();
   }
-  versions_.DropBytes(record);
+  versions_.DropKept(record);
   record.table = CopyTable(record.table.layout());
 }
 

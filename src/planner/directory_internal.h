@@ -90,7 +90,7 @@ class DirectoryState::State {
                           books_.objects, books_.pairs, post_,         versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.ended,  books_.agenda,
-                              post_,          orders_,      ownership_};
+                              post_,          versions_,    orders_,       ownership_};
   ReductionReports reports_{books_.window, books_.nodes, books_.objects, post_,
                             orders_,       transfers_,   ownership_};
   Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,

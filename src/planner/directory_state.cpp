@@ -162,7 +162,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
   if (!record->idle() || books_.owners.Knows(id) || RemembersLoss(id, *record)) {
     return record->Rest();
   }
-  versions_.DropBytes(*record);
+  versions_.DropKept(*record);
   books_.objects.Erase(id);
 }
 

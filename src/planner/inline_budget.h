@@ -1,10 +1,14 @@
-// InlineBudget: the bytes of small objects that lie in the directory, within their limits (R16).
+// InlineBudget: what the directory itself keeps of objects, within one limit: the bytes of small
+// ones, and the metadata of all (R16).
 //
-// Decides: whether an object's bytes are kept. Is told: those bytes, and when they go. Must never:
-// keep more than the total limit. A value type; the bytes themselves are in the objects' records.
+// Decides: whether an object's bytes are kept, and whether an object with metadata may be made. Is
+// told: bytes and metadata as they come, and that they go. Must never: keep bytes that do not fit
+// beside the metadata, or lose count of metadata that came with an inventory, which is kept
+// whatever there is: the object exists. A value type; what it counts is in the objects' records.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "planner/object_record.h"
 
@@ -15,29 +19,47 @@ class InlineBudget {
   InlineBudget(std::uint64_t limit_bytes, std::uint64_t total_limit_bytes)
       : limit_bytes_(limit_bytes), total_limit_bytes_(total_limit_bytes) {}
 
+  // A version begins: it has this metadata, and no bytes yet.
+  void Begin(ObjectRecord& record, const std::string& metadata) {
+    Drop(record);
+    if (metadata.empty()) return;
+    record.metadata = metadata;
+    metadata_bytes_ += metadata.size();
+  }
   // Whether they were kept.
   bool Keep(ObjectRecord& record, const InlineBytes& bytes) {
     if (bytes == nullptr || record.inline_bytes != nullptr) return false;
     const bool fits =
-        bytes->size() <= limit_bytes_ && total_bytes_ + bytes->size() <= total_limit_bytes_;
+        bytes->size() <= limit_bytes_ && total_bytes() + bytes->size() <= total_limit_bytes_;
     if (!fits) return false;
     record.inline_bytes = bytes;
     record.inline_read = false;
-    total_bytes_ += bytes->size();
+    inline_bytes_ += bytes->size();
     return true;
   }
   void Drop(ObjectRecord& record) {
-    if (record.inline_bytes != nullptr) total_bytes_ -= record.inline_bytes->size();
+    if (record.inline_bytes != nullptr) inline_bytes_ -= record.inline_bytes->size();
     record.inline_bytes = nullptr;
+    metadata_bytes_ -= record.metadata.OrEmpty().size();
+    record.metadata.reset();
+  }
+  // Whether the record may begin a version with this metadata. Bytes have no part in this: an object
+  // whose bytes are not kept comes from its holder, its metadata from nobody else.
+  bool HasRoomFor(const ObjectRecord& record, const std::string& metadata) const {
+    const std::uint64_t others = metadata_bytes_ - record.metadata.OrEmpty().size();
+    return metadata.empty() || others + metadata.size() <= total_limit_bytes_;
   }
 
-  std::uint64_t total_bytes() const { return total_bytes_; }
+  std::uint64_t inline_bytes() const { return inline_bytes_; }
+  std::uint64_t metadata_bytes() const { return metadata_bytes_; }
+  std::uint64_t total_bytes() const { return inline_bytes_ + metadata_bytes_; }
   std::uint64_t total_limit_bytes() const { return total_limit_bytes_; }
 
  private:
   std::uint64_t limit_bytes_;
   std::uint64_t total_limit_bytes_;
-  std::uint64_t total_bytes_ = 0;
+  std::uint64_t inline_bytes_ = 0;
+  std::uint64_t metadata_bytes_ = 0;
 };
 
 }  // namespace hoplite::planner

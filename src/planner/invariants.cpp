@@ -80,17 +80,23 @@ std::string BrokenInvariant(const Books& books) {
     return "S4: an index of times disagrees with its entries";
   }
   if (std::string broken = BrokenOwners(books); !broken.empty()) return broken;
-  std::uint64_t inline_total = 0;
+  std::uint64_t inline_bytes = 0;
+  std::uint64_t metadata_bytes = 0;
   for (const auto& [id, record] : books.objects.records()) {
-    if (record.inline_bytes != nullptr) inline_total += record.inline_bytes->size();
+    if (record.inline_bytes != nullptr) inline_bytes += record.inline_bytes->size();
+    metadata_bytes += record.metadata.OrEmpty().size();
     if (std::string broken = BrokenObject(books, id, record); !broken.empty()) {
       return fmt::format("{} (object {})", broken, id.ToHex());
     }
   }
   const InlineBudget& inlined = books.inlined;
-  if (inline_total != inlined.total_bytes() || inline_total > inlined.total_limit_bytes()) {
-    return fmt::format("P8: {} inline bytes are accounted as {}, {} is the limit", inline_total,
-                       inlined.total_bytes(), inlined.total_limit_bytes());
+  if (inline_bytes != inlined.inline_bytes() || inline_bytes > inlined.total_limit_bytes()) {
+    return fmt::format("P8: {} inline bytes are accounted as {}, {} is the limit", inline_bytes,
+                       inlined.inline_bytes(), inlined.total_limit_bytes());
+  }
+  if (metadata_bytes != inlined.metadata_bytes()) {
+    return fmt::format("P8: {} bytes of metadata are accounted as {}", metadata_bytes,
+                       inlined.metadata_bytes());
   }
   return {};
 }

@@ -113,6 +113,10 @@ void ReductionRequests::On(NodeId node, const ReduceShape& event) {
   const bool sound =
       event.layout.Validate() && event.metadata.size() <= options_.metadata_limit_bytes;
   if (reduction == nullptr || reduction->shaped || !sound) return;
+  ObjectRecord& record = *objects_.Find(event.object);
+  if (std::string full = versions_.WhyNoRoom(event.object, record, event.metadata); !full.empty()) {
+    return End(event.object, record, Error(ErrorCode::kResourceExhausted, std::move(full)), node);
+  }
   reduction->shaped = true;
   reduction->layout = event.layout;
   reduction->fold = event.fold;

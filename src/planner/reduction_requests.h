@@ -24,6 +24,7 @@
 #include "planner/recovery_window.h"
 #include "planner/reduction_orders.h"
 #include "planner/shard_clock.h"
+#include "planner/versions.h"
 
 namespace hoplite::planner {
 
@@ -34,7 +35,7 @@ class ReductionRequests {
   ReductionRequests(const DirectoryOptions& options, const ShardClock& clock,
                     RecoveryWindow& window, const NodeTable& nodes, ObjectBook& objects,
                     const DeletionMarks& marks, EndedReductions& ended, Agenda& agenda, Post& post,
-                    ReductionOrders& orders, Ownership& ownership)
+                    const Versions& versions, ReductionOrders& orders, Ownership& ownership)
       : options_(options),
         clock_(clock),
         window_(window),
@@ -44,6 +45,7 @@ class ReductionRequests {
         ended_(ended),
         agenda_(agenda),
         post_(post),
+        versions_(versions),
         orders_(orders),
         ownership_(ownership) {}
 
@@ -82,6 +84,7 @@ class ReductionRequests {
   EndedReductions& ended_;
   Agenda& agenda_;
   Post& post_;
+  const Versions& versions_;
   ReductionOrders& orders_;
   Ownership& ownership_;
 };

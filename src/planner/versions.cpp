@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/text.h"
+
 namespace hoplite::planner {
 
 void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
@@ -11,13 +15,11 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
   record.gathers_until = kNever;
   record.joint = false;
   record.putter = {};
-  record.metadata.reset();
-  if (!metadata.empty()) record.metadata = metadata;
   if (record.waits) {
     record.waits->lost_holder.clear();
     record.waits->evictions.clear();
   }
-  inlined_.Drop(record);
+  inlined_.Begin(record, metadata);
   // Whoever has bytes of the version before would go on returning them (R4).
   for (const auto& [node, copy] : record.table.copies()) {
     if (copy.listed) post_.Notify(id, record, node, LocationKind::kGone);
@@ -25,6 +27,17 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
   }
   record.table = CopyTable(layout, std::move(groups));
   record.slow_relays.reset();
+}
+
+std::string Versions::WhyNoRoom(const ObjectId& id, const ObjectRecord& record,
+                                const std::string& metadata) const {
+  if (inlined_.HasRoomFor(record, metadata)) return {};
+  return fmt::format(
+      "object {}: the directory has no room for its {} bytes of metadata: its shard keeps {} of "
+      "metadata, and {} is the limit (--inline-total); delete objects, or start the directory with "
+      "a higher limit",
+      id.ToHex(), metadata.size(), FormatExactSize(inlined_.metadata_bytes()),
+      FormatExactSize(inlined_.total_limit_bytes()));
 }
 
 void Versions::DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node) {

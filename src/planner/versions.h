@@ -1,9 +1,9 @@
-// Versions: how a version of an object begins, and how its copies and its bytes in the directory
-// end.
+// Versions: how a version of an object begins, and how its copies, and what the directory itself
+// keeps of it, end.
 //
 // Decides: what of an object is void then, and who hears of it. Is told: that it happened, by those
-// who decided that it does. Must never: keep a copy, or bytes in the directory, of an older
-// version.
+// who decided that it does. Must never: keep a copy, or bytes or metadata in the directory, of an
+// older version.
 #pragma once
 
 #include <string>
@@ -43,7 +43,11 @@ class Versions {
   bool KeepBytes(ObjectRecord& record, const InlineBytes& bytes) {
     return inlined_.Keep(record, bytes);
   }
-  void DropBytes(ObjectRecord& record) { inlined_.Drop(record); }
+  // Neither bytes nor metadata of the object lie in the directory any more.
+  void DropKept(ObjectRecord& record) { inlined_.Drop(record); }
+  // Empty, or why no version with this metadata may begin.
+  std::string WhyNoRoom(const ObjectId& id, const ObjectRecord& record,
+                        const std::string& metadata) const;
   // The copy is no more: whoever pulled from it is served first; waiters hear of a last holder.
   void DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node);
 

@@ -103,10 +103,12 @@ TEST(Output, TextNamesHoldersWithTheirShare) {
   EXPECT_NE(text.find("3 corrupt blocks came in"), std::string::npos) << text;
   EXPECT_NE(text.find("3 objects on 2 shards: 1, 2; 64 B in the directory"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("shard 0: 0 B of 4.0 KiB for small objects; nothing of 8.0 KiB waits"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("shard 0: 0 B of 4.0 KiB for small objects and metadata; nothing of 8.0 KiB waits"),
+      std::string::npos)
       << text;
-  EXPECT_NE(text.find("shard 1: 64 B of 4.0 KiB for small objects; 1.0 KiB of 8.0 KiB wait for n2"),
+  EXPECT_NE(text.find("shard 1: 64 B of 4.0 KiB for small objects and metadata; 1.0 KiB of 8.0 KiB "
+                      "wait for n2"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("… and 2 more"), std::string::npos) << text;

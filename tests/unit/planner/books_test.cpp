@@ -200,6 +200,26 @@ TEST(InlineBudget, KeepsWhatFitsBothLimits) {
   EXPECT_EQ(budget.total_bytes(), 6);
 }
 
+TEST(InlineBudget, MetadataComesBeforeBytesAndHasTheWholeLimit) {
+  InlineBudget budget(10, 15);
+  const auto bytes = std::make_shared<const std::string>(10, 'x');
+  ObjectRecord first;
+  ObjectRecord second;
+  EXPECT_TRUE(budget.HasRoomFor(first, std::string(15, 'm')));
+  EXPECT_FALSE(budget.HasRoomFor(first, std::string(16, 'm')));
+  budget.Begin(first, std::string(6, 'm'));
+  EXPECT_FALSE(budget.Keep(first, bytes));  // with the metadata it would be 16
+  EXPECT_FALSE(budget.HasRoomFor(second, std::string(10, 'm')));
+  EXPECT_TRUE(budget.HasRoomFor(first, std::string(15, 'm')));  // instead of what it has
+  EXPECT_TRUE(budget.HasRoomFor(second, ""));
+  budget.Begin(first, std::string(5, 'm'));
+  EXPECT_TRUE(budget.Keep(first, bytes));
+  EXPECT_TRUE(budget.HasRoomFor(second, std::string(10, 'm')));
+  EXPECT_EQ(budget.total_bytes(), 15);
+  budget.Drop(first);
+  EXPECT_EQ(budget.total_bytes(), 0);
+}
+
 // --- ObjectBook
 
 TEST(ObjectBook, KnowsWhoSpokeOfWhat) {

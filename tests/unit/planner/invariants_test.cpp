@@ -111,6 +111,11 @@ TEST_F(Invariants, BytesThatNobodyCounted) {
   ExpectBroken("P8");
 }
 
+TEST_F(Invariants, MetadataThatNobodyCounted) {
+  record().metadata = std::string("metadata");
+  ExpectBroken("P8");
+}
+
 TEST_F(Invariants, AReductionWithoutCoordinator) {
   record().reduction.Make().coordinator = NodeId{9};
   ExpectBroken("P10");

@@ -316,6 +316,25 @@ TEST_F(Inventories, AShardWithoutRoomForTheBytesSaysSo) {
   Expect("S: inline full");
 }
 
+TEST_F(Inventories, MetadataOfWhatExistsIsKeptBeyondTheTotal) {
+  Join("S").PutInline("S", 100).Ignore();
+  Held held{object_,
+            VersionAt("S"),
+            Layout::For(100),
+            std::string(100, 'm'),
+            Layout::For(100).full_marks(),
+            true};
+  DirectoryOptions options = Recovering();
+  options.inline_total_bytes = 99;
+  Restart(options).Connect("S").Say("S", held).EndInventory("S").Ignore();
+  EXPECT_EQ(state_->Find(object_)->metadata.size(), 100);
+  EXPECT_EQ(state_->Shard().inline_bytes, 100);
+  object_ = ObjectId::FromName("another");
+  metadata_ = "m";
+  After(seconds(2)).Create("S");
+  Expect("S: refused resource_exhausted");
+}
+
 TEST_F(Inventories, ASubscriptionIsRepeatedToo) {
   Join("S").Put("S").Ignore();
   Restart(Recovering()).Join("W").Subscribe("W");

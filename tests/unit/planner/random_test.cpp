@@ -34,6 +34,9 @@ class Storm {
     options.unknown_owners = std::chrono::milliseconds(30);
     options.owned_limit = 1;
     options.inline_total_bytes = 2 * layout_.size_bytes;
+    // For some there is metadata, and for some of these no room for both objects' (R16).
+    if (seed % 4 == 0) metadata_ = std::string(100, 'm');
+    if (seed % 8 == 0) options.inline_total_bytes = 150;
     state_.emplace(options, now_);
   }
 
@@ -113,7 +116,7 @@ class Storm {
     return closed;
   }
   Held ACopy() {
-    Held held{object_, AVersion(), layout_, "", Marks()};
+    Held held{object_, AVersion(), layout_, metadata_, Marks()};
     held.complete = Pick(3) == 0;
     if (Pick(5) == 0) held.produces = layout_.all_stripes();
     if (Pick(2) == 0) {
@@ -129,7 +132,7 @@ class Storm {
       case 0:
         return ReduceOpen{object_, request};
       case 1:
-        return ReduceShape{object_, request, layout_, {}, ""};
+        return ReduceShape{object_, request, layout_, {}, metadata_};
       case 2:
       case 3: {
         SlotOrder order{.slot = slot,
@@ -183,7 +186,7 @@ class Storm {
       case 0:
         return NodeSaid{NodeId(1), ReduceOpen{object_, 1}};
       case 1:
-        return NodeSaid{NodeId(1), ReduceShape{object_, 1, layout_, {}, ""}};
+        return NodeSaid{NodeId(1), ReduceShape{object_, 1, layout_, {}, metadata_}};
       case 2: {
         ReduceOrders plan{object_, 1, 0, {}};
         for (SlotOrder& order : APlan()) plan.orders.push_back({++attempts_, std::move(order)});
@@ -225,7 +228,7 @@ class Storm {
         return held;
       }
       case 2: {
-        Create create{object_, layout_, "", Pick(2) == 0 ? Bytes() : nullptr, 1};
+        Create create{object_, layout_, metadata_, Pick(2) == 0 ? Bytes() : nullptr, 1};
         create.owned = Pick(2) == 0;
         create.only_if_owned = !create.owned;
         create.number = number;
@@ -249,15 +252,15 @@ class Storm {
         return Fold();
       case 45:
       case 46:
-        return Create{object_, layout_, "", Bytes(), std::uint64_t(Pick(3))};
+        return Create{object_, layout_, metadata_, Bytes(), std::uint64_t(Pick(3))};
       case 47:
         return HeldBytes{object_, AVersion(), Bytes()};
       case 48:
         return Withdraw{object_, std::uint64_t(Pick(3))};
       case 0:
-        return Pick(4) == 0
-                   ? NodeEvent(Withdraw{object_, 1})
-                   : NodeEvent(Create{object_, layout_, "", nullptr, Pick(2) == 0 ? 0u : 1u});
+        return Pick(4) == 0 ? NodeEvent(Withdraw{object_, 1})
+                            : NodeEvent(Create{object_, layout_, metadata_, nullptr,
+                                               Pick(2) == 0 ? 0u : 1u});
       case 1:
         return CopyComplete{object_, AVersion()};
       case 2:
@@ -288,7 +291,7 @@ class Storm {
       case 14:
       case 15:
       case 16:
-        return Create{object_, layout_, "", nullptr};
+        return Create{object_, layout_, metadata_, nullptr};
       case 17:
       case 18:
       case 19:
@@ -322,6 +325,7 @@ class Storm {
   const std::vector<ObjectId> objects_{ObjectId::FromName("it"), ObjectId::FromName("other")};
   ObjectId object_ = objects_.front();  // of the present event
   Layout layout_ = Layout::For(8 * 4 * 1024, 2);
+  std::string metadata_;  // of each object
   std::optional<DirectoryState> state_;
   std::vector<Version> versions_;
   std::vector<Grant> grants_;

@@ -97,8 +97,8 @@ class ReductionParts : public ::testing::Test {
   OwnerClock owner_clock_{true};
   Ownership ownership_{options_, clock_,  window_,      nodes_,  stamps_,
                        objects_, owners_, owner_clock_, agenda_, post_};
-  ReductionRequests requests_{options_, clock_,  window_, nodes_,  objects_,  marks_,
-                              ended_,   agenda_, post_,   orders_, ownership_};
+  ReductionRequests requests_{options_, clock_,  window_, nodes_,    objects_, marks_,
+                              ended_,   agenda_, post_,   versions_, orders_,  ownership_};
   std::uint64_t attempts_ = 0;
 };
 

@@ -10,6 +10,16 @@ using std::chrono::seconds;
 
 // --- who may make a target
 
+TEST_F(Reductions, ATargetWhoseMetadataFindsNoRoomEndsIt) {
+  DirectoryOptions options = New();
+  options.inline_total_bytes = 99;
+  metadata_ = std::string(100, 'm');
+  Restart(options).Join("C");
+  Open("C").Shape();
+  ExpectAmong("C: reduction refused resource_exhausted");
+  EXPECT_THAT(last_message_, ::testing::HasSubstr("--inline-total"));
+}
+
 TEST_F(Reductions, TheTargetIsReserved) {
   Join("C").Join("S");
   Open("C");

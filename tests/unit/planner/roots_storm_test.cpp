@@ -172,7 +172,7 @@ class RootsStorm : public Roots {
                           books_.objects, books_.pairs, post_,         versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.ended,  books_.agenda,
-                              post_,          orders_,      ownership_};
+                              post_,          versions_,    orders_,       ownership_};
   Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
                      books_.objects, books_.marks, books_.sweeps, post_,
                      versions_,      requests_,    ownership_};

@@ -175,6 +175,41 @@ TEST_F(Puts, BytesBeyondTheLimitsStayWithTheirHolder) {
   Expect("S: accepted v4", "R1: inline v4");
 }
 
+TEST_F(Puts, MetadataBeyondTheTotalIsRefusedUntilThereIsRoom) {
+  DirectoryOptions options = New();
+  options.inline_total_bytes = 150;
+  metadata_ = std::string(100, 'm');
+  Restart(options).Join("S").Join("R1").PutInline("S", 51).Locate("R1");
+  Expect("S: accepted v1", "R1: located v1");  // with its metadata it would be 151
+  EXPECT_EQ(state_->Shard().inline_bytes, 100);
+  const ObjectId first = object_;
+  object_ = ObjectId::FromName("second");
+  metadata_ = std::string(51, 'm');
+  Create("S");
+  Expect("S: refused resource_exhausted");
+  EXPECT_THAT(last_message_, ::testing::HasSubstr("51 bytes of metadata"));
+  EXPECT_THAT(last_message_, ::testing::HasSubstr("--inline-total"));
+  metadata_.clear();
+  Create("S");
+  Expect("S: accepted v2");
+  object_ = first;
+  Delete("S");
+  Expect("S: deleted");
+  object_ = ObjectId::FromName("third");
+  metadata_ = std::string(51, 'm');
+  Create("S");  // the first's share came back
+  Expect("S: accepted v3");
+}
+
+TEST_F(Puts, AnObjectThatIsPutAgainMayHaveTheMetadataThatItHad) {
+  DirectoryOptions options = New();
+  options.inline_total_bytes = 100;
+  metadata_ = std::string(100, 'm');
+  Restart(options).Join("S").Join("W").Subscribe("W").Put("S").Gone("S").Ignore();
+  Put("S");
+  Expect("S: accepted v2", "W: S partial", "W: S complete");
+}
+
 TEST_F(Puts, SubscribersHearOfEveryChangeInOrder) {
   Join("W").Join("S").Join("R1").Subscribe("W").Create("S").Complete("S").Get("R1").Done("R1");
   Lose("S");
