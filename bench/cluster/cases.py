@@ -7,13 +7,14 @@ import processes
 import simulations
 from hosts import Testbed
 from operations import Operation, format_rate, format_size
-from ours import forced
+from ours import NewClusters, forced
 from rounds import Rounds, say
 from rows import Goal, Row, Setting
 from transfers import GIB, KIB, MIB, Transfers, Worst
 from verdicts import EVERYONE_READS, OURS
 
 BARE, IPERF = "bare stream", "iperf3"
+APART = "hoplite, two hosts apart"  # which can't connect to each other
 LOCATIONS = "locations_per_second"  # the directory's benchmark counts them
 TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}  # as Google Benchmark names them
 PUT_THREADS = 2  # threads that copy a large Put
@@ -66,6 +67,20 @@ class Comparison:
         for row in rows.values():
             row.series["best forced"] = best(row, [peer.name for peer in degrees])
             row.goals.append(Goal("at most 1.1 x the best forced degree", OURS, 1.1, against="best forced"))
+        self.rows += rows.values()
+
+    def around_a_pair(self, case):
+        """Reductions among hosts of which two can't connect to each other, beside the same where all can."""
+        links = f"{case.hosts} hosts x {format_rate(case.rate)}"
+        say(f"two hosts that can't connect to each other; {links}")
+        rows = {}
+        for operation, limit in case.limits.items():
+            goal = Goal(f"at most {limit} x the same where all connect", APART, limit, against=OURS)
+            rows[operation] = Row(f"two hosts apart, {operation.name}, {links}", "s", reference=BARE, goals=[goal])
+        ours = [NewClusters(name, self._peers.ours(case), apart) for name, apart in ((OURS, False), (APART, True))]
+        with Testbed(case.hosts, case.rate) as bed:
+            with Rounds(bed, [self._peers.bare(), *ours], self.failures) as rounds:
+                rounds.run(rows, self._repetitions)
         self.rows += rows.values()
 
     def fast_reduce(self, size=256 * MIB):

@@ -33,8 +33,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRAW = pathlib.Path(__file__).with_name("draw.py")  # a program of its own: only its Python has matplotlib
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
 GROUPS = ("broadcast", "reduce", "allreduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts",
-          "failures", "restart", "curves", "runtimes")
-SLOW_GROUPS = ("failures", "restart")  # a quick run has these only if they are named
+          "apart", "failures", "restart", "curves", "runtimes")
+SLOW_GROUPS = ("apart", "failures", "restart")  # a quick run has these only if they are named
 NAMED_GROUPS = ("curves", "runtimes")  # every run: much time, or much to install
 PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
 DEFAULT_PEERS = ("hoplite", "mpich", "iperf3")  # the others are large to install
@@ -189,6 +189,7 @@ class Run:
             "waiting": comparison.waiting,
             "sim": lambda: each(lambda case: comparison.simulation(str(options.programs / "hoplite"), case),
                                 simulated(options.quick)),
+            "apart": lambda: each(comparison.around_a_pair, transfers.reductions_around_a_pair(options.quick)),
             "failures": self._members.run,
             "restart": self._restarts.run,
             "curves": self._curves.run,

@@ -19,6 +19,7 @@ class Operation:
     spread: float = 0.0  # allreduce: seconds over which the sources come, after the reduction was asked for
     degree: int = 0  # reduce, ours: the forced degree
     everyone_reads: bool = False  # allreduce, ours: the nodes are told so
+    again: bool = False  # reduce, allreduce, ours: in a new cluster that has done the same once
     times: int = 1  # round_trip: so many one after another, whose mean is the figure
 
     @property
@@ -35,6 +36,8 @@ class Operation:
             return f"one every {self.step:.2f} s"
         if self.spread:
             return f"sources over {1000 * self.spread:.0f} ms"
+        if self.again:
+            return "again"
         return f"the last source {self.late:.2f} s late" if self.late else ""
 
     @property

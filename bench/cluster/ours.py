@@ -272,6 +272,38 @@ class Varied:
             raise
 
 
+class NewClusters:
+    """A new cluster for each operation. apart: its second and third host can't connect to each other, which its first
+    operation meets."""
+
+    def __init__(self, name, hoplite, apart):
+        self.name = name
+        self._hoplite = hoplite
+        self._apart = apart
+
+    def start(self, bed):
+        self._bed = bed
+
+    def stop(self):
+        self._hoplite.stop()
+
+    def run(self, operations):
+        return [self._run(operation) for operation in operations]
+
+    def _run(self, operation):
+        second, third = self._bed.hosts[1:3]
+        ways = [(second, third), (third, second)] if self._apart else []
+        for one, other in ways:
+            one.lose_route_to(other)
+        try:
+            self._hoplite.start(self._bed)
+            return self._hoplite.run([operation] * (2 if operation.again else 1))[-1]
+        finally:
+            self._hoplite.stop()
+            for one, other in ways:
+                one.find_route_to(other)
+
+
 def forced(hoplite, degree):
     """With a forced degree of the reductions' trees."""
     return Varied(f"degree {degree}", hoplite, degree=degree)

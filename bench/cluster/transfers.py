@@ -58,6 +58,13 @@ def reductions(quick):
                                      Operation("reduce", 1 * KIB): None})]
 
 
+def reductions_around_a_pair(quick):
+    """Two of the hosts can't connect to each other; the limits are ratios to the same where all can."""
+    size = 4 * MIB if quick else 16 * MIB
+    return [Transfers(4, "100mbit", {Operation(kind, size, everyone_reads=kind == "allreduce", again=again): 1.3
+                                     for kind in ("reduce", "allreduce") for again in (False, True)})]
+
+
 def reductions_at_once():
     """S is what each host has for each of them; every link carries what an allgather's does."""
     return [Transfers(4, "100mbit", {Operation("reductions", 4 * MIB): 3.2})]
