@@ -87,6 +87,7 @@ Result<void> Connection::Greet(bool in_process, Time deadline) {
   TRY_ASSIGN(const local::Answer answer,
              Finish(Begin(std::move(request), deadline, std::move(pipe->read)), deadline));
   if (answer.has_attached() && readable_.mapped()) {
+    shards_ = answer.attached().shards();
     node_ = answer.attached().node();
     return {};
   }

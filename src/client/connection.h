@@ -110,6 +110,7 @@ class Connection : public Forks::Listener {
   const SegmentMap& readable() const { return readable_; }
   // After the answer to a Create: what drafts lie in.
   const SegmentMap& writable() const { return in_process_ ? readable_ : writable_; }
+  std::uint32_t shards() const { return shards_; }   // of its directory; 0: never attached
   // Whether a Create has to ask for the descriptor of that.
   bool lacks_writable() const { return !in_process_ && !writable_mapped_; }
 
@@ -149,7 +150,8 @@ class Connection : public Forks::Listener {
   const Result<local::Answer> inherited_;  // what Finish answers in a forked child
   const int wake_;                         // tells the reader that something waits for room
   std::atomic<std::uint64_t> next_id_{1};
-  std::string node_;  // set before Attach returns
+  std::string node_;  // set before Attach returns, as is the next
+  std::uint32_t shards_ = 0;
   SegmentMap readable_;
   SegmentMap writable_;  // set before the answer to the Create that asked for it
   std::atomic<bool> writable_mapped_{false};

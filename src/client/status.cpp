@@ -20,13 +20,12 @@ constexpr std::uint64_t kPage = std::numeric_limits<std::uint32_t>::max();
 Time ShareOf(Time deadline, std::uint32_t shards_left) {
   if (deadline == kNever) return kNever;
   const Time now = Now();
-  return now + std::max<Duration>(deadline - now, Duration{0}) / std::max(shards_left, 1u);
+  return now + std::max<Duration>(deadline - now, Duration{0}) / shards_left;
 }
 
-// Asks for what one shard shows, page after page, and adds it. Learns how many shards there are.
+// Asks for what one shard shows, page after page, and adds it.
 Result<void> AddShardPages(Connection& connection, std::uint32_t shard, Time deadline,
-                           std::uint64_t max_objects, std::optional<std::uint32_t>& shard_count,
-                           ClusterStatus& status) {
+                           std::uint64_t max_objects, ClusterStatus& status) {
   std::string after;
   std::uint64_t left = max_objects;
   for (bool more = true; more;) {
@@ -37,7 +36,6 @@ Result<void> AddShardPages(Connection& connection, std::uint32_t shard, Time dea
         static_cast<std::uint32_t>(std::clamp(left, std::uint64_t{1}, kPage)));
     TRY_ASSIGN(const local::Answer answer, connection.Call(std::move(request), deadline));
     const auto& page = answer.status();
-    shard_count = page.shard_count();
     if (after.empty()) AddShard(page, status);
     // One page may have one object more than is wanted: a request for none asks for one.
     for (const auto& object : page.objects()) {
@@ -49,14 +47,6 @@ Result<void> AddShardPages(Connection& connection, std::uint32_t shard, Time dea
     if (more) after = page.objects(page.objects_size() - 1).object();
   }
   return {};
-}
-
-// Of a silent node nothing is to be expected, of a silent shard the others' answers. Until one has
-// answered nobody knows how many they are.
-bool IsLast(const Error& error, std::uint32_t shard, bool count_known) {
-  if (count_known) return false;
-  return error.code == ErrorCode::kInvalidArgument ||  // there is no such shard
-         (shard > 0 && error.code == ErrorCode::kTimeout);
 }
 
 }  // namespace
@@ -83,18 +73,14 @@ Result<ClusterStatus> WithWhatIsThere(ClusterStatus status, std::uint64_t max_ob
 Result<ClusterStatus> AskForStatus(Connection& connection, Time deadline,
                                    std::uint64_t max_objects) {
   ClusterStatus status;
-  std::optional<Error> lacks;          // the first
-  std::optional<std::uint32_t> count;  // of shards
-  for (std::uint32_t shard = 0; shard < count.value_or(shard + 1); ++shard) {
-    const Time until = ShareOf(deadline, count.value_or(shard + 2) - shard);
-    const Result<void> added = AddShardPages(connection, shard, until, max_objects, count, status);
+  std::optional<Error> lacks;  // the first
+  // One that never attached answers why.
+  const std::uint32_t shards = std::max(connection.shards(), 1u);
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    const Time until = ShareOf(deadline, shards - shard);
+    const Result<void> added = AddShardPages(connection, shard, until, max_objects, status);
     if (added) continue;
-    if (lacks && IsLast(added.error(), shard, count.has_value())) break;
-    // Shards are away each by its own name: the same words again are this connection's, for ever.
-    const bool own = lacks && !count && lacks->message == added.error().message;
-    if (!LacksOne(added.error()) || connection.lost() || own) {
-      return std::unexpected(added.error());
-    }
+    if (!LacksOne(added.error()) || connection.lost()) return std::unexpected(added.error());
     if (!lacks) lacks = added.error();
     AddAway(added.error(), shard, status);
   }

@@ -216,12 +216,15 @@ net::Task<Result<protocol::ObjectView>> FakeOperations::Info(ObjectId object, no
   co_return view;
 }
 
-net::Task<Result<protocol::StatusPage>> FakeOperations::Status(std::size_t /*shard*/,
+net::Task<Result<protocol::StatusPage>> FakeOperations::Status(std::size_t shard,
                                                                protocol::PageRequest request,
                                                                node::CallPtr call) {
   constexpr std::uint32_t kPage = 2;
   protocol::NodeView self;
   self.node.name = name_;
+  if (shard + 1 < shards_) {
+    co_return std::unexpected(Error(ErrorCode::kUnavailable, "a shard is away"));
+  }
   self.node.address = "127.0.0.1:1";
   self.alive = true;
   self.bytes_per_second = 12'500'000;

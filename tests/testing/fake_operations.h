@@ -40,10 +40,10 @@ class FakeOperations final : public node::Operations {
   void OnClientEnd(const node::Owner& client, ClientEnd how) override;
   node::OwnedIds owned() const override { return {owners_.size(), kMaxOwned}; }
   net::Task<Result<protocol::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
-  // One shard, which draws two objects at once.
+  // A shard draws two objects at once.
   net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest request,
                                                  node::CallPtr call) override;
-  std::size_t shard_count() const override { return 1; }
+  std::size_t shard_count() const override { return shards_; }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const protocol::Location&)> on_location) override;
   std::shared_ptr<void> Watch(ObjectId object,
@@ -67,6 +67,8 @@ class FakeOperations final : public node::Operations {
   std::size_t subscribers() const { return subscribers_->size(); }
   void SetClusterId(std::uint64_t id) { cluster_id_ = id; }
   // Requests that wait for something now.
+  // Before a client attaches: so many shards, all but the last of them away.
+  void SetShards(std::size_t shards) { shards_ = shards; }
   std::size_t waiting() const { return waiting_.size(); }
   // What the last Reduce asked for.
   const ReduceOptions& reduction() const { return reduction_; }
@@ -93,6 +95,7 @@ class FakeOperations final : public node::Operations {
   std::unique_ptr<store::ObjectStore> store_;
   std::uint64_t cluster_id_ = 0;
   std::set<ObjectId> deleted_;
+  std::size_t shards_ = 1;
   std::set<node::CallPtr> waiting_;
   ReduceOptions reduction_;
   std::map<ObjectId, std::set<std::uint64_t>> owners_;

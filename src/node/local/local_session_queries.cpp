@@ -37,7 +37,6 @@ LocalSession::Handled LocalSession::Status(const local::Status& body, CallPtr ca
   }
   for (const auto& object : shown.page.objects) FillObject(object, *status.add_objects());
   status.set_more(shown.page.more);
-  status.set_shard_count(static_cast<std::uint32_t>(operations_.shard_count()));
   FillShard(shown.shard, *status.mutable_shard());
   FillClients(clients(), *status.mutable_clients());
   status.mutable_clients()->set_owned(operations_.owned().count);

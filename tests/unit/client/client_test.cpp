@@ -236,6 +236,19 @@ TEST_P(ClientTest, InfoAndStatusSayWhatTheNodeKnows) {
   EXPECT_EQ(status->objects[0].id, *id);
 }
 
+// Also if all that are away say so in the same words.
+TEST_P(ClientTest, StatusAsksEveryShard) {
+  node_.OnLoop([&] { node_.operations().SetShards(4); });
+  Client client = Attach();
+  const auto status = client.Status();
+  ASSERT_TRUE(status) << status.error().ToString();
+  ASSERT_EQ(status->shards.size(), 4u);
+  for (std::size_t shard = 0; shard < 3; ++shard) {
+    EXPECT_EQ(status->shards[shard].away, "a shard is away");
+  }
+  EXPECT_EQ(status->shards[3].away, "");
+}
+
 TEST_P(ClientTest, StatusComesInPagesAndListsAsManyAsAreAskedFor) {
   constexpr std::size_t kObjects = 5;  // the node draws two at once
   for (std::size_t i = 0; i < kObjects; ++i) ASSERT_TRUE(client_.Put("object"));
