@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -88,15 +89,27 @@ Future<Buffer> BeginGet(Client& client, const ObjectId& id, std::optional<double
   return client.GetAsync(id, options);
 }
 
+// Of several objects: the first error; of those that time is over for, how many they are.
+Error FirstError(const std::vector<Result<Buffer>>& answers) {
+  const auto failed = [](const Result<Buffer>& answer) { return !answer; };
+  Error first = std::ranges::find_if(answers, failed)->error();
+  if (first.code == ErrorCode::kTimeout && answers.size() > 1) {
+    first.message += "; " + std::to_string(std::ranges::count_if(answers, failed)) + " of " +
+                     std::to_string(answers.size()) + " objects are missing";
+  }
+  return first;
+}
+
 std::vector<View> GetMany(Client& client, const std::vector<ObjectId>& ids,
                           std::optional<double> timeout, bool only_if_owned) {
   const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
   auto buffers = WithoutGil([&]() -> Result<std::vector<Buffer>> {
-    std::vector<Buffer> all;
-    for (Result<Buffer>& answer : client.GetMany(ids, options)) {
-      if (!answer) return std::unexpected(std::move(answer).error());
-      all.push_back(*std::move(answer));
+    std::vector<Result<Buffer>> answers = client.GetMany(ids, options);
+    if (!std::ranges::all_of(answers, &Result<Buffer>::has_value)) {
+      return std::unexpected(FirstError(answers));
     }
+    std::vector<Buffer> all;
+    for (Result<Buffer>& answer : answers) all.push_back(*std::move(answer));
     return all;
   });
   std::vector<View> views;

@@ -15,13 +15,12 @@
 #include "base/try.h"
 #include "client/interruption.h"
 #include "client/no_descriptor.h"
+#include "client/patience.h"
 
 namespace hoplite::client {
 namespace {
 
-// A node answers soon after a deadline, with the reason. One that doesn't is not waited for longer.
-constexpr std::chrono::milliseconds kPatience{80};
-// One in this process is never stopped alone: if it is late, the machine is busy.
+// A node in this process is never stopped alone: if it is late, the machine is busy.
 constexpr std::chrono::milliseconds kPatienceInProcess{1000};
 
 Error Lost(const std::string& why) {
@@ -87,8 +86,8 @@ Result<void> Connection::Greet(bool in_process, Time deadline) {
   TRY_ASSIGN(const local::Answer answer,
              Finish(Begin(std::move(request), deadline, std::move(pipe->read)), deadline));
   if (answer.has_attached() && readable_.mapped()) {
-    shards_ = answer.attached().shards();
     node_ = answer.attached().node();
+    shards_ = answer.attached().shards();
     return {};
   }
   return std::unexpected(
@@ -182,7 +181,7 @@ const Result<local::Answer>& Connection::Finish(const PendingPtr& pending, Time 
     GiveUp(*pending, Error(ErrorCode::kInvalidArgument,
                            "what OnReady calls can't wait for an answer to its own client"));
   }
-  if (!WaitFor(*pending, LastMoment(deadline))) {
+  if (!WaitForAnswer(*pending, deadline)) {
     GiveUp(*pending, Interruption::Wanted()
                          ? Interruption::Reason()
                          : Error(ErrorCode::kTimeout, "the node did not answer in time"));
@@ -190,9 +189,16 @@ const Result<local::Answer>& Connection::Finish(const PendingPtr& pending, Time 
   return pending->outcome();
 }
 
+bool Connection::WaitForAnswer(Pending& pending, Time deadline) const {
+  while (!WaitFor(pending, LastMoment(deadline))) {
+    if (Interruption::Wanted() || Now() >= LastMoment(deadline)) return false;
+  }
+  return true;
+}
+
 Time Connection::LastMoment(Time deadline) const {
-  if (deadline == kNever) return kNever;
-  return deadline + (in_process_ ? kPatienceInProcess : kPatience);
+  if (in_process_ && deadline != kNever) return deadline + kPatienceInProcess;
+  return client::LastMoment(deadline, heard_);
 }
 
 bool Connection::Settle(Pending& pending, Result<local::Answer> outcome) {
@@ -204,7 +210,7 @@ bool Connection::Settle(Pending& pending, Result<local::Answer> outcome) {
 void Connection::OnReady(const PendingPtr& pending, Time deadline, ReadyCalls::Function give_up,
                          ReadyCalls::Function function) {
   if (inherited() || socket_ < 0) return function();
-  ready_calls_.Add(pending, LastMoment(deadline), std::move(give_up), std::move(function));
+  ready_calls_.Add(pending, deadline, std::move(give_up), std::move(function));
   ::eventfd_write(wake_, 1);
 }
 

@@ -69,6 +69,8 @@ class Connection : public Forks::Listener {
   // Waits for what was begun with this deadline. A node that is silent after the deadline is not
   // waited for.
   const Result<local::Answer>& Finish(const PendingPtr& pending, Time deadline);
+  // The wait alone. False: the node is silent, or the thread was interrupted.
+  bool WaitForAnswer(Pending& pending, Time deadline) const;
   // Nobody wants the answer any more; what it made, or will make, is released.
   void Drop(const PendingPtr& pending);
   // Settles it with `why`, unless it is already.
@@ -82,7 +84,8 @@ class Connection : public Forks::Listener {
                ReadyCalls::Function function);
   // None of the functions of it is called, or running, any more.
   void Forget(const Pending& pending);
-  // How long a node is waited for that owes an answer by `deadline`.
+  // How long a node is waited for that owes an answer by `deadline`: while it answers others it may
+  // take a second more.
   Time LastMoment(Time deadline) const;
   // Sends a request that is not answered.
   void Tell(const local::Request& request);
@@ -107,10 +110,10 @@ class Connection : public Forks::Listener {
   // Whether this thread is the one that would bring an answer: then it must not wait for one.
   bool on_reader() const { return reader_.get_id() == std::this_thread::get_id(); }
   const std::string& node() const { return node_; }  // its name
+  std::uint32_t shards() const { return shards_; }   // of its directory; 0: never attached
   const SegmentMap& readable() const { return readable_; }
   // After the answer to a Create: what drafts lie in.
   const SegmentMap& writable() const { return in_process_ ? readable_ : writable_; }
-  std::uint32_t shards() const { return shards_; }   // of its directory; 0: never attached
   // Whether a Create has to ask for the descriptor of that.
   bool lacks_writable() const { return !in_process_ && !writable_mapped_; }
 
@@ -162,7 +165,8 @@ class Connection : public Forks::Listener {
   FileDescriptor pipe_;  // its write end
   Outgoing outgoing_;
   std::atomic<bool> lost_{false};
-  ReadyCalls ready_calls_;
+  std::atomic<Time> heard_{Time::min()};  // when the node last said anything
+  ReadyCalls ready_calls_{[this](Time deadline) { return LastMoment(deadline); }};
   Background background_;
   std::atomic<bool> stopping_{false};  // the last owner has gone
   bool orphaned_ = false;              // on the reader's thread, which destroys it then

@@ -89,6 +89,7 @@ Result<void> Connection::ReadSome() {
   if (got < 0 && errno == EINTR) return {};
   if (got < 0) return std::unexpected(Error(ErrorCode::kUnavailable, strerror(errno)));
   if (got == 0) return std::unexpected(Error(ErrorCode::kUnavailable, "the node closed it"));
+  heard_ = Now();
   for (FileDescriptor& came : wire::PassedDescriptors::Take(head)) TakeDescriptor(std::move(came));
   frames_.Received(static_cast<std::size_t>(got));
   return HandleMessages();

@@ -115,12 +115,13 @@ Result<std::size_t> WaitAny(std::span<const Waitable> any, std::chrono::millisec
   }
   for (;;) {
     const Question* next = *std::ranges::min_element(questions, {}, &Question::last);
-    const auto first = client::WaitForAny(pendings, std::min(until, next->last()));
+    const Time last = next->last();
+    const auto first = client::WaitForAny(pendings, std::min(until, last));
     if (first) return *first;
-    if (until <= next->last() || client::Interruption::Wanted()) {
+    if (until <= last || client::Interruption::Wanted()) {
       return std::unexpected(Error(ErrorCode::kTimeout, "none became ready"));
     }
-    next->GiveUpSilent();
+    if (Now() >= next->last()) next->GiveUpSilent();
   }
 }
 

@@ -29,9 +29,20 @@ std::vector<ObjectId> Picked(std::span<const ObjectId> ids, std::span<const std:
   return picked;
 }
 
+Error Unfinished(const ObjectId& object, std::uint32_t reason, const local::Views& views) {
+  if (reason >= static_cast<std::uint32_t>(views.reasons_size())) {
+    return {ErrorCode::kProtocol, "the node gave no reason for an object that is not complete"};
+  }
+  return {ErrorCode::kTimeout,
+          "object " + object.ToHex() + ' ' + views.reasons(static_cast<int>(reason))};
+}
+
+// What came for the object at this place, whose view is named by `id`.
 Result<Buffer> Read(const std::shared_ptr<Connection>& connection, const ObjectId& object,
-                    std::uint64_t id, const local::Views::Got& got) {
+                    std::uint64_t id, int place, const local::Views& views) {
+  const local::Views::Got& got = views.got(place);
   if (got.has_error()) return std::unexpected(ToError(got.error()));
+  if (got.has_unfinished()) return std::unexpected(Unfinished(object, got.unfinished(), views));
   return ClientAccess::MakeBuffer(connection, object, id, got.view());
 }
 
@@ -42,8 +53,8 @@ void Take(const std::shared_ptr<Connection>& connection, std::span<const ObjectI
     if (answer->views().got_size() != static_cast<int>(part.places.size())) {
       return std::unexpected(Error(ErrorCode::kProtocol, "the node answered for other objects"));
     }
-    return Read(connection, ids[part.places[i]], part.pending->id() + i,
-                answer->views().got(static_cast<int>(i)));
+    return Read(connection, ids[part.places[i]], part.pending->id() + i, static_cast<int>(i),
+                answer->views());
   };
   for (std::size_t i = 0; i < part.places.size(); ++i) answers[part.places[i]] = got(i);
 }

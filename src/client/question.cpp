@@ -26,7 +26,7 @@ const Question::Answer* Question::Wait(Time until) {
   // Who waits there keeps the answer away.
   if (connection_->on_reader()) return pending_->settled() ? &pending_->outcome() : nullptr;
   if (until < deadline_) return WaitFor(*pending_, until) ? &pending_->outcome() : nullptr;
-  if (!WaitFor(*pending_, last())) {
+  if (!connection_->WaitForAnswer(*pending_, deadline_)) {
     if (Interruption::Wanted()) return nullptr;
     GiveUpSilent();
   }

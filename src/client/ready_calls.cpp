@@ -4,7 +4,8 @@
 
 namespace hoplite::client {
 
-void ReadyCalls::Add(const PendingPtr& pending, Time last, Function give_up, Function function) {
+void ReadyCalls::Add(const PendingPtr& pending, Time deadline, Function give_up,
+                     Function function) {
   const MutexLock lock(mutex_);
   // Under the mutex: who settles it later comes to OnSettled after this.
   if (pending->settled()) {
@@ -14,8 +15,9 @@ void ReadyCalls::Add(const PendingPtr& pending, Time last, Function give_up, Fun
   }
   Waiting& waiting = waiting_[pending.get()];
   if (!waiting.pending) {
-    waiting = {.pending = pending, .last = last, .give_up = std::move(give_up), .functions = {}};
-    if (last != kNever) deadlines_.emplace(last, pending.get());
+    waiting = {
+        .pending = pending, .deadline = deadline, .give_up = std::move(give_up), .functions = {}};
+    if (deadline != kNever) deadlines_.emplace(deadline, pending.get());
   }
   waiting.functions.push_back(std::move(function));
 }
@@ -80,22 +82,22 @@ void ReadyCalls::GiveUpLate() {
   const MutexLock lock(mutex_);
   if (deadlines_.empty()) return;
   const Time now = Now();
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+  while (!deadlines_.empty() && last_moment_(deadlines_.begin()->first) <= now) {
     const Pending* late = deadlines_.begin()->second;
     deadlines_.erase(deadlines_.begin());
     Waiting& waiting = waiting_.at(late);
-    waiting.last = kNever;
+    waiting.deadline = kNever;
     due_.push_back({late, std::move(waiting.give_up)});
   }
 }
 
 Time ReadyCalls::next() const {
   const MutexLock lock(mutex_);
-  return deadlines_.empty() ? kNever : deadlines_.begin()->first;
+  return deadlines_.empty() ? kNever : last_moment_(deadlines_.begin()->first);
 }
 
 void ReadyCalls::EraseDeadline(const Pending& pending, const Waiting& waiting) {
-  if (waiting.last != kNever) deadlines_.erase({waiting.last, &pending});
+  if (waiting.deadline != kNever) deadlines_.erase({waiting.deadline, &pending});
 }
 
 }  // namespace hoplite::client

@@ -24,10 +24,14 @@ namespace hoplite::client {
 class ReadyCalls {
  public:
   using Function = std::function<void()>;
+  // How long an answer that is due at a deadline is waited for now; later for a later deadline.
+  using LastMoment = std::function<Time(Time deadline)>;
 
-  // `function` is due when `pending` is settled, or now if it is. If it is not at `last`,
+  explicit ReadyCalls(LastMoment last_moment) : last_moment_(std::move(last_moment)) {}
+
+  // `function` is due when `pending` is settled, or now if it is. If it is not at the last moment,
   // `give_up` is due, which settles it.
-  void Add(const PendingPtr& pending, Time last, Function give_up, Function function);
+  void Add(const PendingPtr& pending, Time deadline, Function give_up, Function function);
   // It was settled: what waits for that is due. True: something does.
   bool OnSettled(const Pending& pending);
   // Waits for a function of it that is running on another thread.
@@ -42,7 +46,7 @@ class ReadyCalls {
  private:
   struct Waiting {
     PendingPtr pending;
-    Time last = kNever;
+    Time deadline = kNever;
     Function give_up;
     std::vector<Function> functions;
   };
@@ -57,6 +61,7 @@ class ReadyCalls {
   void GiveUpLate();
   void EraseDeadline(const Pending& pending, const Waiting& waiting) HOPLITE_REQUIRES(mutex_);
 
+  const LastMoment last_moment_;
   mutable Mutex mutex_;
   std::map<const Pending*, Waiting> waiting_ HOPLITE_GUARDED_BY(mutex_);
   std::set<Deadline> deadlines_ HOPLITE_GUARDED_BY(mutex_);  // of those in waiting_ that have one

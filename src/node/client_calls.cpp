@@ -53,12 +53,19 @@ std::string ClientCalls::Missing(const ObjectEntry& entry) const {
 Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
-  std::string why = Missing(entry);
+  return {ErrorCode::kTimeout, name + ' ' + WhyUnfinished(entry)};
+}
+
+std::string ClientCalls::WhyUnfinished(const ObjectEntry& entry) const {
+  std::string why = "is not complete at the deadline: " + Missing(entry);
   why += context_.IfAway(entry.object);
-  if (!entry.lost_holder().empty()) {
-    why += "; " + protocol::LastCopyLost(entry.lost_holder());
-  }
-  return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
+  if (!entry.lost_holder().empty()) why += "; " + protocol::LastCopyLost(entry.lost_holder());
+  return why;
+}
+
+std::string ClientCalls::WhyUnfinished(const ObjectId& object) {
+  const EntryPtr entry = context_.table.Find(object);
+  return WhyUnfinished(entry ? *entry : ObjectEntry(object));
 }
 
 Error ClientCalls::GaveUp(const ObjectId& object, const Call& call) {

@@ -59,6 +59,7 @@ class ClientCalls final : public Operations {
   void OnUnpin() override { context_.memory.OnSpace(); }
   void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
   Error GaveUp(const ObjectId& object, const Call& call) override;
+  std::string WhyUnfinished(const ObjectId& object) override;
 
  private:
   std::shared_ptr<Flight> Join(const EntryPtr& entry, const Call& call);
@@ -74,6 +75,7 @@ class ClientCalls final : public Operations {
   Error NotOwned(const ObjectId& object, const Call& call) const;
   std::string Missing(const ObjectEntry& entry) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
+  std::string WhyUnfinished(const ObjectEntry& entry) const;
 
   Context& context_;
   DataPlane& data_plane_;

@@ -100,6 +100,8 @@ class Operations {
   virtual net::Task<Result<store::CopyPtr>> OpenWindow(ObjectId object, CallPtr call) = 0;
   // Why a wait for the object ended at the call's deadline, or was cancelled; what was missing.
   virtual Error GaveUp(const ObjectId& object, const Call& call) = 0;
+  // What that says of a deadline behind the object's name.
+  virtual std::string WhyUnfinished(const ObjectId& object) = 0;
   // Resolves when the target is final. A cancelled or timed out call gives the reduction up:
   // whoever waits for the target gets that error.
   virtual net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) = 0;

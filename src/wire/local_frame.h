@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kLocalProtocolVersion = 9;
+inline constexpr std::uint32_t kLocalProtocolVersion = 10;
 // Puts up to this size travel inside their message.
 inline constexpr std::size_t kMaxMessagePut = 64_KiB;
 // Room for the sources of a Reduce, and for the objects of a WaitExists.

@@ -112,6 +112,8 @@ Error FakeOperations::GaveUp(const ObjectId&, const node::Call& call) {
                         : Error(ErrorCode::kTimeout, "not complete");
 }
 
+std::string FakeOperations::WhyUnfinished(const ObjectId&) { return "is not complete"; }
+
 std::vector<store::CopyPtr> FakeOperations::Available(const ReduceOptions& options) const {
   std::vector<store::CopyPtr> available;
   for (const ObjectId& source : options.sources) {
@@ -220,11 +222,11 @@ net::Task<Result<protocol::StatusPage>> FakeOperations::Status(std::size_t shard
                                                                protocol::PageRequest request,
                                                                node::CallPtr call) {
   constexpr std::uint32_t kPage = 2;
-  protocol::NodeView self;
-  self.node.name = name_;
   if (shard + 1 < shards_) {
     co_return std::unexpected(Error(ErrorCode::kUnavailable, "a shard is away"));
   }
+  protocol::NodeView self;
+  self.node.name = name_;
   self.node.address = "127.0.0.1:1";
   self.alive = true;
   self.bytes_per_second = 12'500'000;

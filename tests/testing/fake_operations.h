@@ -57,6 +57,7 @@ class FakeOperations final : public node::Operations {
   void OnUnpin() override {}
   void GiveUpIdle() override {}
   Error GaveUp(const ObjectId& object, const node::Call& call) override;
+  std::string WhyUnfinished(const ObjectId& object) override;
   store::ObjectStore& store() override { return *store_; }
   asio::io_context& loop() override { return loop_; }
   const std::string& name() const override { return name_; }
@@ -66,9 +67,9 @@ class FakeOperations final : public node::Operations {
   void Locate(const protocol::Location& location);
   std::size_t subscribers() const { return subscribers_->size(); }
   void SetClusterId(std::uint64_t id) { cluster_id_ = id; }
-  // Requests that wait for something now.
   // Before a client attaches: so many shards, all but the last of them away.
   void SetShards(std::size_t shards) { shards_ = shards; }
+  // Requests that wait for something now.
   std::size_t waiting() const { return waiting_.size(); }
   // What the last Reduce asked for.
   const ReduceOptions& reduction() const { return reduction_; }
@@ -94,8 +95,8 @@ class FakeOperations final : public node::Operations {
   const std::string name_ = "alone";
   std::unique_ptr<store::ObjectStore> store_;
   std::uint64_t cluster_id_ = 0;
-  std::set<ObjectId> deleted_;
   std::size_t shards_ = 1;
+  std::set<ObjectId> deleted_;
   std::set<node::CallPtr> waiting_;
   ReduceOptions reduction_;
   std::map<ObjectId, std::set<std::uint64_t>> owners_;

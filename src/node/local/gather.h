@@ -27,23 +27,20 @@ template <typename T>
 class Gather : public std::enable_shared_from_this<Gather<T>> {
  public:
   using Operation = std::function<net::Task<Result<T>>(ObjectId, CallPtr)>;
-  // So many may be under way at the deadline that their own ends would take too long: then nobody
-  // waits for them, and these say what becomes of an object.
-  struct AtDeadline {
-    std::function<Error(const ObjectId&)> error;
-    // An operation that is begun too late is worth it only then: it gives what is here.
-    std::function<bool(const ObjectId&)> here;
-  };
-  using Results = std::vector<Result<T>>;
+  // None: it was under way at the deadline.
+  using Results = std::vector<std::optional<Result<T>>>;
+  // Whether the object is here: then it is worth it to begin its operation at the deadline.
+  using IsHere = std::function<bool(const ObjectId&)>;
 
-  // Without `at_deadline` each operation has the request's deadline, and is waited for.
+  // With `is_here` nobody waits for what is under way at the deadline: so many own ends would take
+  // too long. Without, each operation has the request's deadline, and is waited for.
   Gather(Operations& operations, std::vector<ObjectId> objects, CallPtr request,
-         Operation operation, std::optional<AtDeadline> at_deadline = std::nullopt)
+         Operation operation, IsHere is_here = nullptr)
       : operations_(operations),
         objects_(std::move(objects)),
         request_(std::move(request)),
         operation_(std::move(operation)),
-        at_deadline_(std::move(at_deadline)),
+        is_here_(std::move(is_here)),
         calls_(objects_.size()),
         results_(objects_.size()),
         left_(objects_.size()) {}
@@ -56,7 +53,7 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
         co_await asio::post(operations_.loop(), net::kAwait);
       Begin(place);
     }
-    bool in_time = at_deadline_.has_value();
+    bool in_time = is_here_ != nullptr;
     while (left_ > 0 && (in_time || ending_ > 0) && !request_->cancelled) {
       const Time until = in_time ? request_->deadline : kNever;
       if (!co_await request_->changed.Wait(until)) in_time = false;
@@ -64,19 +61,20 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
     closed_ = true;
     if (left_ > 0) operations_.Spawn("the rest of a client's request", CancelRest(self));
     if (request_->cancelled) co_return std::nullopt;
-    co_return TakeResults();
+    co_return std::move(results_);
   }
 
+  const std::vector<ObjectId>& objects() const { return objects_; }
+
  private:
-  static constexpr std::size_t kInOneTurn = 128;
+  // Of each gather: a client may have some fifty under way.
+  static constexpr std::size_t kInOneTurn = 16;
 
   void Begin(std::size_t place) {
     const ObjectId& object = objects_[place];
     const bool late = Now() >= request_->deadline;
-    const bool ends = late || !at_deadline_;
-    if (late && at_deadline_ && !at_deadline_->here(object)) {
-      return Settle(place, std::unexpected(at_deadline_->error(object)));
-    }
+    const bool ends = late || !is_here_;
+    if (late && is_here_ && !is_here_(object)) return Count();
     const auto call = std::make_shared<Call>(operations_.loop());
     if (ends) call->deadline = request_->deadline;
     ending_ += ends ? 1 : 0;
@@ -99,20 +97,12 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
   void Settle(std::size_t place, Result<T> result) {
     if (closed_) return;
     results_[place] = std::move(result);
-    if (--left_ == 0) request_->changed.Notify();
+    Count();
   }
 
-  Results TakeResults() {
-    Results results;
-    results.reserve(objects_.size());
-    for (std::size_t place = 0; place < objects_.size(); ++place) {
-      if (results_[place]) {
-        results.push_back(*std::move(results_[place]));
-      } else {
-        results.push_back(std::unexpected(at_deadline_->error(objects_[place])));
-      }
-    }
-    return results;
+  // One more that is not waited for.
+  void Count() {
+    if (--left_ == 0) request_->changed.Notify();
   }
 
   static net::Task<void> CancelRest(std::shared_ptr<Gather> self) {
@@ -129,9 +119,9 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
   const std::vector<ObjectId> objects_;
   const CallPtr request_;
   const Operation operation_;
-  const std::optional<AtDeadline> at_deadline_;
+  const IsHere is_here_;
   std::vector<CallPtr> calls_;  // under way
-  std::vector<std::optional<Result<T>>> results_;
+  Results results_;
   std::size_t left_;
   std::size_t ending_ = 0;  // of those under way, which have a deadline of their own
   bool closed_ = false;     // nobody wants further results

@@ -39,16 +39,21 @@ std::shared_ptr<Gets> MakeGets(Operations& operations, std::vector<ObjectId> obj
       [&operations](ObjectId object, CallPtr one) {
         return GetOne(operations, object, std::move(one));
       },
-      Gets::AtDeadline{
-          .error = [&operations, call](const ObjectId& id) { return operations.GaveUp(id, *call); },
-          .here =
-              [&operations](const ObjectId& id) { return operations.store().Find(id) != nullptr; },
-      });
+      [&operations](const ObjectId& id) { return operations.store().Find(id) != nullptr; });
 }
 
 using Infos = Gather<protocol::ObjectView>;
 
 Error Cancelled() { return {ErrorCode::kCancelled, "the request was cancelled"}; }
+
+// Of a gather that waits for each end.
+template <typename T>
+std::vector<Result<T>> AllOf(std::vector<std::optional<Result<T>>> ended) {
+  std::vector<Result<T>> all;
+  all.reserve(ended.size());
+  for (auto& result : ended) all.push_back(*std::move(result));
+  return all;
+}
 
 // The first error, and how many there are.
 Result<void> FirstError(const std::vector<Result<void>>& results) {
@@ -59,6 +64,14 @@ Result<void> FirstError(const std::vector<Result<void>>& results) {
   return std::unexpected(Error(
       first->error().code, fmt::format("{}; {} of {} objects have an error", first->error().message,
                                        std::ranges::count_if(results, failed), results.size())));
+}
+
+// Very many may have one reason: it is said once.
+std::uint32_t NumberOf(std::string reason, local::Views& views) {
+  const int last = views.reasons_size() - 1;
+  if (last >= 0 && views.reasons(last) == reason) return static_cast<std::uint32_t>(last);
+  *views.add_reasons() = std::move(reason);
+  return static_cast<std::uint32_t>(last + 1);
 }
 
 }  // namespace
@@ -102,8 +115,14 @@ LocalSession::Handled LocalSession::GetMany(const local::Request& request, CallP
   const auto results = co_await gets->Run();
   counted.reset();
   if (!results || ended_) co_return std::unexpected(Cancelled());
+  local::Views& views = *answer.mutable_views();
   for (std::size_t place = 0; place < results->size(); ++place) {
-    FillGot((*results)[place], request.id() + place, together, *answer.mutable_views()->add_got());
+    local::Views::Got& got = *views.add_got();
+    if (const auto& result = (*results)[place]) {
+      FillGot(*result, request.id() + place, together, got);
+    } else {
+      got.set_unfinished(NumberOf(operations_.WhyUnfinished(gets->objects()[place]), views));
+    }
   }
   co_return Result<void>();
 }
@@ -126,10 +145,10 @@ LocalSession::Handled LocalSession::Info(const local::Info& body, CallPtr call,
                               [&operations = operations_](ObjectId object, CallPtr one) {
                                 return operations.Info(object, std::move(one));
                               });
-  const auto results = co_await gather->Run();
+  auto results = co_await gather->Run();
   if (!results) co_return std::unexpected(Cancelled());
   constexpr std::size_t kFrame = 1_KiB;
-  FillInfos(*results, wire::kMaxLocalAnswer - kFrame, *answer.mutable_infos());
+  FillInfos(AllOf(*std::move(results)), wire::kMaxLocalAnswer - kFrame, *answer.mutable_infos());
   co_return Result<void>();
 }
 
@@ -141,9 +160,9 @@ LocalSession::Handled LocalSession::ForEach(const std::string& ids, OnObject ope
       [&operations = operations_, operation](ObjectId object, CallPtr one) {
         return (operations.*operation)(object, std::move(one));
       });
-  const auto results = co_await gather->Run();
+  auto results = co_await gather->Run();
   if (!results) co_return std::unexpected(Cancelled());
-  co_return FirstError(*results);
+  co_return FirstError(AllOf(*std::move(results)));
 }
 
 }  // namespace hoplite::node

@@ -341,7 +341,8 @@ TEST_P(ClientTest, VeryManyAreGotTogether) {
       EXPECT_EQ(answers[place]->view(), std::to_string(place));
     } else {
       ASSERT_EQ(CodeOf(answers[place]), ErrorCode::kTimeout);
-      ASSERT_EQ(answers[place].error().message, "not complete") << "the node's own words";
+      ASSERT_EQ(answers[place].error().message, "object " + ids[place].ToHex() + " is not complete")
+          << "the node's own words";
     }
   }
 }

@@ -174,7 +174,7 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient older(node.path());
   older.Hello(wire::kLocalProtocolVersion - 1);
   EXPECT_THAT(older.LastWord(),
-              testing::HasSubstr("the client speaks local protocol 8, this node 9"));
+              testing::HasSubstr("the client speaks local protocol 9, this node 10"));
 
   RawClient twice(node.path());
   twice.Hello();

@@ -35,7 +35,8 @@ TEST(ManyObjectsTest, ManyObjectsAreGotByOneRequest) {
   EXPECT_EQ(answer->id(), 5u);
   ASSERT_EQ(answer->views().got_size(), 3);
   EXPECT_EQ(answer->views().got(0).view().size(), 1u);
-  EXPECT_EQ(answer->views().got(1).error().code(), static_cast<std::uint32_t>(ErrorCode::kTimeout));
+  ASSERT_TRUE(answer->views().got(1).has_unfinished());
+  EXPECT_EQ(answer->views().reasons(0), "is not complete");
   EXPECT_TRUE(answer->views().got(2).has_view());
   const auto pins = [&] { return other.Status().value().clients.pins; };
   EXPECT_EQ(pins(), 2u);
@@ -91,6 +92,26 @@ TEST(ManyObjectsTest, WhatIsKnownOfManyIsOneAnswer) {
   node::FillInfos(std::span(views).first(1), 500, infos);
   ASSERT_EQ(infos.got_size(), 1);
   EXPECT_EQ(infos.got(0).error().code(), static_cast<std::uint32_t>(ErrorCode::kResourceExhausted));
+}
+
+// However many have it.
+TEST(ManyObjectsTest, AReasonIsSaidOnce) {
+  LocalNode node;
+  RawClient client(node.path());
+  client.Hello();
+  client.Receive();
+  Request request;
+  request.set_id(5);
+  request.set_timeout_us(1);
+  std::string ids;
+  for (int i = 0; i < 1000; ++i) ids += ObjectId::Random().view();
+  request.mutable_get_many()->set_objects(ids);
+  client.Send(request);
+  const auto answer = client.Receive();
+  ASSERT_TRUE(answer && answer->has_views());
+  ASSERT_EQ(answer->views().got_size(), 1000);
+  for (const auto& got : answer->views().got()) ASSERT_TRUE(got.has_unfinished());
+  EXPECT_EQ(answer->views().reasons_size(), 1);
 }
 
 }  // namespace
