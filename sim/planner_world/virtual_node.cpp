@@ -143,11 +143,15 @@ void VirtualNode::DropTarget(const Version& version, Effects& out) {
   AskUnlessKnown(out);
 }
 
-void VirtualNode::HearOne(const protocol::TargetAborted& /*aborted*/, Effects& out) {
-  told_aborted_ = told_aborted_ || getting_;
-  getting_ = false;
-  LeaveFlight(out);
-  DropCopy(out);
+void VirtualNode::HearOne(const protocol::TargetAborted& aborted, Effects& out) {
+  const bool made = copy_ && copy_->folded && copy_->version <= aborted.version;
+  const bool ends = made || (flight_ && flight_->Ends(aborted));
+  if (ends) {
+    told_aborted_ = told_aborted_ || getting_;
+    getting_ = false;
+    LeaveFlight(out);
+  }
+  if (copy_ && copy_->version <= aborted.version) DropCopy(out);
 }
 
 void VirtualNode::HearOne(const protocol::CreateRefused& /*refused*/) {
@@ -299,10 +303,9 @@ void VirtualNode::Say(protocol::NodeEvent event, Effects& out) {
 void VirtualNode::AskUnlessKnown(Effects& out) {
   if (!getting_ || copy_ || flight_) return;
   planner::FlightState::Effects decided;
-  const bool has_room = room_ > 0;
   flight_.emplace(object_);
   if (joint_) flight_->Join();
-  flight_->Locate(decided, 0, {room_, has_room ? ++asked_ : 0});
+  flight_->Locate(decided, {.number = ++asked_, .room = room_});
   Carry(decided, out);
 }
 

@@ -78,8 +78,10 @@ bool ClientCalls::MadeHere(const ObjectEntry& entry) const {
   return (entry.publication() && entry.publication()->accepted()) || entry.target();
 }
 
-// The one flight of this object: the present one, or a new one.
+// The one flight of this object: the present one, or a new one. Null: the present one ends, and then
+// there may be another.
 std::shared_ptr<Flight> ClientCalls::Join(const EntryPtr& entry, const Call& call) {
+  if (entry->flight() && entry->flight()->over()) return nullptr;
   if (!entry->flight()) entry->Begin(std::make_shared<Flight>(context_, data_plane_, entry));
   if (call.only_if_owned) entry->flight()->Expect();
   return entry->flight();
@@ -122,9 +124,11 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
     if (!flight && !MadeHere(*entry)) {
       if (call->deadline <= Now()) co_return std::unexpected(WhyEnded(*entry, *call));
       flight = Join(entry, *call);
-      if (call->hurries) flight->Hurry();
-      interest = std::make_shared<Flight::Interest>(flight);
-      flight->Start();
+      if (flight) {
+        if (call->hurries) flight->Hurry();
+        interest = std::make_shared<Flight::Interest>(flight);
+        flight->Start();
+      }
     }
     if (call->together && flight && flight->awaited_memory()) {
       const std::uint64_t bytes = *flight->awaited_memory();
@@ -178,9 +182,11 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
     } else if (!flight && !MadeHere(*entry)) {
       if (call->deadline <= Now()) co_return std::unexpected(WhyEnded(*entry, *call));
       flight = Join(entry, *call);
-      if (through_window) flight->AskForWindow();
-      call->interest = std::make_shared<Flight::Interest>(flight);
-      flight->Start();
+      if (flight) {
+        if (through_window) flight->AskForWindow();
+        call->interest = std::make_shared<Flight::Interest>(flight);
+        flight->Start();
+      }
     }
     if (!co_await waiting.Wait()) {
       call->interest.reset();

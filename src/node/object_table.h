@@ -1,6 +1,7 @@
 // ObjectTable: the entries of the objects that this node is doing something about. Main loop only.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -20,6 +21,8 @@ class ObjectTable {
   // Forgets entries that say nothing any more.
   void Sweep(Time now);
   const std::map<ObjectId, EntryPtr>& entries() const { return entries_; }
+  // Of a question about any of them: never 0, and never given before.
+  std::uint64_t NewNumber() { return ++numbers_; }
 
   // Ends what is under way; whoever waits, and new calls, are answered with the first such reason.
   void Stop(const Error& why);
@@ -28,6 +31,7 @@ class ObjectTable {
  private:
   std::map<ObjectId, EntryPtr> entries_;
   std::optional<Error> stopped_;
+  std::uint64_t numbers_ = 0;
 };
 
 }  // namespace hoplite::node

@@ -6,11 +6,11 @@
 
 namespace hoplite::planner {
 
-void FlightState::Locate(Effects& out, std::uint64_t expects, const Room& room) {
+void FlightState::Locate(Effects& out, const Question& question, std::uint64_t expects) {
   const bool joint = joint_;
   *this = FlightState(object_);
   stage_ = Stage::kLocating;
-  room_ = room;
+  question_ = question;
   joint_ = joint;
   out.say.emplace_back(*OpenLocate(expects));
 }
@@ -20,7 +20,7 @@ void FlightState::Expect(Effects& out, std::uint64_t expects) {
 }
 
 void FlightState::LoseRoom(Effects& out, std::uint64_t expects) {
-  if (std::exchange(room_, {}).bytes != 0 && locating()) AskAgain(out, expects);
+  if (std::exchange(question_.room, 0) != 0 && locating()) AskAgain(out, expects);
 }
 
 void FlightState::AskAgain(Effects& out, std::uint64_t expects) {
@@ -39,7 +39,7 @@ void FlightState::TakeAnswer(Effects& out) {
 // a flight that has said the same Want by itself.
 bool FlightState::On(const protocol::Located& located, Effects& out) {
   const bool asked = locating();
-  const bool mine = asked && located.wanted == room_.number;
+  const bool mine = asked && question_.room != 0 && located.wanted == question_.number;
   const bool said = !asked && located_ && located_->version == located.version &&
                     (stage_ == Stage::kReceiving || stage_ == Stage::kLeaving);
   if (located.wanted != 0 && !mine && !said) {
@@ -110,6 +110,11 @@ bool FlightState::OnRecall(Version below) {
   if (!located_ || !(located_->version < below)) return false;
   recalled_ = true;
   return true;
+}
+
+bool FlightState::Ends(const protocol::TargetAborted& aborted) const {
+  if (locating()) return aborted.question == question_.number;
+  return located_ && located_->version <= aborted.version;
 }
 
 void FlightState::OnLost(Effects& out) {
@@ -256,13 +261,13 @@ std::optional<Want> FlightState::OpenWant(const StripeMarks& marks) const {
 
 std::optional<protocol::Locate> FlightState::OpenLocate(std::uint64_t expects) const {
   if (!locating()) return std::nullopt;
-  return protocol::Locate{object_, expects, room_.bytes, room_.number, joint_};
+  return protocol::Locate{object_, expects, question_.room, question_.number, joint_};
 }
 
 void FlightState::AddTo(Digest& digest) const {
   digest.Add(stage_)
-      .Add(room_.bytes)
-      .Add(room_.number)
+      .Add(question_.room)
+      .Add(question_.number)
       .Add(again_)
       .Add(leaf_)
       .Add(joint_)

@@ -29,10 +29,10 @@
 
 namespace hoplite::planner {
 
-// Memory that a node holds for an object while it asks for it. No two of a node have one number.
-struct Room {
-  std::uint64_t bytes = 0;
+// How a node asks where an object is. No two questions of a node have one number.
+struct Question {
   std::uint64_t number = 0;
+  std::uint64_t room = 0;  // bytes of memory that the node holds for the object meanwhile
 };
 
 class FlightState {
@@ -51,7 +51,7 @@ class FlightState {
   // --- what its node asks for
   // Where is it? From the start: what an earlier round knew is forgotten. `expects`: as in
   // protocol::Locate.
-  void Locate(Effects& out, std::uint64_t expects = 0, const Room& room = {});
+  void Locate(Effects& out, const Question& question, std::uint64_t expects = 0);
   // Another one that it waits for relies on an owner.
   void Expect(Effects& out, std::uint64_t expects);
   // The room is needed elsewhere: the shard is not to count on it any more.
@@ -82,6 +82,9 @@ class FlightState {
   StripeMask unfed() const;
   void On(const Grant& grant, const StripeMarks& marks, Effects& out);
   bool OnRecall(Version below);
+  // Whether its wait ends by this: it answers the question that is open, or is about the version that
+  // was located. An answer to an earlier question may come late (R69).
+  bool Ends(const protocol::TargetAborted& aborted) const;
   void OnDeleted() { deleted_ = true; }
   // The reduction that makes the version is committed: that is as good as an END, on every stream.
   void OnCommitted() { end_seen_ = committed_ = true; }
@@ -164,7 +167,7 @@ class FlightState {
 
   ObjectId object_;
   Stage stage_ = Stage::kIdle;
-  Room room_;           // that the shard may count on
+  Question question_;   // with the room that the shard may count on
   bool again_ = false;  // it has asked more than once
   std::optional<protocol::Located> located_;
   bool leaf_ = false;

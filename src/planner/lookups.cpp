@@ -11,7 +11,7 @@ void Lookups::On(NodeId node, const Locate& event) {
   // In an inventory copies come before requests: one that was not repeated by now is gone (R15).
   const Copy* own = record.table.Find(node);
   if (own != nullptr && !own->live) versions_.DropCopy(event.object, record, node);
-  if (!record.coming() && post_.AnswerFailed(event.object, node)) return;
+  if (!record.coming() && post_.AnswerFailed(event.object, node, {}, event.number)) return;
   Waiting& waiting = record.waits.Make();
   waiting.locates.erase({node});
   waiting.locates.insert({node, event.room, event.number, event.joint});
@@ -46,7 +46,7 @@ void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
   const std::string& metadata = record.metadata.OrEmpty();
   const Layout& layout = record.table.layout();
   for (const Asking& one : std::exchange(record.waits->locates, {})) {
-    const bool has_room = one.number != 0 && layout.size_bytes <= one.room;
+    const bool has_room = one.room != 0 && layout.size_bytes <= one.room;
     if (ComesInline(record, one.node, has_room)) {
       post_.Send(one.node, InlineObject{id, record.version, metadata, record.inline_bytes});
       continue;

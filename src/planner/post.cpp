@@ -43,10 +43,10 @@ bool Post::AnswerDeleted(const ObjectId& id, NodeId node) {
   return until.has_value();
 }
 
-bool Post::AnswerFailed(const ObjectId& id, NodeId node, Version version) {
+bool Post::AnswerFailed(const ObjectId& id, NodeId node, Version version, std::uint64_t question) {
   const ReductionEnd* end = ended_.Of(id, version, clock_.now());
   if (end == nullptr) return false;
-  Send(node, TargetAborted{id, end->version, end->error.code, end->error.message});
+  Send(node, TargetAborted{id, end->version, end->error.code, end->error.message, question});
   return true;
 }
 

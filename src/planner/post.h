@@ -4,6 +4,8 @@
 // subscribed or waits. Is told: what to say. Must never: change a record.
 #pragma once
 
+#include <cstdint>
+
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
@@ -34,8 +36,9 @@ class Post {
   // Answers Deleted and returns true if the object has a mark.
   bool AnswerDeleted(const ObjectId& id, NodeId node);
   // Answers TargetAborted and returns true if this version was of a reduction that failed; none: any
-  // version of the object.
-  bool AnswerFailed(const ObjectId& id, NodeId node, Version version = {});
+  // version of the object. `question`: of the Locate that it answers.
+  bool AnswerFailed(const ObjectId& id, NodeId node, Version version = {},
+                    std::uint64_t question = 0);
 
  private:
   Location LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId node,

@@ -10,6 +10,15 @@
 #include <fmt/format.h>
 
 namespace hoplite::planner {
+namespace {
+
+// Number of the node's Locate; 0: it has none open.
+std::uint64_t QuestionOf(NodeId node, const SmallSet<Asking>& asking) {
+  const auto* const asked = std::ranges::lower_bound(asking, node, {}, &Asking::node);
+  return asked != asking.end() && asked->node == node ? asked->number : 0;
+}
+
+}  // namespace
 
 ReductionRecord* ReductionRequests::Open(NodeId node, const ObjectId& id, std::uint64_t request) {
   ObjectRecord* record = objects_.Find(id);
@@ -179,16 +188,16 @@ void ReductionRequests::End(const ObjectId& id, ObjectRecord& record, const Erro
   if (tell_coordinator != kNoNode) {
     post_.Send(tell_coordinator, ReduceRefused{id, ended.request, error.code, error.message});
   }
-  if (record.waits) {
-    record.waits->locates.clear();
-    record.waits->evictions.clear();
-  }
+  const SmallSet<Asking> asking =
+      record.waits ? std::exchange(record.waits->locates, {}) : SmallSet<Asking>();
+  if (record.waits) record.waits->evictions.clear();
   for (const auto& [node, copy] : record.table.copies()) {
     if (copy.listed) post_.Notify(id, record, node, LocationKind::kGone);
   }
   record.table = CopyTable(record.table.layout());
   for (const NodeId node : record.touched) {
-    post_.Send(node, TargetAborted{id, record.version, error.code, error.message});
+    post_.Send(node, TargetAborted{id, record.version, error.code, error.message,
+                                   QuestionOf(node, asking)});
   }
 }
 

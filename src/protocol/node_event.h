@@ -67,8 +67,9 @@ struct Locate {
   // grow; the request is said again with a later one.
   std::uint64_t expects = 0;
   // Memory that the node holds for the object while it asks; 0: none. If the object fits, this is
-  // its Want, too (R63). `number` is the request's own, which the answer names.
+  // its Want, too (R63).
   std::uint64_t room = 0;
+  // The request's own, which answers name that could be taken for the next one's (R63, R69).
   std::uint64_t number = 0;
   bool joint = false;  // as in Want
 };

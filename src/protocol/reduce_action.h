@@ -87,6 +87,7 @@ struct TargetAborted {
   Version version;  // none: there was none yet
   ErrorCode code = ErrorCode::kCancelled;
   std::string message;
+  std::uint64_t question = 0;  // number of the Locate that this answers; 0: of none
 };
 
 }  // namespace hoplite::protocol

@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 5;
+inline constexpr std::uint32_t kDirectoryProtocol = 6;
 
 // Of which objects a node has copies, seen from the shard that is told.
 enum class Holds : std::uint8_t { kNone, kOfOthers, kOfThisShard };

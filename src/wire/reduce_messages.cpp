@@ -231,6 +231,7 @@ void Write(const protocol::SlotDropped& action, v1::NodeAction& to) {
 void Write(const protocol::TargetAborted& action, v1::NodeAction& to) {
   to.mutable_target_aborted()->set_code(static_cast<std::uint32_t>(action.code));
   to.mutable_target_aborted()->set_message(action.message);
+  to.mutable_target_aborted()->set_question(action.question);
 }
 
 bool IsReduction(v1::NodeAction::BodyCase body) {
@@ -303,7 +304,7 @@ Result<NodeAction> Read(const ObjectId& target, Version version, const v1::SlotF
 Result<NodeAction> Read(const ObjectId& target, const v1::Stamp& stamp,
                         const v1::TargetAborted& body) {
   TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.code()));
-  protocol::TargetAborted action{target, {}, code, body.message()};
+  protocol::TargetAborted action{target, {}, code, body.message(), body.question()};
   if (stamp.incarnation() != 0) {
     TRY_ASSIGN(action.version, ReadStamp<Version>(stamp, "version"));
   }

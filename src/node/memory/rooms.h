@@ -41,7 +41,6 @@ class Rooms {
     Room& operator=(const Room&) = delete;
 
     std::uint64_t bytes() const { return rooms_.limits_.each; }
-    std::uint64_t number() const { return number_; }  // no other room of this node has it
 
    private:
     Rooms& rooms_;

@@ -90,7 +90,7 @@ net::Task<bool> Flight::LocateObject() {
   leaves_ = false;
   planner::FlightState::Effects effects;
   if (data_plane_.gate().several()) state_->Join();
-  state_->Locate(effects, entry_->expectations().newest(), TakeRoom());
+  state_->Locate(effects, NextQuestion(), entry_->expectations().newest());
   asked_at_ = NowSinceBoot();
   Carry(effects);
   while (state_->locating() && !over_ && wanted()) co_await changed_.Wait();

@@ -72,6 +72,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   void OnDeleted();
   // Whoever was to make the object gave up.
   void OnAborted(Error error);
+  // Whether it waits for what this ends.
+  bool EndsBy(const protocol::TargetAborted& aborted) const { return state_->Ends(aborted); }
   // A local Put was accepted, or a slot makes the object here; or the slot whose output it adopted
   // gave up. This flight has nothing left to do.
   void Supersede();
@@ -98,6 +100,9 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   // The window for its one reader; null: not there yet, or given.
   store::CopyPtr TakeWindow();
   bool window_given() const { return window_given_; }
+  // It takes nothing up any more: what it waits for still are the ends of its streams. Its result is
+  // not for calls that come now.
+  bool over() const { return over_; }
   bool done() const { return done_; }
   // After done: null if the flight ended without a copy (then look at the world again), else the
   // error or the copy that every waiter may return.
@@ -129,7 +134,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
 
   net::Task<void> Fly();
   net::Task<bool> LocateObject();
-  planner::Room TakeRoom();
+  planner::Question NextQuestion();
   void LoseRoom();
   void UseRoom(planner::FlightState::Effects& effects);
   net::Task<bool> ReserveMemory();

@@ -57,11 +57,12 @@ net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
 
 // With room it may be sent to a holder of a small object: which has nothing to gain from that does
 // without (R67).
-planner::Room Flight::TakeRoom() {
-  if (data_plane_.gate().full() || hurries_ || entry_->inlined()) return {};
+planner::Question Flight::NextQuestion() {
+  planner::Question question{.number = context_.table.NewNumber()};
+  if (data_plane_.gate().full() || hurries_ || entry_->inlined()) return question;
   room_ = context_.memory.TakeRoom(Now(), [this] { LoseRoom(); });
-  if (!room_) return {};
-  return {room_->bytes(), room_->number()};
+  if (room_) question.room = room_->bytes();
+  return question;
 }
 
 void Flight::LoseRoom() {

@@ -51,17 +51,19 @@ void ShardWords::On(const protocol::SlotDropped& dropped) {
   if (slot && slot->version() <= dropped.version) slot->Drop(store::VoidReason::kRecalled);
 }
 
-// Local waiters, and those of the flight, get the error; what was made so far goes. What is newer is
-// of another attempt, to which this is no answer.
+// Those who wait for what ended get the error; what was made so far goes. What is newer is of another
+// attempt, to which this is no answer, and neither is it to a question that was asked later (R69).
 void ShardWords::On(const protocol::TargetAborted& aborted) {
   const EntryPtr entry = context_.table.Find(aborted.object);
   if (!entry) return;
   const Error error(aborted.code, aborted.message);
-  entry->Abort(error);
+  const bool fetched = entry->flight() && entry->flight()->EndsBy(aborted);
+  const auto made = entry->target();
+  if (fetched || (made && made->version() <= aborted.version)) entry->Abort(error);
   Version next = aborted.version;
   ++next.sequence;
   DropCopies(*entry, next, store::VoidReason::kAborted, error);
-  if (entry->flight()) entry->flight()->OnAborted(error);
+  if (fetched) entry->flight()->OnAborted(error);
   entry->followers().TellFailed(error);
   entry->Changed();
 }

@@ -50,6 +50,30 @@ class ClientCallsTest : public hoplite::testing::NodeByHandTest {
 
 // --- Get
 
+// R69: the answer to an earlier question may come late.
+TEST_F(ClientCallsTest, AFailureEndsTheGetWhoseQuestionItAnswers) {
+  const protocol::TargetAborted aborted{x_, {}, ErrorCode::kCancelled, "it gave up", 1};
+  const auto first = Get(node_.NewCall());
+  node_.Hear(aborted);
+  EXPECT_EQ(ErrorOf(first).message, "it gave up");
+  const auto second = Get(node_.NewCall());
+  node_.Hear(aborted);
+  EXPECT_FALSE(*second) << "it asked later";
+  node_.Hear(InDirectory("small"));
+  ASSERT_TRUE(*second && **second);
+}
+
+TEST_F(ClientCallsTest, AGetThatComesWhileAFailedOneEndsAsksAnew) {
+  const auto first = Get(node_.NewCall());
+  EXPECT_THAT(node_.Says(), ElementsAre("locate x"));
+  node_.directory().hooks.on_action(
+      protocol::TargetAborted{x_, {}, ErrorCode::kCancelled, "it gave up", 1});
+  const auto second = Get(node_.NewCall());
+  EXPECT_EQ(ErrorOf(first).message, "it gave up");
+  EXPECT_FALSE(*second);
+  EXPECT_THAT(node_.Says(), ElementsAre("cancel locate x", "locate x"));
+}
+
 TEST_F(ClientCallsTest, WhatIsHereIsNotAskedFor) {
   const auto copy = node_.Keep(x_, "bytes", kFirstVersion, store::CopyKind::kRelayed);
   const auto answer = Get(node_.NewCall());

@@ -61,12 +61,6 @@ TEST_F(RoomsTest, ItLeavesNoHoleBetweenObjects) {
   EXPECT_TRUE(put("second")) << "the rest of the store is one piece";
 }
 
-TEST_F(RoomsTest, NumbersAreNotUsedAgain) {
-  const std::uint64_t first = Take("a")->number();
-  EXPECT_NE(first, 0u);
-  EXPECT_NE(Take("b")->number(), first);
-}
-
 TEST_F(RoomsTest, BeyondTheLimitTheFirstKeepTheirs) {
   const auto a = Take("a");
   const auto b = Take("b");

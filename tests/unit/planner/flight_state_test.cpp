@@ -82,7 +82,7 @@ class Flights : public ::testing::Test {
   }
   // Located, with memory, and its Want is said.
   void Wants(bool leaf = false) {
-    state_.Locate(decided_);
+    state_.Locate(decided_, kQuestion);
     state_.On(LocatedAs(kFirst), decided_);
     state_.Receive(marks_, leaf, now_, decided_);
     Decides();
@@ -92,6 +92,7 @@ class Flights : public ::testing::Test {
     Decides();
   }
 
+  static constexpr Question kQuestion{.number = 3};
   const ObjectId object_ = ObjectId::FromName("x");
   const Layout layout_ = Layout::For(1 << 20, 1);
   StripeMarks marks_ = layout_.empty_marks();
@@ -101,7 +102,7 @@ class Flights : public ::testing::Test {
 };
 
 TEST_F(Flights, MemoryComesBeforeWant) {
-  state_.Locate(decided_);
+  state_.Locate(decided_, kQuestion);
   EXPECT_THAT(Decides(), ElementsAre("locate"));
   EXPECT_TRUE(state_.On(LocatedAs(kFirst), decided_));
   EXPECT_FALSE(state_.wants());
@@ -111,14 +112,14 @@ TEST_F(Flights, MemoryComesBeforeWant) {
 }
 
 TEST_F(Flights, EveryWantTellsOfOtherFetches) {
-  state_.Locate(decided_);
+  state_.Locate(decided_, kQuestion);
   EXPECT_FALSE(state_.OpenLocate(0)->joint);
   state_.On(LocatedAs(kFirst), decided_);
   state_.Join();
   state_.Receive(marks_, false, now_, decided_);
   EXPECT_THAT(Decides(), ElementsAre("locate", "want from 0 beside others"));
   EXPECT_TRUE(state_.OpenWant(marks_)->joint);
-  state_.Locate(decided_);
+  state_.Locate(decided_, kQuestion);
   EXPECT_TRUE(state_.OpenLocate(0)->joint) << "a question may be the Want (R63)";
 }
 
@@ -228,11 +229,21 @@ TEST_F(Flights, WhoeverIsWantedNoMoreClosesItsStreamsBeforeItsCopyGoes) {
 }
 
 TEST_F(Flights, WhoeverWasNotAnsweredTakesItsQuestionBack) {
-  state_.Locate(decided_);
+  state_.Locate(decided_, kQuestion);
   Decides();
   state_.Leave(marks_, decided_);
   EXPECT_THAT(Decides(), ElementsAre("cancel locate"));
   EXPECT_TRUE(state_.left());
+}
+
+TEST_F(Flights, ALateFailureEndsOnlyTheQuestionOrVersionThatItIsAbout) {
+  const auto ends = [&](const Version& version, std::uint64_t question) {
+    return state_.Ends({object_, version, ErrorCode::kCancelled, "", question});
+  };
+  state_.Locate(decided_, kQuestion);
+  EXPECT_TRUE(ends({}, kQuestion.number) && !ends(kSecond, kQuestion.number - 1));
+  state_.On(LocatedAs(kSecond), decided_);
+  EXPECT_TRUE(ends(kSecond, 0) && !ends(kFirst, kQuestion.number));
 }
 
 TEST_F(Flights, ANewerVersionIsAskedForFromTheStart) {
@@ -244,7 +255,7 @@ TEST_F(Flights, ANewerVersionIsAskedForFromTheStart) {
   EXPECT_THAT(Decides(), ElementsAre("stop 1"));
   state_.Ended(Id(1), Outcome::kAbandoned, Failure::kNone);
   EXPECT_THAT(Decides(), ElementsAre("abandoned 1")) << "the shard knows the rest";
-  state_.Locate(decided_);
+  state_.Locate(decided_, kQuestion);
   EXPECT_FALSE(state_.recalled());
   EXPECT_THAT(Decides(), ElementsAre("locate"));
 }
@@ -396,13 +407,13 @@ TEST_F(Flights, WhoeverOthersDependOnWaitsForNoPlace) {
 class FlightsWithRoom : public Flights {
  protected:
   FlightsWithRoom() {
-    state_.Locate(decided_, 0, {layout_.size_bytes, 7});
+    state_.Locate(decided_, {.number = 7, .room = layout_.size_bytes});
     EXPECT_THAT(Decides(), ElementsAre("locate 7 with room"));
   }
 };
 
 TEST_F(Flights, AQuestionThatWasSaidAgainIsTakenBackWithTheAnswer) {
-  state_.Locate(decided_, 1);
+  state_.Locate(decided_, kQuestion, 1);
   state_.Expect(decided_, 2);
   EXPECT_THAT(Decides(), ElementsAre("locate", "locate"));
   state_.On(LocatedAs(kFirst), decided_);

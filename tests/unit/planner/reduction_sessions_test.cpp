@@ -120,6 +120,15 @@ TEST_F(Reductions, WhoAsksForAFailedTargetLaterHearsWhy) {
   Expect();  // it waits for whoever makes it
 }
 
+// Else a late one would pass for the answer to the next question.
+TEST_F(Reductions, TheEndNamesTheQuestionThatItAnswers) {
+  Join("C").Join("R").Ask("R", 0);
+  Open("C").Close();
+  ExpectAmong("R: aborted cancelled to 1");
+  Ask("R", 0).Subscribe("R");
+  Expect("R: aborted cancelled to 2", "R: aborted cancelled");
+}
+
 TEST_F(Reductions, ReadersOfTheNextAttemptWaitForThat) {
   Tree().Close().Ignore();
   Open("A", request_ + 1).Join("R").Locate("R");

@@ -277,7 +277,8 @@ std::string Scenario::WordsOfReduction(const std::string& to, const NodeAction& 
   }
   if (const auto* aborted = std::get_if<TargetAborted>(&body)) {
     last_message_ = aborted->message;
-    return fmt::format("{}: aborted {}", to, Name(aborted->code));
+    const std::string words = fmt::format("{}: aborted {}", to, Name(aborted->code));
+    return aborted->question == 0 ? words : fmt::format("{} to {}", words, aborted->question);
   }
   return {};
 }

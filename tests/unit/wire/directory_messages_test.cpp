@@ -154,7 +154,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       SlotAssigned{kObject, kVersion, kOrder, kLayout, kFold, "f4"},
       SlotFeed{kObject, 2, kVersion, 3, kChild, 1, node},
       SlotDropped{kObject, 2, kVersion},
-      TargetAborted{kObject, kVersion, ErrorCode::kCancelled, "the caller cancelled"}};
+      TargetAborted{kObject, kVersion, ErrorCode::kCancelled, "the caller cancelled", 7}};
   std::vector<bool> seen(std::variant_size_v<NodeAction>, false);
   for (const NodeAction& action : actions) {
     SCOPED_TRACE(action.index());
