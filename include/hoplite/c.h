@@ -306,6 +306,26 @@ HOPLITE_C_EXPORT int hoplite_subscription_next(hoplite_subscription* subscriptio
 /* Ends it. */
 HOPLITE_C_EXPORT void hoplite_subscription_free(hoplite_subscription* subscription);
 
+/* --- Taking a node out of the cluster --- */
+
+/* The outcome of a drain. */
+typedef struct hoplite_drained hoplite_drained;
+
+/* The client's node takes no new object from now on, for good, and hands on what only it has.
+   Returns when nothing is left that only it has, or at the timeout, which is no error. */
+HOPLITE_C_EXPORT int hoplite_drain(hoplite_client* client, int64_t timeout_ms,
+                                   hoplite_drained** drained);
+/* So many objects were handed on. */
+HOPLITE_C_EXPORT uint64_t hoplite_drained_handed_on(const hoplite_drained* drained);
+/* So many objects are left: only this node may have them, or it still makes them. */
+HOPLITE_C_EXPORT uint64_t hoplite_drained_left(const hoplite_drained* drained);
+/* The first thousand that are left, by number from 0: the error's code (HOPLITE_OK: there is none
+   of this number), the id and a sentence, valid until the handle is freed. Both may be NULL. */
+HOPLITE_C_EXPORT int hoplite_drained_why(const hoplite_drained* drained, size_t index,
+                                         hoplite_id* id, const char** sentence);
+/* Frees the handle. */
+HOPLITE_C_EXPORT void hoplite_drained_free(hoplite_drained* drained);
+
 #ifdef __cplusplus
 }
 #endif

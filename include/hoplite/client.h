@@ -13,6 +13,7 @@
 
 #include <hoplite/buffer.h>
 #include <hoplite/draft.h>
+#include <hoplite/drain.h>
 #include <hoplite/elements.h>
 #include <hoplite/export.h>
 #include <hoplite/future.h>
@@ -191,6 +192,12 @@ class HOPLITE_EXPORT Client {
   // does not answer in its share of the time ShardStatus::away says why; if none does it is the error.
   Result<ClusterStatus> Status(const CallOptions& options = {},
                                std::uint64_t max_objects = kAllObjects);
+
+  // Takes this client's node out of the cluster: before it is stopped it hands on what only it has.
+  // From now on it takes no new object, for good: whoever puts, reduces, or gets what is not there is
+  // answered `unavailable`. Puts and reductions that go on may end. Answers when no object is left
+  // that only this node has, or at the timeout with those that are left: that is no error.
+  Result<DrainOutcome> Drain(std::chrono::milliseconds timeout);
 
   // The node that this client is attached to, or was before that ended; "" in a forked child, and
   // if it never was.

@@ -28,6 +28,7 @@
 #include <hoplite/config.h>
 #include <hoplite/directory.h>
 #include <hoplite/draft.h>
+#include <hoplite/drain.h>
 #include <hoplite/elements.h>
 #include <hoplite/error.h>
 #include <hoplite/future.h>

@@ -406,6 +406,19 @@ class Client(Asking):
         of one, that is deleted at once."""
         self._core.disown(_list_of(ids), timeout)
 
+    @named
+    def drain(self, timeout: float | None) -> _core.DrainOutcome:
+        """Takes this client's node out of the cluster: it hands on what only it has.
+
+        From now on the node takes no new object, for good: ``put``, ``reduce``, and ``get`` of what
+        is not there raise UnavailableError at each of its clients. Puts and reductions that go on
+        may end. Returns when nothing is left that only this node has, or after `timeout` seconds
+        (None: it has as long as it needs): `handed_on` counts the objects that another node has
+        now, `left_count` those that are left; `left` names the first thousand of these, each with
+        its `id` and `why`, an exception (ResourceExhaustedError: no other node has room).
+        """
+        return self._core.drain(timeout)
+
     def close(self) -> None:
         """Cancels what waits, disowns all and refuses later calls; views stay readable.
         Idempotent."""

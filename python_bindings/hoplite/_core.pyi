@@ -281,6 +281,31 @@ class ObjectInfo:
         """The error in place of its bytes (``Client.fail``); None: it did not fail."""
 
 @final
+class LeftObject:
+    """An object that a drained node did not hand on."""
+
+    @property
+    def id(self) -> ObjectId:
+        """Its id."""
+    @property
+    def why(self) -> HopliteError:
+        """Why it is left."""
+
+@final
+class DrainOutcome:
+    """The outcome of a drain."""
+
+    @property
+    def handed_on(self) -> int:
+        """How many objects only the drained node had, and another has now."""
+    @property
+    def left_count(self) -> int:
+        """How many objects only the drained node may have, or still makes."""
+    @property
+    def left(self) -> list[LeftObject]:
+        """The first thousand of these."""
+
+@final
 class Client:
     @staticmethod
     def connect(socket: str, timeout: float | None = None) -> Client: ...
@@ -362,6 +387,7 @@ class Client:
     def status(
         self, timeout: float | None = None, max_objects: int | None = None
     ) -> ClusterStatus: ...
+    def drain(self, timeout: float | None) -> DrainOutcome: ...
     def subscribe(self, id: ObjectId, timeout: float | None = None) -> Subscription: ...
     def wait_exists(
         self,

@@ -215,6 +215,11 @@ ClusterStatus Status(Client& client, std::optional<double> timeout,
   return WithoutGil([&] { return client.Status(options, max_objects.value_or(kAllObjects)); });
 }
 
+DrainOutcome Drain(Client& client, std::optional<double> timeout) {
+  const std::chrono::milliseconds wait = ToTimeout(timeout);
+  return WithoutGil([&] { return client.Drain(wait); });
+}
+
 Subscription Subscribe(Client& client, const ObjectId& id, std::optional<double> timeout) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
   return WithoutGil([&] { return client.Subscribe(id, options); });
@@ -269,6 +274,7 @@ void BindClient(nb::module_& module) {
       .def("infos", &Infos, nb::arg("ids"), nb::arg("timeout") = none)
       .def("until_end", &UntilEnd, nb::arg("timeout") = none)
       .def("status", &Status, nb::arg("timeout") = none, nb::arg("max_objects") = none)
+      .def("drain", &Drain, nb::arg("timeout"))
       .def("subscribe", &Subscribe, nb::arg("id"), nb::arg("timeout") = none)
       .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)

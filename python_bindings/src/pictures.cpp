@@ -97,11 +97,26 @@ void BindCluster(nb::module_& module) {
       .def("_repr_html_", [](const nb::handle self) { return SaidOf(self, "html"); });
 }
 
+void BindDrained(nb::module_& module) {
+  nb::class_<LeftObject>(module, "LeftObject")
+      .def_ro("id", &LeftObject::id)
+      .def_prop_ro("why", [](const LeftObject& left) { return ExceptionOf(left.why); });
+  nb::class_<DrainOutcome>(module, "DrainOutcome")
+      .def_ro("handed_on", &DrainOutcome::handed_on)
+      .def_ro("left_count", &DrainOutcome::left_count)
+      .def_ro("left", &DrainOutcome::left)
+      .def("__repr__", [](const DrainOutcome& outcome) {
+        return "DrainOutcome(handed_on=" + std::to_string(outcome.handed_on) +
+               ", left_count=" + std::to_string(outcome.left_count) + ")";
+      });
+}
+
 }  // namespace
 
 void BindPictures(nb::module_& module) {
   BindObjects(module);
   BindCluster(module);
+  BindDrained(module);
   Shown<LocationChange>(module, "LocationChange")
       .def_prop_ro("kind", [](const LocationChange& change) { return Name(change.kind); })
       .def_ro("node", &LocationChange::node)

@@ -43,6 +43,31 @@ def test_a_node_that_dies_and_comes_back() -> None:
         np.testing.assert_array_equal(cluster.connect(0).get(name, timeout=10), view)
 
 
+def test_a_drained_node_loses_nothing() -> None:
+    with LocalCluster(nodes=2, memory="32MiB") as cluster:
+        leaving, staying = cluster.connect(0), cluster.connect(1)
+        names = [leaving.put(np.arange(n)) for n in (10, 10_000, 1_000_000)]
+        staying.get(names[1], timeout=10)
+        outcome = leaving.drain(timeout=20)
+        assert (outcome.handed_on, outcome.left_count, outcome.left) == (1, 0, [])
+        assert repr(outcome) == "DrainOutcome(handed_on=1, left_count=0)"
+        with pytest.raises(hoplite.UnavailableError, match="is drained"):
+            leaving.put(b"late")
+        cluster.kill(0)
+        for name, n in zip(names, (10, 10_000, 1_000_000), strict=True):
+            np.testing.assert_array_equal(staying.get(name, timeout=10), np.arange(n))
+
+
+def test_a_drain_says_what_is_left_and_why() -> None:
+    with LocalCluster(nodes=1, memory="16MiB") as cluster, cluster.connect(0) as client:
+        name = client.put(np.arange(10_000))
+        outcome = client.drain(timeout=1.0)
+        assert (outcome.handed_on, outcome.left_count) == (0, 1)
+        assert outcome.left[0].id == name
+        assert isinstance(outcome.left[0].why, hoplite.UnavailableError)
+        np.testing.assert_array_equal(client.get(name, timeout=10), np.arange(10_000))
+
+
 def test_nothing_is_left() -> None:
     cluster = LocalCluster(nodes=2, memory="16MiB")
     folder = os.path.dirname(cluster.socket(0))

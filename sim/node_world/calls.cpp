@@ -40,6 +40,8 @@ const char* Name(CallKind kind) {
       return "reduce";
     case CallKind::kDelete:
       return "delete";
+    case CallKind::kDrain:
+      return "drain";
   }
   return "";
 }
@@ -337,6 +339,21 @@ net::Task<void> Calls::RunDelete(CallRecordPtr record) {
   node::ClientCalls& calls = record->member->assembly().calls;
   auto deleted = co_await calls.Delete(record->object, record->call);
   Answer(record, deleted ? std::nullopt : std::optional(deleted.error()));
+}
+
+CallRecordPtr Calls::Drain(Member& member, Time deadline) {
+  const auto record = Begin(CallKind::kDrain, member, ObjectId(), deadline);
+  for (const store::CopyPtr& copy : member.assembly().store.List()) {
+    if (copy->state() == store::CopyState::kFinal) record->held.push_back(copy->object());
+  }
+  member.assembly().calls.Spawn("drain", RunDrain(record));
+  return record;
+}
+
+net::Task<void> Calls::RunDrain(CallRecordPtr record) {
+  const auto drained = co_await record->member->assembly().calls.Drain(record->call);
+  if (drained) record->left_count = drained->left_count;
+  Answer(record, drained ? std::nullopt : std::optional(drained.error()));
 }
 
 }  // namespace hoplite::node_world

@@ -25,7 +25,7 @@ struct CallRecord;
 using CallRecordPtr = std::shared_ptr<CallRecord>;
 using CallList = std::list<CallRecordPtr>;
 
-enum class CallKind { kPut, kFail, kGet, kGetInto, kOpen, kReduce, kDelete };
+enum class CallKind { kPut, kFail, kGet, kGetInto, kOpen, kReduce, kDelete, kDrain };
 
 struct CallRecord {
   CallKind kind = CallKind::kGet;
@@ -37,10 +37,13 @@ struct CallRecord {
   Time answered_at{};
   node::CallPtr call;  // null when it was answered
   std::optional<Error> error;
-  std::uint64_t fingerprint = 0;  // of the bytes that a Get gave
-  bool windowed = false;          // it came through a window
-  bool abandoned = false;         // its process died: nobody hears the answer
-  CallList::iterator place;       // among the open ones, while it is
+  std::uint64_t fingerprint = 0;    // of the bytes that a Get gave
+  bool windowed = false;            // it came through a window
+  std::vector<ObjectId> held;       // of a Drain: whole at its node when it began
+  std::uint64_t deaths_before = 0;  // of processes
+  std::uint64_t left_count = 0;     // and not handed on at its end
+  bool abandoned = false;           // its process died: nobody hears the answer
+  CallList::iterator place;         // among the open ones, while it is
 
   bool answered() const { return call == nullptr; }
   bool succeeded() const { return answered() && !error && !abandoned; }
@@ -79,6 +82,8 @@ class Calls {
   CallRecordPtr Open(Member& member, const ObjectId& object, Time deadline);
   CallRecordPtr Reduce(Member& member, ReduceOptions options, Time deadline);
   CallRecordPtr Delete(Member& member, const ObjectId& object, Time deadline);
+  // The member hands its only copies on (R70).
+  CallRecordPtr Drain(Member& member, Time deadline);
   // The member's process died: its calls are void.
   void Abandon(Member& member);
 
@@ -105,6 +110,7 @@ class Calls {
   net::Task<void> RunOpen(CallRecordPtr record);
   net::Task<void> RunReduce(CallRecordPtr record);
   net::Task<void> RunDelete(CallRecordPtr record);
+  net::Task<void> RunDrain(CallRecordPtr record);
 
   VirtualTime& time_;
   Model& model_;

@@ -96,6 +96,7 @@ void CutPair(Options& options, sim::Random& random) {
   options.cut_both_ways = random.Below(2) == 0;
   options.cut_refuses = random.Below(2) == 0;
   options.crashes = 0;
+  options.drains = 0;
   options.windows = 0;
   options.nodes = std::max(options.nodes, 3U);
   const std::uint64_t things = options.objects + options.sources + 4 * options.sums + 4;
@@ -159,6 +160,9 @@ Options Draw(std::uint64_t seed) {
   // Drawn apart, so that the other histories are what they were.
   sim::Random apart(seed * 15485863);
   if (apart.Below(4) == 0) options.fails = static_cast<std::uint32_t>(1 + apart.Below(3));
+  if (options.newcomers == 0 && apart.Below(4) == 0) {
+    options.drains = static_cast<std::uint32_t>(1 + apart.Below(2));
+  }
   if (options.newcomers == 0 && up_to(3) == 0) CutPair(options, random);
   return options;
 }

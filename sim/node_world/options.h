@@ -55,6 +55,8 @@ struct Options {
   std::uint32_t owners = 0;
   // Small objects that are put besides, so that inventories are long.
   std::uint32_t crowd = 0;
+  // Nodes that hand their only copies on and leave (R70).
+  std::uint32_t drains = 0;
   // Objects of two blocks live in the directory, too, and shards take their links for full: who has
   // room is sent to a holder, if there is one (R67).
   bool full_links = false;

@@ -19,7 +19,7 @@ class PlantedDirectory final : public DirectoryClient {
 
   void Start(protocol::NodeInfo self, Hooks hooks) override {
     hooks.on_action = [this, hear = std::move(hooks.on_action)](const NodeAction& action) {
-      if (!Loses(action)) hear(action);
+      if (!Loses(action)) hear(Falsified(action));
     };
     hooks.inventory = [this, tell = std::move(hooks.inventory)](
                           std::size_t shard, const auto& after, std::size_t bytes) {
@@ -64,6 +64,11 @@ class PlantedDirectory final : public DirectoryClient {
     return fault_ == PlantedFault::kKeepsDeletedCopies && deleted != nullptr &&
            !asked_.contains(deleted->object);
   }
+  NodeAction Falsified(NodeAction action) const {
+    auto* answer = std::get_if<protocol::EvictAnswer>(&action);
+    if (fault_ == PlantedFault::kDropsWhatIsToStay && answer != nullptr) answer->drop = true;
+    return action;
+  }
   bool Loses(const NodeEvent& event) const {
     const auto* closed = std::get_if<protocol::GrantClosed>(&event);
     return fault_ == PlantedFault::kKeepsGrantsOpen && closed != nullptr &&
@@ -92,6 +97,7 @@ std::unique_ptr<DirectoryClient> WithPlanted(PlantedFault fault,
     case PlantedFault::kKeepsDeletedCopies:
     case PlantedFault::kKeepsGrantsOpen:
     case PlantedFault::kLosesParkedRequests:
+    case PlantedFault::kDropsWhatIsToStay:
       return std::make_unique<PlantedDirectory>(fault, std::move(link));
     default:
       return link;

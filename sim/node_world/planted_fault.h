@@ -27,6 +27,7 @@ enum class PlantedFault : std::uint8_t {
   kQueuesFeeders,          // and so does what feeds others
   kSpinsForMemory,         // whoever waits for memory asks again at once
   kHoardsMemory,           // a slot keeps memory that it can do without (R45)
+  kDropsWhatIsToStay,      // the last copy of an object, as if the shard allowed it (R18, R70)
   kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
 };
 

@@ -90,6 +90,8 @@ class World {
   void ReadThroughWindow();
   void OwnSomething();
   void EndAnOwner();
+  void DrainOne();
+  void LeaveDrained(std::size_t host);
   void Disturb(Time until);
   void BreakAStream();
   void BreakASession();
@@ -147,6 +149,8 @@ class World {
   void CheckCommitted(const CallRecord& record);
   void CheckOneEnd(const CallRecord& record);
   void CheckNotDeleted(const CallRecord& record);
+  void CheckHandedOn(const CallRecord& record);
+  bool MayBeGone(const ObjectId& object) const;
   void CheckClosed(const wire::NodeMessage& message);
   void CheckEnded(Time opened);
   void CheckRefused(NodeId node, const Error& why);
@@ -192,7 +196,8 @@ class World {
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<Member>> leaving_;
   std::uint64_t processes_ = 0;
-  std::vector<ObjectId> targets_;  // of all reductions
+  std::uint64_t ended_processes_ = 0;  // before all leave
+  std::vector<ObjectId> targets_;      // of all reductions
   bool reader_stopped_ = false;
   bool leaves_ = false;      // all nodes leave
   Time disturbed_until_{};   // until then the last fault may have effects

@@ -115,6 +115,7 @@ void World::CheckPlaces() {
 // Checks what a reader was given against the directory and earlier answers.
 void World::CheckAnswer(const CallRecord& record) {
   CheckOneEnd(record);
+  if (record.kind == CallKind::kDrain) return CheckHandedOn(record);
   const bool reads = record.kind == CallKind::kGet || record.kind == CallKind::kGetInto ||
                      record.kind == CallKind::kOpen;
   if (!reads || record.error) return;
@@ -233,7 +234,8 @@ void World::CheckOwned() {
 // was owned, but its owner's node and the shard died before a holder heard of it, nothing is
 // promised.
 std::string World::OwnedByNobody() const {
-  if (options_.crashes + options_.returns > 0 && options_.restarts > 0) return "";
+  const std::uint32_t ends = options_.crashes + options_.returns + options_.drains;
+  if (ends > 0 && options_.restarts > 0) return "";
   for (const ObjectId& object : owning_.owned()) {
     if (Available(object)) return object.ToShortString() + " is owned by nobody, and still there";
   }
@@ -299,7 +301,7 @@ std::string World::Overdue() const {
         (Fits(*record->member, record->object) || FitsWindow(*record->member, record->object));
     const bool due =
         streams || (reads && Available(record->object) && Fits(*record->member, record->object)) ||
-        sums || record->kind == CallKind::kDelete;
+        sums || record->kind == CallKind::kDelete || record->kind == CallKind::kDrain;
     if (due) return ToString(*record);
   }
   return "";
@@ -309,6 +311,10 @@ std::string World::Overdue() const {
 // there is nothing.
 std::string World::Unsettled() const {
   if (!leaving_.empty()) return fmt::format("P10: {} has not left", leaving_.front()->name());
+  for (const Host& host : hosts_) {
+    if (!host.member || !host.member->assembly().drainage.begun()) continue;
+    return fmt::format("P10: {} is still drained", host.member->name());
+  }
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
     // Until then a node may read a copy that another Put has replaced while it was away.
     if (!directory_->state(shard).knows_members()) {

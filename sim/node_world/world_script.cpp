@@ -45,6 +45,7 @@ void World::PlanCalls() {
   Plan(options_.windows, &World::ReadThroughWindow);
   Plan(options_.owners, &World::OwnSomething);
   Plan(options_.owners / 2, &World::EndAnOwner);
+  Plan(options_.drains, &World::DrainOne);
   for (std::uint32_t i = 0; i < options_.crowd; ++i) {
     time_.At(start_ + random_.Within(options_.span), [this, i] { PutOneOfTheCrowd(i); });
   }

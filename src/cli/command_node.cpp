@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <sys/eventfd.h>
 
+#include <hoplite/client.h>
 #include <hoplite/node.h>
 
 #include "base/exhaustion.h"
@@ -33,6 +34,7 @@ struct NodeArguments {
   NodeConfig config;
   pid_t parent = StopSignal::kNobody;
   Duration exit_when_idle = kNotThen;
+  Duration drain{0};
   bool json = false;
 };
 
@@ -73,6 +75,39 @@ Result<std::unique_ptr<Node>> StartNode(const NodeConfig& config, const StopSign
   return node;
 }
 
+Result<void> PrintDrained(const Node& node, const DrainOutcome& outcome, bool json) {
+  if (json) {
+    return Print(Json{{"event", "drained"},
+                      {"name", node.name()},
+                      {"handed_on", outcome.handed_on},
+                      {"left", outcome.left_count}});
+  }
+  return Print(fmt::format("node {} has handed {} objects on, {} are left\n", node.name(),
+                           outcome.handed_on, outcome.left_count));
+}
+
+// Hands the node's objects on; another signal ends that at once.
+Result<void> DrainNode(Node& node, const NodeArguments& options, StopSignal& signal) {
+  signal.Forget();
+  const FileDescriptor ended(::eventfd(0, EFD_CLOEXEC));
+  if (ended.get() < 0) {
+    return std::unexpected(Error(ErrorCode::kResourceExhausted,
+                                 "no descriptor is left: the node stops without handing on"));
+  }
+  Result<DrainOutcome> outcome = DrainOutcome{};
+  TRY_ASSIGN(std::thread drains, StartThread([&] {
+               const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(options.drain);
+               outcome = node.client().Drain(timeout);
+               ::eventfd_write(ended.get(), 1);
+             }));
+  const bool hurries = signal.WaitUnless(ended.get());
+  if (hurries) node.Stop();
+  drains.join();
+  if (hurries) return {};
+  TRY(outcome);
+  return PrintDrained(node, *outcome, options.json);
+}
+
 Result<void> RunNode(const NodeArguments& options) {
   AllowAllDescriptors();
   StopSignal stop;
@@ -86,9 +121,11 @@ Result<void> RunNode(const NodeArguments& options) {
   while (!refusal && !IsIdle(*node, options) && !stop.WaitFor(kLookEvery)) {
     refusal = node->refusal();
   }
+  Result<void> drained;
+  if (!refusal && options.drain > Duration(0)) drained = DrainNode(*node, options, stop);
   node->Stop();
   if (refusal) return std::unexpected(*refusal);
-  return {};
+  return drained;
 }
 
 }  // namespace
@@ -137,6 +174,8 @@ void AddNode(CLI::App& app, Action& chosen) {
   AddExitWithParent(*command, options->parent);
   AddDuration(*command, "--exit-when-idle", options->exit_when_idle,
               "end when no client has been attached for so long, as 10s");
+  AddDuration(*command, "--drain", options->drain,
+              "hand on what only this node has before it ends, for so long at most, as 30s");
   AddJson(*command, options->json);
   command->callback([&chosen, options, command] {
     RequireSound(*command, options->config.Validate());

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -25,12 +26,22 @@ StopSignal::StopSignal() {
   Watch(signals_);
 }
 
-StopSignal::~StopSignal() {
-  // Takes the signals that came: unblocking them would kill the process after its orderly end.
+void StopSignal::TakeSignals() const {
   pollfd came{.fd = signals_, .events = POLLIN, .revents = 0};
   for (signalfd_siginfo info; ::poll(&came, 1, 0) > 0;) {
     if (::read(signals_, &info, sizeof info) < 0) break;
   }
+}
+
+void StopSignal::Forget() {
+  TakeSignals();
+  if (parent_ < 0) return;
+  ::epoll_ctl(fd_, EPOLL_CTL_DEL, parent_, nullptr);
+  ::close(std::exchange(parent_, -1));
+}
+
+StopSignal::~StopSignal() {
+  TakeSignals();  // unblocking them would kill the process after its orderly end
   ::close(fd_);
   ::close(signals_);
   if (parent_ >= 0) ::close(parent_);

@@ -34,9 +34,12 @@ class StopSignal {
   bool WaitFor(Duration timeout) const;  // true: one came
   void Wait() const;
   bool WaitUnless(int other) const;  // false: `other` became readable first
+  // What came is over: another signal is waited for, and the parent's end no more.
+  void Forget();
 
  private:
   void Watch(int fd) const;
+  void TakeSignals() const;
 
   sigset_t before_;
   int signals_ = -1;

@@ -309,6 +309,14 @@ Result<std::vector<ObjectId>> Client::WaitExists(std::span<const ObjectId> ids, 
   return existing;
 }
 
+Result<DrainOutcome> Client::Drain(std::chrono::milliseconds timeout) {
+  Request request;
+  request.mutable_drain();
+  const Time deadline = DeadlineAfter(timeout);
+  TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
+  return client::ToDrainOutcome(answer.drained());
+}
+
 std::string Client::node_name() const { return state_->NodeName(); }
 
 Result<std::string> Client::cluster_id(const CallOptions& options) const {

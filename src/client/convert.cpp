@@ -117,4 +117,13 @@ ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId&
   return {.target = target, .used = ToIds(message.used()), .unused = ToIds(message.unused())};
 }
 
+DrainOutcome ToDrainOutcome(const v1::local::Drained& message) {
+  DrainOutcome outcome{
+      .handed_on = message.handed_on(), .left_count = message.left_count(), .left = {}};
+  for (const v1::local::Drained::Left& left : message.left()) {
+    outcome.left.push_back({ToId(left.object()), ToError(left.why())});
+  }
+  return outcome;
+}
+
 }  // namespace hoplite::client

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <hoplite/drain.h>
 #include <hoplite/object_id.h>
 #include <hoplite/reduce.h>
 #include <hoplite/status.h>
@@ -19,6 +20,7 @@ NodeStatus ToNodeStatus(const v1::local::ClusterStatus::Node& message);
 ShardStatus ToShardStatus(const v1::local::ClusterStatus::Shard& message);
 // A shard's first page adds what the shard says of itself, that of the first one also the nodes.
 void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status);
+DrainOutcome ToDrainOutcome(const v1::local::Drained& message);
 ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId& target);
 
 }  // namespace hoplite::client

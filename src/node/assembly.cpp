@@ -43,8 +43,9 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       context{settings, runtime, store, *directory, memory, table, owners, counters, *decisions},
       data_plane(context, environment.transport(runtime.data_loops())),
       server(context, data_plane),
-      calls(context, data_plane),
-      shard_words(context, data_plane),
+      drainage(context),
+      calls(context, data_plane, drainage),
+      shard_words(context, data_plane, drainage),
       inventory(context),
       ticked(runtime.main()) {}
 
@@ -90,6 +91,7 @@ void Assembly::Stop(const Error& why) {
   stopping = true;
   ticked.Notify();
   table.Stop(why);
+  drainage.Stop();
   data_plane.Stop();
 }
 

@@ -12,6 +12,7 @@
 #include "net/signal.h"
 #include "node/client_calls.h"
 #include "node/context.h"
+#include "node/drain/drainage.h"
 #include "node/environment.h"
 #include "node/owners/owners.h"
 #include "node/shard/admittance.h"
@@ -51,6 +52,7 @@ struct Assembly {
   Context context;
   DataPlane data_plane;
   Server server;
+  Drainage drainage;
   ClientCalls calls;
   ShardWords shard_words;
   Inventory inventory;

@@ -26,6 +26,12 @@ Result<void> ClientCalls::Usable(const ObjectEntry& entry) const {
                                                         " s more"));
 }
 
+// A node that is drained begins nothing that would leave it with an object.
+Result<void> ClientCalls::TakesNew() const {
+  if (!drainage_.begun()) return {};
+  return std::unexpected(drainage_.Refusal());
+}
+
 // The shard may say that there is nothing to wait for.
 Result<void> ClientCalls::Expected(const ObjectEntry& entry, const Expecting& expecting) {
   if (!expecting.disappointed()) return {};
@@ -123,6 +129,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
     }
     if (!flight && !MadeHere(*entry)) {
       if (call->deadline <= Now()) co_return std::unexpected(WhyEnded(*entry, *call));
+      if (!entry->flight() && !call->hurries) CO_TRY(TakesNew());
       flight = Join(entry, *call);
       if (flight) {
         if (call->hurries) flight->Hurry();
@@ -181,6 +188,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
       }
     } else if (!flight && !MadeHere(*entry)) {
       if (call->deadline <= Now()) co_return std::unexpected(WhyEnded(*entry, *call));
+      if (!entry->flight()) CO_TRY(TakesNew());
       flight = Join(entry, *call);
       if (flight) {
         if (through_window) flight->AskForWindow();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "node/context.h"
+#include "node/drain/drainage.h"
 #include "node/operations.h"
 #include "node/streams/data_plane.h"
 
@@ -19,8 +20,8 @@ namespace hoplite::node {
 
 class ClientCalls final : public Operations {
  public:
-  ClientCalls(Context& context, DataPlane& data_plane)
-      : context_(context), data_plane_(data_plane) {}
+  ClientCalls(Context& context, DataPlane& data_plane, Drainage& drainage)
+      : context_(context), data_plane_(data_plane), drainage_(drainage) {}
 
   net::Task<Result<std::shared_ptr<Draft>>> Create(ObjectId object, std::uint64_t size_bytes,
                                                    std::string metadata, CallPtr call) override;
@@ -37,6 +38,9 @@ class ClientCalls final : public Operations {
   net::Task<Result<void>> Disown(ObjectId object, CallPtr call) override;
   void OnClientEnd(const Owner& client, ClientEnd how) override;
   OwnedIds owned() const override;
+  net::Task<Result<DrainOutcome>> Drain(CallPtr call) override {
+    return drainage_.Run(std::move(call));
+  }
   net::Task<Result<protocol::ObjectView>> Info(ObjectId object, CallPtr call) override;
   net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest page,
                                                  CallPtr call) override;
@@ -68,6 +72,7 @@ class ClientCalls final : public Operations {
   static Result<store::CopyPtr> BytesOf(store::CopyPtr copy);
   bool MadeHere(const ObjectEntry& entry) const;
   Result<void> Usable(const ObjectEntry& entry) const;
+  Result<void> TakesNew() const;
   static Result<void> Expected(const ObjectEntry& entry, const Expecting& expecting);
   // A number for what relies on an owner; 0: it does not.
   std::uint64_t Expects(bool only_if_owned) { return only_if_owned ? ++expectations_ : 0; }
@@ -79,6 +84,7 @@ class ClientCalls final : public Operations {
 
   Context& context_;
   DataPlane& data_plane_;
+  Drainage& drainage_;
   std::uint64_t reductions_ = 0;    // numbers them
   std::uint64_t publications_ = 0;  // the same
   std::uint64_t expectations_ = 0;  // the same

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <hoplite/drain.h>
 #include <hoplite/object_id.h>
 #include <hoplite/reduce.h>
 #include <hoplite/result.h>
@@ -116,6 +117,9 @@ class Operations {
   enum class ClientEnd : std::uint8_t { kClosed, kDied };
   virtual void OnClientEnd(const Owner& client, ClientEnd how) = 0;
   virtual OwnedIds owned() const = 0;
+  // The node takes no new object from now on, and hands its only copies on. Resolves when that is
+  // done, or with what is left at the call's deadline.
+  virtual net::Task<Result<DrainOutcome>> Drain(CallPtr call) = 0;
   // not_found if no shard knows it.
   virtual net::Task<Result<protocol::ObjectView>> Info(ObjectId object, CallPtr call) = 0;
   // A page of one shard's picture. invalid_argument: there is no such shard.

@@ -100,7 +100,7 @@ class DirectoryState::State {
   Deletion deletion_{books_.clock, books_.stamps, books_.objects,
                      books_.marks, books_.owners, post_,
                      versions_,    requests_,     books_.options.tombstone};
-  Eviction eviction_{books_.window, books_.objects, post_, versions_};
+  Eviction eviction_{books_.window, books_.nodes, books_.objects, post_, versions_};
   Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
                      books_.objects, books_.marks, books_.sweeps, post_,
                      versions_,      requests_,    ownership_};

@@ -15,14 +15,23 @@ void Eviction::On(NodeId node, const EvictAsk& event) {
   }
   record->table.Edit(node, [](Copy& evicted) { evicted.evicting = true; });
   record->waits.Make().evictions.insert(node);
+  const bool last = !HasAnother(*record);
+  if (last && event.taker != node && nodes_.alive(event.taker)) {
+    post_.Send(event.taker, TakeCopy{event.object, event.version});
+  }
+}
+
+// Those that ask to go are no sources: otherwise two nodes that ask together would each rely on the
+// other's copy.
+bool Eviction::HasAnother(const ObjectRecord& record) {
+  return record.inline_bytes != nullptr || record.table.sources_whole();
 }
 
 void Eviction::ResolveEvictions(const ObjectId& id, ObjectRecord& record) {
   const SmallSet<NodeId> asked = record.waiting().evictions;
   for (const NodeId node : asked) {
-    // Those that ask to go are no sources: otherwise two nodes that ask together would each rely on
-    // the other's copy. A receiver that is fed from here is waited for; it would lose its source.
-    const bool another = record.inline_bytes != nullptr || record.table.sources_whole();
+    // A receiver that is fed from here is waited for: it would lose its source.
+    const bool another = HasAnother(record);
     if (another && !record.table.Find(node)->flow().serving.empty()) continue;
     record.waits->evictions.erase(node);
     if (another) {

@@ -138,10 +138,11 @@ struct Delete {
   ObjectId object;
 };
 
-// May this complete relayed copy be dropped? Answer: EvictAnswer.
+// May this complete copy be dropped? Answer: EvictAnswer.
 struct EvictAsk {
   ObjectId object;
   Version version;
+  NodeId taker = kNoNode;  // this node is to get a copy if the one asked about is the last (R70)
 };
 
 // The node owns the id from now on, or no longer: some client of it does, or none (R50). Numbers of

@@ -82,7 +82,9 @@ void Write(const protocol::Progress& event, v1::NodeEvent& to) {
   body.set_round_trip_us(Microseconds(event.round_trip));
 }
 void Write(const protocol::Delete&, v1::NodeEvent& to) { to.mutable_delete_(); }
-void Write(const protocol::EvictAsk&, v1::NodeEvent& to) { to.mutable_evict_ask(); }
+void Write(const protocol::EvictAsk& event, v1::NodeEvent& to) {
+  to.mutable_evict_ask()->set_taker(Raw(event.taker));
+}
 void Write(const protocol::Subscribe& event, v1::NodeEvent& to) {
   to.mutable_subscribe()->set_number(event.expects);
 }
@@ -277,7 +279,7 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
     case v1::NodeEvent::kDelete:
       return protocol::Delete{of.object};
     case v1::NodeEvent::kEvictAsk:
-      return protocol::EvictAsk{of.object, of.version};
+      return protocol::EvictAsk{of.object, of.version, NodeId(message.evict_ask().taker())};
     case v1::NodeEvent::kSubscribe:
       return protocol::Subscribe{of.object, message.subscribe().number()};
     case v1::NodeEvent::kUnsubscribe:

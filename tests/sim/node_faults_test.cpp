@@ -91,6 +91,14 @@ void WithNewcomers(Options& options) {
   options.restarts = 1;
   options.newcomers = 2;
 }
+// Nodes that leave, with room for what they hand on.
+void ManyDrains(Options& options) {
+  options.cut_pair = false;
+  options.memory_bytes = 8_MiB;
+  options.owners = options.restarts = options.deletes = 0;
+  options.drains = 2;
+  options.calls = 20;
+}
 void AsDrawn(Options& /*options*/) {}
 
 struct Case {
@@ -132,7 +140,7 @@ TEST(NodeFaults, WithoutThemLongInventoriesAreToldInOneSession) {
 // The options that were tuned for the faults break nothing by themselves.
 TEST(NodeFaults, WithoutThemTheSameHistoriesKeepEveryProperty) {
   for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows, WindowsOfUnequalSources,
-                          OneFetchAtATime, FullStores, ManyBreaks, WithNewcomers}) {
+                          OneFetchAtATime, FullStores, ManyBreaks, WithNewcomers, ManyDrains}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -165,6 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"QueuesFeeders", PlantedFault::kQueuesFeeders, "P15", OneFetchAtATime},
         Case{"SpinsForMemory", PlantedFault::kSpinsForMemory, "P13", LittleMemory},
         Case{"HoardsMemory", PlantedFault::kHoardsMemory, "P14", FullStores},
+        Case{"DropsWhatIsToStay", PlantedFault::kDropsWhatIsToStay, "P20", ManyDrains},
         Case{"FirstDecides", PlantedFault::kFirstDecides, "P16", WithNewcomers}),
     [](const auto& tested) { return tested.param.name; });
 

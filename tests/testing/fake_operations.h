@@ -39,6 +39,10 @@ class FakeOperations final : public node::Operations {
   net::Task<Result<void>> Disown(ObjectId object, node::CallPtr call) override;
   void OnClientEnd(const node::Owner& client, ClientEnd how) override;
   node::OwnedIds owned() const override { return {owners_.size(), kMaxOwned}; }
+  // Hands nothing on.
+  net::Task<Result<DrainOutcome>> Drain(node::CallPtr /*call*/) override {
+    co_return DrainOutcome{};
+  }
   net::Task<Result<protocol::ObjectView>> Info(ObjectId object, node::CallPtr call) override;
   // A shard draws two objects at once.
   net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest request,

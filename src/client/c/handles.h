@@ -46,6 +46,10 @@ struct hoplite_subscription {
   hoplite::Subscription subscription;
 };
 
+struct hoplite_drained {
+  hoplite::DrainOutcome outcome;
+};
+
 namespace hoplite::c {
 
 // Keeps the sentence for hoplite_last_error; gives the code.

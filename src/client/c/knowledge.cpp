@@ -1,4 +1,4 @@
-// The C interface: what is known of an object, now and as it changes.
+// The C interface: what is known of an object, now and as it changes; a node that is drained.
 #include <algorithm>
 #include <cstring>
 
@@ -69,3 +69,29 @@ int hoplite_subscription_next(hoplite_subscription* subscription, std::int64_t t
 }
 
 void hoplite_subscription_free(hoplite_subscription* subscription) { delete subscription; }
+
+int hoplite_drain(hoplite_client* client, std::int64_t timeout_ms, hoplite_drained** drained) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(client, "client", drained, "drained"));
+    return c::Give(client->client.Drain(c::Timeout(timeout_ms)), drained);
+  });
+}
+
+std::uint64_t hoplite_drained_handed_on(const hoplite_drained* drained) {
+  return drained == nullptr ? 0 : drained->outcome.handed_on;
+}
+
+std::uint64_t hoplite_drained_left(const hoplite_drained* drained) {
+  return drained == nullptr ? 0 : drained->outcome.left_count;
+}
+
+int hoplite_drained_why(const hoplite_drained* drained, size_t index, hoplite_id* id,
+                        const char** sentence) {
+  if (drained == nullptr || index >= drained->outcome.left.size()) return HOPLITE_OK;
+  const LeftObject& left = drained->outcome.left[index];
+  if (id != nullptr) *id = c::FromId(left.id);
+  if (sentence != nullptr) *sentence = left.why.message.c_str();
+  return static_cast<int>(left.why.code);
+}
+
+void hoplite_drained_free(hoplite_drained* drained) { delete drained; }

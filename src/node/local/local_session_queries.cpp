@@ -97,4 +97,17 @@ LocalSession::Handled LocalSession::Identify(local::Answer& answer) {
   co_return Result<void>();
 }
 
+LocalSession::Handled LocalSession::Drain(CallPtr call, local::Answer& answer) {
+  CO_TRY_ASSIGN(const DrainOutcome outcome, co_await operations_.Drain(std::move(call)));
+  auto& drained = *answer.mutable_drained();
+  drained.set_handed_on(outcome.handed_on);
+  drained.set_left_count(outcome.left_count);
+  for (const LeftObject& left : outcome.left) {
+    auto& added = *drained.add_left();
+    added.set_object(std::string(left.id.view()));
+    FillError(left.why, *added.mutable_why());
+  }
+  co_return Result<void>();
+}
+
 }  // namespace hoplite::node

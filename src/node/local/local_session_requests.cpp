@@ -123,6 +123,8 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
       return WaitExists(request.wait_exists(), std::move(call), answer);
     case local::Request::kIdentify:
       return Identify(answer);
+    case local::Request::kDrain:
+      return Drain(std::move(call), answer);
     default:
       return Status(request.status(), std::move(call), answer);
   }

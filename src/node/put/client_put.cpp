@@ -33,6 +33,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
   const EntryPtr entry = context_.table.At(object);
   const Layout layout = Layout::For(size_bytes, context_.settings.stripe_count);
   CO_TRY(Usable(*entry));
+  if (!entry->coordinator()) CO_TRY(TakesNew());
   CO_TRY(layout.Validate());
   if (metadata.size() > kMaxMetadataBytes) {
     co_return std::unexpected(Error(

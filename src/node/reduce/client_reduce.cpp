@@ -13,6 +13,7 @@ net::Task<Result<ReduceOutcome>> ClientCalls::Reduce(ReduceOptions options, Call
   CO_TRY(CheckReduceOptions(options));
   const EntryPtr entry = context_.table.At(options.target);
   CO_TRY(Usable(*entry));
+  CO_TRY(TakesNew());
   if (entry->coordinator() || entry->publication()) {
     co_return std::unexpected(
         Error(ErrorCode::kAlreadyExists,

@@ -107,7 +107,10 @@ void ShardWords::DropCopies(ObjectEntry& entry, Version below, store::VoidReason
   }
 }
 
-void ShardWords::On(const protocol::EvictAnswer& answer) { context_.memory.OnEvictAnswer(answer); }
+void ShardWords::On(const protocol::EvictAnswer& answer) {
+  context_.memory.OnEvictAnswer(answer);
+  drainage_.OnAnswer(answer);
+}
 
 void ShardWords::On(const protocol::Location& location) {
   const EntryPtr entry = context_.table.Find(location.object);
@@ -129,7 +132,7 @@ void ShardWords::On(const protocol::HolderLost& lost) {
 void ShardWords::On(const protocol::InlineFull& /*full*/) {}
 
 void ShardWords::On(const protocol::TakeCopy& word) {
-  if (context_.table.stopped()) return;
+  if (context_.table.stopped() || drainage_.begun()) return;
   context_.runtime.Spawn(context_.runtime.main(), "copy for others",
                          TakeCopy(context_, data_plane_, context_.table.At(word.object)));
 }

@@ -9,14 +9,15 @@
 #include <cstddef>
 
 #include "node/context.h"
+#include "node/drain/drainage.h"
 #include "node/streams/data_plane.h"
 
 namespace hoplite::node {
 
 class ShardWords {
  public:
-  ShardWords(Context& context, DataPlane& data_plane)
-      : context_(context), data_plane_(data_plane) {}
+  ShardWords(Context& context, DataPlane& data_plane, Drainage& drainage)
+      : context_(context), data_plane_(data_plane), drainage_(drainage) {}
 
   void OnAction(const protocol::NodeAction& action);
   void OnSession(std::size_t shard, bool open);
@@ -60,6 +61,7 @@ class ShardWords {
 
   Context& context_;
   DataPlane& data_plane_;  // of slots
+  Drainage& drainage_;
 };
 
 }  // namespace hoplite::node

@@ -239,12 +239,30 @@ static void knowledge(void) {
   hoplite_info_free(info);
 }
 
+static void draining(void) {
+  hoplite_id id = hoplite_id_from_name("handed on");
+  hoplite_drained* drained = NULL;
+  hoplite_buffer* buffer = NULL;
+  const char* why = NULL;
+  OK(hoplite_put(b, &id, numbers, kBytes, NULL, 0, 0, kSoon));
+  OK(hoplite_drain(b, kSoon, &drained));
+  CHECK(hoplite_drained_handed_on(drained) >= 1 && hoplite_drained_left(drained) == 0);
+  CHECK(hoplite_drained_why(drained, 0, NULL, &why) == HOPLITE_OK && why == NULL);
+  hoplite_drained_free(drained);
+  OK(hoplite_get(a, &id, 0, kSoon, &buffer));
+  CHECK(memcmp(hoplite_buffer_data(buffer), numbers, kBytes) == 0);
+  hoplite_buffer_free(buffer);
+  id = hoplite_id_random();
+  CHECK(hoplite_put(b, &id, "x", 1, NULL, 0, 0, kSoon) == HOPLITE_UNAVAILABLE);
+}
+
 static void ends(void) {
   hoplite_id id = hoplite_id_from_name("late");
   hoplite_buffer* buffer = NULL;
   hoplite_id kept = {{0}};
   OK(hoplite_put(a, &kept, "kept", 4, NULL, 0, 0, kSoon));
   OK(hoplite_get(b, &kept, 0, kSoon, &buffer));
+  draining();
   hoplite_client_close(b);
   CHECK(hoplite_put(b, &id, "x", 1, NULL, 0, 0, kSoon) == HOPLITE_CANCELLED);
   hoplite_client_free(b);

@@ -273,7 +273,7 @@ class Storm {
         return Pick(4) == 0 ? NodeEvent(Delete{object_})
                             : NodeEvent(Locate{object_, std::uint64_t(Pick(3))});
       case 6:
-        return EvictAsk{object_, AVersion()};
+        return EvictAsk{object_, AVersion(), Pick(2) == 0 ? kNoNode : ANode()};
       case 7:
         return Subscribe{object_, std::uint64_t(Pick(3))};
       case 8:

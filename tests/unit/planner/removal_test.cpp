@@ -124,5 +124,35 @@ TEST_F(Removal, AVoidCopyMayGoAPartialOneNot) {
   Expect("R2: drop");
 }
 
+// --- a node that is drained (R70)
+
+TEST_F(Removal, TheTakerOfALastCopyIsToldAndTheCopyStaysUntilItIsThere) {
+  Join("S").Join("R1").Put("S").Ignore();
+  Evict("S", "R1");
+  Expect("R1: takes a copy v1", "S: keep");
+  Get("R1");
+  Expect("R1: located v1", "R1 <- S");
+  Evict("S");
+  Expect("S: keep");
+  Done("R1").Ignore();
+  Evict("S");
+  Expect("S: drop");
+}
+
+TEST_F(Removal, NobodyTakesACopyThatAnotherHas) {
+  for (const char* node : {"S", "R1", "R2"}) Join(node);
+  Put("S").Get("R1").Done("R1").Ignore();
+  Evict("S", "R2");
+  Expect("S: drop");
+}
+
+TEST_F(Removal, ATakerThatIsAwayOrTheNodeItselfIsNotTold) {
+  Join("S").Join("R1").Put("S").Suspend("R1").Ignore();
+  Evict("S", "R1");
+  Expect("S: keep");
+  Evict("S", "S");
+  Expect("S: keep");
+}
+
 }  // namespace
 }  // namespace hoplite::planner

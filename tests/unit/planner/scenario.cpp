@@ -136,8 +136,9 @@ Scenario& Scenario::Close(const std::string& node, Outcome outcome, std::uint32_
                                Marks(blocks)});
 }
 Scenario& Scenario::Delete(const std::string& node) { return Say(node, protocol::Delete{object_}); }
-Scenario& Scenario::Evict(const std::string& node) {
-  return Say(node, EvictAsk{object_, versions_[node]});
+Scenario& Scenario::Evict(const std::string& node, const std::string& taker) {
+  const NodeId named = taker.empty() ? kNoNode : Id(taker);
+  return Say(node, EvictAsk{object_, versions_[node], named});
 }
 Scenario& Scenario::Subscribe(const std::string& node, std::uint64_t expects) {
   return Say(node, protocol::Subscribe{object_, expects});

@@ -76,7 +76,8 @@ class Scenario : public ::testing::Test {
   Self Fail(const std::string& node, std::uint32_t blocks, Failure failure = Failure::kBroken);
   Self Close(const std::string& node, Outcome outcome, std::uint32_t blocks = 0);
   Self Delete(const std::string& node);
-  Self Evict(const std::string& node);
+  // taker: is to get a copy if that is the last.
+  Self Evict(const std::string& node, const std::string& taker = "");
   Self Subscribe(const std::string& node, std::uint64_t expects = 0);
   Self HeldBy(const std::string& node, std::uint32_t blocks, const std::string& upstream = "");
   Self HeldComplete(const std::string& node);

@@ -48,7 +48,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       GrantClosed{kObject, kVersion, kGrant, Outcome::kFailed, Failure::kUnknown, {3, 4}},
       Progress{kObject, kVersion, {5, 6}, 1'000'000, microseconds(250), microseconds(300)},
       Delete{kObject},
-      EvictAsk{kObject, kVersion},
+      EvictAsk{kObject, kVersion, NodeId{7}},
       Subscribe{kObject},
       Subscribe{kObject, 12},
       Unsubscribe{kObject},
