@@ -34,6 +34,19 @@ Result<sim::Kill> ParseKill(const std::string& text) {
   return kill;
 }
 
+Result<sim::CutPair> ParsePair(const std::string& text) {
+  sim::CutPair pair;
+  const char* const end = text.data() + text.size();
+  const auto one = std::from_chars(text.data(), end, pair.one);
+  const bool colon = one.ec == std::errc{} && one.ptr != end && *one.ptr == ':';
+  const auto other = colon ? std::from_chars(one.ptr + 1, end, pair.other) : one;
+  if (!colon || other.ec != std::errc{} || other.ptr != end) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 fmt::format("'{}' is no pair: write NODE:NODE as 1:2", text)));
+  }
+  return pair;
+}
+
 Result<void> Judge(const std::string& violation, const std::string& replay) {
   if (violation.empty()) return {};
   return std::unexpected(
@@ -76,6 +89,26 @@ void AddFaults(CLI::App& command, sim::Options& world) {
           },
           "a death at a chosen moment; may be repeated")
       ->type_name("NODE@TIME")
+      ->allow_extra_args(false)
+      ->expected(1, 1 << 20)
+      ->group("Faults");
+  AddNumber(
+      command, "--cuts", world.cuts,
+      "pairs that can't connect from some moment on, one way or both, half of them for a while",
+      "Faults");
+  command
+      .add_option(
+          "--cut-pair",
+          [&world](const CLI::results_t& values) {
+            for (const std::string& value : values) {
+              const auto pair = ParsePair(value);
+              if (!pair) throw CLI::ValidationError("--cut-pair", pair.error().message);
+              world.cut_pairs.push_back(*pair);
+            }
+            return true;
+          },
+          "two that can't connect at all; may be repeated")
+      ->type_name("NODE:NODE")
       ->allow_extra_args(false)
       ->expected(1, 1 << 20)
       ->group("Faults");

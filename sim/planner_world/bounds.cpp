@@ -46,6 +46,13 @@ Tree BestTree(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link) {
   return best;
 }
 
+double CutSeconds(const Options& options, double plain) {
+  constexpr double kSecondsOfPauses =
+      20;  // the longest cut, and the pauses of shard and coordinator
+  return static_cast<double>(options.cuts + options.cut_pairs.size()) *
+         (kSecondsOfPauses + 4 * plain);
+}
+
 std::string TooSlow(const Options& options, double seconds) {
   const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
   const double line = TreeSeconds(options.nodes, options.size_bytes, link, 1);
@@ -60,8 +67,8 @@ std::string TooSlow(const Options& options, double seconds) {
       options.kills + options.kill_at.size() + options.memory_waits + options.session_breaks +
       options.cancels + options.evictions + 2 * std::size_t{options.reputs});
   const double slow = options.slow_nodes > 0 ? 10 * plain : 0;
-  const double allowed =
-      2 * plain + slow + messages + moments + faults * fault + options.restarts * restart;
+  const double allowed = 2 * plain + slow + messages + moments + faults * fault +
+                         options.restarts * restart + CutSeconds(options, plain);
   if (seconds <= allowed) return {};
   return fmt::format("P11: took {:.6f} s where {:.6f} s are allowed", seconds, allowed);
 }

@@ -31,4 +31,8 @@ Tree BestTree(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link);
 // P11: empty, or that `seconds` is more than these options and their faults may cost.
 std::string TooSlow(const Options& options, double seconds);
 
+// What pairs that can't connect may cost (R68): pauses before they, or others for them, are tried
+// again, and the work once more.
+double CutSeconds(const Options& options, double plain);
+
 }  // namespace hoplite::sim

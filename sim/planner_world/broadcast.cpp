@@ -45,9 +45,16 @@ class BroadcastHistory {
       world_.At(Moment(), [this, node = Receiver()] { world_.Delete(node); });
     }
     WriteCalls();
+    world_.WriteCuts(start_, horizon_);
+    if (options_.cuts > 0 || !options_.cut_pairs.empty()) {
+      world_.At(start_ + horizon_ + kPatience, [this] { world_.GiveUpGets(); });
+    }
   }
 
  private:
+  // Of a Get where two can't connect.
+  static constexpr Duration kPatience = std::chrono::seconds(60);
+
   Time Moment() { return start_ + world_.random().Within(horizon_); }
   NodeIndex Receiver() {
     return static_cast<NodeIndex>(1 + world_.random().Below(options_.nodes - 1));

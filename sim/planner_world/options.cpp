@@ -64,6 +64,10 @@ Result<void> Options::Validate() const {
   for (const Kill& kill : kill_at) {
     if (kill.node >= nodes) return Bad(fmt::format("there is no node {} to kill", kill.node));
   }
+  for (const CutPair& pair : cut_pairs) {
+    const bool two = pair.one < nodes && pair.other < nodes && pair.one != pair.other;
+    if (!two) return Bad(fmt::format("there are no two nodes {} and {}", pair.one, pair.other));
+  }
   if (stripes > kMaxStripes) return Bad("stripes must be at most 64");
   if (size_bytes == 0) return Bad("size must not be 0");
   if (reduce) TRY(ValidateReduce(*this));
@@ -89,6 +93,10 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "slow-nodes", options.slow_nodes, unset.slow_nodes);
   AddFlag(command, "memory-waits", options.memory_waits, unset.memory_waits);
   AddFlag(command, "session-breaks", options.session_breaks, unset.session_breaks);
+  AddFlag(command, "cuts", options.cuts, unset.cuts);
+  for (const CutPair& pair : options.cut_pairs) {
+    command += fmt::format(" --cut-pair {}:{}", pair.one, pair.other);
+  }
   AddFlag(command, "reputs", options.reputs, unset.reputs);
   AddFlag(command, "deletes", options.deletes, unset.deletes);
   AddFlag(command, "cancels", options.cancels, unset.cancels);

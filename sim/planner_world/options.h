@@ -22,6 +22,12 @@ struct Kill {
   Duration at{0};
 };
 
+// Two that can't connect from the start to the end, both ways.
+struct CutPair {
+  std::uint32_t one = 0;
+  std::uint32_t other = 0;
+};
+
 // A reduction instead of a broadcast: node 0 asks for it, each source is put when it arrives.
 struct ReduceJob {
   bool everyone_gets = false;     // allreduce: each node asks for the target at its start
@@ -58,6 +64,10 @@ struct Options {
   std::uint32_t slow_nodes = 0;      // in the middle of the receivers: their links carry a tenth
   std::uint32_t memory_waits = 0;    // receivers whose memory becomes free at a random moment only
   std::uint32_t session_breaks = 0;  // control streams that end, and come back within two graces
+  // Pairs that can't connect from a random moment, or the start, on: half of them both ways, half of
+  // them for at most 8 s (R68).
+  std::uint32_t cuts = 0;
+  std::vector<CutPair> cut_pairs;
   std::uint32_t reputs = 0;   // times that all complete copies die and a new node puts other bytes
   std::uint32_t deletes = 0;  // Deletes at random moments by random nodes
   // Gets that are given up at a random moment; every other one is repeated.

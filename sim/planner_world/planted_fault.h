@@ -24,6 +24,13 @@ enum class PlantedFault : std::uint8_t {
   kEndsBySeal,                // no stripe ends before all stripes of its slot are final
   kDropsTheLastCopy,          // every relayed copy may go, also the only one that is left (R18)
   kAsksInAnyOrder,            // also who reads through a window (R19)
+  kForgetsBlockedPairs,       // who could not connect is sent there once more, at once (R68)
+  kNeverTriesAgain,           // who could not connect is never sent there again
+  kAsksNoThird,               // nobody gets a copy for who can't reach the holders
+  kNamesNoPair,               // the coordinator hears that a slot is lost, not between which two
+  kTakesOneWayForBoth,        // that it can't fold what the other makes, either
+  kTakesTheOtherWay,          // that the other can't connect, instead of that it can't
+  kPlansThemBeside,           // the plan that follows has the two beside each other
 };
 
 }  // namespace hoplite::sim

@@ -85,6 +85,7 @@ class ReduceHistory {
     for (std::uint32_t i = 0; i < options_.restarts; ++i) {
       world_.At(Moment(), [this] { world_.RestartDirectory(); });
     }
+    world_.WriteCuts(start_, horizon_);
   }
 
  private:
@@ -164,8 +165,9 @@ std::string TooSlowReduce(const Options& options, double seconds) {
   const Duration late = options.reduce->straggler + options.reduce->get_spread;
   const double slow = options.slow_nodes > 0 ? 10 * plain : 0;
   const double poor = options.reduce->poor_nodes * SecondsOfAPoorNode(options);
+  const double cuts = CutSeconds(options, plain);
   const double allowed = 2 * plain + slow + poor + messages + ToSeconds(options.spread + late) +
-                         faults * fault + options.restarts * restart;
+                         faults * fault + options.restarts * restart + cuts;
   if (seconds <= allowed) return {};
   return fmt::format("P11: took {:.6f} s where {:.6f} s are allowed", seconds, allowed);
 }

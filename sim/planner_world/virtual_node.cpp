@@ -43,7 +43,11 @@ void VirtualNode::Delete(Effects& out) {
 }
 
 void VirtualNode::Cancel(Effects& out) {
-  if (std::exchange(getting_, false) && !completing_) LeaveFlight(out);
+  if (std::exchange(getting_, false) && !completing_ && !helping_) LeaveFlight(out);
+}
+
+void VirtualNode::StopHelping(Effects& out) {
+  if (std::exchange(helping_, false) && !completing_ && !getting_) LeaveFlight(out);
 }
 
 void VirtualNode::Evict(Effects& out) {
@@ -73,6 +77,7 @@ void VirtualNode::Hear(const protocol::NodeAction& action, Time now, Effects& ou
   if (const auto* aborted = std::get_if<protocol::TargetAborted>(&action)) HearOne(*aborted, out);
   if (const auto* answer = std::get_if<protocol::EvictAnswer>(&action)) HearOne(*answer, out);
   if (const auto* location = std::get_if<protocol::Location>(&action)) HearOne(*location);
+  if (const auto* take = std::get_if<protocol::TakeCopy>(&action)) HearOne(*take, now, out);
 }
 
 void VirtualNode::HearOne(const protocol::CreateAccepted& accepted, Effects& out) {
@@ -214,7 +219,8 @@ void VirtualNode::HearOne(const protocol::InlineObject& object, Effects& out) {
   Carry(decided, out);
   if (!news) return;
   flight_.reset();
-  Return(std::stoull(*object.bytes), object.version);
+  helping_ = false;
+  if (getting_) Return(std::stoull(*object.bytes), object.version);
 }
 
 void VirtualNode::HearOne(const protocol::Grant& grant, Effects& out) {
@@ -265,6 +271,13 @@ void VirtualNode::HearOne(const protocol::Location& location) {
   if (location.kind == protocol::LocationKind::kGone) places_.erase(location.node);
 }
 
+void VirtualNode::HearOne(const protocol::TakeCopy& /*word*/, Time now, Effects& out) {
+  const bool deleted = tombstone_ && *tombstone_ > now;
+  if (copy_ || flight_ || put_ || deleted) return;
+  helping_ = true;
+  Ask(out);
+}
+
 void VirtualNode::Connected(Time now, Effects& out) {
   connected_ = true;
   if (copy_ && !leaf_) {
@@ -301,7 +314,10 @@ void VirtualNode::Say(protocol::NodeEvent event, Effects& out) {
 }
 
 void VirtualNode::AskUnlessKnown(Effects& out) {
-  if (!getting_ || copy_ || flight_) return;
+  if (getting_ && !copy_ && !flight_) Ask(out);
+}
+
+void VirtualNode::Ask(Effects& out) {
   planner::FlightState::Effects decided;
   flight_.emplace(object_);
   if (joint_) flight_->Join();
@@ -317,6 +333,7 @@ void VirtualNode::Return(Content content, const Version& version) {
 
 void VirtualNode::AddTo(Digest& digest) const {
   digest.Add(room_).Add(asked_).Add(connected_).Add(getting_).Add(deleting_).Add(put_.has_value());
+  digest.Add(helping_);
   digest.Add(put_refused_)
       .Add(told_deleted_)
       .Add(told_aborted_)

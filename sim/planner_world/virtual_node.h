@@ -71,6 +71,8 @@ class VirtualNode {
   // It fetches other objects, too.
   void Join() { joint_ = true; }
   void Subscribe(Effects& out);  // to the object's places, from now on
+  // It was told to take a copy for others (R68), and nothing came of it for long.
+  void StopHelping(Effects& out);
 
   // --- as a root of a reduction: its copy is the target, of which it makes these stripes. It reads
   // the others like anybody.
@@ -123,8 +125,9 @@ class VirtualNode {
   bool connected() const { return connected_; }
   const std::optional<Copy>& copy() const { return copy_; }
   const std::map<GrantId, Stream>& streams() const { return streams_; }
-  // For its Get, or to complete what it makes a part of.
-  bool waiting() const { return getting_ || completing_; }
+  // For its Get, for others, or to complete what it makes a part of.
+  bool waiting() const { return getting_ || helping_ || completing_; }
+  bool helping() const { return helping_; }
   bool putting() const { return put_.has_value(); }
   bool put_refused() const { return put_refused_; }
   Content got() const { return got_; }  // what its Get returned
@@ -150,10 +153,12 @@ class VirtualNode {
   void HearOne(const protocol::TargetAborted& aborted, Effects& out);
   void HearOne(const protocol::EvictAnswer& answer, Effects& out);
   void HearOne(const protocol::Location& location);
+  void HearOne(const protocol::TakeCopy& word, Time now, Effects& out);
 
   void Say(protocol::NodeEvent event, Effects& out);
   void SayCreate(Effects& out);
   void AskUnlessKnown(Effects& out);
+  void Ask(Effects& out);
   void ReadTheRest(Effects& out);
   void Return(Content content, const Version& version);
   // What the flight decided; a stream that it stops has ended at once.
@@ -177,6 +182,7 @@ class VirtualNode {
   std::uint64_t room_ = 0;
   std::uint64_t asked_ = 0;  // numbers its questions
   bool getting_ = false;     // a Get is open
+  bool helping_ = false;     // it gets a copy for others
   bool completing_ = false;  // it makes a part of the target, and reads the rest
   bool deleting_ = false;
   bool put_refused_ = false;

@@ -110,6 +110,7 @@ void VirtualNode::LeaveFlight(Effects& out) {
   Carry(decided, out);
   flight_.reset();
   given_.reset();
+  helping_ = false;
   if (copy_ && !copy_->complete) DropCopy(out);
 }
 

@@ -40,6 +40,7 @@ World::World(const Options& options, const ObjectId& object, std::shared_ptr<Net
       links_(std::move(links)),
       network_(links_),
       witness_(object_) {
+  if (options.cuts > 0 || !options.cut_pairs.empty()) pairs_.emplace();
   StartDirectory(Duration{0});
 }
 
@@ -57,6 +58,7 @@ void World::StartDirectory(Duration recovery_window) {
   directory_.emplace(options_.fault, options, now_);
   witness_.DirectoryRestarted();
   if (reduction_) reduction_->witness.DirectoryRestarted();
+  if (pairs_) pairs_->DirectoryRestarted();
   plan_at_ = now_;
 }
 
@@ -179,6 +181,7 @@ void World::Plan() {
   const Time again = directory_->Plan(now_, actions_);
   if (again != kNever) plan_at_ = std::max(again, now_ + Duration{1});
   if (reduction_) CheckReduce();
+  if (pairs_) Fail(pairs_->Check(actions_, now_));
   for (planner::Action& action : actions_) {
     AddTo(digest_.Add(now_).Add(action.to), action.body);
     Fail(witness_.Check(action));

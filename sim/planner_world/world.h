@@ -22,8 +22,10 @@
 #include "planner/reduce_coordinator.h"
 #include "sim/kit/event_queue.h"
 #include "sim/kit/random.h"
+#include "sim/planner_world/cuts.h"
 #include "sim/planner_world/network_part.h"
 #include "sim/planner_world/options.h"
+#include "sim/planner_world/pair_witness.h"
 #include "sim/planner_world/planted_shard.h"
 #include "sim/planner_world/reduce_witness.h"
 #include "sim/planner_world/virtual_node.h"
@@ -104,6 +106,13 @@ class World {
   void Kill(NodeIndex index);
   void BreakSession(NodeIndex index, Duration duration);
   void RestartDirectory();
+  // From now on the receiver can't connect to the source (R68), and what it pulls from there breaks.
+  void CutOff(NodeIndex receiver, NodeIndex source);
+  void Heal(NodeIndex receiver, NodeIndex source);
+  // As the options say, at moments of this time that are drawn now.
+  void WriteCuts(Time start, Duration horizon);
+  // Whoever waits now gives up, and must have had a reason for that.
+  void GiveUpGets();
   void SetMemoryFree(NodeIndex index, Time when);
 
   // Until nothing moves any more, or a property is broken.
@@ -147,6 +156,19 @@ class World {
   void Deliver(NodeId to, protocol::NodeAction action);
   void LoseAfterGrace(NodeIndex index);
 
+  // Who can't connect to whom (world_cuts.cpp).
+  bool HasWay(NodeIndex receiver, NodeIndex source) const;
+  bool MayGet(NodeIndex receiver) const;
+  std::string WhyNoPlan() const;
+  void HelpFor(NodeIndex index, Time since);
+  struct Rest {  // what must not change for a receiver to be tried again
+    std::uint64_t life;
+    std::uint64_t connections;
+    bool operator==(const Rest&) const = default;
+  };
+  Rest RestOf(NodeIndex receiver, NodeIndex source) const;
+  bool WaitsFor(NodeIndex receiver, NodeIndex source) const;
+
   // Bytes (world_bytes.cpp).
   void Do(NodeIndex index, const Effects& effects);
   void Reserve(NodeIndex index);
@@ -159,6 +181,7 @@ class World {
   void FailStream(NodeIndex receiver, GrantId grant, protocol::Failure why);
   void EndStream(NodeIndex receiver, GrantId grant);
   void EndOutgoing(NodeIndex source, std::function<void(NodeIndex, GrantId)> tell);
+  void BreakBetween(NodeIndex receiver, NodeIndex source);
   void OnWhole(const Network::Whole& whole);
   // END (world_ends.cpp).
   void StripeArrived(const Network::Whole& whole, NodeIndex source);
@@ -173,6 +196,7 @@ class World {
   // The coordinator (world_coordinator.cpp).
   void Drive();
   void GiveUp();
+  void SayOrders(std::vector<protocol::NodeEvent> orders);
   void EndReduce(const Error* why);
   bool HearCoordinator(NodeIndex index, const protocol::NodeAction& action);
   void AddInventory(NodeIndex index, std::vector<protocol::NodeEvent>& events);
@@ -188,6 +212,7 @@ class World {
   void DropSlot(NodeIndex index, std::uint32_t slot);
   void KillSlots(NodeIndex index);
   void StopStreams(const VirtualSlot& slot, protocol::Failure why);
+  void BreakSlotStreams(NodeIndex receiver, NodeIndex source);
   void FetchSlot(NodeIndex copy, StripeMask stripes);
   void SlotStreamsEnded(NodeIndex copy, protocol::Failure why);
   void UnfoldParts(NodeIndex index);
@@ -231,6 +256,8 @@ class World {
   std::vector<planner::Action> actions_;  // scratch
 
   Witness witness_;
+  Cuts cuts_;
+  std::optional<PairWitness> pairs_;  // none where no pair is ever cut
   std::optional<Reduction> reduction_;
   std::map<NodeIndex, SlotRef> slot_refs_;  // by copy
   Digest digest_;

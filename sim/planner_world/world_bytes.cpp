@@ -109,7 +109,7 @@ void World::FetchArrives(NodeIndex receiver, const Fetch& fetch, Time since) {
   const Member& asker = members_[receiver];
   if (!asker.alive || !asker.node.streams().contains(fetch.grant)) return;
   protocol::Failure answer = protocol::Failure::kUnreachable;
-  if (members_[source].alive) {
+  if (members_[source].alive && !cuts_.Has(receiver, source)) {
     SyncMarks(source);
     answer = members_[source].node.Answer(fetch);
   }
@@ -165,6 +165,25 @@ void World::EndStream(NodeIndex receiver, GrantId grant) {
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     const FlowId flow = network_.Feeding(receiver, s);
     if (flow != kNoFlow && grants_[flow] == grant) network_.Close(now_, flow);
+  }
+}
+
+// What the receiver pulls from the source fails on its way.
+void World::BreakBetween(NodeIndex receiver, NodeIndex source) {
+  std::set<GrantId> grants;
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    const FlowId flow = network_.Feeding(receiver, s);
+    if (flow == kNoFlow || network_.SourceOf(flow) != source) continue;
+    network_.Break(now_, flow);
+    grants.insert(grants_[flow]);
+  }
+  std::erase_if(end_waits_, [&](const EndWait& wait) {
+    const bool cut = wait.source == source && wait.receiver == receiver;
+    if (cut) grants.insert(wait.grant);
+    return cut;
+  });
+  for (const GrantId& grant : grants) {
+    After(options_.latency, [=, this] { FailStream(receiver, grant, protocol::Failure::kBroken); });
   }
 }
 

@@ -55,7 +55,10 @@ void World::GiveUp() {
   });
   for (NodeIndex index = 0; index < members_.size(); ++index) {
     if (!members_[index].alive || !members_[index].node.waiting()) continue;
-    if (there) Fail(fmt::format("P9: n{} waited in vain although the target is there", index));
+    if (there && MayGet(index)) {
+      Fail(fmt::format("P9: n{} waited in vain although the target is there", index));
+    }
+    CallOf(index, &VirtualNode::StopHelping);
     Cancel(index);
   }
 }
@@ -65,13 +68,21 @@ void World::Drive() {
   if (!members_[reduction.node].alive || reduction.ended) return;
   std::vector<protocol::NodeEvent> orders;
   const Time next = reduction.coordinator.Plan(now_, orders);
-  for (protocol::NodeEvent& order : orders) Say(reduction.node, std::move(order));
+  SayOrders(std::move(orders));
   if (const auto outcome = reduction.coordinator.Outcome()) {
     return EndReduce(*outcome ? nullptr : &outcome->error());
   }
   if (next == kNever || reduction.drive_at == next) return;
   reduction.drive_at = next;
   At(next, [this] { Drive(); });
+}
+
+void World::SayOrders(std::vector<protocol::NodeEvent> orders) {
+  const NodeIndex index = reduction_->node;
+  for (protocol::NodeEvent& order : orders) {
+    if (pairs_) Fail(pairs_->CheckPlan(order, members_[index].node.id(), now_));
+    Say(index, std::move(order));
+  }
 }
 
 void World::EndReduce(const Error* why) {
@@ -91,7 +102,8 @@ bool World::HearCoordinator(NodeIndex index, const protocol::NodeAction& action)
   }
   std::vector<protocol::NodeEvent> orders;
   if (!reduction_->coordinator.Hear(action, now_, orders)) return false;
-  for (protocol::NodeEvent& order : orders) Say(index, std::move(order));
+  if (pairs_) pairs_->CoordinatorHears(action, now_);
+  SayOrders(std::move(orders));
   Drive();
   return true;
 }
@@ -162,7 +174,7 @@ std::string World::CheckReduceAtRest() const {
   const bool gave_up =
       alive && !reduction.committed_at && !was_lost && !reduction.witness.target_was_lost();
   if (gave_up && there.size() >= wanted) {
-    return "P9: the reduction waited in vain although its sources are there";
+    if (std::string why = WhyNoPlan(); !why.empty()) return why;
   }
   for (const Member& member : members_) {
     if (!member.alive || member.slots.empty()) continue;

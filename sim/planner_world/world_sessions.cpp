@@ -18,6 +18,7 @@ void World::Tell(planner::EventBody body) {
   After(options_.latency, [this, life = directory_life_, body = std::move(body)] {
     if (!directory_ || life != directory_life_) return;
     AddTo(digest_.Add(now_), body);
+    if (pairs_) pairs_->Told(body, directory_->state(), now_);
     witness_.Told(body);
     if (const auto* said = std::get_if<planner::NodeSaid>(&body); said && reduction_) {
       if (witness_.open(said->node)) reduction_->witness.Told(said->event);
@@ -37,8 +38,10 @@ void World::Deliver(NodeId to, protocol::NodeAction action) {
     SyncMarks(index);
     if (HearReduce(index, action)) return;
     Effects effects;
+    const bool helped = member.node.helping();
     member.node.Hear(action, now_, effects);
     Do(index, effects);
+    if (member.node.helping() && !helped) HelpFor(index, now_);
   });
 }
 

@@ -1,6 +1,8 @@
 // World: slots of a reduction, their streams and bytes.
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -176,7 +178,7 @@ void World::FetchSlot(NodeIndex copy, StripeMask stripes) {
   const NodeIndex source = IndexOf(feed.source.id);
   const VirtualSlot* child = SlotOf(source, feed.input);
   std::optional<protocol::Failure> refusal;
-  if (!members_[source].alive) {
+  if (!members_[source].alive || cuts_.Has(slot_refs_.at(copy).node, source)) {
     refusal = protocol::Failure::kUnreachable;
   } else if (child == nullptr || child->state.version() != feed.input_version) {
     refusal = protocol::Failure::kUnknown;
@@ -207,7 +209,11 @@ void World::SlotStreamsEnded(NodeIndex copy, protocol::Failure why) {
   }
   const SlotRef ref = slot_refs_.at(copy);
   planner::SlotState::Effects effects;
-  slot->state.OnStreamsEnded(ref.input, {why, "its stream ended"}, folded, now_, effects);
+  const NodeIndex source = IndexOf(slot->state.children().at(ref.input).feed.source.id);
+  const std::string text = why == protocol::Failure::kUnreachable
+                               ? fmt::format("cannot connect to n{}:1", source)
+                               : "its stream ended";
+  slot->state.OnStreamsEnded(ref.input, {why, text}, folded, now_, effects);
   DriveSlot(ref.node, ref.slot, std::move(effects));
 }
 
@@ -224,6 +230,24 @@ void World::StopStreams(const VirtualSlot& slot, protocol::Failure why) {
       network_.Break(now_, flow);
       const NodeIndex copy = network_.ReceiverOf(flow);
       After(options_.latency, [this, copy, why] { SlotStreamsEnded(copy, why); });
+    }
+  }
+}
+
+void World::BreakSlotStreams(NodeIndex receiver, NodeIndex source) {
+  for (const auto& [number, slot] : members_[source].slots) {
+    if (slot.state.root() || !slot.output) continue;
+    std::set<NodeIndex> cut;
+    for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+      for (const FlowId flow : network_.Outgoing(*slot.output, s)) {
+        const NodeIndex copy = network_.ReceiverOf(flow);
+        if (slot_refs_.at(copy).node != receiver) continue;
+        network_.Break(now_, flow);
+        cut.insert(copy);
+      }
+    }
+    for (const NodeIndex copy : cut) {
+      After(options_.latency, [=, this] { SlotStreamsEnded(copy, protocol::Failure::kBroken); });
     }
   }
 }

@@ -41,6 +41,7 @@ SmallWorld::SmallWorld(const SmallOptions& options)
       lose_room_left_(options.loses_room),
       ask_again_left_(options.asks_again),
       witness_(object_) {
+  if (options.cut) pairs_.emplace();
   const std::uint32_t count = options.nodes + (PutsOnOneMore() ? 1 : 0);
   for (std::uint32_t i = 0; i < count; ++i) {
     members_.push_back({VirtualNode(NodeId{i + 1}, object_)});
@@ -50,6 +51,11 @@ SmallWorld::SmallWorld(const SmallOptions& options)
     while (!members_[i].to_directory.empty()) ToDirectory(i);
   }
   if (options.window > 0) members_[1].node.ReadThroughWindow();
+  if (options.cut) {
+    heal_left_ = options.cut->heals;
+    cut_left_ = options.cut->late;
+    if (!cut_left_) CutOff();
+  }
   if (options.sources > 0) {
     StartReduction();
     GetAt(0);
@@ -58,7 +64,8 @@ SmallWorld::SmallWorld(const SmallOptions& options)
   Effects put;
   members_[0].node.Put(layout_, kFirstContent, false, put);
   Effect(0, put);
-  for (std::uint32_t i = 1; i < options.nodes; ++i) GetAt(i);
+  const std::uint32_t readers = options.nodes - (options.looks_on ? 1 : 0);
+  for (std::uint32_t i = 1; i < readers; ++i) GetAt(i);
 }
 
 void SmallWorld::GetAt(std::uint32_t index) {
@@ -144,6 +151,8 @@ void SmallWorld::Do(const Step& step) {
       break;
     case Step::Kind::kTime:
       now_ = NextTime();
+      if (pairs_) ++waits_for_way_;
+      for (Member& member : members_) member.said_starved = false;
       if (++waits_ > kMostWaits) Fail("P9: the planner wants to be asked again and again");
       Plan();
       if (reduction_) Drive();
@@ -166,6 +175,15 @@ void SmallWorld::Do(const Step& step) {
     case Step::Kind::kGiveUp:
       GiveUp();
       break;
+    case Step::Kind::kCut:
+      CutOff();
+      break;
+    case Step::Kind::kHeal:
+      Heal();
+      break;
+    case Step::Kind::kStarve:
+      SayStarved(step.node);
+      break;
   }
   Check();
 }
@@ -179,6 +197,7 @@ void SmallWorld::ToDirectory(std::uint32_t index) {
     if (reduction_ && said != nullptr && witness_.open(said->node)) {
       reduction_->witness.Told(said->event);
     }
+    if (pairs_) pairs_->Told(event, directory_.state(), now_);
     directory_.Apply({now_, event});
   }
   Plan();
@@ -189,6 +208,7 @@ void SmallWorld::Plan() {
   plan_at_ = directory_.Plan(now_, actions);
   if (plan_at_ != kNever) plan_at_ = std::max(plan_at_, now_ + Duration{1});
   if (reduction_) CheckReduce(actions);
+  if (pairs_) Fail(pairs_->Check(actions, now_));
   for (planner::Action& action : actions) {
     if (ObjectOf(action.body) == object_) Fail(witness_.Check(action));
     const std::uint32_t to = IndexOf(action.to);

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/planner_world/cuts.h"
+#include "sim/planner_world/pair_witness.h"
 #include "sim/planner_world/planted_shard.h"
 #include "sim/planner_world/virtual_node.h"
 #include "sim/planner_world/virtual_slot.h"
@@ -21,6 +23,15 @@
 #include "sim/small_world/small_reduction.h"
 
 namespace hoplite::sim {
+
+// The receiver can't connect to the source (R68), from the start or, `late`, from any moment on.
+struct SmallCut {
+  std::uint32_t receiver = 1;
+  std::uint32_t source = 0;
+  bool both_ways = false;
+  bool late = false;
+  bool heals = false;  // at any moment
+};
 
 struct SmallOptions {
   std::uint32_t nodes = 3;  // node 0 puts the object, the others ask for it
@@ -38,6 +49,8 @@ struct SmallOptions {
   bool asks_again = false;        // node 1 gives its question up, at any moment, and asks again
   bool put_again = false;         // one more node puts other bytes, once the first producer is dead
   bool deletes = false;           // the last node deletes the object, at any moment
+  bool looks_on = false;          // the last node does not ask for the object
+  std::optional<SmallCut> cut;
   // The sources of the reduction that makes the object; 0: a Put does. Node i has source i, the
   // last node asks for the reduction, node 0 reads its target. Sources that died are put again by
   // the last node.
@@ -70,7 +83,10 @@ struct Step {
     kFoldBlock,  // a slot folds one block of a child's output; `index` is their stream
     kFoldEnd,    // and has all of it
     kFoldLost,   // and reports that it can't get it
-    kGiveUp,     // the reduction's deadline
+    kGiveUp,     // the deadline of whatever is open
+    kCut,        // two can't connect any more
+    kHeal,       // or can again
+    kStarve,     // a node says that nothing comes on its streams
   };
   Kind kind;
   std::uint32_t node = 0;
@@ -95,6 +111,7 @@ class SmallWorld {
     bool alive = true;
     bool has_memory = true;
     bool wants_memory = false;
+    bool said_starved = false;  // since time passed
     // First in, first out. Vectors, since a deque that is empty takes memory, and each step of the
     // search copies the world.
     std::vector<std::vector<planner::EventBody>> to_directory;  // batches: an inventory is one
@@ -135,6 +152,14 @@ class SmallWorld {
   void Fill(std::uint32_t index, std::uint32_t stripe);
   void Die(std::uint32_t index);
   void Restart();
+  void CutOff();
+  void Heal();
+  bool HasWay(std::uint32_t receiver, std::uint32_t source) const;
+  bool MayGet(std::uint32_t receiver) const;
+  bool MayFold() const;
+  bool WaitsInVain() const;
+  std::optional<std::uint32_t> Starving() const;
+  void SayStarved(std::uint32_t index);
   void Reconnect(std::uint32_t index);
   void Fail(const std::string& what);
   void Check();
@@ -178,6 +203,8 @@ class SmallWorld {
   void Drive();
   void EndReduce(const Error* why);
   void GiveUp();
+  void GiveUpReduction();
+  void SayOrders(std::vector<protocol::NodeEvent> orders);
   std::size_t AvailableSources() const;
   std::size_t WantedSources() const;
   std::optional<std::uint32_t> LostSource() const;
@@ -206,6 +233,12 @@ class SmallWorld {
   bool lose_room_left_;
   bool ask_again_left_;
   std::uint32_t waits_ = 0;  // how often time has passed
+  Cuts cuts_;
+  bool cut_left_ = false;
+  bool heal_left_ = false;
+  // How often time has passed since a pair was cut or healed. Counts where one is.
+  std::uint32_t waits_for_way_ = 0;
+  std::optional<PairWitness> pairs_;
   Witness witness_;
   std::optional<SmallReduction> reduction_;
   std::string violation_;

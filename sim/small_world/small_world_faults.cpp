@@ -30,6 +30,7 @@ void SmallWorld::Restart() {
   directory_ = PlantedShard(options_.fault, DirectoryOptionsOf(++incarnation_), now_);
   witness_.DirectoryRestarted();
   if (reduction_) reduction_->witness.DirectoryRestarted();
+  if (pairs_) pairs_->DirectoryRestarted();
   for (Member& member : members_) {
     member.to_directory.clear();
     member.to_node.clear();
@@ -60,6 +61,7 @@ std::uint64_t SmallWorld::Fingerprint() const {
   for (const Member& member : members_) {
     member.node.AddTo(digest);
     digest.Add(member.alive).Add(member.has_memory).Add(member.wants_memory);
+    digest.Add(member.said_starved);
     for (const auto& batch : member.to_directory) {
       for (const planner::EventBody& event : batch) AddTo(digest, event);
       digest.Add(batch.size());
@@ -78,6 +80,9 @@ std::uint64_t SmallWorld::Fingerprint() const {
     digest.Add(stream.fate).Add(stream.stuck.has_value()).Add(stream.stuck.value_or(0));
   }
   witness_.AddTo(digest);
+  if (pairs_) pairs_->AddTo(digest);
+  cuts_.AddTo(digest);
+  digest.Add(cut_left_).Add(heal_left_).Add(waits_for_way_);
   if (reduction_) reduction_->AddTo(digest);
   return digest.value();
 }

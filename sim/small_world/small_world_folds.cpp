@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/block_order.h"
 #include "sim/small_world/small_world.h"
 
@@ -13,7 +15,9 @@ void SmallWorld::AddFoldSteps(std::vector<Step>& steps) const {
     const FoldStream& stream = reduction_->streams[i];
     const auto add = [&](Step::Kind kind) { steps.push_back({kind, stream.node, i}); };
     const VirtualSlot* child = ChildOf(stream);
-    if (child == nullptr) {
+    if (cuts_.Has(stream.node, IndexOf(stream.feed.source.id))) {
+      add(Step::Kind::kFoldLost);
+    } else if (child == nullptr) {
       if (!members_[IndexOf(stream.feed.source.id)].alive) add(Step::Kind::kFoldLost);
     } else if (EndsNow(stream, *child) != 0) {
       add(Step::Kind::kFoldEnd);
@@ -141,11 +145,13 @@ void SmallWorld::FoldLost(std::size_t index) {
   using protocol::Failure;
   const FoldStream stream = TakeFold(index);
   VirtualSlot& slot = members_[stream.node].slots.at(stream.feed.slot);
-  const bool dead = !members_[IndexOf(stream.feed.source.id)].alive;
+  const std::uint32_t source = IndexOf(stream.feed.source.id);
+  const bool dead = !members_[source].alive || cuts_.Has(stream.node, source);
+  const std::string text =
+      dead ? fmt::format("cannot connect to n{}:1", source) : "its stream ended";
   const Time later = now_ + kMuchLater;
   const auto ends = [&](Failure why, Time when, planner::SlotState::Effects& effects) {
-    slot.state.OnStreamsEnded(stream.feed.input, {why, "its stream ended"}, stream.blocks, when,
-                              effects);
+    slot.state.OnStreamsEnded(stream.feed.input, {why, text}, stream.blocks, when, effects);
   };
   planner::SlotState::Effects effects;
   ends(dead ? Failure::kBroken : Failure::kUnknown, now_, effects);

@@ -13,6 +13,16 @@ namespace {
 
 ObjectId SourceName(std::uint32_t i) { return ObjectId::FromName(fmt::format("source {}", i)); }
 
+// The first and the last slot of a plan change places.
+void TurnRound(protocol::NodeEvent& order) {
+  auto* plan = std::get_if<protocol::ReduceOrders>(&order);
+  if (plan == nullptr || plan->orders.size() < 2) return;
+  protocol::SlotOrder& one = plan->orders.front().order;
+  protocol::SlotOrder& other = plan->orders.back().order;
+  std::swap(one.node, other.node);
+  std::swap(one.inputs, other.inputs);
+}
+
 }  // namespace
 
 void SmallReduction::AddTo(Digest& digest) const {
@@ -197,7 +207,8 @@ bool SmallWorld::HearCoordinator(std::uint32_t index, const protocol::NodeAction
   }
   std::vector<protocol::NodeEvent> orders;
   if (!reduction_->coordinator.Hear(action, now_, orders)) return false;
-  for (protocol::NodeEvent& order : orders) Say(index, std::move(order));
+  if (pairs_) pairs_->CoordinatorHears(action, now_);
+  SayOrders(std::move(orders));
   AddTo(reduction_->history.Add(now_), action);
   Drive();
   return true;
@@ -210,9 +221,18 @@ void SmallWorld::Drive() {
   std::vector<protocol::NodeEvent> orders;
   reduction.drive_at = reduction.coordinator.Plan(now_, orders);
   reduction.history.Add(now_);
-  for (protocol::NodeEvent& order : orders) Say(reduction.node, std::move(order));
+  SayOrders(std::move(orders));
   if (const auto outcome = reduction.coordinator.Outcome()) {
     EndReduce(*outcome ? nullptr : &outcome->error());
+  }
+}
+
+void SmallWorld::SayOrders(std::vector<protocol::NodeEvent> orders) {
+  const std::uint32_t index = reduction_->node;
+  for (protocol::NodeEvent& order : orders) {
+    if (options_.fault == PlantedFault::kPlansThemBeside) TurnRound(order);
+    if (pairs_) Fail(pairs_->CheckPlan(order, members_[index].node.id(), now_));
+    Say(index, std::move(order));
   }
 }
 
@@ -225,9 +245,8 @@ void SmallWorld::EndReduce(const Error* why) {
   }
 }
 
-// The deadline of the reduction, and of those who wait for its target.
-void SmallWorld::GiveUp() {
-  if (AvailableSources() >= WantedSources()) {
+void SmallWorld::GiveUpReduction() {
+  if (AvailableSources() >= WantedSources() && MayFold()) {
     Fail("P9: the reduction waited in vain although its sources are there");
   }
   const Error late(ErrorCode::kTimeout, "simulated");

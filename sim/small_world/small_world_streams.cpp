@@ -11,7 +11,7 @@
 namespace hoplite::sim {
 
 std::string ToString(const Step& step) {
-  static constexpr std::array<std::string_view, 20> kNames{"a message of n{0} arrives",
+  static constexpr std::array<std::string_view, 23> kNames{"a message of n{0} arrives",
                                                            "n{0} hears the directory",
                                                            "the source answers stream {1} of n{0}",
                                                            "a block passes to n{0}",
@@ -30,7 +30,10 @@ std::string ToString(const Step& step) {
                                                            "n{0} folds a block of input {1}",
                                                            "n{0} has all of input {1}",
                                                            "n{0} reports input {1} as lost",
-                                                           "n{0} gives the reduction up"};
+                                                           "n{0} gives up what it waits for",
+                                                           "two can't connect any more",
+                                                           "the two can connect again",
+                                                           "n{0} says that nothing comes"};
   return fmt::format(fmt::runtime(kNames[static_cast<std::size_t>(step.kind)]), step.node,
                      step.index);
 }
@@ -54,6 +57,10 @@ void SmallWorld::AddOrdinary(std::vector<Step>& steps) const {
   AddStreamSteps(steps);
   if (reduction_) AddFoldSteps(steps);
   const bool quiet = steps.empty();
+  if (const auto starving = quiet ? Starving() : std::nullopt) {
+    return steps.push_back({Step::Kind::kStarve, *starving});
+  }
+  if (quiet && WaitsInVain()) return steps.push_back({Step::Kind::kGiveUp});
   if (NextTime() != kNever && (quiet || directory_.state().collecting())) {
     steps.push_back({Step::Kind::kTime});
   }
@@ -103,6 +110,8 @@ void SmallWorld::AddFaults(std::vector<Step>& steps) const {
     if (members_[i].alive) steps.push_back({Step::Kind::kDie, i});
   }
   if (restarts_left_ > 0) steps.push_back({Step::Kind::kRestart});
+  if (cut_left_) steps.push_back({Step::Kind::kCut});
+  if (heal_left_ && !cut_left_) steps.push_back({Step::Kind::kHeal});
 }
 
 bool SmallWorld::MayPutAgain() const {
@@ -129,12 +138,19 @@ bool SmallWorld::HasRoom(const Stream& stream, std::uint32_t stripe) const {
 
 bool SmallWorld::MayEnd(const Stream& stream) const { return SourceCopy(stream)->complete; }
 
+// A stream that the shard has moved ends as soon as its receiver hears that.
 bool SmallWorld::PullsFrom(std::uint32_t source, std::uint32_t receiver,
                            std::uint32_t stripe) const {
+  const auto moved = [this](const Stream& stream) {
+    return std::ranges::any_of(members_[stream.receiver].to_node, [&](const auto& word) {
+      const auto* grant = std::get_if<protocol::Grant>(&word);
+      return grant != nullptr && grant->replaces == stream.fetch.grant;
+    });
+  };
   std::uint32_t at = source;
   while (at != receiver) {
     const auto feed = std::ranges::find_if(streams_, [&](const Stream& stream) {
-      return stream.receiver == at && (stream.open >> stripe & 1) != 0;
+      return stream.receiver == at && (stream.open >> stripe & 1) != 0 && !moved(stream);
     });
     if (feed == streams_.end()) return false;
     at = IndexOf(feed->fetch.source);
@@ -145,7 +161,7 @@ bool SmallWorld::PullsFrom(std::uint32_t source, std::uint32_t receiver,
 void SmallWorld::Answer(std::size_t index) {
   Stream& stream = streams_[index];
   const std::uint32_t source = IndexOf(stream.fetch.source);
-  if (source >= members_.size() || !members_[source].alive) {
+  if (source >= members_.size() || !members_[source].alive || cuts_.Has(stream.receiver, source)) {
     return FailStream(stream, protocol::Failure::kUnreachable);
   }
   const protocol::Failure answer = members_[source].node.Answer(stream.fetch);

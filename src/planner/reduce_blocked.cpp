@@ -74,11 +74,15 @@ void ReducePlanner::AvoidBlocked(std::vector<Group>& ring) const {
   }
 }
 
-// In two trees it is not looked who folds whom.
+// In two trees it is not looked who folds whom. A leaf, the source of a node without memory, is
+// folded by all members.
 bool ReducePlanner::MayFoldEachOther(const std::vector<Group>& members, StripeShape shape) const {
   if (blocked_.entries().empty()) return true;
   const std::size_t n = members.size();
   for (std::size_t i = 0; i < n; ++i) {
+    const NodeId member = members[i].node;
+    if (std::ranges::any_of(poor_, [&](NodeId leaf) { return Blocked(member, leaf); }))
+      return false;
     if (shape == StripeShape::kRing) {
       if (Blocked(members[(i + 1) % n].node, members[i].node)) return false;
       continue;

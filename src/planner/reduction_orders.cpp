@@ -11,6 +11,14 @@
 #include "planner/forest.h"
 
 namespace hoplite::planner {
+namespace {
+
+std::string AddressOf(const NodeTable& nodes, NodeId node) {
+  const NodeRecord* const known = nodes.Find(node);
+  return known == nullptr ? "an unknown address" : known->info.address;
+}
+
+}  // namespace
 
 void ReductionOrders::Assign(const ObjectId& id, ObjectRecord& record, const SlotAssign& event) {
   ReductionRecord& reduction = *record.reduction;
@@ -203,14 +211,15 @@ void ReductionOrders::OnUnreachable(const ObjectId& id, ReductionRecord& reducti
 void ReductionOrders::MarkBlocked(const ObjectId& id, ReductionRecord& reduction,
                                   std::uint32_t slot, NodeId receiver) {
   const NodeId source = reduction.tree.Find(slot)->order.node;
-  const NodeRecord* const node = nodes_.Find(receiver);
-  const std::string at = node == nullptr ? "" : " at " + node->info.address;
-  const std::string why = pairs_.Why(receiver, source);
-  MarkLost(id, reduction, slot,
-           {ErrorCode::kUnavailable,
-            fmt::format("{}{} from {}", nodes_.NameOf(receiver), at,
-                        why.empty() ? nodes_.NameOf(source) + ": cannot connect" : why),
-            receiver});
+  std::string why = pairs_.Why(receiver, source);
+  if (why.empty()) {  // a reader said so, without words
+    why = fmt::format("{}: cannot connect to {}", nodes_.NameOf(source), AddressOf(nodes_, source));
+  }
+  MarkLost(
+      id, reduction, slot,
+      {ErrorCode::kUnavailable,
+       fmt::format("{} at {} from {}", nodes_.NameOf(receiver), AddressOf(nodes_, receiver), why),
+       receiver});
 }
 
 void ReductionOrders::MarkLostAt(const ObjectId& id, ReductionRecord& reduction, NodeId node) {

@@ -91,5 +91,33 @@ TEST(Exhaustive, AReductionByStripes) {
       {.nodes = 2, .blocks = 10, .stripes = 2, .stride = 5, .sources = 2, .everyone_reads = true});
 }
 
+// --- two that can't connect (R68)
+
+constexpr SmallCut kBothWays = {.both_ways = true};
+
+TEST(ExhaustiveCuts, AReaderGetsItByAnotherReader) { ExpectSound({.blocks = 1, .cut = kBothWays}); }
+
+TEST(ExhaustiveCuts, AReaderGetsItByAThirdThatDidNotAsk) {
+  ExpectSound({.blocks = 1, .looks_on = true, .cut = kBothWays});
+}
+
+TEST(ExhaustiveCuts, AReaderWhoseStreamIsCutAtAnyMoment) {
+  ExpectSound({.looks_on = true, .cut = SmallCut{.both_ways = true, .late = true}});
+}
+
+TEST(ExhaustiveCuts, OfTwoTheReaderGetsItWhenTheyCanConnectAgain) {
+  ExpectSound({.nodes = 2, .cut = SmallCut{.late = true, .heals = true}});
+}
+
+TEST(ExhaustiveCuts, AReductionByStripesOfTwo) {
+  ExpectSound({.nodes = 2,
+               .blocks = 10,
+               .stripes = 2,
+               .stride = 5,
+               .cut = SmallCut{},
+               .sources = 2,
+               .everyone_reads = true});
+}
+
 }  // namespace
 }  // namespace hoplite::sim

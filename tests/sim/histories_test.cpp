@@ -1,6 +1,9 @@
 // Random histories with deaths, lost sessions, restarts, other bytes, deletes, cancels, evictions
 // and subscriptions: no property may break. A failure prints the command that runs its history
 // again.
+#include "testing/histories.h"
+
+#include <algorithm>
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -100,6 +103,23 @@ TEST(Histories, OfSmallForestsKeepEveryProperty) {
     completed += report->completed;
   }
   EXPECT_GT(completed, 120U * 5);
+}
+
+// Some can't connect to others, for a while or to the end, one way or both (R68).
+TEST(Histories, OfPairsThatCannotConnectKeepEveryProperty) {
+  std::uint64_t completed = 0;
+  const test::Seeds seeds = test::SeedsOf(1, 400);
+  for (std::uint32_t i = 0; i < seeds.count; ++i) {
+    Options options = Draw(seeds.first + i);
+    options.nodes = 2 + options.nodes % 7;
+    options.kills = std::min(options.kills, options.nodes - 2) / 2;
+    options.cuts = 1 + options.seed % 3;
+    const Result<Report> report = RunBroadcast(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    completed += report->completed;
+  }
+  EXPECT_GT(completed, seeds.count);
 }
 
 // Planted faults must be found by random histories, too, and the message must replay it.

@@ -16,6 +16,16 @@ struct Case {
 
 void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 
+// Two sources lie on nodes that can't connect, and a third asks for their sum.
+SmallOptions AroundAPair(PlantedFault fault) {
+  return {
+      .nodes = 3, .blocks = 1, .cut = SmallCut{.both_ways = true}, .sources = 2, .fault = fault};
+}
+// The one that asks can't fold what the other makes, but the other can.
+SmallOptions OneWay(PlantedFault fault) {
+  return {.nodes = 2, .blocks = 1, .cut = SmallCut{}, .sources = 2, .fault = fault};
+}
+
 class PlannerFault : public testing::TestWithParam<Case> {};
 
 TEST_P(PlannerFault, IsCaught) {
@@ -63,7 +73,27 @@ INSTANTIATE_TEST_SUITE_P(
               .unequal = true,
               .window = 1,
               .fault = PlantedFault::kAsksInAnyOrder},
-             "P10"}),
+             "P10"},
+        Case{"ForgetsBlockedPairs",
+             {.nodes = 2,
+              .blocks = 1,
+              .cut = SmallCut{},
+              .fault = PlantedFault::kForgetsBlockedPairs},
+             "P12"},
+        Case{"NeverTriesAgain",
+             {.nodes = 2,
+              .blocks = 1,
+              .cut = SmallCut{.heals = true},
+              .fault = PlantedFault::kNeverTriesAgain},
+             "P9"},
+        Case{
+            "AsksNoThird",
+            {.blocks = 1, .looks_on = true, .cut = SmallCut{}, .fault = PlantedFault::kAsksNoThird},
+            "P9"},
+        Case{"NamesNoPair", AroundAPair(PlantedFault::kNamesNoPair), "P9"},
+        Case{"TakesOneWayForBoth", OneWay(PlantedFault::kTakesOneWayForBoth), "P9"},
+        Case{"TakesTheOtherWay", OneWay(PlantedFault::kTakesTheOtherWay), "P9"},
+        Case{"PlansThemBeside", AroundAPair(PlantedFault::kPlansThemBeside), "P12"}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -117,6 +117,29 @@ TEST_P(AllreduceHistories, KeepEveryProperty) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, AllreduceHistories, testing::Range(0u, 8u));
 
+// Some can't connect to others, for a while or to the end, one way or both (R68). Where two pairs are
+// cut all have memory: else the one who could stand between two may have to fold for the poor one.
+Options DrawCuts(std::uint64_t seed) {
+  Options options = seed % 2 == 0 ? DrawReduction(seed) : DrawAllreduce(seed);
+  const std::uint32_t nodes = options.nodes;
+  options.nodes = 2 + nodes % 6;
+  options.kills /= 3;
+  options.slow_nodes = 0;
+  options.cuts = 1 + static_cast<std::uint32_t>(Random(seed).Below(2));
+  ReduceJob& job = *options.reduce;
+  job.sources = std::max(1U, job.sources * options.nodes / nodes);
+  job.num_objects = std::min(job.num_objects, job.sources);
+  if (options.cuts > 1) job.poor_nodes = 0;
+  return options;
+}
+
+TEST(ReduceCuts, OfPairsThatCannotConnectKeepEveryProperty) {
+  std::vector<Report> reports;
+  RunHistories(&DrawCuts, 0, 400, reports);
+  if (HasFatalFailure()) return;
+  EXPECT_GT(Count(reports, &Report::committed), reports.size() / 2);
+}
+
 // The same by two trees (R66), and by more nodes, so that there are some that fold in between.
 Options DrawTwoTrees(std::uint64_t seed) {
   Options options = DrawAllreduce(seed);

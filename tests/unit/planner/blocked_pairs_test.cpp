@@ -1,6 +1,8 @@
 // Receivers that can't connect to a source that lives, as a shard sees them (R68).
 #include "planner/blocked_pairs.h"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -151,6 +153,19 @@ TEST_F(SlotOutOfReach, TheCoordinatorHearsWhoCannotReachWhomAndWhy) {
   Expect("C: lost slot 1");
   EXPECT_THAT(last_message_, HasSubstr("B at B:"));
   EXPECT_THAT(last_message_, HasSubstr("from A: cannot connect to A:1: refused"));
+}
+
+// A reader says it without words.
+TEST_F(SlotOutOfReach, WhatAReaderHasMetIsToldWithBothAddresses) {
+  Join("C").Join("A").Join("B").Join("D");
+  const ObjectId target = std::exchange(object_, ObjectId::FromName("another"));
+  Put("A").Get("B").Ignore();
+  Fail("B", 0, Failure::kUnreachable).Ignore();
+  object_ = target;
+  Open("C").Shape().LeafOf2(1, "A").Root("B");
+  ExpectAmong("C: lost slot 1");
+  EXPECT_THAT(last_message_, HasSubstr("B at B:"));
+  EXPECT_THAT(last_message_, HasSubstr("from A: cannot connect to A:"));
 }
 
 TEST_F(SlotOutOfReach, APlanWithTheSameNeighboursIsLostAtOnceUntilThePauseIsOver) {

@@ -156,6 +156,21 @@ TEST_F(ReduceBlocked, ARingGoesOnInAnotherOrder) {
   Sound();
 }
 
+TEST_F(ReduceBlocked, ALeafThatAMemberCannotReachMakesATree) {
+  options_.everyone_reads = true;
+  options_.degree = 0;
+  Line(5);
+  ASSERT_EQ(Shape(), "a ring, members: 5, leaves: 0");
+  Block(SlotOn(4), 1);
+  Plan();
+  ASSERT_EQ(Shape(), "a ring, members: 5, leaves: 0");
+  LoseMemory(4);
+  PlanWithoutThem();
+  EXPECT_THAT(Shape(), HasSubstr("a tree"));
+  EXPECT_FALSE(Adjacent(1, 4));
+  Sound();
+}
+
 TEST_F(ReduceBlocked, ThreeOfWhichTwoCantReachEachOtherMakeATree) {
   options_.everyone_reads = true;
   options_.degree = 0;
