@@ -138,7 +138,8 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
     failure_ = Error(lost.code, lost.message);
     return;
   }
-  last_loss_ = lost.message;
+  const bool between = lost.receiver == kNoNode && bridges_.contains(lost.slot);
+  last_loss_ = between ? last_loss_ + "; between the two, " + lost.message : lost.message;
   if (lost.receiver != kNoNode && OnBlocked(lost)) return;
   if (bridges_.contains(lost.slot) && OnBridgeLost(lost)) return;
   const bool no_memory = lost.code == ErrorCode::kResourceExhausted;

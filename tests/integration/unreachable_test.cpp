@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -78,7 +79,7 @@ class CutTransport final : public net::Transport {
 class Unreachable : public ::testing::Test {
  public:
   void Start(std::size_t nodes) {
-    ClusterOptions options{.nodes = nodes};
+    ClusterOptions options{.nodes = nodes, .memory_bytes = memory_bytes_};
     options.between = [this](std::unique_ptr<net::Transport> inner) {
       return std::make_unique<CutTransport>(cuts_, started_++, std::move(inner));
     };
@@ -94,6 +95,7 @@ class Unreachable : public ::testing::Test {
 
  protected:
   std::shared_ptr<Cuts> cuts_ = std::make_shared<Cuts>();
+  std::uint64_t memory_bytes_ = ClusterOptions().memory_bytes;
   std::size_t started_ = 0;
   std::optional<Cluster> cluster_;
 };
@@ -106,7 +108,9 @@ TEST_F(Unreachable, AGetThatEndsSaysWhoCouldNotBeConnectedToAndWhy) {
   const auto got = client(1).Get(*id, {.timeout = 500ms});
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, ErrorCode::kTimeout);
-  EXPECT_THAT(got.error().message, HasSubstr("n0: cannot connect to " + address(0) + ": no route"));
+  EXPECT_THAT(got.error().message,
+              HasSubstr("n1 at " + address(1) + " from n0: cannot connect to " + address(0) +
+                        ": no route"));
 }
 
 // A node tries again every second.
@@ -147,6 +151,28 @@ TEST_F(Unreachable, AReductionThatHasNoWayAroundNamesBothAddresses) {
   EXPECT_THAT(outcome.error().message, HasSubstr(address(0)));
   EXPECT_THAT(outcome.error().message, HasSubstr(address(1)));
   EXPECT_THAT(outcome.error().message, HasSubstr("no route"));
+}
+
+// What passes through a third is kept there, as any copy is.
+TEST_F(Unreachable, AThirdWithoutMemoryCannotHelpAndTheErrorsNameBothAddresses) {
+  memory_bytes_ = 8_MiB;
+  Start(3);
+  CutBothWays(0, 1);
+  ASSERT_TRUE(client(2).Put(Pattern(7_MiB, 1)));
+  constexpr std::size_t kElements = 300'000;
+  for (std::size_t i = 0; i < 2; ++i) PutSource(client(i), i, kElements);
+  auto options = Sum(2);
+  options.timeout = 2s;
+  const auto outcome = client(0).Reduce(options)->Wait();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kTimeout);
+  const auto got = client(1).Get(options.sources[0], {.timeout = 500ms});
+  ASSERT_FALSE(got);
+  for (const std::string& message : {outcome.error().message, got.error().message}) {
+    EXPECT_THAT(message, HasSubstr(address(0)));
+    EXPECT_THAT(message, HasSubstr(address(1)));
+    EXPECT_THAT(message, HasSubstr("no route"));
+  }
 }
 
 // Who asks; whether the nodes of the two sources are cut off from each other one way or the other.

@@ -186,6 +186,12 @@ void Flight::StopLanes(const GrantId& grant) {
   }
 }
 
+// Who can't connect to whom takes both addresses.
+std::string Flight::WhyFailed(const LaneEnd& end) const {
+  if (end.failure != Failure::kUnreachable) return end.why;
+  return fmt::format("{} at {} from {}", context_.settings.name, data_plane_.address(), end.why);
+}
+
 // One lane that fails ends the grant: its source is as good as gone for the others too.
 void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end) {
   const GrantId& grant = granted->grant.grant;
@@ -199,7 +205,7 @@ void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd
     if (granted->end.outcome == Outcome::kFailed) {
       log::Debug("object {} version {}: {}", entry_->object.ToHex(),
                  ToString(granted->grant.version), granted->end.why);
-      if (granted->end.failure != Failure::kNotAhead) last_failure_ = granted->end.why;
+      if (granted->end.failure != Failure::kNotAhead) last_failure_ = WhyFailed(granted->end);
     }
     state_->Ended(grant, granted->end.outcome, granted->end.failure);
     std::erase(granted_, granted);

@@ -151,6 +151,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   void Carry(const planner::FlightState::Effects& effects);
   void StartLanes(const protocol::Grant& grant);
   void StopLanes(const GrantId& grant);
+  std::string WhyFailed(const LaneEnd& end) const;
   void OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end);
   void ReportProgress(const StripeMarks& marks);
   void TellProgress(const StripeMarks& marks, Duration starved) const;

@@ -109,6 +109,7 @@ TEST_F(ReduceBlocked, AThirdThatIsGoneIsReplaced) {
   Plan();
   ASSERT_EQ(orders_.at(3).node, kSelf);
   Lose(3, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(planner_->last_loss(), HasSubstr("it can't connect; between the two, "));
   Plan();
   EXPECT_EQ(orders_.at(3).node, NodeId(50));
   Sound();
