@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-const Version kVersion{{1, 5}};
+const Version kDrained{{1, 5}};
 constexpr NodeId kPeer{7};
 
 class DrainTest : public hoplite::testing::NodeByHandTest {
@@ -42,19 +42,19 @@ class DrainTest : public hoplite::testing::NodeByHandTest {
 };
 
 TEST_F(DrainTest, TheOnlyCopyStaysUntilItsTakerHasIt) {
-  node_.Keep(x_, "bytes", kVersion, store::CopyKind::kPrimary);
+  node_.Keep(x_, "bytes", kDrained, store::CopyKind::kPrimary);
   const auto drained = Drain();
   EXPECT_EQ(LastTaker(), kNoNode);
   EXPECT_THAT(node_.Says(), ElementsAre("evict? x"));
-  node_.Hear(protocol::EvictAnswer{x_, kVersion, false});
+  node_.Hear(protocol::EvictAnswer{x_, kDrained, false});
   EXPECT_THAT(node_.Says(), IsEmpty());
   TellPeers();
   EXPECT_EQ(LastTaker(), kPeer);
   EXPECT_THAT(node_.Says(), ElementsAre("evict? x"));
-  node_.Hear(protocol::EvictAnswer{x_, kVersion, false});
+  node_.Hear(protocol::EvictAnswer{x_, kDrained, false});
   EXPECT_NE(node_.parts().store.Find(x_), nullptr);
   node_.Pass(100ms);
-  node_.Hear(protocol::EvictAnswer{x_, kVersion, true});
+  node_.Hear(protocol::EvictAnswer{x_, kDrained, true});
   EXPECT_EQ(node_.parts().store.Find(x_), nullptr);
   node_.Pass(100ms);
   ASSERT_TRUE(*drained && **drained);
@@ -63,9 +63,9 @@ TEST_F(DrainTest, TheOnlyCopyStaysUntilItsTakerHasIt) {
 }
 
 TEST_F(DrainTest, AtTheDeadlineItSaysWhatIsLeftAndWhy) {
-  node_.Keep(x_, "bytes", kVersion, store::CopyKind::kPrimary);
+  node_.Keep(x_, "bytes", kDrained, store::CopyKind::kPrimary);
   const auto drained = Drain(node_.now() + 1s);
-  node_.Hear(protocol::EvictAnswer{x_, kVersion, false});
+  node_.Hear(protocol::EvictAnswer{x_, kDrained, false});
   node_.Pass(1s);
   ASSERT_TRUE(*drained && **drained);
   ASSERT_EQ((**drained)->left_count, 1u);
@@ -75,7 +75,7 @@ TEST_F(DrainTest, AtTheDeadlineItSaysWhatIsLeftAndWhy) {
 }
 
 TEST_F(DrainTest, WhatIsDeletedMeanwhileIsNotLeft) {
-  node_.Keep(x_, "bytes", kVersion, store::CopyKind::kPrimary);
+  node_.Keep(x_, "bytes", kDrained, store::CopyKind::kPrimary);
   const auto drained = Drain();
   node_.Hear(protocol::Deleted{x_, 60s, Version{{1, 6}}});
   node_.Pass(200ms);
@@ -85,7 +85,7 @@ TEST_F(DrainTest, WhatIsDeletedMeanwhileIsNotLeft) {
 
 TEST_F(DrainTest, NothingNewIsTaken) {
   const ObjectId here = node_.Named("here");
-  node_.Keep(here, "bytes", kVersion, store::CopyKind::kRelayed);
+  node_.Keep(here, "bytes", kDrained, store::CopyKind::kRelayed);
   const auto drained = Drain();
   node_.Says();
   const auto got = node_.Ask(node_.calls().Get(x_, node_.NewCall()));
@@ -98,17 +98,17 @@ TEST_F(DrainTest, NothingNewIsTaken) {
   EXPECT_TRUE(*put && !**put);
   const auto sum = node_.Ask(node_.calls().Reduce({.sources = {here}}, node_.NewCall()));
   EXPECT_TRUE(*sum && !**sum);
-  node_.Hear(protocol::TakeCopy{x_, kVersion});
+  node_.Hear(protocol::TakeCopy{x_, kDrained});
   EXPECT_THAT(node_.Says(), IsEmpty());
   const auto still = node_.Ask(node_.calls().Get(here, node_.NewCall()));
   EXPECT_TRUE(*still && **still);
   EXPECT_FALSE(*drained);
-  node_.Hear(protocol::EvictAnswer{here, kVersion, true});
+  node_.Hear(protocol::EvictAnswer{here, kDrained, true});
 }
 
 TEST_F(DrainTest, APutThatGoesOnIsWaitedForAndHandedOn) {
   const auto draft = node_.Ask(node_.calls().Create(x_, 1_MiB, "", node_.NewCall()));
-  node_.Hear(protocol::CreateAccepted{x_, kVersion});
+  node_.Hear(protocol::CreateAccepted{x_, kDrained});
   node_.Says();
   const auto late = Drain(node_.now() + 500ms);
   const auto drained = Drain();
@@ -122,7 +122,7 @@ TEST_F(DrainTest, APutThatGoesOnIsWaitedForAndHandedOn) {
   node_.Pass(200ms);
   ASSERT_TRUE(*sealed && **sealed);
   EXPECT_FALSE(*drained) << "it is asked about now";
-  node_.Hear(protocol::EvictAnswer{x_, kVersion, true});
+  node_.Hear(protocol::EvictAnswer{x_, kDrained, true});
   node_.Pass(200ms);
   EXPECT_TRUE(*drained && **drained);
 }
