@@ -15,7 +15,7 @@
 #include <hoplite/reduce.h>
 
 #include "base/virtual_time.h"
-#include "node/operations.h"
+#include "node/core/operations.h"
 #include "sim/node_world/member.h"
 #include "sim/node_world/model.h"
 

@@ -86,8 +86,8 @@ bool Member::RunReady(std::uint64_t first_loop) {
 const ObjectId* Member::HeldUp() const {
   if (!assembly_->data_plane.gate().full()) return nullptr;
   for (const auto& [object, entry] : assembly_->table.entries()) {
-    const bool input = std::ranges::any_of(entry->slots(),
-                                           [](const auto& slot) { return slot.second->held_up(); });
+    const bool input = std::ranges::any_of(
+        entry->slots(), [](const auto& here) { return here.second.slot->held_up(); });
     if (input || (entry->flight() && entry->flight()->held_up())) return &object;
   }
   return nullptr;

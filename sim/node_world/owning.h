@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "node/operations.h"
+#include "node/core/operations.h"
 #include "sim/node_world/member.h"
 
 namespace hoplite::node_world {

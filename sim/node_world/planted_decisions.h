@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "node/decisions.h"
+#include "node/core/decisions.h"
 #include "sim/node_world/planted_fault.h"
 
 namespace hoplite::node_world {

@@ -7,6 +7,9 @@
 #include "base/try.h"
 #include "directory/cluster_id.h"
 #include "node/own_address.h"
+#include "node/pull/flight.h"
+#include "node/put/publication.h"
+#include "node/reduce/slot.h"
 
 namespace hoplite::node {
 namespace {
@@ -80,7 +83,7 @@ void Assembly::Join() {
   hooks.on_settled = [this](std::size_t shard) { admittance.Settled(shard); };
   hooks.on_refused = [this](const Error& error) {
     const std::string why = "the directory refuses this node: " + error.message;
-    table.Stop(Error(ErrorCode::kUnavailable, why));
+    EndAll(Error(ErrorCode::kUnavailable, why));
     admittance.Refused(Error(error.code, why));
   };
   directory->Start({settings.self, settings.name, address}, std::move(hooks));
@@ -90,9 +93,20 @@ void Assembly::Join() {
 void Assembly::Stop(const Error& why) {
   stopping = true;
   ticked.Notify();
-  table.Stop(why);
+  EndAll(why);
   drainage.Stop();
   data_plane.Stop();
+}
+
+void Assembly::EndAll(const Error& why) {
+  table.Close(why);
+  for (const auto& [object, entry] : table.entries()) {
+    if (entry->flight()) entry->flight()->Stop(why);
+    for (const auto& [number, here] : entry->slots()) here.slot->Drop(store::VoidReason::kLost);
+    const auto publication = entry->publication();
+    if (publication && !publication->accepted()) publication->Refuse(why);
+    entry->Changed();
+  }
 }
 
 net::Task<void> Assembly::SweepNowAndThen() {

@@ -10,16 +10,16 @@
 #include <hoplite/result.h>
 
 #include "net/signal.h"
-#include "node/client_calls.h"
-#include "node/context.h"
+#include "node/clients/client_calls.h"
+#include "node/core/context.h"
+#include "node/core/environment.h"
 #include "node/drain/drainage.h"
-#include "node/environment.h"
 #include "node/owners/owners.h"
+#include "node/serve/serve.h"
 #include "node/shard/admittance.h"
 #include "node/shard/inventory.h"
 #include "node/shard/shard_words.h"
 #include "node/streams/data_plane.h"
-#include "node/streams/serve.h"
 
 namespace hoplite::node {
 
@@ -37,6 +37,8 @@ struct Assembly {
   void Join();
   // Refuses new calls, ends conversations and flights: tasks end soon after. On the main loop.
   void Stop(const Error& why);
+  // Ends what is under way; whoever waits, and new calls, are answered with the first such reason.
+  void EndAll(const Error& why);
 
   const NodeConfig config;
   const Settings settings;

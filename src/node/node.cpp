@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "base/try.h"
 #include "node/assembly.h"
-#include "node/environment.h"
+#include "node/core/environment.h"
 #include "node/local/local_endpoint.h"
 #include "node/own_address.h"
 

@@ -14,8 +14,8 @@
 #include <hoplite/result.h>
 
 #include "base/mutex.h"
-#include "node/context.h"
-#include "node/environment.h"
+#include "node/core/context.h"
+#include "node/core/environment.h"
 #include "store/segment.h"
 
 namespace hoplite::node {

@@ -5,7 +5,7 @@
 #include "base/checksum.h"
 #include "fuzz/node_parts.h"
 #include "fuzz/targets.h"
-#include "node/streams/serve.h"
+#include "node/serve/serve.h"
 
 namespace hoplite::fuzz {
 namespace {

@@ -13,6 +13,11 @@ LEVELS = (("base",), ("protocol",), ("planner", "wire", "store", "net", "reduce"
 SIBLINGS = {"net": {"wire"}}
 LAYERS = [layer for level in LEVELS for layer in level]
 
+# The rooms of src/node, lowest first: one includes those before it and itself. What lies in no room
+# wires them, and includes all.
+NODE_ROOMS = ("memory", "core", "local", "streams", "owners", "drain", "pull", "reduce", "put", "serve", "shard",
+              "clients")
+
 # Public headers that hold values only: their code is in base, so any layer may use them.
 PUBLIC_VALUES = {"object_id.h", "result.h", "config.h", "drain.h", "export.h", "options.h", "reduce.h"}
 
@@ -82,11 +87,20 @@ def in_layer(path, layer, target):
             return f"{layer} may not use the public API, which is made of it"
     if layer in ("protocol", "planner") and IMPURE.fullmatch(target):
         return PURE
+    if layer == other == "node" and not looks_down(path, target):
+        return f"a room of src/node includes those before it: {', '.join(NODE_ROOMS)}"
     if other == "sim" and path != "src/cli/main.cpp":
         return "nothing on the way of real bytes uses the simulation"
     if layer == "planner" and UNORDERED.fullmatch(target):
         return "its order is not reproducible"
     return from_home(path, target)
+
+
+def looks_down(path, target):
+    """Whether a file of src/node may include that one."""
+    rooms = [parts[-2] for parts in (path.split("/"), target.split("/"))]
+    here, there = (NODE_ROOMS.index(room) if room in NODE_ROOMS else len(NODE_ROOMS) for room in rooms)
+    return there <= here
 
 
 def in_sim(path, room, target):

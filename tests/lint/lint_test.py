@@ -71,6 +71,13 @@ class Layers(unittest.TestCase):
         self.assertFalse(self.seen("src/node/a.h", '"directory/directory_client.h"'))
         self.assertFalse(self.seen("src/planner/a.h", '"base/ids.h"'))
 
+    def test_rooms_of_the_node_look_one_way(self):
+        self.assertTrue(self.seen("src/node/streams/a.h", '"node/pull/flight.h"'))
+        self.assertTrue(self.seen("src/node/core/a.h", '"node/assembly.h"'))
+        self.assertFalse(self.seen("src/node/pull/a.h", '"node/streams/lanes.h"'))
+        self.assertFalse(self.seen("src/node/pull/a.h", '"node/pull/flight.h"'))
+        self.assertFalse(self.seen("src/node/node.h", '"node/clients/client_calls.h"'))
+
     def test_public_headers(self):
         self.assertTrue(self.seen("include/hoplite/a.h", '"base/ids.h"'))
         self.assertTrue(self.seen("include/hoplite/a.h", "<fmt/format.h>"))

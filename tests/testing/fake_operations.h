@@ -13,7 +13,7 @@
 
 #include <asio/io_context.hpp>
 
-#include "node/operations.h"
+#include "node/core/operations.h"
 
 namespace hoplite::test {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "node/context.h"
+#include "node/core/context.h"
 #include "node/owners/owners.h"
 #include "store/segment.h"
 #include "testing/no_directory.h"

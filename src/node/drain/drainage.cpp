@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "node/object_entry.h"
+#include "node/core/object_entry.h"
 
 namespace hoplite::node {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "net/signal.h"
 #include "net/stream.h"
-#include "node/context.h"
+#include "node/core/context.h"
+#include "node/core/operations.h"
 #include "node/drain/drain_state.h"
-#include "node/operations.h"
 
 namespace hoplite::node {
 

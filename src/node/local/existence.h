@@ -13,7 +13,7 @@
 
 #include <hoplite/object_id.h>
 
-#include "node/operations.h"
+#include "node/core/operations.h"
 
 namespace hoplite::node {
 

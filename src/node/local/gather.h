@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "net/await.h"
-#include "node/operations.h"
+#include "node/core/operations.h"
 
 namespace hoplite::node {
 

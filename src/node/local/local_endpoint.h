@@ -21,9 +21,9 @@
 #include <hoplite/result.h>
 
 #include "base/file_descriptor.h"
+#include "node/core/operations.h"
 #include "node/local/local_clients.h"
 #include "node/local/local_session.h"
-#include "node/operations.h"
 
 namespace hoplite::node {
 

@@ -19,11 +19,11 @@
 #include <hoplite/result.h>
 
 #include "net/deadline.h"
+#include "node/core/operations.h"
 #include "node/local/local_channel.h"
 #include "node/local/local_clients.h"
 #include "node/local/local_peer.h"
 #include "node/local/process_pins.h"
-#include "node/operations.h"
 
 namespace hoplite::node {
 

@@ -23,7 +23,7 @@
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "net/deadline.h"
-#include "node/operations.h"
+#include "node/core/operations.h"
 #include "planner/ownership_state.h"
 
 namespace hoplite::node {

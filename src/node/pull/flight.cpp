@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "node/pull/lanes.h"
 #include "node/pull/subscription.h"
-#include "node/put/publication.h"
 
 namespace hoplite::node {
 namespace {

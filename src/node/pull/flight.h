@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "node/context.h"
+#include "node/core/context.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
 #include "planner/flight_state.h"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "directory/directory_client.h"
-#include "node/object_table.h"
+#include "node/core/object_table.h"
 
 namespace hoplite::node {
 

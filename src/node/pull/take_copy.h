@@ -2,8 +2,8 @@
 // that asks for it. It ends up like any reader's copy: it may be evicted.
 #pragma once
 
-#include "node/context.h"
-#include "node/object_entry.h"
+#include "node/core/context.h"
+#include "node/core/object_entry.h"
 #include "node/streams/data_plane.h"
 
 namespace hoplite::node {

@@ -17,8 +17,8 @@
 #include <optional>
 #include <span>
 
-#include "node/context.h"
-#include "node/operations.h"
+#include "node/core/context.h"
+#include "node/core/operations.h"
 #include "planner/publication_state.h"
 
 namespace hoplite::node {

@@ -8,13 +8,12 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "directory/away.h"
-#include "node/client_calls.h"
 #include "node/owners/owners.h"
 #include "protocol/failure.h"
 
 namespace hoplite::node {
 
-Coordinator::Coordinator(Context& context, ClientCalls& calls, EntryPtr target,
+Coordinator::Coordinator(Context& context, Operations& calls, EntryPtr target,
                          ReduceOptions options, CallPtr call, std::uint64_t request)
     : context_(context),
       calls_(calls),

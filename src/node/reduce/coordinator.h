@@ -11,19 +11,17 @@
 #include <optional>
 #include <vector>
 
-#include "node/context.h"
-#include "node/operations.h"
+#include "node/core/context.h"
+#include "node/core/operations.h"
 #include "node/reduce/small_fold.h"
 #include "planner/reduce_coordinator.h"
 
 namespace hoplite::node {
 
-class ClientCalls;
-
 class Coordinator : public std::enable_shared_from_this<Coordinator> {
  public:
   // `options` passed CheckReduceOptions and name a target.
-  Coordinator(Context& context, ClientCalls& calls, EntryPtr target, ReduceOptions options,
+  Coordinator(Context& context, Operations& calls, EntryPtr target, ReduceOptions options,
               CallPtr call, std::uint64_t request);
   net::Task<Result<ReduceOutcome>> Run();
 
@@ -56,7 +54,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   ReduceOutcome OutcomeOf(const std::vector<ObjectId>& used) const;
 
   Context& context_;
-  ClientCalls& calls_;
+  Operations& calls_;
   const EntryPtr target_;
   const ReduceOptions options_;
   const CallPtr call_;

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "node/context.h"
+#include "node/core/context.h"
 #include "node/pull/flight.h"
 #include "node/reduce/accumulator.h"
 #include "node/streams/data_plane.h"

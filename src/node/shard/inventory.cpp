@@ -160,7 +160,7 @@ void Inventory::TellRequests(const ObjectEntry& entry,
     if (auto want = entry.flight()->OpenWant()) events.emplace_back(std::move(*want));
   }
   if (entry.coordinator()) events.emplace_back(entry.coordinator()->Request());
-  for (const auto& [number, slot] : entry.slots()) slot->AppendInventory(events);
+  for (const auto& [number, here] : entry.slots()) here.slot->AppendInventory(events);
   if (entry.deletion().asked()) events.emplace_back(protocol::Delete{entry.object});
   if (entry.followers().any()) events.emplace_back(protocol::Subscribe{entry.object, expects});
 }

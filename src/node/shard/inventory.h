@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "node/context.h"
+#include "node/core/context.h"
 
 namespace hoplite::node {
 

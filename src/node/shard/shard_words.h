@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "node/context.h"
+#include "node/core/context.h"
 #include "node/drain/drainage.h"
 #include "node/streams/data_plane.h"
 

@@ -17,9 +17,9 @@
 #include "net/handshake.h"
 #include "net/stream.h"
 #include "net/timer.h"
-#include "node/context.h"
-#include "node/pull/flight_gate.h"
+#include "node/core/context.h"
 #include "node/streams/connects.h"
+#include "node/streams/flight_gate.h"
 #include "node/streams/inbound_credit.h"
 #include "node/streams/round_trip.h"
 

@@ -16,7 +16,7 @@
 
 #include "net/connection.h"
 #include "net/signal.h"
-#include "node/context.h"
+#include "node/core/context.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_sink.h"
 #include "protocol/node_action.h"

@@ -15,7 +15,7 @@
 
 #include "net/connection.h"
 #include "net/signal.h"
-#include "node/context.h"
+#include "node/core/context.h"
 #include "store/copy.h"
 #include "wire/frame.h"
 

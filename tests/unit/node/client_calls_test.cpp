@@ -1,5 +1,5 @@
 // What clients are answered, and what their calls set going.
-#include "node/client_calls.h"
+#include "node/clients/client_calls.h"
 
 #include <algorithm>
 #include <memory>

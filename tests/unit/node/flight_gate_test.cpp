@@ -1,4 +1,4 @@
-#include "node/pull/flight_gate.h"
+#include "node/streams/flight_gate.h"
 
 #include <deque>
 #include <memory>

@@ -1,5 +1,5 @@
 // What a node remembers of one object beside its bytes.
-#include "node/object_entry.h"
+#include "node/core/object_entry.h"
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // What a node answers to a FETCH of a peer, which the test plays.
-#include "node/streams/serve.h"
+#include "node/serve/serve.h"
 
 #include <optional>
 #include <variant>
@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 const Version kVersion{{1, 5}};
 const Version kOfItsSource{{1, 4}};
 constexpr std::uint64_t kBytes = 128_KiB;
+constexpr std::uint32_t kSlot = 2;
 
 class ServeTest : public ::testing::Test {
  protected:
@@ -38,6 +39,35 @@ class ServeTest : public ::testing::Test {
   NodeByHand::Answer<std::optional<wire::Frame>> Fetch(std::uint64_t has_bytes = 0) {
     return node_.Ask(FetchFrom(has_bytes, layout_.all_stripes()));
   }
+  NodeByHand::Answer<std::optional<wire::Frame>> FetchOfSlot() {
+    return node_.Ask(FetchFrom(0, layout_.all_stripes(), kSlot));
+  }
+  // A slot without children; with one source that is its output.
+  void AssignSlot(Version version, std::vector<protocol::SlotInput> more = {}) {
+    std::vector<protocol::SlotInput> inputs{{source_, kOfItsSource}};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    node_.Hear(protocol::SlotAssigned{.object = x_,
+                                      .version = version,
+                                      .order = {.slot = kSlot,
+                                                .parents = {1},
+                                                .stripes = layout_.all_stripes(),
+                                                .node = NodeId{1},
+                                                .inputs = std::move(inputs)},
+                                      .layout = layout_,
+                                      .fold = {},
+                                      .metadata = ""});
+  }
+  // Takes what is left of the store.
+  store::CopyPtr Fill() {
+    const auto usage = node_.parts().store.usage();
+    net::Signal signal(node_.parts().runtime.main());
+    MemoryBroker::Waiter waiter(node_.parts().memory, signal);
+    const Layout rest = Layout::For(usage.capacity_bytes - usage.used_bytes);
+    return waiter.Try(node_.Named("y"), rest, "").value_or(nullptr);
+  }
+  void KeepSource() {
+    node_.Keep(source_, std::string(kBytes, 'a'), kOfItsSource, store::CopyKind::kPrimary);
+  }
   NodeByHand::Answer<std::optional<wire::Frame>> FetchOf(StripeMask stripes) {
     return node_.Ask(FetchFrom(0, stripes));
   }
@@ -55,10 +85,12 @@ class ServeTest : public ::testing::Test {
   Layout layout_ = Layout::For(kBytes);
   store::CopyPtr relayed_;
   const ObjectId x_ = node_.Named("x");
+  const ObjectId source_ = node_.Named("source");
   NodeByHand::Answer<Result<std::shared_ptr<Draft>>> draft_;
 
  private:
-  net::Task<std::optional<wire::Frame>> FetchFrom(std::uint64_t has_bytes, StripeMask stripes) {
+  net::Task<std::optional<wire::Frame>> FetchFrom(std::uint64_t has_bytes, StripeMask stripes,
+                                                  std::uint32_t slot = 0) {
     const auto stream = co_await node_.transport().Connect("n1:1", 1s);
     if (!stream) co_return std::nullopt;
     const net::Identity self{node_.parts().settings.cluster_id, NodeId{2}};
@@ -67,6 +99,7 @@ class ServeTest : public ::testing::Test {
     if (!greeted) co_return std::nullopt;
     wire::Frame fetch{wire::Fetch{.object = x_,
                                   .version = kVersion,
+                                  .slot = slot,
                                   .stripes = stripes,
                                   .credit_bytes = kBytes,
                                   .next = layout_.marks_of_prefix(has_bytes)}};
@@ -125,6 +158,56 @@ TEST_F(ServeTest, AFetchThatOvertakesTheOrderToMakeTheTargetIsHeld) {
                                     .metadata = ""});
   ASSERT_TRUE(*heard && **heard);
   EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+TEST_F(ServeTest, AFetchOfASlotThatOvertakesItsOrderIsHeld) {
+  const auto heard = FetchOfSlot();
+  EXPECT_FALSE(*heard) << "the node knows nothing of the reduction yet";
+  KeepSource();
+  AssignSlot(kVersion);
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+TEST_F(ServeTest, AFetchOfASlotThatOvertakesItsMemoryIsHeld) {
+  KeepSource();
+  const ObjectId other = node_.Named("other");
+  node_.Keep(other, std::string(kBytes, 'a'), kOfItsSource, store::CopyKind::kPrimary);
+  store::CopyPtr all = Fill();
+  AssignSlot(kVersion, {{other, kOfItsSource}});
+  const auto heard = FetchOfSlot();
+  EXPECT_FALSE(*heard) << "the slot has no memory for the sum of two sources";
+  all.reset();
+  node_.parts().memory.OnSpace();
+  node_.Turn();
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+TEST_F(ServeTest, AFetchOfASlotIsNotHeldForLong) {
+  const auto heard = FetchOfSlot();
+  node_.Pass(250ms);
+  EXPECT_FALSE(*heard);
+  node_.Pass(100ms);
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kUnknown);
+}
+
+TEST_F(ServeTest, AHeldFetchOfASlotHearsThatTheOrderIsNewer) {
+  const auto heard = FetchOfSlot();
+  EXPECT_FALSE(*heard);
+  KeepSource();
+  AssignSlot({{1, 6}});
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kUnknown);
+}
+
+TEST_F(ServeTest, AHeldFetchOfASlotHearsThatItsTargetIsDeleted) {
+  const auto heard = FetchOfSlot();
+  EXPECT_FALSE(*heard);
+  node_.Hear(protocol::Deleted{x_, 60s, {{1, 6}}});
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kDeleted);
 }
 
 TEST_F(ServeTest, AFetchOfAnOlderVersionIsRefusedAtOnce) {

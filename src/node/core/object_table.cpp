@@ -1,8 +1,4 @@
-#include "node/object_table.h"
-
-#include "node/pull/flight.h"
-#include "node/put/publication.h"
-#include "node/reduce/slot.h"
+#include "node/core/object_table.h"
 
 namespace hoplite::node {
 
@@ -24,17 +20,6 @@ EntryPtr ObjectTable::Find(const ObjectId& object) {
 
 void ObjectTable::Sweep(Time now) {
   std::erase_if(entries_, [now](const auto& item) { return item.second->idle(now); });
-}
-
-void ObjectTable::Stop(const Error& why) {
-  if (!stopped_) stopped_ = why;
-  for (const auto& [object, entry] : entries_) {
-    if (entry->flight()) entry->flight()->Stop(why);
-    for (const auto& [number, slot] : entry->slots()) slot->Drop(store::VoidReason::kLost);
-    const auto publication = entry->publication();
-    if (publication && !publication->accepted()) publication->Refuse(why);
-    entry->Changed();
-  }
 }
 
 }  // namespace hoplite::node

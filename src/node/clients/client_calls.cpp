@@ -1,4 +1,4 @@
-#include "node/client_calls.h"
+#include "node/clients/client_calls.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "node/context.h"
+#include "node/core/context.h"
 
 #include <optional>
 

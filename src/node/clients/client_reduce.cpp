@@ -3,7 +3,7 @@
 
 #include "base/reduce_options.h"
 #include "base/try.h"
-#include "node/client_calls.h"
+#include "node/clients/client_calls.h"
 #include "node/reduce/coordinator.h"
 
 namespace hoplite::node {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
-#include "node/client_calls.h"
+#include "node/clients/client_calls.h"
 #include "node/owners/owners.h"
 
 namespace hoplite::node {

@@ -1,4 +1,4 @@
-#include "node/streams/serve.h"
+#include "node/serve/serve.h"
 
 #include <algorithm>
 
@@ -47,7 +47,6 @@ Lookup LookUp(Context& context, const wire::Fetch& fetch) {
     copy = context.store.Find(fetch.object);
   } else if (const auto slot = SlotOf(entry, fetch)) {
     copy = slot->output();
-    slot->OnAsked(fetch.stripes);
     if (!copy) result.refusal = wire::EndReason::kNotAhead;  // it has no memory yet
   }
   if (!copy || (fetch.slot == 0 && copy->version() != fetch.version)) return result;
@@ -68,13 +67,21 @@ Lookup LookUp(Context& context, const wire::Fetch& fetch) {
   return result;
 }
 
-// The shard's word that it accepted a Put, or that a reduction's last fold is made here, goes to the
-// node when the first grants go to those who wait for the object. Their FETCH may be there first: the
-// version is about to be known (R49).
+// A parent hears of its child's slot when the child does, and may ask before the child's order, or
+// its memory, is there.
+bool IsEarlySlot(const EntryPtr& entry, const wire::Fetch& fetch) {
+  const auto slot = entry ? entry->slot(fetch.slot) : nullptr;
+  if (!slot || slot->version() < fetch.version) return true;
+  return slot->version() == fetch.version && !slot->output();
+}
+
+// The shard's word that it accepted a Put, or that a reduction's fold is made here, goes to the node
+// when others hear that they may ask for it. Their FETCH may be there first: the version is about to
+// be known (R49).
 bool IsEarly(Context& context, const wire::Fetch& fetch) {
-  if (fetch.slot != 0) return false;
   const EntryPtr entry = context.table.Find(fetch.object);
   if (entry && entry->deleted(Now())) return false;
+  if (fetch.slot != 0) return IsEarlySlot(entry, fetch);
   const store::CopyPtr copy = context.store.Find(fetch.object);
   return !copy || copy->version() < fetch.version;
 }
@@ -111,6 +118,13 @@ struct Pending {
   Lookup lookup;
   net::Signal ready;
 };
+
+// A parent asks for these stripes.
+void NoteAsked(Context& context, const wire::Fetch& fetch) {
+  if (const auto slot = SlotOf(context.table.Find(fetch.object), fetch)) {
+    slot->OnAsked(fetch.stripes);
+  }
+}
 
 // A parent has all of these stripes.
 void NoteDrained(Context& context, const wire::Fetch& fetch) {
@@ -191,6 +205,7 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
       if (pending->lookup.copy) CountOutgoing(*context, fetch.object, +1);
       pending->ready.Notify();
     };
+    NoteAsked(context_, fetch);
     if (!IsEarly(context_, fetch) && !MayGetAhead(context_, fetch)) return answer();
     context_.runtime.Spawn(context_.runtime.main(), "a held fetch", Hold(fetch, answer));
   });

@@ -18,7 +18,7 @@
 #include <hoplite/object_id.h>
 
 #include "base/time.h"
-#include "node/operations.h"
+#include "node/core/operations.h"
 #include "planner/publication_state.h"
 #include "protocol/node_action.h"
 
@@ -107,6 +107,13 @@ class Followers {
   std::optional<Error> failure_;
 };
 
+// A slot of a reduction that is executed here.
+struct SlotHere {
+  std::shared_ptr<Slot> slot;
+  bool root = false;  // it makes the object, or a stripe of it
+  Version version;    // of what it makes
+};
+
 class ObjectEntry {
  public:
   explicit ObjectEntry(ObjectId id) : object(id) {}
@@ -152,10 +159,10 @@ class ObjectEntry {
   void EndCoordination() { coordinator_.reset(); }
   const std::shared_ptr<Coordinator>& coordinator() const { return coordinator_; }
   // Slots that are executed here, by number.
-  void Begin(std::uint32_t number, std::shared_ptr<Slot> slot) { slots_[number] = std::move(slot); }
+  void Begin(std::uint32_t number, SlotHere slot) { slots_[number] = std::move(slot); }
   void Ended(std::uint32_t number, const Slot& slot);
   std::shared_ptr<Slot> slot(std::uint32_t number) const;  // null: none
-  const std::map<std::uint32_t, std::shared_ptr<Slot>>& slots() const { return slots_; }
+  const std::map<std::uint32_t, SlotHere>& slots() const { return slots_; }
   // The root of a reduction that is not committed: null, or what makes the object here, or a part of
   // it. The newest: one that was dropped may take a moment to end.
   std::shared_ptr<Slot> target() const;
@@ -195,7 +202,7 @@ class ObjectEntry {
   int outgoing_ = 0;
   std::string lost_holder_;
   std::shared_ptr<Coordinator> coordinator_;
-  std::map<std::uint32_t, std::shared_ptr<Slot>> slots_;
+  std::map<std::uint32_t, SlotHere> slots_;
   std::uint64_t aborts_ = 0;
   std::optional<Error> abort_;
   std::map<std::uint64_t, Call*> waiters_;

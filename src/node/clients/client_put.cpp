@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "base/try.h"
-#include "node/client_calls.h"
+#include "node/clients/client_calls.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"

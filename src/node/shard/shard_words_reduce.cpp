@@ -33,7 +33,7 @@ void ShardWords::On(const protocol::SlotAssigned& assigned) {
              assigned.object.ToHex(), assigned.order.slot, ToString(assigned.version),
              assigned.order.children, assigned.order.inputs.size());
   const auto slot = std::make_shared<Slot>(context_, data_plane_, entry, assigned);
-  entry->Begin(assigned.order.slot, slot);
+  entry->Begin(assigned.order.slot, {slot, slot->root(), slot->version()});
   slot->Start();
 }
 

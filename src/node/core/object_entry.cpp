@@ -1,11 +1,6 @@
-#include "node/object_entry.h"
+#include "node/core/object_entry.h"
 
 #include <algorithm>
-
-#include "node/pull/flight.h"
-#include "node/put/publication.h"
-#include "node/reduce/coordinator.h"
-#include "node/reduce/slot.h"
 
 namespace hoplite::node {
 
@@ -86,20 +81,20 @@ void ObjectEntry::Ended(const Flight& flight) {
 
 void ObjectEntry::Ended(std::uint32_t number, const Slot& slot) {
   const auto present = slots_.find(number);
-  if (present != slots_.end() && present->second.get() == &slot) slots_.erase(present);
+  if (present != slots_.end() && present->second.slot.get() == &slot) slots_.erase(present);
 }
 
 std::shared_ptr<Slot> ObjectEntry::slot(std::uint32_t number) const {
   const auto found = slots_.find(number);
-  return found == slots_.end() ? nullptr : found->second;
+  return found == slots_.end() ? nullptr : found->second.slot;
 }
 
 std::shared_ptr<Slot> ObjectEntry::target() const {
-  std::shared_ptr<Slot> newest;
-  for (const auto& [number, slot] : slots_) {
-    if (slot->root() && (!newest || newest->version() < slot->version())) newest = slot;
+  const SlotHere* newest = nullptr;
+  for (const auto& [number, here] : slots_) {
+    if (here.root && (newest == nullptr || newest->version < here.version)) newest = &here;
   }
-  return newest;
+  return newest == nullptr ? nullptr : newest->slot;
 }
 
 bool ObjectEntry::idle(Time now) const {

@@ -1,4 +1,4 @@
-#include "node/runtime.h"
+#include "node/core/runtime.h"
 
 #include <algorithm>
 #include <exception>

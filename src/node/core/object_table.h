@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "node/object_entry.h"
+#include "node/core/object_entry.h"
 
 namespace hoplite::node {
 
@@ -24,8 +24,10 @@ class ObjectTable {
   // Of a question about any of them: never 0, and never given before.
   std::uint64_t NewNumber() { return ++numbers_; }
 
-  // Ends what is under way; whoever waits, and new calls, are answered with the first such reason.
-  void Stop(const Error& why);
+  // Whoever waits, and new calls, are answered with the first such reason.
+  void Close(const Error& why) {
+    if (!stopped_) stopped_ = why;
+  }
   const std::optional<Error>& stopped() const { return stopped_; }
 
  private:

@@ -11,9 +11,9 @@
 #include <string>
 #include <utility>
 
-#include "node/context.h"
+#include "node/core/context.h"
+#include "node/core/operations.h"
 #include "node/drain/drainage.h"
-#include "node/operations.h"
 #include "node/streams/data_plane.h"
 
 namespace hoplite::node {

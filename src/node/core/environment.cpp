@@ -1,4 +1,4 @@
-#include "node/environment.h"
+#include "node/core/environment.h"
 
 #include <memory>
 #include <utility>

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "net/connection.h"
-#include "node/context.h"
+#include "node/core/context.h"
 #include "node/streams/data_plane.h"
 #include "wire/frame.h"
 

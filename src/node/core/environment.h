@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "net/stream.h"
-#include "node/decisions.h"
+#include "node/core/decisions.h"
 #include "store/segment.h"
 
 namespace hoplite::node {

@@ -13,10 +13,10 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "directory/directory_client.h"
-#include "node/decisions.h"
+#include "node/core/decisions.h"
+#include "node/core/object_table.h"
+#include "node/core/runtime.h"
 #include "node/memory/memory_broker.h"
-#include "node/object_table.h"
-#include "node/runtime.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
