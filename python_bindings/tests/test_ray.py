@@ -120,14 +120,15 @@ def test_it_is_known_that_a_maker_has_died() -> None:
     @remote(resources=THERE)
     class Maker:
         def make(self) -> Any:
-            return hoplite.ray.new_ref(), os.getpid()
+            return ray.cloudpickle.dumps(hoplite.ray.new_ref()), os.getpid()
 
     actor: Any = Maker
     maker = actor.remote()
-    ref, pid = ray.get(maker.make.remote())
+    pickled, pid = ray.get(maker.make.remote())
     ray.kill(maker)
-    # Asked while the maker still lives, Ray hands out its token, and keeps it.
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the maker's process has ended")
+    # Restored while the maker lives, Ray would ask the maker for the token, and keep that.
+    ref = pickle.loads(pickled)
     wait_until(lambda: maker_died(ref), "Ray says that the maker has died")
 
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -11,6 +12,7 @@
 #include "hoplite/v1/directory.grpc.pb.h"
 #include "testing/directory_cluster.h"
 #include "testing/directory_node.h"
+#include "wire/directory_session.h"
 
 namespace hoplite::directory {
 namespace {
@@ -56,7 +58,8 @@ TEST(OtherProtocol, AnOlderShardRefusesANodeInWords) {
   node.Start();
   ASSERT_TRUE(node.WaitFor([&] { return !node.refusals().empty(); }));
   EXPECT_EQ(node.refusals().front().message,
-            "node 'n1' speaks version 5 of the directory protocol, this shard 1");
+            fmt::format("node 'n1' speaks version {} of the directory protocol, this shard 1",
+                        wire::kDirectoryProtocol));
 }
 
 TEST(OtherProtocol, AnOlderNodeIsRefusedInWords) {
@@ -79,7 +82,8 @@ TEST(OtherProtocol, AnOlderNodeIsRefusedInWords) {
   v1::ShardMessage answer;
   ASSERT_TRUE(stream->Read(&answer));
   EXPECT_EQ(answer.ended().message(),
-            "node 'old' speaks version 1 of the directory protocol, this shard 5");
+            fmt::format("node 'old' speaks version 1 of the directory protocol, this shard {}",
+                        wire::kDirectoryProtocol));
   EXPECT_FALSE(answer.ended().retry());
   context.TryCancel();
   stream->Finish();

@@ -8,7 +8,7 @@ namespace {
 
 // The histories must have come to rest in so many ways.
 void ExpectSound(const SmallOptions& options, std::uint64_t rests = 2) {
-  const SearchResult result = Search(options, 1'000'000);
+  const SearchResult result = Search(options, 5'000'000);
   EXPECT_EQ(result.violation, "") << result.ToString();
   EXPECT_TRUE(result.exhausted) << result.states;
   EXPECT_GE(result.rests, rests);
