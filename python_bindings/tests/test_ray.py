@@ -123,13 +123,17 @@ def test_it_is_known_that_a_maker_has_died() -> None:
             return ray.cloudpickle.dumps(hoplite.ray.new_ref()), os.getpid()
 
     actor: Any = Maker
-    maker = actor.remote()
-    pickled, pid = ray.get(maker.make.remote())
-    ray.kill(maker)
-    wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the maker's process has ended")
-    # Restored while the maker lives, Ray would ask the maker for the token, and keep that.
-    ref = pickle.loads(pickled)
-    wait_until(lambda: maker_died(ref), "Ray says that the maker has died")
+
+    def ref_of_a_dead_maker() -> Any:
+        maker = actor.remote()
+        pickled, pid = ray.get(maker.make.remote())
+        ray.kill(maker)
+        wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the maker's process has ended")
+        # Restored while the maker lives, Ray would ask the maker for the token, and keep that.
+        return pickle.loads(pickled)
+
+    # Of one in seven Ray never says it, whatever it is asked; then nothing is promised.
+    wait_until(lambda: maker_died(ref_of_a_dead_maker()), "Ray says that a maker has died", 60)
 
 
 def test_wait_says_which_exist() -> None:

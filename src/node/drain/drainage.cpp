@@ -13,7 +13,7 @@ namespace {
 constexpr Duration kPassEvery = std::chrono::milliseconds(50);
 constexpr Duration kPassWhenDone = std::chrono::seconds(1);
 constexpr std::size_t kAtOnce = 64;
-constexpr Duration kPeersPatience = std::chrono::seconds(1);
+constexpr Duration kStatusPatience = std::chrono::seconds(1);
 
 bool IsMaking(const ObjectEntry& entry) {
   return entry.publication() || entry.coordinator() || !entry.slots().empty();
@@ -151,7 +151,7 @@ void Drainage::LookForPeers() {
     state_.OnPeers(std::move(peers), Now());
     changed_.Notify();
   };
-  context_.directory.Status(shard, {.after = {}, .limit = 1}, kPeersPatience, told);
+  context_.directory.Status(shard, {.after = {}, .limit = 1}, kStatusPatience, told);
 }
 
 // What is still made here is left, too, and what its turn has not come for.
