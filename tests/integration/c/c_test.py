@@ -6,6 +6,7 @@ import pathlib
 import re
 import select
 import subprocess
+import threading
 import unittest
 
 from cluster import Cluster
@@ -68,7 +69,13 @@ class FromCtypes(unittest.TestCase):
             self.call("completions_new", ctypes.byref(completions))
             self.call("completions_add", completions, request, ctypes.c_void_p(7))
             called = []
-            callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(called.append)
+            was_called = threading.Event()
+
+            @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+            def callback(argument):
+                called.append(argument)
+                was_called.set()
+
             self.call("request_on_ready", request, callback, ctypes.c_void_p(8))
             self.call("put", a, ctypes.byref(name), data, ctypes.c_size_t(len(data)), None, ctypes.c_size_t(0), 0,
                       ctypes.c_int64(SOON))
@@ -80,8 +87,9 @@ class FromCtypes(unittest.TestCase):
             got = ctypes.string_at(self.c.hoplite_buffer_data(buffer), self.c.hoplite_buffer_size(buffer))
             self.assertEqual(got, data)
             self.c.hoplite_buffer_free(buffer)
+            self.assertTrue(was_called.wait(SOON / 1000))
             self.c.hoplite_completions_free(completions)
-            self.c.hoplite_request_free(request)  # waits for the callback
+            self.c.hoplite_request_free(request)
             self.assertEqual(called, [8])
 
     def test_errors_have_a_code_and_a_sentence(self):
