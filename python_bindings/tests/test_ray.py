@@ -120,19 +120,18 @@ def test_it_is_known_that_a_maker_has_died() -> None:
     @remote(resources=THERE)
     class Maker:
         def make(self) -> Any:
-            return ray.cloudpickle.dumps(hoplite.ray.new_ref()), os.getpid()
+            return hoplite.ray.new_ref(), os.getpid()
 
     actor: Any = Maker
 
     def ref_of_a_dead_maker() -> Any:
         maker = actor.remote()
-        pickled, pid = ray.get(maker.make.remote())
+        ref, pid = ray.get(maker.make.remote())
         ray.kill(maker)
         wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the maker's process has ended")
-        # Restored while the maker lives, Ray would ask the maker for the token, and keep that.
-        return pickle.loads(pickled)
+        return ref
 
-    # Of one in seven Ray never says it, whatever it is asked; then nothing is promised.
+    # Where the value of a Ref's token travelled with the Ref, Ray never asks who made the Ref.
     wait_until(lambda: maker_died(ref_of_a_dead_maker()), "Ray says that a maker has died", 60)
 
 
