@@ -14,7 +14,7 @@
 //   marks              Deletion; Recovery, where a copy shows that a mark had ended
 //   ended              ReductionRequests; Versions, where another one begins
 //   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
-//   apart              Transfers
+//   apart              Transfers, ReductionOrders
 //   losses             DirectoryState
 //   pairs              Transfers, ReductionOrders; Membership forgets those of a new session
 //   gathering          Passes

@@ -107,7 +107,7 @@ class CopyTable {
   void NoteLate(const OpenGrant& refused, Duration by);
   // How far the node is from the origin in ring order (R39), the same for every shard.
   std::uint64_t DistanceOf(std::size_t group, NodeId node) const {
-    return Raw(node) - Raw(groups_.origin(group));
+    return groups_.DistanceOf(group, node);
   }
   const std::map<NodeId, Copy>& copies() const { return copies_; }
   const Copy* Find(NodeId node) const;

@@ -86,8 +86,8 @@ class DirectoryState::State {
                        books_.pairs,   post_,          versions_,          ownership_};
   Passes passes_{books_.options, books_.clock,  books_.window,    books_.nodes, books_.apart,
                  books_.stamps,  books_.agenda, books_.gathering, post_};
-  ReductionOrders orders_{books_.options, books_.clock, books_.stamps, books_.nodes,
-                          books_.objects, books_.pairs, post_,         versions_};
+  ReductionOrders orders_{books_.options, books_.clock, books_.stamps, books_.nodes, books_.objects,
+                          books_.apart,   books_.pairs, post_,         versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.ended,  books_.agenda,
                               post_,          versions_,    orders_,       ownership_};

@@ -204,7 +204,9 @@ void ReductionOrders::OnUnreachable(const ObjectId& id, ReductionRecord& reducti
   if (known.lost) return;
   const NodeId source = known.order.node;
   if (!nodes_.alive(source)) return MarkLost(id, reduction, slot, {ErrorCode::kPeerLost, why});
-  pairs_.Note(receiver, source, why, options_.keep_apart, clock_.now());
+  // Nor is it to read the target, or another object, from there.
+  const Time until = pairs_.Note(receiver, source, why, options_.keep_apart, clock_.now());
+  apart_.Insert({receiver, source}, until);
   MarkBlocked(id, reduction, slot, receiver);
 }
 

@@ -22,6 +22,7 @@
 #include "planner/object_book.h"
 #include "planner/post.h"
 #include "planner/shard_clock.h"
+#include "planner/source_selector.h"
 #include "planner/stamps.h"
 #include "planner/versions.h"
 
@@ -32,13 +33,14 @@ class ReductionOrders {
   // Writes into the objects and the pairs, takes versions from the stamps, reads the nodes; all
   // outlive it.
   ReductionOrders(const DirectoryOptions& options, const ShardClock& clock, Stamps& stamps,
-                  const NodeTable& nodes, ObjectBook& objects, BlockedPairs& pairs, Post& post,
-                  Versions& versions)
+                  const NodeTable& nodes, ObjectBook& objects, KeepApart& apart,
+                  BlockedPairs& pairs, Post& post, Versions& versions)
       : options_(options),
         clock_(clock),
         stamps_(stamps),
         nodes_(nodes),
         objects_(objects),
+        apart_(apart),
         pairs_(pairs),
         post_(post),
         versions_(versions) {}
@@ -87,6 +89,7 @@ class ReductionOrders {
   Stamps& stamps_;
   const NodeTable& nodes_;
   ObjectBook& objects_;
+  KeepApart& apart_;
   BlockedPairs& pairs_;
   Post& post_;
   Versions& versions_;

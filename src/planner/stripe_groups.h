@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,10 @@ class StripeGroups {
     for (std::size_t g = 0; g < makers.size(); ++g) {
       alike = alike && groups.stripes(g, layout) == makers[g].stripes;
     }
+    if (!alike) {
+      for (std::size_t g = 0; g < makers.size(); ++g)
+        groups.cut_->ring.emplace(makers[g].origin, g);
+    }
     groups.cut_->groups = std::move(makers);
     groups.cut_->forest = alike;
     return groups;
@@ -61,6 +66,15 @@ class StripeGroups {
     return cut_ ? cut_->groups[group].stripes : layout.all_stripes();
   }
   NodeId origin(std::size_t group) const { return cut_ ? cut_->groups[group].origin : origin_; }
+  // How far the node is from the group's origin in ring order. Nodes that make shares stand as the
+  // shares do, since the members of a reduction's ring are not always in the order of their ids (R68).
+  std::uint64_t DistanceOf(std::size_t group, NodeId node) const {
+    if (cut_ && !cut_->ring.empty()) {
+      const auto maker = cut_->ring.find(node);
+      if (maker != cut_->ring.end()) return (maker->second + size() - group) % size();
+    }
+    return Raw(node) - Raw(origin(group));
+  }
   void SetOrigin(std::size_t group, NodeId origin) {
     (cut_ ? cut_->groups[group].origin : origin_) = origin;
   }
@@ -69,6 +83,7 @@ class StripeGroups {
   struct Cut {
     std::vector<StripeGroup> groups;
     bool forest = false;
+    std::map<NodeId, std::size_t> ring;  // who makes which group's share
   };
 
   NodeId origin_;   // of the one group

@@ -168,6 +168,18 @@ TEST_F(SlotOutOfReach, WhatAReaderHasMetIsToldWithBothAddresses) {
   EXPECT_THAT(last_message_, HasSubstr("from A: cannot connect to A:"));
 }
 
+// The pair is one, whatever the stream was for.
+TEST_F(SlotOutOfReach, WhoCannotFoldFromANodeIsNotSentThereToRead) {
+  Tree();
+  Refused(1).Ignore();
+  object_ = ObjectId::FromName("another");
+  Put("A").Ignore();
+  Get("B");
+  ExpectNotAmong("B <- A");
+  After(seconds(1));
+  ExpectAmong("B <- A");
+}
+
 TEST_F(SlotOutOfReach, APlanWithTheSameNeighboursIsLostAtOnceUntilThePauseIsOver) {
   Tree();
   Refused(1).Ignore();

@@ -91,8 +91,10 @@ class ReductionParts : public ::testing::Test {
   Outbox outbox_;
   Post post_{outbox_, nodes_, marks_, ended_, clock_};
   Versions versions_{agenda_, inlined_, ended_, nodes_, post_};
+  KeepApart apart_;
   BlockedPairs pairs_;
-  ReductionOrders orders_{options_, clock_, stamps_, nodes_, objects_, pairs_, post_, versions_};
+  ReductionOrders orders_{options_, clock_, stamps_, nodes_,   objects_,
+                          apart_,   pairs_, post_,   versions_};
   OwnerBook owners_;
   OwnerClock owner_clock_{true};
   Ownership ownership_{options_, clock_,  window_,      nodes_,  stamps_,

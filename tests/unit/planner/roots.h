@@ -40,7 +40,8 @@ class Roots : public ::testing::Test {
     }
     ObjectRecord& record = books_.objects.Touch(id_, Node(1));
     books_.nodes.EndInventory(Node(1));
-    versions_.Start(id_, record, books_.stamps.NextVersion(), layout_, "", StripeGroups(cut));
+    versions_.Start(id_, record, books_.stamps.NextVersion(), layout_, "",
+                    StripeGroups::MadeBy(std::move(cut), layout_));
     for (std::uint32_t each = 1; each <= members; ++each) List(each);
   }
   // The stripes that the member makes.

@@ -168,8 +168,8 @@ class RootsStorm : public Roots {
   std::vector<GrantId> grants_;
   std::size_t granted_ = 0;
   std::size_t united_ = 0;
-  ReductionOrders orders_{books_.options, books_.clock, books_.stamps, books_.nodes,
-                          books_.objects, books_.pairs, post_,         versions_};
+  ReductionOrders orders_{books_.options, books_.clock, books_.stamps, books_.nodes, books_.objects,
+                          books_.apart,   books_.pairs, post_,         versions_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.ended,  books_.agenda,
                               post_,          versions_,    orders_,       ownership_};

@@ -68,6 +68,17 @@ TEST_F(Striped, MembersReadInRingOrderWhateverTheirSlots) {
   Expect("B <- A {13}", "D <- B {3}", "A <- D {14}");
 }
 
+// A coordinator that knows a pair out of reach has changed places in the ring: who can't fold from
+// another can't read from there either (R68).
+TEST_F(Striped, MembersReadAlongTheRingThatFolds) {
+  Begin();
+  Order(Ring({"A", "D", "B"}).All()).Ignore();
+  JointGets();
+  Reads("D").Reads("A").Reads("B");
+  Now();
+  Expect("D <- A {13}", "B <- D {3}", "A <- B {14}");
+}
+
 TEST_F(Striped, AKnownPlanOrAnOlderOneChangesNothing) {
   Begin();
   const RingOrders others = Ring({"B", "A", "D"});
