@@ -87,6 +87,8 @@ def in_layer(path, layer, target):
             return f"{layer} may not use the public API, which is made of it"
     if layer in ("protocol", "planner") and IMPURE.fullmatch(target):
         return PURE
+    if layer == "node" and room_of(path) not in (None, *NODE_ROOMS):
+        return f"NODE_ROOMS does not say where the room {room_of(path)} stands"
     if layer == other == "node" and not looks_down(path, target):
         return f"a room of src/node includes those before it: {', '.join(NODE_ROOMS)}"
     if other == "sim" and path != "src/cli/main.cpp":
@@ -98,9 +100,15 @@ def in_layer(path, layer, target):
 
 def looks_down(path, target):
     """Whether a file of src/node may include that one."""
-    rooms = [parts[-2] for parts in (path.split("/"), target.split("/"))]
-    here, there = (NODE_ROOMS.index(room) if room in NODE_ROOMS else len(NODE_ROOMS) for room in rooms)
+    here, there = (NODE_ROOMS.index(room) if room in NODE_ROOMS else len(NODE_ROOMS)
+                   for room in (room_of(path), room_of(target)))
     return there <= here
+
+
+def room_of(path):
+    """The folder of this file below node; None: it lies in none."""
+    inside = path.rpartition("node/")[2].split("/")
+    return inside[0] if len(inside) > 1 else None
 
 
 def in_sim(path, room, target):

@@ -77,6 +77,7 @@ class Layers(unittest.TestCase):
         self.assertFalse(self.seen("src/node/pull/a.h", '"node/streams/lanes.h"'))
         self.assertFalse(self.seen("src/node/pull/a.h", '"node/pull/flight.h"'))
         self.assertFalse(self.seen("src/node/node.h", '"node/clients/client_calls.h"'))
+        self.assertTrue(self.seen("src/node/cellar/a.h", '"base/ids.h"'))
 
     def test_public_headers(self):
         self.assertTrue(self.seen("include/hoplite/a.h", '"base/ids.h"'))
