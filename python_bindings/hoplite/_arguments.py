@@ -71,7 +71,7 @@ def named(call: Callable[P, R]) -> Callable[P, R]:
                 continue
             if given[name] is None and name in defaults and defaults[name].default is None:
                 continue
-            shown = _shown(given[name])
+            shown = _shown(given[name], name)
             return TypeError(f"{call.__name__}: {name}: {expected} expected, not {shown}")
         return error
 
@@ -100,9 +100,10 @@ def named(call: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def _shown(value: Any) -> str:
-    hint = " (ObjectId.from_name makes an id of a text)" if isinstance(value, str) else ""
-    if isinstance(value, (list, tuple)):
+def _shown(value: Any, name: str) -> str:
+    is_id = name in ("id", "target", "ids")
+    hint = " (ObjectId.from_name makes an id of a text)" if is_id and isinstance(value, str) else ""
+    if name == "ids" and isinstance(value, (list, tuple)):
         wrong = next((one for one in value if not isinstance(one, ObjectId)), value)
-        return f"one with {_shown(wrong)} in it" if wrong is not value else repr(value)
+        return f"one with {_shown(wrong, name)} in it" if wrong is not value else repr(value)
     return f"the {type(value).__name__} {value!r:.100}{hint}"

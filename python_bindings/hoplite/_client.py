@@ -195,9 +195,12 @@ class Client(Asking):
         that names the object.
         """
         if out is None:
-            return _encoding.value_of(self._core.get(id, timeout, only_if_owned), writable)
+            with _sources.explaining(self._core):
+                view = self._core.get(id, timeout, only_if_owned)
+            return _encoding.value_of(view, writable)
         room = _out.Room(out)
-        self._core.get_into(id, room.offer, timeout, only_if_owned)
+        with _sources.explaining(self._core):
+            self._core.get_into(id, room.offer, timeout, only_if_owned)
         room.settle()
         return out
 
@@ -212,7 +215,11 @@ class Client(Asking):
     ) -> Any:
         """``get``, for coroutines, and without an `out`. Cancelling it cancels the request."""
         begun = self._core.get_later(id, timeout, only_if_owned)
-        return _encoding.value_of(await self._waiting.answer(begun), writable)
+        try:
+            view = await self._waiting.answer(begun)
+        except InvalidArgumentError as error:
+            raise await asyncio.to_thread(_sources.explained, self._core, error) from None
+        return _encoding.value_of(view, writable)
 
     @named
     def put_future(
@@ -252,10 +259,9 @@ class Client(Asking):
 
         ResourceExhaustedError: they have no room in the store together; get one after the other.
         """
-        return [
-            _encoding.value_of(view)
-            for view in self._core.get_many(list(ids), timeout, only_if_owned)
-        ]
+        with _sources.explaining(self._core):
+            views = self._core.get_many(list(ids), timeout, only_if_owned)
+        return [_encoding.value_of(view) for view in views]
 
     @named
     def wait(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import sys
@@ -25,9 +26,10 @@ def reducible(dtype: Any) -> str:
     named = str(dtype).removeprefix("torch.")
     if named in FOLDABLE:
         return named
-    kind = np.dtype(dtype)
-    if kind.isnative and kind.name in FOLDABLE:
-        return str(kind.name)
+    with contextlib.suppress(TypeError):  # no dtype at all
+        kind = np.dtype(dtype)
+        if kind.isnative and kind.name in FOLDABLE:
+            return str(kind.name)
     raise InvalidArgumentError(
         f"arrays of dtype {dtype} can't be reduced: {', '.join(sorted(FOLDABLE))} can"
     )

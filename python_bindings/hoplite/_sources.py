@@ -5,8 +5,9 @@ Asks for values only to name the leaf of an error, and only for small ones.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hoplite import _core, _dtypes, _encoding, _metadata, _trees
@@ -69,14 +70,41 @@ def why_not(core: _core.Client, source: ObjectId) -> str:
 
 
 def explained(core: _core.Client, error: InvalidArgumentError) -> InvalidArgumentError:
-    """The same, with the leaf in which the two trees differ that it names."""
-    named = re.findall(r"\b[0-9a-f]{40}\b", str(error))
-    if '"structure"' not in str(error):
+    """Of sources that can't be folded together: what they are, in words, and the leaf in which two
+    trees differ. Another one is as it was."""
+    said = str(error)
+    named = [ObjectId(one) for one in re.findall(r"\b[0-9a-f]{40}\b", said)]
+    if " described as " not in said or not named:
         return error
     if len(named) == 1:
-        return InvalidArgumentError(f"{error}; of dicts and lists leave out the dtype")
-    leaf = difference(core, *map(ObjectId, named[:2]))
-    return error if leaf is None else InvalidArgumentError(f"{leaf} ({error})")
+        asked = re.search(r'"dtype":"([^"]+)"', said)
+        wanted = f"arrays of {asked[1]} are asked for, but " if asked else ""
+        hint = "; of dicts and lists leave out the dtype" if '"structure"' in said else ""
+        return InvalidArgumentError(
+            f"reduce: {wanted}source {named[0]} {_as(core, named[0])}{hint}"
+        )
+    if '"structure"' in said and (leaf := difference(core, *named[:2])):
+        return InvalidArgumentError(f"reduce: sources {named[0]} and {named[1]} differ: {leaf}")
+    one, other = (f"source {id} {_as(core, id)}" for id in named[:2])
+    return InvalidArgumentError(f"reduce: {one}, but {other}")
+
+
+@contextlib.contextmanager
+def explaining(core: _core.Client) -> Iterator[None]:
+    """What a get of a reduction's target raises says the same as its ``wait``."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        raise explained(core, error) from None
+
+
+def _as(core: _core.Client, source: ObjectId) -> str:
+    try:
+        metadata = core.info(source, ANSWERS_IN).metadata
+    except HopliteError as why:
+        return f"is another one ({why})"
+    kind = "bytes" if _encoding.is_bytes(metadata) else "a pickle"
+    return f"is {_encoding.in_words(metadata) or f'no array but {kind}'}"
 
 
 def difference(core: _core.Client, one: ObjectId, other: ObjectId) -> str | None:

@@ -109,6 +109,8 @@ def in_words(error: str | BaseException) -> tuple[str, str]:
         return error.code, str(error)
     if isinstance(error, str):
         return ObjectFailedError.code, error
+    if not isinstance(error, BaseException):
+        raise TypeError(f"fail: error: a text or an exception expected, not {error!r:.100}")
     said = "".join(traceback.format_exception_only(error)).strip()
     return ObjectFailedError.code, said
 

@@ -17,7 +17,9 @@ Call = Callable[[Any], Any]
 WRONG: list[tuple[Call, str]] = [
     (lambda c: c.get("weights"), r"get: id: an ObjectId .* the str 'weights' \(ObjectId.from_name"),
     (lambda c: c.get(None), "get: id: .* NoneType"),
-    (lambda c: c.get(X, timeout="5"), "get: timeout: seconds, .* the str '5'"),
+    (lambda c: c.get(X, timeout="5"), "get: timeout: seconds, .* the str '5'$"),
+    (lambda c: c.put(1, metadata=[1]), "metadata: a dict expected, not .*1"),
+    (lambda c: c.fail(X, None), "fail: error: a text or an exception expected, not None"),
     (lambda c: c.get(X, only_if_owned="yes"), "get: only_if_owned: True or False"),
     (lambda c: asyncio.run(c.aget("weights")), "aget: id: .*'weights'"),
     (lambda c: c.put(1, id="weights"), "put: id: .*'weights'"),

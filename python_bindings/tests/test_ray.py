@@ -154,7 +154,7 @@ def test_wait_says_which_exist() -> None:
 
 def test_putting_twice_is_refused() -> None:
     ref = hoplite.ray.put(b"first", hoplite.ray.new_ref())
-    with pytest.raises(hoplite.AlreadyExistsError, match=f"{ref.hex()}.*not put by this task"):
+    with pytest.raises(hoplite.AlreadyExistsError, match=f"{ref.hex()}.* exists already$"):
         hoplite.ray.put(b"second", ref)
 
     @remote()

@@ -190,7 +190,7 @@ def test_a_node_that_can_not_start_says_why(two_hosts: Any) -> None:
     program = """
     try:
         hoplite.ray.init(memory="nonsense")
-    except hoplite.UnavailableError as error:
+    except hoplite.InvalidArgumentError as error:
         print(json.dumps(str(error)))
     """
     # What the second one stores is freed at once: together it is four times the memory.

@@ -147,8 +147,12 @@ def test_the_leaf_that_differs_is_named(
     with pytest.raises(hoplite.InvalidArgumentError, match=says) as raised:
         made.wait(timeout=10)
     assert all(id.hex() in str(raised.value) for id in ids)
+    assert "{" not in str(raised.value)
     with pytest.raises(hoplite.InvalidArgumentError, match=says):
         asyncio.run(waited(here.reduce(ids)))
+    for get in (here.get, there.get, lambda id: asyncio.run(here.aget(id))):
+        with pytest.raises(hoplite.InvalidArgumentError, match=says):
+            get(made.target)
 
 
 async def waited(made: hoplite.Reduction) -> None:

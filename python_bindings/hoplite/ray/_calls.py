@@ -8,6 +8,7 @@ from typing import Any
 
 import ray
 from ray import cloudpickle
+from ray._private.worker import global_worker
 
 from hoplite import _encoding, _metadata
 from hoplite._client import Client
@@ -41,18 +42,27 @@ def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref
         encoded = _encoded(value)
         return owned_ref(lambda client, id: client._put_encoded(encoded, id, timeout, owned=True))
     client, id = _job.client(), _ref(ref).id
-    task = ray.get_runtime_context().get_task_id() or ""
+    task = _task()
     encoded = _encoded(value, note=task)
     try:
         client._put_encoded(encoded, id, timeout, only_if_owned=True)
     except NotFoundError:
         raise ObjectDeletedError(_nobody_has(ref)) from None
     except AlreadyExistsError:
-        if not task or _put_by(client, ref) != task:
+        if not task:
+            raise AlreadyExistsError(f"{ref} exists already") from None
+        if _put_by(client, ref) != task:
             raise AlreadyExistsError(
                 f"{ref} exists already, and was not put by this task"
             ) from None
     return ref
+
+
+def _task() -> str:
+    """Ray's id of the task that this is; empty: it is the driver. (Ray warns if a driver asks.)"""
+    if global_worker.mode == ray.SCRIPT_MODE:
+        return ""
+    return ray.get_runtime_context().get_task_id() or ""
 
 
 def fail(ref: Ref, error: str | BaseException, timeout: float | None = None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hoplite import _program
-from hoplite.errors import UnavailableError
+from hoplite.errors import HopliteError, InvalidArgumentError, UnavailableError
 
 START_TIMEOUT = 20.0
 # What the program exits with if its arguments make no sense: another attempt would not help.
@@ -34,23 +34,24 @@ class Daemon:
         self._said: dict[str, Any] = {}
         self._last_words = ""
         self._given_up = False
+        self._error: type[HopliteError] = UnavailableError
         threading.Thread(target=self._keep, name="hoplite-keeper", daemon=True).start()
 
     def ready(self) -> dict[str, Any]:
         """What the ready line of the one that runs says; waits for it.
 
         UnavailableError: none became ready in time; the last words of the last one, which say what
-        it was doing.
+        it was doing. InvalidArgumentError: it does not take its arguments.
         """
         with self._ready:
             self._ready.wait_for(lambda: self._said or self._given_up, START_TIMEOUT)
             if self._said:
                 return self._said
-            reason = self._last_words
+            reason, kind = self._last_words, self._error
         if not reason:
             doing = self._last_logged() or "it has said nothing"
             reason = f"not ready within {START_TIMEOUT:.0f} s: {doing}"
-        raise UnavailableError(f"hoplite {self._arguments()[0]}: {reason} ({self._log})")
+        raise kind(f"hoplite {self._arguments()[0]}: {reason} ({self._log})")
 
     def _keep(self) -> None:
         pause = PAUSE
@@ -74,6 +75,8 @@ class Daemon:
             if "error" not in said:
                 self._tell(said)
             status = process.wait()
+        if status == USAGE_ERROR:
+            self._error = InvalidArgumentError
         last_words = self._last_logged() or f"ended with status {status}"
         self._tell({}, last_words, given_up=status == USAGE_ERROR)
         return "event" in said

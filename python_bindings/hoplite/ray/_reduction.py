@@ -77,7 +77,11 @@ class Reduction:
 
     def wait(self, timeout: float | None = None) -> Reduction:
         """Until the array is final. TimeoutError: it goes on, wait again."""
-        if not self._ended.wait(timeout):
+        return self._wait(timeout, timeout)
+
+    def _wait(self, left: float | None, timeout: float | None) -> Reduction:
+        """`left`: what remains of the `timeout` that was asked for."""
+        if not self._ended.wait(left):
             raise GetTimeoutError(f"reduce: after {timeout} s {self._not_yet()}")
         if self._error is not None:
             # The one that is raised gets the caller's frames, and with them all that lies there.
@@ -103,7 +107,7 @@ class Reduction:
         with contextlib.suppress(HopliteError):
             coming.append(self._got(timeout))
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        self.wait(left)
+        self._wait(left, timeout)
         return coming.pop() if coming else self._got(left)
 
     def _got(self, timeout: float | None) -> Any:

@@ -84,9 +84,21 @@ bool ClientCalls::MadeHere(const ObjectEntry& entry) const {
   return (entry.publication() && entry.publication()->accepted()) || entry.target();
 }
 
-// The one flight of this object: the present one, or a new one. Null: the present one ends, and then
-// there may be another.
-std::shared_ptr<Flight> ClientCalls::Join(const EntryPtr& entry, const Call& call) {
+// Whether a call that has waited since `aborts` were counted may still get it.
+Result<void> ClientCalls::MayCome(const ObjectEntry& entry, const Expecting& expecting,
+                                  std::uint64_t aborts) const {
+  TRY(Usable(entry));
+  TRY(Expected(entry, expecting));
+  if (entry.aborts() != aborts) return std::unexpected(*entry.abort());
+  return {};
+}
+
+// The one flight of this object: the present one, or a new one. Null: it is made here; or the present
+// one ends, and then there may be another.
+Result<std::shared_ptr<Flight>> ClientCalls::Join(const EntryPtr& entry, const Call& call) {
+  if (MadeHere(*entry)) return nullptr;
+  if (call.deadline <= Now()) return std::unexpected(WhyEnded(*entry, call));
+  if (!entry->flight() && !call.hurries) TRY(TakesNew());
   if (entry->flight() && entry->flight()->over()) return nullptr;
   if (!entry->flight()) entry->Begin(std::make_shared<Flight>(context_, data_plane_, entry));
   if (call.only_if_owned) entry->flight()->Expect();
@@ -107,9 +119,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
   std::optional<JointGets::Waiter> beside_others;
   const std::uint64_t aborts = entry->aborts();
   for (;;) {
-    CO_TRY(Usable(*entry));
-    CO_TRY(Expected(*entry, expecting));
-    if (entry->aborts() != aborts) co_return std::unexpected(*entry->abort());
+    CO_TRY(MayCome(*entry, expecting, aborts));
     const store::CopyPtr copy = context_.store.Find(object);
     if (copy && copy->state() == store::CopyState::kFinal && !Leaves(*entry, copy)) {
       context_.store.Touch(object, Now());
@@ -127,10 +137,8 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
     if (entry->flight() && entry->flight()->is_leaf()) {
       co_return std::unexpected(entry->flight()->too_large());
     }
-    if (!flight && !MadeHere(*entry)) {
-      if (call->deadline <= Now()) co_return std::unexpected(WhyEnded(*entry, *call));
-      if (!entry->flight() && !call->hurries) CO_TRY(TakesNew());
-      flight = Join(entry, *call);
+    if (!flight) {
+      CO_TRY_ASSIGN(flight, Join(entry, *call));
       if (flight) {
         if (call->hurries) flight->Hurry();
         interest = std::make_shared<Flight::Interest>(flight);
@@ -158,9 +166,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
   std::shared_ptr<Flight> flight;
   const std::uint64_t aborts = entry->aborts();
   for (;;) {
-    CO_TRY(Usable(*entry));
-    CO_TRY(Expected(*entry, expecting));
-    if (entry->aborts() != aborts) co_return std::unexpected(*entry->abort());
+    CO_TRY(MayCome(*entry, expecting, aborts));
     const store::CopyPtr copy = context_.store.Find(object);
     if (copy && !Leaves(*entry, copy)) {
       if (!flight && entry->flight())
@@ -186,10 +192,8 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
         call->interest.reset();
         flight.reset();
       }
-    } else if (!flight && !MadeHere(*entry)) {
-      if (call->deadline <= Now()) co_return std::unexpected(WhyEnded(*entry, *call));
-      if (!entry->flight()) CO_TRY(TakesNew());
-      flight = Join(entry, *call);
+    } else if (!flight) {
+      CO_TRY_ASSIGN(flight, Join(entry, *call));
       if (flight) {
         if (through_window) flight->AskForWindow();
         call->interest = std::make_shared<Flight::Interest>(flight);

@@ -66,7 +66,9 @@ class ClientCalls final : public Operations {
   std::string WhyUnfinished(const ObjectId& object) override;
 
  private:
-  std::shared_ptr<Flight> Join(const EntryPtr& entry, const Call& call);
+  Result<void> MayCome(const ObjectEntry& entry, const Expecting& expecting,
+                       std::uint64_t aborts) const;
+  Result<std::shared_ptr<Flight>> Join(const EntryPtr& entry, const Call& call);
   net::Task<Result<store::CopyPtr>> Follow(ObjectId object, CallPtr call, bool through_window);
   static bool Leaves(const ObjectEntry& entry, const store::CopyPtr& copy);
   static Result<store::CopyPtr> BytesOf(store::CopyPtr copy);
