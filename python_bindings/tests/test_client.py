@@ -83,7 +83,7 @@ def test_an_error_in_place_of_an_object(
             assert type(told.value) is kind and str(told.value) == text
     assert str(there.info(name).failure) == text
     assert there.wait([name], timeout=10) == ([name], [])
-    with pytest.raises(hoplite.AlreadyExistsError):
+    with pytest.raises(hoplite.AlreadyExistsError, match=f"has failed already: {text}"):
         there.put(b"late", id=name)
     with pytest.raises(kind, match=f"{name.hex()}, a source, failed: {text}"):
         there.reduce([name], dtype="float32").wait(timeout=20)

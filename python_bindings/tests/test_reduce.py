@@ -117,6 +117,8 @@ def test_a_wait_may_time_out_and_go_on(here: Client) -> None:
     made = here.reduce([source], dtype="int8")
     with pytest.raises(hoplite.TimeoutError, match=f"1 of 1 sources are missing: {source.hex()}"):
         made.wait(timeout=0.1)
+    with pytest.raises(hoplite.TimeoutError, match="into it is under way: 1 of 1 sources are miss"):
+        here.get(made.target, timeout=0.1)
     here.put(np.ones(10, np.int8), id=source)
     assert made.wait(timeout=10).used == [source]
 

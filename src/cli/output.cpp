@@ -114,9 +114,17 @@ std::string HoldersText(const ObjectInfo& object) {
 
 // "by clients of 2 nodes"
 std::string OwnersText(const ObjectInfo& object) {
-  if (!object.ever_owned) return "by nobody, ever: it stays until it is deleted";
+  if (!object.ever_owned) {
+    return object.version.empty() ? "by nobody yet"
+                                  : "by nobody, ever: it stays until it is deleted";
+  }
   if (object.owners == 0) return "by nobody any more";
   return "by clients of " + Count(object.owners, "node");
+}
+
+std::string SizeText(const ObjectInfo& object) {
+  if (object.version.empty()) return "not known: nobody has put it yet";
+  return fmt::format("{} ({} bytes)", FormatSize(object.size_bytes), object.size_bytes);
 }
 
 std::string TransfersText(const ObjectInfo& object, const TransferRates& rates) {
@@ -304,10 +312,9 @@ std::string ToText(const ClusterStatus& status, const TransferRates& rates) {
 
 std::string ToText(const ObjectInfo& object, const TransferRates& rates) {
   std::string text = fmt::format(
-      "id        {}\nsize      {} ({} bytes)\nversion   {}\nmetadata  {}\nheld by   {}\n"
+      "id        {}\nsize      {}\nversion   {}\nmetadata  {}\nheld by   {}\n"
       "owned     {}\n",
-      object.id.ToHex(), FormatSize(object.size_bytes), object.size_bytes,
-      object.version.empty() ? "none yet" : object.version,
+      object.id.ToHex(), SizeText(object), object.version.empty() ? "none yet" : object.version,
       object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object),
       OwnersText(object));
   if (object.failure) text += FailureText(*object.failure) + '\n';

@@ -84,7 +84,10 @@ std::string WhyMissing(client::Connection& connection, const ObjectId& object, T
   const Result<client::local::Answer>& answer = pending->outcome();
   if (!answer || answer->infos().got_size() != 1) return {};
   const auto info = client::ReadInfo(answer->infos().got(0));
-  if (info) return {};
+  if (info) {  // the reduction itself waits for it, and its shard says for what
+    const bool waits = info->holders.empty() && !info->waiters.empty();
+    return waits ? "; " + info->waiters.front().why : std::string();
+  }
   const Error& why = info.error();
   const bool told = why.code != ErrorCode::kNotFound && why.code != ErrorCode::kTimeout;
   return told ? "; " + why.message : std::string();

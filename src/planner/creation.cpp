@@ -5,9 +5,18 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "protocol/failure.h"
 
 namespace hoplite::planner {
 namespace {
+
+std::string WhatExists(const ObjectId& id, const ObjectRecord& record) {
+  if (const auto failure = protocol::FailureIn(record.metadata.OrEmpty())) {
+    return fmt::format("object {} has failed already: {}", id.ToHex(), failure->message);
+  }
+  return fmt::format("object {} already exists with {}", id.ToHex(),
+                     FormatSize(record.table.layout().size_bytes));
+}
 
 // Empty, or what is wrong with a request, in words.
 std::string WrongWith(const Create& create, std::uint64_t metadata_limit) {
@@ -76,9 +85,7 @@ void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
       // Repeated, since its answer was lost: refused, it would fail because of its own bytes (R47).
       Confirm(id, record, creates.front());
     } else if (there) {
-      Refuse(id, node, ErrorCode::kAlreadyExists,
-             fmt::format("object {} already exists with {}", id.ToHex(),
-                         FormatSize(record.table.layout().size_bytes)));
+      Refuse(id, node, ErrorCode::kAlreadyExists, WhatExists(id, record));
     } else if (record.table.whole()) {
       return;  // a suspended node may come back with it: wait for the end of its grace
     } else if (const auto no = ownership_.WhyNot(node, id, creates.front().request.owned,

@@ -9,6 +9,7 @@
 #include "node/pull/flight.h"
 #include "node/pull/subscription.h"
 #include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
 #include "protocol/failure.h"
 
@@ -50,6 +51,8 @@ Result<store::CopyPtr> ClientCalls::BytesOf(store::CopyPtr copy) {
 }
 
 std::string ClientCalls::Missing(const ObjectEntry& entry) const {
+  const bool arrives = entry.flight() && entry.flight()->copy();
+  if (entry.coordinator() && !arrives) return entry.coordinator()->UnderWay();
   if (entry.flight()) return entry.flight()->Waiting();
   return MadeHere(entry) ? "it is not sealed"
                          : "it is not at this node, and its directory shard was not asked in time";

@@ -152,6 +152,18 @@ std::optional<Result<ReduceOutcome>> Coordinator::Ended() const {
 Error Coordinator::GaveUp() const {
   const std::string name = "the reduction into " + target_->object.ToHex();
   if (call_->cancelled) return {ErrorCode::kCancelled, name + " was cancelled"};
+  return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + Unfinished()};
+}
+
+std::string Coordinator::UnderWay() const {
+  return "a reduction into it is under way: " + Unfinished();
+}
+
+std::string Coordinator::Unfinished() const {
+  if (!reduction_.opened()) {
+    const std::size_t shards = context_.directory.shard_count();
+    return directory::Away(directory::ShardOf(target_->object, shards), directory::kNoAnswer);
+  }
   std::string why = reduction_.planner().Missing();
   if (why.empty()) why = "all sources are there, their bytes are still being folded";
   for (const ObjectId& source : options_.sources) {
@@ -166,13 +178,7 @@ Error Coordinator::GaveUp() const {
     why += fmt::format("; {} of them are, {} are being fetched", small_fold_.folded().size(),
                        gets_.size());
   }
-  if (!reduction_.opened()) {
-    const std::size_t shards = context_.directory.shard_count();
-    why = directory::Away(directory::ShardOf(target_->object, shards), directory::kNoAnswer);
-  } else {
-    why += context_.IfAway(target_->object);
-  }
-  return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + why};
+  return why + context_.IfAway(target_->object);
 }
 
 ReduceOutcome Coordinator::OutcomeOf(const std::vector<ObjectId>& used) const {

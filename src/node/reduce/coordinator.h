@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "node/core/context.h"
@@ -31,6 +32,9 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   // The shard may have ended it, and forgotten that.
   void Outlive();
 
+  // For the message of a deadline: that it goes on, and which sources are missing.
+  std::string UnderWay() const;
+
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }
   // Repeated in every inventory; its orders follow the answer.
@@ -43,6 +47,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   net::Task<Result<ReduceOutcome>> Drive();
   std::optional<Result<ReduceOutcome>> Ended() const;
   Error GaveUp() const;
+  std::string Unfinished() const;
   bool small() const;
   std::uint64_t LargestKept() const;
   // The small way.

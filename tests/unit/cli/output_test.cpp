@@ -78,6 +78,12 @@ TEST(Output, InfoSaysHowItIsReduced) {
   EXPECT_NE(ToText(object).find("reduced in this ring, in which each feeds"), std::string::npos);
 }
 
+TEST(Output, InfoOfWhatNobodyHasPutGivesNoSize) {
+  const std::string text = ToText(ObjectInfo{});
+  EXPECT_NE(text.find("size      not known: nobody has put it yet\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("owned     by nobody yet\n"), std::string::npos) << text;
+}
+
 TEST(Output, InfoSaysWhetherAnybodyOwnsIt) {
   ObjectInfo object = TwoNodes().objects[0];
   EXPECT_NE(ToText(object).find("owned     by nobody, ever: it stays"), std::string::npos);
