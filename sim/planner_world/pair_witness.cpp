@@ -12,6 +12,8 @@ namespace {
 constexpr Duration kKept = std::chrono::seconds(1);
 // A coordinator goes by a loss for that long.
 constexpr Duration kPlannedFor = std::chrono::seconds(4);
+// It goes round pairs in so many plans of one reduction; after that it only tries again.
+constexpr int kMostLosses = 64;
 
 std::string NameOf(NodeId id) { return fmt::format("n{}", Raw(id) - 1); }
 
@@ -115,47 +117,59 @@ std::string PairWitness::CheckSent(const std::map<Pair, Time>& kept, const Pair&
 
 // --- the coordinator
 
-// A word about an older attempt changes nothing, and neither may one about a plan that has ended.
+// A word about an older attempt changes nothing. One about a plan that has ended does, until the next
+// one is said.
 void PairWitness::CoordinatorHears(const protocol::NodeAction& word, Time now) {
   const auto* lost = std::get_if<protocol::SlotLost>(&word);
   if (lost == nullptr) return;
-  const auto planned = planned_.find(lost->attempt);
-  if (planned == planned_.end()) return;
+  const auto planned = planned_.find(lost->slot);
+  if (planned == planned_.end() || planned->second.attempt != lost->attempt) return;
+  ++losses_;
+  const NodeId node = planned->second.order.node;
   if (lost->receiver == kNoNode) {
-    failed_.insert(planned->second);
+    failed_.insert(node);
     planned_.erase(planned);
     return;
   }
-  if (std::exchange(ended_, true)) return;
-  const Pair pair{lost->receiver, planned->second};
+  const Pair pair{lost->receiver, node};
   if (!Blocked(pair, now)) blocked_[pair] = now + kPlannedFor;
   if (lost->third != kNoNode) thirds_.insert(lost->third);
 }
 
-std::string PairWitness::CheckPlan(const protocol::NodeEvent& order, NodeId coordinator, Time now) {
-  if (const auto* one = std::get_if<protocol::SlotAssign>(&order)) {
-    planned_[one->attempt] = one->order.node;
-    return {};
+// What is repeated to a shard that forgot it was decided when it was said first.
+std::string PairWitness::CheckPlan(const std::vector<protocol::NodeEvent>& said, NodeId coordinator,
+                                   Time now) {
+  const std::uint64_t before = newest_;
+  for (const protocol::NodeEvent& word : said) {
+    if (const auto* one = std::get_if<protocol::SlotAssign>(&word)) {
+      OnOrder(one->attempt, one->order);
+    } else if (const auto* plan = std::get_if<protocol::ReduceOrders>(&word)) {
+      planned_.clear();
+      for (const auto& [attempt, order] : plan->orders) OnOrder(attempt, order);
+    }
   }
-  const auto* plan = std::get_if<protocol::ReduceOrders>(&order);
-  if (plan == nullptr) return {};
-  planned_.clear();
-  ended_ = false;
-  for (const auto& [attempt, one] : plan->orders) planned_[attempt] = one.node;
-  return CheckNeighbours(*plan, coordinator, now);
+  return CheckNeighbours(before, coordinator, now);
+}
+
+void PairWitness::OnOrder(std::uint64_t attempt, const protocol::SlotOrder& order) {
+  planned_[order.slot] = {attempt, order};
+  newest_ = std::max(newest_, attempt);
 }
 
 // In a plan by stripes nobody stands between two: a tree is another one where there is no other.
-std::string PairWitness::CheckNeighbours(const protocol::ReduceOrders& plan, NodeId coordinator,
+std::string PairWitness::CheckNeighbours(std::uint64_t newer_than, NodeId coordinator,
                                          Time now) const {
-  std::map<std::uint32_t, NodeId> node_of;
-  for (const auto& [attempt, order] : plan.orders) node_of[order.slot] = order.node;
-  const auto roots =
-      std::ranges::count_if(plan.orders, [](const auto& planned) { return planned.order.root(); });
-  for (const auto& [attempt, order] : plan.orders) {
-    for (const std::uint32_t parent : order.parents) {
-      const Pair pair{node_of[parent], order.node};
-      if (!Blocked(pair, now) || (roots < 2 && !HasThird(pair, coordinator, now))) continue;
+  if (losses_ >= kMostLosses) return {};
+  const auto roots = std::ranges::count_if(
+      planned_, [](const auto& planned) { return planned.second.order.root(); });
+  for (const auto& [slot, planned] : planned_) {
+    for (const std::uint32_t parent : planned.order.parents) {
+      const auto above = planned_.find(parent);
+      if (above == planned_.end()) continue;
+      const bool old = std::max(planned.attempt, above->second.attempt) <= newer_than;
+      const Pair pair{above->second.order.node, planned.order.node};
+      if (old || !Blocked(pair, now)) continue;
+      if (roots < 2 && !HasThird(pair, coordinator, now)) continue;
       return fmt::format("P12: {} is to fold what {} makes, to which it can't connect",
                          NameOf(pair.first), NameOf(pair.second));
     }
@@ -184,8 +198,10 @@ void PairWitness::AddTo(Digest& digest) const {
   for (const auto& [pair, until] : blocked_) digest.Add(pair.first).Add(pair.second).Add(until);
   for (const NodeId node : thirds_) digest.Add(node);
   for (const NodeId node : failed_) digest.Add(node);
-  for (const auto& [attempt, node] : planned_) digest.Add(attempt).Add(node);
-  digest.Add(ended_);
+  for (const auto& [slot, planned] : planned_) {
+    digest.Add(slot).Add(planned.attempt).Add(planned.order.node);
+    for (const std::uint32_t parent : planned.order.parents) digest.Add(parent);
+  }
 }
 
 }  // namespace hoplite::sim

@@ -26,8 +26,8 @@ class PairWitness {
   void DirectoryRestarted();
   // What one plan of the shard says. This and the next answer with a broken property, or nothing.
   std::string Check(const std::vector<planner::Action>& actions, Time now);
-  // What the coordinator says of its plan, after what it was told.
-  std::string CheckPlan(const protocol::NodeEvent& order, NodeId coordinator, Time now);
+  // What the coordinator says at once of its plan, after what it was told.
+  std::string CheckPlan(const std::vector<protocol::NodeEvent>& said, NodeId coordinator, Time now);
   void CoordinatorHears(const protocol::NodeAction& word, Time now);
   void AddTo(Digest& digest) const;
 
@@ -39,8 +39,8 @@ class PairWitness {
   void OnLost(const protocol::SlotLost& lost, Time now);
   void ForgetAll(NodeId node);
   std::string CheckSent(const std::map<Pair, Time>& kept, const Pair& pair, Time now) const;
-  std::string CheckNeighbours(const protocol::ReduceOrders& plan, NodeId coordinator,
-                              Time now) const;
+  void OnOrder(std::uint64_t attempt, const protocol::SlotOrder& order);
+  std::string CheckNeighbours(std::uint64_t newer_than, NodeId coordinator, Time now) const;
   bool HasThird(const Pair& pair, NodeId coordinator, Time now) const;
   bool Blocked(const Pair& pair, Time now) const;
 
@@ -53,11 +53,16 @@ class PairWitness {
   std::set<NodeId> alive_;
 
   // The coordinator's side, since its first word that could not have been meant for an older plan.
-  std::map<std::uint64_t, NodeId> planned_;  // by attempt, of what it said last
-  std::map<Pair, Time> blocked_;             // and until when it goes by that
-  std::set<NodeId> thirds_;                  // that the shard named
-  std::set<NodeId> failed_;                  // lost a slot for another reason
-  bool ended_ = false;                       // the plan that it said last
+  struct Planned {
+    std::uint64_t attempt = 0;
+    protocol::SlotOrder order;
+  };
+  std::map<std::uint32_t, Planned> planned_;  // by slot, what it said last
+  std::uint64_t newest_ = 0;                  // attempt that it said
+  std::map<Pair, Time> blocked_;              // and until when it goes by that
+  std::set<NodeId> thirds_;                   // that the shard named
+  std::set<NodeId> failed_;                   // lost a slot for another reason
+  int losses_ = 0;                            // that it heard of
 };
 
 }  // namespace hoplite::sim

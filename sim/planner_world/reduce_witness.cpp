@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ void ReduceWitness::On(const protocol::ReduceOrders& orders) {
   if (orders.attempt < plan_) return;
   plan_ = orders.attempt;
   orders_.clear();
-  may_start_.clear();
+  might_start_.merge(std::exchange(may_start_, {}));
   for (const protocol::PlannedOrder& planned : orders.orders) {
     orders_[planned.order.slot] = planned;
     may_start_.insert(planned.order.slot);
@@ -54,6 +55,7 @@ void ReduceWitness::DirectoryRestarted() {
   orders_.clear();
   plan_ = 0;
   may_start_.clear();
+  might_start_.clear();
 }
 
 void ReduceWitness::TargetLost() {
@@ -82,6 +84,7 @@ std::string ReduceWitness::Check(const std::vector<planner::Action>& actions) {
     }
   }
   for (const std::uint32_t slot : started) may_start_.erase(slot);
+  might_start_.clear();
   return broken.empty() ? CheckRoots(roots) : broken;
 }
 
@@ -103,7 +106,7 @@ std::string ReduceWitness::CheckAssigned(const protocol::SlotAssigned& assigned)
   if (committed_) return fmt::format("P7: slot {} starts after the commit", slot);
   if (assigned.version < last) return fmt::format("P7: slot {} got an older version", slot);
   last = assigned.version;
-  if (may_start_.contains(slot)) return {};
+  if (may_start_.contains(slot) || might_start_.contains(slot)) return {};
   return fmt::format("P7: slot {} starts again although nothing of it, or below it, was lost",
                      slot);
 }
@@ -171,6 +174,7 @@ void ReduceWitness::AddTo(Digest& digest) const {
   }
   for (const auto& [slot, version] : versions_) digest.Add(slot).Add(version);
   for (const std::uint32_t slot : may_start_) digest.Add(slot);
+  for (const std::uint32_t slot : might_start_) digest.Add(slot);
   for (const auto& [made, sum] : sums_) digest.Add(made.first).Add(made.second).Add(sum);
   for (const Version& version : commits_) digest.Add(version);
   digest.Add(plan_).Add(committed_).Add(target_was_lost_);

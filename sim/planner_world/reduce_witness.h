@@ -69,6 +69,7 @@ class ReduceWitness {
   // Slots that may start, again or for the first time, and whose nodes were not told so yet; a node
   // without a session is told later.
   std::set<std::uint32_t> may_start_;
+  std::set<std::uint32_t> might_start_;  // the same of a plan that was replaced in this turn
   std::map<std::pair<Version, std::uint32_t>, Payload> sums_;  // by stripe
   Version committed_;                                          // in this life of the directory
   std::set<Version> commits_;

@@ -79,10 +79,8 @@ void World::Drive() {
 
 void World::SayOrders(std::vector<protocol::NodeEvent> orders) {
   const NodeIndex index = reduction_->node;
-  for (protocol::NodeEvent& order : orders) {
-    if (pairs_) Fail(pairs_->CheckPlan(order, members_[index].node.id(), now_));
-    Say(index, std::move(order));
-  }
+  if (pairs_) Fail(pairs_->CheckPlan(orders, members_[index].node.id(), now_));
+  for (protocol::NodeEvent& order : orders) Say(index, std::move(order));
 }
 
 void World::EndReduce(const Error* why) {

@@ -229,11 +229,11 @@ void SmallWorld::Drive() {
 
 void SmallWorld::SayOrders(std::vector<protocol::NodeEvent> orders) {
   const std::uint32_t index = reduction_->node;
-  for (protocol::NodeEvent& order : orders) {
-    if (options_.fault == PlantedFault::kPlansThemBeside) TurnRound(order);
-    if (pairs_) Fail(pairs_->CheckPlan(order, members_[index].node.id(), now_));
-    Say(index, std::move(order));
+  if (options_.fault == PlantedFault::kPlansThemBeside) {
+    for (protocol::NodeEvent& order : orders) TurnRound(order);
   }
+  if (pairs_) Fail(pairs_->CheckPlan(orders, members_[index].node.id(), now_));
+  for (protocol::NodeEvent& order : orders) Say(index, std::move(order));
 }
 
 void SmallWorld::EndReduce(const Error* why) {

@@ -2,7 +2,8 @@
 //
 // A line of a, b and c, in which b can't reach a: others change places, so that the two are not
 // neighbours. Where that does not help somebody stands between them, who has no source of the plan
-// and passes on what comes in.
+// and passes on what comes in. A source that comes when others have their places is put below
+// somebody who folds it in its stead (FolderFor), as that of a node without memory.
 //
 //   a ──▶ b ──▶ c     becomes   a ──▶ c ──▶ b            a ──▶ b    becomes   a ──▶ (c) ──▶ b
 #include <algorithm>
@@ -26,16 +27,21 @@ constexpr std::uint32_t kMostSwaps = 256;  // tried for one slot
 // The plan ends: whatever was planned, those two are neighbours nowhere. But the source is fine. If
 // there was no way around, the two try again when the pause is over. False: it was tried enough.
 bool ReducePlanner::OnBlocked(const SlotLost& lost) {
-  if (planned_around_ >= kMostDetours) return false;
-  ++planned_around_;
   const std::pair pair(lost.receiver, slots_.at(lost.slot).order.node);
   if (lost.third != kNoNode) thirds_.insert(lost.third);
   const auto until = blocked_.Until(pair, now_);
   if (!until) blocked_.Insert(pair, now_ + kBlockedFor);
+  if (planned_around_ >= kMostDetours) return false;
+  ++planned_around_;
   if (until && planned_) rests_until_ = *until;
   if (IsLeaf(lost.slot)) LeaveStripes();
   EndPlan();
   return true;
+}
+
+bool ReducePlanner::AnyBlocked() const {
+  return std::ranges::any_of(blocked_.entries(),
+                             [this](const auto& entry) { return entry.second > now_; });
 }
 
 // Another may stand between the two.
@@ -152,21 +158,28 @@ void ReducePlanner::Bridge() {
   }
 }
 
-// This node, one that holds a source, or one that the shard named.
 NodeId ReducePlanner::ThirdBetween(NodeId receiver, NodeId source) const {
-  std::vector<NodeId> thirds{self_};
-  thirds.insert(thirds.end(), thirds_.begin(), thirds_.end());
-  for (SourceIndex index = 0; index < sources_.size(); ++index) {
-    for (const SourceHolder& holder : sources_.holders(index)) {
-      if (sources_.Usable(holder)) thirds.push_back(holder.node);
-    }
-  }
-  const auto reaches_both = [&](NodeId third) {
+  return FirstHelper([&](NodeId third) {
     return third != receiver && third != source && !Blocked(receiver, third) &&
            !Blocked(third, source);
+  });
+}
+
+// --- what comes later
+
+// At that slot the node could not pull from those below it, or somebody above it not from the node.
+bool ReducePlanner::IsBlockedBeside(std::uint32_t slot, NodeId node) const {
+  if (blocked_.entries().empty()) return false;
+  const PlannedSlot& planned = slots_.at(slot);
+  const auto blocked_above = [&](std::uint32_t parent) {
+    return Blocked(slots_.at(parent).order.node, node);
   };
-  const auto found = std::ranges::find_if(thirds, reaches_both);
-  return found == thirds.end() ? kNoNode : *found;
+  const auto blocked_below = [&](std::uint32_t feeder) {
+    return Blocked(node, slots_.at(feeder).order.node);
+  };
+  return (planned.parent != 0 && blocked_above(planned.parent)) ||
+         std::ranges::any_of(planned.order.parents, blocked_above) ||
+         std::ranges::any_of(planned.feeders, blocked_below);
 }
 
 }  // namespace hoplite::planner

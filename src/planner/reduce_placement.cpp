@@ -1,5 +1,6 @@
 // ReducePlanner: who executes which slot. See docs/protocol.md, R29, R30 and R45.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -68,15 +69,15 @@ void ReducePlanner::Fill() {
 void ReducePlanner::FillFolders() {
   const std::vector<std::uint32_t> vacant(slots_.vacant().begin(), slots_.vacant().end());
   for (const std::uint32_t slot : vacant) {
-    if (slot != pinned_ && slots_.at(slot).share == 0) Place(slot, {NodeWithMemory(), {}});
+    if (slot != pinned_ && slots_.at(slot).share == 0) Place(slot, {FolderFor(slot, kNoNode), {}});
   }
 }
 
 void ReducePlanner::FillFixed(SourceIndex source) {
   const NodeId node = NodeFor(source);
   std::uint32_t slot = slot_of_[source];
-  if (poor_.contains(node) && !slots_.NeedsNoMemory(slot)) {
-    Place(slot, {NodeWithMemory(), {}});
+  if (const NodeId folder = FolderFor(slot, node); folder != kNoNode) {
+    Place(slot, {folder, {}});
     slot = slot_of_[source] = slots_.at(slot).feeders.back();
   }
   Place(slot, {node, {source}});
@@ -118,12 +119,26 @@ bool ReducePlanner::MayJoin(std::uint32_t slot) const {
 void ReducePlanner::FillOne(SourceIndex first) {
   const std::uint32_t slot = VacantFor(NodeFor(first));
   const Group group = GroupByNode(FirstReady(slots_.at(slot).share)).front();
-  const bool as_it_is = slots_.NeedsNoMemory(slot);
-  if (poor_.contains(group.node) && !as_it_is) {
-    Place(slot, {NodeWithMemory(), {}});  // its picks come below it, one by one
-  } else {
-    Place(slot, group);
+  const NodeId folder = FolderFor(slot, group.node);
+  if (folder == kNoNode) return Place(slot, group);
+  const std::size_t share = slots_.at(slot).share;
+  Place(slot, {folder, {}});
+  std::size_t child = slots_.at(slot).feeders.size() - share;
+  for (const SourceIndex pick : group.picks) {
+    const std::uint32_t below = slots_.at(slot).feeders[child++];
+    Place(below, {group.node, {pick}});
   }
+}
+
+// Who folds at the slot what the node serves as it is, one slot below: the node lacks memory, or does
+// not reach those around the slot (R68). kNoNode: the node itself folds there.
+NodeId ReducePlanner::FolderFor(std::uint32_t slot, NodeId node) const {
+  const bool lacks_one = node == kNoNode || (poor_.contains(node) && !slots_.NeedsNoMemory(slot));
+  if (!lacks_one && !IsBlockedBeside(slot, node)) return kNoNode;
+  const NodeId folder = FirstHelper([&](NodeId helper) {
+    return !poor_.contains(helper) && !Blocked(helper, node) && !IsBlockedBeside(slot, helper);
+  });
+  return folder == kNoNode && lacks_one ? NodeWithMemory() : folder;
 }
 
 // Nodes that have none yet come in the order of the tree. The second source of a node goes where
@@ -219,15 +234,24 @@ ReducePlanner::Group ReducePlanner::PicksHere(std::size_t count) const {
   return {self_, std::move(picks)};
 }
 
-// This one, or another that holds a source; if all are poor this one again.
-NodeId ReducePlanner::NodeWithMemory() const {
-  if (!poor_.contains(self_)) return self_;
+// This node, one that the shard named to stand between two (R68), or one that holds a source.
+NodeId ReducePlanner::FirstHelper(const std::function<bool(NodeId)>& fit) const {
+  if (fit(self_)) return self_;
+  for (const NodeId third : thirds_) {
+    if (fit(third)) return third;
+  }
   for (SourceIndex source = 0; source < sources_.size(); ++source) {
     for (const SourceHolder& holder : sources_.holders(source)) {
-      if (sources_.Usable(holder) && !poor_.contains(holder.node)) return holder.node;
+      if (sources_.Usable(holder) && fit(holder.node)) return holder.node;
     }
   }
-  return self_;
+  return kNoNode;
+}
+
+// If all are poor this one again.
+NodeId ReducePlanner::NodeWithMemory() const {
+  const NodeId found = FirstHelper([this](NodeId node) { return !poor_.contains(node); });
+  return found == kNoNode ? self_ : found;
 }
 
 }  // namespace hoplite::planner

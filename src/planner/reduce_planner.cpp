@@ -138,8 +138,7 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
     failure_ = Error(lost.code, lost.message);
     return;
   }
-  const bool between = lost.receiver == kNoNode && bridges_.contains(lost.slot);
-  last_loss_ = between ? last_loss_ + "; between the two, " + lost.message : lost.message;
+  NoteLoss(lost);
   if (lost.receiver != kNoNode && OnBlocked(lost)) return;
   if (bridges_.contains(lost.slot) && OnBridgeLost(lost)) return;
   const bool no_memory = lost.code == ErrorCode::kResourceExhausted;
@@ -155,6 +154,18 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
     EndPlan();
   } else {
     slots_.Vacate(lost.slot);
+  }
+}
+
+// What else is lost while two can't connect is often lost since another has to stand for one of them.
+void ReducePlanner::NoteLoss(const SlotLost& lost) {
+  last_loss_ = lost.message;
+  if (lost.receiver != kNoNode) {
+    pair_loss_ = lost.message;
+  } else if (bridges_.contains(lost.slot)) {
+    last_loss_ = pair_loss_ + "; between the two, " + lost.message;
+  } else if (AnyBlocked()) {
+    last_loss_ = pair_loss_ + "; also, " + lost.message;
   }
 }
 
@@ -222,6 +233,7 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
     shaped_ = true;
   }
   Fill();
+  if (!planned_) return Plan(now_, orders);
   if (anew && !by_stripes_) Bridge();
   Say(anew && said_as_ != 0, orders);
   return slots_.vacant().empty() ? kNever : sources_.next_expiry();

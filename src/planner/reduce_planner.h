@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -115,6 +116,7 @@ class ReducePlanner {
   bool JoinOneThat(SourceIndex source, bool is_fed);
   bool MayJoin(std::uint32_t slot) const;
   void FillOne(SourceIndex source);
+  NodeId FolderFor(std::uint32_t slot, NodeId node) const;
   // Whoever says how the tree looks does not get what everyone reads.
   bool EveryoneReads() const;
   // By stripes.
@@ -145,6 +147,7 @@ class ReducePlanner {
   bool Blocked(NodeId receiver, NodeId source) const {
     return blocked_.Contains({receiver, source}, now_);
   }
+  bool AnyBlocked() const;
   bool MayFoldEachOther(const std::vector<Group>& members, StripeShape shape) const;
   void AvoidBlocked(std::vector<Group>& ring) const;
   void AvoidBlocked();
@@ -153,9 +156,12 @@ class ReducePlanner {
   bool IsBlockedAbove(std::uint32_t slot) const;
   bool SwapAway(std::uint32_t slot);
   NodeId ThirdBetween(NodeId receiver, NodeId source) const;
+  bool IsBlockedBeside(std::uint32_t slot, NodeId node) const;
+  void NoteLoss(const SlotLost& lost);
   void GiveUp(const PlannedSlot& planned, const SlotLost& lost);
   bool LacksOne(const PlannedSlot& planned) const;
   void GiveBack(SourceIndex pick);
+  NodeId FirstHelper(const std::function<bool(NodeId)>& fit) const;
   NodeId NodeWithMemory() const;
   void FailIfTooFew(SourceIndex lost);
   ReduceShape ShapeOrder() const;
@@ -178,6 +184,7 @@ class ReducePlanner {
   std::optional<Error> failure_;
   std::map<SourceIndex, Error> failed_;  // sources, and why
   std::string last_loss_;
+  std::string pair_loss_;  // the last one of two that can't connect
   Time now_{};
 
   bool shaped_ = false;

@@ -74,11 +74,18 @@ void ReducePlanner::PlanStripes(const Stripes& plan) {
   ++planned_by_stripes_;
 }
 
-// A leaf needs no memory wherever it is: its node serves the source as it is.
+// A leaf needs no memory wherever it is: its node serves the source as it is, to all roots. If one
+// can't reach it (R68), the plan ends.
 void ReducePlanner::FillLeaves() {
   while (!slots_.vacant().empty() && !sources_.ready().empty()) {
     const SourceIndex source = sources_.ready().begin()->second;
-    Place(*slots_.vacant().begin(), {NodeFor(source), {source}});
+    const std::uint32_t leaf = *slots_.vacant().begin();
+    const NodeId node = NodeFor(source);
+    if (IsBlockedBeside(leaf, node)) {
+      LeaveStripes();
+      return EndPlan();
+    }
+    Place(leaf, {node, {source}});
   }
 }
 

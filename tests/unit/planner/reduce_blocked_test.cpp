@@ -123,12 +123,24 @@ TEST_F(ReduceBlocked, AThirdThatIsGoneIsReplaced) {
   EXPECT_EQ(orders_.size(), 2U);  // both pauses are over
 }
 
+TEST_F(ReduceBlocked, WhatIsLostMeanwhileDoesNotHideThePair) {
+  Line(3);
+  Block(SlotOn(1), 2);
+  Plan();
+  LoseMemory(3);
+  EXPECT_EQ(planner_->last_loss(), "it can't connect; also, it was lost");
+  now_ += seconds(5);
+  Plan();
+  LoseMemory(2);
+  EXPECT_EQ(planner_->last_loss(), "it was lost");
+}
+
 TEST_F(ReduceBlocked, AFixedOrderIsKept) {
   options_.fixed_order = true;
   Line(3);
   Block(2, 3);
   EXPECT_THAT(Plan(),
-              ElementsAre("as one", "1^2+0 @1 s1", "2^4+1 @2 s2", "3^0+1 @3 s3", "4^3+1 @self"));
+              ElementsAre("as one", "1^2+0 @1 s1", "2^3+1 @2 s2", "3^0+2 @self", "4^3+0 @3 s3"));
 }
 
 TEST_F(ReduceBlocked, TheRootStaysWhereItIsAskedFor) {
@@ -183,6 +195,77 @@ TEST_F(ReduceBlocked, ThreeOfWhichTwoCantReachEachOtherMakeATree) {
   Plan();
   EXPECT_THAT(Shape(), HasSubstr("a tree"));
   EXPECT_FALSE(Adjacent(2, 1) || Adjacent(1, 2));
+  Sound();
+}
+
+// --- what comes when others have their places
+
+TEST_F(ReduceBlocked, ASourceThatDoesNotReachItsNeighboursIsFoldedByAnother) {
+  Start(4, 3);
+  Everyone(3);
+  Plan();
+  Block(SlotOn(1), 2);
+  Plan();
+  ASSERT_EQ(orders_.at(3).node, NodeId(3));
+  ASSERT_EQ(orders_.at(2).node, NodeId(1));
+  Tell(4, 2);
+  Lose(3);
+  EXPECT_THAT(Plan(), ElementsAre("3^0+2 @self", "4^3+0 @2 s4"));
+  Sound();
+}
+
+TEST_F(ReduceBlocked, SoItIsInAFixedOrder) {
+  options_.fixed_order = true;
+  Line(3);
+  Block(SlotOn(1), 5);
+  Plan();
+  Lose(SlotOn(2));
+  Tell(2, 5);
+  EXPECT_THAT(Plan(), ElementsAre("2^3+2 @self", "4^2+0 @5 s2"));
+  Sound();
+}
+
+TEST_F(ReduceBlocked, WhereNobodyReachesItTheSourceStandsThere) {
+  Start(4, 3);
+  Everyone(3);
+  Plan();
+  for (const int receiver : {1, 2, 1000}) {
+    Block(SlotOn(3), receiver);
+    Plan();
+  }
+  const std::uint32_t leaf = 1;
+  ASSERT_NE(orders_.at(leaf).node, NodeId(3));
+  Tell(4, 3);
+  Lose(leaf);
+  Plan();
+  EXPECT_EQ(orders_.at(leaf).node, NodeId(3));
+  EXPECT_EQ(orders_.size(), 3U);
+}
+
+TEST_F(ReduceBlocked, WhoFoldsForANodeWithoutMemoryReachesItsNeighbours) {
+  Line(3);
+  Block(SlotOn(1), 1000);
+  Plan();
+  ASSERT_TRUE(Adjacent(2, 1));
+  LoseMemory(2);
+  Plan();
+  EXPECT_FALSE(Adjacent(1000, 1));
+  EXPECT_EQ(orders_.size(), 4U);
+  Sound();
+}
+
+TEST_F(ReduceBlocked, ALeafThatAMemberCannotReachEndsTheRing) {
+  options_.everyone_reads = true;
+  options_.degree = 0;
+  RingWithLeaf(4, 6);
+  Block(SlotOn(2), 3);
+  Plan();
+  ASSERT_EQ(Shape(), "a ring, members: 4, leaves: 1");
+  Tell(6, 2);
+  Lose(SlotOn(5));
+  Plan();
+  EXPECT_THAT(Shape(), HasSubstr("a tree"));
+  EXPECT_FALSE(Adjacent(3, 2));
   Sound();
 }
 
