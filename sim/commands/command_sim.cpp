@@ -200,11 +200,11 @@ void AddReduce(CLI::App& sim, Action& chosen, bool everyone_gets) {
   if (everyone_gets) {
     AddDuration(*command, "--get-spread", job.get_spread,
                 "nodes ask for the sum at random moments within this time");
-    command->add_flag("--everyone-reads", job.everyone_reads,
-                      "the reduction knows that they do, and may make the sum by stripes");
-    command->add_flag("--two-trees", job.two_trees,
-                      "by stripes it is made in two trees, whether that pays or not");
   }
+  command->add_flag("--everyone-reads", job.everyone_reads,
+                    "the reduction knows that all read the sum, and may make it by stripes");
+  command->add_flag("--two-trees", job.two_trees,
+                    "by stripes it is made in two trees, whether that pays or not");
   AddNumber(*command, "--sources", job.sources, "one after the other on each node; 0: one on each");
   AddNumber(*command, "--num-objects", job.num_objects, "the first so many are used; 0: all");
   AddNumber(*command, "--degree", job.degree, "of the tree; 0: what the planner chooses");

@@ -199,7 +199,7 @@ TEST(CommandLine, SimulatedReductionsAnswerInJson) {
   for (const char* job : {"reduce", "allreduce"}) {
     testing::internal::CaptureStdout();
     const Answer answer = Ask({"sim", job, "--nodes", "8", "--size", "1MiB", "--bandwidth",
-                               "10gbit", "--latency", "100us", "--json"});
+                               "10gbit", "--latency", "100us", "--everyone-reads", "--json"});
     const std::string printed = testing::internal::GetCapturedStdout();
     EXPECT_EQ(answer.status, ExitStatus::kDone) << answer.err;
     for (const char* key : {"seconds", "bound_seconds", "ratio", "depth", "events"}) {
