@@ -1,5 +1,5 @@
 // Settings of a node and of a directory shard: plain values with defaults. The library reads no
-// environment and no files. (`= {}` lets who names only some members compile without a warning.)
+// environment, and no files but a shard's state_file. (`= {}` lets who names only some members compile without a warning.)
 #pragma once
 
 #include <chrono>
@@ -76,6 +76,10 @@ struct HOPLITE_EXPORT DirectoryConfig {
   std::vector<std::string> shards = {};
   // Optional name of the cluster; members of others are refused.
   std::string cluster = {};
+  // A file, made if there is none, in which the shard keeps who it is over restarts: its id and the
+  // number of this life. Each shard has its own, in a folder that it may write to. Empty: nodes with
+  // objects tell a restarted shard who it is, and the first of them decides.
+  std::string state_file = {};
   // How often nodes give signs of life. Shorter costs a small message of each node each time;
   // longer makes the lease longer.
   std::chrono::milliseconds heartbeat{200};

@@ -15,8 +15,10 @@ namespace hoplite {
 class HOPLITE_EXPORT Directory {
  public:
   // Listens, and collects for a moment what the nodes hold (DirectoryConfig::recovery_window).
-  //   invalid_argument  a field of the configuration is wrong: says which
-  //   unavailable       the address is in use
+  //   invalid_argument    a field of the configuration is wrong: says which; or the state_file is
+  //                       another shard's, damaged, or can't be written
+  //   unavailable         the address or the state_file is in use
+  //   resource_exhausted  there is no room for the state_file
   static Result<std::unique_ptr<Directory>> Start(const DirectoryConfig& config);
   ~Directory();  // stops; nothing in a forked child, whose parent's it is
   Directory(const Directory&) = delete;

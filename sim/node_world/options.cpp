@@ -164,6 +164,10 @@ Options Draw(std::uint64_t seed) {
     options.drains = static_cast<std::uint32_t>(1 + apart.Below(2));
   }
   if (options.newcomers == 0 && up_to(3) == 0) CutPair(options, random);
+  if (options.newcomers > 0 && apart.Below(2) == 0) {
+    options.state_files = true;
+    options.restarts = 2;
+  }
   return options;
 }
 

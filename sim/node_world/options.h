@@ -77,6 +77,8 @@ struct Options {
   // At each restart so many nodes join that were never there, perhaps before those that hold
   // objects (R44). With one shard, some of them know it by the id of another cluster.
   std::uint32_t newcomers = 0;
+  // Shards keep who they are, so newcomers may come much earlier than the others.
+  bool state_files = false;
   // Of the whole history: the second node can't connect to the first, nor, if so, the first to the
   // second; their streams are refused or not answered (R68). The others reach everybody.
   bool cut_pair = false;

@@ -82,7 +82,9 @@ World::World(const Options& options, std::function<void(const std::string&)> tel
           .service = ServiceOptionsOf(options_),
           .shards = options_.shards,
           .pace = PaceOfNodes(options_),
-          .first_decides = options_.fault == PlantedFault::kFirstDecides});
+          .state_files = options_.state_files,
+          .first_decides = options_.fault == PlantedFault::kFirstDecides,
+          .forgets_state = options_.fault == PlantedFault::kForgetsItsState});
   directory_->OnSaid([this](const wire::NodeMessage& message) {
     AddToDigest(message.events);
     NoteRings(message.events);
@@ -186,10 +188,8 @@ void World::EndOwners() {
 void World::EndFaults() {
   Tell("all faults end");
   network_.Heal();
-  // What was sent to a slow host may still wait for it; the id of a shard that returns is news for
-  // a while (R44).
-  const Duration spreading = options_.restarts > 0 ? seconds(1) : seconds(0);
-  disturbed_until_ = time_.Now() + (options_.slow_nodes > 0 ? kQuiet : spreading);
+  // What was sent to a slow host may still wait for it.
+  disturbed_until_ = time_.Now() + (options_.slow_nodes > 0 ? kQuiet : seconds(0));
   for (const Host& host : hosts_) {
     if (host.member) host.member->Thaw();
   }

@@ -196,19 +196,23 @@ void World::CheckEnded(Time opened) {
                      ToSeconds(opened - start_)));
 }
 
-// New nodes have to wait, not those that hold objects (R44).
+// Without state files a shard may take a newcomer for one of another cluster; nobody else (R44).
 void World::CheckRefused(NodeId node, const Error& why) {
   const auto host = std::ranges::find_if(hosts_, [&](const Host& one) {
     return one.member && one.member->assembly().settings.self == node;
   });
   const bool newcomer = host == hosts_.end() || host - hosts_.begin() >= options_.nodes;
-  if (options_.newcomers == 0 || newcomer) return;
-  Broken(fmt::format("P16: {}, with objects, is refused: {}", host->member->name(), why.message));
+  if (options_.newcomers == 0 || (newcomer && !options_.state_files)) return;
+  Broken(fmt::format("P16: {}, with objects, is refused: {}",
+                     host == hosts_.end() ? "a node that left" : host->member->name(),
+                     why.message));
 }
 
-// An object that was put and that no call deletes is there when all faults are over.
+// An object that was put and that no call deletes is there when all faults are over. With state files
+// nodes are away for longer than a shard waits for what they hold: a Put of the same id that is
+// taken back replaces the object then (R15, R47).
 void World::CheckKept() {
-  if (options_.newcomers == 0) return;
+  if (options_.newcomers == 0 || options_.state_files) return;
   std::set<ObjectId> deleted;
   for (const CallRecordPtr& record : calls_.all()) {
     if (record->kind == CallKind::kDelete) deleted.insert(record->object);

@@ -381,15 +381,15 @@ void World::RestartShard() {
   Tell("shard {} is killed", shard);
   directory_->Kill(shard);
   const Duration away = random_.Within(milliseconds(800));
-  // Nodes that join before those that know the shard's old id may have to wait for them (R44).
-  Disturb(time_.Now() + away + seconds(1));
+  Disturb(time_.Now() + away);
   time_.After(away, [this, shard] { directory_->Return(shard); });
   if (options_.newcomers > 0) BringNewcomers(shard, time_.Now() + away);
 }
 
 // Often the nodes that hold objects hear of the shard's return later.
 void World::BringNewcomers(std::size_t shard, Time back) {
-  const Duration late = random_.Below(4) > 0 ? random_.Within(milliseconds(300)) : milliseconds(0);
+  const Duration most = options_.state_files ? seconds(2) : milliseconds(300);
+  const Duration late = random_.Below(4) > 0 ? random_.Within(most) : milliseconds(0);
   for (const Host& host : hosts_) network_.Block(host.id, directory_->host(shard), back + late);
   Disturb(back + late + seconds(1));
   for (std::uint32_t i = 0; i < options_.newcomers; ++i) {

@@ -76,7 +76,7 @@ struct InProcessShard {
 
   void Start() {
     service = std::make_shared<DirectoryService>(
-        loop, options, Admission({.shards = shards, .drawn_id = RandomId()}));
+        loop, options, Admission({.shards = shards, .state = {.id = RandomId()}}));
   }
 
   void Say(const std::shared_ptr<InProcessSession>& session, wire::NodeMessage message) {

@@ -24,13 +24,8 @@ std::size_t BytesOf(const std::vector<Word>& words) {
 
 using Receiver = std::function<void(wire::ShardMessage)>;
 
-// Claims ids of another cluster for the shards whose ids the node was not told here.
-void ClaimOtherIds(wire::Claims& claims) {
-  constexpr std::uint64_t kElsewhere = 0x0e15e;
-  for (std::uint64_t& id : claims.shards) {
-    if (id == 0) id = kElsewhere;
-  }
-}
+// By which a node of another cluster knows a shard until it was told better.
+constexpr std::uint64_t kElsewhere = 0x0e15e;
 
 Error Unreachable() { return {ErrorCode::kUnavailable, "the shard can't be reached"}; }
 
@@ -44,22 +39,32 @@ struct SimShard {
         host(network_in.AddHost()),
         options(settings.service),
         shards(settings.shards, "simulated"),
-        first_decides(settings.first_decides) {
+        state_files(settings.state_files),
+        first_decides(settings.first_decides),
+        forgets_state(settings.forgets_state) {
     Start();
   }
   void Start() {
     ++lives;
+    const bool certain = kept && !forgets_state;
+    const ShardState state =
+        NextLife(certain ? kept : std::nullopt, std::uint64_t{host + 1} * 1000 + lives, Clock());
+    options.planner.incarnation = state.incarnation;
+    const auto keep = [this](const ShardState& next) {
+      if (state_files) kept = next;
+      return Result<void>();
+    };
+    static_cast<void>(keep(state));
     service = std::make_shared<DirectoryService>(
         loop, options,
-        Admission({.shards = shards, .drawn_id = std::uint64_t{host + 1} * 1000 + lives}));
+        Admission({.shards = shards, .state = state, .certain = certain, .keep = keep}));
     told_id.reset();
   }
+  std::uint64_t Clock() const { return state_files ? 1 : lives; }
   // Whoever comes later with objects, and knows it by another id.
   bool TurnsAway(const wire::Hello& hello) const {
-    const auto& known = hello.claims.shards;
-    if (!first_decides || !told_id || hello.shard_index >= known.size()) return false;
-    const std::uint64_t claim = known[hello.shard_index];
-    return hello.claims.holds != wire::Holds::kNone && claim != 0 && claim != *told_id;
+    const bool knows_another = hello.shard_id != 0 && told_id && hello.shard_id != *told_id;
+    return first_decides && hello.holds && knows_another;
   }
 
   asio::io_context& loop;
@@ -67,7 +72,10 @@ struct SimShard {
   const net::HostId host;
   ServiceOptions options;
   const std::vector<std::string> shards;  // no addresses here; only how many counts
+  const bool state_files;
   const bool first_decides;
+  const bool forgets_state;
+  std::optional<ShardState> kept;  // in the state file
   std::uint64_t lives = 0;
   std::optional<std::uint64_t> told_id;       // in the first Welcome of this life
   std::shared_ptr<DirectoryService> service;  // null while it is dead
@@ -93,8 +101,7 @@ class SimSession final : public Session, public std::enable_shared_from_this<Sim
   void Say(wire::NodeMessage message) {
     if (shard_->said) shard_->said(message);
     if (message.hello) node_ = message.hello->node.id;
-    if (message.hello) holds_ = message.hello->claims.holds != wire::Holds::kNone;
-    if (message.claims) holds_ = message.claims->holds != wire::Holds::kNone;
+    if (message.hello) holds_ = message.hello->holds;
     const std::size_t bytes = BytesOf(message.events);
     there_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
       if (!self->shard_->service || self->ended_) return;
@@ -171,7 +178,7 @@ class SimSession final : public Session, public std::enable_shared_from_this<Sim
   const std::shared_ptr<net::Wire> back_;
   Receiver receive_;
   NodeId node_ = kNoNode;
-  bool holds_ = false;          // the node has objects, by its last word
+  bool holds_ = false;          // the node came with objects of this shard
   std::optional<Time> opened_;  // when the session opened: it should last from then on
   bool ended_ = false;
 };
@@ -206,7 +213,7 @@ class SimPort final : public ShardPort {
     }
     if (access_->dead_) session->Die(net::Death::kPowerOff);
     if (!shard_->service) session->Abort();
-    if (access_->foreign_) ClaimOtherIds(hello.claims);
+    if (access_->foreign_ && hello.shard_id == 0) hello.shard_id = kElsewhere;
     connection->Send({.hello = std::move(hello)});
     return connection;
   }
@@ -310,7 +317,6 @@ void SimDirectory::Kill(std::size_t shard) {
 void SimDirectory::Return(std::size_t shard) {
   SimShard& back = *shards_[shard];
   if (back.service) return;
-  ++back.options.planner.incarnation;
   // In its first life no node had anything to tell; now nodes may.
   back.options.planner.recovery_window = planner::DirectoryOptions().recovery_window;
   back.Start();

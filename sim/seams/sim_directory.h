@@ -29,9 +29,12 @@ class SimDirectory {
   struct Settings {
     ServiceOptions service;
     std::size_t shards = 1;
-    Pace pace;  // of what nodes say
-    // A planted fault: a shard goes by the id that whoever comes first knows it by.
+    Pace pace;                 // of what nodes say
+    bool state_files = false;  // shards have state files (R44); their clock stands still
+    // Planted faults: a shard goes by the id that whoever comes first knows it by; a restarted shard
+    // does not read its state file.
     bool first_decides = false;
+    bool forgets_state = false;
   };
   SimDirectory(asio::io_context& loop, net::SimNetwork& network, const Settings& settings);
   ~SimDirectory();
@@ -63,8 +66,8 @@ class SimDirectory {
   // `ended` is told of each session that one of its ends ended by its own word, not by a planted
   // fault and not because its process or shard is gone; and since when that was open.
   void OnEnded(const std::function<void(Time opened)>& ended);
-  // `refused` is told of each node that holds objects and is refused as not of the shard's cluster
-  // (R44).
+  // `refused` is told of each node that holds objects of a shard and is refused by that as not of its
+  // cluster (R44).
   void OnRefused(const std::function<void(NodeId, const Error&)>& refused);
   const planner::DirectoryState& state(std::size_t shard) const;
   bool up(std::size_t shard) const;

@@ -49,6 +49,10 @@ void AddDirectory(CLI::App& app, Action& chosen) {
   AddAddresses(*command, "--shards", config.shards,
                "all shards in order, this one among them; without it there is only this one");
   command->add_option("--cluster", config.cluster, "name of the cluster")->type_name("NAME");
+  command
+      ->add_option("--state", config.state_file,
+                   "keeps who the shard is over restarts; made if there is none")
+      ->type_name("FILE");
   AddTime(*command, "--heartbeat", config.heartbeat, "how often nodes give signs of life");
   AddTime(*command, "--lease", config.lease, "the session of a node that gives none ends after it");
   AddTime(*command, "--grace", config.grace, "a node without a session is lost after it");

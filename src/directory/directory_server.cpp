@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -26,6 +27,7 @@
 #include "directory/grpc_endpoint.h"
 #include "directory/grpc_queue.h"
 #include "directory/service_loop.h"
+#include "directory/state_file.h"
 
 namespace hoplite::directory {
 
@@ -36,16 +38,25 @@ constexpr std::chrono::minutes kIdleConnection(1);
 // How long ended sessions may take to deliver their last words when the server stops.
 constexpr std::chrono::milliseconds kLastWords(200);
 
-// Later lives of a shard have later start times; a node that saw an even newer one says so.
-std::uint64_t NewIncarnation() {
+// Later lives of a shard have later start times. If not, its state file says so, or a node.
+std::uint64_t MicrosecondsSinceEpoch() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count());
 }
 
-ServiceOptions ForService(const DirectoryServerOptions& options) {
+// Whose a state file is. A shard whose address is written otherwise in the list has no place there.
+std::string OwnerOf(const DirectoryConfig& config) {
+  const auto own = std::ranges::find(config.shards, config.listen);
+  const auto place = own - config.shards.begin();
+  return fmt::format("cluster \"{}\", shard {} of {}", config.cluster,
+                     own == config.shards.end() ? "?" : std::to_string(place),
+                     std::max<std::size_t>(config.shards.size(), 1));
+}
+
+ServiceOptions ForService(const DirectoryServerOptions& options, std::uint64_t incarnation) {
   ServiceOptions result;
-  result.planner.incarnation = NewIncarnation();
+  result.planner.incarnation = incarnation;
   result.planner.inline_limit_bytes = options.inline_limit_bytes;
   result.planner.tombstone = options.tombstone;
   result.planner.orphan_grace = options.orphan_grace;
@@ -114,7 +125,10 @@ class DirectoryServer::Impl {
   const std::string& address() const { return acceptor_->address(); }
 
  private:
+  Result<Admission::Settings> BeginLife();
+
   const DirectoryServerOptions options_;
+  std::optional<StateFile> state_file_;
   asio::io_context times_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{times_.get_executor()};
   std::thread times_thread_;
@@ -128,7 +142,22 @@ class DirectoryServer::Impl {
   Mutex stopping_;        // held by Stop: who comes second waits for the first
 };
 
+Result<Admission::Settings> DirectoryServer::Impl::BeginLife() {
+  Admission::Settings life{
+      .shards = options_.shards, .cluster = options_.cluster, .address = options_.listen};
+  if (!options_.state_file.empty()) {
+    TRY_ASSIGN(state_file_, StateFile::Open(options_.state_file, OwnerOf(options_)));
+    life.certain = state_file_->kept().has_value();
+    life.keep = [this](const ShardState& state) { return state_file_->Write(state); };
+  }
+  life.state = NextLife(state_file_ ? state_file_->kept() : std::nullopt, RandomId(),
+                        MicrosecondsSinceEpoch());
+  if (life.keep) TRY(life.keep(life.state));
+  return life;
+}
+
 Result<void> DirectoryServer::Impl::Listen() {
+  TRY_ASSIGN(Admission::Settings life, BeginLife());
   TRY_ASSIGN(acceptor_, GrpcAcceptor::Open(options_.listen));
   grpc::ServerBuilder builder;
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
@@ -144,9 +173,9 @@ Result<void> DirectoryServer::Impl::Listen() {
   std::unique_ptr<grpc::ServerCompletionQueue> arrivals = builder.AddCompletionQueue();
   grpc::ServerCompletionQueue& queue = *arrivals;
   queue_ = std::make_unique<GrpcQueue>(std::move(arrivals));
-  service_ = std::make_shared<DirectoryService>(
-      std::make_unique<QueueLoop>(*queue_, times_), ForService(options_),
-      Admission({options_.shards, options_.cluster, options_.listen, RandomId()}));
+  const ServiceOptions service = ForService(options_, life.state.incarnation);
+  service_ = std::make_shared<DirectoryService>(std::make_unique<QueueLoop>(*queue_, times_),
+                                                service, Admission(std::move(life)));
   endpoint_ = std::make_unique<GrpcEndpoint>(service_, *queue_, queue);
   builder.RegisterService(&endpoint_->calls());
   server_ = builder.BuildAndStart();
@@ -181,6 +210,7 @@ void DirectoryServer::Impl::Stop() {
   times_.stop();
   if (times_thread_.joinable()) times_thread_.join();
   queue_->Stop();
+  state_file_.reset();
   server_.reset();
   queue_.reset();
 }

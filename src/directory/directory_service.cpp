@@ -206,9 +206,6 @@ bool DirectoryService::Handle(Heard& heard, wire::NodeMessage& message, std::siz
   }
   const NodeId node = members_.NodeOf(session);
   if (node == kNoNode) return true;
-  if (message.claims) {
-    admission_.Claimed(node, *std::exchange(message.claims, std::nullopt), now_);
-  }
   HearAtOnce(session, message);  // what came together with its Hello
   if (!message.events.empty()) spoke_.insert(session);
   for (; heard.applied < message.events.size(); ++heard.applied) {
@@ -228,19 +225,20 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
   // Its node gave up while the Hello waited for its turn. To let it join and suspend it at once
   // would cost more the more objects it has, and the next Hello would wait as long.
   if (session->gone) return;
-  if (std::optional<wire::Ended> refusal = admission_.Check(hello)) {
+  const std::uint64_t known_id = admission_.id();
+  if (std::optional<wire::Ended> refusal = admission_.Admit(hello)) {
     // A node that may ask again logs the refusal itself, and asks often.
     log::Write(refusal->retry ? log::Level::kInfo : log::Level::kWarn,
                "refused: " + refusal->error.message);
     return Refuse(session, *std::move(refusal));
   }
+  if (admission_.id() != known_id) TellId(hello.node);
   // The name of a node whose death is not noticed yet comes free soon: worth another try.
   Result<Members::Joined> joined = members_.Join(hello.node, session);
   if (!joined) return Refuse(session, {.error = std::move(joined).error()});
 
   if (joined->replaced_node != kNoNode) {
     leases_.Forget(joined->replaced_node);
-    admission_.Gone(joined->replaced_node);
     Apply(planner::NodeLost{joined->replaced_node});
   }
   if (joined->replaced_session) {
@@ -249,7 +247,6 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
     Refuse(joined->replaced_session,
            {.error = {ErrorCode::kCancelled, "the node opened a newer session"}});
   }
-  if (admission_.Joined(hello, now_)) TellId(hello.node);
   session->outbox = SessionOutbox<protocol::NodeAction>(options_.pace);
   leases_.Opened(hello.node.id, now_);
   log::Info("node {} joined, data plane at {}", hello.node.name, hello.node.address);
@@ -297,7 +294,6 @@ void DirectoryService::Suspend(const SessionPtr& session) {
   if (node == kNoNode) return;
   log::Info("node {} is suspended: its session ended", members_.NameOf(node));
   leases_.Ended(node, now_);
-  admission_.Ended(node);
   Apply(planner::NodeSuspended{node});
 }
 
@@ -310,18 +306,11 @@ void DirectoryService::CheckLeases() {
     }
     Lose(verdict.node);
   }
-  for (auto& [node, why] : admission_.Contradicting(now_)) {
-    log::Warn("refused: {}", why.message);
-    const SessionPtr session = members_.SessionOf(node);
-    Suspend(session);
-    Refuse(session, {.error = std::move(why)});
-  }
 }
 
 void DirectoryService::Lose(NodeId node) {
   log::Info("node {} is lost", members_.NameOf(node));
   members_.Lose(node);
-  admission_.Gone(node);
   Apply(planner::NodeLost{node});
 }
 
@@ -384,7 +373,7 @@ void DirectoryService::Apply(planner::EventBody body) {
 }
 
 void DirectoryService::ArmTimer() {
-  const Time next = std::min({next_plan_, leases_.next(), admission_.next(), next_stall_});
+  const Time next = std::min({next_plan_, leases_.next(), next_stall_});
   if (next == armed_) return;
   armed_ = next;
   loop_->SetAlarm(next, [weak = weak_from_this()] {

@@ -40,10 +40,6 @@ void GrpcConnection::Send(const wire::NodeMessage& message) {
     *outbox_.Add(one.ByteSizeLong() + 8).add_events() = std::move(one);
   }
   if (message.heartbeat) outbox_.Add(16).set_heartbeat(*message.heartbeat);
-  if (message.claims) {
-    v1::Claims claims = wire::ToProto(*message.claims);
-    *outbox_.Add(claims.ByteSizeLong() + 8).mutable_claims() = std::move(claims);
-  }
   if (message.number) outbox_.Add(16).set_number(*message.number);
   if (message.taken) outbox_.Add(16).set_taken(*message.taken);
   WriteNext();

@@ -29,7 +29,7 @@ std::uint64_t IncarnationIn(const Variant& message) {
 
 }  // namespace
 
-ShardLink::ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello, KnownShards& known,
+ShardLink::ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello, ShardIds& known,
                      const DirectoryClient::Hooks& hooks, LinkTimes times, const Pace& pace)
     : port_(port),
       hello_(std::move(hello)),
@@ -46,7 +46,8 @@ void ShardLink::Start() { Open(); }
 
 void ShardLink::Open() {
   state_ = State::kGreeting;
-  hello_.claims = Claims();
+  hello_.shard_id = known_.at(hello_.shard_index);
+  hello_.holds = Holds(hello_.shard_index);
   if (hooks_.owner_number) hello_.owner_number = hooks_.owner_number(hello_.shard_index);
   beats_.clear();
   vouched_ = NowSinceBoot();
@@ -58,14 +59,7 @@ void ShardLink::Open() {
   });
 }
 
-wire::Claims ShardLink::Claims() const { return {.shards = known_.ids(), .holds = Holds()}; }
-
-wire::Holds ShardLink::Holds() const {
-  if (!hooks_.holds) return wire::Holds::kNone;
-  if (hooks_.holds(hello_.shard_index)) return wire::Holds::kOfThisShard;
-  const auto shards = std::views::iota(std::size_t{0}, known_.ids().size());
-  return std::ranges::any_of(shards, hooks_.holds) ? wire::Holds::kOfOthers : wire::Holds::kNone;
-}
+bool ShardLink::Holds(std::size_t shard) const { return hooks_.holds && hooks_.holds(shard); }
 
 void ShardLink::Send(protocol::NodeEvent event) {
   if (state_ != State::kOpen) return;
@@ -132,7 +126,7 @@ void ShardLink::Stop() {
 
 void ShardLink::OnMessage(wire::ShardMessage message) {
   const std::uint64_t attempt = attempt_;
-  if (message.shard_id) known_.Told(hello_.shard_index, *message.shard_id);
+  if (message.shard_id) known_.at(hello_.shard_index) = *message.shard_id;
   if (message.welcome && state_ == State::kGreeting) OnWelcome(*message.welcome);
   for (const protocol::NodeAction& action : message.actions) {
     if (attempt != attempt_ || state_ != State::kOpen) return;  // a hook may have stopped us
@@ -165,7 +159,7 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   const auto level = std::exchange(away_, {}) ? log::Level::kWarn : log::Level::kInfo;
   log::Write(level, fmt::format("session with directory shard {} is open", hello_.shard_index));
   refusal_.reset();
-  known_.Told(hello_.shard_index, welcome.shard_id);
+  known_.at(hello_.shard_index) = welcome.shard_id;
   const std::uint64_t attempt = attempt_;
   name_refused_since_.reset();
   CheckOwnStanding(welcome);
@@ -237,7 +231,11 @@ std::string ShardLink::WhatNow(const Error& refusal) const {
 }
 
 // Any shard's welcome counts: a node may never have met the one that refuses it.
-bool ShardLink::StaysWithCopies() const { return known_.any() && Holds() != wire::Holds::kNone; }
+bool ShardLink::StaysWithCopies() const {
+  const auto shards = std::views::iota(std::size_t{0}, known_.size());
+  return std::ranges::any_of(known_, [](std::uint64_t id) { return id != 0; }) &&
+         std::ranges::any_of(shards, [this](std::size_t shard) { return Holds(shard); });
+}
 
 bool ShardLink::MayRetry(const wire::Ended& ended) {
   if (!ended.retry) return StaysWithCopies();
@@ -272,9 +270,6 @@ void ShardLink::Beat() {
   wire::NodeMessage message;
   message.heartbeat = ++heartbeat_;
   beats_[heartbeat_] = NowSinceBoot();
-  if (wire::Claims claims = Claims(); claims != hello_.claims) {
-    message.claims = hello_.claims = std::move(claims);
-  }
   connection_->Send(std::move(message));
   After(welcome_->heartbeat, &ShardLink::Beat);
 }

@@ -24,7 +24,6 @@
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "directory/inventory_teller.h"
-#include "directory/known_shards.h"
 #include "directory/patience.h"
 #include "directory/session_outbox.h"
 #include "directory/shard_port.h"
@@ -42,11 +41,14 @@ struct LinkTimes {
   Duration name_in_use = std::chrono::seconds(7);
 };
 
+// By which ids a node knows the shards of its cluster (R44); 0: not told yet. Its links share them.
+using ShardIds = std::vector<std::uint64_t>;
+
 class ShardLink : public std::enable_shared_from_this<ShardLink> {
  public:
   // hooks must outlive the link's last use, which Stop ends. hello.highest_incarnation is kept
   // up to date here.
-  ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello, KnownShards& known,
+  ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello, ShardIds& known,
             const DirectoryClient::Hooks& hooks, LinkTimes times, const Pace& pace = {});
 
   void Start();
@@ -74,8 +76,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   bool TellMore();
   void Flush();
   void OnEnded(const wire::Ended& ended);
-  wire::Claims Claims() const;
-  wire::Holds Holds() const;
+  bool Holds(std::size_t shard) const;
   void LogEnd(const Error& why);
   std::string WhatNow(const Error& refusal) const;
   bool StaysWithCopies() const;
@@ -88,7 +89,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
 
   ShardPort& port_;
   wire::Hello hello_;
-  KnownShards& known_;
+  ShardIds& known_;
   const DirectoryClient::Hooks& hooks_;
   const LinkTimes times_;
   const Pace pace_;

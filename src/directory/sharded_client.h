@@ -16,7 +16,6 @@
 #include <asio/io_context.hpp>
 
 #include "directory/directory_client.h"
-#include "directory/known_shards.h"
 #include "directory/shard_link.h"
 #include "directory/shard_port.h"
 #include "net/timer.h"
@@ -39,7 +38,7 @@ class ShardedClient final : public DirectoryClient {
   std::size_t shard_count() const override { return ports_.size(); }
   bool connected(std::size_t shard) const override;
   std::optional<Time> vouched(std::size_t shard) const override;
-  std::uint64_t shard_id(std::size_t shard) const override { return known_.ids().at(shard); }
+  std::uint64_t shard_id(std::size_t shard) const override { return known_.at(shard); }
   std::uint64_t inline_limit(std::size_t shard) const override;
   std::optional<Error> refusal(std::size_t shard) const override;
   void Find(const ObjectId& object, Duration timeout,
@@ -62,7 +61,7 @@ class ShardedClient final : public DirectoryClient {
   const Options options_;
   std::vector<std::unique_ptr<ShardPort>> ports_;
   Hooks hooks_;
-  KnownShards known_;
+  ShardIds known_;
   std::vector<std::shared_ptr<ShardLink>> links_;
   // Shared with answers that may come late.
   std::shared_ptr<std::map<std::uint64_t, Question>> questions_;

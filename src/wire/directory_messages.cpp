@@ -7,20 +7,6 @@
 
 namespace hoplite::wire {
 
-v1::Claims ToProto(const Claims& claims) {
-  v1::Claims message;
-  message.mutable_shards()->Assign(claims.shards.begin(), claims.shards.end());
-  message.set_holds(claims.holds != Holds::kNone);
-  message.set_holds_here(claims.holds == Holds::kOfThisShard);
-  return message;
-}
-
-Claims FromProto(const v1::Claims& message) {
-  const Holds any = message.holds() ? Holds::kOfOthers : Holds::kNone;
-  return {.shards = {message.shards().begin(), message.shards().end()},
-          .holds = message.holds_here() ? Holds::kOfThisShard : any};
-}
-
 v1::Hello ToProto(const Hello& hello) {
   v1::Hello message;
   message.set_protocol(hello.protocol);
@@ -31,7 +17,8 @@ v1::Hello ToProto(const Hello& hello) {
   message.set_shard_index(static_cast<std::uint32_t>(hello.shard_index));
   message.set_shard_count(static_cast<std::uint32_t>(hello.shard_count));
   message.set_highest_incarnation(hello.highest_incarnation);
-  *message.mutable_claims() = ToProto(hello.claims);
+  message.set_shard_id(hello.shard_id);
+  message.set_holds(hello.holds);
   message.set_owner_number(hello.owner_number);
   return message;
 }
@@ -55,7 +42,8 @@ Result<Hello> FromProto(const v1::Hello& message) {
     return Bad("highest_incarnation", "is out of range");
   }
   hello.highest_incarnation = message.highest_incarnation();
-  hello.claims = FromProto(message.claims());
+  hello.shard_id = message.shard_id();
+  hello.holds = message.holds();
   hello.owner_number = message.owner_number();
   return hello;
 }
@@ -116,7 +104,6 @@ Result<NodeMessage> FromProto(v1::NodeMessage& message) {
     result.events.push_back(std::move(event));
   }
   if (message.has_heartbeat()) result.heartbeat = message.heartbeat();
-  if (message.has_claims()) result.claims = FromProto(message.claims());
   if (message.has_number()) result.number = message.number();
   if (message.has_taken()) result.taken = message.taken();
   return result;

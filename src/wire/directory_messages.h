@@ -23,7 +23,6 @@ namespace hoplite::wire {
 
 inline constexpr std::size_t kMaxNameBytes = 255;
 
-v1::Claims ToProto(const Claims& claims);
 v1::Hello ToProto(const Hello& hello);
 v1::Welcome ToProto(const Welcome& welcome);
 v1::Ended ToProto(const Ended& ended);
@@ -34,7 +33,6 @@ v1::ShardView ToProto(const protocol::ShardView& view);
 v1::ObjectView ToProto(const protocol::ObjectView& view);
 v1::StatusRequest ToProto(const protocol::PageRequest& page);
 
-Claims FromProto(const v1::Claims& message);
 Result<Hello> FromProto(const v1::Hello& message);
 Result<Welcome> FromProto(const v1::Welcome& message);
 Result<Ended> FromProto(const v1::Ended& message);

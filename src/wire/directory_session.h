@@ -17,17 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 6;
-
-// Of which objects a node has copies, seen from the shard that is told.
-enum class Holds : std::uint8_t { kNone, kOfOthers, kOfThisShard };
-
-// What tells to which cluster a node belongs (docs/protocol.md, R44).
-struct Claims {
-  std::vector<std::uint64_t> shards;  // id of each shard, as it told the node last; 0: not yet
-  Holds holds = Holds::kNone;
-  friend bool operator==(const Claims&, const Claims&) = default;
-};
+inline constexpr std::uint32_t kDirectoryProtocol = 7;
 
 // A node introduces itself.
 struct Hello {
@@ -37,7 +27,8 @@ struct Hello {
   std::size_t shard_index = 0;
   std::size_t shard_count = 1;
   std::uint64_t highest_incarnation = 0;  // of all versions that it has seen from this shard
-  Claims claims;
+  std::uint64_t shard_id = 0;      // by which the node knows the shard; 0: it was not told yet
+  bool holds = false;              // the node has copies of objects of this shard
   std::uint64_t owner_number = 0;  // the highest of any Owner, Owned or owned request that it gave
 };
 
@@ -65,7 +56,6 @@ struct NodeMessage {
   std::optional<Hello> hello;
   std::vector<protocol::NodeEvent> events;
   std::optional<std::uint64_t> heartbeat;
-  std::optional<Claims> claims;
   std::optional<std::uint64_t> number;
   std::optional<std::uint64_t> taken;
 };

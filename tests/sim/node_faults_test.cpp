@@ -91,6 +91,14 @@ void WithNewcomers(Options& options) {
   options.restarts = 1;
   options.newcomers = 2;
 }
+// Newcomers have time to put objects in a life of the shard that the others miss.
+void WithStateFiles(Options& options) {
+  WithNewcomers(options);
+  options.state_files = true;
+  options.span = std::chrono::seconds(4);
+  options.calls = 40;
+  options.restarts = 3;
+}
 // Nodes that leave, with room for what they hand on. What has no taker at a drain's deadline is lost,
 // which histories with newcomers (P16) do not expect.
 void ManyDrains(Options& options) {
@@ -140,8 +148,9 @@ TEST(NodeFaults, WithoutThemLongInventoriesAreToldInOneSession) {
 
 // The options that were tuned for the faults break nothing by themselves.
 TEST(NodeFaults, WithoutThemTheSameHistoriesKeepEveryProperty) {
-  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows, WindowsOfUnequalSources,
-                          OneFetchAtATime, FullStores, ManyBreaks, WithNewcomers, ManyDrains}) {
+  for (const auto tune :
+       {LittleMemory, ManyAtOnce, ManyWindows, WindowsOfUnequalSources, OneFetchAtATime, FullStores,
+        ManyBreaks, WithNewcomers, WithStateFiles, ManyDrains}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -175,7 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SpinsForMemory", PlantedFault::kSpinsForMemory, "P13", LittleMemory},
         Case{"HoardsMemory", PlantedFault::kHoardsMemory, "P14", FullStores},
         Case{"DropsWhatIsToStay", PlantedFault::kDropsWhatIsToStay, "P20", ManyDrains},
-        Case{"FirstDecides", PlantedFault::kFirstDecides, "P16", WithNewcomers}),
+        Case{"FirstDecides", PlantedFault::kFirstDecides, "P16", WithNewcomers},
+        Case{"ForgetsItsState", PlantedFault::kForgetsItsState, "P16", WithStateFiles}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -60,11 +60,12 @@ class Daemon:
 class Cluster(contextlib.ExitStack):
     """A directory and nodes n1, n2, ... with their sockets in a temporary folder."""
 
-    def __init__(self, nodes, memory="64MiB", rate=None):
+    def __init__(self, nodes, memory="64MiB", rate=None, state=False):
         super().__init__()
         self.memory, self.rate = memory, rate
         self.folder = self.enter_context(tempfile.TemporaryDirectory(prefix="hoplite-test-"))
-        self.directory = self.start("directory", "--listen", "127.0.0.1:0", "--recovery-window", "0")
+        self.state = ("--state", self.path("state")) if state else ()
+        self.directory = self._start_directory("127.0.0.1:0")
         self.nodes = [self.add_node() for _ in range(nodes)] if nodes else []
 
     def start(self, *arguments, **options):
@@ -78,10 +79,14 @@ class Cluster(contextlib.ExitStack):
             daemon.end(signal.SIGTERM)
 
     def restart_directory(self):
-        """Kills the directory and starts another one, which knows nothing, at the same port."""
+        """Kills the directory and starts another one at the same port, which knows nothing but its state file, if
+        there is one."""
         address = self.directory.ready["address"]
         self.directory.end(signal.SIGKILL)
-        self.directory = self.start("directory", "--listen", address, "--recovery-window", "0")
+        self.directory = self._start_directory(address)
+
+    def _start_directory(self, address):
+        return self.start("directory", "--listen", address, "--recovery-window", "0", *self.state)
 
     def add_node(self):
         self.count = getattr(self, "count", 0) + 1

@@ -1,6 +1,13 @@
-// Which id a shard goes by, and who has to wait: every order in which nodes of one cluster or of
-// two may come (docs/protocol.md, R44).
+// By which id a shard goes, and who waits: every order in which nodes come to the lives of a shard
+// (docs/protocol.md, R44).
 #include "directory/admission.h"
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,48 +17,31 @@
 namespace hoplite::directory {
 namespace {
 
-using namespace std::chrono_literals;
-using Ids = std::vector<std::uint64_t>;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kDrawn = 0xd;
 constexpr std::uint64_t kOld = 0xa;    // what the shard was known by before it restarted
 constexpr std::uint64_t kOther = 0xb;  // of a shard of another cluster
-constexpr auto kHolds = wire::Holds::kOfThisShard;
-constexpr auto kHoldsOthers = wire::Holds::kOfOthers;
-constexpr auto kEmpty = wire::Holds::kNone;
 
-wire::Hello From(int node, Ids claims, wire::Holds holds, std::size_t index = 0,
+wire::Hello From(int node, std::uint64_t shard_id, bool holds, std::size_t index = 0,
                  std::size_t count = 1) {
   wire::Hello hello;
   hello.node = {NodeId(node), "n" + std::to_string(node), "127.0.0.1:7"};
   hello.shard_index = index;
   hello.shard_count = count;
-  hello.claims = {std::move(claims), holds};
+  hello.shard_id = shard_id;
+  hello.holds = holds;
   return hello;
 }
 
-class AdmissionTest : public testing::Test {
- protected:
-  explicit AdmissionTest(std::vector<std::string> shards = {})
-      : admission_({std::move(shards), "", "a:1", kDrawn}) {}
+// What the node is told if it has to wait; empty: it may join.
+std::string Refusal(Admission& admission, const wire::Hello& hello) {
+  const auto refusal = admission.Admit(hello);
+  EXPECT_TRUE(!refusal || refusal->retry);
+  return refusal ? refusal->error.message : "";
+}
 
-  // True: let in, and the shard took over its claim.
-  bool Joins(const wire::Hello& hello) {
-    const auto refusal = admission_.Check(hello);
-    EXPECT_FALSE(refusal) << refusal->error.message;
-    return !refusal && admission_.Joined(hello, now_);
-  }
-  // What the node was told: it is refused, but may ask again.
-  std::string Waits(const wire::Hello& hello) {
-    const auto refusal = admission_.Check(hello);
-    EXPECT_TRUE(refusal && refusal->retry);
-    return refusal ? refusal->error.message : "";
-  }
-
-  Admission admission_;
-  Time now_{};
-};
+Admission NewShard() { return Admission({.state = {.id = kDrawn, .incarnation = 5}}); }
 
 TEST(ClusterId, DependsOnNameAndNumberOfShardsOnly) {
   EXPECT_EQ(ClusterId("x", 2), ClusterId("x", 2));
@@ -60,15 +50,15 @@ TEST(ClusterId, DependsOnNameAndNumberOfShardsOnly) {
 }
 
 TEST(Admission, RefusalsForGoodSayWhatDiffers) {
-  const Admission admission({{"a:1", "b:2"}, "blue", "b:2", kDrawn});
+  Admission admission({{"a:1", "b:2"}, "blue", "b:2", {.id = kDrawn}});
   const auto refusal = [&](const wire::Hello& hello) -> std::string {
-    const auto ended = admission.Check(hello);
+    const auto ended = admission.Admit(hello);
     if (!ended) return "none";
     EXPECT_EQ(ended->error.code, ErrorCode::kInvalidArgument);
     EXPECT_FALSE(ended->retry);
     return ended->error.message;
   };
-  wire::Hello right = From(7, {}, kEmpty, 1, 2);
+  wire::Hello right = From(7, 0, false, 1, 2);
   right.cluster = "blue";
   EXPECT_EQ(refusal(right), "none");
   wire::Hello wrong = right;
@@ -85,182 +75,158 @@ TEST(Admission, RefusalsForGoodSayWhatDiffers) {
   EXPECT_THAT(refusal(wrong), HasSubstr("speaks version 1 of the directory protocol"));
 }
 
-// --- one shard
-
-TEST_F(AdmissionTest, ANewClusterGoesByWhatTheShardDrew) {
-  EXPECT_FALSE(Joins(From(1, {0}, kEmpty)));
-  EXPECT_FALSE(Joins(From(1, {kDrawn}, kHolds)));
-  EXPECT_FALSE(Joins(From(2, {}, kEmpty)));
-  EXPECT_EQ(admission_.id(), kDrawn);
+TEST(Admission, ANewClusterGoesByWhatTheShardDrew) {
+  Admission shard = NewShard();
+  EXPECT_EQ(Refusal(shard, From(1, 0, false)), "");
+  EXPECT_EQ(Refusal(shard, From(1, kDrawn, true)), "");
+  EXPECT_EQ(shard.id(), kDrawn);
 }
 
-TEST_F(AdmissionTest, ARestartedShardTakesOverTheClaimOfTheFirstNodeWithObjects) {
-  EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
-  EXPECT_EQ(admission_.id(), kOld);
-  EXPECT_FALSE(Joins(From(2, {kOld}, kHolds)));
+TEST(Admission, TheFirstNodeWithObjectsDecidesWhoeverCameBefore) {
+  Admission shard = NewShard();
+  EXPECT_EQ(Refusal(shard, From(3, kOther, false)), "");  // empty, and of another cluster
+  EXPECT_EQ(Refusal(shard, From(4, kDrawn, true)), "");  // a newcomer that has put things meanwhile
+  EXPECT_EQ(shard.id(), kDrawn);
+  EXPECT_EQ(Refusal(shard, From(1, kOld, true)), "");
+  EXPECT_EQ(shard.id(), kOld);
+  EXPECT_EQ(Refusal(shard, From(3, kOther, false)), "") << "it takes the id that it is told";
+  EXPECT_EQ(Refusal(shard, From(4, kDrawn, true)), "") << "it may not have heard of the other id";
+  EXPECT_EQ(shard.id(), kOld);
 }
 
-// An old fault: the node that came first decided which others may come, even if it was a newcomer.
-TEST_F(AdmissionTest, ANewcomerThatComesFirstDecidesNothing) {
-  EXPECT_FALSE(Joins(From(3, {0}, kEmpty)));
-  admission_.Claimed(NodeId{3}, {{kDrawn}, kHolds}, now_);  // and has put things meanwhile
-  EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
-  EXPECT_EQ(admission_.id(), kOld);
-  // It may have been cut off before it was told.
-  EXPECT_FALSE(Joins(From(3, {kDrawn}, kHolds)));
-  EXPECT_EQ(admission_.id(), kOld);
+TEST(Admission, WhoKnowsAnotherIdWaitsAndIsToldBothSides) {
+  Admission shard = NewShard();
+  EXPECT_EQ(Refusal(shard, From(1, kOld, true)), "");
+  const std::string words = Refusal(shard, From(5, kOther, true));
+  EXPECT_THAT(words, HasSubstr("another cluster: node 'n5', with objects, knows it by the id "
+                               "000000000000000b, node 'n1', with objects, by 000000000000000a"));
+  EXPECT_EQ(shard.id(), kOld) << "one id a life";
 }
 
-TEST_F(AdmissionTest, ANewcomerThatCameBackWithObjectsDecidesNothingEither) {
-  EXPECT_FALSE(Joins(From(3, {0}, kEmpty)));
-  EXPECT_FALSE(Joins(From(3, {kDrawn}, kHolds)));
-  EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
+TEST(Admission, TheIdOfAStateFileStands) {
+  Admission shard({.state = {.id = kOld, .incarnation = 5}, .certain = true});
+  EXPECT_THAT(Refusal(shard, From(5, kOther, true)),
+              HasSubstr("000000000000000b, its state file by 000000000000000a"));
+  EXPECT_EQ(Refusal(shard, From(1, kOld, true)), "");
 }
 
-TEST_F(AdmissionTest, AnEmptyNodesClaimYieldsToThatOfOneWithObjects) {
-  EXPECT_TRUE(Joins(From(4, {kOther}, kEmpty)));
-  EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
-  EXPECT_FALSE(Joins(From(4, {kOther}, kEmpty)));  // an empty node takes over what the shard says
-  EXPECT_EQ(admission_.id(), kOld);
+// A directory gets its first state file while nodes hold objects.
+TEST(Admission, WhatANewStateFileIsToKeepIsKeptBeforeItIsUsed) {
+  std::optional<ShardState> kept;
+  bool full = true;
+  Admission shard({.state = {.id = kDrawn, .incarnation = 5},
+                   .keep = [&](const ShardState& state) -> Result<void> {
+                     if (full) return std::unexpected(Error(ErrorCode::kResourceExhausted, "full"));
+                     kept = state;
+                     return {};
+                   }});
+  wire::Hello hello = From(1, kOld, true);
+  hello.highest_incarnation = 8;  // the clock went back
+  EXPECT_EQ(Refusal(shard, hello), "full");
+  EXPECT_EQ(shard.id(), kDrawn);
+  full = false;
+  EXPECT_EQ(Refusal(shard, hello), "");
+  EXPECT_EQ(kept, (ShardState{.id = kOld, .incarnation = 9}));
+  kept.reset();
+  EXPECT_EQ(Refusal(shard, hello), "");
+  EXPECT_FALSE(kept) << "nothing new";
 }
 
-TEST_F(AdmissionTest, OfTwoClaimsWithObjectsTheSecondWaitsUntilTheFirstIsGone) {
-  EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
-  const std::string words = Waits(From(5, {kOther}, kHolds));
-  EXPECT_THAT(words, HasSubstr("another cluster"));
-  EXPECT_THAT(words, HasSubstr("'n5'"));
-  EXPECT_THAT(words, HasSubstr("000000000000000b"));
-  EXPECT_THAT(words, HasSubstr("'n1'"));
-  EXPECT_THAT(words, HasSubstr("000000000000000a"));
-  admission_.Ended(NodeId{1});  // it may come back
-  Waits(From(5, {kOther}, kHolds));
-  admission_.Gone(NodeId{1});
-  EXPECT_TRUE(Joins(From(5, {kOther}, kHolds)));
-  EXPECT_THAT(Waits(From(1, {kOld}, kHolds)), HasSubstr("another cluster"));
+TEST(ShardStates, AClockThatWentBackGivesNoIncarnationTwice) {
+  const ShardState first = NextLife(std::nullopt, kDrawn, 1000);
+  EXPECT_EQ(first, (ShardState{.id = kDrawn, .incarnation = 1000}));
+  EXPECT_EQ(NextLife(first, kOther, 400), (ShardState{.id = kDrawn, .incarnation = 1001}));
+  EXPECT_EQ(NextLife(first, kOther, 2000), (ShardState{.id = kDrawn, .incarnation = 2000}));
+  EXPECT_EQ(NextLife(std::nullopt, kOther, 400).incarnation, 400u) << "without the file";
 }
 
-TEST_F(AdmissionTest, AClaimIsHeldByWhoeverHasObjectsUnderIt) {
-  EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
-  EXPECT_FALSE(Joins(From(2, {0}, kEmpty)));
-  admission_.Claimed(NodeId{2}, {{kOld}, kHolds}, now_);
-  admission_.Gone(NodeId{1});
-  EXPECT_THAT(Waits(From(5, {kOther}, kHolds)), HasSubstr("'n2'"));
-  admission_.Claimed(NodeId{2}, {{kOld}, kEmpty}, now_);
-  EXPECT_TRUE(Joins(From(5, {kOther}, kHolds)));
-}
+// --- lives of a shard
 
-// What a newcomer holds of other shards' objects says less of this one's past.
-TEST_F(AdmissionTest, WhoHoldsObjectsOfOtherShardsYieldsToWhoHoldsThisOnes) {
-  EXPECT_TRUE(Joins(From(3, {kOther}, kHoldsOthers)));
-  EXPECT_TRUE(Joins(From(1, {kOld}, kHolds)));
-  EXPECT_FALSE(Joins(From(3, {kOther}, kHoldsOthers)));  // it takes over what the shard says
-  EXPECT_EQ(admission_.id(), kOld);
-}
+// Two nodes of one cluster and the shard of their objects, which may restart at any moment.
+class Lives {
+ public:
+  enum class Step : std::uint8_t { kRestart, kOneMeets, kOtherMeets, kOnePuts, kOtherPuts };
+  static constexpr std::size_t kSteps = 5;
 
-// The shard restarted twice, and a newcomer heard of the life between.
-TEST_F(AdmissionTest, WhoHoldsObjectsOfOtherShardsIsSurerThanAnEmptyNode) {
-  EXPECT_TRUE(Joins(From(3, {kOther}, kEmpty)));
-  EXPECT_TRUE(Joins(From(2, {kOld}, kHoldsOthers)));
-  EXPECT_EQ(admission_.id(), kOld);
-  EXPECT_FALSE(Joins(From(4, {kOther}, kHoldsOthers)));
-  EXPECT_EQ(admission_.id(), kOld);
-}
+  explicit Lives(bool state_file) : state_file_(state_file) { Restart(); }
 
-// --- several shards: this one is number 0 of two
-
-class TwoShards : public AdmissionTest {
- protected:
-  TwoShards() : AdmissionTest({"a:1", "b:2"}) {}
-  static wire::Hello Two(int node, Ids claims, wire::Holds holds) {
-    return From(node, std::move(claims), holds, 0, 2);
+  void Take(Step step) {
+    const bool one = step == Step::kOneMeets || step == Step::kOnePuts;
+    Node& node = nodes_[one ? 0 : 1];
+    if (step == Step::kRestart) {
+      Restart();
+    } else if (step == Step::kOneMeets || step == Step::kOtherMeets) {
+      Meet(node);
+    } else {
+      node.holds |= node.session;
+    }
   }
-  std::vector<NodeId> Contradict() {
-    now_ += 1s;
-    std::vector<NodeId> nodes;
-    for (const auto& [node, why] : admission_.Contradicting(now_)) nodes.push_back(node);
-    return nodes;
+  bool refused() const { return refused_; }
+  int restarts() const { return life_ - 1; }
+
+ private:
+  struct Node {
+    int number;
+    std::uint64_t shard_id = 0;
+    bool holds = false;
+    bool session = false;
+  };
+
+  void Restart() {
+    const std::optional<ShardState> kept = state_file_ ? kept_ : std::nullopt;
+    kept_ = NextLife(kept, static_cast<std::uint64_t>(++life_), 1);
+    shard_.emplace(Admission::Settings{.state = *kept_, .certain = kept.has_value()});
+    for (Node& node : nodes_) node.session = false;
   }
+  void Meet(Node& node) {
+    if (!Refusal(*shard_, From(node.number, node.shard_id, node.holds)).empty()) {
+      refused_ = true;
+      return;
+    }
+    node.session = true;
+    for (Node& one : nodes_) {
+      if (one.session) one.shard_id = shard_->id();
+    }
+  }
+
+  const bool state_file_;
+  int life_ = 0;
+  std::optional<ShardState> kept_;
+  std::optional<Admission> shard_;
+  std::array<Node, 2> nodes_{Node{.number = 1}, Node{.number = 2}};
+  bool refused_ = false;
 };
 
-TEST_F(TwoShards, WhoKnowsAnotherSecondShardWaits) {
-  EXPECT_FALSE(Joins(Two(1, {0, 0}, kEmpty)));
-  admission_.Claimed(NodeId{1}, {{kDrawn, 0x1a}, kHolds}, now_);
-  const std::string words = Waits(Two(5, {0, 0x1b}, kEmpty));
-  EXPECT_THAT(words, HasSubstr("mixed: node 'n5' knows directory shard 1"));
-  EXPECT_THAT(words, HasSubstr("000000000000001b"));
-  EXPECT_THAT(words, HasSubstr("'n1'"));
-  EXPECT_THAT(words, HasSubstr("000000000000001a"));
-  admission_.Ended(NodeId{1});
-  EXPECT_FALSE(Joins(Two(5, {0, 0x1b}, kEmpty)));
+// Every history of so many steps; the first is one that does anything, which node's does not matter.
+template <typename Visit>
+void EachHistory(bool state_file, int steps, Visit visit) {
+  const auto histories = static_cast<std::size_t>(std::pow(Lives::kSteps, steps - 1));
+  for (std::size_t history = 0; history < histories; ++history) {
+    Lives lives(state_file);
+    std::size_t rest = history;
+    lives.Take(Lives::Step::kOneMeets);
+    for (int i = 1; i < steps; ++i, rest /= Lives::kSteps) {
+      lives.Take(static_cast<Lives::Step>(rest % Lives::kSteps));
+    }
+    visit(lives);
+  }
 }
 
-// Both shards were asked at the same time, so neither could know what the other would say.
-TEST_F(TwoShards, WhoTurnsOutToMixShardsIsFoundWhenTheNewsHadTimeToSpread) {
-  EXPECT_FALSE(Joins(Two(1, {kDrawn, 0x1a}, kHolds)));
-  EXPECT_FALSE(Joins(Two(5, {0, 0}, kEmpty)));
-  admission_.Claimed(NodeId{5}, {{kDrawn, 0x1b}, kEmpty}, now_);
-  EXPECT_TRUE(admission_.Contradicting(now_).empty());
-  EXPECT_EQ(admission_.next(), now_ + 1s);
-  EXPECT_EQ(Contradict(), std::vector{NodeId{5}});
-  EXPECT_EQ(admission_.next(), kNever);
+// The shortest has eight steps: one node puts; restart; the other puts while the first is away;
+// restart; both come.
+constexpr int kSteps = 8;
+
+TEST(Lives, WithoutAStateFileANodeMayWaitThatMissedALifeInWhichOthersPut) {
+  int waits = 0;
+  EachHistory(false, kSteps, [&](const Lives& lives) {
+    waits += lives.refused() ? 1 : 0;
+    ASSERT_TRUE(!lives.refused() || lives.restarts() >= 2) << "one restart makes nobody wait";
+  });
+  EXPECT_GT(waits, 0);
 }
 
-TEST_F(TwoShards, OfTwoThatContradictEachOtherTheOneWithObjectsStays) {
-  EXPECT_FALSE(Joins(Two(5, {0, 0x1b}, kEmpty)));
-  EXPECT_FALSE(Joins(Two(1, {kDrawn, 0x1a}, kHolds)));
-  EXPECT_EQ(Contradict(), std::vector{NodeId{5}});
-}
-
-// All shards restarted twice. The newcomer of the life between came here first, the old node, which
-// has objects of the other shard, there: each shard has taken over what its first node said.
-TEST_F(TwoShards, AnOldNodeWithObjectsOfAnotherShardIsLetInBesideAnEmptyNewcomer) {
-  EXPECT_TRUE(Joins(Two(3, {kOther, 0x1d}, kEmpty)));
-  EXPECT_TRUE(Joins(Two(1, {kOld, 0x1a}, kHoldsOthers)));
-  EXPECT_EQ(admission_.id(), kOld);
-  EXPECT_EQ(Contradict(), std::vector{NodeId{3}}) << "it asks again with what the others tell it";
-}
-
-// A stray node's address of this shard is right, and those of the others are of its own cluster.
-TEST_F(TwoShards, WhoHasObjectsOfThisShardDoesNotDriveOutThoseWhoHaveObjectsOfOthers) {
-  EXPECT_FALSE(Joins(Two(1, {kDrawn, 0x1a}, kHoldsOthers)));
-  EXPECT_TRUE(Joins(Two(5, {kOther, 0x1b}, kHolds)));
-  EXPECT_EQ(Contradict(), std::vector{NodeId{5}});
-}
-
-// An old holder that does not reach the other shard yet is sent away by members who know that one by
-// a newer id, and another old life's holder renames this one meanwhile. It may still rename it again:
-// the members then tell the other shard its id, and there it hears what that one goes by.
-TEST_F(TwoShards, WhoWasSentAwayRenamesTheShardAgainWhenNobodyElseBacksAnId) {
-  const wire::Hello old = Two(1, {kOld, 0x1a}, kHolds);
-  const wire::Hello another = Two(2, {kOther, 0x1d}, kHolds);
-  EXPECT_FALSE(Joins(Two(3, {kDrawn, 0x1d}, kHoldsOthers)));
-  EXPECT_TRUE(Joins(old));
-  EXPECT_EQ(Contradict(), std::vector{NodeId{1}});
-  admission_.Gone(NodeId{1});
-  EXPECT_TRUE(Joins(another));
-  EXPECT_THAT(Waits(old), HasSubstr("another cluster")) << "as long as that one is here";
-  admission_.Gone(NodeId{2});
-  EXPECT_TRUE(Joins(old));
-  EXPECT_EQ(admission_.id(), kOld);
-}
-
-// Both shards restarted, a newcomer met them first and put things: each of them takes over the
-// claim of the old node, and nobody is sent away while the news of it spreads.
-TEST_F(TwoShards, AClaimIsTakenOverAlthoughNewcomersKnowTheOthersOtherwise) {
-  EXPECT_FALSE(Joins(Two(3, {0, 0}, kEmpty)));
-  admission_.Claimed(NodeId{3}, {{kDrawn, 0x1d}, kHolds}, now_);
-  EXPECT_TRUE(Joins(Two(1, {kOld, 0x1a}, kHolds)));
-  admission_.Claimed(NodeId{3}, {{kOld, 0x1a}, kHolds}, now_);
-  EXPECT_TRUE(Contradict().empty());
-}
-
-TEST_F(TwoShards, ItsPlaceInANodesListIsComparedToo) {
-  const Admission::Settings unknown_place{{"a:1", "b:2"}, "", "0.0.0.0:1", kDrawn};
-  Admission admission(unknown_place);
-  admission.Joined(From(1, {kDrawn, 0x1a}, kHolds, 0, 2), now_);
-  const auto refusal = admission.Check(From(5, {0x1a, 0}, kEmpty, 1, 2));
-  ASSERT_TRUE(refusal);
-  EXPECT_THAT(refusal->error.message, HasSubstr("mixed"));
+TEST(Lives, WithAStateFileNoNodeOfTheClusterEverWaits) {
+  EachHistory(true, kSteps, [](const Lives& lives) { ASSERT_FALSE(lives.refused()); });
 }
 
 }  // namespace

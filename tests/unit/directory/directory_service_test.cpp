@@ -25,7 +25,7 @@ class KeptSession final : public Session {
 TEST(DirectoryService, ANodeThatHungUpBeforeItsHelloWasReadIsNotGreeted) {
   asio::io_context loop;
   const auto service =
-      std::make_shared<DirectoryService>(loop, ServiceOptions(), Admission({.drawn_id = 1}));
+      std::make_shared<DirectoryService>(loop, ServiceOptions(), Admission({.state = {.id = 1}}));
   const auto given_up = std::make_shared<KeptSession>();
   const auto present = std::make_shared<KeptSession>();
   const wire::Hello hello{.node = {NodeId{1}, "n1", "127.0.0.1:1"}};

@@ -46,8 +46,8 @@ class ServiceTurns : public ::testing::Test {
   ServiceTurns() { options_.planner.recovery_window = Duration{0}; }
 
   void Start() {
-    service_ = std::make_shared<DirectoryService>(loop_, options_,
-                                                  Admission({.shards = {"here"}, .drawn_id = 1}));
+    service_ = std::make_shared<DirectoryService>(
+        loop_, options_, Admission({.shards = {"here"}, .state = {.id = 1}}));
   }
   std::shared_ptr<CountingSession> Join(std::uint64_t node) {
     auto self = std::make_shared<std::weak_ptr<CountingSession>>();

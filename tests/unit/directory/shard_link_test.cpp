@@ -27,7 +27,8 @@ class PlayedShard final : public ShardPort {
   std::unique_ptr<Connection> Open(wire::Hello hello,
                                    std::function<void(wire::ShardMessage)> receive) override {
     ++opened;
-    claims = hello.claims;
+    hello_id = hello.shard_id;
+    holds = hello.holds;
     receive_ = std::move(receive);
     if (refusal) {
       Say({.ended = wire::Ended{.error = *refusal, .retry = retry}});
@@ -36,6 +37,7 @@ class PlayedShard final : public ShardPort {
                                     .heartbeat = 10ms,
                                     .lease = lease,
                                     .tombstone = 60s,
+                                    .shard_id = 5,
                                     .inline_limit_bytes = 4096}});
     }
     return std::make_unique<Played>(*this);
@@ -51,7 +53,8 @@ class PlayedShard final : public ShardPort {
   Duration answers_after{0};
   std::optional<Error> refusal;
   bool retry = true;
-  wire::Claims claims;  // as told last
+  std::uint64_t hello_id = 0;  // of the last Hello
+  bool holds = false;
   int opened = 0;
   int closed = 0;
   int heartbeats = 0;
@@ -64,7 +67,6 @@ class PlayedShard final : public ShardPort {
     explicit Played(PlayedShard& shard) : shard_(shard) {}
     void Send(wire::NodeMessage message) override {
       if (!message.events.empty()) shard_.words.push_back(message.events.size());
-      if (message.claims) shard_.claims = *message.claims;
       if (!message.heartbeat) return;
       ++shard_.heartbeats;
       if (shard_.acknowledges) shard_.Acknowledge(*message.heartbeat);
@@ -118,7 +120,7 @@ class ShardLinkTest : public testing::Test {
   VirtualTime time_;
   asio::io_context loop_{1};
   PlayedShard shard_{loop_};
-  KnownShards known_{2};
+  ShardIds known_{0, 0};
   DirectoryClient::Hooks hooks_;
   const LinkTimes times_{.first_pause = 1ms, .longest_pause = 10ms, .name_in_use = 100ms};
   std::shared_ptr<ShardLink> link_;
@@ -209,7 +211,7 @@ TEST_F(ShardLinkTest, AsksAgainForANameInUseAndThenGivesUp) {
 
 // The node knows its cluster from another shard, and has copies that would be lost with it.
 TEST_F(ShardLinkTest, ANodeThatWasWelcomeAnywhereWaitsWithItsObjects) {
-  known_.Told(1, 7);
+  known_[1] = 7;
   hooks_.holds = [](std::size_t) { return true; };
   shard_.refusal = Error(ErrorCode::kInvalidArgument, "another cluster");
   shard_.retry = false;
@@ -219,29 +221,35 @@ TEST_F(ShardLinkTest, ANodeThatWasWelcomeAnywhereWaitsWithItsObjects) {
   EXPECT_TRUE(link_->refusal());
 }
 
-// Whoever holds only what other shards keep books of is no witness of this one's past (R44), but
-// would lose its objects all the same if it left.
-TEST_F(ShardLinkTest, TellsAShardWhetherTheCopiesAreOfItsOwnObjects) {
+// Copies of other shards' objects say nothing of this one's past (R44), but would be lost all the
+// same if the node left.
+TEST_F(ShardLinkTest, RepeatsTheShardsIdAndSaysWhetherCopiesAreOfItsObjects) {
   bool holds_of_this_shard = false;
-  bool holds_of_another = true;
-  known_.Told(1, 7);
-  hooks_.holds = [&](std::size_t shard) {
-    return shard == 1 ? holds_of_another : holds_of_this_shard;
+  known_[1] = 7;
+  hooks_.holds = [&](std::size_t shard) { return shard == 1 || holds_of_this_shard; };
+  const auto meets_again = [&] {
+    const int before = shard_.opened;
+    shard_.acknowledges = false;
+    const bool again = RunUntil([&] { return shard_.opened > before; });
+    shard_.acknowledges = true;
+    return again && RunUntil([&] { return link_->open() || shard_.refusal; });
   };
   link_->Start();
-  ASSERT_TRUE(RunUntil([&] { return shard_.answered >= 3; }));
-  EXPECT_EQ(shard_.claims.holds, wire::Holds::kOfOthers);
+  ASSERT_TRUE(RunUntil([&] { return link_->open(); }));
+  EXPECT_EQ(shard_.hello_id, 0u);
+  EXPECT_FALSE(shard_.holds);
   holds_of_this_shard = true;
-  ASSERT_TRUE(RunUntil([&] { return shard_.claims.holds == wire::Holds::kOfThisShard; }));
-  holds_of_this_shard = holds_of_another = false;
-  ASSERT_TRUE(RunUntil([&] { return shard_.claims.holds == wire::Holds::kNone; }));
-  holds_of_another = true;
-  ASSERT_TRUE(RunUntil([&] { return shard_.claims.holds == wire::Holds::kOfOthers; }));
+  ASSERT_TRUE(meets_again());
+  EXPECT_EQ(shard_.hello_id, 5u);
+  EXPECT_TRUE(shard_.holds);
+  holds_of_this_shard = false;
+  ASSERT_TRUE(meets_again());
+  EXPECT_FALSE(shard_.holds);
   shard_.refusal = Error(ErrorCode::kInvalidArgument, "another cluster");
   shard_.retry = false;
-  shard_.acknowledges = false;
-  ASSERT_TRUE(RunUntil([&] { return shard_.opened >= 3; }));
-  EXPECT_EQ(told_, "open settled away ") << "it stays";
+  ASSERT_TRUE(meets_again());
+  ASSERT_TRUE(RunUntil([&] { return shard_.opened >= 6; })) << "it stays";
+  EXPECT_TRUE(link_->refusal());
 }
 
 TEST_F(ShardLinkTest, ANodeThatWasNeverWelcomeLeaves) {

@@ -172,11 +172,9 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                        .shard_index = 1,
                        .shard_count = 3,
                        .highest_incarnation = 99,
-                       .claims = {.shards = {7, 0, 9}, .holds = Holds::kOfOthers},
+                       .shard_id = 7,
+                       .holds = true,
                        .owner_number = 12});
-  ExpectSurvives(Hello{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
-                       .shard_count = 1,
-                       .claims = {.shards = {7}, .holds = Holds::kOfThisShard}});
   ExpectSurvives(Welcome{.incarnation = 5,
                          .heartbeat = std::chrono::milliseconds(200),
                          .lease = std::chrono::seconds(1),
