@@ -1,13 +1,18 @@
 #include "planner/blocked_pairs.h"
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
+
+#include "protocol/node_action.h"
 
 namespace hoplite::planner {
 namespace {
 
 // So many times the first pause a pair is left alone at most, and remembered after that.
 constexpr int kMostPauses = 4;
+// Until a third to which nothing came has given up.
+constexpr Duration kThirdFor = protocol::TakeCopy::kPatience + std::chrono::seconds(2);
 
 }  // namespace
 
@@ -71,9 +76,18 @@ NodeId BlockedPairs::ThirdFor(NodeId receiver, NodeId source, const NodeTable& n
   return thirds[turn % thirds.size()];
 }
 
+void BlockedPairs::NoteThird(const ObjectId& object, NodeId third, Time now) {
+  thirds_.Expire(now);
+  if (thirds_.entries().size() >= kMostPairs) thirds_.Expire(thirds_.next(), 1);
+  thirds_.Insert({object, third}, now + kThirdFor);
+}
+
 void BlockedPairs::AddTo(Digest& digest) const {
   for (const auto& [pair, blocked] : pairs_) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(blocked.until).Add(blocked.times);
+  }
+  for (const auto& [third, until] : thirds_.entries()) {
+    digest.Add(third.first).Add(Raw(third.second)).Add(until);
   }
 }
 

@@ -1,7 +1,8 @@
 // BlockedPairs: which receivers could not connect to which sources, although both have a session
 // (R68).
 //
-// Decides: how long such a pair is left alone; who of the members might stand between the two. Is
+// Decides: how long such a pair is left alone; who of the members might stand between the two, and
+// that nobody helps a helper. Is
 // told: that a receiver could not connect, that it did, that a node has a new session. Must never:
 // say anything of a source that others reach. A value type; bounded.
 #pragma once
@@ -13,6 +14,8 @@
 #include <set>
 #include <string>
 #include <utility>
+
+#include <hoplite/object_id.h>
 
 #include "base/digest.h"
 #include "base/ids.h"
@@ -41,6 +44,11 @@ class BlockedPairs {
   // and is `fit`: another one each time that the pair was tried in vain. kNoNode: there is none.
   NodeId ThirdFor(NodeId receiver, NodeId source, const NodeTable& nodes, Time now,
                   const std::function<bool(NodeId)>& fit) const;
+  // The third was told to get a copy of the object for another's sake, and may still be at it.
+  void NoteThird(const ObjectId& object, NodeId third, Time now);
+  bool IsThird(const ObjectId& object, NodeId node, Time now) const {
+    return thirds_.Contains({object, node}, now);
+  }
   bool empty() const { return pairs_.empty(); }
   void AddTo(Digest& digest) const;
 
@@ -58,6 +66,7 @@ class BlockedPairs {
 
   std::map<Pair, Blocked> pairs_;
   Expiring<Pair> kept_;  // until when each is remembered
+  Expiring<std::pair<ObjectId, NodeId>> thirds_;
 };
 
 }  // namespace hoplite::planner

@@ -1,6 +1,7 @@
 // What a directory shard says to a node: each NodeAction is one message of its session.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <variant>
 
@@ -9,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/layout.h"
+#include "base/time.h"
 #include "protocol/node_event.h"
 #include "protocol/reduce_action.h"
 
@@ -126,6 +128,8 @@ struct HolderLost {
 // Get a copy of this version, as if a client of yours had asked for it, unless there is one: others
 // read it who can't reach its holders (R68), or were promised one. Not answered.
 struct TakeCopy {
+  // So long nothing may come to it. Whoever is fed by the copy keeps it longer.
+  static constexpr Duration kPatience = std::chrono::seconds(10);
   ObjectId object;
   Version version;
 };

@@ -9,9 +9,6 @@
 namespace hoplite::node {
 namespace {
 
-// So long nothing may come. Whoever is fed by the copy keeps it longer.
-constexpr Duration kPatience = std::chrono::seconds(10);
-
 bool IsNeeded(Context& context, const ObjectEntry& entry) {
   const bool made_here = entry.publication() || entry.target();
   const bool there = entry.flight() || context.store.Find(entry.object);
@@ -29,11 +26,11 @@ net::Task<void> TakeCopy(Context& context, DataPlane& data_plane, EntryPtr entry
   const Flight::Interest interest(flight);
   flight->Start();
   std::uint64_t had = 0;
-  call->deadline = Now() + kPatience;
+  call->deadline = Now() + protocol::TakeCopy::kPatience;
   while (!flight->done()) {
     if (co_await waiting.Wait()) continue;
     if (flight->bytes() == std::exchange(had, flight->bytes())) break;
-    call->deadline = Now() + kPatience;
+    call->deadline = Now() + protocol::TakeCopy::kPatience;
   }
 }
 

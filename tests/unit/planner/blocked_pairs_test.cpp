@@ -104,6 +104,21 @@ TEST_F(OutOfReach, TheHolderIsTriedAgainAfterAPauseAndThenAnotherThirdIsAsked) {
   ExpectNotAmong("T <- R");
 }
 
+// It gives up by itself. Two that can't reach the holder would be each other's thirds for ever.
+TEST_F(OutOfReach, AThirdThatCannotReachTheHolderEitherIsNotHelped) {
+  Begin();
+  Join("U");
+  Refused("R");
+  Expect("U: takes a copy v1");
+  CancelWant("R").Ignore();
+  Get("U").Ignore();
+  Refused("U");
+  ExpectNotAmong("T: takes a copy v1");
+  After(seconds(13)).Ignore();
+  Refused("U");
+  ExpectAmong("T: takes a copy v1");
+}
+
 TEST_F(OutOfReach, AReaderThatComesLaterIsHelpedAtOnce) {
   Begin();
   Refused("R").CancelWant("R").Ignore();
