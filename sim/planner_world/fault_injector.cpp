@@ -173,39 +173,6 @@ class ResetsSiblings final : public Copied<ResetsSiblings> {
   std::map<std::uint32_t, Action> orders_;  // the newest of each slot
 };
 
-class ForgetsALeaf final : public Copied<ForgetsALeaf> {
- public:
-  bool Hears(const EventBody& event) override {
-    const auto* plan = Said<protocol::ReduceOrders>(event);
-    if (plan == nullptr) return true;
-    StripeMask all = 0;
-    for (const auto& planned : plan->orders) all |= planned.order.stripes;
-    root_ = leaf_ = 0;
-    for (const auto& [attempt, order] : plan->orders) {
-      if (order.stripes != all || order.parents.size() < 2) continue;
-      leaf_ = order.slot;
-      root_ = order.parents.front();
-    }
-    return true;
-  }
-  std::vector<EventBody> Answer(std::vector<Action>& answers) override {
-    for (Action& answer : answers) {
-      auto* assigned = std::get_if<protocol::SlotAssigned>(&answer.body);
-      if (assigned != nullptr && assigned->order.slot == root_) --assigned->order.children;
-    }
-    std::erase_if(answers, [this](const Action& answer) {
-      const auto* feed = std::get_if<protocol::SlotFeed>(&answer.body);
-      return feed != nullptr && feed->slot == root_ && feed->input == leaf_;
-    });
-    return {};
-  }
-  void AddTo(Digest& digest) const override { digest.Add(root_).Add(leaf_); }
-
- private:
-  std::uint32_t root_ = 0;
-  std::uint32_t leaf_ = 0;
-};
-
 class OneVersionPerRoot final : public Copied<OneVersionPerRoot> {
  public:
   std::vector<EventBody> Answer(std::vector<Action>& answers) override {
@@ -272,8 +239,6 @@ std::unique_ptr<FaultInjector> InjectorOf(PlantedFault fault) {
       return std::make_unique<FoldsTwice>();
     case PlantedFault::kResetsSiblings:
       return std::make_unique<ResetsSiblings>();
-    case PlantedFault::kForgetsALeaf:
-      return std::make_unique<ForgetsALeaf>();
     case PlantedFault::kOneVersionPerRoot:
       return std::make_unique<OneVersionPerRoot>();
     case PlantedFault::kCommitsAtTheLastFold:

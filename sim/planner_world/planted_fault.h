@@ -18,7 +18,6 @@ enum class PlantedFault : std::uint8_t {
   kFoldsTwice,                // a slot has one of its sources twice
   kKeepsBytesOfOldSlots,      // a slot's new version starts with what the old one folded
   kResetsSiblings,            // a lost slot resets all others, not only those above it
-  kForgetsALeaf,              // one of the roots does not fold it (R64)
   kOneVersionPerRoot,         // each root makes a version of its own
   kCommitsAtTheLastFold,      // nobody needs to have all of the target
   kEndsBySeal,                // no stripe ends before all stripes of its slot are final

@@ -137,19 +137,9 @@ class ReduceHistory {
   Duration horizon_;
 };
 
-// A node without memory costs the wait for others that lack it, too (R64), which is longer while
-// shards only guess what links carry; and one object more over the link of the node that folds for
-// it, which may do so for all of them.
-double SecondsOfAPoorNode(const Options& options) {
-  protocol::LinkModel link = LinkOf(options);
-  link.guessed = options.unmeasured;
-  const Layout layout = Layout::For(options.size_bytes, options.stripes);
-  const Duration wait = planner::RingWaitsFor(layout, link).from_last;
-  return ToSeconds(wait) + static_cast<double>(options.size_bytes) / link.bytes_per_second;
-}
-
 // P11: a fault may cost the time to notice it, the time to suspect a source, the wait for what is
-// put again, and the work once more. A broadcast to everyone comes on top.
+// put again, and the work once more. A broadcast to everyone comes on top. A node without memory costs
+// one object more over the link of the node that folds for it, which may do so for all of them.
 std::string TooSlowReduce(const Options& options, double seconds) {
   const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
   double plain = PlainSeconds(options);
@@ -164,7 +154,8 @@ std::string TooSlowReduce(const Options& options, double seconds) {
                                           2 * std::size_t{options.session_breaks});
   const Duration late = options.reduce->straggler + options.reduce->get_spread;
   const double slow = options.slow_nodes > 0 ? 10 * plain : 0;
-  const double poor = options.reduce->poor_nodes * SecondsOfAPoorNode(options);
+  const double poor = options.reduce->poor_nodes * static_cast<double>(options.size_bytes) /
+                      static_cast<double>(options.bytes_per_second);
   const double cuts = CutSeconds(options, plain);
   const double allowed = 2 * plain + slow + poor + messages + ToSeconds(options.spread + late) +
                          faults * fault + options.restarts * restart + cuts;

@@ -17,21 +17,21 @@ namespace {
 
 bool IsRoot(const SlotInfo& slot) { return slot.parent == 0; }
 
-// What a picture of a ring is made of. A slot is part of it if it feeds less than all roots.
+// What a picture of a ring is made of.
 class Ring {
  public:
   Ring(const std::vector<SlotInfo>& slots, std::uint64_t size_bytes) {
     std::uint32_t stripes = 1;  // of the object
     for (const SlotInfo& slot : slots) {
       by_number_[slot.slot] = &slot;
-      if (IsRoot(slot)) roots_[slot.node] = &slot;
-      root_count_ += IsRoot(slot) ? 1 : 0;
+      if (IsRoot(slot)) {
+        roots_[slot.node] = &slot;
+      } else {
+        passing_.push_back(&slot);
+      }
       if (!slot.stripes.empty()) stripes = std::max(stripes, slot.stripes.back() + 1);
     }
     layout_ = Layout::For(size_bytes, std::min(stripes, kMaxStripes));
-    for (const SlotInfo& slot : slots) {
-      if (!IsRoot(slot)) (FeedsAllRoots(slot) ? leaves_ : passing_).push_back(&slot);
-    }
   }
 
   bool IsOne() const {
@@ -39,7 +39,7 @@ class Ring {
     for (const SlotInfo* each : passing_) {
       for (const std::uint32_t parent : each->parents) ++folded[parent];
     }
-    return root_count_ > 1 &&
+    return roots_.size() > 1 &&
            std::ranges::all_of(folded, [](const auto& entry) { return entry.second <= 1; });
   }
 
@@ -55,28 +55,14 @@ class Ring {
     }
     return members;
   }
-  const std::vector<const SlotInfo*>& leaves() const { return leaves_; }
 
   std::string Member(const SlotInfo& passing) const {
     return fmt::format("{}  {}, passes on {} of {} stripes: {}, makes {}", passing.node,
                        SourcesText(passing), passing.stripes.size(), layout_.stripe_count,
                        Progress(passing), MadeAt(passing.node));
   }
-  std::string Leaf(const SlotInfo& leaf) const {
-    if (leaf.node.empty()) return "vacant: its source was lost";
-    return fmt::format("{}  {}: {}, read by all of them", leaf.node, SourcesText(leaf),
-                       Progress(leaf));
-  }
 
  private:
-  bool FeedsAllRoots(const SlotInfo& slot) const {
-    return slot.parents.size() == root_count_ &&
-           std::ranges::all_of(slot.parents, [this](std::uint32_t parent) {
-             const auto found = by_number_.find(parent);
-             return found != by_number_.end() && IsRoot(*found->second);
-           });
-  }
-
   // What the node that this one feeds passes on.
   const SlotInfo* Next(const SlotInfo& slot) const {
     const auto parent = by_number_.find(slot.parent);
@@ -101,11 +87,9 @@ class Ring {
   }
 
   Layout layout_;
-  std::size_t root_count_ = 0;
   std::map<std::uint32_t, const SlotInfo*> by_number_;
   std::map<std::string, const SlotInfo*> roots_;  // by their nodes
   std::vector<const SlotInfo*> passing_;
-  std::vector<const SlotInfo*> leaves_;
 };
 
 // The way from the last member back to the first.
@@ -126,7 +110,6 @@ std::vector<std::string> DrawRing(const std::vector<SlotInfo>& slots, std::uint6
   for (std::size_t i = 0; i < members.size(); ++i) {
     lines.push_back(fmt::format("{}{}", Border(i, members.size()), ring.Member(*members[i])));
   }
-  for (const SlotInfo* leaf : ring.leaves()) lines.push_back("leaf " + ring.Leaf(*leaf));
   return lines;
 }
 

@@ -4,8 +4,7 @@
 // Decides: which slots could be executed again without losing anything, and which vacant one
 // is not needed any more if another slot takes a source more. Must never: change what the
 // shard was told of a slot without its order being said again.
-// What is said of looking for a place is about trees; in a ring (stripe_ring.h) only leaves come and
-// go.
+// What is said of looking for a place is about trees; by stripes (stripe_ring.h) nobody comes or goes.
 // A value type. Searches look at a few slots only; where they don't find an answer, they say
 // no.
 #pragma once

@@ -34,7 +34,6 @@ bool ReducePlanner::OnBlocked(const SlotLost& lost) {
   if (planned_around_ >= kMostDetours) return false;
   ++planned_around_;
   if (until && planned_) rests_until_ = *until;
-  if (IsLeaf(lost.slot)) LeaveStripes();
   EndPlan();
   return true;
 }
@@ -80,15 +79,11 @@ void ReducePlanner::AvoidBlocked(std::vector<Group>& ring) const {
   }
 }
 
-// In two trees it is not looked who folds whom. A leaf, the source of a node without memory, is
-// folded by all members.
+// In two trees it is not looked who folds whom.
 bool ReducePlanner::MayFoldEachOther(const std::vector<Group>& members, StripeShape shape) const {
   if (blocked_.entries().empty()) return true;
   const std::size_t n = members.size();
   for (std::size_t i = 0; i < n; ++i) {
-    const NodeId member = members[i].node;
-    if (std::ranges::any_of(poor_, [&](NodeId leaf) { return Blocked(member, leaf); }))
-      return false;
     if (shape == StripeShape::kRing) {
       if (Blocked(members[(i + 1) % n].node, members[i].node)) return false;
       continue;
@@ -171,14 +166,10 @@ NodeId ReducePlanner::ThirdBetween(NodeId receiver, NodeId source) const {
 bool ReducePlanner::IsBlockedBeside(std::uint32_t slot, NodeId node) const {
   if (blocked_.entries().empty()) return false;
   const PlannedSlot& planned = slots_.at(slot);
-  const auto blocked_above = [&](std::uint32_t parent) {
-    return Blocked(slots_.at(parent).order.node, node);
-  };
   const auto blocked_below = [&](std::uint32_t feeder) {
     return Blocked(node, slots_.at(feeder).order.node);
   };
-  return (planned.parent != 0 && blocked_above(planned.parent)) ||
-         std::ranges::any_of(planned.order.parents, blocked_above) ||
+  return (planned.parent != 0 && Blocked(slots_.at(planned.parent).order.node, node)) ||
          std::ranges::any_of(planned.feeders, blocked_below);
 }
 

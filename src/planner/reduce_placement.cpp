@@ -9,16 +9,20 @@
 
 namespace hoplite::planner {
 
+// Nodes that lacked memory before come first and get the leaves, which need none. If there are more,
+// they are asked once more: a plan by stripes needs the target beside the partial result.
 void ReducePlanner::PlanTree() {
   std::vector<Group> groups;  // a fixed order folds each source at a slot of its own
   if (!options_.fixed_order) groups = InRingOrder(GroupByNode(FirstReady(wanted_)));
+  const std::set<NodeId> poor = std::exchange(poor_, {});
   std::size_t count = wanted_;
   for (const Group& group : groups) count -= group.picks.size() - 1;
   BuildTree(static_cast<std::uint32_t>(count));
   if (options_.root_here) PinRoot(groups);
   for (const Group& group : groups) {
     const bool here = pinned_ != 0 && group.node == self_ && slots_.vacant().contains(pinned_);
-    const std::uint32_t slot = here ? pinned_ : NextVacant();
+    std::uint32_t slot = here ? pinned_ : NextVacant();
+    if (!here && poor.contains(group.node)) slot = slots_.LowestLeaf().value_or(slot);
     slots_.at(slot).share = group.picks.size();
     Place(slot, group);
   }
@@ -48,7 +52,7 @@ void ReducePlanner::PinRoot(const std::vector<Group>& groups) {
 }
 
 void ReducePlanner::Fill() {
-  if (by_stripes_) return FillLeaves();
+  if (by_stripes_) return;  // nothing is vacant
   const auto& vacant = slots_.vacant();
   if (pinned_ != 0 && vacant.contains(pinned_)) {
     Place(pinned_, PicksHere(slots_.at(pinned_).share));
@@ -216,11 +220,12 @@ std::vector<ReducePlanner::Group> ReducePlanner::GroupByNode(
   return groups;
 }
 
-// By distance from the coordinator, itself last, as every other reduction over the same nodes has
-// them (R39).
+// Those that lacked memory, then by distance from the coordinator, itself last, as every other
+// reduction over the same nodes has them (R39).
 std::vector<ReducePlanner::Group> ReducePlanner::InRingOrder(std::vector<Group> groups) const {
-  std::ranges::sort(groups, {},
-                    [this](const Group& group) { return Raw(group.node) - Raw(self_) - 1; });
+  std::ranges::sort(groups, {}, [this](const Group& group) {
+    return std::pair(!poor_.contains(group.node), Raw(group.node) - Raw(self_) - 1);
+  });
   return groups;
 }
 

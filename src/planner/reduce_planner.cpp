@@ -145,12 +145,12 @@ void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
   // One that only folds for others goes elsewhere, whatever was wrong.
   const bool only_folds = planned.picks.empty() && lost.slot != pinned_;
   if (by_stripes_ && no_memory) {
-    if (!IsLeaf(lost.slot)) OnPoorMember(planned.order.node);
+    OnPoorMember(planned.order.node);
   } else if (no_memory || only_folds) {
     OnPoor(lost.slot, lost);
   }
   GiveUp(planned, lost);
-  if (by_stripes_ && (!IsLeaf(lost.slot) || IsLostAgain(planned.order.node))) {
+  if (by_stripes_) {
     EndPlan();
   } else {
     slots_.Vacate(lost.slot);
@@ -175,8 +175,8 @@ void ReducePlanner::GiveUp(const PlannedSlot& planned, const SlotLost& lost) {
   const bool gone = MeansGone(lost.code);
   const bool told = gone && LacksOne(planned);
   // Who needs none and says so all the same would say so again at once.
-  const bool needs_none = IsLeaf(lost.slot) || slots_.NeedsNoMemory(lost.slot);
-  const bool no_memory = lost.code == ErrorCode::kResourceExhausted && !needs_none;
+  const bool no_memory =
+      lost.code == ErrorCode::kResourceExhausted && !slots_.NeedsNoMemory(lost.slot);
   for (std::size_t i = 0; i < planned.picks.size(); ++i) {
     const SourceIndex pick = planned.picks[i];
     const Version version = planned.order.inputs[i].version;
@@ -250,8 +250,7 @@ Time ReducePlanner::WhenToPlan() const {
 }
 
 // A first plan that is a tree is said slot by slot, as it fills. What replaces another is said as
-// one, with a root, so that nothing of the other is left. A tree asks a node for a partial result, a
-// plan by stripes for the target beside it: so whoever was too poor for that is asked once more.
+// one, with a root, so that nothing of the other is left.
 void ReducePlanner::PlanAnew() {
   slots_ = {};
   bridges_.clear();
@@ -261,7 +260,6 @@ void ReducePlanner::PlanAnew() {
   if (const std::optional<Stripes> plan = ByStripes()) {
     PlanStripes(*plan);
   } else {
-    poor_.clear();
     PlanTree();
     if (shaped_) slots_.SayAgain(root_);
   }
@@ -324,9 +322,9 @@ std::vector<NodeEvent> ReducePlanner::Orders() const {
 std::string ReducePlanner::Describe() const {
   if (!planned_) return "no plan";
   if (!by_stripes_) return fmt::format("a tree, slots: {}", slots_.size());
-  return fmt::format("{}, members: {}, leaves: {}",
+  return fmt::format("{}, members: {}",
                      by_stripes_->shape == StripeShape::kRing ? "a ring" : "two trees",
-                     by_stripes_->members, slots_.size() - by_stripes_->not_leaves);
+                     by_stripes_->members);
 }
 
 const std::string& ReducePlanner::metadata() const {

@@ -8,10 +8,10 @@
 // lost, what links are like. Must never: use a source twice, use more than k, or reset more of a
 // tree than a lost slot (the shard resets its ancestors), unless that loses nothing.
 //
-// By stripes only leaves are replaced. Any other loss ends the plan: all sources are given back, and
-// what is left is planned anew, as one order. To keep what of the old plan holds no lost source is not
-// tried: all stripes have to be of the same sources in the end. A tree stays a tree. This ends: each
-// loss makes a node poor, or its sources gone or suspect for a second, and after a number of such
+// By stripes any loss ends the plan: all sources are given back, and what is left is planned anew, as
+// one order. To keep what of the old plan holds no lost source is not tried: all stripes have to be of
+// the same sources in the end. A tree stays a tree. This ends: the next plan is a tree once a node
+// lacked memory; any other loss makes sources gone or suspect for a second, and after a number of such
 // plans the next one is a tree, whatever is left.
 // A value type; knows no clock, socket or random source. Ties break by the order of the sources.
 #pragma once
@@ -70,7 +70,7 @@ class ReducePlanner {
   // Everything that was ordered and still counts, for a shard that may have missed or forgotten it:
   // ReduceShape, the plan if it was said as one, each SlotAssign since.
   std::vector<NodeEvent> Orders() const;
-  // "a ring, members: 4, leaves: 1", "two trees, …", "a tree, slots: 5", "no plan": for a log.
+  // "a ring, members: 4", "two trees, …", "a tree, slots: 5", "no plan": for a log.
   std::string Describe() const;
   // The reduction can't succeed any more: sources differ, too many sources deleted, …
   const std::optional<Error>& failure() const { return failure_; }
@@ -100,7 +100,6 @@ class ReducePlanner {
   struct Stripes {
     StripeShape shape = StripeShape::kRing;
     std::vector<Group> members;
-    std::size_t leaves = 0;
   };
 
   Result<void> MayFold(const ObjectId& source, std::uint64_t size_bytes) const;
@@ -122,12 +121,8 @@ class ReducePlanner {
   // By stripes.
   bool MayBeByStripes() const;
   std::optional<Stripes> ByStripes() const;
-  std::optional<StripeShape> ShapeFor(std::size_t members, std::size_t leaves) const;
+  std::optional<StripeShape> ShapeFor(std::size_t members) const;
   void PlanStripes(const Stripes& plan);
-  void FillLeaves();
-  bool IsLeaf(std::uint32_t slot) const { return by_stripes_ && slot > by_stripes_->not_leaves; }
-  bool IsLostAgain(NodeId leaf);
-  void LeaveStripes();
   void OnPoorMember(NodeId node);
   void EndPlan();
   std::uint32_t VacantFor(NodeId node) const;
@@ -193,14 +188,12 @@ class ReducePlanner {
   struct Present {
     StripeShape shape = StripeShape::kRing;
     std::uint32_t members = 0;
-    std::uint32_t not_leaves = 0;  // how many slots: leaves have the numbers after them
   };
   std::optional<Present> by_stripes_;
-  int planned_by_stripes_ = 0;         // how often, or as often as may be
-  std::map<NodeId, int> leaves_lost_;  // on each node
-  bool planned_ = false;               // and nothing has ended it
-  std::uint64_t said_as_ = 0;          // the plan's own number; 0: it is said slot by slot
-  std::uint64_t said_to_ = 0;          // the last attempt that was said with it
+  int planned_by_stripes_ = 0;  // how often, or as often as may be
+  bool planned_ = false;        // and nothing has ended it
+  std::uint64_t said_as_ = 0;   // the plan's own number; 0: it is said slot by slot
+  std::uint64_t said_to_ = 0;   // the last attempt that was said with it
   PlannedSlots slots_;
   std::uint32_t root_ = 0;
   std::uint32_t pinned_ = 0;                     // the root, if it has to be here (root_here)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -58,11 +57,6 @@ std::vector<std::uint32_t> ReductionOrders::Renewed(const SlotTree& tree, std::u
   if (before == nullptr || !before->version) return {slot};
   std::vector<std::uint32_t> renewed{slot};
   std::ranges::copy(tree.Ancestors(slot), std::back_inserter(renewed));
-  // The roots share the target's version.
-  const std::set<std::uint32_t> among(renewed.begin(), renewed.end());
-  std::vector<std::uint32_t> others;
-  std::ranges::set_difference(tree.roots(), among, std::back_inserter(others));
-  if (others.size() < tree.roots().size()) std::ranges::copy(others, std::back_inserter(renewed));
   return renewed;
 }
 

@@ -1,11 +1,11 @@
 // ReductionOrders: what those who execute the slots of a reduction are told, and when a slot starts
 // again (R29, R30, R33).
 //
-// Decides: which slots a new order starts again (those above it, and with one root all roots), and
-// their versions, so that every participant sees one order; which slot is lost. Is told: what the
-// coordinator orders, whose slot can't go on, who can't reach whom. Must never: start another slot again, or tell two
-// participants the same version, but for the roots of one target. Which source takes which slot is
-// the coordinator's decision (reduce_planner).
+// Decides: which slots a new order starts again (those above it), and their versions, so that every
+// participant sees one order; which slot is lost. Is told: what the coordinator orders, whose slot
+// can't go on, who can't reach whom. Must never: start another slot again, or tell two participants
+// the same version, but for the roots of one target. Which source takes which slot is the
+// coordinator's decision (reduce_planner).
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class ReductionOrders {
   void Drop(const ObjectId& id, const ReductionRecord& reduction);
 
  private:
-  // The slot, and what starts again with it.
+  // The slot of a tree, and what starts again with it.
   static std::vector<std::uint32_t> Renewed(const SlotTree& tree, std::uint32_t slot);
   void Renew(const ObjectId& id, ObjectRecord& record, const std::vector<std::uint32_t>& slots);
   // `target`: the version of the roots that start again together; none: this is the first of them.

@@ -56,8 +56,8 @@ class SlotTree {
   // placed later.
   static Result<SlotTree> Of(StripeMask stripes, const std::vector<PlannedOrder>& plan);
 
-  // Empty, or why the slot does not fit beside the others: what walks up must come to an end, in
-  // each stripe at one root. One that makes only some of the stripes has its place in a plan.
+  // Empty, or why the slot does not fit beside the others of a tree: what walks up must come to an
+  // end at one root. Slots of several roots have their place in a plan.
   std::string WrongWith(const SlotOrder& order) const;
   // Empty, or which source would count twice.
   std::string TwiceIn(const SlotOrder& order) const;

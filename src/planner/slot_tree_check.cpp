@@ -49,17 +49,18 @@ Result<SlotTree> SlotTree::Of(StripeMask stripes, const std::vector<PlannedOrder
 }
 
 std::string SlotTree::WrongWith(const SlotOrder& order) const {
+  // The others of its sources' slots would start again, too.
+  if (striped_ || order.parents.size() > 1 || order.stripes != stripes_) {
+    return Wrong(order, "is a part of a plan and is ordered alone");
+  }
   if (const SlotRecord* known = Find(order.slot)) {
     if (known->order.parents != order.parents) return Wrong(order, "had another parent before");
-    if (known->order.stripes != order.stripes) return Wrong(order, "made other stripes before");
     if (std::string wrong = WrongChildren(order); !wrong.empty()) return wrong;
   } else if (std::string misfit = Misfit(order); !misfit.empty()) {
     return misfit;
   } else if (FeedsItself(order)) {
     return Wrong(order, "would be fed by itself");
   }
-  // The others of its sources' slots would start again, too.
-  if (order.stripes != stripes_) return Wrong(order, "makes a part and is ordered alone");
   return {};
 }
 
@@ -132,19 +133,16 @@ std::string SlotTree::WrongChildren(const SlotOrder& order) const {
   return {};
 }
 
-// Each stripe of it has one way up, so no two of these walks come by a slot with the same stripe.
+// Of a tree: there is one way up.
 bool SlotTree::FeedsItself(const SlotOrder& order) const {
   if (ChildrenOf(order.slot).empty()) return false;
-  std::vector<std::pair<const SlotOrder*, StripeMask>> walks{{&order, order.stripes}};
-  while (!walks.empty()) {
-    const auto [at, stripes] = walks.back();
-    walks.pop_back();
-    for (const std::uint32_t parent : at->parents) {
-      const SlotRecord* above = Find(parent);
-      const StripeMask up = above == nullptr ? stripes : stripes & above->order.stripes;
-      if (parent == order.slot && (stripes & order.stripes) != 0) return true;
-      if (above != nullptr && up != 0) walks.emplace_back(&above->order, up);
-    }
+  const SlotOrder* at = &order;
+  while (!at->root()) {
+    const std::uint32_t parent = at->parents.front();
+    if (parent == order.slot) return true;
+    const SlotRecord* above = Find(parent);
+    if (above == nullptr) return false;
+    at = &above->order;
   }
   return false;
 }

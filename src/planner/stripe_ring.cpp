@@ -1,7 +1,5 @@
 #include "planner/stripe_ring.h"
 
-#include <algorithm>
-
 namespace hoplite::planner {
 namespace {
 
@@ -28,17 +26,11 @@ void CountChildren(std::vector<SlotOrder>& orders) {
 
 }  // namespace
 
-bool FewAreLeaves(std::size_t members, std::size_t leaves) {
-  const std::size_t least = leaves == 0 ? 2 : 3;
-  return members >= least && leaves <= std::max<std::size_t>(1, members / 4);
+bool MakesRing(std::size_t members, const Layout& layout) {
+  return layout.stripe_count >= 2 && members >= 2 && members <= kMostInARing;
 }
 
-bool MakesRing(std::size_t members, std::size_t leaves, const Layout& layout) {
-  return layout.stripe_count >= 2 && members <= kMostInARing && FewAreLeaves(members, leaves);
-}
-
-std::vector<SlotOrder> StripeRing(const std::vector<NodeId>& members, std::size_t leaves,
-                                  const Layout& layout) {
+std::vector<SlotOrder> StripeRing(const std::vector<NodeId>& members, const Layout& layout) {
   const StripeMask all = layout.all_stripes();
   const std::vector<StripeMask> shares = Shares(members.size(), layout);
   std::vector<SlotOrder> orders;
@@ -49,16 +41,14 @@ std::vector<SlotOrder> StripeRing(const std::vector<NodeId>& members, std::size_
   };
   for (std::size_t i = 0; i < members.size(); ++i) add(members[i], all & ~shares[i]);
 
-  std::vector<std::uint32_t> roots;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::size_t before = (i == 0 ? members.size() : i) - 1;
     const bool passes_on = (orders[before].stripes & orders[i].stripes) != 0;
     if (passes_on) orders[before].parents.push_back(orders[i].slot);
     if (shares[i] == 0) continue;
-    roots.push_back(add(members[i], shares[i]));
-    orders[before].parents.push_back(roots.back());
+    const std::uint32_t root = add(members[i], shares[i]);
+    orders[before].parents.push_back(root);
   }
-  for (std::size_t i = 0; i < leaves; ++i) orders[add(kNoNode, all) - 1].parents = roots;
   CountChildren(orders);
   return orders;
 }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "planner/stripe_groups.h"
-#include "planner/stripe_ring.h"
 
 namespace hoplite::planner {
 namespace {
@@ -21,12 +20,11 @@ std::size_t FolderOf(std::size_t child, std::size_t children, std::size_t folder
 
 class Plan {
  public:
-  Plan(const std::vector<NodeId>& members, std::size_t leaves, const Layout& layout)
-      : members_(members), leaves_(leaves), cut_(StripeGroups::Forest(kTrees, layout, kNoNode)) {
+  Plan(const std::vector<NodeId>& members, const Layout& layout)
+      : members_(members), cut_(StripeGroups::Forest(kTrees, layout, kNoNode)) {
     for (std::size_t i = 0; i < members.size(); ++i) Add(members[i], Stripes(i % kTrees, layout));
     for (std::size_t i = 0; i < members.size(); ++i)
       Add(members[i], Stripes(1 - i % kTrees, layout));
-    for (std::size_t i = 0; i < leaves; ++i) Add(kNoNode, layout.all_stripes());
     for (std::size_t tree = 0; tree < kTrees; ++tree) Connect(tree);
   }
   std::vector<SlotOrder> Take() { return std::move(orders_); }
@@ -50,7 +48,6 @@ class Plan {
     for (std::size_t i = 1 - tree; i < members_.size(); i += kTrees) {
       places.push_back(members_.size() + i);
     }
-    for (std::size_t i = 0; i < leaves_; ++i) places.push_back(kTrees * members_.size() + i);
     const std::size_t children = places.size() - 1;
     for (std::size_t child = 0; child < children; ++child) {
       SlotOrder& folder = orders_[places[FolderOf(child, children, homes)]];
@@ -60,20 +57,18 @@ class Plan {
   }
 
   const std::vector<NodeId>& members_;
-  std::size_t leaves_;
   StripeGroups cut_;
   std::vector<SlotOrder> orders_;
 };
 
 }  // namespace
 
-bool MakesTwoTrees(std::size_t members, std::size_t leaves, const Layout& layout) {
-  return layout.stripe_count >= kTrees && FewAreLeaves(members, leaves);
+bool MakesTwoTrees(std::size_t members, const Layout& layout) {
+  return layout.stripe_count >= kTrees && members >= 2;
 }
 
-std::vector<SlotOrder> TwoTrees(const std::vector<NodeId>& members, std::size_t leaves,
-                                const Layout& layout) {
-  return Plan(members, leaves, layout).Take();
+std::vector<SlotOrder> TwoTrees(const std::vector<NodeId>& members, const Layout& layout) {
+  return Plan(members, layout).Take();
 }
 
 }  // namespace hoplite::planner

@@ -3,8 +3,9 @@
 //
 // Every second stripe is one group, the rest is another, and each group is folded up a binary tree of
 // its own over the same members: a broadcast's forest (R65) upside down. A member is *at home* in one
-// of the trees: there it folds two others' outputs, so it receives the object once. In the other one
-// it is a leaf: it sends its sources as they are. So it has two slots, which have no stripe in common:
+// of the trees: there it folds two others' outputs, so it receives the object once. In the other tree
+// it folds nothing: it sends its sources as they are. So it has two slots, which have no stripe in
+// common:
 //
 //   home   makes the stripes of its own tree, or, the first of each tree, of the target (a root)
 //   away   makes those of the other tree, of its own sources alone
@@ -14,8 +15,6 @@
 //                    C   E                        D   F
 //                   ╱ ╲  │                       ╱ ╲  │
 //                  B   D F                      A   C E
-//
-// Sources whose nodes have no memory are leaves of both trees.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +26,12 @@
 
 namespace hoplite::planner {
 
-// Whether so many members and leaves make two trees.
-bool MakesTwoTrees(std::size_t members, std::size_t leaves, const Layout& layout);
+// Whether so many members make two trees.
+bool MakesTwoTrees(std::size_t members, const Layout& layout);
 
-// Their orders, numbered from 1: home slots, away slots, leaves, the last ones vacant. `members`, two
-// or more, are in ring order and at home in turns; whoever asks adds the sources, the same to both
-// slots of a member. A pure function, O(members + leaves).
-std::vector<SlotOrder> TwoTrees(const std::vector<NodeId>& members, std::size_t leaves,
-                                const Layout& layout);
+// Their orders, numbered from 1: home slots, then away slots. `members`, two or more, are in ring
+// order and at home in turns; whoever asks adds the sources, the same to both slots of a member. A
+// pure function, O(members).
+std::vector<SlotOrder> TwoTrees(const std::vector<NodeId>& members, const Layout& layout);
 
 }  // namespace hoplite::planner

@@ -81,8 +81,8 @@ TEST(MeanForAll, InARing) {
   }
 }
 
-// One node has room for its source alone: all roots fold that last.
-TEST(MeanForAll, InARingWithALeaf) {
+// One node has room for its source alone: it is the leaf of a tree.
+TEST(MeanForAll, InATreeIfANodeHasNoMemory) {
   constexpr std::size_t kElements = 2_MiB / sizeof(double);
   Cluster cluster({.nodes = 3, .memory_bytes = 64_MiB});
   const std::size_t full = cluster.Add({.memory_bytes = 2_MiB + 64_KiB});

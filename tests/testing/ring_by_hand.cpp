@@ -23,13 +23,13 @@ RingByHand::RingByHand(const Options& options)
     : options_(options),
       internet_(std::make_shared<net::Internet>(network_loop_, options.link, 1)),
       sum_(options.layout.size_bytes, '\0'),
-      slots_(2 * options.members + options.leaves) {
-  for (std::uint32_t i = 0; i < options_.members + options_.leaves; ++i) {
+      slots_(std::size_t{2} * options.members) {
+  for (std::uint32_t i = 0; i < options_.members; ++i) {
     AddNode();
     for (std::uint64_t at = 0; at < sum_.size(); ++at) {
       sum_[at] = static_cast<char>(sum_[at] + SourceByte(at, i));
     }
-    if (i < options_.members) PutSource(i);
+    PutSource(i);
   }
 }
 
@@ -108,15 +108,9 @@ StripeMask RingByHand::EndsAt(std::uint32_t member) const {
   return stripes;
 }
 
-std::uint32_t RingByHand::NodeOf(std::uint32_t slot) const {
-  const std::uint32_t of_members = 2 * options_.members;
-  return slot <= of_members ? (slot - 1) / 2 : options_.members + slot - of_members - 1;
-}
-
 StripeMask RingByHand::StripesOf(std::uint32_t slot) const {
   const std::uint32_t node = NodeOf(slot);
   const StripeMask all = options_.layout.all_stripes();
-  if (node >= options_.members) return all;
   return slot == RingSlot(node) ? all & ~EndsAt(node) : EndsAt(node);
 }
 
@@ -126,14 +120,10 @@ protocol::SlotOrder RingByHand::OrderOf(std::uint32_t node, std::uint32_t slot) 
   order.stripes = StripesOf(slot);
   order.node = nodes_[node].info.id;
   order.inputs = {{nodes_[node].source, kSourceVersion}};
-  if (node >= options_.members) {
-    for (std::uint32_t i = 0; i < options_.members; ++i) order.parents.push_back(RootSlot(i));
-  } else if (slot == RingSlot(node)) {
+  order.children = 1;
+  if (slot == RingSlot(node)) {
     const std::uint32_t next = (node + 1) % options_.members;
     order.parents = {RingSlot(next), RootSlot(next)};
-    order.children = 1;
-  } else {
-    order.children = 1 + options_.leaves;
   }
   return order;
 }
@@ -145,19 +135,19 @@ void RingByHand::Order(std::uint32_t node, std::uint32_t slot, Version version) 
 }
 
 void RingByHand::Feed(std::uint32_t node, std::uint32_t slot, std::uint32_t child) {
-  if (!slots_[child - 1]) return;
   nodes_[node].directory->hooks.on_action(
       protocol::SlotFeed{target_, slot, slots_[slot - 1], child, slots_[child - 1],
                          StripesOf(slot) & StripesOf(child), nodes_[NodeOf(child)].info});
 }
 
 void RingByHand::Plan() {
+  for (std::uint32_t slot = 1; version_ && slot <= slots_.size(); ++slot) {
+    if (!slots_[slot - 1]) continue;
+    nodes_[NodeOf(slot)].directory->hooks.on_action(
+        protocol::SlotDropped{target_, slot, slots_[slot - 1]});
+  }
   for (std::uint32_t i = 0; i < options_.members; ++i) Order(i, RingSlot(i), NewVersion());
   for (std::uint32_t i = 0; i < options_.members; ++i) Feed(i, RingSlot(i), RingSlot(Before(i)));
-  RenewRoots();
-}
-
-void RingByHand::RenewRoots() {
   version_ = NewVersion();
   for (std::uint32_t i = 0; i < size(); ++i) {
     nodes_[i].marks = options_.layout.empty_marks();
@@ -167,18 +157,6 @@ void RingByHand::RenewRoots() {
     if (EndsAt(i) == 0) continue;
     Order(i, RootSlot(i), version_);
     Feed(i, RootSlot(i), RingSlot(Before(i)));
-    for (std::uint32_t leaf = 0; leaf < options_.leaves; ++leaf) {
-      Feed(i, RootSlot(i), LeafSlot(leaf));
-    }
-  }
-}
-
-void RingByHand::Arrive(std::uint32_t leaf) {
-  const std::uint32_t node = options_.members + leaf;
-  PutSource(node);
-  Order(node, LeafSlot(leaf), NewVersion());
-  for (std::uint32_t i = 0; i < options_.members; ++i) {
-    if (EndsAt(i) != 0) Feed(i, RootSlot(i), LeafSlot(leaf));
   }
 }
 
@@ -307,7 +285,7 @@ std::shared_ptr<std::optional<Result<store::CopyPtr>>> RingByHand::Get(std::uint
 // In a ring each member has one source for all that it does not make: the next before it that is a
 // root.
 void RingByHand::GrantTo(std::uint32_t node, Version version) {
-  if (version != version_ || node >= options_.members) return;
+  if (version != version_) return;
   std::uint32_t source = Before(node);
   while (EndsAt(source) == 0) source = Before(source);
   nodes_[node].directory->hooks.on_action(

@@ -22,7 +22,6 @@ class RingByHand {
  public:
   struct Options {
     std::uint32_t members = 3;
-    std::uint32_t leaves = 0;  // vacant slots, until Arrive
     Layout layout;
     std::uint64_t memory_bytes = 64_MiB;  // of each node
     unsigned data_threads = 1;
@@ -36,12 +35,8 @@ class RingByHand {
   RingByHand(const RingByHand&) = delete;
   RingByHand& operator=(const RingByHand&) = delete;
 
-  // --- the plan. Its first version, with everything new; or, as for a leaf that comes a second time,
-  // new roots only.
+  // --- the plan: the first one, or one that takes its place, in which everything is new.
   void Plan();
-  void RenewRoots();
-  // This late source is there, at a node of its own.
-  void Arrive(std::uint32_t leaf);
   void Commit();
   void DropSlots(std::uint32_t member);
   // The shard had lost this node, and knows nothing of its grants.
@@ -53,7 +48,7 @@ class RingByHand {
   // A stream on which bytes are under way, chosen by number, breaks.
   bool Break(std::uint64_t which) { return net::BreakStream(*internet_, which); }
 
-  // --- members first, then the nodes of leaves
+  // --- the members
   node::Assembly& parts(std::uint32_t node) { return *nodes_[node].parts; }
   void Hear(std::uint32_t node, const protocol::NodeAction& word);
   std::vector<protocol::NodeEvent> Inventory(std::uint32_t node);
@@ -102,13 +97,12 @@ class RingByHand {
   void HearAll();
   void GrantTo(std::uint32_t node, Version version);
   std::uint32_t Before(std::uint32_t member) const;
-  // Slots: ring, then root of each member, then the leaves.
+  // Slots: ring, then root of each member.
   std::uint32_t RingSlot(std::uint32_t member) const { return 2 * member + 1; }
   std::uint32_t RootSlot(std::uint32_t member) const { return 2 * member + 2; }
-  std::uint32_t LeafSlot(std::uint32_t leaf) const { return 2 * options_.members + 1 + leaf; }
   protocol::SlotOrder OrderOf(std::uint32_t node, std::uint32_t slot) const;
   StripeMask StripesOf(std::uint32_t slot) const;
-  std::uint32_t NodeOf(std::uint32_t slot) const;
+  static std::uint32_t NodeOf(std::uint32_t slot) { return (slot - 1) / 2; }
   Version NewVersion() { return {{1, ++stamps_}}; }
 
   const Options options_;
@@ -121,7 +115,7 @@ class RingByHand {
   std::uint64_t stamps_ = 100;
   Version version_;
   Version committed_;
-  std::vector<Version> slots_;  // by number - 1; none: vacant
+  std::vector<Version> slots_;  // by number - 1; none: not planned yet
 };
 
 }  // namespace hoplite::testing

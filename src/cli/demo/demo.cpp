@@ -71,7 +71,6 @@ Result<void> ReduceAtAll(ProcessCluster& cluster, const Subject& subject, const 
                   FormatSize(arrays.size_bytes()), reductions.bound_seconds()));
   screen.Say("each made of another part of the file: one number for each byte, its value.");
   Result<void> held = reductions.AllReduce(stop);
-  if (held) held = reductions.AllReduceWithAFullStore(stop);
   if (held) held = reductions.FirstToCome(kLate, stop);
   results = reductions.results();
   return held;

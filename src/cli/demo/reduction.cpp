@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -29,7 +28,6 @@ double SecondsSince(Time start) { return ToSeconds(Now() - start); }
 Reductions::Reductions(ProcessCluster& cluster, const Arrays& arrays, const Subject& subject,
                        Screen& screen)
     : arrays_(arrays),
-      memory_bytes_(subject.memory_bytes),
       bound_seconds_(static_cast<double>(arrays.size_bytes()) /
                      static_cast<double>(subject.rate_bytes_per_second)),
       screen_(screen) {
@@ -42,10 +40,6 @@ Result<void> Reductions::AllReduce(const StopSignal& stop) {
   return Run({.wanted = nodes_.size(), .everyone_reads = true}, stop);
 }
 
-Result<void> Reductions::AllReduceWithAFullStore(const StopSignal& stop) {
-  return Run({.wanted = nodes_.size(), .everyone_reads = true, .last_is_full = true}, stop);
-}
-
 Result<void> Reductions::FirstToCome(std::size_t late, const StopSignal& stop) {
   return Run({.wanted = nodes_.size() - late, .late = late}, stop);
 }
@@ -53,10 +47,6 @@ Result<void> Reductions::FirstToCome(std::size_t late, const StopSignal& stop) {
 Result<void> Reductions::Run(const Asked& asked, const StopSignal& stop) {
   std::vector<ObjectId> ids(nodes_.size());
   std::ranges::generate(ids, ObjectId::Random);
-  std::optional<ObjectId> filler;
-  if (asked.last_is_full) {
-    TRY_ASSIGN(filler, FillTheLast());
-  }
   for (std::size_t node = 0; node + asked.late < nodes_.size(); ++node) TRY(Put(node, ids[node]));
   SayWhatIsAsked(asked);
   TRY_ASSIGN(Client client, Client::Connect(nodes_.front()->socket));
@@ -68,7 +58,6 @@ Result<void> Reductions::Run(const Asked& asked, const StopSignal& stop) {
   TRY_ASSIGN(const std::vector<Reader> readers, StartReaders(asked, reduction.target()));
   TRY_ASSIGN(std::vector<SlotInfo> slots, Follow(client, reduction, ids, asked, stop));
   TRY_ASSIGN(const ReduceOutcome outcome, reduction.Wait());
-  if (filler) TRY(client.Delete(*filler, {.timeout = kAnswerTimeout}));
   TRY_ASSIGN(std::vector<Buffer> targets, TargetsOf(readers));
   Reduced reduced{.asked = asked, .slots = std::move(slots)};
   reduced.seconds = SecondsSince(start);
@@ -94,13 +83,6 @@ Result<void> Reductions::Put(std::size_t node, const ObjectId& id) const {
   const std::vector<float> array = arrays_.At(node);
   TRY(client.Put(std::as_bytes(std::span(array)), {.id = id, .timeout = kAnswerTimeout}));
   return {};
-}
-
-// Leaves room for an array and a half.
-Result<ObjectId> Reductions::FillTheLast() const {
-  TRY_ASSIGN(Client client, Client::Connect(nodes_.back()->socket));
-  const std::vector<std::byte> filler(memory_bytes_ - 3 * arrays_.size_bytes() / 2);
-  return client.Put(filler, {.timeout = kAnswerTimeout});
 }
 
 Result<std::vector<Reductions::Reader>> Reductions::StartReaders(const Asked& asked,
@@ -172,13 +154,6 @@ void Reductions::SayWhatIsAsked(const Asked& asked) const {
     return screen_.Say(fmt::format("{} asks for the sum of the first {} of {}.", asker,
                                    asked.wanted, nodes_.size()));
   }
-  if (asked.last_is_full) {
-    return screen_.Say(fmt::format(
-        "The same once more, but the store of {0} has no room for sums beside its array. It waits\n"
-        "2 s for memory; then its array is a leaf of the ring, which the other {1} read as it is.\n"
-        "When the sum is made there is room again, and it reads that, too.",
-        nodes_.back()->name, nodes_.size() - 1));
-  }
   screen_.Say(fmt::format(
       "{0} asks for the sum of all {1}, which all of them read: an allreduce. They form a ring:\n"
       "the sum's stripes go from one to the next, and each adds its own array. One that has been\n"
@@ -199,10 +174,8 @@ void Reductions::Say(const Reduced& reduced) const {
               : "The tree, each slot with the node that folds there, at the last look:",
           reduced.slots);
   screen_.Say(fmt::format(
-      "{:5.2f} s{}: the sum of {}{}.", reduced.seconds,
-      reduced.asked.last_is_full ? ", with the wait for memory"
-                                 : fmt::format(", {:4.2f} x S/B", reduced.seconds / bound_seconds_),
-      fmt::join(reduced.used, ", "),
+      "{:5.2f} s, {:4.2f} x S/B: the sum of {}{}.", reduced.seconds,
+      reduced.seconds / bound_seconds_, fmt::join(reduced.used, ", "),
       reduced.unused.empty() ? "" : fmt::format(", without {}", fmt::join(reduced.unused, ", "))));
   screen_.Say(fmt::format("  {} the plain sum, number by number{}.",
                           reduced.equal ? "Equal to" : "DIFFERENT FROM",

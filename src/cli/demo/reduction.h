@@ -1,6 +1,5 @@
 // Reductions of the demo: every living node of a cluster of processes has an array, and their sum is
-// made: of all of them for all of them, and once more while the store of one is full; then of the first
-// to come while others are late.
+// made: of all of them for all of them; then of the first to come while others are late.
 //
 // One thread.
 #pragma once
@@ -25,7 +24,6 @@ struct Asked {
   std::size_t wanted = 0;  // how many arrays, those that come first
   std::size_t late = 0;    // those of the last nodes, so many, come while it runs, too late
   bool everyone_reads = false;
-  bool last_is_full = false;  // until the sum is made the last node has memory for its array only
 };
 
 struct Reduced {
@@ -45,8 +43,6 @@ class Reductions {
   // All of these: `cancelled` if the user wanted to stop; an error also if anything did not hold.
   // The sum of all arrays, for all nodes.
   Result<void> AllReduce(const StopSignal& stop);
-  // The same while the last node's store is full.
-  Result<void> AllReduceWithAFullStore(const StopSignal& stop);
   // The sum of the first to come, for the first node; those of the last `late` nodes come too late.
   Result<void> FirstToCome(std::size_t late, const StopSignal& stop);
 
@@ -63,7 +59,6 @@ class Reductions {
 
   Result<void> Run(const Asked& asked, const StopSignal& stop);
   Result<void> Put(std::size_t node, const ObjectId& id) const;
-  Result<ObjectId> FillTheLast() const;
   Result<std::vector<Reader>> StartReaders(const Asked& asked, const ObjectId& target) const;
   // Waits until all of them have it.
   static Result<std::vector<Buffer>> TargetsOf(const std::vector<Reader>& readers);
@@ -81,8 +76,7 @@ class Reductions {
 
   std::vector<const ProcessCluster::Node*> nodes_;
   const Arrays& arrays_;
-  const std::uint64_t memory_bytes_;  // of each node
-  const double bound_seconds_;        // S/B of one array
+  const double bound_seconds_;  // S/B of one array
   Screen& screen_;
   std::vector<Reduced> results_;
 };

@@ -1,4 +1,4 @@
-"""`hoplite demo`: a broadcast that loses a node, allreduces, a reduction of the first to come."""
+"""`hoplite demo`: a broadcast that loses a node, an allreduce, a reduction of the first to come."""
 
 import json
 import os
@@ -28,11 +28,10 @@ class Demo(CommandTest):
         self.assertEqual(report["receivers"][-1]["node"], report["latecomer"])
         orphans = [one for one in report["rerouted"] if one["before"] == killed]
         self.assertTrue(orphans and all(one["now"] != killed for one in orphans), report)
-        everybody, with_a_full_store, first_four = report["reductions"]
-        for one in (everybody, with_a_full_store):
-            self.assertEqual((len(one["used"]), one["unused"]), (6, []))
+        everybody, first_four = report["reductions"]
+        self.assertEqual((len(everybody["used"]), everybody["unused"]), (6, []))
         self.assertEqual((len(first_four["used"]), len(first_four["unused"])), (4, 2))
-        self.assertEqual([one["everyone_reads"] for one in report["reductions"]], [True, True, False])
+        self.assertEqual([one["everyone_reads"] for one in report["reductions"]], [True, False])
         for one in report["reductions"]:
             self.assertTrue(one["equal"], report)
             self.assertNotIn(killed, one["used"])
@@ -41,10 +40,7 @@ class Demo(CommandTest):
             stripes = [stripe for root in roots for stripe in root["stripes"]]
             self.assertEqual(sorted(stripes), list(range(len(stripes))), report)  # each is made once
             self.assertGreater(len(stripes), 0, report)
-        self.assertEqual((len(roots_of(everybody)), leaves_of(everybody)), (6, []), report)
-        full = report["latecomer"]
-        self.assertEqual((len(roots_of(with_a_full_store)), leaves_of(with_a_full_store)), (5, [full]), report)
-        self.assertEqual(len(roots_of(first_four)), 1, report)
+        self.assertEqual([len(roots_of(one)) for one in (everybody, first_four)], [6, 1], report)
 
     def test_ctrl_c_leaves_no_process_and_no_file(self):
         with subprocess.Popen([HOPLITE, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -66,12 +62,6 @@ class Demo(CommandTest):
 
 def roots_of(reduction):
     return {slot["slot"] for slot in reduction["tree"] if slot["parents"] == []}
-
-
-def leaves_of(reduction):
-    """Nodes whose arrays all roots of a ring read."""
-    roots = roots_of(reduction)
-    return [slot["node"] for slot in reduction["tree"] if len(roots) > 1 and set(slot["parents"]) == roots]
 
 
 def sockets_of(pid):

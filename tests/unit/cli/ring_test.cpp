@@ -56,16 +56,6 @@ TEST(DrawRing, CountsWhatTheStripesHoldWhereTheyAreNotAlike) {
                           "└─── n2  1 source, passes on 1 of 2 stripes: 100 %, makes 1: 100 %"));
 }
 
-TEST(DrawRing, ShowsLeavesBelow) {
-  std::vector<SlotInfo> slots = Three();
-  slots.push_back({7, 4, "n4", kOwn, kSize, {4, 5, 6}, {0, 1, 2, 3}});
-  slots.push_back({8, 4, "", {}, 0, {4, 5, 6}, {0, 1, 2, 3}});
-  const std::vector<std::string> lines = DrawRing(slots, kSize);
-  EXPECT_THAT(std::vector(lines.begin() + 3, lines.end()),
-              ElementsAre("leaf n4  1 source: 100 %, read by all of them",
-                          "leaf vacant: its source was lost"));
-}
-
 // With two members each feeds the other's root only; with fewer stripes than members one makes none.
 TEST(DrawRing, HasMembersThatFeedOneSlotOnly) {
   EXPECT_THAT(DrawRing({{1, 4, "n1", kOwn, 0, {4}, {1}},

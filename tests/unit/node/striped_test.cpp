@@ -116,25 +116,13 @@ TEST(Striped, ACallThatWaitsSinceBeforeGetsTheTarget) {
   EXPECT_TRUE(AllWhole(ring, 3));
 }
 
-TEST(Striped, ALateSourceIsALeafOfAllRoots) {
-  RingByHand ring({.members = 3, .leaves = 1, .layout = kUneven});
-  const auto waits = ring.Get(0);
-  ring.Plan();
-  ring.Pass(1s);
-  EXPECT_FALSE(ring.all_asked());
-  EXPECT_EQ(ring.layout().valid_bytes(ring.TargetAt(0)->marks()), 0u) << "it lacks a source";
-  ring.Arrive(0);
-  EXPECT_TRUE(ring.Until([&] { return AllWhole(ring, 3) && waits->has_value(); }));
-}
-
-// A leaf was executed again: the partial sums of the ring stay.
-TEST(Striped, NewRootsBeginAnewAndTheirNodesReadTheirVersion) {
+TEST(Striped, AnotherPlanBeginsAnewAndItsNodesReadItsVersion) {
   RingByHand ring({.members = 3, .layout = kUneven, .commits = false});
   const auto waits = ring.Get(0);
   ring.Plan();
   ASSERT_TRUE(ring.Until([&] { return AllHaveAllBytes(ring, 3); }));
   const store::CopyPtr older = ring.TargetAt(0);
-  ring.RenewRoots();
+  ring.Plan();
   ASSERT_TRUE(ring.Until([&] { return AllHaveAllBytes(ring, 3) && ring.all_asked(); }));
   EXPECT_EQ(older->void_reason(), store::VoidReason::kRecalled);
   EXPECT_NE(ring.TargetAt(0), older);
@@ -144,14 +132,14 @@ TEST(Striped, NewRootsBeginAnewAndTheirNodesReadTheirVersion) {
   for (std::uint32_t i = 0; i < 3; ++i) EXPECT_THAT(ring.Said<protocol::CopyGone>(i), IsEmpty());
 }
 
-TEST(Striped, NewRootsInTheMiddleOfEverything) {
+TEST(Striped, AnotherPlanInTheMiddleOfEverything) {
   const Layout layout = LayoutOf(256 * kBlock + 7, 16);
   const net::LinkOptions link{.latency = 100us, .bytes_per_second = 10'000'000};
   for (const Duration after : {1ms, 20ms, 60ms, 100ms, 140ms}) {
     RingByHand ring({.members = 3, .layout = layout, .data_threads = 2, .link = link});
     ring.Plan();
     ring.Pass(after);
-    ring.RenewRoots();
+    ring.Plan();
     EXPECT_TRUE(ring.Until([&] { return AllWhole(ring, 3); })) << ToSeconds(after);
   }
 }

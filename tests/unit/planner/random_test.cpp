@@ -159,15 +159,14 @@ class Storm {
     }
   }
   NodeId ANode() { return NodeId(1 + Pick(kMembers)); }
-  // Of two or three members, who may be one and the same, and of a leaf, who may be one of them.
+  // Of two or three members, who may be one and the same.
   std::vector<SlotOrder> APlan() {
     std::vector<NodeId> members;
     const auto first = static_cast<std::uint64_t>(Pick(kMembers));
     const int many = 2 + Pick(2);
     for (int i = 0; i < many; ++i) members.push_back(NodeId(1 + (first + i) % kMembers));
     if (Pick(8) == 0) members.back() = ANode();
-    ring_ = RingOrders(layout_, members, {Pick(2) == 0 ? kNoNode : ANode()});
-    std::vector<SlotOrder> orders = ring_.All();
+    std::vector<SlotOrder> orders = RingOrders(layout_, members).All();
     if (Pick(8) != 0) return orders;
     SlotOrder& spoiled = orders[static_cast<std::size_t>(Pick(static_cast<int>(orders.size())))];
     spoiled.stripes ^= StripeMask{1} << Pick(4);
@@ -187,15 +186,12 @@ class Storm {
         return NodeSaid{NodeId(1), ReduceOpen{object_, 1}};
       case 1:
         return NodeSaid{NodeId(1), ReduceShape{object_, 1, layout_, {}, metadata_}};
-      case 2: {
+      case 2:
+      case 3: {
         ReduceOrders plan{object_, 1, 0, {}};
         for (SlotOrder& order : APlan()) plan.orders.push_back({++attempts_, std::move(order)});
         plan.attempt = ++attempts_;
         return NodeSaid{NodeId(1), plan};
-      }
-      case 3: {
-        const std::uint32_t leaf = static_cast<std::uint32_t>(Pick(4) == 0);
-        return NodeSaid{NodeId(1), SlotAssign{object_, 1, ++attempts_, ring_.Leaf(leaf, ANode())}};
       }
       case 4:
         return NodeSaid{node, SlotProgress{object_, slot.slot, slot.version, Marks()}};
@@ -330,9 +326,8 @@ class Storm {
   std::vector<Version> versions_;
   std::vector<Grant> grants_;
   std::uint64_t attempts_ = 0;
-  bool owners_;                                           // nodes own objects
-  bool striped_;                                          // the first object is reduced by stripes
-  RingOrders ring_{layout_, {NodeId{1}, NodeId{2}}, {}};  // as was planned last
+  bool owners_;   // nodes own objects
+  bool striped_;  // the first object is reduced by stripes
   std::size_t committed_ = 0;
   std::uint64_t numbers_ = 3;
 };

@@ -157,28 +157,28 @@ TEST_F(ReduceBlocked, ARingGoesOnInAnotherOrder) {
   options_.everyone_reads = true;
   options_.degree = 0;
   Line(4);
-  ASSERT_EQ(Shape(), "a ring, members: 4, leaves: 0");
+  ASSERT_EQ(Shape(), "a ring, members: 4");
   Block(SlotOn(1), 2);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 4, leaves: 0");
+  EXPECT_EQ(Shape(), "a ring, members: 4");
   EXPECT_FALSE(Adjacent(2, 1));
   Block(SlotOn(2), 1);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 4, leaves: 0");
+  EXPECT_EQ(Shape(), "a ring, members: 4");
   EXPECT_FALSE(Adjacent(2, 1) || Adjacent(1, 2));
   Sound();
 }
 
-TEST_F(ReduceBlocked, ALeafThatAMemberCannotReachMakesATree) {
+TEST_F(ReduceBlocked, ATreeForANodeWithoutMemoryGoesRoundThemToo) {
   options_.everyone_reads = true;
   options_.degree = 0;
   Line(5);
-  ASSERT_EQ(Shape(), "a ring, members: 5, leaves: 0");
+  ASSERT_EQ(Shape(), "a ring, members: 5");
   Block(SlotOn(4), 1);
   Plan();
-  ASSERT_EQ(Shape(), "a ring, members: 5, leaves: 0");
+  ASSERT_EQ(Shape(), "a ring, members: 5");
   LoseMemory(4);
-  PlanWithoutThem();
+  Plan();
   EXPECT_THAT(Shape(), HasSubstr("a tree"));
   EXPECT_FALSE(Adjacent(1, 4));
   Sound();
@@ -188,7 +188,7 @@ TEST_F(ReduceBlocked, ThreeOfWhichTwoCantReachEachOtherMakeATree) {
   options_.everyone_reads = true;
   options_.degree = 0;
   Line(3);
-  ASSERT_EQ(Shape(), "a ring, members: 3, leaves: 0");
+  ASSERT_EQ(Shape(), "a ring, members: 3");
   Block(SlotOn(1), 2);
   Plan();
   Block(SlotOn(2), 1);
@@ -251,21 +251,6 @@ TEST_F(ReduceBlocked, WhoFoldsForANodeWithoutMemoryReachesItsNeighbours) {
   Plan();
   EXPECT_FALSE(Adjacent(1000, 1));
   EXPECT_EQ(orders_.size(), 4U);
-  Sound();
-}
-
-TEST_F(ReduceBlocked, ALeafThatAMemberCannotReachEndsTheRing) {
-  options_.everyone_reads = true;
-  options_.degree = 0;
-  RingWithLeaf(4, 6);
-  Block(SlotOn(2), 3);
-  Plan();
-  ASSERT_EQ(Shape(), "a ring, members: 4, leaves: 1");
-  Tell(6, 2);
-  Lose(SlotOn(5));
-  Plan();
-  EXPECT_THAT(Shape(), HasSubstr("a tree"));
-  EXPECT_FALSE(Adjacent(3, 2));
   Sound();
 }
 

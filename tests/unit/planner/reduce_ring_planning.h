@@ -27,21 +27,6 @@ class ReduceRing : public ReducePlanning {
   std::string Shape() const { return planner_->Describe(); }
   void Sound() const { EXPECT_EQ(WrongWith(orders_, layout_), ""); }
   void LoseMemory(int node) { Lose(SlotOn(node), ErrorCode::kResourceExhausted); }
-  // Those that say so a moment later are heard first.
-  std::vector<std::string> PlanWithoutThem() {
-    EXPECT_THAT(Plan(), ::testing::IsEmpty());
-    now_ = next_;
-    return Plan();
-  }
-  // The last of so many members and one has no memory. `sources` may be more than those.
-  void RingWithLeaf(int members, int sources) {
-    Start(sources, members + 1);
-    Everyone(members + 1);
-    Plan();
-    LoseMemory(members + 1);
-    PlanWithoutThem();
-    ASSERT_EQ(Shape(), "a ring, members: " + std::to_string(members) + ", leaves: 1");
-  }
   std::uint32_t SlotOn(int node) const {
     for (const auto& [slot, order] : orders_) {
       if (order.node == NodeId(node)) return slot;

@@ -102,12 +102,10 @@ class Striped : public Reductions {
 
   Striped() { layout_ = Layout::For(64 * 16 * 1024, 4); }
 
-  RingOrders Ring(const Names& members, const Names& leaves = {}) {
+  RingOrders Ring(const Names& members) {
     std::vector<NodeId> nodes;
-    std::vector<NodeId> late;
     for (const std::string& member : members) nodes.push_back(Id(member));
-    for (const std::string& leaf : leaves) late.push_back(leaf.empty() ? kNoNode : Id(leaf));
-    return {layout_, nodes, late};
+    return {layout_, nodes};
   }
   // Each order has a number of its own, the plan the last. 0: the next ones.
   Self Order(std::vector<SlotOrder> orders, std::uint64_t attempt = 0) {
@@ -119,16 +117,11 @@ class Striped : public Reductions {
     Say("C", plan);
     return *this;
   }
-  Self AssignLeaf(const RingOrders& ring, std::uint32_t number, const std::string& node) {
-    const SlotOrder order = ring.Leaf(number, node.empty() ? kNoNode : Id(node));
-    Say("C", SlotAssign{object_, request_, ++attempts_, order});
-    return *this;
-  }
   // A, B and D, in ring order, make a target; L and M, and the reader R, are there.
-  Self Begin(const Names& leaves = {}) {
+  Self Begin() {
     Join("A").Join("B").Join("D").Join("C").Join("L").Join("M").Join("R");
     OpenAnother("C").Shape();
-    Order(Ring({"A", "B", "D"}, leaves).All());
+    Order(Ring({"A", "B", "D"}).All());
     Ignore();
     return *this;
   }

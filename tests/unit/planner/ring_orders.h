@@ -13,17 +13,15 @@
 namespace hoplite::planner {
 
 // The members stand in ring order. Member i of m, from 0, executes slot i + 1, its ring slot, and,
-// of the stripes that end there, root m + i + 1. Leaves follow: 2 m + 1, ...; kNoNode: vacant. Each
-// has one source, named after its node.
+// of the stripes that end there, root m + i + 1. Each has one source, named after its node.
 class RingOrders {
  public:
-  RingOrders(const Layout& layout, std::vector<NodeId> members, std::vector<NodeId> leaves)
-      : layout_(layout), members_(std::move(members)), leaves_(std::move(leaves)) {}
+  RingOrders(const Layout& layout, std::vector<NodeId> members)
+      : layout_(layout), members_(std::move(members)) {}
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(members_.size()); }
   std::uint32_t ring(std::uint32_t member) const { return member + 1; }
   std::uint32_t root(std::uint32_t member) const { return size() + member + 1; }
-  std::uint32_t leaf(std::uint32_t number) const { return 2 * size() + number + 1; }
   // The stripes that end at the member.
   StripeMask ending(std::uint32_t member) const { return Below(member + 1) & ~Below(member); }
 
@@ -33,21 +31,12 @@ class RingOrders {
     for (std::uint32_t i = 0; i < size(); ++i) {
       if (ending(i) != 0) orders.push_back(Root(i));
     }
-    for (std::uint32_t i = 0; i < leaves_.size(); ++i) orders.push_back(Leaf(i, leaves_[i]));
     for (SlotOrder& each : orders) {
       for (const SlotOrder& child : orders) {
         each.children += std::ranges::count(child.parents, each.slot);
       }
     }
     return orders;
-  }
-  SlotOrder Leaf(std::uint32_t number, NodeId node) const {
-    SlotOrder order{.slot = leaf(number), .parents = {}, .stripes = layout_.all_stripes()};
-    for (std::uint32_t i = 0; i < size(); ++i) {
-      if (ending(i) != 0) order.parents.push_back(root(i));
-    }
-    Give(order, node);
-    return order;
   }
   static ObjectId SourceOf(NodeId node) {
     return ObjectId::FromName("source of " + ToString(node));
@@ -74,12 +63,11 @@ class RingOrders {
   }
   static void Give(SlotOrder& order, NodeId node) {
     order.node = node;
-    if (node != kNoNode) order.inputs = {{SourceOf(node), {{1, 1}}}};
+    order.inputs = {{SourceOf(node), {{1, 1}}}};
   }
 
   Layout layout_;
   std::vector<NodeId> members_;
-  std::vector<NodeId> leaves_;
 };
 
 }  // namespace hoplite::planner

@@ -60,7 +60,7 @@ TEST(SlotStripes, ARootOfAPartAsksWhenThatPartIsFoldedAndSealsNothing) {
   EXPECT_TRUE(slot.state().over());
 }
 
-TEST(SlotStripes, WithAVacantLeafNoStripeOfTheTargetIsFinal) {
+TEST(SlotStripes, WithoutOneOfItsChildrenNoStripeOfTheTargetIsFinal) {
   Execution slot = Execution::Part(kSecondStripe, 2);
   slot.Source(0, OwnSource::kFinal).Memory().Feed(1, kSecondStripe).Made(kSecondStripe).Answers();
   slot.Ends(1);

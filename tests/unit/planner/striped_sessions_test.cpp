@@ -11,12 +11,11 @@ using ::testing::HasSubstr;
 // --- sessions
 
 TEST_F(Striped, AMemberThatComesBackIsToldAllItsOrdersAgain) {
-  Begin({"L"});
+  Begin();
   Drained("D", 6, 2).Suspend("D").Ignore();
   Connect("D").EndInventory("D");
   // It has all of slot 2 that its root folds.
-  Expect("D: slot 3 v3", "D: 3 pulls 2 from B v2 {1}", "D: slot 6 v4",
-         "D: 6 pulls 7 from L v5 {12}");
+  Expect("D: slot 3 v3", "D: 3 pulls 2 from B v2 {1}", "D: slot 6 v4");
   Reads("R");
   ExpectAmong("R <- D {12}");
 }
@@ -45,18 +44,15 @@ TEST_F(Striped, AndWhenItPutsTheTarget) {
 }
 
 TEST_F(Striped, ACoordinatorThatComesBackHearsWhatItMissedAndRepeatsItsPlan) {
-  Begin({""});
-  const std::vector<SlotOrder> orders = Ring({"A", "B", "D"}, {"L"}).All();
+  Begin();
   Suspend("C");
   Lose("D").Ignore();
   Connect("C");
   Open("C");
   Expect("C: opened", "C: lost slot 3", "C: lost slot 6");
-  // The plan is known; the leaf that was to come is not.
   Shape();
-  Order(orders, attempts_).AssignLeaf(Ring({"A", "B", "D"}, {""}), 0, "L");
-  ExpectAmong("B: 5 pulls 7 from L v5 {2}");
-  EXPECT_EQ(At(7), (Version{{1, 5}}));
+  Order(Ring({"A", "B", "D"}).All(), attempts_);
+  Expect();  // the plan is known
 }
 
 TEST_F(Striped, APlanThatWasLostWithTheSessionIsTakenWhenItIsRepeated) {
@@ -145,10 +141,10 @@ class StripedGarbage : public Striped {
  protected:
   // What the coordinator hears of a plan that `spoil` made impossible.
   template <typename Spoil>
-  std::string Spoiled(Spoil spoil, const Names& leaves = {"L"}) {
+  std::string Spoiled(Spoil spoil) {
     Join("A").Join("B").Join("D").Join("C").Join("L").Join("M");
     OpenAnother("C").Shape().Ignore();
-    std::vector<SlotOrder> orders = Ring({"A", "B", "D"}, leaves).All();
+    std::vector<SlotOrder> orders = Ring({"A", "B", "D"}).All();
     spoil(orders);
     Order(orders);
     // Nothing of it is taken.
@@ -177,12 +173,15 @@ TEST_F(StripedGarbage, WalksThatDoNotEnd) {
 TEST_F(StripedGarbage, StripesThatAreFedTwiceOrNotAtAll) {
   EXPECT_EQ(Spoiled([](auto& orders) { orders[0].parents = {2}; }),
             "slot 1, fed to 2, feeds stripe 1 to nobody");
-  EXPECT_EQ(Spoiled([](auto& orders) { orders[6].parents = {4, 5}; }),
-            "slot 7, fed to 4, 5, feeds stripes 2, 3 to nobody");
-  EXPECT_EQ(Spoiled([](auto& orders) { orders[6].parents = {1, 2, 4}; }),
-            "slot 7, fed to 1, 2, 4, feeds stripes 2, 3 to two slots");
-  EXPECT_EQ(Spoiled([](auto& orders) { orders[6].parents = {4, 4, 5, 6}; }),
-            "slot 7, fed to 4, 4, 5, 6, feeds one slot twice");
+  EXPECT_EQ(Spoiled([](auto& orders) { orders[1].parents = {3}; }),
+            "slot 2, fed to 3, feeds stripes 2, 3 to nobody");
+  const auto two = [](auto& orders) {
+    orders[0].parents = {2, 5, 6};
+    orders[5].children = 2;
+  };
+  EXPECT_EQ(Spoiled(two), "slot 1, fed to 2, 5, 6, feeds stripes 2, 3 to two slots");
+  EXPECT_EQ(Spoiled([](auto& orders) { orders[0].parents = {2, 2, 5}; }),
+            "slot 1, fed to 2, 2, 5, feeds one slot twice");
   EXPECT_EQ(Spoiled([](auto& orders) { orders[1].parents = {3, 6, 9}; }),
             "slot 2, fed to 3, 6, 9, waits for slot 9, which is not there");
 }
@@ -196,7 +195,6 @@ TEST_F(StripedGarbage, StripesWithTwoRootsOrWithNone) {
     orders[5].stripes = 4;
     orders[0].stripes = 6;
     orders[1].stripes = 5;
-    orders[6].stripes = 7;
   };
   EXPECT_EQ(Spoiled(less), "no root makes stripe 3");
   const auto both = [&](auto& orders) { orders[4].node = orders[3].node; };
@@ -204,8 +202,8 @@ TEST_F(StripedGarbage, StripesWithTwoRootsOrWithNone) {
 }
 
 TEST_F(StripedGarbage, SourcesThatCountTwiceOrNotInAllStripes) {
-  EXPECT_THAT(Spoiled([](auto& orders) { orders[6].inputs = orders[0].inputs; }),
-              HasSubstr("of slot 7 has a slot already"));
+  EXPECT_THAT(Spoiled([](auto& orders) { orders[1].inputs = orders[0].inputs; }),
+              HasSubstr("of slot 2 has a slot already"));
   EXPECT_THAT(Spoiled([](auto& orders) { orders[3].inputs.clear(); }),
               HasSubstr("is missing in stripe 0"));
   EXPECT_THAT(Spoiled([](auto& orders) { orders[0] = {1, {2, 5}, 14, 1, kNoNode, {}}; }),
@@ -214,37 +212,45 @@ TEST_F(StripedGarbage, SourcesThatCountTwiceOrNotInAllStripes) {
 
 // A child beyond the count would be left out of the sum, one that lacks be waited for.
 TEST_F(StripedGarbage, SlotsThatCountTheirChildrenWrong) {
-  EXPECT_EQ(Spoiled([](auto& orders) { orders[3].children = 1; }),
-            "slot 4, a root, has 2 children, its order counts 1");
+  EXPECT_EQ(Spoiled([](auto& orders) { orders[3].children = 0; }),
+            "slot 4, a root, has 1 children, its order counts 0");
   EXPECT_EQ(Spoiled([](auto& orders) { orders[1].children = 2; }),
             "slot 2, fed to 3, 6, waits for 2 children of 1");
 }
 
 TEST_F(StripedGarbage, NumbersAndStripesThatAreNone) {
-  EXPECT_THAT(Spoiled([](auto& orders) { orders[6].slot = 0; }), HasSubstr("out of range"));
-  EXPECT_THAT(Spoiled([](auto& orders) { orders[6].slot = 3; }), HasSubstr("is ordered twice"));
-  EXPECT_THAT(Spoiled([](auto& orders) { orders[6].stripes = 0; }), HasSubstr("makes no stripe"));
-  EXPECT_EQ(Spoiled([](auto& orders) { orders[6].stripes = 31; }),
-            "slot 7, fed to 4, 5, 6, makes stripe 4, which the target does not have");
-  EXPECT_THAT(Spoiled([](auto& orders) { orders[6].parents = {0}; }), HasSubstr("out of range"));
-  EXPECT_THAT(Spoiled([](auto& orders) { orders[6].parents.assign(65, 4); }),
+  EXPECT_THAT(Spoiled([](auto& orders) { orders[5].slot = 0; }), HasSubstr("out of range"));
+  EXPECT_THAT(Spoiled([](auto& orders) { orders[5].slot = 3; }), HasSubstr("is ordered twice"));
+  EXPECT_THAT(Spoiled([](auto& orders) { orders[5].stripes = 0; }), HasSubstr("makes no stripe"));
+  EXPECT_EQ(Spoiled([](auto& orders) { orders[0].stripes = 30; }),
+            "slot 1, fed to 2, 5, makes stripe 4, which the target does not have");
+  EXPECT_THAT(Spoiled([](auto& orders) { orders[0].parents = {0}; }), HasSubstr("out of range"));
+  EXPECT_THAT(Spoiled([](auto& orders) { orders[0].parents.assign(65, 4); }),
               HasSubstr("feeds more slots than stripes are"));
 }
 
 // A part of a plan makes sense with the whole of it only.
 TEST_F(StripedGarbage, APartThatIsOrderedAloneEndsTheReduction) {
-  const std::vector<SlotOrder> orders = Ring({"A", "B", "D"}, {"L"}).All();
-  const auto say = [&](SlotOrder order) {
-    Begin({"L"});
+  Begin();
+  const SlotOrder ring = Ring({"A", "B", "D"}).All()[0];
+  const auto say = [&](SlotOrder order, bool planned) {
+    if (planned) {
+      Begin();
+    } else {
+      OpenAnother("C").Shape().Ignore();
+    }
     Say("C", SlotAssign{object_, request_, ++attempts_, std::move(order)});
     ExpectAmong("C: reduction refused protocol");
     return last_message_;
   };
-  EXPECT_THAT(say(orders[0]), HasSubstr("makes a part and is ordered alone"));
-  EXPECT_THAT(say(orders[3]), HasSubstr("makes a part and is ordered alone"));
-  EXPECT_THAT(say({8, {}, 15, 0, Id("M"), {}}), HasSubstr("is a second root of stripe 0"));
-  EXPECT_THAT(say({7, {4, 5}, 15, 0, Id("M"), {}}), HasSubstr("had another parent before"));
-  EXPECT_THAT(say({8, {4, 5}, 15, 0, Id("M"), {}}), HasSubstr("feeds stripes 2, 3 to nobody"));
+  const SlotOrder of_several{7, {4, 5, 6}, 15, 0, Id("M"), {}};
+  const SlotOrder of_a_tree{7, {4}, 15, 0, Id("M"), {}};
+  Close();
+  for (const bool planned : {false, true}) {
+    EXPECT_THAT(say(ring, planned), HasSubstr("is a part of a plan and is ordered alone"));
+    EXPECT_THAT(say(of_several, planned), HasSubstr("is a part of a plan and is ordered alone"));
+  }
+  EXPECT_THAT(say(of_a_tree, true), HasSubstr("is a part of a plan and is ordered alone"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Striped reductions (R64): a plan that is taken as one, what a loss resets, and when what several
 // roots made is committed. A, B and D make stripes 0, 1, and 2 and 3 of the target in roots 4, 5
-// and 6; their ring slots are 1, 2 and 3, and 7 and 8 are leaves.
+// and 6; their ring slots are 1, 2 and 3.
 #include <string>
 
 #include <fmt/format.h>
@@ -113,45 +113,6 @@ TEST_F(Striped, AStrangerInAPlanIsLostAtOnce) {
   Expect();
 }
 
-// --- leaves
-
-TEST_F(Striped, ALateLeafFeedsEveryRootAndResetsNothing) {
-  Begin({""});
-  AssignLeaf(Ring({"A", "B", "D"}, {""}), 0, "L");
-  Expect("L: slot 7 v5", "A: 4 pulls 7 from L v5 {1}", "B: 5 pulls 7 from L v5 {2}",
-         "D: 6 pulls 7 from L v5 {12}");
-}
-
-TEST_F(Striped, ALeafOfThePlanFeedsThemToo) {
-  Begin({"L"});
-  EXPECT_EQ(FeedAt("D", 6, 7), At(7));
-  EXPECT_EQ(FeedAt("A", 4, 7), At(7));
-}
-
-// One version for all roots, and none of what they made before counts.
-TEST_F(Striped, AnotherLeafRenewsAllRootsAndNoRingSlot) {
-  Begin({"L"});
-  Reads("R").Ignore();
-  AssignLeaf(Ring({"A", "B", "D"}, {""}), 0, "M");
-  Expect("L: drops 7 v5", "A: recall v6", "B: recall v6", "D: recall v6", "R: recall v6",
-         "M: slot 7 v7", "A: slot 4 v6", "B: slot 5 v6", "D: slot 6 v6",
-         "A: 4 pulls 3 from D v3 {1}", "A: 4 pulls 7 from M v7 {1}", "B: 5 pulls 1 from A v1 {2}",
-         "B: 5 pulls 7 from M v7 {2}", "D: 6 pulls 2 from B v2 {12}",
-         "D: 6 pulls 7 from M v7 {12}");
-  EXPECT_EQ(HolderAt("A").valid_bytes, 0U);
-}
-
-TEST_F(Striped, AVacatedLeafRenewsAllRootsOnce) {
-  Begin({"L"});
-  const Version before = target();
-  AssignLeaf(Ring({"A", "B", "D"}, {""}), 0, "").Ignore();
-  const Version between = target();
-  EXPECT_LT(before, between);
-  AssignLeaf(Ring({"A", "B", "D"}, {""}), 0, "M");
-  EXPECT_EQ(target(), between);
-  for (const std::uint32_t root : {4, 5, 6}) EXPECT_EQ(At(root), between);
-}
-
 // --- losses
 
 TEST_F(Striped, ALostNodeLosesItsRingSlotAndItsRoot) {
@@ -180,34 +141,13 @@ TEST_F(Striped, ThenItIsNotMissed) {
   Expect("C: lost slot 4");
 }
 
-TEST_F(Striped, ALeafIsDrainedWhenEveryRootHasIt) {
-  Begin({"L"}).Drained("A", 4, 7).Drained("B", 5, 7).Drained("B", 5, 7);
-  Lose("L");
-  Expect("C: lost slot 7");
-}
-
-TEST_F(Striped, ALeafThatEveryRootHasMayGo) {
-  Begin({"L"}).Drained("A", 4, 7).Drained("B", 5, 7).Drained("D", 6, 7);
-  Lose("L");
-  Expect();
-  AllAsk().HasAll("D");
-  ExpectAmong("C: committed v4 of 4");
-}
-
-TEST_F(Striped, ALostLeafGivesItsPlaceToTheNextSource) {
-  Begin({"L"}).Lose("L");
-  Expect("C: lost slot 7");
-  AssignLeaf(Ring({"A", "B", "D"}, {""}), 0, "M");
-  ExpectAmong("A: 4 pulls 7 from M v7 {1}");
-}
-
 TEST_F(Striped, WithItsCoordinatorItEndsForEverybody) {
-  Begin({"L"});
+  Begin();
   Reads("R").Ignore();
   Lose("C");
   Expect("A: drops 1 v1", "B: drops 2 v2", "D: drops 3 v3", "A: drops 4 v4", "B: drops 5 v4",
-         "D: drops 6 v4", "L: drops 7 v5", "A: aborted peer_lost", "B: aborted peer_lost",
-         "D: aborted peer_lost", "L: aborted peer_lost", "R: aborted peer_lost");
+         "D: drops 6 v4", "A: aborted peer_lost", "B: aborted peer_lost", "D: aborted peer_lost",
+         "R: aborted peer_lost");
 }
 
 TEST_F(Striped, GivenUpOrDeletedItEndsLikeAnother) {
@@ -222,7 +162,7 @@ TEST_F(Striped, GivenUpOrDeletedItEndsLikeAnother) {
 TEST_F(Striped, APlanTakesThePlaceOfAPlan) {
   Begin().Lose("B");
   Reads("R").Ignore();
-  Order(Ring({"A", "D"}, {""}).All());
+  Order(Ring({"A", "D"}).All());
   Expect("A: drops 1 v1", "D: drops 3 v3", "A: drops 4 v4", "D: drops 6 v4",  // B is no more
          "A: recall v5", "D: recall v5", "R: recall v5",                      //
          "A: slot 1 v6", "D: slot 2 v7", "A: slot 3 v5", "D: slot 4 v5",      //
@@ -361,13 +301,13 @@ TEST_F(Striped, AMemberThatIsTheCoordinatorHearsTheCommitOnce) {
 }
 
 TEST_F(Striped, ARenewedRootForgetsThatItAsked) {
-  Begin({"L"});
+  Begin();
   AllAsk();
-  AssignLeaf(Ring({"A", "B", "D"}, {""}), 0, "M").Ignore();
+  Order(Ring({"A", "B", "D"}).All()).Ignore();
   HasAll("A").Asks("A").Asks("B");
   Expect();
   Asks("D");
-  ExpectAmong("C: committed v6 of 4");
+  ExpectAmong("C: committed v5 of 3");
 }
 
 TEST_F(Striped, NoCommitWhileARootIsLost) {
@@ -375,10 +315,10 @@ TEST_F(Striped, NoCommitWhileARootIsLost) {
   Expect("C: lost slot 2", "C: lost slot 5");
   HasAll("A");
   Expect();
-  Order(Ring({"A", "D"}, {"L"}).All());
+  Order(Ring({"A", "D"}).All());
   Ignore();
   Asks("A").Asks("D").HasAll("D");
-  ExpectAmong("C: committed v5 of 3");
+  ExpectAmong("C: committed v5 of 2");
 }
 
 // It has a session no more: whether it comes back with all of it, nobody knows.

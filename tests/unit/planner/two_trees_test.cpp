@@ -27,8 +27,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::uint64_t kFirstLeaf = 100'000;
-
 Layout CutIn(std::uint32_t stripes) { return Layout::For(64 << 20, stripes); }
 
 std::vector<NodeId> Members(std::size_t count) {
@@ -37,20 +35,16 @@ std::vector<NodeId> Members(std::size_t count) {
   return nodes;
 }
 
-// Members on nodes 1, 2, …, each with a source of its own; leaves on nodes from kFirstLeaf on.
+// Members on nodes 1, 2, …, each with a source of its own.
 struct FilledTrees {
-  FilledTrees(std::size_t members_in, std::size_t leaves, std::uint32_t stripes)
+  FilledTrees(std::size_t members_in, std::uint32_t stripes)
       : members(members_in), layout(CutIn(stripes)) {
-    std::uint64_t leaf = kFirstLeaf;
-    for (SlotOrder& order : TwoTrees(Members(members), leaves, layout)) {
-      if (order.node == kNoNode) order.node = NodeId(leaf++);
+    for (SlotOrder& order : TwoTrees(Members(members), layout)) {
       order.inputs = {{ObjectId::FromName(std::to_string(Raw(order.node))), Version{{1, 1}}}};
       orders.push_back({order.slot, order});
       plan[order.slot] = order;
     }
   }
-  bool IsLeaf(std::uint32_t slot) const { return Raw(plan.at(slot).node) >= kFirstLeaf; }
-
   std::size_t members;
   Layout layout;
   std::vector<PlannedOrder> orders;
@@ -69,11 +63,11 @@ std::size_t Depth(const FilledTrees& trees, std::uint32_t slot, StripeMask tree)
   return depth;
 }
 
-// At home in one tree, where it folds two others, and a leaf in the other one.
+// At home in one tree, where it folds two others; in the other one it only sends.
 void ExpectOneHomeEach(const FilledTrees& trees) {
   std::map<NodeId, std::uint32_t> folds_at;
   for (const auto& [slot, order] : trees.plan) {
-    if (trees.IsLeaf(slot) || order.children == 0) continue;
+    if (order.children == 0) continue;
     EXPECT_LE(order.children, 2u) << slot;
     EXPECT_TRUE(folds_at.emplace(order.node, slot).second) << ToString(order.node);
   }
@@ -93,62 +87,50 @@ void ExpectFewAbove(const FilledTrees& trees) {
 TEST(TwoTrees, EveryStripeHasOneRootAndEachSourceOnceWhateverTheNumbers) {
   for (const std::uint32_t stripes : {2u, 3u, 16u, 64u}) {
     for (std::size_t members = 2; members <= 70; ++members) {
-      for (const std::size_t leaves : {std::size_t{0}, std::max(std::size_t{1}, members / 4)}) {
-        SCOPED_TRACE(fmt::format("{} members, {} leaves, {} stripes", members, leaves, stripes));
-        const FilledTrees trees(members, leaves, stripes);
-        EXPECT_EQ(WrongWith(trees.plan, trees.layout), "");
-        EXPECT_EQ(SourcesIn(trees.plan), members + leaves);
-        const auto taken = SlotTree::Of(trees.layout.all_stripes(), trees.orders);
-        EXPECT_TRUE(taken) << taken.error().message;
-        if (leaves == 0) ExpectOneHomeEach(trees);
-        ExpectFewAbove(trees);
-        if (::testing::Test::HasFailure()) return;
-      }
+      SCOPED_TRACE(fmt::format("{} members, {} stripes", members, stripes));
+      const FilledTrees trees(members, stripes);
+      EXPECT_EQ(WrongWith(trees.plan, trees.layout), "");
+      EXPECT_EQ(SourcesIn(trees.plan), members);
+      const auto taken = SlotTree::Of(trees.layout.all_stripes(), trees.orders);
+      EXPECT_TRUE(taken) << taken.error().message;
+      ExpectOneHomeEach(trees);
+      ExpectFewAbove(trees);
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }
 
 TEST(TwoTrees, ThousandsAreFewHopsFromTheirRoots) {
-  const FilledTrees trees(16'384, 0, 64);
+  const FilledTrees trees(16'384, 64);
   const auto taken = SlotTree::Of(trees.layout.all_stripes(), trees.orders);
   EXPECT_TRUE(taken) << taken.error().message;
   ExpectOneHomeEach(trees);
   ExpectFewAbove(trees);
 }
 
-// Those who fold for a leaf fold as many as the others, or one more.
-TEST(TwoTrees, LeavesAreSpreadOverThoseWhoFold) {
-  const FilledTrees trees(100, 25, 16);
-  for (const auto& [slot, order] : trees.plan) EXPECT_LE(order.children, 3u) << slot;
-}
-
-// The picture in two_trees.h, and one without memory.
-TEST(TwoTrees, SixMembersAndALeaf) {
-  EXPECT_THAT(InWords(TwoTrees(Members(6), 1, CutIn(4))),
+// The picture in two_trees.h.
+TEST(TwoTrees, SixMembers) {
+  EXPECT_THAT(InWords(TwoTrees(Members(6), CutIn(4))),
               ElementsAre("1: A 02 to , fed by 2",    //
                           "2: B 13 to , fed by 2",    //
                           "3: C 02 to 1, fed by 2",   //
                           "4: D 13 to 2, fed by 2",   //
-                          "5: E 02 to 1, fed by 2",   //
-                          "6: F 13 to 2, fed by 2",   //
+                          "5: E 02 to 1, fed by 1",   //
+                          "6: F 13 to 2, fed by 1",   //
                           "7: A 13 to 4, fed by 0",   //
                           "8: B 02 to 3, fed by 0",   //
                           "9: C 13 to 4, fed by 0",   //
                           "10: D 02 to 3, fed by 0",  //
                           "11: E 13 to 6, fed by 0",  //
-                          "12: F 02 to 5, fed by 0",  //
-                          "13: - 0123 to 5 6, fed by 0"));
+                          "12: F 02 to 5, fed by 0"));
 }
 
-TEST(TwoTrees, FewMayBeLateAndTwoNeedAll) {
+TEST(TwoTrees, TwoMembersOrMoreMakeThemOfTwoStripesOrMore) {
   const Layout layout = CutIn(16);
-  EXPECT_FALSE(MakesTwoTrees(1, 0, layout));
-  EXPECT_TRUE(MakesTwoTrees(2, 0, layout));
-  EXPECT_FALSE(MakesTwoTrees(2, 1, layout));
-  EXPECT_TRUE(MakesTwoTrees(3, 1, layout));
-  EXPECT_TRUE(MakesTwoTrees(1000, 250, layout));
-  EXPECT_FALSE(MakesTwoTrees(1000, 251, layout));
-  EXPECT_FALSE(MakesTwoTrees(1000, 0, CutIn(1)));
+  EXPECT_FALSE(MakesTwoTrees(1, layout));
+  EXPECT_TRUE(MakesTwoTrees(2, layout));
+  EXPECT_TRUE(MakesTwoTrees(1000, layout));
+  EXPECT_FALSE(MakesTwoTrees(1000, CutIn(1)));
 }
 
 // At 10 Gbit/s 1 GiB takes 0.86 s, a hop of a line 0.15 ms: a thousand of them are worth it.
@@ -190,7 +172,7 @@ TEST_F(PlanningTwoTrees, VeryManyMakeThemAndFewMakeARing) {
   Start(300);
   Everyone(300);
   EXPECT_THAT(Plan(), SizeIs(2 + 600));
-  EXPECT_EQ(Shape(), "two trees, members: 300, leaves: 0");
+  EXPECT_EQ(Shape(), "two trees, members: 300");
   ExpectSound(300);
 
   Forget();
@@ -198,7 +180,7 @@ TEST_F(PlanningTwoTrees, VeryManyMakeThemAndFewMakeARing) {
   Start(12);
   Everyone(12);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 12, leaves: 0");
+  EXPECT_EQ(Shape(), "a ring, members: 12");
 }
 
 TEST_F(PlanningTwoTrees, OnlyWhereEverybodyReads) {
@@ -227,25 +209,19 @@ TEST_F(PlanningTwoTrees, ALostMemberEndsThePlan) {
   now_ += microseconds(100);
   Tell(77, 1077);
   Plan();
-  EXPECT_EQ(Shape(), "two trees, members: 300, leaves: 0");
+  EXPECT_EQ(Shape(), "two trees, members: 300");
   ExpectSound(300);
 }
 
-TEST_F(PlanningTwoTrees, WhoHasNoMemoryIsALeafOfBoth) {
+TEST_F(PlanningTwoTrees, WhoHasNoMemoryMakesItOneTreeAndNeedsNone) {
   two_trees_ = true;
   Start(9);
   Everyone(9);
   Plan();
   Lose(SlotOn(4), ErrorCode::kResourceExhausted);
-  EXPECT_THAT(Plan(), IsEmpty());  // others that lack it are heard first
-  now_ = next_;
   Plan();
-  EXPECT_EQ(Shape(), "two trees, members: 8, leaves: 1");
-  ExpectSound(9);
-  Lose(17);
-  EXPECT_THAT(Plan(), ElementsAre("17^7,8+0 vacant"));
-  Tell(4, 1004);
-  EXPECT_THAT(Plan(), ElementsAre("17^7,8+0 @1004 s4"));
+  EXPECT_EQ(Shape(), "a tree, slots: 9");
+  EXPECT_EQ(orders_.at(SlotOn(4)).children, 0u);
   ExpectSound(9);
 }
 
