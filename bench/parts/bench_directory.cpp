@@ -1,4 +1,4 @@
-// One directory shard as its nodes see it: a real gRPC service on loopback, in this process, so
+// One directory shard as its nodes see it: a real one on loopback, in this process, so
 // that the service and those who ask share the processor.
 #include <algorithm>
 #include <chrono>
@@ -16,7 +16,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "directory/directory_server.h"
-#include "directory/grpc_directory_client.h"
+#include "directory/tcp_directory_client.h"
 
 namespace hoplite::directory {
 namespace {
@@ -66,9 +66,9 @@ class Shard {
 
   // `answers` counts what the shard tells this node.
   std::unique_ptr<DirectoryClient> Join(const std::string& name, NodeId id, std::size_t& answers) {
-    GrpcDirectoryClientOptions options;
+    TcpDirectoryOptions options;
     options.shards = {server_->address()};
-    auto client = MakeGrpcDirectoryClient(loop_, std::move(options));
+    auto client = MakeTcpDirectoryClient(loop_, std::move(options));
     DirectoryClient::Hooks hooks;
     hooks.on_action = [&answers](const protocol::NodeAction&) { ++answers; };
     hooks.inventory = [](auto&&...) { return DirectoryClient::Part(); };

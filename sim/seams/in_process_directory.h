@@ -1,5 +1,5 @@
 // InProcessDirectory: a directory of any number of shards inside this process, for tests of nodes
-// and for benchmarks: the real service and the real client without gRPC between them.
+// and for benchmarks: the real service and the real client without a socket between them.
 //
 // Decides nothing: what is said is posted to the other side's loop at once. Its shards run on one
 // loop; each client lives on its node's own loop, which may be the same or run on another thread.

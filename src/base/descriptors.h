@@ -1,5 +1,5 @@
-// How many descriptors this process can still open. With too few, Asio throws and gRPC aborts on
-// their own threads in the middle of a member's start: so a member asks first.
+// How many descriptors this process can still open. With too few, Asio throws in the
+// middle of a member's start: so a member asks first.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// How many threads this process can still start. With too few, gRPC waits for ever for its own, deaf
-// to signals: so a member asks before it starts.
+// How many threads this process can still start. A member asks before it starts, and says how many it
+// lacks.
 #pragma once
 
 #include <cstddef>

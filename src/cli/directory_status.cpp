@@ -13,7 +13,7 @@
 #include "client/from_views.h"
 #include "client/status.h"
 #include "directory/away.h"
-#include "directory/grpc_port.h"
+#include "directory/tcp_port.h"
 
 namespace hoplite::cli {
 namespace {
@@ -34,7 +34,7 @@ class ShardQuestions {
   ShardQuestions(std::string address, Duration timeout)
       : address_(std::move(address)),
         timeout_(timeout),
-        port_(directory::MakeGrpcPort(loop_, directory::StartGrpcQueue(), address_)) {}
+        port_(directory::MakeTcpPort(loop_, address_)) {}
   ~ShardQuestions() { port_->Stop(); }
 
   Result<protocol::StatusPage> Ask(const protocol::PageRequest& page) {

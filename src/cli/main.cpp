@@ -35,8 +35,6 @@ int main(int argc, char** argv) {
   }
   // A file beyond the limit of its size (ulimit -f) is an error of the write, not a death.
   std::signal(SIGXFSZ, SIG_IGN);
-  // Errors are told in our words; gRPC would print its own beside them.
-  ::setenv("GRPC_VERBOSITY", "NONE", /*replace=*/0);
   return static_cast<int>(
       hoplite::cli::Run(arguments, std::cout, std::cerr, {hoplite::cli::AddSim}));
 }

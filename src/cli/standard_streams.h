@@ -4,7 +4,7 @@
 namespace hoplite::cli {
 
 // Runs before anything else of the program, also before libraries are initialised, since some
-// (gRPC) open descriptors. A stream that is closed (`>&-`) gets /dev/null, opened the wrong way
+// (Asio) open descriptors. A stream that is closed (`>&-`) gets /dev/null, opened the wrong way
 // round. So no later descriptor takes its number (a socket numbered 1 would be printed into), and
 // reading or writing it is an error, as it was. Makes system calls only, since no library is ready.
 void OccupyStandardStreams();

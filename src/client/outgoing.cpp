@@ -15,7 +15,7 @@ namespace hoplite::client {
 
 Outgoing::Message Outgoing::Make(const v1::local::Request& request, FileDescriptor descriptor) {
   Message message{.request = request.id(), .frame = {}, .descriptor = std::move(descriptor)};
-  wire::AppendLocalFrame(request, message.frame);
+  wire::AppendMessageFrame(request, message.frame);
   return message;
 }
 

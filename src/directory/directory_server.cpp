@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
-#include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <fmt/format.h>
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
 
 #include "base/clock.h"
 #include "base/descriptors.h"
@@ -19,22 +17,18 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "base/text.h"
 #include "base/threads.h"
 #include "base/try.h"
 #include "directory/directory_service.h"
-#include "directory/grpc_acceptor.h"
-#include "directory/grpc_endpoint.h"
-#include "directory/grpc_queue.h"
 #include "directory/service_loop.h"
+#include "directory/shard_door.h"
 #include "directory/state_file.h"
+#include "net/timer.h"
 
 namespace hoplite::directory {
 
 namespace {
 
-// A connection without a call is closed after this time.
-constexpr std::chrono::minutes kIdleConnection(1);
 // How long ended sessions may take to deliver their last words when the server stops.
 constexpr std::chrono::milliseconds kLastWords(200);
 
@@ -70,15 +64,14 @@ ServiceOptions ForService(const DirectoryServerOptions& options, std::uint64_t i
   return result;
 }
 
-// The loop of a service on the thread of gRPC's queue. Its times come from a thread that does
-// nothing else: gRPC counts in milliseconds.
-class QueueLoop final : public ServiceLoop {
+// The loop of a service. An alarm that is put off, as with every sign of life, costs nothing: the
+// timer looks when it rings.
+class ShardLoop final : public ServiceLoop {
  public:
-  QueueLoop(GrpcQueue& queue, asio::io_context& times) : queue_(queue), times_(times) {}
+  explicit ShardLoop(asio::io_context& loop) : loop_(loop) {}
 
-  void Post(Work work) override { queue_.Post(std::move(work)); }
-  void After(Duration delay, Work work) override { times_.After(delay, Posting(std::move(work))); }
-  // What is put off, as with every sign of life, wakes nobody: the alarm looks when it rings.
+  void Post(Work work) override { loop_.Post(std::move(work)); }
+  void After(Duration delay, Work work) override { loop_.After(delay, std::move(work)); }
   void SetAlarm(Time when, Work work) override {
     due_ = when;
     work_ = std::move(work);
@@ -86,12 +79,9 @@ class QueueLoop final : public ServiceLoop {
   }
 
  private:
-  Work Posting(Work work) {
-    return [&queue = queue_, work = std::move(work)] { queue.Post(work); };
-  }
   void Arm() {
     rings_ = due_;
-    times_.SetAlarm(rings_, Posting([this] { Ring(); }));
+    loop_.SetAlarm(rings_, [this] { Ring(); });
   }
   void Ring() {
     rings_ = kNever;
@@ -101,17 +91,15 @@ class QueueLoop final : public ServiceLoop {
     std::exchange(work_, nullptr)();
   }
 
-  GrpcQueue& queue_;
-  AsioServiceLoop times_;
+  AsioServiceLoop loop_;
   Time due_ = kNever;
   Time rings_ = kNever;  // not after due_
   Work work_;
 };
 
-// What a server begins with: loops, the socket that listens, and some sessions.
+// What a server begins with: its loop, the socket that listens, and some sessions.
 constexpr std::size_t kDescriptors = 32;
-// Its own, and those of gRPC.
-constexpr std::size_t kThreads = 12;
+constexpr std::size_t kThreads = 1;
 
 }  // namespace
 
@@ -122,24 +110,20 @@ class DirectoryServer::Impl {
 
   Result<void> Listen();
   void Stop();
-  const std::string& address() const { return acceptor_->address(); }
+  const std::string& address() const { return address_; }
 
  private:
   Result<Admission::Settings> BeginLife();
 
   const DirectoryServerOptions options_;
   std::optional<StateFile> state_file_;
-  asio::io_context times_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_{times_.get_executor()};
-  std::thread times_thread_;
-  std::unique_ptr<GrpcAcceptor> acceptor_;
-  std::unique_ptr<GrpcAcceptor::Gate> gate_;
-  std::unique_ptr<GrpcQueue> queue_;
+  std::unique_ptr<asio::io_context> loop_ = std::make_unique<asio::io_context>(1);
+  std::shared_ptr<ShardDoor> door_;
   std::shared_ptr<DirectoryService> service_;
-  std::unique_ptr<GrpcEndpoint> endpoint_;
-  std::unique_ptr<grpc::Server> server_;
-  bool serving_ = false;  // the queue's thread runs
-  Mutex stopping_;        // held by Stop: who comes second waits for the first
+  std::unique_ptr<net::Timer> last_words_;
+  std::string address_;
+  std::thread thread_;
+  Mutex stopping_;  // held by Stop: who comes second waits for the first
 };
 
 Result<Admission::Settings> DirectoryServer::Impl::BeginLife() {
@@ -158,36 +142,14 @@ Result<Admission::Settings> DirectoryServer::Impl::BeginLife() {
 
 Result<void> DirectoryServer::Impl::Listen() {
   TRY_ASSIGN(Admission::Settings life, BeginLife());
-  TRY_ASSIGN(acceptor_, GrpcAcceptor::Open(options_.listen));
-  grpc::ServerBuilder builder;
-  using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
-  gate_ = builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD,
-                                                               grpc::InsecureServerCredentials());
-  const auto milliseconds = [](Duration duration) {
-    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
-  };
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                             milliseconds(options_.handshake));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(kIdleConnection));
-
-  std::unique_ptr<grpc::ServerCompletionQueue> arrivals = builder.AddCompletionQueue();
-  grpc::ServerCompletionQueue& queue = *arrivals;
-  queue_ = std::make_unique<GrpcQueue>(std::move(arrivals));
+  TRY_ASSIGN(door_, ShardDoor::Open(*loop_, options_.listen));
+  address_ = door_->address();
   const ServiceOptions service = ForService(options_, life.state.incarnation);
-  service_ = std::make_shared<DirectoryService>(std::make_unique<QueueLoop>(*queue_, times_),
-                                                service, Admission(std::move(life)));
-  endpoint_ = std::make_unique<GrpcEndpoint>(service_, *queue_, queue);
-  builder.RegisterService(&endpoint_->calls());
-  server_ = builder.BuildAndStart();
-  if (!server_) {
-    return std::unexpected(Error(ErrorCode::kUnavailable,
-                                 fmt::format("gRPC does not start to serve {}", options_.listen)));
-  }
-  TRY_ASSIGN(times_thread_, StartThread([this] { times_.run(); }));
-  queue_->Start();
-  serving_ = true;
-  endpoint_->Start();
-  TRY(acceptor_->Start(*gate_));
+  service_ = std::make_shared<DirectoryService>(std::make_unique<ShardLoop>(*loop_), service,
+                                                Admission(std::move(life)));
+  last_words_ = std::make_unique<net::Timer>(*loop_);
+  door_->Start(service_, options_.lease);
+  TRY_ASSIGN(thread_, StartThread([&loop = *loop_] { loop.run(); }));
   log::Info("directory shard listens on {}", address());
   return {};
 }
@@ -195,24 +157,25 @@ Result<void> DirectoryServer::Impl::Listen() {
 // Also of one that could not listen.
 void DirectoryServer::Impl::Stop() {
   const MutexLock lock(stopping_);
-  if (!queue_) return;
-  if (serving_) {
-    std::promise<void> told;
-    queue_->Post([this, &told] {
+  if (thread_.joinable()) {
+    asio::post(*loop_, [this] {
       service_->Shutdown(Error(ErrorCode::kUnavailable, "the directory shard stops"));
-      told.set_value();
+      last_words_->expires_after(kLastWords);
+      last_words_->async_wait([this](const asio::error_code&) { loop_->stop(); });
+      door_->Stop([this] { loop_->stop(); });
     });
-    told.get_future().wait();
+    thread_.join();
+    door_->CloseAll();
+    // The service hears of the sessions that were closed: it would keep them, and they keep it.
+    loop_->restart();
+    loop_->poll();
   }
-  acceptor_->Stop();
-  if (server_) server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
-  if (endpoint_) endpoint_->WaitForNone();
-  times_.stop();
-  if (times_thread_.joinable()) times_thread_.join();
-  queue_->Stop();
+  // What waits for a time goes with the loop.
+  last_words_.reset();
+  service_.reset();
   state_file_.reset();
-  server_.reset();
-  queue_.reset();
+  door_.reset();
+  loop_.reset();
 }
 
 Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(

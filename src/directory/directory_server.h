@@ -1,5 +1,5 @@
-// DirectoryServer: one shard as a gRPC service. One thread reads what nodes say, owns the
-// DirectoryState and the lease monitor.
+// DirectoryServer: one shard on a TCP port. One thread reads what nodes say, owns the DirectoryState
+// and the lease monitor, and writes the answers.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,7 @@
 
 namespace hoplite::directory {
 
-struct DirectoryServerOptions : DirectoryConfig {
-  // How long a connection may take to say its first words of HTTP/2.
-  Duration handshake = std::chrono::seconds(5);
-};
+using DirectoryServerOptions = DirectoryConfig;
 
 class DirectoryServer {
  public:
@@ -24,7 +21,7 @@ class DirectoryServer {
   ~DirectoryServer();  // stops
 
   const std::string& address() const;  // HOST:PORT really bound
-  void Stop();                         // ends sessions, waits for gRPC; idempotent, any thread
+  void Stop();                         // ends sessions; idempotent, any thread
 
  private:
   class Impl;

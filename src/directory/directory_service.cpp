@@ -69,13 +69,6 @@ void DirectoryService::Push(Heard heard) {
   if (first) loop_->Post([self = shared_from_this()] { self->Turn(); });
 }
 
-void DirectoryService::Opened(SessionPtr session) {
-  loop_->After(options_.lease, [session, self = shared_from_this()] {
-    if (self->members_.NodeOf(session) != kNoNode) return;
-    self->Refuse(session, {.error = {ErrorCode::kProtocol, "no Hello came in time"}});
-  });
-}
-
 void DirectoryService::Find(const ObjectId& object,
                             std::function<void(Result<protocol::ObjectView>)> done) {
   loop_->Post([self = shared_from_this(), object, done = std::move(done)] {

@@ -56,7 +56,6 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Receive(SessionPtr session, wire::NodeMessage message);
   void Fail(SessionPtr session, Error why);  // it broke the protocol: ended with these words
   void Closed(SessionPtr session);           // its transport is gone
-  void Opened(SessionPtr session);           // it must say Hello within a lease
   void Find(const ObjectId& object, std::function<void(Result<protocol::ObjectView>)> done);
   // `done` runs on the loop: it should leave what costs time to another thread.
   void Status(const protocol::PageRequest& page, std::function<void(protocol::StatusPage)> done);

@@ -1,5 +1,5 @@
 // Session: one node's open conversation, as the service sees it. One implementation writes to a
-// gRPC stream, the other posts to a loop of the same process.
+// socket, others post to a loop of the same process.
 #pragma once
 
 #include <atomic>

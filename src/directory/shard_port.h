@@ -1,5 +1,5 @@
 // ShardPort: how a node reaches one shard. The seam between ShardLink, which knows what to say, and
-// what carries it: gRPC, or a call in the same process.
+// what carries it: TCP, or a call in the same process.
 #pragma once
 
 #include <functional>

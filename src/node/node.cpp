@@ -30,8 +30,8 @@ std::size_t DescriptorsFor(const NodeConfig& config) {
   return 32 + 4 * config.data_threads + 4 * config.directory.size();
 }
 
-// Its loops, and those of gRPC.
-std::size_t ThreadsFor(const NodeConfig& config) { return 10 + config.data_threads; }
+// Its loops, and a few that come and go.
+std::size_t ThreadsFor(const NodeConfig& config) { return 4 + config.data_threads; }
 
 // Others would look for this node on their own hosts.
 void WarnOfAddress(const NodeConfig& config, const std::string& address) {

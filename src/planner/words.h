@@ -1,5 +1,5 @@
 // What DirectoryState is told, and what it answers: the words of the protocol, which the planner
-// speaks as its own, and what the session layer says of nodes. The gRPC service, the in-process
+// speaks as its own, and what the session layer says of nodes. The server, the in-process
 // directory and the simulator feed the same ones to it.
 #pragma once
 

@@ -277,4 +277,31 @@ Result<protocol::PageRequest> FromProto(const v1::StatusRequest& message) {
   return page;
 }
 
+Result<protocol::StatusPage> FromProto(const v1::StatusReply& message) {
+  protocol::StatusPage status;
+  for (const v1::NodeView& node : message.nodes()) {
+    TRY_ASSIGN(protocol::NodeView one, FromProto(node));
+    status.nodes.push_back(std::move(one));
+  }
+  for (const v1::ObjectView& object : message.objects()) {
+    TRY_ASSIGN(protocol::ObjectView one, FromProto(object));
+    status.page.objects.push_back(std::move(one));
+  }
+  status.page.more = message.more();
+  status.shard = FromProto(message.shard());
+  return status;
+}
+
+v1::Failure ToProto(const NoAnswer& why) {
+  v1::Failure message;
+  message.set_code(static_cast<std::uint32_t>(why.error.code));
+  message.set_message(why.error.message);
+  return message;
+}
+
+Result<NoAnswer> FromProto(const v1::Failure& message) {
+  TRY_ASSIGN(const ErrorCode code, ReadErrorCode(message.code()));
+  return NoAnswer{.error = {code, message.message()}};
+}
+
 }  // namespace hoplite::wire

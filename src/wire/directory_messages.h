@@ -32,6 +32,7 @@ v1::NodeView ToProto(const protocol::NodeView& view);
 v1::ShardView ToProto(const protocol::ShardView& view);
 v1::ObjectView ToProto(const protocol::ObjectView& view);
 v1::StatusRequest ToProto(const protocol::PageRequest& page);
+v1::Failure ToProto(const NoAnswer& why);
 
 Result<Hello> FromProto(const v1::Hello& message);
 Result<Welcome> FromProto(const v1::Welcome& message);
@@ -45,5 +46,7 @@ Result<protocol::NodeView> FromProto(const v1::NodeView& message);
 protocol::ShardView FromProto(const v1::ShardView& message);  // every one is sound
 Result<protocol::ObjectView> FromProto(const v1::ObjectView& message);
 Result<protocol::PageRequest> FromProto(const v1::StatusRequest& message);
+Result<protocol::StatusPage> FromProto(const v1::StatusReply& message);
+Result<NoAnswer> FromProto(const v1::Failure& message);
 
 }  // namespace hoplite::wire

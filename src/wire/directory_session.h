@@ -1,5 +1,5 @@
-// What a node and a directory shard say to each other, as own types: the gRPC session carries them
-// as protobuf (directory_messages.h), the in-process directory hands them over as they are.
+// What a node and a directory shard say to each other, as own types: a session carries them as
+// protobuf (directory_messages.h), the in-process directory hands them over as they are.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +48,11 @@ struct Welcome {
 struct Ended {
   Error error;
   bool retry = true;  // false: joining again can't succeed
+};
+
+// Why a question has no other answer.
+struct NoAnswer {
+  Error error;
 };
 
 // The parts of a message are meant in this order. `number` and `taken` pace events and actions, see

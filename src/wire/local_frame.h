@@ -1,5 +1,5 @@
-// Framing of the local protocol (proto/hoplite/v1/local.proto): a 32-bit little-endian length, then
-// a message. Limits that both ends hold each other to.
+// The local protocol (proto/hoplite/v1/local.proto): how its frames are read, and the limits that
+// both ends hold each other to.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include <google/protobuf/message_lite.h>
-
 #include <hoplite/result.h>
 
 #include "base/units.h"
+#include "wire/message_frame.h"
 
 namespace hoplite::wire {
 
@@ -29,8 +28,6 @@ inline constexpr std::size_t kMaxObjects = 16384;
 inline constexpr std::size_t kMaxGetMany = 2048;
 // Large for the sake of Status of a cluster with many objects.
 inline constexpr std::size_t kMaxLocalAnswer = 16_MiB;
-
-void AppendLocalFrame(const google::protobuf::MessageLite& message, std::string& out);
 
 // Cuts a stream of bytes into messages. Its memory grows with the bytes that really arrived, never
 // by a length that was only announced. One thread.

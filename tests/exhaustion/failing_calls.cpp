@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
-#include <string_view>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,21 +20,8 @@ namespace {
 std::atomic<Call> armed{Call::kNone};
 std::atomic<int> left{0};
 
-// gRPC 1.51 ends the process if eventfd or epoll_create1 fails for it (ev_epoll1_linux: "assertion
-// failed"), and waits for ever for a thread that pthread_create refused. Of its sockets it takes
-// failures, after pauses of seconds. Abseil, which it uses, ends the process if mmap fails for it
-// (low_level_alloc: "mmap error").
-bool IsOthers(void* caller) {
-  Dl_info where{};
-  if (::dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return false;
-  const std::string_view library = where.dli_fname;
-  return library.find("/libgrpc") != std::string_view::npos ||
-         library.find("/libgpr") != std::string_view::npos ||
-         library.find("/libabsl") != std::string_view::npos;
-}
-
-bool Fails(Call call, void* caller) {
-  if (armed.load(std::memory_order_relaxed) != call || IsOthers(caller)) return false;
+bool Fails(Call call) {
+  if (armed.load(std::memory_order_relaxed) != call) return false;
   return left.fetch_sub(1) == 1;
 }
 
@@ -77,12 +63,12 @@ using hoplite::exhaustion::Real;
 
 // NOLINTBEGIN: the names and types are the C library's.
 #define HOPLITE_REAL(name) static const auto real = Real(&::name, #name)
-#define HOPLITE_FAIL(call, number, result)          \
-  do {                                              \
-    if (Fails(call, __builtin_return_address(0))) { \
-      errno = number;                               \
-      return result;                                \
-    }                                               \
+#define HOPLITE_FAIL(call, number, result) \
+  do {                                     \
+    if (Fails(call)) {                     \
+      errno = number;                      \
+      return result;                       \
+    }                                      \
   } while (false)
 
 #pragma GCC visibility push(default)
@@ -178,7 +164,7 @@ ssize_t recvmsg(int socket, msghdr* head, int flags) {
   const ssize_t got = real(socket, head, flags);
   const bool with_descriptor =
       got > 0 && CMSG_FIRSTHDR(head) != nullptr && CMSG_FIRSTHDR(head)->cmsg_type == SCM_RIGHTS;
-  if (with_descriptor && Fails(Call::kDescriptor, __builtin_return_address(0))) {
+  if (with_descriptor && Fails(Call::kDescriptor)) {
     hoplite::exhaustion::DropDescriptors(*head);
   }
   return got;

@@ -97,7 +97,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Target{"text", Text, 4'000}, Target{"frames", Frames, 1'000},
                       Target{"server", Server, 400}, Target{"lane", Lane, 400},
                       Target{"messages", Messages, 1'000}, Target{"directory", Directory, 400},
-                      Target{"reduction", Reduction, 400}, Target{"local", Local, 400}),
+                      Target{"reduction", Reduction, 400}, Target{"session", Session, 1'000},
+                      Target{"local", Local, 400}),
     [](const auto& target) { return std::string(target.param.name); });
 
 }  // namespace

@@ -29,7 +29,7 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   void Ask(const Request& request) {
-    wire::AppendLocalFrame(request, unsaid_);
+    wire::AppendMessageFrame(request, unsaid_);
     ++asked_[request.id()];
   }
   void Hear() {

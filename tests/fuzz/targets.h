@@ -22,6 +22,7 @@ void Lane(Input input);       // a source that a node pulls from
 void Messages(Input input);   // the directory's messages, and what its shard makes of them
 void Directory(Input input);  // sessions and all events, in any order, reductions among them
 void Reduction(Input input);  // a coordinator's planner, its shard, and what befalls them
+void Session(Input input);    // a connection to a directory shard, in any pieces
 void Local(Input input);      // a client of a node's local socket
 
 inline void Require(bool holds, std::string_view what) {

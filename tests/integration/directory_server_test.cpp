@@ -2,23 +2,17 @@
 // with a reason, and nobody else is disturbed.
 #include "directory/directory_server.h"
 
-#include <array>
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include <asio/ip/tcp.hpp>
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
-#include "base/text.h"
 #include "base/units.h"
-#include "hoplite/v1/directory.grpc.pb.h"
 #include "testing/directory_cluster.h"
 #include "testing/directory_node.h"
-#include "wire/directory_messages.h"
+#include "testing/raw_session.h"
 
 namespace hoplite::directory {
 namespace {
@@ -26,61 +20,7 @@ namespace {
 using namespace protocol;  // NOLINT(google-build-using-namespace): the events and actions spoken
 using std::chrono::milliseconds;
 using test::DirectoryNode;
-
-// A node's session without any of our client: says what it is told to, reads when it is told to.
-class RawSession {
- public:
-  explicit RawSession(const std::string& address)
-      : stub_(v1::Directory::NewStub(
-            grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))) {
-    context_.set_deadline(std::chrono::system_clock::now() + test::kPatience);
-    stream_ = stub_->Session(&context_);
-  }
-  ~RawSession() { Drop(); }
-
-  void Drop() {
-    context_.TryCancel();
-    if (stream_) stream_->Finish();
-    stream_.reset();
-  }
-
-  bool Say(const v1::NodeMessage& message) { return stream_->Write(message); }
-  bool SayHello(int id, const std::string& name) {
-    wire::Hello hello;
-    hello.node = {NodeId(id), name, "127.0.0.1:" + std::to_string(id)};
-    v1::NodeMessage message;
-    *message.mutable_hello() = wire::ToProto(hello);
-    return Say(message);
-  }
-  bool SayEvent(const v1::NodeEvent& event) {
-    v1::NodeMessage message;
-    *message.add_events() = event;
-    return Say(message);
-  }
-
-  // The next message for which `has` is true; none if the stream ends first.
-  template <typename Has>
-  std::optional<v1::ShardMessage> ReadUntil(Has has) {
-    v1::ShardMessage message;
-    while (stream_->Read(&message)) {
-      if (has(message)) return message;
-    }
-    return std::nullopt;
-  }
-  bool ReadWelcome() {
-    return ReadUntil([](const auto& m) { return m.has_welcome(); }).has_value();
-  }
-  std::optional<v1::Ended> ReadEnded() {
-    const auto message = ReadUntil([](const auto& m) { return m.has_ended(); });
-    if (!message) return std::nullopt;
-    return message->ended();
-  }
-
- private:
-  std::unique_ptr<v1::Directory::Stub> stub_;
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::NodeMessage, v1::ShardMessage>> stream_;
-};
+using test::RawSession;
 
 class DirectoryServerTest : public testing::Test {
  protected:
@@ -94,10 +34,10 @@ class DirectoryServerTest : public testing::Test {
   const std::string& address() const { return server_->address(); }
 
   std::unique_ptr<DirectoryNode> NewNode(int id, const std::string& name,
-                                         GrpcDirectoryClientOptions options) {
+                                         TcpDirectoryOptions options) {
     if (options.shards.empty()) options.shards = {address()};
     return std::make_unique<DirectoryNode>(NodeId(id), name, [options](asio::io_context& loop) {
-      return MakeGrpcDirectoryClient(loop, options);
+      return MakeTcpDirectoryClient(loop, options);
     });
   }
   std::unique_ptr<DirectoryNode> NewNode(int id, const std::string& name) {
@@ -146,32 +86,6 @@ class DirectoryServerTest : public testing::Test {
   std::unique_ptr<DirectoryServer> server_;
 };
 
-// --- who says nothing
-
-TEST_F(DirectoryServerTest, SilentConnectionsAreGivenUp) {
-  auto options = test::DirectoryCluster::Patient();
-  options.handshake = milliseconds(300);
-  Start(options);
-  const auto witness = Witness();
-  const auto target = ParseHostPort(address());
-  asio::io_context loop;
-  asio::ip::tcp::socket silent(loop);
-  silent.connect({asio::ip::make_address(target->host), target->port});
-  // What the server says first, and then its end.
-  std::array<char, 1024> heard{};
-  bool ended = false;
-  const std::function<void()> listen = [&] {
-    silent.async_read_some(asio::buffer(heard), [&](const asio::error_code& error, std::size_t) {
-      ended = static_cast<bool>(error);
-      if (!ended) listen();
-    });
-  };
-  listen();
-  loop.run_for(test::kPatience);
-  EXPECT_TRUE(ended);
-  EXPECT_TRUE(ServiceGoesOn(*witness));
-}
-
 // --- who may join
 
 TEST_F(DirectoryServerTest, AnotherClusterIsRefusedInWords) {
@@ -201,7 +115,7 @@ TEST_F(DirectoryServerTest, AListInAnotherOrderIsRefusedInWords) {
 TEST_F(DirectoryServerTest, ANameInUseIsRefusedWhileItsOwnerIsAlive) {
   Start();
   const auto witness = Witness();
-  GrpcDirectoryClientOptions options;
+  TcpDirectoryOptions options;
   options.times.name_in_use = milliseconds(100);
   const auto node = NewNode(2, "witness", options);
   node->Start();
@@ -273,25 +187,17 @@ TEST_F(DirectoryServerTest, ASessionBeginsWithOneHello) {
   EXPECT_NE(ended->message().find("Hello came twice"), std::string::npos);
 }
 
-TEST_F(DirectoryServerTest, WhoNeverSaysHelloIsSentAway) {
-  DirectoryServerOptions options = test::DirectoryCluster::Patient();
-  options.lease = milliseconds(300);
-  Start(options);
-  RawSession silent(address());
-  const auto ended = silent.ReadEnded();
-  ASSERT_TRUE(ended);
-  EXPECT_NE(ended->message().find("no Hello"), std::string::npos);
-}
-
-TEST_F(DirectoryServerTest, AnInfoRequestWithABadIdIsAnError) {
+TEST_F(DirectoryServerTest, AQuestionWithABadIdIsAnsweredWithAnError) {
   Start();
-  const auto stub =
-      v1::Directory::NewStub(grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
-  grpc::ClientContext context;
-  v1::InfoRequest request;
-  request.set_object("short");
-  v1::InfoReply reply;
-  EXPECT_EQ(stub->Info(&context, request, &reply).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  RawSession session(address());
+  v1::NodeMessage question;
+  question.mutable_info()->set_object("short");
+  ASSERT_TRUE(session.Say(question));
+  const auto answer = session.Read();
+  ASSERT_TRUE(answer && answer->part().last());
+  v1::ShardMessage failure;
+  ASSERT_TRUE(failure.ParseFromString(answer->part().data()));
+  EXPECT_EQ(failure.failure().code(), static_cast<std::uint32_t>(ErrorCode::kInvalidArgument));
 }
 
 // --- how fast they must be
@@ -382,7 +288,7 @@ TEST_F(DirectoryServerTest, QuestionsToADeadShardEndWithAnError) {
 TEST_F(DirectoryServerTest, AShardThatAcceptsButNeverAnswersIsNoSession) {
   asio::io_context loop;
   asio::ip::tcp::acceptor mute(loop, {asio::ip::make_address("127.0.0.1"), std::uint16_t{0}});
-  GrpcDirectoryClientOptions options;
+  TcpDirectoryOptions options;
   options.shards = {"127.0.0.1:" + std::to_string(mute.local_endpoint().port())};
   options.times.welcome = milliseconds(50);
   const auto node = NewNode(1, "n1", options);

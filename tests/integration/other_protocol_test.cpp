@@ -1,92 +1,99 @@
 // Nodes and shards of different versions of the directory protocol: each is told in words why it
 // can't join.
-#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/write.hpp>
 #include <fmt/format.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hoplite/v1/directory.grpc.pb.h"
 #include "testing/directory_cluster.h"
 #include "testing/directory_node.h"
-#include "wire/directory_session.h"
+#include "testing/raw_session.h"
 
 namespace hoplite::directory {
 namespace {
 
 constexpr char kLocal[] = "127.0.0.1:0";
 
-// A shard of version 1, which compares the number in the Hello and ends the session.
-class OldShard final : public v1::Directory::Service {
+// A shard that says these bytes to whoever connects.
+class PlayedShard {
  public:
-  OldShard() {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort(kLocal, grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
+  explicit PlayedShard(std::string bytes) : bytes_(std::move(bytes)) {
+    Accept();
+    thread_ = std::thread([this] { loop_.run(); });
   }
-  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-
-  grpc::Status Session(
-      grpc::ServerContext*,
-      grpc::ServerReaderWriter<v1::ShardMessage, v1::NodeMessage>* stream) override {
-    v1::NodeMessage first;
-    if (!stream->Read(&first)) return grpc::Status::OK;
-    v1::ShardMessage answer;
-    v1::Ended& ended = *answer.mutable_ended();
-    ended.set_code(static_cast<std::uint32_t>(ErrorCode::kInvalidArgument));
-    ended.set_message("node '" + first.hello().name() + "' speaks version " +
-                      std::to_string(first.hello().protocol()) +
-                      " of the directory protocol, this shard 1");
-    stream->Write(answer);
-    return grpc::Status::OK;
+  ~PlayedShard() {
+    loop_.stop();
+    thread_.join();
+  }
+  std::string address() const {
+    return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
   }
 
  private:
-  int port_ = 0;
-  std::unique_ptr<grpc::Server> server_;
+  void Accept() {
+    acceptor_.async_accept([this](const asio::error_code& error, asio::ip::tcp::socket socket) {
+      if (error) return;
+      asio::write(socket, asio::buffer(bytes_));
+      sockets_.push_back(std::move(socket));
+      Accept();
+    });
+  }
+
+  const std::string bytes_;
+  asio::io_context loop_;
+  asio::ip::tcp::acceptor acceptor_{loop_, {asio::ip::make_address("127.0.0.1"), 0}};
+  std::vector<asio::ip::tcp::socket> sockets_;
+  std::thread thread_;
 };
 
-TEST(OtherProtocol, AnOlderShardRefusesANodeInWords) {
-  const OldShard shard;
+// A shard of another version compares the number in the Hello and ends the session.
+TEST(OtherProtocol, AnotherShardRefusesANodeInWords) {
+  v1::ShardMessage refusal;
+  refusal.mutable_ended()->set_code(static_cast<std::uint32_t>(ErrorCode::kInvalidArgument));
+  refusal.mutable_ended()->set_message("node 'n1' speaks another version");
+  const PlayedShard shard(test::RawSession::Frame(refusal));
   test::DirectoryNode node(NodeId{1}, "n1", [&](asio::io_context& loop) {
-    return MakeGrpcDirectoryClient(loop, {.shards = {shard.address()}});
+    return MakeTcpDirectoryClient(loop, {.shards = {shard.address()}});
   });
   node.Start();
   ASSERT_TRUE(node.WaitFor([&] { return !node.refusals().empty(); }));
-  EXPECT_EQ(node.refusals().front().message,
-            fmt::format("node 'n1' speaks version {} of the directory protocol, this shard 1",
-                        wire::kDirectoryProtocol));
+  EXPECT_EQ(node.refusals().front().message, "node 'n1' speaks another version");
 }
 
-TEST(OtherProtocol, AnOlderNodeIsRefusedInWords) {
+// What a server of gRPC says first: SETTINGS.
+TEST(OtherProtocol, AnOlderShardIsNamedByItsNode) {
+  const PlayedShard shard(std::string("\0\0\6\4\0\0\0\0\0\0\5\0\0\x40\0", 15));
+  test::DirectoryNode node(NodeId{1}, "n1", [&](asio::io_context& loop) {
+    return MakeTcpDirectoryClient(loop, {.shards = {shard.address()}});
+  });
+  const auto status = node.Status(0);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, ::testing::HasSubstr("it speaks gRPC"));
+  EXPECT_THAT(status.error().message, ::testing::HasSubstr("older version"));
+}
+
+TEST(OtherProtocol, AnotherNodeIsRefusedInWords) {
   auto options = test::DirectoryCluster::Patient();
   options.listen = kLocal;
   const auto shard = DirectoryServer::Start(options);
   ASSERT_TRUE(shard) << shard.error().ToString();
-  const auto stub = v1::Directory::NewStub(
-      grpc::CreateChannel((*shard)->address(), grpc::InsecureChannelCredentials()));
-  grpc::ClientContext context;
-  const auto stream = stub->Session(&context);
-  v1::NodeMessage message;
-  v1::Hello& hello = *message.mutable_hello();
-  hello.set_protocol(1);
-  hello.set_node(7);
-  hello.set_name("old");
-  hello.set_address("127.0.0.1:1");
-  hello.set_shard_count(1);
-  ASSERT_TRUE(stream->Write(message));
-  v1::ShardMessage answer;
-  ASSERT_TRUE(stream->Read(&answer));
-  EXPECT_EQ(answer.ended().message(),
+  test::RawSession session((*shard)->address());
+  v1::NodeMessage message = test::RawSession::HelloOf(7, "old");
+  message.mutable_hello()->set_protocol(1);
+  ASSERT_TRUE(session.Say(message));
+  const auto ended = session.ReadEnded();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->message(),
             fmt::format("node 'old' speaks version 1 of the directory protocol, this shard {}",
                         wire::kDirectoryProtocol));
-  EXPECT_FALSE(answer.ended().retry());
-  context.TryCancel();
-  stream->Finish();
+  EXPECT_FALSE(ended->retry());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// DirectoryCluster: real shards over gRPC on free ports of the loopback.
+// DirectoryCluster: real shards on free ports of the loopback.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 #include "base/check.h"
 #include "base/time.h"
 #include "directory/directory_server.h"
-#include "directory/grpc_directory_client.h"
+#include "directory/tcp_directory_client.h"
 
 namespace hoplite::test {
 
@@ -61,7 +61,7 @@ class DirectoryCluster {
     HOPLITE_CHECK(false, "a shard could not be started again at its address");
   }
 
-  directory::GrpcDirectoryClientOptions client_options() const {
+  directory::TcpDirectoryOptions client_options() const {
     return {.shards = addresses_, .cluster = options_.cluster, .times = {}};
   }
   const std::vector<std::string>& addresses() const { return addresses_; }

@@ -41,7 +41,7 @@ class RawClient {
   }
   void Send(const v1::local::Request& request, std::span<const int> descriptors = {}) {
     std::string frame;
-    wire::AppendLocalFrame(request, frame);
+    wire::AppendMessageFrame(request, frame);
     iovec piece{.iov_base = frame.data(), .iov_len = frame.size()};
     msghdr head{};
     head.msg_iov = &piece;

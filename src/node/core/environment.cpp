@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "directory/grpc_directory_client.h"
+#include "directory/tcp_directory_client.h"
 #include "net/rate_limiter.h"
 #include "net/tcp_transport.h"
 
@@ -12,10 +12,10 @@ namespace hoplite::node {
 Environment WithDefaults(const NodeConfig& config, Environment environment) {
   if (!environment.directory) {
     environment.directory = [config](asio::io_context& loop) {
-      directory::GrpcDirectoryClientOptions options;
+      directory::TcpDirectoryOptions options;
       options.shards = config.directory;
       options.cluster = config.cluster;
-      return directory::MakeGrpcDirectoryClient(loop, options);
+      return directory::MakeTcpDirectoryClient(loop, options);
     };
   }
   if (!environment.transport) {

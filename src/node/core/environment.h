@@ -26,7 +26,7 @@ struct Environment {
   std::shared_ptr<const Decisions> decisions;
 };
 
-// Fills what is empty: gRPC, TCP, a memfd.
+// Fills what is empty: TCP, a memfd.
 Environment WithDefaults(const NodeConfig& config, Environment environment);
 
 }  // namespace hoplite::node

@@ -51,7 +51,7 @@ Result<std::shared_ptr<LocalChannel>> LocalChannel::Adopt(asio::io_context& loop
 
 void LocalChannel::Refuse(int socket, const Error& why) {
   std::string frame;
-  wire::AppendLocalFrame(LastWords(why), frame);
+  wire::AppendMessageFrame(LastWords(why), frame);
   // A new socket has room.
   (void)::send(socket, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -122,7 +122,7 @@ FileDescriptor LocalChannel::TakeDescriptor() {
 
 void LocalChannel::Send(const local::Answer& answer, int descriptor) {
   if (closed_) return;
-  wire::AppendLocalFrame(answer, unsent_);
+  wire::AppendMessageFrame(answer, unsent_);
   if (descriptor >= 0) {
     std::erase(unsent_descriptors_, descriptor);  // once is enough: its answer is unsent, too
     unsent_descriptors_.push_back(descriptor);

@@ -469,7 +469,7 @@ TEST(LocalEndpointTest, ClientThatReadsNoAnswersIsCutOff) {
   std::string requests;
   for (std::uint64_t id = 2; id < 8000; ++id) {  // more than 64 MB of answers
     status.set_id(id);
-    wire::AppendLocalFrame(status, requests);
+    wire::AppendMessageFrame(status, requests);
   }
   raw.SendBytes(requests);
   EXPECT_TRUE(client.Put("others go on"));

@@ -6,12 +6,12 @@
 namespace hoplite::test {
 namespace {
 
-class Grpc final : public DirectoryUnderTest {
+class Tcp final : public DirectoryUnderTest {
  public:
-  explicit Grpc(std::size_t shards) : cluster_(shards) {}
+  explicit Tcp(std::size_t shards) : cluster_(shards) {}
 
   std::unique_ptr<directory::DirectoryClient> MakeClient(asio::io_context& loop) override {
-    return directory::MakeGrpcDirectoryClient(loop, cluster_.client_options());
+    return directory::MakeTcpDirectoryClient(loop, cluster_.client_options());
   }
   void Restart(std::size_t shard) override {
     cluster_.StopShard(shard);
@@ -24,7 +24,7 @@ class Grpc final : public DirectoryUnderTest {
 
 MakeDirectory Maker() {
   return [](std::size_t shards) -> std::unique_ptr<DirectoryUnderTest> {
-    return std::make_unique<Grpc>(shards);
+    return std::make_unique<Tcp>(shards);
   };
 }
 
@@ -57,7 +57,7 @@ TEST_P(DirectoryClientTest, TenThousandObjectsAreBackSoonAfterARestart) {
   EXPECT_TRUE(reader->Find(first));
 }
 
-INSTANTIATE_TEST_SUITE_P(Grpc, DirectoryClientTest, ::testing::Values(Maker()));
+INSTANTIATE_TEST_SUITE_P(Tcp, DirectoryClientTest, ::testing::Values(Maker()));
 
 }  // namespace
 }  // namespace hoplite::test

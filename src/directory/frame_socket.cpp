@@ -1,0 +1,195 @@
+#include "directory/frame_socket.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <sys/socket.h>
+
+#include "net/tcp_syscalls.h"
+
+namespace hoplite::directory {
+namespace {
+
+constexpr std::size_t kReadBytes = 64_KiB;
+constexpr int kReadsPerTurn = 8;
+// Only a peer that never reads what needs no answer has more unread than a window (R43).
+constexpr std::size_t kMaxUnsent = 4_MiB;
+// Room of what once waited is not kept for ever.
+constexpr std::size_t kUnsentStays = 256_KiB;
+// How long a finished socket may take to deliver its last words.
+constexpr std::chrono::seconds kLastWordsTime(1);
+
+std::string PeerOf(const net::TcpSocket& socket) {
+  asio::error_code ec;
+  const auto endpoint = socket.remote_endpoint(ec);
+  return ec ? "a peer that has gone" : net::ToString(endpoint);
+}
+
+}  // namespace
+
+FrameSocket::FrameSocket(asio::io_context& loop, net::TcpSocket socket, std::size_t max_frame_bytes)
+    : loop_(loop),
+      socket_(std::move(socket)),
+      peer_(PeerOf(socket_)),
+      frames_(max_frame_bytes),
+      last_words_(loop) {
+  asio::error_code ignored;
+  socket_.native_non_blocking(true, ignored);
+  net::TuneSocket(socket_.native_handle());
+}
+
+void FrameSocket::Start(Hooks hooks) {
+  SetHooks(std::move(hooks));
+  WaitToRead();
+}
+
+void FrameSocket::SetHooks(Hooks hooks) {
+  if (!closed_) hooks_ = std::make_shared<const Hooks>(std::move(hooks));
+}
+
+void FrameSocket::Send(const google::protobuf::MessageLite& message) {
+  if (closed_ || finishing_ || failed_) return;
+  wire::AppendMessageFrame(message, unsent_);
+  if (!writes_) Flush();
+  if (unsent() > kMaxUnsent) Fail("it takes nothing of what it is sent");
+}
+
+void FrameSocket::DropWaiting() {
+  while (begun_ < sent_) begun_ += wire::kLengthBytes + wire::LengthOf(unsent_.data() + begun_);
+  unsent_.resize(begun_);
+}
+
+void FrameSocket::Resume() {
+  if (std::exchange(paused_, false)) ReadSoon();
+}
+
+void FrameSocket::Finish() {
+  if (closed_ || std::exchange(finishing_, true)) return;
+  ReadSoon();
+  last_words_.expires_after(kLastWordsTime);
+  last_words_.async_wait([weak = weak_from_this()](const asio::error_code& error) {
+    const auto self = weak.lock();
+    if (self && !error) self->End("it does not close its end");
+  });
+  if (!writes_ && !failed_) Flush();
+}
+
+void FrameSocket::Close() {
+  if (std::exchange(closed_, true)) return;
+  asio::error_code ignored;
+  socket_.close(ignored);
+  last_words_.cancel();
+  hooks_.reset();
+  if (const auto closed = std::exchange(on_closed_, nullptr)) closed();
+}
+
+void FrameSocket::WaitToRead() {
+  if (closed_ || std::exchange(reads_, true)) return;
+  socket_.async_wait(asio::socket_base::wait_read,
+                     [self = shared_from_this()](const asio::error_code&) { self->Read(); });
+}
+
+void FrameSocket::ReadSoon() {
+  if (closed_ || std::exchange(reads_, true)) return;
+  asio::post(loop_, [self = shared_from_this()] { self->Read(); });
+}
+
+void FrameSocket::Read() {
+  const auto self = shared_from_this();
+  reads_ = false;
+  if (closed_) return;
+  std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): for bytes
+  bool more = TakeFrames();           // those that were kept while it was paused
+  for (int reads = 0; more && reads < kReadsPerTurn; ++reads) {
+    const ssize_t got = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (got <= 0) return End(got == 0 ? "it closed the connection" : std::strerror(errno));
+    const auto bytes = static_cast<std::size_t>(got);
+    if (!finishing_) {
+      frames_.Received({room.data(), bytes});
+      more = TakeFrames();
+      frames_.Keep();
+    }
+    if (bytes < room.size()) break;
+  }
+  if (finishing_ || !(paused_ || deaf_)) WaitToRead();
+}
+
+// False: nothing more is to be read.
+bool FrameSocket::TakeFrames() {
+  while (!closed_ && !finishing_ && !paused_ && !deaf_) {
+    const auto frame = frames_.Next();
+    if (frame && !*frame) return true;
+    const auto hooks = hooks_;
+    if (frame) {
+      hooks->on_frame(**frame);
+    } else {
+      deaf_ = true;
+      hooks->on_noise(frame.error());
+    }
+  }
+  return !closed_ && finishing_;
+}
+
+void FrameSocket::Flush() {
+  while (sent_ < unsent_.size()) {
+    const ssize_t sent = ::send(socket_.native_handle(), unsent_.data() + sent_,
+                                unsent_.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      Compact();
+      return WaitToWrite();
+    }
+    if (sent < 0) return Fail(std::strerror(errno));
+    sent_ += static_cast<std::size_t>(sent);
+  }
+  unsent_.clear();
+  sent_ = begun_ = 0;
+  if (unsent_.capacity() > kUnsentStays) unsent_ = {};
+  if (finishing_) ::shutdown(socket_.native_handle(), SHUT_WR);
+}
+
+void FrameSocket::WaitToWrite() {
+  if (std::exchange(writes_, true)) return;
+  socket_.async_wait(asio::socket_base::wait_write,
+                     [self = shared_from_this()](const asio::error_code&) {
+                       self->writes_ = false;
+                       if (self->closed_ || self->failed_) return;
+                       self->Flush();
+                       const auto hooks = self->hooks_;
+                       if (self->unsent() == 0 && hooks && hooks->on_room) hooks->on_room();
+                     });
+}
+
+// Lets go of the frames that have left wholly, once they are most of what is kept.
+void FrameSocket::Compact() {
+  while (begun_ < sent_) {
+    const std::size_t next = begun_ + wire::kLengthBytes + wire::LengthOf(unsent_.data() + begun_);
+    if (next > sent_) break;
+    begun_ = next;
+  }
+  if (begun_ < kReadBytes || begun_ < unsent_.size() / 2) return;
+  unsent_.erase(0, begun_);
+  sent_ -= begun_;
+  begun_ = 0;
+}
+
+// Ends the connection soon: who sends is in the middle of something.
+void FrameSocket::Fail(const char* why) {
+  if (closed_ || std::exchange(failed_, true)) return;
+  asio::post(loop_, [self = shared_from_this(), why = std::string(why)] { self->End(why); });
+}
+
+void FrameSocket::End(const std::string& why) {
+  if (closed_) return;
+  const auto hooks = hooks_;
+  Close();
+  if (hooks) hooks->on_end({ErrorCode::kUnavailable, why});
+}
+
+}  // namespace hoplite::directory

@@ -1,0 +1,16 @@
+// The ShardPort that reaches a shard by TCP.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <asio/io_context.hpp>
+
+#include "directory/shard_port.h"
+
+namespace hoplite::directory {
+
+// Sessions and questions have a connection each, on `loop`.
+std::unique_ptr<ShardPort> MakeTcpPort(asio::io_context& loop, std::string address);
+
+}  // namespace hoplite::directory
