@@ -173,9 +173,9 @@ void DirectoryServer::Impl::Stop() {
   // What waits for a time goes with the loop.
   last_words_.reset();
   service_.reset();
-  state_file_.reset();
   door_.reset();
   loop_.reset();
+  state_file_.reset();
 }
 
 Result<std::unique_ptr<DirectoryServer>> DirectoryServer::Start(

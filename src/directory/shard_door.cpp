@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::milliseconds kAcceptPause(50);
 // So many come in before the loop does other work.
 constexpr int kAtOnce = 64;
-// A Hello names all shards and the node; nobody who is not known yet may say more.
+// A Hello has some hundred bytes; nobody who is not known yet may say much more.
 constexpr std::size_t kMaxFirstFrame = 64_KiB;
 
 }  // namespace
