@@ -37,13 +37,12 @@ struct CallRecord {
   Time answered_at{};
   node::CallPtr call;  // null when it was answered
   std::optional<Error> error;
-  std::uint64_t fingerprint = 0;    // of the bytes that a Get gave
-  bool windowed = false;            // it came through a window
-  std::vector<ObjectId> held;       // of a Drain: whole at its node when it began
-  std::uint64_t deaths_before = 0;  // of processes
-  std::uint64_t left_count = 0;     // and not handed on at its end
-  bool abandoned = false;           // its process died: nobody hears the answer
-  CallList::iterator place;         // among the open ones, while it is
+  std::uint64_t fingerprint = 0;  // of the bytes that a Get gave
+  bool windowed = false;          // it came through a window
+  std::vector<ObjectId> held;     // of a Drain: whole at its node when it began
+  std::uint64_t left_count = 0;   // and not handed on at its end
+  bool abandoned = false;         // its process died: nobody hears the answer
+  CallList::iterator place;       // among the open ones, while it is
 
   bool answered() const { return call == nullptr; }
   bool succeeded() const { return answered() && !error && !abandoned; }

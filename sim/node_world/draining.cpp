@@ -10,6 +10,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Lease and grace: then all shards have given a dead node up.
+constexpr Duration kNoticed = seconds(2);
+
 }  // namespace
 
 // Somebody stays.
@@ -21,18 +24,16 @@ void World::DrainOne() {
   });
   if (member == nullptr || staying == 0) return;
   Tell("{} is drained", member->name());
-  const auto drain =
-      calls_.Drain(*member, time_.Now() + milliseconds(50) + random_.Within(seconds(2)));
-  drain->deaths_before = ended_processes_;
+  calls_.Drain(*member, time_.Now() + milliseconds(50) + random_.Within(seconds(2)));
 }
 
 // When nothing is left that only that node had, everything that was whole there is at another. What
-// takers that died had taken went with them.
+// takers that died had taken went with them, and a shard may take one that has just died for a holder.
 void World::CheckHandedOn(const CallRecord& record) {
   const std::uint32_t host = record.member->index();
   time_.After(milliseconds(1), [this, host] { LeaveDrained(host); });
   if (record.error || record.left_count > 0) return;
-  if (record.deaths_before != ended_processes_) return;
+  if (last_end_ && *last_end_ + kNoticed > record.begun) return;
   for (const ObjectId& object : record.held) {
     if (!MayBeGone(object) && !Available(object)) {
       Broken(fmt::format("P20: {} is not there any more after the {}", object.ToShortString(),
@@ -53,7 +54,7 @@ bool World::MayBeGone(const ObjectId& object) const {
 void World::LeaveDrained(std::size_t host) {
   if (!hosts_[host].member || leaves_ || !hosts_[host].member->assembly().drainage.begun()) return;
   Member& member = *hosts_[host].member;
-  ++ended_processes_;
+  last_end_ = time_.Now();
   Tell("{} leaves", member.name());
   report_.resumed += member.assembly().counters.fetches_resumed;
   calls_.Abandon(member);

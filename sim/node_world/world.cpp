@@ -332,7 +332,7 @@ void World::Join(std::size_t host, bool foreign) {
 void World::Crash(std::size_t host) {
   Member& member = *hosts_[host].member;
   const net::Death death = random_.Below(2) == 0 ? net::Death::kKilled : net::Death::kPowerOff;
-  ++ended_processes_;
+  last_end_ = time_.Now();
   Tell("{} {}", member.name(), death == net::Death::kKilled ? "is killed" : "loses its power");
   report_.resumed += member.assembly().counters.fetches_resumed;
   calls_.Abandon(member);

@@ -196,8 +196,8 @@ class World {
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<Member>> leaving_;
   std::uint64_t processes_ = 0;
-  std::uint64_t ended_processes_ = 0;  // before all leave
-  std::vector<ObjectId> targets_;      // of all reductions
+  std::optional<Time> last_end_;   // of a process, before all leave
+  std::vector<ObjectId> targets_;  // of all reductions
   bool reader_stopped_ = false;
   bool leaves_ = false;      // all nodes leave
   Time disturbed_until_{};   // until then the last fault may have effects

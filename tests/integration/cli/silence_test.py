@@ -114,7 +114,7 @@ class Silence(unittest.TestCase):
             self.assertEqual(cluster.copy(2), cluster.data)
             cluster.get(3)
             cluster.wait_for_bytes([3])
-            source = cluster.sources()[3]
+            source = wait_until(lambda: cluster.sources().get(3), "it has a source")
             cluster.stop(source)
             self.assertLess(cluster.longest_silence(3), FOUND)
             self.assertEqual(cluster.copy(3), cluster.data)
@@ -128,8 +128,9 @@ class Silence(unittest.TestCase):
         with Broadcast(4) as cluster:
             cluster.get(2, 3, 4)
             cluster.wait_for_bytes([2, 3, 4])
-            fed, relay = next((fed, source) for fed, source in cluster.sources().items()
-                              if source != 1)
+            # A receiver that is being moved has no source for a moment.
+            fed, relay = wait_until(lambda: next(((fed, source) for fed, source in cluster.sources().items()
+                                                  if source != 1), None), "somebody is fed by a receiver")
             cluster.stop(relay)
             self.assertLess(cluster.longest_silence(fed), FOUND)
             self.assertEqual(cluster.copy(fed), cluster.data)
