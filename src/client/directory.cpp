@@ -14,8 +14,7 @@ struct Directory::State {
 };
 
 Result<std::unique_ptr<Directory>> Directory::Start(const DirectoryConfig& config) {
-  const directory::DirectoryServerOptions options{config};
-  TRY_ASSIGN(auto server, directory::DirectoryServer::Start(options));
+  TRY_ASSIGN(auto server, directory::DirectoryServer::Start(config));
   return std::unique_ptr<Directory>(new Directory(std::make_unique<State>(std::move(server))));
 }
 

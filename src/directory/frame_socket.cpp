@@ -59,7 +59,7 @@ void FrameSocket::Send(const google::protobuf::MessageLite& message) {
 }
 
 void FrameSocket::DropWaiting() {
-  while (begun_ < sent_) begun_ += wire::kLengthBytes + wire::LengthOf(unsent_.data() + begun_);
+  while (begun_ < sent_) begun_ = NextFrame();
   unsent_.resize(begun_);
 }
 
@@ -166,10 +166,15 @@ void FrameSocket::WaitToWrite() {
                      });
 }
 
+// Where the frame after the one at begun_ begins.
+std::size_t FrameSocket::NextFrame() const {
+  return begun_ + wire::kLengthBytes + wire::LengthOf(std::string_view(unsent_).substr(begun_));
+}
+
 // Lets go of the frames that have left wholly, once they are most of what is kept.
 void FrameSocket::Compact() {
   while (begun_ < sent_) {
-    const std::size_t next = begun_ + wire::kLengthBytes + wire::LengthOf(unsent_.data() + begun_);
+    const std::size_t next = NextFrame();
     if (next > sent_) break;
     begun_ = next;
   }

@@ -76,6 +76,7 @@ class FrameSocket : public std::enable_shared_from_this<FrameSocket> {
   void Flush();
   void WaitToWrite();
   void Compact();
+  std::size_t NextFrame() const;
   void Fail(const char* why);
   void End(const std::string& why);
 

@@ -21,7 +21,7 @@ std::span<char> LocalFrames::Space() {
 
 Result<std::optional<std::string_view>> LocalFrames::Next() {
   if (end_ - begin_ < kLengthBytes) return std::nullopt;
-  const std::size_t length = LengthOf(buffer_.data() + begin_);
+  const std::size_t length = LengthOf({buffer_.data() + begin_, kLengthBytes});
   if (length > max_message_bytes_) return std::unexpected(TooLong(length, max_message_bytes_));
   if (end_ - begin_ - kLengthBytes < length) return std::nullopt;
   const std::string_view message(buffer_.data() + begin_ + kLengthBytes, length);

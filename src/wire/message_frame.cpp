@@ -15,7 +15,7 @@ void AppendMessageFrame(const google::protobuf::MessageLite& message, std::strin
       reinterpret_cast<std::uint8_t*>(out.data() + at + kLengthBytes));
 }
 
-std::size_t LengthOf(const char* frame) {
+std::size_t LengthOf(std::string_view frame) {
   std::size_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length |= std::size_t{static_cast<unsigned char>(frame[i])} << (8 * i);

@@ -17,7 +17,7 @@ inline constexpr std::size_t kLengthBytes = 4;
 
 void AppendMessageFrame(const google::protobuf::MessageLite& message, std::string& out);
 // What the first kLengthBytes of a frame say.
-std::size_t LengthOf(const char* frame);
+std::size_t LengthOf(std::string_view frame);
 // protocol: such a length is above the limit.
 Error TooLong(std::size_t length, std::size_t most);
 

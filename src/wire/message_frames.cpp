@@ -18,7 +18,7 @@ Result<std::optional<std::string_view>> MessageFrames::Next() {
   if (!kept_.empty()) Fetch(kLengthBytes);
   const std::string_view bytes = begun();
   if (bytes.size() < kLengthBytes) return std::nullopt;
-  const std::size_t length = LengthOf(bytes.data());
+  const std::size_t length = LengthOf(bytes);
   if (length > most_) return std::unexpected(TooLong(length, most_));
   const std::size_t whole = kLengthBytes + length;
   if (!kept_.empty()) Fetch(whole);
