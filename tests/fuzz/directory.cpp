@@ -144,7 +144,7 @@ class Members {
     ReduceOrders plan{object, Small(1), Small(15), {}};
     std::vector<SlotOrder> orders;
     if (Small(3) > 0) {
-      const RingOrders ring(ALayout(), {Node(), Node()}, {Small(1) == 0 ? kNoNode : Node()});
+      const RingOrders ring(ALayout(), {Node(), Node()});
       orders = ring.All();
     }
     if (orders.empty() || Small(3) == 0) orders.push_back(AnOrder());
