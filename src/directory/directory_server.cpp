@@ -111,6 +111,7 @@ class DirectoryServer::Impl {
   Result<void> Listen();
   void Stop();
   const std::string& address() const { return address_; }
+  const std::shared_ptr<DirectoryService>& service() const { return service_; }
 
  private:
   Result<Admission::Settings> BeginLife();
@@ -194,6 +195,7 @@ DirectoryServer::DirectoryServer(std::unique_ptr<Impl> impl) : impl_(std::move(i
 DirectoryServer::~DirectoryServer() = default;
 
 const std::string& DirectoryServer::address() const { return impl_->address(); }
+std::shared_ptr<DirectoryService> DirectoryServer::service() const { return impl_->service(); }
 void DirectoryServer::Stop() { impl_->Stop(); }
 
 }  // namespace hoplite::directory

@@ -13,6 +13,8 @@
 
 namespace hoplite::directory {
 
+class DirectoryService;
+
 using DirectoryServerOptions = DirectoryConfig;
 
 class DirectoryServer {
@@ -21,7 +23,9 @@ class DirectoryServer {
   ~DirectoryServer();  // stops
 
   const std::string& address() const;  // HOST:PORT really bound
-  void Stop();                         // ends sessions; idempotent, any thread
+  // For who asks it in this process, and lets go of it before Stop.
+  std::shared_ptr<DirectoryService> service() const;
+  void Stop();  // ends sessions; idempotent, any thread
 
  private:
   class Impl;

@@ -71,16 +71,24 @@ void DirectoryService::Push(Heard heard) {
 
 void DirectoryService::Find(const ObjectId& object,
                             std::function<void(Result<protocol::ObjectView>)> done) {
-  loop_->Post([self = shared_from_this(), object, done = std::move(done)] {
-    std::optional<protocol::ObjectView> found = self->state_.Find(object);
-    const bool exists = found && (found->inlined || !found->holders.empty());
-    auto why = exists ? std::nullopt : self->state_.WhyAbsent(object, Now());
-    if (why) return done(std::unexpected(*std::move(why)));
-    if (found) return done(*std::move(found));
-    done(std::unexpected(Error(ErrorCode::kNotFound, fmt::format("object {} is not known to its "
-                                                                 "directory shard",
-                                                                 object.ToHex()))));
-  });
+  loop_->Post(
+      [self = shared_from_this(), object, done = std::move(done)] { done(self->Look(object)); });
+}
+
+bool DirectoryService::Collects() {
+  if (state_.collecting()) Turn();
+  return state_.collecting();
+}
+
+Result<protocol::ObjectView> DirectoryService::Look(const ObjectId& object) const {
+  std::optional<protocol::ObjectView> found = state_.Find(object);
+  const bool exists = found && (found->inlined || !found->holders.empty());
+  auto why = exists ? std::nullopt : state_.WhyAbsent(object, Now());
+  if (why) return std::unexpected(*std::move(why));
+  if (found) return *std::move(found);
+  return std::unexpected(
+      Error(ErrorCode::kNotFound,
+            fmt::format("object {} is not known to its directory shard", object.ToHex())));
 }
 
 void DirectoryService::Status(const protocol::PageRequest& page,
@@ -131,6 +139,7 @@ void DirectoryService::Turn() {
   CheckLeases();
   EndStalled();
   PlanAndDeliver();
+  TellTouched();
   Acknowledge();
   ArmTimer();
   if (!waiting_.empty()) loop_->Post([self = shared_from_this()] { self->Turn(); });
@@ -324,6 +333,12 @@ void DirectoryService::PlanAndDeliver() {
     }
   }
   spoke_.clear();
+}
+
+void DirectoryService::TellTouched() {
+  for (const ObjectId& object : state_.TakeTouched()) {
+    if (touched_) touched_(object);
+  }
 }
 
 // What may leave of what waits for the node.

@@ -60,8 +60,17 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   // `done` runs on the loop: it should leave what costs time to another thread.
   void Status(const protocol::PageRequest& page, std::function<void(protocol::StatusPage)> done);
 
+  void Post(ServiceLoop::Work work) { loop_->Post(std::move(work)); }
+
   // On the loop.
   const planner::DirectoryState& state() const { return state_; }
+  // It still collects what its nodes hold. Takes a turn: perhaps nothing else has happened since.
+  bool Collects();
+  Result<protocol::ObjectView> Look(const ObjectId& object) const;
+  // After each turn: those of the watched objects that something happened to.
+  void OnTouched(std::function<void(const ObjectId&)> touched) { touched_ = std::move(touched); }
+  void Watch(const ObjectId& object) { state_.Watch(object); }
+  void Unwatch(const ObjectId& object) { state_.Unwatch(object); }
   void Expire(NodeId node);         // a node without a session: its grace is over now
   void Shutdown(const Error& why);  // ends every session with these words and takes no more
 
@@ -90,6 +99,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Lose(NodeId node);
   void CheckLeases();
   void PlanAndDeliver();
+  void TellTouched();
   void Flush(const SessionPtr& session);
   void EndStalled();
   void Acknowledge();
@@ -112,6 +122,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   Time next_plan_ = kNever;
   Time armed_ = kNever;  // when the loop's alarm is
   bool stopped_ = false;
+  std::function<void(const ObjectId&)> touched_;  // null: nobody watches
 
   std::deque<Heard> waiting_;  // what earlier turns left
 

@@ -22,7 +22,11 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
+
+#include <hoplite/object_id.h>
 
 #include "planner/books.h"
 #include "planner/creation.h"
@@ -56,6 +60,8 @@ class DirectoryState::State {
   std::uint64_t changes() const { return changes_; }
   void Apply(const Event& event);
   Time Plan(Time now, std::vector<Action>& actions);
+  std::set<ObjectId>& watched() { return watched_; }
+  std::vector<ObjectId> TakeTouched() { return std::exchange(touched_, {}); }
 
  private:
   void Hear(NodeId node, const NodeEvent& event);
@@ -76,6 +82,8 @@ class DirectoryState::State {
 
   Books books_;
   std::uint64_t changes_ = 0;
+  std::set<ObjectId> watched_;
+  std::vector<ObjectId> touched_;  // of these
   Post post_{books_.outbox, books_.nodes, books_.marks, books_.ended, books_.clock};
   Versions versions_{books_.agenda, books_.inlined, books_.ended, books_.nodes, post_};
   Ownership ownership_{books_.options, books_.clock,   books_.window, books_.nodes,

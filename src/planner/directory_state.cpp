@@ -40,6 +40,10 @@ void DirectoryState::Apply(const Event& event) { state_->Apply(event); }
 
 std::uint64_t DirectoryState::changes() const { return state_->changes(); }
 
+void DirectoryState::Watch(const ObjectId& object) { state_->watched().insert(object); }
+void DirectoryState::Unwatch(const ObjectId& object) { state_->watched().erase(object); }
+std::vector<ObjectId> DirectoryState::TakeTouched() { return state_->TakeTouched(); }
+
 Time DirectoryState::Plan(Time now, std::vector<Action>& actions) {
   return state_->Plan(now, actions);
 }
@@ -134,6 +138,7 @@ void DirectoryState::State::Work() {
       const ObjectId id = books_.agenda.Take();
       CatchUp(id);
       Settle(id);
+      if (watched_.contains(id)) touched_.push_back(id);
     } else if (!books_.sweeps.empty()) {
       CatchUp(ObjectId(books_.sweeps.next()));
     } else {

@@ -23,6 +23,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "planner/words.h"
+#include "protocol/presence.h"
 
 namespace hoplite::planner {
 
@@ -93,6 +94,13 @@ class DirectoryState {
   // Why nothing of that name is there: it was deleted, and is blocked for a while, or its reduction
   // failed; none: not so.
   std::optional<Error> WhyAbsent(const ObjectId& object, Time now) const;
+  // The same in one word.
+  Presence PresenceOf(const ObjectId& object, Time now) const;
+  // Observation, which is no part of the state and not copied with it: of the watched objects, those
+  // that something happened to since this was asked last. Must never change what Plan answers.
+  void Watch(const ObjectId& object);
+  void Unwatch(const ObjectId& object);
+  std::vector<ObjectId> TakeTouched();
   // Of an id: whether it has a mark; whether a node owns it; whether one did. For simulations.
   struct OwnerView {
     bool deleted = false;

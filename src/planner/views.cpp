@@ -34,6 +34,19 @@ std::vector<SlotView> SlotsOf(const NodeTable& nodes, const ReductionRecord& red
   return views;
 }
 
+// `behind`: a loss has still to come to this object.
+bool IsHolder(const NodeTable& nodes, NodeId node, const Copy& copy, bool behind) {
+  return copy.listed && !(behind && nodes.Find(node) == nullptr);
+}
+
+bool IsComplete(const Books& books, const ObjectId& id, const ObjectRecord& record) {
+  const bool behind = books.sweeps.Has(id);
+  return record.inline_bytes != nullptr ||
+         std::ranges::any_of(record.table.copies(), [&](const auto& entry) {
+           return entry.second.complete && IsHolder(books.nodes, entry.first, entry.second, behind);
+         });
+}
+
 ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& record) {
   const NodeTable& nodes = books.nodes;
   ObjectView view;
@@ -49,10 +62,9 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   for (const Asking& one : waiting.locates) {
     view.waiters.push_back({one.node, nodes.NameOf(one.node), absent});
   }
-  const bool behind = books.sweeps.Has(id);  // a loss has still to come here
+  const bool behind = books.sweeps.Has(id);
   for (const auto& [node, copy] : record.table.copies()) {
-    const bool lost = behind && nodes.Find(node) == nullptr;
-    if (copy.listed && !lost) {
+    if (IsHolder(nodes, node, copy, behind)) {
       view.holders.push_back({node, nodes.NameOf(node), copy.complete, copy.produces != 0,
                               layout.valid_bytes(copy.marks)});
     }
@@ -139,6 +151,19 @@ std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   const ObjectRecord* record = state_->books().objects.Find(object);
   if (record == nullptr) return std::nullopt;
   return View(state_->books(), object, *record);
+}
+
+Presence DirectoryState::PresenceOf(const ObjectId& object, Time now) const {
+  const Books& books = state_->books();
+  const ObjectRecord* record = books.objects.Find(object);
+  if (record != nullptr && IsComplete(books, object, *record)) {
+    return FailureIn(record->metadata.OrEmpty()) ? Presence::kFailed : Presence::kComplete;
+  }
+  if (!books.marks.WhyBlocked(object, now).empty()) return Presence::kDeleted;
+  if (record != nullptr && record->coming()) return Presence::kPartial;
+  if (record != nullptr && !record->waiting().lost_holder.empty()) return Presence::kLost;
+  const bool failed = books.ended.Of(object, Version(), now) != nullptr;
+  return failed ? Presence::kFailed : Presence::kAbsent;
 }
 
 std::size_t DirectoryState::GroupsOf(const ObjectId& object) const {
