@@ -5,36 +5,55 @@
 
 #include <fmt/format.h>
 
-#include <hoplite/directory.h>
+#include <hoplite/config.h>
 
+#include "admin/admin_server.h"
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/descriptors.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop_signal.h"
+#include "directory/directory_server.h"
 
 namespace hoplite::cli {
 namespace {
 
 struct DirectoryArguments {
   DirectoryConfig config;
+  std::string admin;  // empty: there is no admin service
   pid_t parent = StopSignal::kNobody;
   bool json = false;
 };
+
+// Null unless it is asked for.
+Result<std::unique_ptr<admin::AdminServer>> StartAdmin(const DirectoryArguments& options,
+                                                       const directory::DirectoryServer& shard) {
+  if (options.admin.empty()) return std::unique_ptr<admin::AdminServer>();
+  const std::string own = options.config.shards.empty() ? shard.address() : options.config.listen;
+  return admin::AdminServer::Start({options.admin, options.config.shards, own}, shard.service());
+}
+
+Result<void> PrintReady(const std::string& address, const std::string& admin, bool json) {
+  if (!json) {
+    const std::string more = admin.empty() ? "" : fmt::format(", its admin service at {}", admin);
+    return Print(fmt::format("directory is ready at {}{}\n", address, more));
+  }
+  Json event = ReadyEvent("directory", "", address, "");
+  if (!admin.empty()) event["admin"] = admin;
+  return Print(event);
+}
 
 Result<void> RunDirectory(const DirectoryArguments& options) {
   AllowAllDescriptors();
   StopSignal stop;
   TRY(stop.WatchParent(options.parent));
-  TRY_ASSIGN(const auto directory, Directory::Start(options.config));
-  if (options.json) {
-    TRY(Print(ReadyEvent("directory", "", directory->address(), "")));
-  } else {
-    TRY(Print(fmt::format("directory is ready at {}\n", directory->address())));
-  }
+  TRY_ASSIGN(const auto shard, directory::DirectoryServer::Start(options.config));
+  TRY_ASSIGN(auto admin, StartAdmin(options, *shard));
+  TRY(PrintReady(shard->address(), admin ? admin->address() : "", options.json));
   stop.Wait();
-  directory->Stop();
+  admin.reset();
+  shard->Stop();
   return {};
 }
 
@@ -72,6 +91,8 @@ void AddDirectory(CLI::App& app, Action& chosen) {
   AddSize(*command, "--session-queue", config.session_queue_bytes,
           "answers that may wait for one node; while there are more, what it says waits")
       ->default_str(FormatSize(config.session_queue_bytes));
+  AddAddress(*command, "--admin", options->admin,
+             "where programs ask it by gRPC, in plain text; port 0 picks one");
   AddExitWithParent(*command, options->parent);
   AddJson(*command, options->json);
   command->callback([&chosen, options, command] {

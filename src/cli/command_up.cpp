@@ -27,6 +27,7 @@ struct UpArguments {
 Result<void> PrintReadyLines(ProcessCluster& cluster, bool json) {
   if (json) {
     Json directory = ReadyEvent("directory", "", cluster.directory_address(), "");
+    if (!cluster.admin_address().empty()) directory["admin"] = cluster.admin_address();
     directory["pid"] = cluster.directory().pid();
     TRY(Print(directory));
     for (const auto& node : cluster.nodes()) {
@@ -36,8 +37,10 @@ Result<void> PrintReadyLines(ProcessCluster& cluster, bool json) {
     }
     return {};
   }
-  std::string text = fmt::format("directory (pid {}) is ready at {}\n", cluster.directory().pid(),
-                                 cluster.directory_address());
+  const std::string& admin = cluster.admin_address();
+  std::string text = fmt::format("directory (pid {}) is ready at {}{}{}\n",
+                                 cluster.directory().pid(), cluster.directory_address(),
+                                 admin.empty() ? "" : ", its admin service at ", admin);
   for (const auto& node : cluster.nodes()) {
     text += fmt::format("node {} (pid {}) is ready at {}, workers attach at {}\n", node.name,
                         node.process.pid(), node.address, node.socket);
@@ -93,6 +96,8 @@ void AddUp(CLI::App& app, Action& chosen) {
       ->required()
       ->check(CLI::Range(1, 1000));
   AddSize(*command, "--memory", options->cluster.memory_bytes, "of each node")->required();
+  AddAddress(*command, "--admin", options->cluster.admin,
+             "where programs ask the directory by gRPC, in plain text; port 0 picks one");
   AddJson(*command, options->json);
   command->callback([&chosen, options] { chosen = [options] { return RunUp(*options); }; });
 }

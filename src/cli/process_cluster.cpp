@@ -17,12 +17,14 @@ constexpr Duration kStartPatience = std::chrono::seconds(30);
 Result<ProcessCluster> ProcessCluster::Start(const ProcessClusterOptions& options,
                                              const StopSignal& stop) {
   TRY_ASSIGN(PrivateFolder folder, PrivateFolder::Make());
-  TRY_ASSIGN(ChildProcess directory,
-             ChildProcess::StartSelf(
-                 {"directory", "--listen", "127.0.0.1:0", "--recovery-window", "0", "--json"}));
+  std::vector<std::string> arguments{"directory",         "--listen", "127.0.0.1:0",
+                                     "--recovery-window", "0",        "--json"};
+  if (!options.admin.empty()) arguments.insert(arguments.end(), {"--admin", options.admin});
+  TRY_ASSIGN(ChildProcess directory, ChildProcess::StartSelf(std::move(arguments)));
   ProcessCluster cluster(options, stop, std::move(folder), std::move(directory));
-  TRY_ASSIGN(cluster.directory_address_,
-             cluster.WaitUntilReady(cluster.directory_, "the directory"));
+  TRY_ASSIGN(const Json ready, cluster.WaitUntilReady(cluster.directory_, "the directory"));
+  cluster.directory_address_ = ready["address"];
+  cluster.admin_address_ = ready.value("admin", "");
   return cluster;
 }
 
@@ -52,14 +54,13 @@ Result<ChildProcess> ProcessCluster::StartNode(const std::string& name,
   return ChildProcess::StartSelf(std::move(arguments));
 }
 
-Result<std::string> ProcessCluster::WaitUntilReady(ChildProcess& process,
-                                                   const std::string& who) const {
+Result<Json> ProcessCluster::WaitUntilReady(ChildProcess& process, const std::string& who) const {
   const auto line = process.ReadLine(kStartPatience, *stop_);
   if (!line) {
     return std::unexpected(Error(
         line.error().code, fmt::format("{} did not become ready: {}", who, line.error().message)));
   }
-  const Json event = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
+  Json event = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
   if (event.is_object() && event.contains("error")) {
     const Json& error = event["error"];
     return std::unexpected(
@@ -71,7 +72,7 @@ Result<std::string> ProcessCluster::WaitUntilReady(ChildProcess& process,
     return std::unexpected(
         Error(ErrorCode::kInternal, fmt::format("{} printed no ready line: {}", who, *line)));
   }
-  return event["address"].get<std::string>();
+  return event;
 }
 
 Result<void> ProcessCluster::AddNodes(const std::vector<std::string>& names) {
@@ -83,7 +84,8 @@ Result<void> ProcessCluster::AddNodes(const std::vector<std::string>& names) {
   }
   for (std::size_t i = before; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
-    TRY_ASSIGN(node.address, WaitUntilReady(node.process, fmt::format("node {}", node.name)));
+    TRY_ASSIGN(const Json ready, WaitUntilReady(node.process, fmt::format("node {}", node.name)));
+    node.address = ready["address"];
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include <hoplite/result.h>
 
 #include "cli/child_process.h"
+#include "cli/output.h"
 #include "cli/private_folder.h"
 #include "cli/stop_signal.h"
 
@@ -19,6 +20,7 @@ namespace hoplite::cli {
 struct ProcessClusterOptions {
   std::uint64_t memory_bytes = 0;           // of each node
   std::uint64_t rate_bytes_per_second = 0;  // of each node, each direction; 0: no limit
+  std::string admin = {};                   // where programs ask the directory; empty: nowhere
 };
 
 class ProcessCluster {
@@ -44,14 +46,15 @@ class ProcessCluster {
   Result<void> AddNodes(const std::vector<std::string>& names);
 
   const std::string& directory_address() const { return directory_address_; }
+  const std::string& admin_address() const { return admin_address_; }  // empty: not asked for
   ChildProcess& directory() { return directory_; }
   std::deque<Node>& nodes() { return nodes_; }
 
  private:
   ProcessCluster(const ProcessClusterOptions& options, const StopSignal& stop, PrivateFolder folder,
                  ChildProcess directory);
-  // The address in its ready line.
-  Result<std::string> WaitUntilReady(ChildProcess& process, const std::string& who) const;
+  // Its ready line, which has an address.
+  Result<Json> WaitUntilReady(ChildProcess& process, const std::string& who) const;
   Result<ChildProcess> StartNode(const std::string& name, const std::string& socket) const;
 
   ProcessClusterOptions options_;
@@ -59,6 +62,7 @@ class ProcessCluster {
   PrivateFolder folder_;
   ChildProcess directory_;
   std::string directory_address_;
+  std::string admin_address_;
   std::deque<Node> nodes_;
 };
 

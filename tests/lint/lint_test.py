@@ -98,7 +98,9 @@ class Layers(unittest.TestCase):
         self.assertTrue(self.seen("src/wire/a.cpp", '"hoplite/v1/directory.grpc.pb.h"'))
         self.assertFalse(self.seen("src/wire/a.cpp", '"hoplite/v1/directory.pb.h"'))
         self.assertFalse(self.seen("src/node/local/local_channel.cpp", '"hoplite/v1/local.pb.h"'))
-        self.assertFalse(self.seen("src/directory/a.cpp", "<grpcpp/grpcpp.h>"))
+        self.assertTrue(self.seen("src/directory/a.cpp", "<grpcpp/grpcpp.h>"))
+        self.assertTrue(self.seen("src/client/a.cpp", '"admin/admin_server.h"'))
+        self.assertFalse(self.seen("src/admin/a.cpp", "<grpcpp/grpcpp.h>"))
 
     def test_planners_are_pure(self):
         for impure in ("<thread>", "<random>", "<unordered_map>", '"base/log.h"', "<asio/post.hpp>"):

@@ -369,11 +369,12 @@ class Endings(CommandTest):
         return done.returncode == 0 or done.stderr.startswith("already_exists")
 
     def test_up_ends_all_on_ctrl_c(self):
-        up = subprocess.Popen([HOPLITE, "up", "--nodes", "2", "--memory", "16MiB", "--json"],
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "2", "--memory", "16MiB", "--admin", "127.0.0.1:0", "--json"],
                               stdout=subprocess.PIPE)
         with up:
             events = [json.loads(up.stdout.readline()) for _ in range(3)]
             self.assertEqual([event["role"] for event in events], ["directory", "node", "node"])
+            self.refuse("unavailable", "directory", "--listen", "127.0.0.1:0", "--admin", events[0]["admin"])
             sockets = [event["socket"] for event in events[1:]]
             self.succeed("put", "-", "--id", "name:x", "--socket", sockets[0], stdin=b"abc")
             self.assertEqual(self.succeed("get", "name:x", "--socket", sockets[1]), b"abc")

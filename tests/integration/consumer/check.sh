@@ -13,6 +13,13 @@ cmake -G Ninja -S "$source/tests/integration/consumer" -B "$work/build" \
 cmake --build "$work/build"
 for program in broadcast user user_in_c; do "$work/build/$program"; done
 
+# What gRPC brings is the program's alone.
+library=$(find "$work/installed" -name libhoplite.so)
+if grep -q grpc "$library"; then
+  echo "the library links gRPC" >&2
+  exit 1
+fi
+
 include="$work/installed/include"
 if too_old=$("$compiler" -std=c++17 -fsyntax-only "-I$include" "$source/tests/integration/consumer/user.cpp" 2>&1); then
   echo "C++17 was not refused" >&2
