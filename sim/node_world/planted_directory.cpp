@@ -45,7 +45,7 @@ class PlantedDirectory final : public DirectoryClient {
   std::uint64_t inline_limit(std::size_t shard) const override {
     return link_->inline_limit(shard);
   }
-  std::optional<Error> refusal(std::size_t shard) const override { return link_->refusal(shard); }
+  std::optional<Error> why_away(std::size_t shard) const override { return link_->why_away(shard); }
   void Find(const ObjectId& object, Duration timeout,
             std::function<void(Result<protocol::ObjectView>)> done) override {
     link_->Find(object, timeout, std::move(done));

@@ -30,7 +30,8 @@
 #include "client/ready_calls.h"
 #include "client/segment_map.h"
 #include "hoplite/v1/local.pb.h"
-#include "wire/local_frame.h"
+#include "wire/local_protocol.h"
+#include "wire/message_frames.h"
 
 namespace hoplite::client {
 
@@ -160,7 +161,7 @@ class Connection : public Forks::Listener {
   std::atomic<bool> writable_mapped_{false};
   bool attached_ = false;          // the reader's
   std::optional<Error> unmapped_;  // why the last descriptor could not be had or mapped
-  wire::LocalFrames frames_{wire::kMaxLocalAnswer};
+  wire::MessageFrames frames_{wire::kMaxLocalAnswer};
 
   FileDescriptor pipe_;  // its write end
   Outgoing outgoing_;

@@ -79,8 +79,9 @@ Result<void> Connection::ReadSome() {
   TRY_ASSIGN(const bool there, WaitForBytes());
   if (!there) return {};
   wire::PassedDescriptors passed;
-  const auto space = frames_.Space();
-  iovec piece{.iov_base = space.data(), .iov_len = space.size()};
+  std::array<char, wire::kReadBytes>
+      room;  // NOLINT(cppcoreguidelines-pro-type-member-init): for bytes
+  iovec piece{.iov_base = room.data(), .iov_len = room.size()};
   msghdr head{};
   head.msg_iov = &piece;
   head.msg_iovlen = 1;
@@ -91,8 +92,10 @@ Result<void> Connection::ReadSome() {
   if (got == 0) return std::unexpected(Error(ErrorCode::kUnavailable, "the node closed it"));
   heard_ = Now();
   for (FileDescriptor& came : wire::PassedDescriptors::Take(head)) TakeDescriptor(std::move(came));
-  frames_.Received(static_cast<std::size_t>(got));
-  return HandleMessages();
+  frames_.Received({room.data(), static_cast<std::size_t>(got)});
+  TRY(HandleMessages());
+  frames_.Keep();
+  return {};
 }
 
 // The first descriptor is for reading. Later ones come with answers to Creates, which are not sent

@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "client/client_access.h"
 #include "client/convert.h"
-#include "wire/local_frame.h"
+#include "wire/local_protocol.h"
 
 namespace hoplite::client {
 namespace {

@@ -19,7 +19,4 @@ namespace hoplite::client {
 std::vector<Result<ObjectInfo>> AskForInfos(Connection& connection, std::span<const ObjectId> ids,
                                             Time deadline);
 
-local::Request InfoOf(std::span<const ObjectId> ids);
-Result<ObjectInfo> ReadInfo(const local::Infos::Got& got);
-
 }  // namespace hoplite::client

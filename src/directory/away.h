@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <hoplite/error.h>
+
 namespace hoplite::directory {
 
 // "directory shard 0 is away"; with a reason "directory shard 127.0.0.1:7000 is away: it did not
@@ -15,6 +17,11 @@ template <typename Shard>
 std::string Away(const Shard& shard, std::string_view why = {}) {
   const std::string away = fmt::format("directory shard {} is away", shard);
   return why.empty() ? away : fmt::format("{}: {}", away, why);
+}
+
+// Whether a session ended with this because the shard doesn't take the node.
+inline bool Refuses(const Error& why) {
+  return why.code == ErrorCode::kInvalidArgument || why.code == ErrorCode::kAlreadyExists;
 }
 
 inline constexpr std::string_view kNoAnswer = "it did not answer in time";

@@ -94,8 +94,9 @@ class DirectoryClient {
   virtual std::uint64_t shard_id(std::size_t shard) const = 0;
   // Larger objects are not sent to this shard whole: as it told last, or as none may allow.
   virtual std::uint64_t inline_limit(std::size_t shard) const = 0;
-  // Why the shard doesn't take this node, which waits and asks again; none if it does or is away.
-  virtual std::optional<Error> refusal(std::size_t shard) const = 0;
+  // Why the last session with the shard, or the last attempt at one, ended (Refuses in
+  // away.h: the node waits, and asks again). None while a session is open.
+  virtual std::optional<Error> why_away(std::size_t shard) const = 0;
   // One object, or a page of a shard's picture, for `info` and `status`; `done` runs on the loop,
   // within the timeout.
   virtual void Find(const ObjectId& object, Duration timeout,

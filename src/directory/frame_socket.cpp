@@ -14,7 +14,6 @@
 namespace hoplite::directory {
 namespace {
 
-constexpr std::size_t kReadBytes = 64_KiB;
 constexpr int kReadsPerTurn = 8;
 // Only a peer that never reads what needs no answer has more unread than a window (R43).
 constexpr std::size_t kMaxUnsent = 4_MiB;
@@ -102,8 +101,9 @@ void FrameSocket::Read() {
   const auto self = shared_from_this();
   reads_ = false;
   if (closed_) return;
-  std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): for bytes
-  bool more = TakeFrames();           // those that were kept while it was paused
+  std::array<char, wire::kReadBytes>
+      room;                  // NOLINT(cppcoreguidelines-pro-type-member-init): for bytes
+  bool more = TakeFrames();  // those that were kept while it was paused
   for (int reads = 0; more && reads < kReadsPerTurn; ++reads) {
     const ssize_t got = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
@@ -178,7 +178,7 @@ void FrameSocket::Compact() {
     if (next > sent_) break;
     begun_ = next;
   }
-  if (begun_ < kReadBytes || begun_ < unsent_.size() / 2) return;
+  if (begun_ < wire::kReadBytes || begun_ < unsent_.size() / 2) return;
   unsent_.erase(0, begun_);
   sent_ -= begun_;
   begun_ = 0;

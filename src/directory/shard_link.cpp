@@ -156,9 +156,8 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
 }
 
 void ShardLink::OnWelcome(const wire::Welcome& welcome) {
-  const auto level = std::exchange(away_, {}) ? log::Level::kWarn : log::Level::kInfo;
+  const auto level = std::exchange(why_away_, {}) ? log::Level::kWarn : log::Level::kInfo;
   log::Write(level, fmt::format("session with directory shard {} is open", hello_.shard_index));
-  refusal_.reset();
   known_.at(hello_.shard_index) = welcome.shard_id;
   const std::uint64_t attempt = attempt_;
   name_refused_since_.reset();
@@ -196,8 +195,6 @@ void ShardLink::CheckOwnStanding(const wire::Welcome& welcome) {
 
 void ShardLink::OnEnded(const wire::Ended& ended) {
   const std::uint64_t attempt = attempt_;
-  refusal_.reset();
-  if (ended.error.code == ErrorCode::kInvalidArgument) refusal_ = ended.error;
   LogEnd(ended.error);
   Leave();
   if (attempt + 1 != attempt_) return;
@@ -213,10 +210,10 @@ void ShardLink::OnEnded(const wire::Ended& ended) {
 
 // Once for each kind of reason, however often it is tried again.
 void ShardLink::LogEnd(const Error& why) {
-  const bool news = std::exchange(away_, why.code) != why.code;
+  const bool news = !why_away_ || why_away_->code != why.code;
+  why_away_ = why;
   const log::Level level = news ? log::Level::kWarn : log::Level::kDebug;
-  const bool refused = refusal_ || why.code == ErrorCode::kAlreadyExists;
-  if (!refused) return log::Write(level, Away(hello_.shard_index, why.message));
+  if (!Refuses(why)) return log::Write(level, Away(hello_.shard_index, why.message));
   log::Write(level, fmt::format("directory shard {} refuses this node: {}{}", hello_.shard_index,
                                 why.message, WhatNow(why)));
 }

@@ -60,8 +60,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   std::uint64_t inline_limit() const {
     return welcome_ ? welcome_->inline_limit_bytes : kMaxInlineBytes;
   }
-  // Why the shard refuses this node as not of its cluster; none once it takes the node, or is away.
-  const std::optional<Error>& refusal() const { return refusal_; }
+  const std::optional<Error>& why_away() const { return why_away_; }
 
  private:
   enum class State { kClosed, kGreeting, kOpen, kStopped };
@@ -113,8 +112,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   Time vouched_;                         // when what the shard answered last left, since boot
   std::optional<Time> name_refused_since_;
   bool settled_ = false;           // on_settled was told
-  std::optional<ErrorCode> away_;  // the log says so, and for which reason
-  std::optional<Error> refusal_;
+  std::optional<Error> why_away_;  // the end of the last session or attempt, until Welcome
 };
 
 }  // namespace hoplite::directory

@@ -52,8 +52,8 @@ std::uint64_t ShardedClient::inline_limit(std::size_t shard) const {
   return shard < links_.size() ? links_[shard]->inline_limit() : kMaxInlineBytes;
 }
 
-std::optional<Error> ShardedClient::refusal(std::size_t shard) const {
-  return shard < links_.size() ? links_[shard]->refusal() : std::nullopt;
+std::optional<Error> ShardedClient::why_away(std::size_t shard) const {
+  return shard < links_.size() ? links_[shard]->why_away() : std::nullopt;
 }
 
 void ShardedClient::Find(const ObjectId& object, Duration timeout,

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/units.h"
-
 namespace hoplite::wire {
 namespace {
 

@@ -1,4 +1,4 @@
-// MessageFrames: cuts what arrives on a connection into messages (R81). Reads them where the bytes
+// MessageFrames: cuts what arrives on a connection into messages. Reads them where the bytes
 // arrived, and keeps only those of a message that is not whole yet: a connection that says nothing,
 // or only whole messages, costs no memory.
 //
@@ -13,9 +13,13 @@
 
 #include <hoplite/result.h>
 
+#include "base/units.h"
 #include "wire/message_frame.h"
 
 namespace hoplite::wire {
+
+// What is read from a connection at a time.
+inline constexpr std::size_t kReadBytes = 64_KiB;
 
 class MessageFrames {
  public:

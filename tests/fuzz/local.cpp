@@ -1,3 +1,4 @@
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@
 #include "node/local/local_endpoint.h"
 #include "store/segment.h"
 #include "testing/fake_operations.h"
-#include "wire/local_frame.h"
+#include "wire/local_protocol.h"
+#include "wire/message_frames.h"
 
 namespace hoplite::fuzz {
 namespace {
@@ -34,11 +36,10 @@ class Client {
   }
   void Hear() {
     for (bool more = socket_ >= 0; more;) {
-      const auto space = frames_.Space();
-      const ssize_t got = ::recv(socket_, space.data(), space.size(), MSG_DONTWAIT);
+      const ssize_t got = ::recv(socket_, room_.data(), room_.size(), MSG_DONTWAIT);
       if (got <= 0) break;
-      frames_.Received(static_cast<std::size_t>(got));
-      more = static_cast<std::size_t>(got) == space.size();
+      frames_.Received({room_.data(), static_cast<std::size_t>(got)});
+      more = static_cast<std::size_t>(got) == room_.size();
       for (;;) {
         const auto message = frames_.Next();
         Require(message.has_value(), "answers are framed");
@@ -50,6 +51,7 @@ class Client {
         if (!news && framed_only_)
           Require(asked_[answer.id()]-- > 0, "each request has one answer");
       }
+      frames_.Keep();
     }
   }
   void AddAnything(const std::string& bytes) {
@@ -71,7 +73,8 @@ class Client {
   int socket_;
   bool framed_only_ = true;
   std::string unsaid_;
-  wire::LocalFrames frames_{wire::kMaxLocalAnswer};
+  std::array<char, wire::kReadBytes> room_{};
+  wire::MessageFrames frames_{wire::kMaxLocalAnswer};
   std::map<std::uint64_t, int> asked_;
 };
 

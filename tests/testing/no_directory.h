@@ -18,7 +18,7 @@ class NoDirectory final : public directory::DirectoryClient {
   std::optional<Time> vouched(std::size_t) const override { return std::nullopt; }
   std::uint64_t shard_id(std::size_t) const override { return 0; }
   std::uint64_t inline_limit(std::size_t) const override { return kMaxInlineBytes; }
-  std::optional<Error> refusal(std::size_t) const override { return std::nullopt; }
+  std::optional<Error> why_away(std::size_t) const override { return std::nullopt; }
   void Find(const ObjectId&, Duration, std::function<void(Result<protocol::ObjectView>)>) override {
   }
   void Status(std::size_t, const protocol::PageRequest&, Duration,

@@ -1,6 +1,7 @@
 // A client of a node, spoken in raw bytes.
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -14,7 +15,8 @@
 #include <unistd.h>
 
 #include "hoplite/v1/local.pb.h"
-#include "wire/local_frame.h"
+#include "wire/local_protocol.h"
+#include "wire/message_frames.h"
 #include "wire/passed_descriptors.h"
 
 namespace hoplite::test {
@@ -65,11 +67,11 @@ class RawClient {
         EXPECT_TRUE(answer.ParseFromArray(message->data(), static_cast<int>(message->size())));
         return answer;
       }
-      const auto space = frames_.Space();
-      const ssize_t got = ::recv(socket_, space.data(), space.size(), 0);
+      frames_.Keep();
+      const ssize_t got = ::recv(socket_, room_.data(), room_.size(), 0);
       if (got < 0) EXPECT_NE(errno, EAGAIN) << "neither an answer came nor the end";
       if (got <= 0) return std::nullopt;
-      frames_.Received(static_cast<std::size_t>(got));
+      frames_.Received({room_.data(), static_cast<std::size_t>(got)});
     }
   }
   // The last word must name a broken protocol.
@@ -85,7 +87,8 @@ class RawClient {
 
  private:
   const int socket_;
-  wire::LocalFrames frames_{wire::kMaxLocalAnswer};
+  std::array<char, wire::kReadBytes> room_{};
+  wire::MessageFrames frames_{wire::kMaxLocalAnswer};
 };
 
 }  // namespace hoplite::test

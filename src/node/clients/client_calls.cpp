@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "directory/away.h"
 #include "node/local/joint_gets.h"
 #include "node/pull/flight.h"
 #include "node/pull/subscription.h"
@@ -292,7 +293,7 @@ net::Task<Result<protocol::StatusPage>> ClientCalls::Status(std::size_t shard,
         Error(ErrorCode::kInvalidArgument,
               fmt::format("there is no shard {}, the directory has {}", shard, shard_count())));
   }
-  if (context_.directory.refusal(shard)) {
+  if (const auto why = context_.directory.why_away(shard); why && directory::Refuses(*why)) {
     co_return std::unexpected(Error(ErrorCode::kUnavailable, context_.WhyAway(shard)));
   }
   Reply<protocol::StatusPage> reply(call);

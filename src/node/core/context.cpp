@@ -9,10 +9,10 @@
 namespace hoplite::node {
 
 std::string Context::WhyAway(std::size_t shard) const {
-  const std::optional<Error> refusal = directory.refusal(shard);
-  if (!refusal) return directory::Away(shard);
+  const std::optional<Error> why = directory.why_away(shard);
+  if (!why || !directory::Refuses(*why)) return directory::Away(shard, why ? why->message : "");
   return fmt::format("this node waits for directory shard {}, which refuses it: {}", shard,
-                     refusal->message);
+                     why->message);
 }
 
 std::string Context::IfAway(const ObjectId& object) const {

@@ -78,8 +78,8 @@ struct Context {
   }
   // Why there is no session with this shard.
   std::string WhyAway(std::size_t shard) const;
-  // For the end of a message of something that had to wait: "; directory shard 0 is away". Empty:
-  // the object's shard is there.
+  // For the end of a message of something that had to wait: "; directory shard 0 is away: it did
+  // not answer in time". Empty: the object's shard is there.
   std::string IfAway(const ObjectId& object) const;
 };
 

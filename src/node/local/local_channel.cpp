@@ -1,6 +1,7 @@
 #include "node/local/local_channel.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -76,8 +77,9 @@ void LocalChannel::WaitToRead() {
 }
 
 Result<bool> LocalChannel::ReadSome() {
-  const auto space = frames_.Space();
-  iovec piece{.iov_base = space.data(), .iov_len = space.size()};
+  std::array<char, wire::kReadBytes>
+      room;  // NOLINT(cppcoreguidelines-pro-type-member-init): for bytes
+  iovec piece{.iov_base = room.data(), .iov_len = room.size()};
   msghdr head{};
   head.msg_iov = &piece;
   head.msg_iovlen = 1;
@@ -92,12 +94,13 @@ Result<bool> LocalChannel::ReadSome() {
   for (FileDescriptor& came : wire::PassedDescriptors::Take(head)) {
     descriptors_.push_back(std::move(came));
   }
-  frames_.Received(static_cast<std::size_t>(got));
+  frames_.Received({room.data(), static_cast<std::size_t>(got)});
   TRY(HandleMessages());
+  frames_.Keep();
   if (descriptors_.size() > kMostUntaken) {
     return std::unexpected(Error(ErrorCode::kProtocol, "descriptors that no message is about"));
   }
-  return static_cast<std::size_t>(got) == space.size();
+  return static_cast<std::size_t>(got) == room.size();
 }
 
 Result<void> LocalChannel::HandleMessages() {

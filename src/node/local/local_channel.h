@@ -19,7 +19,8 @@
 
 #include "base/file_descriptor.h"
 #include "hoplite/v1/local.pb.h"
-#include "wire/local_frame.h"
+#include "wire/local_protocol.h"
+#include "wire/message_frames.h"
 
 namespace hoplite::node {
 
@@ -61,7 +62,7 @@ class LocalChannel : public std::enable_shared_from_this<LocalChannel> {
   asio::io_context& loop_;
   asio::local::stream_protocol::socket socket_;
   Hooks hooks_;
-  wire::LocalFrames frames_{wire::kMaxLocalRequest};
+  wire::MessageFrames frames_{wire::kMaxLocalRequest};
   std::deque<FileDescriptor> descriptors_;  // that came, and no message was about yet
   std::string unsent_;
   std::size_t sent_ = 0;  // of unsent_

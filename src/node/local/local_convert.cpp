@@ -7,7 +7,7 @@
 #include "base/ids.h"
 #include "base/try.h"
 #include "protocol/failure.h"
-#include "wire/local_frame.h"
+#include "wire/local_protocol.h"
 
 namespace hoplite::node {
 namespace {

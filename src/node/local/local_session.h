@@ -119,6 +119,7 @@ class LocalSession : public LocalClients::Member,
   Handled WaitExists(const local::WaitExists& body, CallPtr call, local::Answer& answer);
   Handled Identify(local::Answer& answer);
   Handled Drain(CallPtr call, local::Answer& answer);
+  Handled Why(ObjectId object, local::Answer& answer);
   std::size_t pins() const { return entries_.size() + watched_; }
   Result<void> CheckLimits(const local::Request& request) const;
   Result<void> Keep(Id made_by, Entry entry);

@@ -97,6 +97,11 @@ LocalSession::Handled LocalSession::Identify(local::Answer& answer) {
   co_return Result<void>();
 }
 
+LocalSession::Handled LocalSession::Why(ObjectId object, local::Answer& answer) {
+  answer.mutable_reason()->set_text(operations_.WhyUnfinished(object));
+  co_return Result<void>();
+}
+
 LocalSession::Handled LocalSession::Drain(CallPtr call, local::Answer& answer) {
   CO_TRY_ASSIGN(const DrainOutcome outcome, co_await operations_.Drain(std::move(call)));
   auto& drained = *answer.mutable_drained();

@@ -27,6 +27,8 @@ const std::string* ObjectBytes(const local::Request& request) {
       return &request.open().object();
     case local::Request::kSubscribe:
       return &request.subscribe().object();
+    case local::Request::kWhy:
+      return &request.why().object();
     case local::Request::kReduce:
       return &request.reduce().target();
     default:
@@ -125,6 +127,8 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
       return Identify(answer);
     case local::Request::kDrain:
       return Drain(std::move(call), answer);
+    case local::Request::kWhy:
+      return Why(object, answer);
     default:
       return Status(request.status(), std::move(call), answer);
   }

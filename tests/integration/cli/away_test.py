@@ -31,7 +31,7 @@ class NoDirectory(CommandTest):
             self.assertEqual(node.ready["away"], [address])
             for words in (("get", "name:x"), ("put", cluster.write("in", 10)[0]), ("delete", "name:x")):
                 sentence = self.refuse("timeout", *words, "--timeout", "300ms", "--socket", at)
-                self.assertIn("directory shard 0 is away", sentence)
+                self.assertIn(f"directory shard 0 is away: cannot connect to {address}: ", sentence)
                 self.assertNotIn("does not exist", sentence)
                 if "name:x" in words:
                     self.assertIn("name:x", sentence)

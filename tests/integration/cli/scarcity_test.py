@@ -14,7 +14,7 @@ SIZE = 200_000  # no small object: it comes over the data plane
 
 
 SOURCES = pathlib.Path(__file__).parents[3] / "src"
-VERSION = int(re.search(r"kLocalProtocolVersion = (\d+);", (SOURCES / "wire" / "local_frame.h").read_text())[1])
+VERSION = int(re.search(r"kLocalProtocolVersion = (\d+);", (SOURCES / "wire" / "local_protocol.h").read_text())[1])
 # A Hello of the local protocol: the length, then id 1 and the version.
 HELLO = bytes((6, 0, 0, 0)) + b"\x08\x01\x1a\x02\x08" + bytes((VERSION,))
 WORDS = b"no descriptor is left"

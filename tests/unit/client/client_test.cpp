@@ -13,7 +13,7 @@
 
 #include "testing/attached_test.h"
 #include "testing/bytes.h"
-#include "wire/local_frame.h"
+#include "wire/local_protocol.h"
 
 namespace hoplite::test {
 namespace {

@@ -218,7 +218,7 @@ TEST_F(ShardLinkTest, ANodeThatWasWelcomeAnywhereWaitsWithItsObjects) {
   link_->Start();
   ASSERT_TRUE(RunUntil([&] { return shard_.opened >= 3 || told_ != ""; }));
   EXPECT_EQ(told_, "settled ");
-  EXPECT_TRUE(link_->refusal());
+  EXPECT_EQ(link_->why_away().value().message, "another cluster");
 }
 
 // Copies of other shards' objects say nothing of this one's past (R44), but would be lost all the
@@ -249,7 +249,7 @@ TEST_F(ShardLinkTest, RepeatsTheShardsIdAndSaysWhetherCopiesAreOfItsObjects) {
   shard_.retry = false;
   ASSERT_TRUE(meets_again());
   ASSERT_TRUE(RunUntil([&] { return shard_.opened >= 6; })) << "it stays";
-  EXPECT_TRUE(link_->refusal());
+  EXPECT_EQ(link_->why_away().value().message, "another cluster");
 }
 
 TEST_F(ShardLinkTest, ANodeThatWasNeverWelcomeLeaves) {
