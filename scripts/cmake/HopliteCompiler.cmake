@@ -35,9 +35,8 @@ if(HOPLITE_DEVELOPER)
                            -Wno-missing-designated-field-initializers -Wno-missing-field-initializers)
   endif()
 endif()
-# The sanitizers' presets compile a dozen sources as one, `release` those of its tests: that takes half
-# the time. What one of them names in an unnamed namespace is then seen by the next: shadowing is
-# judged without unity.
+# All presets but `debug` compile a dozen sources as one: that takes half the time. What one of them
+# names in an unnamed namespace, or includes, is then seen by the next: tests/lint/alone.py judges.
 target_compile_options(hoplite_flags INTERFACE $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>)
 if(HOPLITE_SANITIZE)
   target_compile_options(hoplite_flags INTERFACE -fsanitize=${HOPLITE_SANITIZE} -fno-omit-frame-pointer

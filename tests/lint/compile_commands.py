@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shlex
 
 import repository
@@ -10,17 +11,17 @@ import repository
 class Unit:
     """One translation unit: its source, and the flags that matter to a reader of it."""
 
-    def __init__(self, entry):
-        self.source = pathlib.Path(entry["file"])
+    def __init__(self, entry, source):
+        self.source = source
         self.folder = entry["directory"]
         self.words = shlex.split(entry["command"])
-        self.object = self.words[self.words.index("-o") + 1]
+        self.object = self.words[self.words.index("-o") + 1]  # of several sources, in a unity build
 
     def precompiled(self):
         return "-include-pch" in self.words
 
-    def flags(self):
-        """Without launcher, precompiled header, source and output."""
+    def flags(self, precompiled=False):
+        """Without launcher, source and output; with the precompiled header only if that is wanted."""
         compiler = next(i for i, word in enumerate(self.words)
                         if pathlib.Path(word).name.startswith("clang++"))
         start = compiler + 1
@@ -30,9 +31,9 @@ class Unit:
                 skip -= 1
             elif word in ("-o", "-c"):
                 skip = 1
-            elif word == "-Xclang" and self.words[i + 1] in ("-include-pch", "-include"):
+            elif not precompiled and word == "-Xclang" and self.words[i + 1] in ("-include-pch", "-include"):
                 skip = 3
-            elif word == "-Winvalid-pch":
+            elif not precompiled and word == "-Winvalid-pch":
                 pass
             else:
                 flags.append(word)
@@ -42,8 +43,16 @@ class Unit:
 def units(build, below):
     """The units whose source lies in the folder `below`, in order of their paths."""
     entries = json.loads(repository.text(build / "compile_commands.json"))
-    found = [Unit(e) for e in entries if pathlib.Path(e["file"]).is_relative_to(below)]
+    found = [Unit(entry, source) for entry in entries for source in sources(pathlib.Path(entry["file"]))
+             if source.is_relative_to(below)]
     return sorted(found, key=lambda unit: unit.source)
+
+
+def sources(compiled):
+    """What is compiled as this file: several sources, in a unity build."""
+    if compiled.parent.name != "Unity":
+        return [compiled]
+    return [pathlib.Path(source) for source in re.findall(r'^#include "(.*)"$', repository.text(compiled), re.MULTILINE)]
 
 
 def read_files(build):
@@ -56,3 +65,9 @@ def read_files(build):
         elif line.strip() and not line.strip().startswith("/usr/"):
             current.append(line.strip())
     return files
+
+
+def read_by(rule):
+    """The files of a make rule, without the system's."""
+    words = rule.read_text(encoding="utf-8").replace("\\\n", " ").split()[1:]
+    return [w for w in words if w != "-" and not w.startswith("/usr/")]

@@ -1,5 +1,6 @@
-"""Compiles each header alone: it must include what it uses. The public ones as users do: in C++20, with old compilers. A header that its own source includes first is left to the build, which compiles that source: where
-a precompiled header stands before it, only headers of libraries can be missing unnoticed.
+"""Compiles each header alone: it must include what it uses. The public ones as users do: in C++20, with old compilers. A
+header that its own source includes first is left to alone.py, which compiles that source: where a precompiled header stands
+before it, only headers of libraries can be missing unnoticed.
 """
 
 import pathlib
@@ -12,12 +13,6 @@ import repository
 PUBLIC_FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 PUBLIC_COMPILERS = (("g++-11", "-std=c++20"), ("g++-12", "-std=c++20"), ("clang++-14", "-std=c++20"),
                     ("clang++-19", "-std=c++23"))
-
-
-def headers_read(dependency_file):
-    """The files of a make rule, without the system's."""
-    words = dependency_file.read_text(encoding="utf-8").replace("\\\n", " ").split()[1:]
-    return [w for w in words if w != "-" and not w.startswith("/usr/")]
 
 
 def commands(args):
@@ -66,7 +61,7 @@ def main():
                                     input=f'#include "{header}"\n', cwd=args.build)
             if result.returncode:
                 return f"{header} does not compile alone with {command[0]}:\n{result.stdout}"
-            cache.keep(name, command, [(args.build / f).resolve() for f in headers_read(rule)])
+            cache.keep(name, command, [(args.build / f).resolve() for f in compile_commands.read_by(rule)])
         return None
 
     items = list(commands(args))

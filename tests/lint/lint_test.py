@@ -1,7 +1,11 @@
 """Plants violations: each lint rule must see what it is there for, and let its neighbour pass."""
 
+import pathlib
+import tempfile
 import unittest
 
+import alone
+import compile_commands
 import coroutines
 import layers
 import links
@@ -36,6 +40,27 @@ class Pages(unittest.TestCase):
     def test_long_rules(self):
         self.assertTrue(prose.long_rules("### R1. A rule\n" + "word " * 200 + "\n## Next\n"))
         self.assertFalse(prose.long_rules("### R1. A rule\n" + "word " * 20 + "\n## Next\n"))
+
+
+class Alone(unittest.TestCase):
+    def test_each_source_is_in_one_eighth(self):
+        units = [f"{number}.cpp" for number in range(21)]
+        parts = [alone.chosen(units, str(eighth)) for eighth in range(8)]
+        self.assertEqual(sorted(units), sorted(unit for part in parts for unit in part))
+        self.assertEqual(alone.chosen(units, None), units)
+
+    def test_sources_that_are_compiled_as_one_are_found_with_its_flags(self):
+        with tempfile.TemporaryDirectory() as root:
+            folder = pathlib.Path(root) / "Unity"
+            folder.mkdir()
+            together = folder / "unity_0_cxx.cxx"
+            together.write_text('/* by CMake */\n\n#include "/a/one.cpp"\n\n#include "/a/two.cpp"\n', encoding="utf-8")
+            self.assertEqual([str(s) for s in compile_commands.sources(together)], ["/a/one.cpp", "/a/two.cpp"])
+        entry = {"directory": "/b", "file": str(together),
+                 "command": f"ccache clang++-19 -O3 -Winvalid-pch -Xclang -include-pch -Xclang x.pch -o two.o -c {together}"}
+        unit = compile_commands.Unit(entry, pathlib.Path("/a/two.cpp"))
+        self.assertEqual(unit.flags(), ["-O3"])
+        self.assertEqual(unit.flags(precompiled=True), ["-O3", "-Winvalid-pch", "-Xclang", "-include-pch", "-Xclang", "x.pch"])
 
 
 class Links(unittest.TestCase):
