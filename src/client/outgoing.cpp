@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/try.h"
-#include "wire/local_protocol.h"
+#include "wire/message_frame.h"
 #include "wire/passed_descriptors.h"
 
 namespace hoplite::client {

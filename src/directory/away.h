@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <hoplite/error.h>
+#include <hoplite/result.h>
 
 namespace hoplite::directory {
 

@@ -32,7 +32,7 @@ void ShardConnection::Close() {
 
 void ShardConnection::OnConnected(Result<net::TcpSocket> outcome) {
   if (closed_) return;
-  if (!outcome) return End(outcome.error().message);
+  if (!outcome) return End({.error = {ErrorCode::kUnavailable, outcome.error().message}});
   socket_ = std::make_shared<FrameSocket>(loop_, *std::move(outcome), kMaxFrameBytes);
   const auto self = shared_from_this();
   socket_->Start(

@@ -10,7 +10,7 @@ import tempfile
 import compile_commands
 import repository
 
-FOLDERS = ("src", "sim", "tests", "bench", "python_bindings")
+FOLDERS = ("src", "sim", "bench", "python_bindings")
 
 
 def chosen(units, eighth):

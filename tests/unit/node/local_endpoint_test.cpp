@@ -174,7 +174,7 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient older(node.path());
   older.Hello(wire::kLocalProtocolVersion - 1);
   EXPECT_THAT(older.LastWord(),
-              testing::HasSubstr("the client speaks local protocol 9, this node 10"));
+              testing::HasSubstr("the client speaks local protocol 10, this node 11"));
 
   RawClient twice(node.path());
   twice.Hello();
