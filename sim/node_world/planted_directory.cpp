@@ -67,6 +67,9 @@ class PlantedDirectory final : public DirectoryClient {
   NodeAction Falsified(NodeAction action) const {
     auto* answer = std::get_if<protocol::EvictAnswer>(&action);
     if (fault_ == PlantedFault::kDropsWhatIsToStay && answer != nullptr) answer->drop = true;
+    auto* committed = std::get_if<protocol::ReduceCommitted>(&action);
+    const bool folded = committed != nullptr && committed->bytes && committed->used.size() > 1;
+    if (fault_ == PlantedFault::kMisreportsFolds && folded) committed->used.pop_back();
     return action;
   }
   bool Loses(const NodeEvent& event) const {
@@ -98,6 +101,7 @@ std::unique_ptr<DirectoryClient> WithPlanted(PlantedFault fault,
     case PlantedFault::kKeepsGrantsOpen:
     case PlantedFault::kLosesParkedRequests:
     case PlantedFault::kDropsWhatIsToStay:
+    case PlantedFault::kMisreportsFolds:
       return std::make_unique<PlantedDirectory>(fault, std::move(link));
     default:
       return link;

@@ -26,6 +26,9 @@ void AddFields(Digest& digest, const T& value) {
   } else if constexpr (requires { value.get(); }) {
     digest.Add(value != nullptr);
     if (value != nullptr) AddFields(digest, *value);
+  } else if constexpr (requires { value.has_value(); }) {
+    digest.Add(value.has_value());
+    if (value) AddFields(digest, *value);
   } else if constexpr (std::ranges::sized_range<const T>) {
     for (const auto& element : value) AddFields(digest, element);
     digest.Add(value.size());

@@ -28,6 +28,10 @@ std::size_t BytesOf(const Message& message) {
   if constexpr (requires { message.inputs; }) {
     bytes += message.inputs.size() * kPerInput + message.parents.size() * kPerMark;
   }
+  if constexpr (requires { message.shard_fold; }) {
+    bytes += message.shard_fold.sources.size() * kPerInput + message.shard_fold.metadata.size() +
+             message.shard_fold.alike.value_or("").size();
+  }
   if constexpr (requires { message.used; }) bytes += message.used.size() * kPerInput;
   if constexpr (requires { message.inline_bytes; }) {
     if (message.inline_bytes) bytes += message.inline_bytes->size();

@@ -122,15 +122,7 @@ void Creation::Confirm(const ObjectId& id, ObjectRecord& record, const PendingCr
     ownership_.Accepted(create.node, id, request.number, request.attempt, true);
   }
   const bool complete = request.inline_bytes != nullptr;
-  record.table.Add(create.node);
-  record.table.Edit(create.node, [&](Copy& copy) {
-    copy.listed = copy.primary = true;
-    copy.complete = complete;
-    copy.produces = complete ? 0 : request.layout.all_stripes();
-    copy.order = stamps_.NextRequest();
-    if (complete) copy.marks = request.layout.full_marks();
-    if (complete) copy.done = request.layout.all_stripes();
-  });
+  Versions::AddMaker(record, create.node, complete, stamps_.NextRequest());
   post_.Send(create.node, CreateAccepted{id, record.version, ownership_.WasOwned(id)});
   post_.Notify(id, record, create.node,
                complete ? LocationKind::kComplete : LocationKind::kPartial);

@@ -15,7 +15,7 @@
 //   Post          what nodes are told            Versions     how versions begin, how copies end
 //   Ownership     who owns an id, and when it goes for lack of owners
 //   Transfers     wants, closed grants, reports  Passes       one pass over one object
-//   Orders, Requests, Reports: reductions        Creation     which Put counts
+//   Folds, Orders, Requests, Reports: reductions  Creation    which Put counts
 //   Lookups       who hears of an object         Deletion, Eviction: how objects and copies end
 //   Recovery      inventories                    Visits       what a member's going means
 //   Membership    sessions
@@ -42,6 +42,7 @@
 #include "planner/reduction_orders.h"
 #include "planner/reduction_reports.h"
 #include "planner/reduction_requests.h"
+#include "planner/shard_folds.h"
 #include "planner/transfers.h"
 #include "planner/versions.h"
 #include "planner/visits.h"
@@ -96,9 +97,12 @@ class DirectoryState::State {
                  books_.stamps,  books_.agenda, books_.gathering, post_};
   ReductionOrders orders_{books_.options, books_.clock, books_.stamps, books_.nodes, books_.objects,
                           books_.apart,   books_.pairs, post_,         versions_};
+  ShardFolds folds_{books_.clock,       books_.stamps, books_.nodes, books_.objects,
+                    books_.inline_pace, post_,         versions_,    ownership_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.ended,  books_.agenda,
-                              post_,          versions_,    orders_,       ownership_};
+                              post_,          versions_,    orders_,       ownership_,
+                              folds_};
   ReductionReports reports_{books_.window, books_.nodes, books_.objects, post_,
                             orders_,       transfers_,   ownership_};
   Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,

@@ -48,6 +48,7 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   }
   for (const PendingOpen& open : waiting.opens) {
     digest.Add(Raw(open.node)).Add(open.request).Add(open.then.size());
+    AddFields(digest, open.shard_fold);
   }
   if (record.reduction) AddReduction(digest, *record.reduction);
   for (const Asking& one : waiting.locates) {

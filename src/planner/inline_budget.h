@@ -29,9 +29,7 @@ class InlineBudget {
   // Whether they were kept.
   bool Keep(ObjectRecord& record, const InlineBytes& bytes) {
     if (bytes == nullptr || record.inline_bytes != nullptr) return false;
-    const bool fits =
-        bytes->size() <= limit_bytes_ && total_bytes() + bytes->size() <= total_limit_bytes_;
-    if (!fits) return false;
+    if (!Fits(bytes->size(), 0)) return false;
     record.inline_bytes = bytes;
     record.inline_read = false;
     inline_bytes_ += bytes->size();
@@ -50,12 +48,22 @@ class InlineBudget {
     return metadata.empty() || others + metadata.size() <= total_limit_bytes_;
   }
 
+  // Whether it may begin a version with this metadata, whose bytes are kept.
+  bool HasRoomFor(const ObjectRecord& record, const std::string& metadata,
+                  std::uint64_t bytes) const {
+    return HasRoomFor(record, metadata) && Fits(bytes, metadata.size());
+  }
+
   std::uint64_t inline_bytes() const { return inline_bytes_; }
   std::uint64_t metadata_bytes() const { return metadata_bytes_; }
   std::uint64_t total_bytes() const { return inline_bytes_ + metadata_bytes_; }
   std::uint64_t total_limit_bytes() const { return total_limit_bytes_; }
 
  private:
+  bool Fits(std::uint64_t bytes, std::uint64_t metadata_bytes) const {
+    return bytes <= limit_bytes_ && total_bytes() + bytes + metadata_bytes <= total_limit_bytes_;
+  }
+
   std::uint64_t limit_bytes_;
   std::uint64_t total_limit_bytes_;
   std::uint64_t inline_bytes_ = 0;

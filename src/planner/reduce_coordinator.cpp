@@ -4,6 +4,37 @@
 
 namespace hoplite::planner {
 
+void ReduceCoordinator::AskShardToFold(const ReduceOptions& options) {
+  if (options.sources.size() > ShardFold::kMostSources) return;
+  shard_fold_ = {options.sources, FoldOf(options), options.metadata, options.alike};
+}
+
+ReduceOpen ReduceCoordinator::Request() const {
+  return {.object = target_, .request = request_, .shard_fold = shard_fold_};
+}
+
+ReduceCoordinator::SmallWay ReduceCoordinator::NextOfSmall() {
+  if (!asks_shard()) return SmallWay::kFetch;
+  const std::size_t wanted = shard_fold_.fold.sources;
+  const std::size_t kept = planner_.Kept();
+  const bool too_much = planner_.layout()->size_bytes * wanted > ShardFold::kMostBytes;
+  const bool elsewhere = kept < wanted && planner_.Available().size() >= wanted;
+  if (too_much || elsewhere) {
+    shard_fold_ = {};
+    return SmallWay::kFetch;
+  }
+  if (kept < wanted || std::exchange(asked_for_all_, true)) return SmallWay::kWait;
+  return SmallWay::kAsk;
+}
+
+// A tree is what the shard can't make.
+Time ReduceCoordinator::Plan(Time now, Events& say) {
+  if (Outcome()) return kNever;
+  const Time next = planner_.Plan(now, say);
+  if (!say.empty()) shard_fold_ = {};
+  return next;
+}
+
 bool ReduceCoordinator::Hear(const NodeAction& word, Time now, Events& say) {
   if (const auto* location = std::get_if<Location>(&word)) {
     On(*location, now);
@@ -44,9 +75,11 @@ void ReduceCoordinator::ForgetHolders() {
   }
 }
 
-// Once more after each interrupted session. Only now does a shard that forgot take orders.
+// Once more after each interrupted session. Only now does a shard that forgot take orders. If all
+// sources were there for the shard to fold, it can't.
 void ReduceCoordinator::On(const ReduceOpened& opened, Events& say) {
   opened_ = true;
+  if (asked_for_all_) shard_fold_ = {};
   planner_.OnOpened(opened.link);
   std::vector<NodeEvent> orders = planner_.Orders();
   say.insert(say.end(), std::make_move_iterator(orders.begin()),

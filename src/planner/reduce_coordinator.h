@@ -3,6 +3,7 @@
 //
 //   open -> opened: orders, again after each lost session -> committed, refused, or given up ->
 //   close
+//   open -> committed: the shard kept the sources, and folded them (R82) -> close
 //
 // Decides: what the target's shard is told, and how the reduction ended; which source takes which
 // slot is ReducePlanner's. Is told: where sources are, what the shard says; its caller decides
@@ -30,6 +31,9 @@ class ReduceCoordinator {
                     bool two_trees = false)
       : target_(options.target), request_(request), planner_(options, self, request, two_trees) {}
 
+  // Before anything is said: the target's shard is to fold the sources, if it keeps them.
+  void AskShardToFold(const ReduceOptions& options);
+
   // --- told; `say` takes what is to be said at once
   // What a shard says. False: it concerns no coordinator, and nothing has changed.
   bool Hear(const NodeAction& word, Time now, Events& say);
@@ -41,9 +45,13 @@ class ReduceCoordinator {
 
   // --- answers
   // Said first, and in every inventory; the orders follow its answer.
-  ReduceOpen Request() const { return {target_, request_}; }
+  ReduceOpen Request() const;
+  // The size is known, and small: whether the shard folds, which waits for sources and is asked once
+  // more when enough have come; or they are fetched, and it is not asked any more.
+  enum class SmallWay : std::uint8_t { kWait, kAsk, kFetch };
+  SmallWay NextOfSmall();
   // Appends the orders that are due; when it wants to be asked again. Nothing once it has ended.
-  Time Plan(Time now, Events& say) { return Outcome() ? kNever : planner_.Plan(now, say); }
+  Time Plan(Time now, Events& say);
   // The sources that the shard committed, or why there is no target; null while it goes on.
   std::optional<Result<std::vector<ObjectId>>> Outcome() const;
   // The last word: the outcome is known, or given up for this reason. Null: the shard refused, it
@@ -52,6 +60,12 @@ class ReduceCoordinator {
 
   bool opened() const { return opened_; }
   bool committed() const { return committed_.has_value(); }
+  // The commit, with the bytes of the target; null if the shard did not make it.
+  const ReduceCommitted* folded() const {
+    return committed_ && committed_->bytes ? &*committed_ : nullptr;
+  }
+  // The shard may fold, and commit, without another word.
+  bool asks_shard() const { return !shard_fold_.sources.empty(); }
   const ReducePlanner& planner() const { return planner_; }
 
  private:
@@ -62,6 +76,8 @@ class ReduceCoordinator {
   std::uint64_t request_;
   ReducePlanner planner_;
   std::set<std::pair<ObjectId, NodeId>> holders_;  // that the planner was told of
+  ShardFold shard_fold_;                           // no sources: the shard is not to fold
+  bool asked_for_all_ = false;                     // when enough sources had come
   bool opened_ = false;
   std::optional<Error> refused_;
   std::optional<ReduceCommitted> committed_;

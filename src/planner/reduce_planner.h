@@ -84,6 +84,8 @@ class ReducePlanner {
   // Available sources in the order in which they became so, those in the directory too (their
   // holder is kNoNode); for small ones, which need no tree.
   std::vector<ObjectId> Available() const;
+  // How many of them the directory keeps.
+  std::size_t Kept() const { return sources_.Kept(); }
   // "2 of 4 sources are missing: 12ab…, 34cd…", or nothing: for the message of a deadline.
   std::string Missing() const;
   // Why the last slot was lost; empty: none was. For the same.

@@ -126,6 +126,13 @@ std::vector<SourceIndex> ReduceSources::Available() const {
   return available;
 }
 
+std::size_t ReduceSources::Kept() const {
+  const auto is_kept = [](const Source& source) {
+    return std::ranges::find(source.holders, kNoNode, &SourceHolder::node) != source.holders.end();
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(sources_, is_kept));
+}
+
 std::vector<SourceIndex> ReduceSources::Missing() const {
   std::vector<SourceIndex> missing;
   for (SourceIndex i = 0; i < sources_.size(); ++i) {

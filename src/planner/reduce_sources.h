@@ -73,6 +73,8 @@ class ReduceSources {
   std::size_t possible() const { return sources_.size() - out_; }
   // With some holder that isn't suspect, taken or not, by rank.
   std::vector<SourceIndex> Available() const;
+  // Whose bytes are in the directory.
+  std::size_t Kept() const;
   // Neither available nor taken, in the order of the list.
   std::vector<SourceIndex> Missing() const;
   // Of the first in the list that was ever told; null: none was.

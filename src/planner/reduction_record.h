@@ -40,6 +40,7 @@ struct PendingOpen {
   NodeId node = kNoNode;
   std::uint64_t request = 0;
   OwnerClaim owner;
+  ShardFold shard_fold;
   // What came after it, in an inventory: it counts once the target is reserved.
   std::vector<std::variant<ReduceShape, SlotAssign, ReduceOrders>> then;
 };

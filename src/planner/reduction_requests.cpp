@@ -56,19 +56,22 @@ void ReductionRequests::On(NodeId node, const ReduceOpen& event) {
     if (known->committed && known->owner.owned) {
       ownership_.Accepted(node, event.object, known->owner.number, 0, true);
     }
-    return RepeatToCoordinator(event.object, *known);
   }
-  opens.push_back({node, event.request, {event.owned, event.number}, {}});
+  opens.push_back({node, event.request, {event.owned, event.number}, event.shard_fold, {}});
 }
 
-void ReductionRequests::RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction) {
+void ReductionRequests::Answer(const ObjectId& id, ObjectRecord& record, const PendingOpen& open) {
+  const bool unplanned = !record.reduction->shaped && !record.reduction->committed;
+  if (unplanned && folds_.Make(id, record, open.shard_fold)) return;
+  RepeatToCoordinator(id, record);
+}
+
+void ReductionRequests::RepeatToCoordinator(const ObjectId& id, const ObjectRecord& record) {
+  const ReductionRecord& reduction = *record.reduction;
   post_.Send(reduction.coordinator, ReduceOpened{id, reduction.request, nodes_.link()});
-  if (reduction.committed) {
-    return post_.Send(reduction.coordinator,
-                      ReduceCommitted{id, reduction.committed, reduction.request, reduction.used});
-  }
-  for (const auto& [slot, record] : reduction.tree.slots()) {
-    if (record.lost) orders_.TellLost(id, reduction, record);
+  if (reduction.committed) return folds_.Tell(id, record);
+  for (const auto& [number, slot] : reduction.tree.slots()) {
+    if (slot.lost) orders_.TellLost(id, reduction, slot);
   }
 }
 
@@ -80,7 +83,10 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
     const auto refuse = [&](ErrorCode code, std::string why) {
       post_.Send(open.node, ReduceRefused{id, open.request, code, std::move(why)});
     };
-    if (std::string blocked = marks_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
+    const auto& known = record.reduction;
+    if (known && known->coordinator == open.node && known->request == open.request) {
+      Answer(id, record, open);
+    } else if (std::string blocked = marks_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
       refuse(ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction()) {
       refuse(ErrorCode::kAlreadyExists,
@@ -95,7 +101,7 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
     } else {
       record.reduction =
           ReductionRecord{.coordinator = open.node, .request = open.request, .owner = open.owner};
-      post_.Send(open.node, ReduceOpened{id, open.request, nodes_.link()});
+      Answer(id, record, open);
     }
     opens.erase(opens.begin());
     for (const auto& order : open.then) {

@@ -24,6 +24,7 @@
 #include "planner/recovery_window.h"
 #include "planner/reduction_orders.h"
 #include "planner/shard_clock.h"
+#include "planner/shard_folds.h"
 #include "planner/versions.h"
 
 namespace hoplite::planner {
@@ -35,7 +36,8 @@ class ReductionRequests {
   ReductionRequests(const DirectoryOptions& options, const ShardClock& clock,
                     RecoveryWindow& window, const NodeTable& nodes, ObjectBook& objects,
                     const DeletionMarks& marks, EndedReductions& ended, Agenda& agenda, Post& post,
-                    const Versions& versions, ReductionOrders& orders, Ownership& ownership)
+                    const Versions& versions, ReductionOrders& orders, Ownership& ownership,
+                    ShardFolds& folds)
       : options_(options),
         clock_(clock),
         window_(window),
@@ -47,7 +49,8 @@ class ReductionRequests {
         post_(post),
         versions_(versions),
         orders_(orders),
-        ownership_(ownership) {}
+        ownership_(ownership),
+        folds_(folds) {}
 
   void On(NodeId node, const ReduceOpen& event);
   void On(NodeId node, const ReduceShape& event);
@@ -72,8 +75,10 @@ class ReductionRequests {
   bool Later(NodeId node, const Order& event);
   // Null, or the node's reduction that is still open.
   ReductionRecord* Open(NodeId node, const ObjectId& id, std::uint64_t request);
+  // The object's reduction is the one that is asked for, for the first time or again.
+  void Answer(const ObjectId& id, ObjectRecord& record, const PendingOpen& open);
   // Its session was interrupted: what it was told meanwhile is lost.
-  void RepeatToCoordinator(const ObjectId& id, const ReductionRecord& reduction);
+  void RepeatToCoordinator(const ObjectId& id, const ObjectRecord& record);
 
   const DirectoryOptions& options_;
   const ShardClock& clock_;
@@ -87,6 +92,7 @@ class ReductionRequests {
   const Versions& versions_;
   ReductionOrders& orders_;
   Ownership& ownership_;
+  ShardFolds& folds_;
 };
 
 }  // namespace hoplite::planner

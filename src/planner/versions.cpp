@@ -29,6 +29,21 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
   record.slow_relays.reset();
 }
 
+void Versions::AddMaker(ObjectRecord& record, NodeId node, bool complete, std::uint64_t order) {
+  const Layout& layout = record.table.layout();
+  record.table.Add(node);
+  record.table.Edit(node, [&](Copy& copy) {
+    copy.listed = copy.primary = true;
+    copy.leaf = false;  // that it was, if the word was repeated
+    copy.wanted = 0;
+    copy.complete = complete;
+    copy.produces = complete ? 0 : layout.all_stripes();
+    copy.order = order;
+    if (complete) copy.marks = layout.full_marks();
+    if (complete) copy.done = layout.all_stripes();
+  });
+}
+
 std::string Versions::WhyNoRoom(const ObjectId& id, const ObjectRecord& record,
                                 const std::string& metadata) const {
   if (inlined_.HasRoomFor(record, metadata)) return {};

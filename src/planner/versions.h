@@ -39,9 +39,16 @@ class Versions {
              const std::string& metadata, NodeId origin) {
     Start(id, record, version, layout, metadata, StripeGroups(origin));
   }
+  // The node made it, or is making it: a holder that stays. `order`: of its request.
+  static void AddMaker(ObjectRecord& record, NodeId node, bool complete, std::uint64_t order);
   // The object's bytes lie in the directory now, if there is room: whether they do.
   bool KeepBytes(ObjectRecord& record, const InlineBytes& bytes) {
     return inlined_.Keep(record, bytes);
+  }
+  // Whether a version with this metadata may begin, and its bytes be kept.
+  bool HasRoomFor(const ObjectRecord& record, const std::string& metadata,
+                  std::uint64_t bytes) const {
+    return inlined_.HasRoomFor(record, metadata, bytes);
   }
   // Neither bytes nor metadata of the object lie in the directory any more.
   void DropKept(ObjectRecord& record) { inlined_.Drop(record); }

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "protocol/link_model.h"
+#include "protocol/node_event.h"
 #include "protocol/node_info.h"
 #include "protocol/reduce_event.h"
 
@@ -48,6 +49,10 @@ struct ReduceCommitted {
   Version version;
   std::uint64_t request = 0;  // the coordinator's
   std::vector<ObjectId> used;
+  // The shard made it (R82): the coordinator has a complete copy of it, like one that it put. Null
+  // if others made it, or it is not there any more.
+  InlineBytes bytes;
+  std::string metadata;  // of the target, with the bytes
 };
 
 // --- to participants

@@ -10,7 +10,9 @@
 //   version    an attempt to execute a slot; the root's is the version of the target
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,13 +60,28 @@ struct SlotOrder {
 
 // --- said by the coordinator; `request` is its own number of the reduction, never used twice -----
 
-// Reserves the target. Answer: ReduceOpened or ReduceRefused. Repeated in an inventory.
+// Sources that the shard is to fold by itself, if it keeps the bytes of all that count (R82).
+struct ShardFold {
+  // More, or more of their bytes together, are not folded in one turn.
+  static constexpr std::size_t kMostSources = 1024;
+  static constexpr std::uint64_t kMostBytes = 1 << 20;
+
+  std::vector<ObjectId>
+      sources;  // in the order in which they are folded; none: it is not asked for
+  Fold fold;
+  std::string metadata;              // of the target; empty: that of the first source that counts
+  std::optional<std::string> alike;  // as in ReduceOptions
+};
+
+// Reserves the target. Answer: ReduceOpened or ReduceRefused; or ReduceCommitted, if the shard has
+// folded what is named here. Repeated in an inventory, and when sources have come.
 struct ReduceOpen {
   ObjectId object;
   std::uint64_t request = 0;
   // As in Create. The node owns the target from the commit on.
   bool owned = false;
   std::uint64_t number = 0;
+  ShardFold shard_fold;
 };
 // The size is known. Once per reduction, before the first SlotAssign.
 struct ReduceShape {

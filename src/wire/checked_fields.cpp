@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -78,6 +80,26 @@ Result<std::string> ReadName(const std::string& name, std::string_view field) {
     return Bad(field, fmt::format("must be 1 to {} bytes of text", kMaxNameBytes));
   }
   return name;
+}
+
+Result<protocol::InlineBytes> ReadInlineBytes(std::string& bytes, std::string_view field) {
+  if (bytes.size() > kMaxInlineBytes) {
+    return Bad(field, fmt::format("has {} bytes, the limit is {}", bytes.size(), kMaxInlineBytes));
+  }
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+Result<std::vector<ObjectId>> ReadObjects(
+    const google::protobuf::RepeatedPtrField<std::string>& ids, std::size_t most,
+    std::string_view field) {
+  if (std::cmp_greater(ids.size(), most)) {
+    return Bad(field, fmt::format("has {} entries, the limit is {}", ids.size(), most));
+  }
+  std::vector<ObjectId> read;
+  for (const std::string& id : ids) {
+    TRY_ASSIGN(read.emplace_back(), ReadObject(id));
+  }
+  return read;
 }
 
 Result<std::string> ReadMetadata(std::string& bytes) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <google/protobuf/repeated_field.h>
 
@@ -47,6 +49,12 @@ Result<Layout> ReadLayout(const v1::Layout& layout);
 Result<StripeMarks> ReadMarks(const google::protobuf::RepeatedField<std::uint32_t>& marks);
 Result<std::string> ReadName(const std::string& name, std::string_view field);
 Result<std::string> ReadMetadata(std::string& bytes);
+// Of an object that lives in the directory.
+Result<protocol::InlineBytes> ReadInlineBytes(std::string& bytes, std::string_view field);
+// At most so many.
+Result<std::vector<ObjectId>> ReadObjects(
+    const google::protobuf::RepeatedPtrField<std::string>& ids, std::size_t most,
+    std::string_view field);
 protocol::StoreUsage ReadUsage(const v1::StoreUsage& usage);
 Result<protocol::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field);
 // At most a year, so that sums with it stay in range.

@@ -104,9 +104,8 @@ Result<NodeAction> Read(const ActionSubject& of, const v1::OwnerAnswer& body) {
 
 Result<NodeAction> Read(const ActionSubject& of, v1::InlineObject& body) {
   protocol::InlineObject action{.object = of.object, .version = of.version};
-  if (body.data().size() > kMaxInlineBytes) return Bad("data", "is too long for an inline object");
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
-  action.bytes = std::make_shared<const std::string>(std::move(*body.mutable_data()));
+  TRY_ASSIGN(action.bytes, ReadInlineBytes(*body.mutable_data(), "data"));
   return action;
 }
 

@@ -118,13 +118,6 @@ void Write(const protocol::StoreUsage& event, v1::NodeEvent& to) {
 
 // --- protobuf to own types, with checks
 
-Result<InlineBytes> ReadBytes(std::string& bytes, const char* field) {
-  if (bytes.size() > kMaxInlineBytes) {
-    return Bad(field, fmt::format("has {} bytes, the limit is {}", bytes.size(), kMaxInlineBytes));
-  }
-  return std::make_shared<const std::string>(std::move(bytes));
-}
-
 // Null where the message has none.
 Result<InlineBytes> ReadInline(v1::Create& body, const Layout& layout) {
   if (!body.has_inline_bytes()) return nullptr;
@@ -133,7 +126,7 @@ Result<InlineBytes> ReadInline(v1::Create& body, const Layout& layout) {
     return Bad("inline_bytes",
                fmt::format("has {} bytes, the layout says {}", bytes.size(), layout.size_bytes));
   }
-  return ReadBytes(bytes, "inline_bytes");
+  return ReadInlineBytes(bytes, "inline_bytes");
 }
 
 // What most events speak of.
@@ -225,7 +218,7 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Held& body) {
 }
 
 Result<NodeEvent> Read(const EventSubject& of, v1::HeldBytes& body) {
-  TRY_ASSIGN(InlineBytes bytes, ReadBytes(*body.mutable_data(), "data"));
+  TRY_ASSIGN(InlineBytes bytes, ReadInlineBytes(*body.mutable_data(), "data"));
   return protocol::HeldBytes{of.object, of.version, std::move(bytes)};
 }
 

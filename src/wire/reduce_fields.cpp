@@ -16,6 +16,13 @@ void WriteFold(const protocol::Fold& fold, v1::Fold& to) {
   to.set_folded_bytes(fold.folded_bytes);
 }
 
+void WriteShardFold(const protocol::ShardFold& fold, v1::ShardFold& to) {
+  for (const ObjectId& source : fold.sources) to.add_sources(std::string(source.view()));
+  WriteFold(fold.fold, *to.mutable_fold());
+  to.set_metadata(fold.metadata);
+  if (fold.alike) to.set_alike(*fold.alike);
+}
+
 void WriteOrder(const protocol::SlotOrder& order, v1::SlotOrder& to) {
   to.set_slot(order.slot);
   to.mutable_parents()->Assign(order.parents.begin(), order.parents.end());
@@ -41,6 +48,18 @@ Result<protocol::Fold> ReadFold(const v1::Fold& message) {
     return Bad("sources", fmt::format("is {}, beyond 1 to {}", fold.sources, kMaxReduceSources));
   }
   fold.folded_bytes = message.folded_bytes();
+  return fold;
+}
+
+Result<protocol::ShardFold> ReadShardFold(v1::ShardFold& message) {
+  protocol::ShardFold fold;
+  TRY_ASSIGN(fold.sources,
+             ReadObjects(message.sources(), protocol::ShardFold::kMostSources, "sources"));
+  if (fold.sources.empty()) return Bad("sources", "is empty");
+  TRY_ASSIGN(fold.fold, ReadFold(message.fold()));
+  TRY_ASSIGN(fold.metadata, ReadMetadata(*message.mutable_metadata()));
+  if (!message.has_alike()) return fold;
+  TRY_ASSIGN(fold.alike, ReadMetadata(*message.mutable_alike()));
   return fold;
 }
 

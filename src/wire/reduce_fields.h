@@ -14,9 +14,11 @@
 namespace hoplite::wire {
 
 void WriteFold(const protocol::Fold& fold, v1::Fold& to);
+void WriteShardFold(const protocol::ShardFold& fold, v1::ShardFold& to);
 void WriteOrder(const protocol::SlotOrder& order, v1::SlotOrder& to);
 
 Result<protocol::Fold> ReadFold(const v1::Fold& message);
+Result<protocol::ShardFold> ReadShardFold(v1::ShardFold& message);
 // Of what is folded: whole elements.
 Result<Layout> ReadShape(const v1::Layout& message, const protocol::Fold& fold);
 Result<std::uint32_t> ReadSlot(std::uint32_t slot, std::string_view field, std::uint32_t least);

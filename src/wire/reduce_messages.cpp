@@ -21,6 +21,9 @@ void Write(const protocol::ReduceOpen& event, v1::NodeEvent& to) {
   body.set_request(event.request);
   body.set_owned(event.owned);
   body.set_number(event.number);
+  if (!event.shard_fold.sources.empty()) {
+    WriteShardFold(event.shard_fold, *body.mutable_shard_fold());
+  }
 }
 void Write(const protocol::ReduceShape& event, v1::NodeEvent& to) {
   v1::ReduceShape& body = *to.mutable_reduce_shape();
@@ -86,8 +89,11 @@ bool ReductionNeedsVersion(v1::NodeEvent::BodyCase body) {
 
 namespace {
 
-protocol::ReduceOpen Read(const ObjectId& target, const v1::ReduceOpen& body) {
-  return {target, body.request(), body.owned(), body.number()};
+Result<NodeEvent> Read(const ObjectId& target, v1::ReduceOpen& body) {
+  protocol::ReduceOpen event{target, body.request(), body.owned(), body.number(), {}};
+  if (!body.has_shard_fold()) return event;
+  TRY_ASSIGN(event.shard_fold, ReadShardFold(*body.mutable_shard_fold()));
+  return event;
 }
 
 Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {
@@ -158,7 +164,7 @@ Result<NodeEvent> Read(const ObjectId& target, Version version, const v1::SlotPr
 Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::NodeEvent& message) {
   switch (message.body_case()) {
     case v1::NodeEvent::kReduceOpen:
-      return Read(target, message.reduce_open());
+      return Read(target, *message.mutable_reduce_open());
     case v1::NodeEvent::kReduceShape:
       return Read(target, *message.mutable_reduce_shape());
     case v1::NodeEvent::kSlotAssign:
@@ -209,6 +215,8 @@ void Write(const protocol::ReduceCommitted& action, v1::NodeAction& to) {
   v1::ReduceCommitted& body = *to.mutable_reduce_committed();
   body.set_request(action.request);
   for (const ObjectId& used : action.used) body.add_used(std::string(used.view()));
+  if (action.bytes) body.set_inline_bytes(*action.bytes);
+  body.set_metadata(action.metadata);
 }
 void Write(const protocol::SlotAssigned& action, v1::NodeAction& to) {
   v1::SlotAssigned& body = *to.mutable_slot_assigned();
@@ -269,13 +277,13 @@ Result<NodeAction> Read(const ObjectId& target, const v1::SlotLost& body) {
   return action;
 }
 
-Result<NodeAction> Read(const ObjectId& target, Version version, const v1::ReduceCommitted& body) {
+Result<NodeAction> Read(const ObjectId& target, Version version, v1::ReduceCommitted& body) {
   protocol::ReduceCommitted action{
       .object = target, .version = version, .request = body.request(), .used = {}};
-  for (const std::string& used : body.used()) {
-    TRY_ASSIGN(const ObjectId id, ReadObject(used));
-    action.used.push_back(id);
-  }
+  TRY_ASSIGN(action.used, ReadObjects(body.used(), kMaxReduceSources, "used"));
+  TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
+  if (!body.has_inline_bytes()) return action;
+  TRY_ASSIGN(action.bytes, ReadInlineBytes(*body.mutable_inline_bytes(), "inline_bytes"));
   return action;
 }
 
@@ -322,7 +330,7 @@ Result<NodeAction> ReadReduction(const ObjectId& target, Version version, v1::No
     case v1::NodeAction::kSlotLost:
       return Read(target, message.slot_lost());
     case v1::NodeAction::kReduceCommitted:
-      return Read(target, version, message.reduce_committed());
+      return Read(target, version, *message.mutable_reduce_committed());
     case v1::NodeAction::kSlotAssigned:
       return Read(target, version, *message.mutable_slot_assigned());
     case v1::NodeAction::kSlotFeed:

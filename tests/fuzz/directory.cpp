@@ -120,6 +120,13 @@ class Members {
     }
     return held;
   }
+  // Some with sources that the shard may keep: then it folds them.
+  ReduceOpen AnOpening(const ObjectId& object) {
+    ReduceOpen open{.object = object, .request = Small(1)};
+    for (std::uint32_t i = Small(3); i > 0; --i) open.shard_fold.sources.push_back(Object());
+    open.shard_fold.fold.sources = 1 + Small(2);
+    return open;
+  }
   SlotAssign AnAssignment(const ObjectId& object) {
     SlotAssign assign{object, Small(1), Small(15), {}};
     assign.order = AnOrder();
@@ -209,7 +216,7 @@ class Members {
       case 19:
         return InventoryEnd{};
       case 20:
-        return ReduceOpen{object, Small(1)};
+        return AnOpening(object);
       case 21:
         return ReduceShape{object, Small(1), ALayout(), Fold{}, ""};
       case 22:

@@ -8,7 +8,7 @@ import re
 import repository
 
 # Lowest first. A layer may include those of lower levels and itself, not its siblings.
-LEVELS = (("base",), ("protocol",), ("planner", "wire", "store", "net", "reduce"), ("directory",),
+LEVELS = (("base",), ("protocol", "reduce"), ("planner", "wire", "store", "net"), ("directory",),
           ("node",), ("client", "admin"), ("cli",))
 SIBLINGS = {"net": {"wire"}}
 LAYERS = [layer for level in LEVELS for layer in level]

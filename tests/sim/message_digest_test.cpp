@@ -46,6 +46,8 @@ class Changer {
     } else if constexpr (std::derived_from<T, Stamp>) {
       Visit(value.incarnation);
       Visit(value.sequence);
+    } else if constexpr (requires { value.has_value(); }) {
+      Leaf([&] { value.emplace(); });
     } else if constexpr (requires { value.emplace_back(); }) {
       VisitVector(value);
     } else {

@@ -82,6 +82,17 @@ void ManyBreaks(Options& options) {
   options.sums = 3;
   options.broken_streams = 10;
 }
+// Sums that a shard makes, of sources that come, go and are put anew.
+void SmallSums(Options& options) {
+  options.rings = false;
+  options.full_links = true;  // a shard keeps two blocks
+  options.shards = 1;
+  options.most_blocks = 2;
+  options.sources = 6;
+  options.sums = 6;
+  options.deletes += 4;
+  options.restarts += 1;
+}
 // Nodes that nobody knows come to a shard that starts again.
 void WithNewcomers(Options& options) {
   const std::uint64_t seed = options.seed;
@@ -150,7 +161,7 @@ TEST(NodeFaults, WithoutThemLongInventoriesAreToldInOneSession) {
 TEST(NodeFaults, WithoutThemTheSameHistoriesKeepEveryProperty) {
   for (const auto tune :
        {LittleMemory, ManyAtOnce, ManyWindows, WindowsOfUnequalSources, OneFetchAtATime, FullStores,
-        ManyBreaks, WithNewcomers, WithStateFiles, ManyDrains}) {
+        ManyBreaks, SmallSums, WithNewcomers, WithStateFiles, ManyDrains}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -184,6 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SpinsForMemory", PlantedFault::kSpinsForMemory, "P13", LittleMemory},
         Case{"HoardsMemory", PlantedFault::kHoardsMemory, "P14", FullStores},
         Case{"DropsWhatIsToStay", PlantedFault::kDropsWhatIsToStay, "P20", ManyDrains},
+        Case{"MisreportsFolds", PlantedFault::kMisreportsFolds, "P6", SmallSums},
         Case{"FirstDecides", PlantedFault::kFirstDecides, "P16", WithNewcomers},
         Case{"ForgetsItsState", PlantedFault::kForgetsItsState, "P16", WithStateFiles}),
     [](const auto& tested) { return tested.param.name; });

@@ -1,36 +1,14 @@
 // Flight: what it waits for before it says Want: memory, and its place among the fetches of the
 // node (R9, R45, R46); and the room that it holds while it asks, so that it waits for neither (R63).
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/checksum.h"
 #include "node/pull/flight.h"
+#include "node/pull/made_copy.h"
 #include "node/pull/subscription.h"
 
 namespace hoplite::node {
-namespace {
-
-// What these stripes lack of the object's bytes.
-void Fill(store::Copy& copy, const std::string& bytes, StripeMask stripes) {
-  const Layout& layout = copy.layout();
-  for (std::uint32_t stripe = 0; stripe < layout.stripe_count; ++stripe) {
-    if ((stripes >> stripe & 1) == 0) continue;
-    const std::uint32_t end = layout.stripe_block_count(stripe);
-    for (std::uint32_t index = copy.mark(stripe); index < end; ++index) {
-      const std::uint64_t block = layout.block_at(stripe, index);
-      const ByteRange range = layout.block_range(block);
-      const auto to = copy.bytes().subspan(range.begin, range.size());
-      std::memcpy(to.data(), bytes.data() + range.begin, to.size());
-      copy.SetChecksum(block, BlockChecksum(to));
-    }
-    copy.Advance(stripe, end);
-  }
-}
-
-}  // namespace
-
 // A stripe that a stream brings is that stream's: it may write there. True: the copy is whole. (What
 // a stream brought was said by then: these bytes are not its source's.)
 bool Flight::TakeGiven() {

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "node/owners/owners.h"
-#include "node/pull/flight.h"
+#include "node/pull/made_copy.h"
 
 namespace hoplite::node {
 namespace {
@@ -203,13 +203,7 @@ void Publication::Carry(const planner::PublicationState::Effects& effects,
 void Publication::Show() {
   copy_->set_version(state_.version());
   copy_->set_made_here(copy_->layout().all_stripes());
-  copy_->set_ever_owned(entry_->ever_owned());
-  if (entry_->flight()) entry_->flight()->Supersede();
-  if (const store::CopyPtr older = context_.store.Find(copy_->object())) {
-    older->Void(store::VoidReason::kRecalled);
-    context_.store.Remove(copy_->object());
-  }
-  const auto listed = context_.store.List(copy_, store::CopyKind::kPrimary);
+  const auto listed = ListMade(context_, *entry_, copy_);
   if (!listed) log::ErrorLine("{}: {}", copy_->object().ToHex(), listed.error().message);
 }
 

@@ -22,8 +22,8 @@
 #include <memory>
 #include <vector>
 
-#include "node/reduce/folder.h"
 #include "node/streams/receive_sink.h"
+#include "planner/folder.h"
 #include "protocol/reduce_event.h"
 #include "store/object_store.h"
 
@@ -68,7 +68,7 @@ class Accumulator {
   bool Make(std::uint32_t stripe, std::uint32_t limit);
 
   const store::CopyPtr out_;
-  const Folder folder_;
+  const planner::Folder folder_;
   const bool root_;
   const std::vector<store::CopyPtr> own_;
   std::vector<std::unique_ptr<Input>> children_;

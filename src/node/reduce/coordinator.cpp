@@ -9,9 +9,17 @@
 #include "base/try.h"
 #include "directory/away.h"
 #include "node/owners/owners.h"
+#include "node/pull/made_copy.h"
+#include "node/pull/subscription.h"
 #include "protocol/failure.h"
 
 namespace hoplite::node {
+namespace {
+
+// A target that exists waits so long for memory for a copy here.
+constexpr Duration kKeepPatience = std::chrono::seconds(5);
+
+}  // namespace
 
 Coordinator::Coordinator(Context& context, Operations& calls, EntryPtr target,
                          ReduceOptions options, CallPtr call, std::uint64_t request)
@@ -25,6 +33,7 @@ Coordinator::Coordinator(Context& context, Operations& calls, EntryPtr target,
   if (options_.owned) {
     owner_number_ = context_.owners.BeginReduction(options_.target, *call_->client);
   }
+  if (OneShard()) reduction_.AskShardToFold(options_);
 }
 
 protocol::ReduceOpen Coordinator::Request() const {
@@ -48,15 +57,16 @@ net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   EndOwning(refused);
   target_->EndCoordination();
   target_->Changed();
+  if (const auto* folded = reduction_.folded()) co_await KeepTarget(*folded);
   co_return outcome;
 }
 
-// The Create of a small target owns by itself; a large one is owned from its commit on, and a commit
+// The Create of a small target owns by itself; any other is owned from its commit on, and a commit
 // may be under way when the reduction is given up.
 void Coordinator::EndOwning(bool refused) {
   if (!options_.owned) return;
   using enum Owners::ReductionEnd;
-  const bool maybe = reduction_.opened() && !refused && !small();
+  const bool maybe = !refused && (reduction_.asks_shard() || (reduction_.opened() && !small()));
   context_.owners.OnReductionEnd(target_->object, *call_->client, owner_number_,
                                  reduction_.committed() ? kCommitted
                                  : maybe                ? kUnknown
@@ -127,9 +137,16 @@ net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
     if (auto ended = Ended()) co_return std::move(*ended);
     // A shard that is started again with another limit does not change the way under way.
     if (reduction_.opened() && !small_to_) small_to_ = LargestKept();
-    if (reduction_.opened() && small()) co_return co_await FoldHere();
     std::vector<protocol::NodeEvent> orders;
-    const Time next = small() ? kNever : reduction_.Plan(Now(), orders);
+    Time next = kNever;
+    if (!small()) {
+      next = reduction_.Plan(Now(), orders);
+    } else if (reduction_.opened()) {
+      using enum planner::ReduceCoordinator::SmallWay;
+      const auto way = reduction_.NextOfSmall();
+      if (way == kFetch) co_return co_await FoldHere();
+      if (way == kAsk) orders.emplace_back(Request());
+    }
     LogPlan(orders);
     Say(std::move(orders));
     if (reduction_.Outcome()) continue;
@@ -206,6 +223,70 @@ std::uint64_t Coordinator::LargestKept() const {
     largest = std::max(largest, directory.inline_limit(shard));
   }
   return largest;
+}
+
+bool Coordinator::OneShard() const {
+  return std::ranges::all_of(options_.sources, [&](const ObjectId& source) {
+    return context_.ShardOf(source) == context_.ShardOf(target_->object);
+  });
+}
+
+// The shard counts on a copy here, as on that of a Put. Without memory at once it is told that there
+// is none, and later that there is; whoever reads meanwhile gets the directory's bytes.
+net::Task<void> Coordinator::KeepTarget(protocol::ReduceCommitted folded) {
+  const Layout layout = Layout::For(folded.bytes->size());
+  const Time patience = std::min(call_->deadline, Now() + kKeepPatience);
+  MemoryBroker::Waiter space(context_.memory, call_->changed);
+  std::optional<Subscription> watch;
+  Version newest = folded.version;
+  const auto hear = [&](const protocol::Location& place) {
+    newest = std::max(newest, place.version);
+  };
+  while (!target_->deleted(Now()) && newest == folded.version && !context_.table.stopped()) {
+    if (const auto copy = space.Try(target_->object, layout, folded.metadata)) {
+      if (Keep(*copy, folded) && watch) SayHeld(**copy);
+      co_return;
+    }
+    if (call_->cancelled || Now() >= patience) break;
+    if (!watch) {
+      SayGone(folded.version);
+      watch.emplace(context_.directory, target_, Subscriber{.on_location = hear});
+      for (const auto& [node, place] : target_->followers().places()) hear(place);
+    }
+    co_await call_->changed.Wait(patience);
+  }
+  if (!watch) SayGone(folded.version);
+}
+
+// False: there is a copy of this version, or of a newer one.
+bool Coordinator::Keep(const store::CopyPtr& copy, const protocol::ReduceCommitted& folded) {
+  const store::CopyPtr present = context_.store.Find(target_->object);
+  if (present && present->version() >= folded.version) return false;
+  Fill(*copy, *folded.bytes, copy->layout().all_stripes());
+  copy->set_version(folded.version);
+  copy->Seal();
+  const auto listed = ListMade(context_, *target_, copy);
+  if (!listed) log::ErrorLine("{}: {}", target_->object.ToHex(), listed.error().message);
+  context_.store.Touch(target_->object, Now());
+  target_->Changed();
+  return listed.has_value();
+}
+
+void Coordinator::SayGone(Version version) const {
+  context_.directory.Send(
+      protocol::CopyGone{target_->object, version, protocol::GoneReason::kDropped});
+}
+
+// Whatever became of the shard meanwhile.
+void Coordinator::SayHeld(const store::Copy& copy) const {
+  context_.directory.Send(protocol::Held{.object = copy.object(),
+                                         .version = copy.version(),
+                                         .layout = copy.layout(),
+                                         .metadata = copy.metadata(),
+                                         .marks = copy.marks(),
+                                         .complete = true,
+                                         .primary = true,
+                                         .ever_owned = copy.ever_owned()});
 }
 
 net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {

@@ -4,7 +4,8 @@
 // shard is told, and how a reduction ends, is planner::ReduceCoordinator's. Main loop only.
 //
 //   large: watch sources -> planner -> orders to the shard ... -> committed
-//   small: watch sources -> get each as it appears, fold -> create the target
+//   small, kept by the target's shard: that folds -> committed -> keep a copy
+//   small, else: watch sources -> get each as it appears, fold -> create the target
 #pragma once
 
 #include <memory>
@@ -50,7 +51,12 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   std::string Unfinished() const;
   bool small() const;
   std::uint64_t LargestKept() const;
-  // The small way.
+  // The small ways.
+  bool OneShard() const;
+  net::Task<void> KeepTarget(protocol::ReduceCommitted folded);
+  bool Keep(const store::CopyPtr& copy, const protocol::ReduceCommitted& folded);
+  void SayGone(Version version) const;
+  void SayHeld(const store::Copy& copy) const;
   net::Task<Result<ReduceOutcome>> FoldHere();
   void AskForSources();
   net::Task<void> GetSource(ObjectId source);

@@ -17,7 +17,7 @@
 #include <hoplite/reduce.h>
 
 #include "base/time.h"
-#include "node/reduce/folder.h"
+#include "planner/folder.h"
 
 namespace hoplite::node {
 
@@ -48,7 +48,7 @@ class SmallFold {
   bool InWindow(const ObjectId& source) const;
   void Fold(const ObjectId& source, std::span<const std::byte> bytes);
 
-  const Folder folder_;
+  const planner::Folder folder_;
   const std::size_t wanted_;
   std::optional<std::size_t> size_;  // of each source
   std::vector<ObjectId> order_;      // fixed_order: of the sources; else empty

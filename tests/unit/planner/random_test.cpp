@@ -125,12 +125,20 @@ class Storm {
     }
     return held;
   }
+  // Some are of sources that may be kept, which the shard then folds.
+  ReduceOpen Opening(std::uint64_t request) {
+    ReduceOpen open{.object = object_, .request = request};
+    for (const ObjectId& source : objects_) {
+      if (Pick(3) == 0) open.shard_fold.sources.push_back(source);
+    }
+    return open;
+  }
   NodeEvent Fold() {
     const std::uint64_t request = 1 + Pick(2);
     const std::uint32_t slot = 1 + Pick(3);
     switch (Pick(9)) {
       case 0:
-        return ReduceOpen{object_, request};
+        return Opening(request);
       case 1:
         return ReduceShape{object_, request, layout_, {}, metadata_};
       case 2:

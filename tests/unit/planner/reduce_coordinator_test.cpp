@@ -1,6 +1,7 @@
 // What the coordinator of a reduction says to the target's shard, and how the reduction ends.
 #include "planner/reduce_coordinator.h"
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -177,6 +178,77 @@ TEST_F(Coordinating, ACopyThatOnlyGrowsIsNoSource) {
   Appears(1, LocationKind::kPartial);
   Appears(2);
   EXPECT_THAT(Says(), ElementsAre("shape", "assign 1"));  // the other one's slot
+}
+
+// --- small sources that the target's shard may keep
+
+class CoordinatingSmall : public Coordinating {
+ protected:
+  using Way = ReduceCoordinator::SmallWay;
+  CoordinatingSmall() { coordinator_.AskShardToFold(options_); }
+  void IsKept(int source, std::uint64_t size = 1000, NodeId node = kNoNode) {
+    Location location{.object = Source(source), .version = Version{{1, 1}}, .node = node};
+    location.kind = node == kNoNode ? LocationKind::kInline : LocationKind::kComplete;
+    location.layout = Layout::For(size);
+    Hears(location);
+  }
+};
+
+TEST_F(CoordinatingSmall, TheShardIsAskedAndMayCommitAtOnce) {
+  const ReduceOpen request = coordinator_.Request();
+  EXPECT_EQ(request.shard_fold.sources, options_.sources);
+  EXPECT_EQ(request.shard_fold.fold.sources, 2U);
+  ReduceCommitted commit = Commit();
+  commit.bytes = std::make_shared<const std::string>("sum");
+  Hears(commit);
+  EXPECT_EQ(**coordinator_.Outcome(), options_.sources);
+  EXPECT_EQ(*coordinator_.folded()->bytes, "sum");
+  EXPECT_TRUE(coordinator_.Close(nullptr));
+}
+
+TEST_F(CoordinatingSmall, ItIsAskedOnceMoreWhenTheSourcesHaveCome) {
+  Open();
+  IsKept(1);
+  EXPECT_EQ(coordinator_.NextOfSmall(), Way::kWait);
+  IsKept(2);
+  EXPECT_EQ(coordinator_.NextOfSmall(), Way::kAsk);
+  EXPECT_EQ(coordinator_.NextOfSmall(), Way::kWait);
+  EXPECT_TRUE(coordinator_.asks_shard());
+  Open();  // it can't
+  EXPECT_EQ(coordinator_.NextOfSmall(), Way::kFetch);
+  EXPECT_THAT(coordinator_.Request().shard_fold.sources, IsEmpty());
+}
+
+TEST_F(CoordinatingSmall, WhatTheDirectoryDoesNotKeepIsFetched) {
+  Open();
+  IsKept(1);
+  IsKept(2, 1000, NodeId(2));
+  EXPECT_EQ(coordinator_.NextOfSmall(), Way::kFetch);
+  EXPECT_FALSE(coordinator_.asks_shard());
+}
+
+TEST_F(CoordinatingSmall, MoreThanTheShardFoldsInATurnIsFetched) {
+  Open();
+  IsKept(1, ShardFold::kMostBytes / 2 + 4);
+  EXPECT_EQ(coordinator_.NextOfSmall(), Way::kFetch);
+}
+
+TEST_F(CoordinatingSmall, APlanIsNotFoldedByTheShard) {
+  Open();
+  Appears(1);
+  Appears(2);
+  Says();
+  EXPECT_THAT(coordinator_.Request().shard_fold.sources, IsEmpty());
+}
+
+TEST_F(Coordinating, TheShardIsNotAskedWithoutNeed) {
+  EXPECT_THAT(coordinator_.Request().shard_fold.sources, IsEmpty());
+  ReduceOptions many = options_;
+  for (std::size_t i = 0; i <= ShardFold::kMostSources; ++i) {
+    many.sources.push_back(Source(static_cast<int>(i)));
+  }
+  coordinator_.AskShardToFold(many);
+  EXPECT_FALSE(coordinator_.asks_shard());
 }
 
 }  // namespace

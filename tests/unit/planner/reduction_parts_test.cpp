@@ -99,8 +99,10 @@ class ReductionParts : public ::testing::Test {
   OwnerClock owner_clock_{true};
   Ownership ownership_{options_, clock_,  window_,      nodes_,  stamps_,
                        objects_, owners_, owner_clock_, agenda_, post_};
-  ReductionRequests requests_{options_, clock_,  window_, nodes_,    objects_, marks_,
-                              ended_,   agenda_, post_,   versions_, orders_,  ownership_};
+  InlinePace pace_{0, Duration{0}};
+  ShardFolds folds_{clock_, stamps_, nodes_, objects_, pace_, post_, versions_, ownership_};
+  ReductionRequests requests_{options_, clock_, window_,   nodes_,  objects_,   marks_, ended_,
+                              agenda_,  post_,  versions_, orders_, ownership_, folds_};
   std::uint64_t attempts_ = 0;
 };
 

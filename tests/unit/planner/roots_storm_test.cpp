@@ -170,9 +170,12 @@ class RootsStorm : public Roots {
   std::size_t united_ = 0;
   ReductionOrders orders_{books_.options, books_.clock, books_.stamps, books_.nodes, books_.objects,
                           books_.apart,   books_.pairs, post_,         versions_};
+  ShardFolds folds_{books_.clock,       books_.stamps, books_.nodes, books_.objects,
+                    books_.inline_pace, post_,         versions_,    ownership_};
   ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
                               books_.objects, books_.marks, books_.ended,  books_.agenda,
-                              post_,          versions_,    orders_,       ownership_};
+                              post_,          versions_,    orders_,       ownership_,
+                              folds_};
   Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
                      books_.objects, books_.marks, books_.sweeps, post_,
                      versions_,      requests_,    ownership_};

@@ -72,6 +72,8 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       StoreUsage{1 << 30, 1 << 20, 7},
       ReduceOpen{kObject, 5},
       ReduceOpen{kObject, 5, true, 11},
+      ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "f4", std::nullopt}},
+      ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "", "f4\n"}},
       ReduceShape{kObject, 5, kLayout, kFold, "f4"},
       SlotAssign{kObject, 5, 6, kOrder},
       SlotAssign{kObject, 5, 7, {.slot = 2, .parents = {}, .stripes = 1}},  // vacant, a root
@@ -151,6 +153,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       SlotLost{kObject, 5, 6, 2, ErrorCode::kPeerLost, "n3 was lost"},
       SlotLost{kObject, 5, 6, 2, ErrorCode::kUnavailable, "refused", NodeId{7}, NodeId{9}},
       ReduceCommitted{kObject, kVersion, 5, {kObject, ObjectId::FromName("other")}},
+      ReduceCommitted{kObject, kVersion, 5, {kObject}, Bytes("sum"), "f4"},
       SlotAssigned{kObject, kVersion, kOrder, kLayout, kFold, "f4"},
       SlotFeed{kObject, 2, kVersion, 3, kChild, 1, node},
       SlotDropped{kObject, 2, kVersion},

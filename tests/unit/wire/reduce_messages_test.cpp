@@ -74,6 +74,22 @@ std::vector<Spoiled<Message>> BadOrders(Body body) {
            }}};
 }
 
+TEST(HostileReduceEvents, Open) {
+  const auto fold = [](auto& m) { return m.mutable_reduce_open()->mutable_shard_fold(); };
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{ReduceOpen{kTarget, 5, false, 0, {{kSource}, kSumOfFloats, "m", "m"}}}),
+      {{"sources", [=](auto& m) { fold(m)->clear_sources(); }},
+       {"sources",
+        [=](auto& m) {
+          for (std::size_t i = 0; i < ShardFold::kMostSources; ++i)
+            fold(m)->add_sources(std::string(20, 's'));
+        }},
+       {"object", [=](auto& m) { fold(m)->add_sources("19 bytes"); }},
+       {"op", [=](auto& m) { fold(m)->clear_fold(); }},
+       {"metadata", [=](auto& m) { fold(m)->set_metadata(std::string(4097, 'm')); }},
+       {"metadata", [=](auto& m) { fold(m)->set_alike(std::string(4097, 'm')); }}});
+}
+
 TEST(HostileReduceEvents, Shape) {
   ExpectNamed<v1::NodeEvent>(
       ToProto(NodeEvent{ReduceShape{kTarget, 5, kTargetLayout, kSumOfFloats, "f4"}}),
@@ -145,7 +161,19 @@ TEST(HostileReduceActions, ToTheCoordinator) {
   ExpectNamed<v1::NodeAction>(
       ToProto(NodeAction{ReduceCommitted{kTarget, kTargetVersion, 5, {kSource}}}),
       {{"version", [](auto& m) { m.clear_version(); }},
-       {"object", [](auto& m) { m.mutable_reduce_committed()->add_used("19 bytes"); }}});
+       {"object", [](auto& m) { m.mutable_reduce_committed()->add_used("19 bytes"); }},
+       {"used",
+        [](auto& m) {
+          const std::string id(20, 'u');
+          for (std::size_t i = 0; i < kMaxReduceSources; ++i)
+            m.mutable_reduce_committed()->add_used(id);
+        }},
+       {"inline_bytes",
+        [](auto& m) {
+          m.mutable_reduce_committed()->set_inline_bytes(std::string(65 * 1024, 'x'));
+        }},
+       {"metadata",
+        [](auto& m) { m.mutable_reduce_committed()->set_metadata(std::string(5000, 'x')); }}});
 }
 
 TEST(HostileReduceActions, Assigned) {

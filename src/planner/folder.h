@@ -10,7 +10,7 @@
 
 #include "protocol/reduce_event.h"
 
-namespace hoplite::node {
+namespace hoplite::planner {
 
 class Folder {
  public:
@@ -29,4 +29,4 @@ class Folder {
   const protocol::Fold fold_;
 };
 
-}  // namespace hoplite::node
+}  // namespace hoplite::planner

@@ -1,10 +1,10 @@
-#include "node/reduce/folder.h"
+#include "planner/folder.h"
 
 #include <algorithm>
 
 #include "reduce/fold.h"
 
-namespace hoplite::node {
+namespace hoplite::planner {
 
 std::size_t Folder::ElementBytes(std::uint64_t begin, std::size_t size) const {
   if (fold_.folded_bytes == 0) return size;
@@ -23,4 +23,4 @@ void Folder::Finish(std::uint64_t begin, std::span<std::byte> bytes) const {
                  fold_.sources);
 }
 
-}  // namespace hoplite::node
+}  // namespace hoplite::planner

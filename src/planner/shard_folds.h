@@ -1,0 +1,74 @@
+// ShardFolds: reductions of sources whose bytes this shard keeps (R82).
+//
+// Decides: whether they can be folded here; which of them count, the first of those named that are
+// there. Is told: what a coordinator asks for. Must never: fold more in a turn than ShardFold allows,
+// make a target that is not kept, or refuse anything: what can't be folded here goes another way,
+// on which it is found out what is wrong, if anything is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hoplite/object_id.h>
+
+#include "planner/inline_pace.h"
+#include "planner/node_table.h"
+#include "planner/object_book.h"
+#include "planner/ownership.h"
+#include "planner/post.h"
+#include "planner/shard_clock.h"
+#include "planner/stamps.h"
+#include "planner/versions.h"
+
+namespace hoplite::planner {
+
+class ShardFolds {
+ public:
+  // Reads the objects and the nodes, takes versions from the stamps, tells the pace what leaves. All
+  // outlive it.
+  ShardFolds(const ShardClock& clock, Stamps& stamps, const NodeTable& nodes,
+             const ObjectBook& objects, InlinePace& inline_pace, Post& post, Versions& versions,
+             Ownership& ownership)
+      : clock_(clock),
+        stamps_(stamps),
+        nodes_(nodes),
+        objects_(objects),
+        inline_pace_(inline_pace),
+        post_(post),
+        versions_(versions),
+        ownership_(ownership) {}
+
+  // Folds, and commits the object's open reduction, if that can be done here: whether it is.
+  bool Make(const ObjectId& id, ObjectRecord& record, const ShardFold& what);
+  // Of a reduction that is committed: its coordinator hears it, with the bytes if they are there.
+  void Tell(const ObjectId& id, const ObjectRecord& record);
+  // Bytes that were folded since this was asked last.
+  std::uint64_t TakeFolded() { return std::exchange(folded_bytes_, 0); }
+
+ private:
+  struct Source {
+    ObjectId id;
+    const ObjectRecord* record = nullptr;
+  };
+
+  // Those that count; nothing if they can't be folded here.
+  std::vector<Source> SourcesOf(const ShardFold& what) const;
+  InlineBytes Folded(const std::vector<Source>& sources, const Fold& fold);
+  void Commit(const ObjectId& id, ObjectRecord& record, const std::string& metadata,
+              const InlineBytes& bytes);
+
+  const ShardClock& clock_;
+  Stamps& stamps_;
+  const NodeTable& nodes_;
+  const ObjectBook& objects_;
+  InlinePace& inline_pace_;
+  Post& post_;
+  Versions& versions_;
+  Ownership& ownership_;
+  std::uint64_t folded_bytes_ = 0;
+};
+
+}  // namespace hoplite::planner
