@@ -66,7 +66,6 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   const planner::DirectoryState& state() const { return state_; }
   // It still collects what its nodes hold. Takes a turn: perhaps nothing else has happened since.
   bool Collects();
-  Result<protocol::ObjectView> Look(const ObjectId& object) const;
   // After each turn: those of the watched objects that something happened to.
   void OnTouched(std::function<void(const ObjectId&)> touched) { touched_ = std::move(touched); }
   void Watch(const ObjectId& object) { state_.Watch(object); }
@@ -82,6 +81,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   };
 
   void Push(Heard heard);
+  Result<protocol::ObjectView> Look(const ObjectId& object) const;
   void Turn();
   void Collect();
   // Signs of life and acknowledgements, which make room, wait behind no other session's words.

@@ -1,6 +1,5 @@
 // The admin service beside those who mean it ill: nobody else notices, and it costs next to no memory.
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,25 +13,14 @@
 #include "base/units.h"
 #include "integration/admin_fixture.h"
 #include "testing/raw_session.h"
+#include "testing/resident_memory.h"
 
 namespace hoplite::admin {
 namespace {
 
+using test::kMemoryCounts;
 using test::RawSession;
-
-// The address sanitizer keeps what was freed.
-#if __has_feature(address_sanitizer)
-constexpr bool kMemoryCounts = false;
-#else
-constexpr bool kMemoryCounts = true;
-#endif
-
-std::uint64_t ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t pages = 0;
-  file >> pages >> pages;
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
+using test::ResidentBytes;
 
 using AdminAttack = AdminTest;
 
@@ -129,12 +117,7 @@ std::string StatusCall(std::uint32_t stream) {
 TEST_F(AdminAttack, AnswersThatNobodyTakesAreBounded) {
   Start();
   Join();
-  for (int i = 0; i < 1'000; ++i) {
-    node_->Say(protocol::Create{.object = ObjectId::FromName(std::to_string(i)),
-                                .layout = Layout::For(1),
-                                .metadata = std::string(4096, 'm')});
-  }
-  ASSERT_TRUE(node_->Take<protocol::CreateAccepted>(ObjectId::FromName("999")));
+  AnnounceAThousand();
   const std::uint64_t before = ResidentBytes();
   std::vector<std::unique_ptr<RawSession>> lazy;
   for (int connection = 0; connection < 10; ++connection) {

@@ -83,6 +83,15 @@ class AdminTest : public testing::Test {
     ASSERT_TRUE(accepted);
     version_ = accepted->version;
   }
+  // Named "0" to "999", with more metadata together than one answer has room for.
+  void AnnounceAThousand() {
+    for (int i = 0; i < 1'000; ++i) {
+      node_->Say(protocol::Create{.object = ObjectId::FromName(std::to_string(i)),
+                                  .layout = Layout::For(1),
+                                  .metadata = std::string(4096, 'm')});
+    }
+    ASSERT_TRUE(node_->Take<protocol::CreateAccepted>(ObjectId::FromName("999")));
+  }
 
   grpc::Status Info(const std::vector<std::string>& ids, v1::InfoResponse& response) {
     v1::InfoRequest request;

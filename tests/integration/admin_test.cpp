@@ -44,12 +44,7 @@ TEST_F(AdminTest, StatusShowsTheShard) {
 TEST_F(AdminTest, ALargePictureHasPagesThatClientsTake) {
   Start();
   Join();
-  for (int i = 0; i < 1'000; ++i) {
-    node_->Say(protocol::Create{.object = ObjectId::FromName(std::to_string(i)),
-                                .layout = Layout::For(1),
-                                .metadata = std::string(4096, 'm')});
-  }
-  ASSERT_TRUE(node_->Take<protocol::CreateAccepted>(ObjectId::FromName("999")));
+  AnnounceAThousand();
   v1::StatusResponse page;
   ASSERT_TRUE(Status(page).ok());
   EXPECT_TRUE(page.more());

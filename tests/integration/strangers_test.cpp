@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,33 +10,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "testing/directory_cluster.h"
 #include "testing/directory_node.h"
 #include "testing/raw_session.h"
+#include "testing/resident_memory.h"
 
 namespace hoplite::directory {
 namespace {
 
 using namespace std::chrono_literals;
 using test::DirectoryNode;
+using test::kMemoryCounts;
 using test::RawSession;
-
-// The address sanitizer keeps what was freed.
-#if __has_feature(address_sanitizer)
-constexpr bool kMemoryCounts = false;
-#else
-constexpr bool kMemoryCounts = true;
-#endif
-
-std::uint64_t ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t pages = 0;
-  file >> pages >> pages;
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
+using test::ResidentBytes;
 
 std::string LengthBytes(std::uint32_t length) {
   std::string bytes;

@@ -4,8 +4,6 @@ With HOPLITE_EIGHTH=K only the K-th eighth of them: scripts/test.sh takes anothe
 """
 
 import os
-import pathlib
-import tempfile
 
 import compile_commands
 import repository
@@ -24,16 +22,10 @@ def main():
     units = [unit for folder in FOLDERS for unit in compile_commands.units(args.build, args.root / folder)]
 
     def check(unit):
-        command = ["clang++-19", *unit.flags(precompiled=True), "-Wshadow", "-fsyntax-only", str(unit.source)]
-        if cache.passed(str(unit.source), command):
-            return None
-        with tempfile.TemporaryDirectory() as folder:
-            rule = pathlib.Path(folder) / "rule.d"
-            result = repository.run([*command, "-MD", "-MF", str(rule)], cwd=unit.folder)
-            if result.returncode:
-                return f"{unit.source} does not compile alone:\n{result.stdout}"
-            cache.keep(str(unit.source), command, [(args.build / f).resolve() for f in compile_commands.read_by(rule)])
-        return None
+        source = str(unit.source)
+        command = ["clang++-19", *unit.flags(precompiled=True), "-Wshadow", "-fsyntax-only", source]
+        why = compile_commands.why_not_alone(cache, args.build, source, command)
+        return why and f"{source} does not compile alone:\n{why}"
 
     units = chosen(units, os.environ.get("HOPLITE_EIGHTH"))
     findings = [f for f in repository.in_parallel(check, units) if f]

@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import shlex
+import tempfile
 
 import repository
 
@@ -65,6 +66,20 @@ def read_files(build):
         elif line.strip() and not line.strip().startswith("/usr/"):
             current.append(line.strip())
     return files
+
+
+def why_not_alone(cache, build, name, command, text=""):
+    """What the compiler says of a source that does not compile with this command; None: it compiles, or did before.
+    `text`: what it reads from its standard input."""
+    if cache.passed(name, command):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        rule = pathlib.Path(folder) / "rule.d"
+        result = repository.run([*command, "-MD", "-MF", str(rule)], input=text, cwd=build)
+        if result.returncode:
+            return result.stdout
+        cache.keep(name, command, [(build / f).resolve() for f in read_by(rule)])
+    return None
 
 
 def read_by(rule):

@@ -3,9 +3,7 @@ header that its own source includes first is left to alone.py, which compiles th
 before it, only headers of libraries can be missing unnoticed.
 """
 
-import pathlib
 import re
-import tempfile
 
 import compile_commands
 import repository
@@ -52,17 +50,9 @@ def main():
 
     def check(item):
         header, command = item
-        name = f"{command[0]} {header}"
-        if cache.passed(name, command):
-            return None
-        with tempfile.TemporaryDirectory() as folder:
-            rule = pathlib.Path(folder) / "rule.d"
-            result = repository.run([*command, "-x", "c++", "-MD", "-MF", str(rule), "-"],
-                                    input=f'#include "{header}"\n', cwd=args.build)
-            if result.returncode:
-                return f"{header} does not compile alone with {command[0]}:\n{result.stdout}"
-            cache.keep(name, command, [(args.build / f).resolve() for f in compile_commands.read_by(rule)])
-        return None
+        why = compile_commands.why_not_alone(cache, args.build, f"{command[0]} {header}",
+                                             [*command, "-x", "c++", "-"], f'#include "{header}"\n')
+        return why and f"{header} does not compile alone with {command[0]}:\n{why}"
 
     items = list(commands(args))
     findings = [f for f in repository.in_parallel(check, items) if f]

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "directory/away.h"
+#include "node/core/held.h"
 #include "node/owners/owners.h"
 #include "node/pull/made_copy.h"
 #include "node/pull/subscription.h"
@@ -279,14 +280,9 @@ void Coordinator::SayGone(Version version) const {
 
 // Whatever became of the shard meanwhile.
 void Coordinator::SayHeld(const store::Copy& copy) const {
-  context_.directory.Send(protocol::Held{.object = copy.object(),
-                                         .version = copy.version(),
-                                         .layout = copy.layout(),
-                                         .metadata = copy.metadata(),
-                                         .marks = copy.marks(),
-                                         .complete = true,
-                                         .primary = true,
-                                         .ever_owned = copy.ever_owned()});
+  protocol::Held held = HeldOf(copy);
+  held.primary = true;
+  context_.directory.Send(std::move(held));
 }
 
 net::Task<Result<ReduceOutcome>> Coordinator::FoldHere() {

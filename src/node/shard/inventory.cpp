@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "directory/word_bytes.h"
+#include "node/core/held.h"
 #include "node/owners/owners.h"
 #include "node/pull/flight.h"
 #include "node/put/publication.h"
@@ -124,14 +125,7 @@ void Inventory::TellCopy(const store::Copy& copy, const EntryPtr& entry,
   const auto root = entry && !sealed ? entry->target() : nullptr;
   if (root && root->makes_all()) return;  // not committed: its slot speaks of it
   const bool fetching = entry && entry->flight() && entry->flight()->copy().get() == &copy;
-  protocol::Held held;
-  held.object = copy.object();
-  held.version = copy.version();
-  held.layout = copy.layout();
-  held.metadata = copy.metadata();
-  held.marks = copy.marks();
-  held.complete = sealed;
-  held.ever_owned = copy.ever_owned();
+  protocol::Held held = HeldOf(copy);
   const bool producing =
       entry && entry->publication() && entry->publication()->copy().get() == &copy;
   const bool making = root && root->output().get() == &copy;
