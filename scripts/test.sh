@@ -10,8 +10,8 @@ usage: scripts/test.sh [--only PART]... [--all] [--jobs N]
   --only PART   release, lint, python, asan, tsan or docs instead of release, asan and tsan; may be repeated
                 (lint is the part of release that reads the sources, python that of the Python package,
                 docs builds the site: scripts/docs.sh)
-  --all         also docs; and play all random histories and compile each source alone, otherwise an eighth of them,
-                another one for each commit
+  --all         also docs; and play all random histories and long searches and compile each source alone, otherwise
+                an eighth of them, another one for each commit
   --jobs N      processes at a time for building, and half as many more tests, since most of them wait
                 (default: one per core)
 TEXT
@@ -44,7 +44,7 @@ finish() {
 
 # Runs a step quietly; shows the end of its output and gives up if it fails.
 step() {
-  local name=$1 log
+  local name=$1 log start=$SECONDS
   shift
   log=$(mktemp)
   echo "== $name"
@@ -56,6 +56,7 @@ step() {
     finish
   fi
   rm -f "$log"
+  [[ $((SECONDS - start)) -lt 10 ]] || echo "$name: $((SECONDS - start)) s"
 }
 
 count_in() { # FILE ATTRIBUTE: the number in the first line of a JUnit report that has it
@@ -137,7 +138,7 @@ build_site() {
 if [[ $all == no ]]; then
   HOPLITE_EIGHTH=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 8))
   export HOPLITE_EIGHTH
-  echo "histories, and sources compiled alone: eighth $HOPLITE_EIGHTH of 0 to 7 (--all: all)"
+  echo "histories, long searches and sources compiled alone: eighth $HOPLITE_EIGHTH of 0 to 7 (--all: all)"
 fi
 step "setup" ./scripts/setup.sh
 python_options=()

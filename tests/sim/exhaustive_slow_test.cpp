@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "sim/small_world/search.h"
+#include "testing/histories.h"
 
 namespace hoplite::sim {
 namespace {
 
 // The histories must have come to rest in so many ways.
 void ExpectSound(const SmallOptions& options, std::uint64_t rests = 2) {
+  if (!test::ItsTurn()) GTEST_SKIP() << test::kNotItsTurn;
   const SearchResult result = Search(options, 5'000'000);
   EXPECT_EQ(result.violation, "") << result.ToString();
   EXPECT_TRUE(result.exhausted) << result.states;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/owner_world/owner_world.h"
+#include "testing/histories.h"
 
 namespace hoplite::sim {
 namespace {
@@ -14,6 +15,7 @@ constexpr OwnerCalls kEachNode{{{1, 1}, {0, 0}, {1, 1}}};
 constexpr OwnerCalls kAgain{{{2, 2}, {1, 1}, {0, 0}}};
 
 void ExpectSound(const OwnerOptions& options) {
+  if (!test::ItsTurn()) GTEST_SKIP() << test::kNotItsTurn;
   const auto result = SearchOwners(options, 20'000'000);
   EXPECT_EQ(result.violation, "") << ToString(result);
   EXPECT_TRUE(result.exhausted);

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "sim/planner_world/broadcast.h"
 #include "sim/planner_world/reduce.h"
+#include "testing/histories.h"
 
 namespace hoplite::sim {
 namespace {
@@ -81,6 +82,7 @@ TEST(Scaling, SmallObjectsStayNearTheBestTreeAfterTheMessages) {
 
 // The closed form of the line alone is 40 times longer, and a star's 5000 times.
 TEST(Scaling, TenThousandSourcesStayNearTheBestForcedDegree) {
+  if (!test::ItsTurn()) GTEST_SKIP() << test::kNotItsTurn;
   for (const std::uint64_t size : {128_KiB, 16_MiB, 1_GiB}) {
     Options options{.nodes = 10'000, .size_bytes = size};
     options.reduce.emplace();

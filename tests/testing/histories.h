@@ -1,35 +1,53 @@
-// How many random histories a test plays, and from which seed on.
+// How many random histories a test plays, and from which seed on; which of the long searches a run plays.
+// `HOPLITE_EIGHTH=K` says the K-th eighth of them: scripts/test.sh takes another one for each commit.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include <gtest/gtest.h>
 
 namespace hoplite::test {
 
-// Each takes five times as long under the address sanitizer, which finds in a few what it would
-// find in all: there a quarter is played.
-constexpr std::uint32_t Histories(std::uint32_t usually) {
-#if __has_feature(address_sanitizer)
-  return usually / 4;
-#else
-  return usually;
-#endif
+inline std::optional<std::uint32_t> Eighth() {
+  const char* eighth = std::getenv("HOPLITE_EIGHTH");
+  if (eighth == nullptr) return std::nullopt;
+  return static_cast<std::uint32_t>(std::atoi(eighth)) % 8;
 }
+
+// All takes five times as long under the address sanitizer, which finds in a few histories what it
+// would find in all.
+#if __has_feature(address_sanitizer)
+constexpr bool kSlowly = true;
+#else
+constexpr bool kSlowly = false;
+#endif
+
+constexpr std::uint32_t Histories(std::uint32_t usually) { return kSlowly ? usually / 4 : usually; }
 
 struct Seeds {
   std::uint32_t first;
   std::uint32_t count;
 };
 
-// What this run plays of the seeds from `first` on: all of them, or the K-th eighth if
-// `HOPLITE_EIGHTH=K` says so, which is enough to say something of them from a hundred on.
-// scripts/test.sh takes another eighth for each commit.
+// What this run plays of the seeds from `first` on: all of them, or an eighth, which is enough to
+// say something of them from a hundred on.
 inline Seeds SeedsOf(std::uint32_t first, std::uint32_t usually) {
   const std::uint32_t all = Histories(usually);
-  const char* eighth = std::getenv("HOPLITE_EIGHTH");
-  if (eighth == nullptr || all < 100) return {first, all};
-  const std::uint32_t part = static_cast<std::uint32_t>(std::atoi(eighth)) % 8;
-  return {first + part * (all / 8), all / 8};
+  if (!Eighth() || all < 100) return {first, all};
+  return {first + *Eighth() * (all / 8), all / 8};
 }
+
+// Whether this run plays the search that is being tested; it is skipped with a word otherwise.
+inline bool ItsTurn() {
+  std::uint32_t sum = 0;
+  for (const char c : std::string_view(testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    sum += static_cast<unsigned char>(c);
+  }
+  return !Eighth() || sum % 8 == *Eighth();
+}
+constexpr std::string_view kNotItsTurn = "another eighth of the searches; scripts/test.sh --all plays all";
 
 }  // namespace hoplite::test
