@@ -6,6 +6,7 @@ import gc
 import pickle
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import hoplite
@@ -24,6 +25,10 @@ def test_very_many_ids_are_one_call(here: Client, there: Client) -> None:
         b"x",
     ]
     here.disown(ids[:1])
+    with pytest.raises(hoplite.ObjectDeletedError):
+        for _ in range(2000):  # until the shard has heard of it
+            there.get(ids[0], timeout=20.0)
+            time.sleep(0.01)
     with pytest.raises(hoplite.ObjectDeletedError, match="1 of 5000 objects have an error"):
         here.own(ids)
     here.delete(ids)

@@ -136,6 +136,8 @@ void AddPlan(CLI::App& command, sim::Options& world) {
       ->capture_default_str();
   AddSize(command, "--inline-limit", world.inline_limit_bytes,
           "objects up to this size travel through the directory");
+  command.add_flag("--full-link", world.full_link,
+                   "of which the directory's link carries one at a time");
   AddSize(command, "--room", world.room_bytes, "that a node holds while it asks");
 }
 

@@ -57,8 +57,8 @@ struct Options {
   std::uint32_t crowd = 0;
   // Nodes that hand their only copies on and leave (R70).
   std::uint32_t drains = 0;
-  // Objects of two blocks live in the directory, too, and shards take their links for full: who has
-  // room is sent to a holder, if there is one (R67).
+  // Objects of two blocks live in the directory, too, and shards take their links for full: one reader
+  // gets the bytes, and hands them on to the others (R83).
   bool full_links = false;
   // The pace of the sessions with the shards: a small one makes the inventory of few objects long.
   directory::Pace pace;

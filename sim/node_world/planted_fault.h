@@ -30,6 +30,7 @@ enum class PlantedFault : std::uint8_t {
   kDropsWhatIsToStay,      // the last copy of an object, as if the shard allowed it (R18, R70)
   kMisreportsFolds,        // whoever asked hears of fewer sources than the shard folded (R32, R82)
   kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
+  kTrustsGives,            // who is to get one waits for it for ever (R84)
   kForgetsItsState,        // a restarted shard does not read its state file (R44)
 };
 

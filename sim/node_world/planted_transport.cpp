@@ -14,11 +14,14 @@
 namespace hoplite::node_world {
 namespace {
 
+// The first one: a Give's object follows it.
 std::optional<wire::Frame> FrameIn(std::span<const std::byte> head) {
   if (head.size() < wire::kHeaderBytes) return std::nullopt;
   const auto header = wire::DecodeHeader(head.first<wire::kHeaderBytes>());
   if (!header) return std::nullopt;
-  auto frame = wire::DecodeBody(*header, head.subspan(wire::kHeaderBytes));
+  const auto body = head.subspan(wire::kHeaderBytes);
+  if (body.size() < header->body_bytes) return std::nullopt;
+  auto frame = wire::DecodeBody(*header, body.first(header->body_bytes));
   if (!frame) return std::nullopt;
   return std::move(*frame);
 }

@@ -33,6 +33,7 @@ directory::ServiceOptions ServiceOptionsOf(const Options& history) {
     options.planner.inline_limit_bytes = kInlineLimitOfFullLinks;
     options.planner.inline_ahead_bytes = 0;
     options.planner.inline_ahead = Duration{0};
+    if (history.fault == PlantedFault::kTrustsGives) options.planner.give_patience = seconds(1000);
   }
   options.planner.tombstone = history.owners > 0 ? kTombstoneOfOwned : kTombstone;
   options.planner.orphan_grace = kOrphanGrace;

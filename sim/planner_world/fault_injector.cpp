@@ -248,6 +248,7 @@ std::unique_ptr<FaultInjector> InjectorOf(PlantedFault fault) {
     case PlantedFault::kKeepsBytesOfOldSlots:  // of the worlds' own participants
     case PlantedFault::kEndsBySeal:
     case PlantedFault::kAsksInAnyOrder:
+    case PlantedFault::kTakesAnyGive:
     case PlantedFault::kPlansThemBeside:
     case PlantedFault::kNone:
       break;

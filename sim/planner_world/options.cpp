@@ -106,6 +106,7 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "stripes", options.stripes, unset.stripes);
   AddFlag(command, "forest-from", options.forest_from, unset.forest_from);
   AddFlag(command, "inline-limit", options.inline_limit_bytes, unset.inline_limit_bytes);
+  if (options.full_link) command += " --full-link";
   AddFlag(command, "room", options.room_bytes, unset.room_bytes);
   AddFlag(command, "recovery-window", options.recovery_window, unset.recovery_window);
   AddFlag(command, "grace", options.grace, unset.grace);

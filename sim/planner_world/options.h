@@ -80,6 +80,7 @@ struct Options {
   std::uint32_t stripes = 0;         // 0: what the size asks for
   std::uint32_t forest_from = 0;     // so many who wait get a forest (R65); 0: if that pays
   std::uint64_t inline_limit_bytes = 0;  // objects up to this size travel through the directory
+  bool full_link = false;                // of which the directory's carries one at a time (R83)
   Duration recovery_window = std::chrono::seconds(1);  // of a restarted directory
   Duration grace = std::chrono::seconds(1);            // from the end of a session to NodeLost
   PlantedFault fault = PlantedFault::kNone;            // a planted fault; tests only

@@ -29,6 +29,7 @@ enum class PlantedFault : std::uint8_t {
   kNamesNoPair,               // the coordinator hears that a slot is lost, not between which two
   kTakesOneWayForBoth,        // that it can't fold what the other makes, either
   kTakesTheOtherWay,          // that the other can't connect, instead of that it can't
+  kTakesAnyGive,              // a Give answers another question than the one that it names (R83)
   kPlansThemBeside,           // the plan that follows has the two beside each other
 };
 

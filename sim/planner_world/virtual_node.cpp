@@ -1,6 +1,7 @@
 #include "sim/planner_world/virtual_node.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -201,7 +202,16 @@ void VirtualNode::MemoryReserved(Effects& out) {
   Carry(decided, out);
 }
 
+void VirtualNode::HearGive(const protocol::InlineObject& given, Effects& out) {
+  std::ranges::move(protocol::HandOn(given), std::back_inserter(out.give));
+  planner::FlightState::Effects decided;
+  const bool news = flight_ && flight_->OnHandedOn(given.number, decided);
+  Carry(decided, out);
+  if (news) TakeInline(given);
+}
+
 void VirtualNode::HearOne(const protocol::InlineObject& object, Effects& out) {
+  std::ranges::move(protocol::HandOn(object), std::back_inserter(out.give));
   highest_incarnation_ = std::max(highest_incarnation_, object.version.incarnation);
   planner::FlightState::Effects decided;
   if (flight_ && flight_->OnGiven(object, decided)) {
@@ -217,7 +227,10 @@ void VirtualNode::HearOne(const protocol::InlineObject& object, Effects& out) {
   }
   const bool news = flight_ && flight_->On(object, decided);
   Carry(decided, out);
-  if (!news) return;
+  if (news) TakeInline(object);
+}
+
+void VirtualNode::TakeInline(const protocol::InlineObject& object) {
   flight_.reset();
   helping_ = false;
   if (getting_) Return(std::stoull(*object.bytes), object.version);

@@ -18,6 +18,7 @@
 #include "base/layout.h"
 #include "base/time.h"
 #include "planner/flight_state.h"
+#include "protocol/hand_on.h"
 #include "protocol/node_action.h"
 #include "protocol/node_event.h"
 
@@ -45,6 +46,7 @@ struct Fetch {
 struct Effects {
   std::vector<protocol::NodeEvent> say;  // to the directory, in this order
   std::vector<Fetch> open;               // streams from a source
+  std::vector<protocol::HandedOn> give;  // to other nodes
   std::vector<GrantId> end;              // own streams that it takes nothing from any more
   bool reserve = false;                  // memory for a copy; answered by MemoryReserved
   bool fill = false;                     // its Put was accepted: answered by Produced
@@ -83,6 +85,8 @@ class VirtualNode {
 
   // --- the session
   void Hear(const protocol::NodeAction& action, Time now, Effects& out);
+  // Another node hands an object on (R83).
+  void HearGive(const protocol::InlineObject& given, Effects& out);
   void Disconnected();
   // Before it is connected again, if the shard had declared it lost: its streams end, what the
   // shard had granted is void, and it keeps its bytes.
@@ -130,7 +134,8 @@ class VirtualNode {
   bool helping() const { return helping_; }
   bool putting() const { return put_.has_value(); }
   bool put_refused() const { return put_refused_; }
-  Content got() const { return got_; }  // what its Get returned
+  std::uint64_t asked() const { return asked_; }  // the number of its last question
+  Content got() const { return got_; }            // what its Get returned
   Version got_version() const { return got_version_; }
   bool subscribed() const { return subscribed_; }
   // The nodes that have all of the object, as far as this one was told.
@@ -147,6 +152,7 @@ class VirtualNode {
   void HearOne(const protocol::Located& located, Effects& out);
   void HearOne(const protocol::CreateRefused& refused);
   void HearOne(const protocol::InlineObject& object, Effects& out);
+  void TakeInline(const protocol::InlineObject& object);
   void HearOne(const protocol::Grant& grant, Effects& out);
   void HearOne(const protocol::Recall& recall, Effects& out);
   void HearOne(const protocol::Deleted& deleted, Time now, Effects& out);
@@ -166,7 +172,7 @@ class VirtualNode {
   // These two: true if the copy is whole.
   bool StepFlight(Effects& out);
   bool EndStream(GrantId grant, protocol::Outcome outcome, protocol::Failure why, Effects& out);
-  // Puts the bytes that the shard gave where no stream brings any (R67).
+  // Puts the bytes that the shard gave where no stream brings any (R15).
   void TakeGiven();
   void LeaveFlight(Effects& out);
   void Pull(const protocol::Grant& grant, Effects& out);

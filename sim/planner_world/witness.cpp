@@ -106,6 +106,8 @@ std::string Witness::Check(const planner::Action& action) {
     if (WasDeleted(located->version)) return "P5: a deleted version is located";
   } else if (const auto* object = std::get_if<protocol::InlineObject>(&action.body)) {
     if (WasDeleted(object->version)) return "P5: the bytes of a deleted version are handed out";
+    // Readers may hear of a Put before its node does.
+    contents_.emplace(object->version, std::stoull(*object->bytes));
   } else if (const auto* grant = std::get_if<protocol::Grant>(&action.body)) {
     return CheckGrant(*grant, action.to);
   } else if (const auto* answer = std::get_if<protocol::EvictAnswer>(&action.body)) {

@@ -171,6 +171,7 @@ class World {
 
   // Bytes (world_bytes.cpp).
   void Do(NodeIndex index, const Effects& effects);
+  void HandOn(NodeIndex from, const protocol::HandedOn& give);
   void Reserve(NodeIndex index);
   void Fill(NodeIndex index);
   void SyncMarks(NodeIndex index);

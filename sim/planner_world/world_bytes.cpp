@@ -20,6 +20,20 @@ constexpr Duration kReportedLongEnough = std::chrono::seconds(10);
 
 }  // namespace
 
+// A node without memory or descriptors, or that can't connect, says nothing: one of eight is lost.
+void World::HandOn(NodeIndex from, const protocol::HandedOn& give) {
+  const NodeIndex to = IndexOf(give.to.id);
+  const std::uint64_t fate = random_.Below(8);
+  if (fate == 0 || !HasWay(to, from)) return;
+  const Duration late = fate == 1 ? random_.Within(std::chrono::milliseconds(40)) : Duration{0};
+  After(options_.latency + late, [this, to, give] {
+    if (!members_[to].alive) return;
+    Effects effects;
+    members_[to].node.HearGive(give.given, effects);
+    Do(to, effects);
+  });
+}
+
 void World::Do(NodeIndex index, const Effects& effects) {
   for (const GrantId& grant : effects.end) EndStream(index, grant);
   if (effects.copy_gone) {
@@ -32,6 +46,7 @@ void World::Do(NodeIndex index, const Effects& effects) {
   for (const protocol::NodeEvent& event : effects.say) {
     Tell(planner::NodeSaid{members_[index].node.id(), event});
   }
+  for (const protocol::HandedOn& give : effects.give) HandOn(index, give);
   for (const Fetch& fetch : effects.open) {
     After(options_.latency, [this, index, fetch] { FetchArrives(index, fetch, now_); });
     StartReporting(index);

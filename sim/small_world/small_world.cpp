@@ -34,6 +34,7 @@ SmallWorld::SmallWorld(const SmallOptions& options)
       object_(ObjectId::FromName("small")),
       layout_(SmallLayout(options)),
       directory_(options.fault, DirectoryOptionsOf(1), Time{}),
+      lost_gives_left_(options.lost_gives),
       deaths_left_(options.deaths),
       restarts_left_(options.restarts),
       put_again_left_(options.put_again),
@@ -62,7 +63,7 @@ SmallWorld::SmallWorld(const SmallOptions& options)
     return;
   }
   Effects put;
-  members_[0].node.Put(layout_, kFirstContent, false, put);
+  members_[0].node.Put(layout_, kFirstContent, options.inlined, put);
   Effect(0, put);
   const std::uint32_t readers = options.nodes - (options.looks_on ? 1 : 0);
   for (std::uint32_t i = 1; i < readers; ++i) GetAt(i);
@@ -77,7 +78,10 @@ void SmallWorld::GetAt(std::uint32_t index) {
 planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnation) const {
   planner::DirectoryOptions options;
   options.incarnation = incarnation;
-  options.inline_limit_bytes = 0;
+  options.inline_limit_bytes = options_.inlined ? layout_.size_bytes : 0;
+  options.inline_ahead_bytes = 0;
+  options.inline_ahead = Duration{0};
+  options.link.guessed = !options_.inlined;
   // A ring pays where a member's share takes more than two blocks.
   if (options_.everyone_reads) {
     options.link = {.latency = Duration{1}, .overhead = Duration{0}, .bytes_per_second = 1e6};
@@ -138,14 +142,16 @@ void SmallWorld::Do(const Step& step) {
       Effect(step.node, effects);
       break;
     }
-    case Step::Kind::kAskAgain: {
-      ask_again_left_ = false;
-      Effects effects;
-      members_[step.node].node.Cancel(effects);
-      members_[step.node].node.Get(effects);
-      Effect(step.node, effects);
+    case Step::Kind::kAskAgain:
+      AskAgain(step.node);
       break;
-    }
+    case Step::Kind::kGive:
+      Give(step.node, step.index);
+      break;
+    case Step::Kind::kLoseGive:
+      --lost_gives_left_;
+      TakeGive(step.index);
+      break;
     case Step::Kind::kReconnect:
       Reconnect(step.node);
       break;
@@ -243,6 +249,7 @@ void SmallWorld::Effect(std::uint32_t index, const Effects& effects) {
     Tell(index, planner::NodeSaid{members_[index].node.id(), event});
   }
   for (const Fetch& fetch : effects.open) streams_.push_back({.receiver = index, .fetch = fetch});
+  gives_.insert(gives_.end(), effects.give.begin(), effects.give.end());
   if (effects.fill && !options_.growing) {
     while (members_[index].node.copy()->produces != 0) {
       Fill(index, *FirstEmpty(layout_, members_[index].node.copy()->marks));
@@ -287,6 +294,7 @@ void SmallWorld::Fail(const std::string& what) {
 }
 
 void SmallWorld::Check() {
+  CheckGot();
   Fail(witness_.CheckNow(directory_.state(), Parties()));
   if (!violation_.empty() || !AtRest()) return;
   Fail(witness_.CheckAtRest(directory_.state(), Parties()));

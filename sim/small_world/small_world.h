@@ -46,10 +46,12 @@ struct SmallOptions {
   bool waits_for_memory = false;  // node 1 gets memory at any moment
   bool room = false;              // all others hold room for the object while they ask (R63)
   bool loses_room = false;        // node 1 does so until any moment
-  bool asks_again = false;        // node 1 gives its question up, at any moment, and asks again
-  bool put_again = false;         // one more node puts other bytes, once the first producer is dead
-  bool deletes = false;           // the last node deletes the object, at any moment
-  bool looks_on = false;          // the last node does not ask for the object
+  bool asks_again = false;       // node 1, or 2 if `inlined`, gives its question up, and asks again
+  bool put_again = false;        // one more node puts other bytes, once the first producer is dead
+  bool deletes = false;          // the last node deletes the object, at any moment
+  bool inlined = false;          // the directory has it, and its link carries one at a time (R83)
+  std::uint32_t lost_gives = 0;  // on their way from node to node
+  bool looks_on = false;         // the last node does not ask for the object
   std::optional<SmallCut> cut;
   // The sources of the reduction that makes the object; 0: a Put does. Node i has source i, the
   // last node asks for the reduction, node 0 reads its target. Sources that died are put again by
@@ -87,6 +89,8 @@ struct Step {
     kCut,        // two can't connect any more
     kHeal,       // or can again
     kStarve,     // a node says that nothing comes on its streams
+    kGive,       // Give `index` arrives at `node`
+    kLoseGive,   // or never does
   };
   Kind kind;
   std::uint32_t node = 0;
@@ -112,6 +116,7 @@ class SmallWorld {
     bool has_memory = true;
     bool wants_memory = false;
     bool said_starved = false;  // since time passed
+    bool asks_in_vain = false;  // the object was deleted when it asked last, and it had heard all
     // First in, first out. Vectors, since a deque that is empty takes memory, and each step of the
     // search copies the world.
     std::vector<std::vector<planner::EventBody>> to_directory;  // batches: an inventory is one
@@ -130,6 +135,12 @@ class SmallWorld {
 
   void AddOrdinary(std::vector<Step>& steps) const;
   void AddStreamSteps(std::vector<Step>& steps) const;
+  void AddGiveSteps(std::vector<Step>& steps) const;
+  protocol::InlineObject TakeGive(std::size_t index);
+  void Give(std::uint32_t node, std::size_t index);
+  void AddAskAgain(std::vector<Step>& steps) const;
+  void AskAgain(std::uint32_t index);
+  void CheckGot();
   void AddNodeSteps(std::vector<Step>& steps) const;
   void AddFaults(std::vector<Step>& steps) const;
   bool MayPutAgain() const;
@@ -226,6 +237,8 @@ class SmallWorld {
   Time plan_at_ = kNever;
   std::vector<Member> members_;
   std::vector<Stream> streams_;
+  std::vector<protocol::HandedOn> gives_;  // on their way; any may be the next to arrive
+  std::uint32_t lost_gives_left_;
   std::uint32_t deaths_left_;
   std::uint32_t restarts_left_;
   bool put_again_left_;

@@ -18,6 +18,7 @@ void SmallWorld::Die(std::uint32_t index) {
     Tell(index, planner::NodeLost{member.node.id()});
   }
   std::erase_if(streams_, [&](const Stream& stream) { return stream.receiver == index; });
+  std::erase_if(gives_, [&](const auto& give) { return IndexOf(give.to.id) == index; });
   for (Stream& stream : streams_) {
     const bool from_it = IndexOf(stream.fetch.source) == index && stream.open != 0;
     if (from_it) stream.fate = Stream::Fate::kBroken;
@@ -61,7 +62,7 @@ std::uint64_t SmallWorld::Fingerprint() const {
   for (const Member& member : members_) {
     member.node.AddTo(digest);
     digest.Add(member.alive).Add(member.has_memory).Add(member.wants_memory);
-    digest.Add(member.said_starved);
+    digest.Add(member.said_starved).Add(member.asks_in_vain);
     for (const auto& batch : member.to_directory) {
       for (const planner::EventBody& event : batch) AddTo(digest, event);
       digest.Add(batch.size());
@@ -72,6 +73,11 @@ std::uint64_t SmallWorld::Fingerprint() const {
     for (const auto& [source, version] : member.sources) digest.Add(source).Add(version);
     for (const auto& [number, slot] : member.slots) slot.AddTo(digest);
     digest.Add(member.slots.size());
+  }
+  digest.Add(lost_gives_left_).Add(gives_.size());
+  for (const protocol::HandedOn& give : gives_) {
+    digest.Add(Raw(give.to.id));
+    AddTo(digest, protocol::NodeAction(give.given));
   }
   for (const Stream& stream : streams_) {
     digest.Add(stream.receiver).Add(stream.fetch.grant).Add(stream.fetch.source);

@@ -11,7 +11,7 @@
 namespace hoplite::sim {
 
 std::string ToString(const Step& step) {
-  static constexpr std::array<std::string_view, 23> kNames{"a message of n{0} arrives",
+  static constexpr std::array<std::string_view, 25> kNames{"a message of n{0} arrives",
                                                            "n{0} hears the directory",
                                                            "the source answers stream {1} of n{0}",
                                                            "a block passes to n{0}",
@@ -33,7 +33,9 @@ std::string ToString(const Step& step) {
                                                            "n{0} gives up what it waits for",
                                                            "two can't connect any more",
                                                            "the two can connect again",
-                                                           "n{0} says that nothing comes"};
+                                                           "n{0} says that nothing comes",
+                                                           "a Give arrives at n{0}",
+                                                           "a Give to n{0} is lost"};
   return fmt::format(fmt::runtime(kNames[static_cast<std::size_t>(step.kind)]), step.node,
                      step.index);
 }
@@ -64,6 +66,7 @@ void SmallWorld::AddOrdinary(std::vector<Step>& steps) const {
   if (NextTime() != kNever && (quiet || directory_.state().collecting())) {
     steps.push_back({Step::Kind::kTime});
   }
+  AddGiveSteps(steps);
   if (reduction_ && quiet) AddLastSteps(steps);
 }
 
@@ -102,12 +105,16 @@ void SmallWorld::AddFaults(std::vector<Step>& steps) const {
   if (delete_left_ && members_[last].alive) steps.push_back({Step::Kind::kDelete, last});
   const bool asks = members_[1].alive && members_[1].node.waiting();
   if (lose_room_left_ && asks) steps.push_back({Step::Kind::kLoseRoom, 1});
-  if (ask_again_left_ && asks) steps.push_back({Step::Kind::kAskAgain, 1});
+  if (ask_again_left_ && asks && !options_.inlined) steps.push_back({Step::Kind::kAskAgain, 1});
+  if (options_.inlined) AddAskAgain(steps);
   if (MayPutAgain()) {
     steps.push_back({Step::Kind::kPutAgain, PutsOnOneMore() ? last + 1 : last});
   }
   for (std::uint32_t i = 0; deaths_left_ > 0 && i <= last; ++i) {
     if (members_[i].alive) steps.push_back({Step::Kind::kDie, i});
+  }
+  for (std::uint32_t i = 0; lost_gives_left_ > 0 && i < gives_.size(); ++i) {
+    steps.push_back({Step::Kind::kLoseGive, IndexOf(gives_[i].to.id), i});
   }
   if (restarts_left_ > 0) steps.push_back({Step::Kind::kRestart});
   if (cut_left_) steps.push_back({Step::Kind::kCut});

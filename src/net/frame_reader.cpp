@@ -25,6 +25,7 @@ Task<Result<wire::Frame>> FrameReader::Next() {
   begin_ += frame_bytes;
   if (frame) {
     if (const auto* data = std::get_if<wire::Data>(&*frame)) payload_left_ = data->payload_bytes;
+    if (const auto* give = std::get_if<wire::Give>(&*frame)) payload_left_ = give->payload_bytes;
   }
   co_return frame;
 }

@@ -45,10 +45,11 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       owners(runtime.main(), *directory, settings.max_owned),
       context{settings, runtime, store, *directory, memory, table, owners, counters, *decisions},
       data_plane(context, environment.transport(runtime.data_loops())),
-      server(context, data_plane),
+      gives(context, data_plane),
+      server(context, data_plane, gives),
       drainage(context),
       calls(context, data_plane, drainage),
-      shard_words(context, data_plane, drainage),
+      shard_words(context, data_plane, gives, drainage),
       inventory(context),
       ticked(runtime.main()) {}
 

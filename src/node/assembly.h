@@ -53,6 +53,7 @@ struct Assembly {
   Owners owners;
   Context context;
   DataPlane data_plane;
+  Gives gives;
   Server server;
   Drainage drainage;
   ClientCalls calls;

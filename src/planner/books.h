@@ -18,6 +18,7 @@
 //   losses             DirectoryState
 //   pairs              Transfers, ReductionOrders; Membership forgets those of a new session
 //   gathering          Passes
+//   giving             Lookups
 //   sweeps             Membership, Recovery; DirectoryState takes the visits out
 //   agenda             DirectoryState, and whoever changes an object without having been told of it
 //   outbox             Post; Membership and Visits silence a node that goes
@@ -74,6 +75,7 @@ struct Books {
   Expiring<ObjectId> losses;     // objects of which a lost holder is all that is known
   BlockedPairs pairs;            // of them: that could not connect
   Expiring<ObjectId> gathering;  // whose first pass waits for more receivers
+  Expiring<ObjectId> giving;     // whose questions wait for the shard's link, or for a Give
   Sweeps sweeps;
   Agenda agenda;
   Outbox outbox;

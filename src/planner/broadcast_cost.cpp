@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "base/divide.h"
@@ -23,6 +24,9 @@ constexpr std::array<std::uint64_t, 2> kForests{2, 4};
 constexpr std::uint64_t kLeastOfGroup = 8;
 // What a forest must save to be worth its streams.
 constexpr double kWorthwhile = 0.95;
+
+// Whatever is believed of links: a question that no Give answers is to be answered soon.
+constexpr double kLongestGive = 1;  // seconds
 
 // Those who are gathered stand about so many below the ones before them.
 constexpr double kSpacingHops = 4;
@@ -107,6 +111,13 @@ Duration SpacePasses(const Layout& layout, const LinkModel& link) {
 Duration FreshFor(const Layout& layout, const LinkModel& link) {
   const double all = SendSeconds(static_cast<double>(layout.size_bytes), link);
   return std::min(kLongestFresh, FromSeconds(kFreshShare * all));
+}
+
+Duration PatienceOfGive(std::uint64_t bytes, std::uint64_t receivers, const LinkModel& link) {
+  const LinkModel slow = SlowIfGuessed(link, link.guessed);
+  const double hop = ToSeconds(slow.latency) + SendSeconds(static_cast<double>(bytes), slow);
+  const double hops = static_cast<double>(std::bit_width(receivers));
+  return FromSeconds(std::min(4 * hops * hop, kLongestGive));
 }
 
 std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link) {

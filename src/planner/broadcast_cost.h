@@ -44,6 +44,10 @@ Duration SpacePasses(const Layout& layout, const LinkModel& link);
 // How long after its first grant a receiver that has next to nothing hands on its place (R40).
 Duration FreshFor(const Layout& layout, const LinkModel& link);
 
+// How long the bytes of a Give are waited for (R84): four times as long as they take to so many, where
+// each node that has them hands them to half of the rest; a second at most.
+Duration PatienceOfGive(std::uint64_t bytes, std::uint64_t receivers, const LinkModel& link);
+
 // The degree of {1, 2, 3, 4, 5, 6, 8, 12, 16, receivers} with the least TreeSeconds; the smaller one of equals.
 std::uint64_t BestDegree(std::uint64_t receivers, const Layout& layout, const LinkModel& link);
 

@@ -107,8 +107,8 @@ class DirectoryState::State {
                             orders_,       transfers_,   ownership_};
   Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,
                      books_.marks,   post_,        versions_,     orders_,       ownership_};
-  Lookups lookups_{books_.clock,  books_.nodes, books_.objects, books_.inline_pace,
-                   books_.owners, post_,        versions_,      transfers_};
+  Lookups lookups_{books_.options, books_.clock,  books_.nodes, books_.objects, books_.inline_pace,
+                   books_.giving,  books_.owners, post_,        versions_,      transfers_};
   Deletion deletion_{books_.clock, books_.stamps, books_.objects,
                      books_.marks, books_.owners, post_,
                      versions_,    requests_,     books_.options.tombstone};

@@ -123,9 +123,11 @@ void DirectoryState::State::Tick(Time time) {
     books_.agenda.SomeMayMeetAgain();
   }
   ForgetLosses();
-  for (const ObjectId& id : books_.gathering.Expire(now, books_.options.slice)) {
-    ++changes_;
-    books_.agenda.Add(id);
+  for (Expiring<ObjectId>* const waiting : {&books_.gathering, &books_.giving}) {
+    for (const ObjectId& id : waiting->Expire(now, books_.options.slice)) {
+      ++changes_;
+      books_.agenda.Add(id);
+    }
   }
   books_.window.EndIfDue(now, books_.nodes);
   ownership_.Tick(now, books_.options.slice);
@@ -198,8 +200,9 @@ bool DirectoryState::State::due() const {
 
 Time DirectoryState::State::NextTime() {
   if (due()) return books_.clock.now();
-  Time next = std::min({books_.marks.next(), books_.ended.next(), books_.losses.next(),
-                        books_.apart.next(), books_.gathering.next(), ownership_.Next()});
+  Time next =
+      std::min({books_.marks.next(), books_.ended.next(), books_.losses.next(), books_.apart.next(),
+                books_.gathering.next(), books_.giving.next(), ownership_.Next()});
   if (books_.window.collecting()) next = std::min(next, books_.window.End(books_.nodes));
   return next;
 }

@@ -33,12 +33,13 @@ struct DirectoryOptions {
   // Objects up to this size with bytes in their Create live in the directory.
   std::uint64_t inline_limit_bytes = 16 * 1024;
   std::uint64_t inline_total_bytes = 256 * 1024 * 1024;
-  // Of their bytes so many may stand before the shard's link, or what links carry in that time:
-  // whoever has room and asks when there are more is sent to a holder (R67). From a holder they come
-  // some hundred microseconds later, and a fetch costs both ends more than an answer: hence a few
-  // times that.
+  // Of their bytes so many may stand before the shard's link, or what links carry in that time: more
+  // leave once, and go on from node to node (R83). That way they come some hundred microseconds
+  // later: hence a few times that.
   std::uint64_t inline_ahead_bytes = 64 * 1024;
   Duration inline_ahead = std::chrono::milliseconds(2);
+  // Whoever is to get an object that way waits so long at least before the shard sends it (R84).
+  Duration give_patience = std::chrono::milliseconds(20);
   std::uint64_t metadata_limit_bytes = 4096;
   Duration tombstone = std::chrono::seconds(60);
   // A client of a node that was lost, or that died, still owns what it owned for so long.

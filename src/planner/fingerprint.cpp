@@ -53,6 +53,7 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   if (record.reduction) AddReduction(digest, *record.reduction);
   for (const Asking& one : waiting.locates) {
     digest.Add(Raw(one.node)).Add(one.room).Add(one.number).Add(one.joint);
+    digest.Add(one.version).Add(one.until).Add(one.given);
   }
   AddNodes(digest, waiting.evictions);
   AddNodes(digest, waiting.subscribers);
@@ -88,6 +89,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   for (const auto& [id, until] : books.losses.entries()) digest.Add(id).Add(until);
   books.pairs.AddTo(digest);
   for (const auto& [id, until] : books.gathering.entries()) digest.Add(id).Add(until);
+  for (const auto& [id, until] : books.giving.entries()) digest.Add(id).Add(until);
   books.window.ForEach([&](const Deferred& said) { AddDeferred(digest, said); });
   books.sweeps.AddTo(digest);
   books.agenda.AddTo(digest);

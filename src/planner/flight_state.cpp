@@ -63,6 +63,13 @@ bool FlightState::On(const InlineObject& /*object*/, Effects& out) {
   return true;
 }
 
+bool FlightState::OnHandedOn(std::uint64_t number, Effects& out) {
+  if (!locating() || number != question_.number) return false;
+  again_ = true;
+  TakeAnswer(out);
+  return true;
+}
+
 bool FlightState::OnGiven(const InlineObject& object, Effects& out) {
   const bool of_use = receiving() && object.version == located_->version &&
                       object.bytes->size() == located_->layout.size_bytes;

@@ -1,5 +1,5 @@
 // FlightState: what a node decides about one object on its way to it (docs/protocol.md: R4, R5, R8,
-// R9, R21, R38, R46, R63, R64, R67).
+// R9, R21, R38, R46, R63, R64, R83).
 //
 //   Locate ---> located ---> memory, place ---> Want ---> grants, streams ---> END and every byte
 //     ^                                          |
@@ -74,7 +74,10 @@ class FlightState {
   bool On(const Located& located, Effects& out);
   bool wants() const { return stage_ == Stage::kPreparing && located_ && located_->wanted != 0; }
   bool On(const InlineObject& object, Effects& out);
-  // Its Want waits in vain, and these are all bytes of the version (R67). True: of use here; its
+  // Another node hands bytes on (R83): of use if they answer the question that is open. The shard
+  // hears that it is answered.
+  bool OnHandedOn(std::uint64_t number, Effects& out);
+  // Its Want waits in vain, and these are all bytes of the version (R15). True: of use here; its
   // streams end, and then these bytes are for what they have not brought. A leaf asks again, without
   // memory for the whole.
   bool OnGiven(const InlineObject& object, Effects& out);

@@ -1,8 +1,8 @@
-// InlinePace: how much of small objects' bytes stands before the shard's link (R67).
+// InlinePace: how much of small objects' bytes stands before the shard's link (R83).
 //
-// Decides: whether more should leave there now, or whoever asks is better sent to a holder. Is told:
-// bytes that left, and what links carry on average, of which its own is taken to be one. Must never:
-// withhold bytes; what nobody else can give leaves all the same. A value type.
+// Decides: whether more should leave there now, and when. Is told: bytes that left, and what links
+// carry on average, of which its own is taken to be one. Must never: withhold an object for good. A
+// value type.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 
 #include "base/digest.h"
 #include "base/time.h"
-#include "base/units.h"
 #include "planner/broadcast_cost.h"
 #include "planner/words.h"
 
@@ -21,37 +20,35 @@ class InlinePace {
   // So many bytes may stand before the link, or what it carries in that time if that is more.
   InlinePace(std::uint64_t bytes, Duration time) : bytes_(bytes), time_(time) {}
 
-  bool Allows(std::uint64_t bytes, Time now, const LinkModel& link) {
-    Drain(now, link);
-    if (bytes <= kMessages) return true;
-    return ahead_ + bytes <= std::max(bytes_, BytesIn(time_, link));
+  bool Allows(std::uint64_t bytes, Time now, const LinkModel& link) const {
+    return Ahead(now) + Takes(bytes, link) <= Limit(link);
+  }
+  // From when on one object of this size may leave, if nothing else does before.
+  Time AllowsFrom(std::uint64_t bytes, Time now, const LinkModel& link) const {
+    const Duration room = std::max(Limit(link) - Takes(bytes, link), Duration{0});
+    return now + std::max(Ahead(now) - room, Duration{0});
   }
   void Left(std::uint64_t bytes, Time now, const LinkModel& link) {
-    Drain(now, link);
-    ahead_ += bytes;
+    free_at_ = std::max(free_at_, now) + Takes(bytes, link);
   }
 
-  void AddTo(Digest& digest) const { digest.Add(ahead_).Add(as_of_); }
+  void AddTo(Digest& digest) const { digest.Add(free_at_); }
 
  private:
-  // The messages of a fetch send about so much through the shard's link: less is not worth one.
-  static constexpr std::uint64_t kMessages = 1_KiB;
-
+  Duration Ahead(Time now) const { return std::max(free_at_ - now, Duration{0}); }
   // Links may be said to carry anything. One that nobody has measured counts as slow: to believe the
   // contrary costs much more (R40).
-  static std::uint64_t BytesIn(Duration time, const LinkModel& link) {
+  static Duration Takes(std::uint64_t bytes, const LinkModel& link) {
     const double rate = SlowIfGuessed(link, link.guessed).bytes_per_second;
-    return static_cast<std::uint64_t>(std::min(ToSeconds(time) * rate, 1e18));
+    return FromSeconds(std::min(static_cast<double>(bytes) / rate, kLongest));
   }
-  void Drain(Time now, const LinkModel& link) {
-    ahead_ -= std::min(ahead_, BytesIn(now - as_of_, link));
-    as_of_ = now;
-  }
+  Duration Limit(const LinkModel& link) const { return std::max(Takes(bytes_, link), time_); }
+
+  static constexpr double kLongest = 1;  // seconds, of one message
 
   std::uint64_t bytes_;  // limits
   Duration time_;
-  std::uint64_t ahead_ = 0;  // bytes
-  Time as_of_{};
+  Time free_at_{};  // the link has carried all that left
 };
 
 }  // namespace hoplite::planner

@@ -1,7 +1,9 @@
 #include "planner/lookups.h"
 
-#include <string>
+#include <algorithm>
 #include <utility>
+
+#include "planner/broadcast_cost.h"
 
 namespace hoplite::planner {
 
@@ -27,37 +29,113 @@ void Lookups::On(NodeId node, const CancelLocate& event) {
   record->waits.Make().ForgetQuestion(node);
 }
 
-// The first reader of an object has nothing to gain from a holder: its bytes leave that way, too.
-bool Lookups::ComesInline(ObjectRecord& record, NodeId node, bool has_room) {
-  if (record.inline_bytes == nullptr) return false;
-  const std::uint64_t bytes = record.inline_bytes->size();
-  const LinkModel& link = nodes_.link();
-  const bool others_may = has_room && record.inline_read && record.table.sources_whole() &&
-                          record.table.Find(node) == nullptr &&
-                          !transfers_.KeptFromHolder(record, node);
-  if (others_may && !inline_pace_.Allows(bytes, clock_.now(), link)) return false;
-  record.inline_read = true;
-  inline_pace_.Left(bytes, clock_.now(), link);
-  return true;
+void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
+  giving_.Erase(id);
+  if (!record.waits || !record.exists()) return;
+  if (record.inline_bytes != nullptr) {
+    Give(id, record);
+  } else {
+    AnswerWhere(id, record);
+  }
+  const Waiting& waiting = *record.waits;
+  std::erase_if(record.waits->expectations, [&](const Expectation& one) {
+    return !waiting.subscribers.contains(one.node) && !waiting.locates.contains({one.node});
+  });
 }
 
-void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
-  if (!record.waits || !record.exists()) return;
-  const std::string& metadata = record.metadata.OrEmpty();
+void Lookups::AnswerWhere(const ObjectId& id, ObjectRecord& record) {
   const Layout& layout = record.table.layout();
   for (const Asking& one : std::exchange(record.waits->locates, {})) {
     const bool has_room = one.room != 0 && layout.size_bytes <= one.room;
-    if (ComesInline(record, one.node, has_room)) {
-      post_.Send(one.node, InlineObject{id, record.version, metadata, record.inline_bytes});
-      continue;
-    }
     const bool wanted = has_room && transfers_.Wants(record, one.node, one.joint);
-    post_.Send(one.node, Located{id, record.version, layout, metadata, owners_.Knows(id),
-                                 wanted ? one.number : 0});
+    post_.Send(one.node, Located{id, record.version, layout, record.metadata.OrEmpty(),
+                                 owners_.Knows(id), wanted ? one.number : 0});
   }
-  std::erase_if(record.waits->expectations, [&](const Expectation& one) {
-    return !record.waits->subscribers.contains(one.node);
-  });
+}
+
+// Whoever waited in vain is answered by the shard itself: any node of a list may have failed.
+void Lookups::Give(const ObjectId& id, ObjectRecord& record) {
+  const std::uint64_t bytes = record.inline_bytes->size();
+  const Asked asked = AskedOf(record);
+  if (inline_pace_.Allows(asked.first.size() * bytes, clock_.now(), nodes_.link())) {
+    for (const Asking& one : asked.first) GiveTo(one.node, id, record);
+  } else if (Gathers(record)) {
+    for (const Asking& one : asked.first) Await(one, record, asked.first.size(), false);
+  } else {
+    GiveTogether(asked.first, id, record);
+  }
+  for (const Asking& one : asked.in_vain) GiveTo(one.node, id, record);
+  AwaitGives(id, record);
+}
+
+// While the link is full. The first reader has nothing to gain from that, and of a link that nobody
+// measured it is not known.
+bool Lookups::Gathers(const ObjectRecord& record) const {
+  return record.inline_read && !nodes_.link().guessed && LinkIsFree(record) > clock_.now();
+}
+
+Time Lookups::LinkIsFree(const ObjectRecord& record) const {
+  return inline_pace_.AllowsFrom(record.inline_bytes->size(), clock_.now(), nodes_.link());
+}
+
+// In ring order from the producer, so that of many objects each node hands on as much as another,
+// and to the same few nodes (R39).
+Lookups::Asked Lookups::AskedOf(const ObjectRecord& record) const {
+  Asked asked;
+  for (const Asking& one : record.waiting().locates) {
+    const bool waits = one.version == record.version;
+    if (waits && one.until <= clock_.now()) {
+      asked.in_vain.push_back(one);
+    } else if (!waits || !one.given) {
+      asked.first.push_back(one);
+    }
+  }
+  const auto next = std::ranges::upper_bound(asked.first, record.putter.node, {}, &Asking::node);
+  std::ranges::rotate(asked.first, next);
+  return asked;
+}
+
+void Lookups::GiveTo(NodeId node, const ObjectId& id, ObjectRecord& record,
+                     std::vector<Onward> onward) {
+  record.waits->locates.erase({node});
+  record.inline_read = true;
+  inline_pace_.Left(record.inline_bytes->size(), clock_.now(), nodes_.link());
+  post_.Send(node, InlineObject{id, record.version, record.metadata.OrEmpty(), record.inline_bytes,
+                                std::move(onward)});
+}
+
+void Lookups::GiveTogether(std::span<const Asking> askers, const ObjectId& id,
+                           ObjectRecord& record) {
+  while (!askers.empty()) {
+    const auto together = askers.first(std::min(askers.size(), 1 + InlineObject::kMostOnward));
+    std::vector<Onward> onward;
+    for (const Asking& one : together.subspan(1)) {
+      onward.push_back({nodes_.Find(one.node)->info, one.number});
+      Await(one, record, together.size(), true);
+    }
+    GiveTo(together.front().node, id, record, std::move(onward));
+    askers = askers.subspan(together.size());
+  }
+}
+
+void Lookups::Await(Asking one, ObjectRecord& record, std::size_t together, bool given) {
+  const bool gathers = one.version == record.version;
+  if (!gathers || given) {
+    const Duration tree = PatienceOfGive(record.inline_bytes->size(), together, nodes_.link());
+    one.until = clock_.now() + std::max(options_.give_patience, tree);
+  }
+  one.version = record.version;
+  one.given = given;
+  record.waits->locates.erase(one);
+  record.waits->locates.insert(one);
+}
+
+void Lookups::AwaitGives(const ObjectId& id, const ObjectRecord& record) {
+  Time next = kNever;
+  for (const Asking& one : record.waiting().locates) {
+    next = std::min({next, one.until, one.given ? kNever : LinkIsFree(record)});
+  }
+  if (next != kNever) giving_.Insert(id, next);
 }
 
 void Lookups::On(NodeId node, const Subscribe& event) {

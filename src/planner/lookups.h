@@ -1,14 +1,20 @@
 // Lookups: who hears what an object is and where it lies.
 //
-// Decides: when a request for an object is answered, and with what; whether its bytes come with the
-// answer, or from a holder (R67); whether it counts as a Want (R63). Is told: Locates and
-// subscriptions. Must never: answer with an object whose bytes nobody has, or list whoever asked
-// without room for it as a holder.
+// Decides: when a request for an object is answered, and with what; which of those who ask for bytes
+// of the directory get them from it, and which from each other (R83); whether it counts as a Want
+// (R63). Is told: Locates and subscriptions. Must never: answer with an object whose bytes nobody
+// has, list whoever asked without room for it as a holder, or leave a question to a Give for good
+// (R84).
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
+#include "planner/directory_state.h"
+#include "planner/expiring.h"
 #include "planner/inline_pace.h"
 #include "planner/node_table.h"
 #include "planner/object_book.h"
@@ -24,13 +30,15 @@ namespace hoplite::planner {
 class Lookups {
  public:
   // Writes into the objects and the pace, reads the others; all outlive it.
-  Lookups(const ShardClock& clock, const NodeTable& nodes, ObjectBook& objects,
-          InlinePace& inline_pace, const OwnerBook& owners, Post& post, Versions& versions,
-          Transfers& transfers)
-      : clock_(clock),
+  Lookups(const DirectoryOptions& options, const ShardClock& clock, const NodeTable& nodes,
+          ObjectBook& objects, InlinePace& inline_pace, Expiring<ObjectId>& giving,
+          const OwnerBook& owners, Post& post, Versions& versions, Transfers& transfers)
+      : options_(options),
+        clock_(clock),
         nodes_(nodes),
         objects_(objects),
         inline_pace_(inline_pace),
+        giving_(giving),
         owners_(owners),
         post_(post),
         versions_(versions),
@@ -46,13 +54,32 @@ class Lookups {
   void AnswerUnowned(const ObjectId& id, ObjectRecord& record);
 
  private:
-  // Whether the directory has the bytes, and they come with the answer.
-  bool ComesInline(ObjectRecord& record, NodeId node, bool has_room);
+  // Those to whom no bytes of this version are on their way, and those who waited in vain.
+  struct Asked {
+    std::vector<Asking> first;
+    std::vector<Asking> in_vain;
+  };
+  Asked AskedOf(const ObjectRecord& record) const;
+  // The bytes are the directory's: to all who ask, or to the first of them and from there to the
+  // others, or as soon as the link carries them.
+  void Give(const ObjectId& id, ObjectRecord& record);
+  bool Gathers(const ObjectRecord& record) const;
+  Time LinkIsFree(const ObjectRecord& record) const;
+  void GiveTo(NodeId node, const ObjectId& id, ObjectRecord& record,
+              std::vector<Onward> onward = {});
+  void GiveTogether(std::span<const Asking> askers, const ObjectId& id, ObjectRecord& record);
+  // The question stays open: a Give is on its way, or it gathers with others.
+  void Await(Asking one, ObjectRecord& record, std::size_t together, bool given);
+  // When to look again at what of the object remains unanswered.
+  void AwaitGives(const ObjectId& id, const ObjectRecord& record);
+  void AnswerWhere(const ObjectId& id, ObjectRecord& record);
 
+  const DirectoryOptions& options_;
   const ShardClock& clock_;
   const NodeTable& nodes_;
   ObjectBook& objects_;
   InlinePace& inline_pace_;
+  Expiring<ObjectId>& giving_;
   const OwnerBook& owners_;
   Post& post_;
   Versions& versions_;

@@ -38,6 +38,10 @@ struct Asking {
   std::uint64_t room = 0;
   std::uint64_t number = 0;  // of the Locate
   bool joint = false;        // as in Want
+  // Of this version: it gathers with others, or a Give is on its way to it; until then (R84).
+  Version version;
+  Time until{};
+  bool given = false;
   friend bool operator==(const Asking& a, const Asking& b) { return a.node == b.node; }
   friend auto operator<=>(const Asking& a, const Asking& b) { return a.node <=> b.node; }
 };
@@ -81,8 +85,8 @@ struct ObjectRecord {
   Putter putter;
   Boxed<std::string> metadata;
   InlineBytes inline_bytes;  // null: not in the directory
-  bool inline_read = false;  // these have left with an answer
   CopyTable table;
+  bool inline_read = false;     // these have left with an answer
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
   bool joint = false;           // somebody who wants this version fetches other objects, too
   Boxed<SlowRelays> slow_relays;

@@ -143,7 +143,7 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
                           event.failure == Failure::kCorrupt;
   if (bytes_came) table.RaiseFrom(grant.source, table.Find(node)->marks, grant.stripes);
   // What the directory has depends on nobody's link to a holder: a receiver that can't reach the
-  // only one would wait for it (R67).
+  // only one would wait for it (R15).
   if (record.inline_bytes != nullptr && !not_ahead) GiveBytes(event.object, record, node);
 }
 
@@ -188,17 +188,6 @@ void Transfers::On(NodeId node, const CopyGone& event) {
     versions_.DropCopy(event.object, *record, node);
 }
 
-bool Transfers::KeptFromHolder(const ObjectRecord& record, NodeId node) const {
-  const auto& pairs = apart_.entries();
-  for (auto pair = pairs.lower_bound({node, kNoNode}); pair != pairs.end(); ++pair) {
-    const auto& [receiver, source] = pair->first;
-    if (receiver != node) break;
-    const Copy* copy = record.table.Find(source);
-    if (copy != nullptr && copy->complete && pair->second > clock_.now()) return true;
-  }
-  return false;
-}
-
 // It is told once: it has them, unless it is not ready for the object any more; then it says so, or
 // wants it again.
 void Transfers::GiveBytes(const ObjectId& id, ObjectRecord& record, NodeId node) {
@@ -210,8 +199,8 @@ void Transfers::GiveBytes(const ObjectId& id, ObjectRecord& record, NodeId node)
              InlineObject{id, record.version, record.metadata.OrEmpty(), record.inline_bytes});
 }
 
-// They were sent to a holder since the shard's link was full (R67), or before this shard, which had
-// restarted, was told the bytes; and the holder went.
+// They were sent to a holder before this shard, which had restarted, was told the bytes; and the
+// holder went (R15).
 void Transfers::HelpVainWants(const ObjectId& id, ObjectRecord& record) {
   if (record.inline_bytes == nullptr || record.table.sources_whole()) return;
   for (const NodeId node : Parked(record.table)) GiveBytes(id, record, node);

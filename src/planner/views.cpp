@@ -60,7 +60,8 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   const std::string absent = waiting.lost_holder.empty() ? "the object does not exist yet"
                                                          : LastCopyLost(waiting.lost_holder);
   for (const Asking& one : waiting.locates) {
-    view.waiters.push_back({one.node, nodes.NameOf(one.node), absent});
+    view.waiters.push_back({one.node, nodes.NameOf(one.node),
+                            record.exists() ? "the bytes are on their way" : absent});
   }
   const bool behind = books.sweeps.Has(id);
   for (const auto& [node, copy] : record.table.copies()) {

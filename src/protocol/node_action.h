@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
@@ -12,6 +15,7 @@
 #include "base/layout.h"
 #include "base/time.h"
 #include "protocol/node_event.h"
+#include "protocol/node_info.h"
 #include "protocol/reduce_action.h"
 
 namespace hoplite::protocol {
@@ -40,13 +44,24 @@ struct Located {
   // CancelWant takes back like any (R63).
   std::uint64_t wanted = 0;
 };
+// Who gets the bytes of a Give after the node that hears it, and the number of the question that
+// these answer.
+struct Onward {
+  NodeInfo node;
+  std::uint64_t number = 0;
+};
+
 // The whole object. Answers a Locate: no reservation with the shard, no data connection; the node is
-// no holder of it. Or helps a Want that waits in vain, of this version (R67).
+// no holder of it. Or helps a Want that waits in vain, of this version (R15). With a list it is a
+// Give, which its node hands on (R83).
 struct InlineObject {
+  static constexpr std::size_t kMostOnward = 255;
   ObjectId object;
   Version version;
   std::string metadata;
   InlineBytes bytes;
+  std::vector<Onward> onward;
+  std::uint64_t number = 0;  // of a Give from another node: of the question that it answers
 };
 
 // Pull these stripes from that source. The receiver closes its old upstream of these stripes before

@@ -1,5 +1,7 @@
 // Shard to node: the actions.
 #include <memory>
+#include <string>
+#include <utility>
 #include <variant>
 
 #include "base/limits.h"
@@ -43,6 +45,12 @@ void Write(const protocol::InlineObject& action, v1::NodeAction& to) {
   v1::InlineObject& body = *to.mutable_inline_object();
   body.set_metadata(action.metadata);
   if (action.bytes) body.set_data(*action.bytes);
+  body.set_number(action.number);
+  for (const protocol::Onward& one : action.onward) {
+    v1::Onward& onward = *body.add_onward();
+    WriteNode(one.node, *onward.mutable_node());
+    onward.set_number(one.number);
+  }
 }
 void Write(const protocol::Grant& action, v1::NodeAction& to) {
   v1::Grant& body = *to.mutable_grant();
@@ -106,6 +114,14 @@ Result<NodeAction> Read(const ActionSubject& of, v1::InlineObject& body) {
   protocol::InlineObject action{.object = of.object, .version = of.version};
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
   TRY_ASSIGN(action.bytes, ReadInlineBytes(*body.mutable_data(), "data"));
+  action.number = body.number();
+  if (std::cmp_greater(body.onward_size(), protocol::InlineObject::kMostOnward)) {
+    return Bad("onward", "names " + std::to_string(body.onward_size()) + " nodes");
+  }
+  for (const v1::Onward& one : body.onward()) {
+    TRY_ASSIGN(protocol::NodeInfo node, ReadNode(one.node(), "onward"));
+    action.onward.push_back({std::move(node), one.number()});
+  }
   return action;
 }
 

@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 9;
+inline constexpr std::uint32_t kDirectoryProtocol = 10;
 
 // A node introduces itself.
 struct Hello {

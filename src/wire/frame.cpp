@@ -50,6 +50,8 @@ std::optional<Shape> ShapeOf(FrameKind kind) {
       return Shape{9, 9};
     case FrameKind::kDone:
       return Shape{0, 0};
+    case FrameKind::kGive:
+      return Shape{12, 12};
   }
   return std::nullopt;
 }
@@ -108,6 +110,7 @@ void Put(Writer& out, const Credit& f) { out.Put(f.limit_bytes); }
 void Put(Writer& out, const KeepAlive& f) { out.Put(f.starved_ms); }
 void Put(Writer& out, const End& f) { out.Put(static_cast<std::uint8_t>(f.reason)).Put(f.stripes); }
 void Put(Writer&, const Done&) {}
+void Put(Writer& out, const Give& f) { out.Put(f.payload_bytes).Put(f.checksum); }
 
 // --- bodies, read: of a size within the kind's shape
 
@@ -203,6 +206,16 @@ Result<Frame> GetEnd(Reader& in) {
   return f;
 }
 
+Result<Frame> GetGive(Reader& in) {
+  Give f;
+  f.payload_bytes = in.Get<std::uint32_t>();
+  f.checksum = in.Get<std::uint64_t>();
+  if (f.payload_bytes == 0 || f.payload_bytes > kMaxGiveBytes) {
+    return Broken(fmt::format("a give of {} bytes", f.payload_bytes));
+  }
+  return f;
+}
+
 Result<Frame> GetFrame(Reader& in, const Header& header) {
   switch (header.kind) {
     case FrameKind::kHello:
@@ -221,6 +234,8 @@ Result<Frame> GetFrame(Reader& in, const Header& header) {
       return GetEnd(in);
     case FrameKind::kDone:
       return Done{};
+    case FrameKind::kGive:
+      return GetGive(in);
   }
   return Broken("unknown kind of frame");
 }
@@ -274,8 +289,8 @@ Result<Frame> DecodeBody(const Header& header, std::span<const std::byte> body) 
 FrameKind KindOf(const Frame& frame) { return static_cast<FrameKind>(frame.index() + 1); }
 
 std::string_view Name(FrameKind kind) {
-  static constexpr std::array<std::string_view, 9> kNames{
-      "", "hello", "welcome", "fetch", "data", "credit", "keep-alive", "end", "done"};
+  static constexpr std::array<std::string_view, 10> kNames{
+      "", "hello", "welcome", "fetch", "data", "credit", "keep-alive", "end", "done", "give"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "";
 }

@@ -25,13 +25,15 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kProtocolVersion = 4;
 inline constexpr std::size_t kHeaderBytes = 8;
 inline constexpr std::size_t kMaxBodyBytes = 1_KiB;  // each kind has its own, smaller limit
 inline constexpr std::size_t kMaxRefusalText = 512;
 // One Data frame: at most one run.
 inline constexpr std::uint32_t kMaxPayloadBytes = 1_MiB;
 inline constexpr std::uint32_t kMaxPayloadBlocks = 64;
+// What follows a Give frame: a small object and its list.
+inline constexpr std::uint32_t kMaxGiveBytes = 256_KiB;
 
 enum class FrameKind : std::uint8_t {
   kHello = 1,
@@ -42,6 +44,7 @@ enum class FrameKind : std::uint8_t {
   kKeepAlive = 6,
   kEnd = 7,
   kDone = 8,
+  kGive = 9,
 };
 
 // First words of the connecting side. Of another protocol version only the version is known.
@@ -150,7 +153,15 @@ struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-using Frame = std::variant<PeerHello, PeerWelcome, Fetch, Data, Credit, KeepAlive, End, Done>;
+// A small object that goes on from node to node (R83); it follows the frame, as wire/give.h says.
+// Nothing answers it: the connection may carry the next Fetch or Give.
+struct Give {
+  std::uint32_t payload_bytes = 0;
+  std::uint64_t checksum = 0;  // of these
+  friend bool operator==(const Give&, const Give&) = default;
+};
+
+using Frame = std::variant<PeerHello, PeerWelcome, Fetch, Data, Credit, KeepAlive, End, Done, Give>;
 
 void Append(std::vector<std::byte>& to, const Frame& frame);
 std::vector<std::byte> Encode(const Frame& frame);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "base/checksum.h"
 #include "net/handshake.h"
 #include "node/streams/data_plane.h"
 #include "testing/cluster.h"
@@ -143,6 +144,20 @@ TEST_F(HostilePeer, SendsRandomBytes) {
     EXPECT_TRUE(greeted.Closed());
     EXPECT_TRUE(stranger.Closed());
   }
+}
+
+TEST_F(HostilePeer, GivesWhatIsNoObject) {
+  for (const std::uint32_t announced : {100U, 1'000U}) {
+    RawPeer peer = Greeted();
+    peer.Send(wire::Give{announced, 7});
+    peer.Send(std::vector<std::byte>(100));
+    EXPECT_TRUE(peer.Closed()) << "damaged, or less than it says";
+  }
+  const std::vector<std::byte> junk(100, std::byte{0xff});
+  RawPeer peer = Greeted();
+  peer.Send(wire::Give{100, BlockChecksum(junk)});
+  peer.Send(junk);
+  EXPECT_TRUE(peer.Closed());
 }
 
 TEST_F(HostilePeer, IsToldWhyItIsRefused) {

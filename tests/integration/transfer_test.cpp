@@ -155,6 +155,32 @@ TEST(Transfer, ManyReceiversAtOnceAllGetTheBytes) {
   EXPECT_LT(cluster.node(0).counters().bytes_sent, 4 * bytes.size());
 }
 
+// R83: more bytes than stand before the shard's link leave it once.
+TEST(Transfer, ASmallObjectThatManyWaitForGoesFromNodeToNode) {
+  Cluster cluster({.nodes = 12});
+  const std::string bytes = Pattern(16_KiB, 10);
+  const ObjectId id = ObjectId::Random();
+  std::vector<Future<Buffer>> waiting;
+  for (std::size_t i = 1; i < cluster.size(); ++i) {
+    waiting.push_back(cluster.client(i).GetAsync(id, kSoon));
+  }
+  ASSERT_TRUE(Eventually([&] {
+    const auto view = cluster.Find(id);
+    return view && view->waiters.size() == waiting.size();
+  }));
+  ASSERT_TRUE(cluster.client(0).Put(bytes, {.id = id}));
+  for (auto& future : waiting) {
+    const auto view = future.Wait();
+    ASSERT_TRUE(view) << view.error().ToString();
+    EXPECT_TRUE(Text(*view) == bytes);
+  }
+  EXPECT_TRUE(Eventually([&] {
+    std::uint64_t gives = 0;
+    for (std::size_t i = 1; i < cluster.size(); ++i) gives += cluster.node(i).counters().gives_sent;
+    return gives == waiting.size() - 1;
+  }));
+}
+
 // What a relay has it passes on before it has all: the last of the line has the first half while
 // nobody has the second, which does not exist yet. (That this takes one hop's time is what
 // Broadcast.* of the simulation say: real clocks of a busy machine say nothing.)

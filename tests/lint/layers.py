@@ -15,7 +15,7 @@ LAYERS = [layer for level in LEVELS for layer in level]
 
 # The rooms of src/node, lowest first: one includes those before it and itself. What lies in no room
 # wires them, and includes all.
-NODE_ROOMS = ("memory", "core", "local", "streams", "owners", "drain", "pull", "reduce", "put", "serve", "shard",
+NODE_ROOMS = ("memory", "core", "local", "streams", "owners", "drain", "pull", "reduce", "put", "give", "serve", "shard",
               "clients")
 
 # Public headers that hold values only: their code is in base, so any layer may use them.

@@ -93,6 +93,28 @@ TEST(Exhaustive, AReductionByStripes) {
       {.nodes = 2, .blocks = 10, .stripes = 2, .stride = 5, .sources = 2, .everyone_reads = true});
 }
 
+// --- small objects that go on from node to node (R83)
+
+TEST(ExhaustiveGives, OfWhichOneIsLost) {
+  ExpectSound({.blocks = 1, .inlined = true, .lost_gives = 1});
+}
+
+TEST(ExhaustiveGives, OfWhichOneIsLostAmongFour) {
+  ExpectSound({.nodes = 4, .blocks = 1, .inlined = true, .lost_gives = 1});
+}
+
+TEST(ExhaustiveGives, WithOneDeath) {
+  ExpectSound({.nodes = 4, .blocks = 1, .deaths = 1, .inlined = true});
+}
+
+TEST(ExhaustiveGives, WithADeletionAndAQuestionThatIsAskedAgain) {
+  ExpectSound({.nodes = 4, .blocks = 1, .asks_again = true, .deletes = true, .inlined = true});
+}
+
+TEST(ExhaustiveGives, WithARestartOfTheDirectory) {
+  ExpectSound({.blocks = 1, .restarts = 1, .inlined = true, .lost_gives = 1});
+}
+
 // --- two that can't connect (R68)
 
 constexpr SmallCut kBothWays = {.both_ways = true};

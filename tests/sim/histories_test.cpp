@@ -60,6 +60,28 @@ TEST_P(HistoriesTest, KeepEveryProperty) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, HistoriesTest, testing::Range(0, 8));
 
+// Small objects that the directory keeps, and whose bytes go on from node to node (R83).
+Options DrawSmall(std::uint64_t seed) {
+  Options options = Draw(seed);
+  options.size_bytes = 100 + Random(seed * 15485863).Below(60'000);
+  options.stripes = 1;
+  options.inline_limit_bytes = 64_KiB;
+  options.full_link = true;
+  return options;
+}
+
+TEST(Histories, OfSmallObjectsKeepEveryProperty) {
+  std::uint64_t completed = 0;
+  const test::Seeds seeds = test::SeedsOf(1, 2'000);
+  for (std::uint32_t i = 0; i < seeds.count; ++i) {
+    const Result<Report> report = RunBroadcast(DrawSmall(seeds.first + i));
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    completed += report->completed;
+  }
+  EXPECT_GT(completed, 5U * seeds.count);
+}
+
 // So many that a forest is best, over links on which it is seen: some of these die, lose their
 // sessions or come late, and the shard forgets it all.
 Options DrawMany(std::uint64_t seed) {

@@ -93,6 +93,19 @@ void SmallSums(Options& options) {
   options.deletes += 4;
   options.restarts += 1;
 }
+// Small objects that many read, that are deleted and put anew, over links that break.
+void SmallForMany(Options& options) {
+  options.full_links = options.rings = true;  // whose links are known
+  options.shards = 1;
+  options.most_blocks = 2;
+  options.objects = 2;
+  options.crowd = 0;
+  options.nodes = 6;
+  options.calls = 40;
+  options.cancels += 10;
+  options.deletes += 6;
+  options.broken_streams += 6;
+}
 // Nodes that nobody knows come to a shard that starts again.
 void WithNewcomers(Options& options) {
   const std::uint64_t seed = options.seed;
@@ -161,7 +174,7 @@ TEST(NodeFaults, WithoutThemLongInventoriesAreToldInOneSession) {
 TEST(NodeFaults, WithoutThemTheSameHistoriesKeepEveryProperty) {
   for (const auto tune :
        {LittleMemory, ManyAtOnce, ManyWindows, WindowsOfUnequalSources, OneFetchAtATime, FullStores,
-        ManyBreaks, SmallSums, WithNewcomers, WithStateFiles, ManyDrains}) {
+        ManyBreaks, SmallSums, SmallForMany, WithNewcomers, WithStateFiles, ManyDrains}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -196,6 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"HoardsMemory", PlantedFault::kHoardsMemory, "P14", FullStores},
         Case{"DropsWhatIsToStay", PlantedFault::kDropsWhatIsToStay, "P20", ManyDrains},
         Case{"MisreportsFolds", PlantedFault::kMisreportsFolds, "P6", SmallSums},
+        Case{"TrustsGives", PlantedFault::kTrustsGives, "P9", SmallForMany},
         Case{"FirstDecides", PlantedFault::kFirstDecides, "P16", WithNewcomers},
         Case{"ForgetsItsState", PlantedFault::kForgetsItsState, "P16", WithStateFiles}),
     [](const auto& tested) { return tested.param.name; });

@@ -93,6 +93,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NamesNoPair", AroundAPair(PlantedFault::kNamesNoPair), "P9"},
         Case{"TakesOneWayForBoth", OneWay(PlantedFault::kTakesOneWayForBoth), "P9"},
         Case{"TakesTheOtherWay", OneWay(PlantedFault::kTakesTheOtherWay), "P9"},
+        Case{"TakesAnyGive",
+             {.nodes = 4,
+              .blocks = 1,
+              .asks_again = true,
+              .deletes = true,
+              .inlined = true,
+              .fault = PlantedFault::kTakesAnyGive},
+             "P5"},
         Case{"PlansThemBeside", AroundAPair(PlantedFault::kPlansThemBeside), "P12"}),
     [](const auto& tested) { return tested.param.name; });
 

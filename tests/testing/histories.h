@@ -43,11 +43,13 @@ inline Seeds SeedsOf(std::uint32_t first, std::uint32_t usually) {
 // Whether this run plays the search that is being tested; it is skipped with a word otherwise.
 inline bool ItsTurn() {
   std::uint32_t sum = 0;
-  for (const char c : std::string_view(testing::UnitTest::GetInstance()->current_test_info()->name())) {
+  for (const char c :
+       std::string_view(testing::UnitTest::GetInstance()->current_test_info()->name())) {
     sum += static_cast<unsigned char>(c);
   }
   return !Eighth() || sum % 8 == *Eighth();
 }
-constexpr std::string_view kNotItsTurn = "another eighth of the searches; scripts/test.sh --all plays all";
+constexpr std::string_view kNotItsTurn =
+    "another eighth of the searches; scripts/test.sh --all plays all";
 
 }  // namespace hoplite::test

@@ -56,6 +56,7 @@ struct Counters {
   std::atomic<std::uint64_t> fetches_started{0};  // FETCHes sent
   std::atomic<std::uint64_t> fetches_resumed{0};  // of them, from a mark above zero
   std::atomic<std::uint64_t> corrupt_blocks{0};
+  std::atomic<std::uint64_t> gives_sent{0};
 };
 
 struct Context {

@@ -289,7 +289,17 @@ void Flight::OnInline(protocol::InlineObject object) {
     given_ = std::move(object.bytes);
     return changed_.Notify();
   }
-  if (!news) return;
+  if (news) Answer(std::move(object));
+}
+
+void Flight::OnHandedOn(protocol::InlineObject object) {
+  planner::FlightState::Effects effects;
+  const bool news = state_->OnHandedOn(object.number, effects);
+  Carry(effects);
+  if (news) Answer(std::move(object));
+}
+
+void Flight::Answer(protocol::InlineObject object) {
   room_.reset();
   inline_ = std::move(object);
   changed_.Notify();

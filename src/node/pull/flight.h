@@ -67,6 +67,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   // What the shard says.
   void OnLocated(const protocol::Located& located);
   void OnInline(protocol::InlineObject object);
+  // Another node hands the object on (R83).
+  void OnHandedOn(protocol::InlineObject object);
   void OnGrant(const protocol::Grant& grant);
   void OnRecall(Version below);
   void OnDeleted();
@@ -143,6 +145,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   net::Task<void> AwaitPlace();
   void Follow(std::optional<Subscription>& watch);
   net::Task<Result<store::CopyPtr>> TakeInline();
+  void Answer(protocol::InlineObject object);
   bool TakeGiven();
   net::Task<void> ReceiveAll();
   void KeepOrLendPlace(const StripeMarks& marks);

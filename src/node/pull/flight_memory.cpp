@@ -33,8 +33,7 @@ net::Task<Result<store::CopyPtr>> Flight::TakeInline() {
   co_return copy;
 }
 
-// With room it may be sent to a holder of a small object: which has nothing to gain from that does
-// without (R67).
+// Bytes that the shard keeps need no room; what a reduction depends on takes none from others.
 planner::Question Flight::NextQuestion() {
   planner::Question question{.number = context_.table.NewNumber()};
   if (data_plane_.gate().full() || hurries_ || entry_->inlined()) return question;

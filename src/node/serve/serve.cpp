@@ -166,6 +166,10 @@ net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
   for (;;) {
     auto frame = co_await NextFetch(data_loop, connection);
     if (!frame) break;
+    if (const auto* give = std::get_if<wire::Give>(&*frame)) {
+      if (!co_await gives_.Receive(connection, *give)) break;
+      continue;
+    }
     auto* fetch = std::get_if<wire::Fetch>(&*frame);
     if (!fetch) break;
     wire::Fetch wanted = std::move(*fetch);

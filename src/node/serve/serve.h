@@ -1,5 +1,5 @@
 // Serve: the answering side of the data plane. One conversation per connection: handshake, then one
-// fetch after the other.
+// fetch, or Give, after the other.
 //
 // Decides: whether a FETCH may be served (the watermark-order rule), and whether it came too early
 // to tell (R49) or before this copy is ahead (R7). Is told: frames of the peer, growth of the copy.
@@ -13,6 +13,7 @@
 
 #include "net/connection.h"
 #include "node/core/context.h"
+#include "node/give/gives.h"
 #include "node/streams/data_plane.h"
 #include "wire/frame.h"
 
@@ -20,7 +21,8 @@ namespace hoplite::node {
 
 class Server {
  public:
-  Server(Context& context, DataPlane& data_plane) : context_(context), data_plane_(data_plane) {}
+  Server(Context& context, DataPlane& data_plane, Gives& gives)
+      : context_(context), data_plane_(data_plane), gives_(gives) {}
 
   // A peer connected, on the data loop.
   void Accept(DataLoop& data_loop, net::StreamPtr stream);
@@ -35,6 +37,7 @@ class Server {
 
   Context& context_;
   DataPlane& data_plane_;
+  Gives& gives_;
 };
 
 }  // namespace hoplite::node

@@ -55,6 +55,7 @@ void ShardWords::On(const protocol::Located& located) {
 }
 
 void ShardWords::On(const protocol::InlineObject& object) {
+  gives_.HandOn(object);
   const EntryPtr entry = context_.table.Find(object.object);
   if (entry && entry->flight()) entry->flight()->OnInline(object);
 }

@@ -10,14 +10,15 @@
 
 #include "node/core/context.h"
 #include "node/drain/drainage.h"
+#include "node/give/gives.h"
 #include "node/streams/data_plane.h"
 
 namespace hoplite::node {
 
 class ShardWords {
  public:
-  ShardWords(Context& context, DataPlane& data_plane, Drainage& drainage)
-      : context_(context), data_plane_(data_plane), drainage_(drainage) {}
+  ShardWords(Context& context, DataPlane& data_plane, Gives& gives, Drainage& drainage)
+      : context_(context), data_plane_(data_plane), gives_(gives), drainage_(drainage) {}
 
   void OnAction(const protocol::NodeAction& action);
   void OnSession(std::size_t shard, bool open);
@@ -61,6 +62,7 @@ class ShardWords {
 
   Context& context_;
   DataPlane& data_plane_;  // of slots
+  Gives& gives_;
   Drainage& drainage_;
 };
 

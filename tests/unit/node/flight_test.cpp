@@ -87,7 +87,7 @@ TEST_F(FlightTest, AFetchThatNobodyWaitsForGivesEverythingBack) {
   EXPECT_FALSE(flying());
 }
 
-// R67: the shard sends the bytes that it has to who waits in vain.
+// R15: the shard sends the bytes that it has to who waits in vain.
 TEST_F(FlightTest, TakesTheBytesOfTheShardWhereNoStreamBringsAny) {
   Want();
   node_.Hear(GrantOf(1, silent_, 0b01));

@@ -140,7 +140,7 @@ TEST_F(RoomTest, IsRepeatedInTheInventory) {
   EXPECT_TRUE(repeated);
 }
 
-// Who holds room may be sent to a holder, whose link and memory then count (R67).
+// Nothing is taken from others for it.
 TEST_F(RoomTest, IsNotTakenForAReduction) {
   call_->hurries = true;
   answer_ = node_.Ask(node_.calls().Get(object_, call_));

@@ -1,5 +1,5 @@
 // What a node decides about an object on its way to it: rules R4, R5, R8, R9, R15, R21, R38, R46, R63,
-// R64.
+// R64, R83.
 #include "planner/flight_state.h"
 
 #include <string>

@@ -25,7 +25,7 @@ class Storm {
     options.keep_apart = std::chrono::milliseconds(10);
     options.slice = static_cast<std::size_t>(1 + Pick(3));
     options.inline_limit_bytes = layout_.size_bytes;
-    // For many, two objects before the shard's link are too much (R67).
+    // For many, two objects before the shard's link are too much (R83).
     if (seed % 3 == 0) {
       options.inline_ahead_bytes = layout_.size_bytes;
       options.inline_ahead = Duration{0};

@@ -207,7 +207,11 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
     return to + ": located " + Number(located->version) + (located->wanted ? " and wants it" : "");
   }
   if (const auto* inlined = std::get_if<InlineObject>(&body)) {
-    return to + ": inline " + Number(inlined->version);
+    std::string words = to + ": inline " + Number(inlined->version);
+    for (const Onward& one : inlined->onward) {
+      words += (&one == inlined->onward.data() ? " for " : " ") + one.node.name;
+    }
+    return words;
   }
   if (const auto* grant = std::get_if<Grant>(&body)) {
     grants_[to] = grant->grant;

@@ -6,6 +6,7 @@
 // After each step the invariants are checked; at the end of a test everybody leaves and nothing may
 // be left over. Answers in words:
 //   "N: accepted v1"   "N: refused CODE"      "N: located v1"  "N: inline v1"  "N: deleted"
+//   "N: inline v1 for M O"         which the node hands on to those
 //   "N: located v1 and wants it"   its question counted as a Want
 //   "N: recall v1"     "N: drop" "N: keep"    "N: lost M"      "N: M complete" (a subscriber's)
 //   "N: takes a copy v1"   for others, who can't reach its holders

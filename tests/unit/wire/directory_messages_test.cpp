@@ -3,9 +3,11 @@
 #include <chrono>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "message_checks.h"
+#include "wire/give.h"
 
 namespace hoplite::wire {
 namespace {
@@ -138,6 +140,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       EverOwned{kObject},
       Unowned{kObject, 12},
       InlineObject{kObject, kVersion, "f4", Bytes("bytes")},
+      InlineObject{kObject, kVersion, "f4", Bytes("bytes"), {{node, 7}, {node, 8}}, 9},
       Grant{kObject, kVersion, kGrant, node, ~StripeMask{0}, true, kGrant},
       Grant{kObject, kVersion, kGrant, node, 1, false, {}},
       Recall{kObject, kVersion},
@@ -328,10 +331,34 @@ TEST(HostileActions, EveryField) {
       ToProto(NodeAction{InlineObject{kObject, kVersion, "", Bytes("x")}}),
       {{"data", [](auto& m) { m.mutable_inline_object()->set_data(std::string(1 << 20, 'x')); }},
        {"metadata",
-        [](auto& m) { m.mutable_inline_object()->set_metadata(std::string(5000, 'm')); }}});
+        [](auto& m) { m.mutable_inline_object()->set_metadata(std::string(5000, 'm')); }},
+       {"onward", [](auto& m) { m.mutable_inline_object()->add_onward(); }},
+       {"onward", [](auto& m) {
+          const NodeInfo node{NodeId{11}, "n11", "[::1]:80"};
+          m = ToProto(
+              NodeAction{InlineObject{kObject, kVersion, "", Bytes("x"), {256, {node, 1}}}});
+        }}});
   ExpectNamed<v1::NodeAction>(
       ToProto(NodeAction{Location{kObject, kVersion, NodeId{1}, "n", LocationKind::kGone}}),
       {{"kind", [](auto& m) { m.mutable_location()->set_kind(5); }}});
+}
+
+TEST(Give, ComesBackAsItWas) {
+  const InlineObject given{kObject, kVersion, "f4", Bytes("bytes"), {}, 9};
+  const std::string message = EncodeGive(given);
+  const auto back = DecodeGive(std::as_bytes(std::span(message)));
+  ASSERT_TRUE(back) << back.error().ToString();
+  EXPECT_EQ(EncodeGive(*back), message);
+  EXPECT_EQ(back->number, 9U);
+}
+
+TEST(Give, IsNothingElse) {
+  const auto why = [](const std::string& bytes) {
+    return DecodeGive(std::as_bytes(std::span(bytes))).error().message;
+  };
+  EXPECT_THAT(why("junk"), ::testing::HasSubstr("no message"));
+  EXPECT_THAT(why(ToProto(NodeAction{Recall{kObject, kVersion}}).SerializeAsString()),
+              ::testing::HasSubstr("without bytes"));
 }
 
 TEST(HostileHello, EveryField) {
