@@ -69,7 +69,8 @@ struct Source : NodeParts {
     Require(false, "what is sent lies in a copy");
   }
 
-  node::Server server{context, data_plane};
+  node::Gives gives{context, data_plane};
+  node::Server server{context, data_plane, gives};
 };
 
 }  // namespace
