@@ -48,8 +48,10 @@ void World::StartDirectory(Duration recovery_window) {
   planner::DirectoryOptions options;
   options.incarnation = ++directory_life_;
   options.inline_limit_bytes = options_.inline_limit_bytes;
-  if (options_.full_link) options.inline_ahead_bytes = 0;
-  if (options_.full_link) options.inline_ahead = Duration{0};
+  if (options_.full_link) {
+    options.inline_ahead_bytes = 0;
+    options.inline_ahead = Duration{0};
+  }
   options.recovery_window = recovery_window;
   options.forest_from = options_.forest_from;
   if (!options_.unmeasured) {

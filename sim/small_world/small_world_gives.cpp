@@ -24,11 +24,14 @@ void SmallWorld::Give(std::uint32_t node, std::size_t index) {
   Effect(node, effects);
 }
 
-// Node 2 is not the first of any list. It also asks again what it was told to be deleted.
+// Who is not the first of any list. Of an inlined object it also asks again what it was told to be
+// deleted.
 void SmallWorld::AddAskAgain(std::vector<Step>& steps) const {
-  const Member& member = members_[2];
-  const bool may = member.alive && (member.node.waiting() || member.node.told_deleted());
-  if (ask_again_left_ && may) steps.push_back({Step::Kind::kAskAgain, 2});
+  const std::uint32_t who = options_.inlined ? 2 : 1;
+  const Member& member = members_[who];
+  const bool in_vain = options_.inlined && member.node.told_deleted();
+  const bool may = member.alive && (member.node.waiting() || in_vain);
+  if (ask_again_left_ && may) steps.push_back({Step::Kind::kAskAgain, who});
 }
 
 void SmallWorld::AskAgain(std::uint32_t index) {

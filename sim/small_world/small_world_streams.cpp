@@ -105,8 +105,7 @@ void SmallWorld::AddFaults(std::vector<Step>& steps) const {
   if (delete_left_ && members_[last].alive) steps.push_back({Step::Kind::kDelete, last});
   const bool asks = members_[1].alive && members_[1].node.waiting();
   if (lose_room_left_ && asks) steps.push_back({Step::Kind::kLoseRoom, 1});
-  if (ask_again_left_ && asks && !options_.inlined) steps.push_back({Step::Kind::kAskAgain, 1});
-  if (options_.inlined) AddAskAgain(steps);
+  AddAskAgain(steps);
   if (MayPutAgain()) {
     steps.push_back({Step::Kind::kPutAgain, PutsOnOneMore() ? last + 1 : last});
   }

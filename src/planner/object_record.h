@@ -38,10 +38,9 @@ struct Asking {
   std::uint64_t room = 0;
   std::uint64_t number = 0;  // of the Locate
   bool joint = false;        // as in Want
-  // Of this version: it gathers with others, or a Give is on its way to it; until then (R84).
-  Version version;
+  bool given = false;        // until then a Give is on its way to it, of that version (R84)
+  Version version;           // it gathers with others who want this one, until then
   Time until{};
-  bool given = false;
   friend bool operator==(const Asking& a, const Asking& b) { return a.node == b.node; }
   friend auto operator<=>(const Asking& a, const Asking& b) { return a.node <=> b.node; }
 };
@@ -86,9 +85,9 @@ struct ObjectRecord {
   Boxed<std::string> metadata;
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;
-  bool inline_read = false;     // these have left with an answer
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
   bool joint = false;           // somebody who wants this version fetches other objects, too
+  bool inline_read = false;     // the inline bytes have left with an answer
   Boxed<SlowRelays> slow_relays;
   Boxed<ReductionRecord> reduction;
   Boxed<Waiting> waits;      // see waiting; made for who comes

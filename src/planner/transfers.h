@@ -53,7 +53,6 @@ class Transfers {
   void On(NodeId node, const CopyComplete& event);
   void On(NodeId node, const CopyGone& event);
   void On(NodeId node, const Progress& event);
-  // Whether a stream to it from one that has all the bytes failed a moment ago.
   // Where the directory has the bytes and nobody else can give them all: whoever waits for a stream
   // gets them from it.
   void HelpVainWants(const ObjectId& id, ObjectRecord& record);

@@ -1,6 +1,7 @@
 #include "testing/ring_by_hand.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/checksum.h"
@@ -258,7 +259,9 @@ bool RingByHand::IsWhole(std::uint32_t node) const {
   const store::CopyPtr copy = TargetAt(node);
   const bool says_so = nodes_[node].complete == version_;
   if (!copy || copy->state() != store::CopyState::kFinal || !says_so) return false;
-  return std::ranges::equal(copy->bytes(), std::as_bytes(std::span(sum_)));
+  // Asked after every step of the time: byte by byte takes minutes with a sanitizer.
+  const auto bytes = copy->bytes();
+  return bytes.size() == sum_.size() && std::memcmp(bytes.data(), sum_.data(), sum_.size()) == 0;
 }
 
 void RingByHand::Hear(std::uint32_t node, const protocol::NodeAction& word) {

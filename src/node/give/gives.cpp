@@ -32,21 +32,9 @@ std::vector<std::byte> InFrame(const std::string& message) {
 
 }  // namespace
 
-class Gives::Room {
- public:
-  Room(std::atomic<std::size_t>& held, std::size_t bytes) : held_(held), bytes_(bytes) {}
-  ~Room() { held_ -= bytes_; }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-
- private:
-  std::atomic<std::size_t>& held_;
-  const std::size_t bytes_;
-};
-
 std::shared_ptr<Gives::Room> Gives::Reserve(std::size_t bytes) {
   auto room = std::make_shared<Room>(held_bytes_, bytes);
-  return (held_bytes_ += bytes) <= kMostGiveBytes ? room : nullptr;
+  return held_bytes_ <= kMostGiveBytes ? room : nullptr;
 }
 
 void Gives::HandOn(const InlineObject& given) {

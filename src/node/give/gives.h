@@ -13,6 +13,7 @@
 
 #include "net/connection.h"
 #include "node/core/context.h"
+#include "node/core/counted.h"
 #include "node/streams/data_plane.h"
 #include "protocol/node_action.h"
 #include "wire/frame.h"
@@ -32,7 +33,7 @@ class Gives {
 
  private:
   // Bytes that this node holds for others; none: there is no room.
-  class Room;
+  using Room = Counted<std::atomic<std::size_t>>;
   std::shared_ptr<Room> Reserve(std::size_t bytes);
 
   void Take(const protocol::InlineObject& given);

@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/try.h"
 #include "base/units.h"
-#include "node/local/counted.h"
+#include "node/core/counted.h"
 #include "node/local/gather.h"
 #include "node/local/joint_gets.h"
 #include "node/local/local_convert.h"
@@ -110,7 +110,7 @@ LocalSession::Handled LocalSession::GetMany(const local::Request& request, CallP
   CO_TRY(RoomFor(body, objects.size()));
   const auto together = call->together = TogetherOf(body.together());
   call->only_if_owned = body.only_if_owned();
-  std::optional<Counted> counted(std::in_place, watched_, objects.size());
+  std::optional<Counted<>> counted(std::in_place, watched_, objects.size());
   const auto gets = MakeGets(operations_, std::move(objects), call);
   const auto results = co_await gets->Run();
   counted.reset();

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
-#include "node/local/counted.h"
+#include "node/core/counted.h"
 #include "node/local/existence.h"
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
@@ -68,7 +68,7 @@ LocalSession::Handled LocalSession::WaitExists(const local::WaitExists& body, Ca
   CO_TRY_ASSIGN(std::vector<ObjectId> objects, ReadObjects(body));
   const std::uint32_t limit = clients().limits().pins;
   if (pins() + objects.size() > limit) co_return std::unexpected(TooMany("pins", limit));
-  const Counted counted(watched_, objects.size());
+  const Counted<> counted(watched_, objects.size());
   call->only_if_owned = body.only_if_owned();
   const Existence existence(operations_, std::move(objects), *call);
   bool in_time = true;

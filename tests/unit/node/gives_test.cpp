@@ -1,9 +1,7 @@
 // How a small object goes on from node to node (R83); the test plays its peers.
 #include "node/give/gives.h"
 
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -5,15 +5,16 @@
 
 namespace hoplite::node {
 
+template <typename Sum = std::size_t>
 class Counted {
  public:
-  Counted(std::size_t& sum, std::size_t count) : sum_(sum), count_(count) { sum_ += count_; }
+  Counted(Sum& sum, std::size_t count) : sum_(sum), count_(count) { sum_ += count_; }
   ~Counted() { sum_ -= count_; }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
 
  private:
-  std::size_t& sum_;
+  Sum& sum_;
   const std::size_t count_;
 };
 
