@@ -31,7 +31,7 @@ struct TransferInfo {
 // A node whose clients wait for an object.
 struct WaiterInfo {
   std::string node;  // its name
-  std::string why;   // "the object does not exist yet", "its last copy was lost, on n2"
+  std::string why;   // "it does not exist", "its last copy was lost, on n2"
 };
 
 // A slot in the plan of the reduction that makes an object: a tree, in which each has one parent and

@@ -147,7 +147,7 @@ class WaiterInfo:
         """Its name."""
     @property
     def why(self) -> str:
-        """What it waits for: "the object does not exist yet", "its last copy was lost, on n2"."""
+        """What it waits for: "it does not exist", "its last copy was lost, on n2"."""
 
 @final
 class NodeStatus:

@@ -123,6 +123,20 @@ def test_a_wait_may_time_out_and_go_on(here: Client) -> None:
     assert made.wait(timeout=10).used == [source]
 
 
+def test_a_get_at_another_node_says_what_the_reduction_waits_for(
+    here: Client, there: Client
+) -> None:
+    source = ObjectId.random()
+    made = here.reduce([source], dtype="int8")
+    why = f"a reduction makes it that n0 asked for: 1 of 1 sources are missing: {source.hex()}"
+    with pytest.raises(hoplite.TimeoutError, match=why):
+        there.get(made.target, timeout=1.5)
+    with pytest.raises(hoplite.TimeoutError, match=f"{why}; 2 of 2 objects are missing"):
+        there.get_many([made.target, ObjectId.random()], timeout=0.2)
+    assert source.hex() in repr(there.info(made.target))
+    made.cancel()
+
+
 @pytest.mark.parametrize(
     ("op", "dtype", "says"),
     [

@@ -2,9 +2,9 @@
 // R36).
 //
 // Decides: who may make a target; whether an order of the coordinator, or a plan as a whole, can be
-// carried out; whom the end of a reduction concerns, also later. Is told: the coordinators' words, and what becomes of the
-// coordinators. Must never: let two make one target, or keep a reduction that is open without its
-// coordinator.
+// carried out; whom the end of a reduction concerns, also later. Is told: the coordinators' words,
+// and what becomes of the coordinators. Must never: let two make one target, or keep a reduction
+// that is open without its coordinator.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +56,7 @@ class ReductionRequests {
   void On(NodeId node, const ReduceShape& event);
   void On(NodeId node, const SlotAssign& event);
   void On(NodeId node, const ReduceOrders& event);
+  void On(NodeId node, const ReduceWaits& event);
   void On(NodeId node, const ReduceClose& event);
   // Answers those who want to make the object, as far as they can be answered.
   void ResolveOpens(const ObjectId& id, ObjectRecord& record);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "planner/directory_internal.h"
 #include "protocol/failure.h"
 
@@ -47,6 +49,35 @@ bool IsComplete(const Books& books, const ObjectId& id, const ObjectRecord& reco
          });
 }
 
+// Why the object is not there.
+std::string Absent(const NodeTable& nodes, const ObjectRecord& record) {
+  if (record.open_reduction()) {
+    const ReductionRecord& reduction = *record.reduction;
+    return fmt::format("a reduction makes it that {} asked for{}{}",
+                       nodes.NameOf(reduction.coordinator), reduction.waits_for.empty() ? "" : ": ",
+                       reduction.waits_for);
+  }
+  const Waiting& waiting = record.waiting();
+  return waiting.lost_holder.empty() ? "it does not exist" : LastCopyLost(waiting.lost_holder);
+}
+
+// Why nobody serves a node that has memory for the object: which holders are away, or out of its
+// reach, or all of them serve others.
+std::string Unserved(const Books& books, const ObjectRecord& record, NodeId node) {
+  std::string why;
+  for (const auto& [holder, copy] : record.table.copies()) {
+    if (holder == node || !copy.listed || copy.parked() != 0) continue;
+    const NodeRecord* known = books.nodes.Find(holder);
+    const bool blocked = books.pairs.Blocks(node, holder, books.clock.now());
+    if (known != nullptr && known->alive && !blocked) return "every holder is busy";
+    if (!why.empty()) why += "; ";
+    why += blocked ? fmt::format("it can't connect to {}: {}", books.nodes.NameOf(holder),
+                                 books.pairs.Why(node, holder))
+                   : fmt::format("{}, which has it, does not answer", books.nodes.NameOf(holder));
+  }
+  return why.empty() ? "every holder is busy" : why;
+}
+
 ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& record) {
   const NodeTable& nodes = books.nodes;
   ObjectView view;
@@ -57,8 +88,7 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   view.metadata = record.metadata.OrEmpty();
   view.inlined = record.inline_bytes != nullptr;
   const Waiting& waiting = record.waiting();
-  const std::string absent = waiting.lost_holder.empty() ? "the object does not exist yet"
-                                                         : LastCopyLost(waiting.lost_holder);
+  const std::string absent = record.exists() ? "" : Absent(nodes, record);
   for (const Asking& one : waiting.locates) {
     view.waiters.push_back({one.node, nodes.NameOf(one.node),
                             record.exists() ? "the bytes are on their way" : absent});
@@ -72,7 +102,7 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
     // Who asks again, with its answer on the way, waits once.
     if (copy.parked() != 0 && !waiting.locates.contains({node})) {
       view.waiters.push_back(
-          {node, nodes.NameOf(node), record.exists() ? "every holder is busy" : absent});
+          {node, nodes.NameOf(node), record.exists() ? Unserved(books, record, node) : absent});
     }
   }
   for (const auto& [grant, open] : record.table.grants()) {
@@ -81,7 +111,14 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
                               nodes.NameOf(open.receiver), grant,
                               layout.valid_bytes(receiver.marks)});
   }
-  if (record.reduction) view.slots = SlotsOf(nodes, *record.reduction);
+  if (record.reduction) {
+    const ReductionRecord& reduction = *record.reduction;
+    view.slots = SlotsOf(nodes, reduction);
+    if (record.open_reduction() && !reduction.waits_for.empty()) {
+      view.waiters.push_back({reduction.coordinator, nodes.NameOf(reduction.coordinator),
+                              "its reduction is not done: " + reduction.waits_for});
+    }
+  }
   view.ever_owned = books.owners.Knows(id);
   view.owners = static_cast<std::uint32_t>(books.owners.OwnersOf(id).size());
   return view;

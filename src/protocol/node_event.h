@@ -212,11 +212,12 @@ struct StoreUsage {
   std::uint64_t corrupt_blocks = 0;  // that failed their checksum on arrival, since its start
 };
 
-using NodeEvent = std::variant<Create, Withdraw, CopyComplete, CopyGone, Locate, CancelLocate, Want,
-                               CancelWant, GrantClosed, Progress, Delete, EvictAsk, Subscribe,
-                               Unsubscribe, Held, HeldBytes, Tombstone, InventoryEnd, StoreUsage,
-                               ReduceOpen, ReduceShape, SlotAssign, ReduceOrders, ReduceClose,
-                               SlotFailed, SlotDrained, ReduceCommit, SlotProgress, Owner, Owned>;
+using NodeEvent =
+    std::variant<Create, Withdraw, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
+                 GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
+                 Tombstone, InventoryEnd, StoreUsage, ReduceOpen, ReduceShape, SlotAssign,
+                 ReduceOrders, ReduceWaits, ReduceClose, SlotFailed, SlotDrained, ReduceCommit,
+                 SlotProgress, Owner, Owned>;
 
 // The object an event speaks of (its shard); null for InventoryEnd and StoreUsage, which go to
 // every shard.

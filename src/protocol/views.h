@@ -33,7 +33,7 @@ struct TransferView {
 struct WaiterView {
   NodeId node;
   std::string node_name;
-  std::string why;  // "the object does not exist yet", "every holder is busy", "its last copy was
+  std::string why;  // "it does not exist", "every holder is busy", "its last copy was
                     // lost, on n2"
 };
 // A slot of the reduction that makes the object.

@@ -224,7 +224,8 @@ class Members {
       case 23:
         return APlan(object);
       case 24:
-        return ReduceClose{object, Small(1), Code(), "given up"};
+        return Small(1) == 0 ? NodeEvent(ReduceClose{object, Small(1), Code(), "given up"})
+                             : NodeEvent(ReduceWaits{object, Small(1), "a source is missing"});
       case 25:
         return SlotFailed{object, Slot(), AVersion(), Slot(), AVersion(), Code(), "failed"};
       case 26:

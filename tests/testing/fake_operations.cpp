@@ -80,7 +80,7 @@ net::Task<Result<std::shared_ptr<node::Draft>>> FakeOperations::Create(ObjectId 
 net::Task<Result<store::CopyPtr>> FakeOperations::Await(ObjectId object, bool final,
                                                         node::CallPtr call) {
   waiting_.insert(call);
-  Result<store::CopyPtr> found = std::unexpected(Error(ErrorCode::kTimeout, "not created"));
+  Result<store::CopyPtr> found = std::unexpected(GaveUp(object, *call));
   bool in_time = true;
   while (in_time) {
     const store::CopyPtr copy = store_->Find(object);
@@ -107,12 +107,16 @@ net::Task<Result<store::CopyPtr>> FakeOperations::Open(ObjectId object, node::Ca
   return Await(object, false, std::move(call));
 }
 
-Error FakeOperations::GaveUp(const ObjectId&, const node::Call& call) {
-  return call.cancelled ? Error(ErrorCode::kCancelled, "cancelled")
-                        : Error(ErrorCode::kTimeout, "not complete");
+Error FakeOperations::GaveUp(const ObjectId& object, const node::Call& call) {
+  if (call.cancelled) return {ErrorCode::kCancelled, "cancelled"};
+  return {ErrorCode::kTimeout, "object " + object.ToHex() + ' ' + WhyUnfinished(object)};
 }
 
 std::string FakeOperations::WhyUnfinished(const ObjectId&) { return "is not complete"; }
+
+net::Task<std::string> FakeOperations::AskWhyUnfinished(ObjectId object) {
+  co_return WhyUnfinished(object);
+}
 
 std::vector<store::CopyPtr> FakeOperations::Available(const ReduceOptions& options) const {
   std::vector<store::CopyPtr> available;

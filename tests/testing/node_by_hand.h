@@ -43,7 +43,8 @@ class DirectoryByHand final : public directory::DirectoryClient {
   std::optional<Error> why_away(std::size_t /*shard*/) const override { return std::nullopt; }
   void Find(const ObjectId& /*object*/, Duration /*timeout*/,
             std::function<void(Result<protocol::ObjectView>)> answer) override {
-    find = std::move(answer);
+    if (view) return answer(*view);
+    questions.push_back(std::move(answer));
   }
   void Status(std::size_t /*shard*/, const protocol::PageRequest& /*page*/, Duration /*timeout*/,
               std::function<void(Result<protocol::StatusPage>)> answer) override {
@@ -56,7 +57,10 @@ class DirectoryByHand final : public directory::DirectoryClient {
   std::uint64_t limit = kMaxInlineBytes;  // it keeps no larger objects
   std::optional<Time> vouched_at;         // none: always now
   std::vector<protocol::NodeEvent> said;
-  std::function<void(Result<protocol::ObjectView>)> find;  // the last question
+  // What it knows of every object. None: questions wait for the test.
+  std::optional<Result<protocol::ObjectView>> view =
+      std::unexpected(Error(ErrorCode::kNotFound, "the test knows no object"));
+  std::vector<std::function<void(Result<protocol::ObjectView>)>> questions;
   std::function<void(Result<protocol::StatusPage>)> status;
 };
 

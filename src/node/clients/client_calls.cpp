@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "directory/away.h"
+#include "node/core/counted.h"
 #include "node/local/joint_gets.h"
 #include "node/pull/flight.h"
 #include "node/pull/subscription.h"
@@ -51,10 +52,10 @@ Result<store::CopyPtr> ClientCalls::BytesOf(store::CopyPtr copy) {
   return copy;
 }
 
-std::string ClientCalls::Missing(const ObjectEntry& entry) const {
+std::string ClientCalls::Missing(const ObjectEntry& entry, const std::string& said) const {
   const bool arrives = entry.flight() && entry.flight()->copy();
   if (entry.coordinator() && !arrives) return entry.coordinator()->UnderWay();
-  if (entry.flight()) return entry.flight()->Waiting();
+  if (entry.flight()) return entry.flight()->Waiting(said);
   return MadeHere(entry) ? "it is not sealed"
                          : "it is not at this node, and its directory shard was not asked in time";
 }
@@ -66,16 +67,55 @@ Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call) const {
   return {ErrorCode::kTimeout, name + ' ' + WhyUnfinished(entry)};
 }
 
-std::string ClientCalls::WhyUnfinished(const ObjectEntry& entry) const {
-  std::string why = "is not complete at the deadline: " + Missing(entry);
+std::string ClientCalls::WhyUnfinished(const ObjectEntry& entry, const std::string& said) const {
+  std::string why = "is not complete at the deadline: " + Missing(entry, said);
   why += context_.IfAway(entry.object);
-  if (!entry.lost_holder().empty()) why += "; " + protocol::LastCopyLost(entry.lost_holder());
+  if (said.empty() && !entry.lost_holder().empty()) {
+    why += "; " + protocol::LastCopyLost(entry.lost_holder());
+  }
   return why;
 }
 
 std::string ClientCalls::WhyUnfinished(const ObjectId& object) {
   const EntryPtr entry = context_.table.Find(object);
   return WhyUnfinished(entry ? *entry : ObjectEntry(object));
+}
+
+namespace {
+
+// A client waits for little more than that behind its deadline (client/patience.h).
+constexpr Duration kAsksWhy = std::chrono::milliseconds(30);
+constexpr std::size_t kMostAsking = 16;
+
+}  // namespace
+
+// Empty: the shard is away, does not answer soon, or has been asked much already.
+net::Task<std::string> ClientCalls::AskShard(ObjectId object) {
+  const bool there = context_.directory.connected(context_.ShardOf(object));
+  if (!there || asking_ >= kMostAsking) co_return "";
+  const Counted<> counted(asking_, 1);
+  const auto question = std::make_shared<Call>(loop());
+  question->deadline = Now() + kAsksWhy;
+  const auto view = co_await Info(object, question);
+  if (!view) co_return "";
+  const auto own =
+      std::ranges::find(view->waiters, context_.settings.self, &protocol::WaiterView::node);
+  co_return own == view->waiters.end() ? "" : own->why;
+}
+
+net::Task<std::string> ClientCalls::AskWhyUnfinished(ObjectId object) {
+  const EntryPtr entry = context_.table.At(object);
+  const std::shared_ptr<Flight> flight = entry->flight();
+  if (!flight || !flight->unserved()) co_return WhyUnfinished(*entry);
+  const Flight::Interest goes_on(flight);  // or the shard knows of no wait
+  const std::string said = co_await AskShard(object);
+  co_return WhyUnfinished(*entry, said);
+}
+
+net::Task<Error> ClientCalls::Ended(EntryPtr entry, CallPtr call, Time since) {
+  if (call->cancelled || call->deadline - since < kAsksWhy) co_return WhyEnded(*entry, *call);
+  const std::string name = "object " + entry->object.ToHex();
+  co_return Error(ErrorCode::kTimeout, name + ' ' + co_await AskWhyUnfinished(entry->object));
 }
 
 Error ClientCalls::GaveUp(const ObjectId& object, const Call& call) {
@@ -118,6 +158,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
   const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
   const Expecting expecting(entry, Expects(call->only_if_owned));
+  const Time begun = Now();
   std::shared_ptr<Flight> flight;
   std::shared_ptr<Flight::Interest> interest;
   std::optional<JointGets::Waiter> beside_others;
@@ -158,7 +199,9 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
         beside_others.emplace(call->together, flight->awaited_memory(), call->changed);
       }
     }
-    if (!co_await waiting.Wait()) co_return std::unexpected(WhyEnded(*entry, *call));
+    if (!co_await waiting.Wait()) {
+      co_return std::unexpected(co_await Ended(entry, call, begun));
+    }
   }
 }
 
@@ -167,6 +210,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
   const EntryPtr entry = context_.table.At(object);
   WaitingCall waiting(entry, call);
   const Expecting expecting(entry, Expects(call->only_if_owned));
+  const Time begun = Now();
   std::shared_ptr<Flight> flight;
   const std::uint64_t aborts = entry->aborts();
   for (;;) {
@@ -205,8 +249,9 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
       }
     }
     if (!co_await waiting.Wait()) {
+      Error why = co_await Ended(entry, call, begun);
       call->interest.reset();
-      co_return std::unexpected(WhyEnded(*entry, *call));
+      co_return std::unexpected(std::move(why));
     }
   }
 }

@@ -64,6 +64,7 @@ class ClientCalls final : public Operations {
   void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
   Error GaveUp(const ObjectId& object, const Call& call) override;
   std::string WhyUnfinished(const ObjectId& object) override;
+  net::Task<std::string> AskWhyUnfinished(ObjectId object) override;
 
  private:
   Result<void> MayCome(const ObjectEntry& entry, const Expecting& expecting,
@@ -80,9 +81,12 @@ class ClientCalls final : public Operations {
   std::uint64_t Expects(bool only_if_owned) { return only_if_owned ? ++expectations_ : 0; }
   Result<void> MayOwn(const ObjectId& object, const Call& call) const;
   Error NotOwned(const ObjectId& object, const Call& call) const;
-  std::string Missing(const ObjectEntry& entry) const;
+  std::string Missing(const ObjectEntry& entry, const std::string& said) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
-  std::string WhyUnfinished(const ObjectEntry& entry) const;
+  std::string WhyUnfinished(const ObjectEntry& entry, const std::string& said = "") const;
+  // The same of a call that has waited since then, with what the object's shard knows.
+  net::Task<Error> Ended(EntryPtr entry, CallPtr call, Time since);
+  net::Task<std::string> AskShard(ObjectId object);
 
   Context& context_;
   DataPlane& data_plane_;
@@ -90,6 +94,7 @@ class ClientCalls final : public Operations {
   std::uint64_t reductions_ = 0;    // numbers them
   std::uint64_t publications_ = 0;  // the same
   std::uint64_t expectations_ = 0;  // the same
+  std::size_t asking_ = 0;          // the shards, why objects are not here
 };
 
 }  // namespace hoplite::node

@@ -103,6 +103,8 @@ class Operations {
   virtual Error GaveUp(const ObjectId& object, const Call& call) = 0;
   // What that says of a deadline behind the object's name.
   virtual std::string WhyUnfinished(const ObjectId& object) = 0;
+  // The same, with what the object's shard knows of it, if that answers soon.
+  virtual net::Task<std::string> AskWhyUnfinished(ObjectId object) = 0;
   // Resolves when the target is final. A cancelled or timed out call gives the reduction up:
   // whoever waits for the target gets that error.
   virtual net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) = 0;

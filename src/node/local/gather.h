@@ -32,8 +32,9 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
   // Whether the object is here: then it is worth it to begin its operation at the deadline.
   using IsHere = std::function<bool(const ObjectId&)>;
 
-  // With `is_here` nobody waits for what is under way at the deadline: so many own ends would take
-  // too long. Without, each operation has the request's deadline, and is waited for.
+  // With `is_here` nobody waits for what is under way at the deadline, but for the first few: so many
+  // own ends would take too long. Without, each operation has the request's deadline, and is waited
+  // for.
   Gather(Operations& operations, std::vector<ObjectId> objects, CallPtr request,
          Operation operation, IsHere is_here = nullptr)
       : operations_(operations),
@@ -56,7 +57,9 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
     bool in_time = is_here_ != nullptr;
     while (left_ > 0 && (in_time || ending_ > 0) && !request_->cancelled) {
       const Time until = in_time ? request_->deadline : kNever;
-      if (!co_await request_->changed.Wait(until)) in_time = false;
+      if (co_await request_->changed.Wait(until)) continue;
+      in_time = false;
+      EndFirst();
     }
     closed_ = true;
     if (left_ > 0) operations_.Spawn("the rest of a client's request", CancelRest(self));
@@ -69,29 +72,42 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
  private:
   // Of each gather: a client may have some fifty under way.
   static constexpr std::size_t kInOneTurn = 16;
+  static constexpr std::size_t kOwnEnds = 8;
 
   void Begin(std::size_t place) {
     const ObjectId& object = objects_[place];
     const bool late = Now() >= request_->deadline;
-    const bool ends = late || !is_here_;
     if (late && is_here_ && !is_here_(object)) return Count();
     const auto call = std::make_shared<Call>(operations_.loop());
-    if (ends) call->deadline = request_->deadline;
-    ending_ += ends ? 1 : 0;
+    if (late || !is_here_) call->deadline = request_->deadline;
+    ending_ += Ends(*call) ? 1 : 0;
     call->client = request_->client;
     call->together = request_->together;
     call->only_if_owned = request_->only_if_owned;
     calls_[place] = call;
-    operations_.Spawn("a part of a client's request",
-                      One(this->shared_from_this(), place, call, ends));
+    operations_.Spawn("a part of a client's request", One(this->shared_from_this(), place, call));
   }
 
-  static net::Task<void> One(std::shared_ptr<Gather> self, std::size_t place, CallPtr call,
-                             bool ends) {
-    Result<T> result = co_await self->operation_(self->objects_[place], std::move(call));
+  static net::Task<void> One(std::shared_ptr<Gather> self, std::size_t place, CallPtr call) {
+    Result<T> result = co_await self->operation_(self->objects_[place], call);
     self->calls_[place].reset();
-    if (ends && --self->ending_ == 0) self->request_->changed.Notify();
+    if (self->Ends(*call) && --self->ending_ == 0) self->request_->changed.Notify();
     self->Settle(place, std::move(result));
+  }
+
+  // It has the request's deadline.
+  bool Ends(const Call& call) const { return !is_here_ || call.deadline != kNever; }
+
+  // They say why they are late.
+  void EndFirst() {
+    std::size_t few = kOwnEnds;
+    for (const CallPtr& call : calls_) {
+      if (!call || Ends(*call) || few == 0) continue;
+      call->deadline = request_->deadline;
+      call->changed.Notify();
+      ++ending_;
+      --few;
+    }
   }
 
   void Settle(std::size_t place, Result<T> result) {

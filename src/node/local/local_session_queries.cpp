@@ -98,7 +98,7 @@ LocalSession::Handled LocalSession::Identify(local::Answer& answer) {
 }
 
 LocalSession::Handled LocalSession::Why(ObjectId object, local::Answer& answer) {
-  answer.mutable_reason()->set_text(operations_.WhyUnfinished(object));
+  answer.mutable_reason()->set_text(co_await operations_.AskWhyUnfinished(object));
   co_return Result<void>();
 }
 

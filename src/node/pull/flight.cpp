@@ -365,8 +365,13 @@ void Flight::Stop(const Error& why) {
   changed_.Notify();
 }
 
-std::string Flight::Waiting() const {
+bool Flight::unserved() const {
+  return state_->locating() || (copy_ && granted_.empty() && !done_ && !state_->left());
+}
+
+std::string Flight::Waiting(const std::string& said) const {
   if (state_->locating()) {
+    if (!said.empty()) return said;
     const std::size_t shard = context_.ShardOf(entry_->object);
     if (!context_.directory.connected(shard)) return "it is not at this node";
     // The shard says nothing of what does not exist. It has heard the question if it has answered
@@ -381,8 +386,9 @@ std::string Flight::Waiting() const {
   }
   if (!copy_) return NoRoom();
   const Layout& layout = copy_->layout();
-  const std::string from = granted_.empty() ? ", and no holder serves it"
-                                            : " from " + granted_.front()->grant.source.name;
+  const std::string from = granted_.empty()
+                               ? ", and no holder serves it" + (said.empty() ? "" : ": " + said)
+                               : " from " + granted_.front()->grant.source.name;
   return fmt::format("it has arrived up to {} of {} bytes{}{}{}",
                      layout.valid_bytes(copy_->marks()), layout.size_bytes, from,
                      last_failure_.empty() ? "" : "; the last failure: ", last_failure_);

@@ -111,8 +111,11 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   const std::optional<Result<store::CopyPtr>>& result() const { return result_; }
   // That have arrived, if it has memory.
   std::uint64_t bytes() const { return copy_ ? copy_->layout().valid_bytes(copy_->marks()) : 0; }
-  // What it is doing now, for the message of a deadline.
-  std::string Waiting() const;
+  // What it is doing now, for the message of a deadline. `said`: what its shard says of this node's
+  // wait; empty: nothing.
+  std::string Waiting(const std::string& said = "") const;
+  // Nobody serves it, and its shard may know why.
+  bool unserved() const;
   // Open requests and upstreams, for the inventory.
   std::optional<protocol::Want> OpenWant() const { return state_->OpenWant(Marks()); }
   std::optional<protocol::Locate> OpenLocate() {

@@ -46,6 +46,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   void Say(std::vector<protocol::NodeEvent> events);
   void LogPlan(const std::vector<protocol::NodeEvent>& orders) const;
   net::Task<Result<ReduceOutcome>> Drive();
+  // To its shard, for whoever asks elsewhere; when to look again.
+  Time TellWaits();
   std::optional<Result<ReduceOutcome>> Ended() const;
   Error GaveUp() const;
   std::string Unfinished() const;
@@ -73,6 +75,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   std::vector<std::shared_ptr<void>> watches_;
   std::uint64_t owner_number_ = 0;  // of its request; 0: the target is not to be owned
 
+  std::string told_;                       // what it waits for
+  Time tells_at_;                          // not before
   std::optional<std::uint64_t> small_to_;  // targets up to this size are folded here
   bool creating_ = false;
   SmallFold small_fold_;

@@ -124,6 +124,33 @@ TEST_F(ClientCallsTest, ADeadlineSaysWhatWasMissing) {
   EXPECT_THAT(ErrorOf(answer).message, HasSubstr("its last copy, on n7, was lost"));
 }
 
+TEST_F(ClientCallsTest, ADeadlineSaysWhatTheShardKnowsOfTheWait) {
+  const protocol::WaiterView own{node_.parts().settings.self, "n1", "n7, which has it, is away"};
+  node_.directory().view = protocol::ObjectView{.waiters = {own}};
+  const auto answer = Get(node_.NewCall(node_.now() + 1s));
+  node_.Pass(1s);
+  EXPECT_THAT(ErrorOf(answer).message, EndsWith("at the deadline: n7, which has it, is away"));
+  const auto said = node_.Ask(calls_.AskWhyUnfinished(x_));
+  ASSERT_TRUE(*said);
+  EXPECT_THAT(**said, HasSubstr("it is not at this node")) << "nothing fetches it any more";
+}
+
+// Who waits for less time than the question may take is not kept waiting by it, and of very many
+// that end at once some ask.
+TEST_F(ClientCallsTest, ADeadlineAsksTheShardOnlyWhereThatTakesLittleTime) {
+  node_.directory().view.reset();
+  const auto hurried = Get(node_.NewCall(node_.now() + 29ms));
+  node_.Pass(29ms);
+  EXPECT_EQ(ErrorOf(hurried).code, ErrorCode::kTimeout);
+  std::vector<decltype(Get(nullptr))> many;
+  for (int i = 0; i < 20; ++i) many.push_back(Get(node_.NewCall(node_.now() + 1s)));
+  node_.Pass(1s);
+  EXPECT_EQ(std::ranges::count_if(many, [](const auto& one) { return one->has_value(); }), 4);
+  for (const auto& question : node_.directory().questions) question(protocol::ObjectView());
+  node_.Turn();
+  EXPECT_TRUE(std::ranges::all_of(many, [](const auto& one) { return one->has_value(); }));
+}
+
 // It may well exist: the shard was asked and has said nothing since.
 TEST_F(ClientCallsTest, WhatASilentShardWasAskedForIsNotSaidToBeNone) {
   node_.directory().vouched_at = NowSinceBoot();
@@ -302,11 +329,12 @@ TEST_F(ClientCallsTest, AShardThatDoesNotExistIsNotAsked) {
 
 TEST_F(ClientCallsTest, ACancelledQuestionMayStillBeAnswered) {
   const CallPtr call = node_.NewCall();
+  node_.directory().view.reset();
   const auto answer = node_.Ask(calls_.Info(x_, call));
   call->Cancel();
   node_.Turn();
   EXPECT_EQ(ErrorOf(answer).code, ErrorCode::kCancelled);
-  node_.directory().find(protocol::ObjectView());
+  node_.directory().questions.at(0)(protocol::ObjectView());
 }
 
 }  // namespace

@@ -473,6 +473,7 @@ TEST(LocalEndpointTest, ClientThatReadsNoAnswersIsCutOff) {
   }
   raw.SendBytes(requests);
   EXPECT_TRUE(client.Put("others go on"));
+  EXPECT_TRUE(Eventually([&] { return client.Status().value().clients.clients == 1; }));
   std::uint64_t received = 0;
   while (const auto answer = raw.Receive()) received += answer->ByteSizeLong();
   EXPECT_GT(received, 0u);

@@ -35,8 +35,7 @@ TEST(ManyObjectsTest, ManyObjectsAreGotByOneRequest) {
   EXPECT_EQ(answer->id(), 5u);
   ASSERT_EQ(answer->views().got_size(), 3);
   EXPECT_EQ(answer->views().got(0).view().size(), 1u);
-  ASSERT_TRUE(answer->views().got(1).has_unfinished());
-  EXPECT_EQ(answer->views().reasons(0), "is not complete");
+  EXPECT_EQ(answer->views().got(1).error().code(), static_cast<std::uint32_t>(ErrorCode::kTimeout));
   EXPECT_TRUE(answer->views().got(2).has_view());
   const auto pins = [&] { return other.Status().value().clients.pins; };
   EXPECT_EQ(pins(), 2u);
@@ -110,7 +109,12 @@ TEST(ManyObjectsTest, AReasonIsSaidOnce) {
   const auto answer = client.Receive();
   ASSERT_TRUE(answer && answer->has_views());
   ASSERT_EQ(answer->views().got_size(), 1000);
-  for (const auto& got : answer->views().got()) ASSERT_TRUE(got.has_unfinished());
+  std::size_t own_ends = 0;
+  for (const auto& got : answer->views().got()) {
+    own_ends += got.has_error() ? 1 : 0;
+    ASSERT_TRUE(got.has_error() || got.has_unfinished());
+  }
+  EXPECT_LE(own_ends, 16U) << "of the first few, and of those of one turn that were begun late";
   EXPECT_EQ(answer->views().reasons_size(), 1);
 }
 

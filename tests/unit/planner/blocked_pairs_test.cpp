@@ -135,6 +135,12 @@ TEST_F(OutOfReach, WithoutAThirdItWaitsForTheHolder) {
   Expect("R <- S");
 }
 
+TEST_F(OutOfReach, AWaiterIsShownWithTheHolderThatItCannotReach) {
+  Join("S").Join("R").Put("S").Get("R").Ignore();
+  Refused("R");
+  EXPECT_THAT(state_->Find(object_)->waiters.at(0).why, HasSubstr("it can't connect to S"));
+}
+
 TEST_F(OutOfReach, AHolderWithoutSessionIsGoneNotOutOfReach) {
   Begin();
   Suspend("S");

@@ -20,6 +20,11 @@ TEST_F(Sessions, ASuspendedNodeGetsNoGrantsAndKeepsItsOwn) {
   EXPECT_EQ(state_->Find(object_)->transfers.size(), 2U);
 }
 
+TEST_F(Sessions, WhoWaitsForAHolderThatIsAwayIsShownWithIt) {
+  Join("S").Join("R").Put("S").Suspend("S").Get("R").Ignore();
+  EXPECT_EQ(state_->Find(object_)->waiters.at(0).why, "S, which has it, does not answer");
+}
+
 TEST_F(Sessions, AGrantThatTheReturnedNodeNeverHeardOfIsGivenAgain) {
   Join("S").Join("R1").Put("S").Get("R1").Suspend("R1").Ignore();
   Connect("R1").HeldBy("R1", 0).Want("R1").EndInventory("R1");

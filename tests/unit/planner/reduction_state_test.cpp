@@ -135,6 +135,26 @@ TEST_F(ReductionState, ACommitWhoseAnswerWasLostIsAnsweredAgain) {
 }
 
 // R36: a root that missed its order is a producer from the repeated one on.
+TEST_F(ReductionState, WhoWaitsForTheTargetIsShownWithWhatItsCoordinatorWaitsFor) {
+  Start();
+  Say(kReader, Locate{target_});
+  const auto why = [this] {
+    std::vector<std::string> lines;
+    for (const WaiterView& one : state_->Find(target_)->waiters) {
+      lines.push_back(one.node_name + ": " + one.why);
+    }
+    return lines;
+  };
+  EXPECT_THAT(why(), ElementsAre("n4: it does not exist"));
+  Open();
+  Plan();
+  EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for"));
+  Say(kCoordinator, ReduceWaits{target_, 1, "a source is missing"});
+  Say(kRoot, ReduceWaits{target_, 1, "not its own"});
+  EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for: a source is missing",
+                                 "n1: its reduction is not done: a source is missing"));
+}
+
 TEST_F(ReductionState, ARootThatMissedItsOrderIsASourceWhenItIsBack) {
   Start();
   Apply(NodeSuspended{kRoot});
