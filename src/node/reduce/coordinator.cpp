@@ -163,10 +163,10 @@ net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
 Time Coordinator::TellWaits() {
   if (!reduction_.opened()) return kNever;
   if (Now() < tells_at_) return tells_at_;
+  tells_at_ = Now() + kTellsEvery;
   std::string why(FirstBytes(Unfinished(), protocol::kMostWaitsBytes));
   if (why == told_) return kNever;
   told_ = why;
-  tells_at_ = Now() + kTellsEvery;
   context_.directory.Send(
       protocol::ReduceWaits{target_->object, Request().request, std::move(why)});
   return kNever;
