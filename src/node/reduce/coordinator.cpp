@@ -156,7 +156,8 @@ net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
     LogPlan(orders);
     Say(std::move(orders));
     if (reduction_.Outcome()) continue;
-    co_await call_->changed.Wait(std::min({next, TellWaits(), call_->deadline}));
+    const Time until = std::min({next, TellWaits(), call_->deadline});
+    co_await call_->changed.Wait(until);
   }
 }
 
