@@ -6,23 +6,14 @@
 #include <fmt/format.h>
 
 #include "planner/reduce_cost.h"
+#include "planner/reduce_detours.h"
 #include "planner/reduce_tree.h"
 #include "protocol/failure.h"
 
 namespace hoplite::planner {
 namespace {
 
-// A slot that failed tells nothing certain about its sources; they are left alone for so long.
-constexpr Duration kSuspicion = std::chrono::seconds(1);
-// When no node has memory for a partial result, all are asked again for so long.
-constexpr Duration kPoorPatience = std::chrono::seconds(5);
-constexpr Duration kRest = std::chrono::milliseconds(500);
 constexpr std::size_t kMostNamed = 8;
-
-bool MeansGone(ErrorCode code) {
-  return code == ErrorCode::kDeleted || code == ErrorCode::kNotFound ||
-         code == ErrorCode::kRecalled;
-}
 
 std::unexpected<Error> Wrong(std::string message) {
   return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(message)));
@@ -31,10 +22,9 @@ std::unexpected<Error> Wrong(std::string message) {
 }  // namespace
 
 Fold FoldOf(const ReduceOptions& options) {
-  const std::uint64_t sources = options.num_objects.value_or(options.sources.size());
   return {.op = options.op,
           .dtype = options.dtype,
-          .sources = static_cast<std::uint32_t>(sources),
+          .sources = static_cast<std::uint32_t>(WantedOf(options)),
           .folded_bytes = options.folded_bytes};
 }
 
@@ -44,9 +34,10 @@ ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uin
       self_(self),
       request_(request),
       two_trees_(two_trees),
-      wanted_(options.num_objects.value_or(options.sources.size())),
+      wanted_(WantedOf(options)),
       sources_(options.sources),
-      kind_(options.alike) {}
+      kind_(options.alike),
+      peers_(self) {}
 
 // --- told
 
@@ -128,94 +119,9 @@ void ReducePlanner::FailIfTooFew(SourceIndex lost) {
   }
 }
 
-// What the slot was made of is not used any more; it is filled, or vacated, by the next Plan.
-void ReducePlanner::OnSlotLost(const SlotLost& lost, Time now) {
-  now_ = std::max(now_, now);
-  if (lost.slot == 0 || lost.slot > slots_.size() || failure_) return;
-  const PlannedSlot& planned = slots_.at(lost.slot);
-  if (planned.attempt != lost.attempt || planned.vacant()) return;
-  if (lost.code == ErrorCode::kInvalidArgument) {
-    failure_ = Error(lost.code, lost.message);
-    return;
-  }
-  NoteLoss(lost);
-  if (lost.receiver != kNoNode && OnBlocked(lost)) return;
-  if (bridges_.contains(lost.slot) && OnBridgeLost(lost)) return;
-  const bool no_memory = lost.code == ErrorCode::kResourceExhausted;
-  // One that only folds for others goes elsewhere, whatever was wrong.
-  const bool only_folds = planned.picks.empty() && lost.slot != pinned_;
-  if (by_stripes_ && no_memory) {
-    OnPoorMember(planned.order.node);
-  } else if (no_memory || only_folds) {
-    OnPoor(lost.slot, lost);
-  }
-  GiveUp(planned, lost);
-  if (by_stripes_) {
-    EndPlan();
-  } else {
-    slots_.Vacate(lost.slot);
-  }
-}
-
-// What else is lost while two can't connect is often lost since another has to stand for one of them.
-void ReducePlanner::NoteLoss(const SlotLost& lost) {
-  last_loss_ = lost.message;
-  if (lost.receiver != kNoNode) {
-    pair_loss_ = lost.message;
-  } else if (bridges_.contains(lost.slot)) {
-    last_loss_ = pair_loss_ + "; between the two, " + lost.message;
-  } else if (AnyBlocked()) {
-    last_loss_ = pair_loss_ + "; also, " + lost.message;
-  }
-}
-
-// Which of several is at fault isn't said, but its own shard tells where it is no more: if that was
-// told already, the others have no part in it.
-void ReducePlanner::GiveUp(const PlannedSlot& planned, const SlotLost& lost) {
-  const bool gone = MeansGone(lost.code);
-  const bool told = gone && LacksOne(planned);
-  // Who needs none and says so all the same would say so again at once.
-  const bool no_memory =
-      lost.code == ErrorCode::kResourceExhausted && !slots_.NeedsNoMemory(lost.slot);
-  for (std::size_t i = 0; i < planned.picks.size(); ++i) {
-    const SourceIndex pick = planned.picks[i];
-    const Version version = planned.order.inputs[i].version;
-    if (gone && planned.picks.size() == 1) {
-      sources_.RemoveVersion(pick, planned.order.node, version);
-    } else if (!told && !no_memory) {
-      sources_.Suspect(pick, planned.order.node, version, now_ + kSuspicion);
-    }
-    GiveBack(pick);
-  }
-}
-
-bool ReducePlanner::LacksOne(const PlannedSlot& planned) const {
-  for (std::size_t i = 0; i < planned.picks.size(); ++i) {
-    const Version version = planned.order.inputs[i].version;
-    if (!sources_.Holds(planned.picks[i], planned.order.node, version)) return true;
-  }
-  return false;
-}
-
 void ReducePlanner::GiveBack(SourceIndex pick) {
   sources_.GiveBack(pick);
   FailIfTooFew(pick);
-}
-
-// Its sources are served as they are from now on, and another folds them. If there is no other, all
-// are asked once more after a while; but what never fits was answered at once.
-void ReducePlanner::OnPoor(std::uint32_t slot, const SlotLost& lost) {
-  const PlannedSlot& planned = slots_.at(slot);
-  poor_.insert(planned.order.node);
-  if (!poor_since_) poor_since_ = now_;
-  if (slot != pinned_ && !poor_.contains(NodeWithMemory())) return;
-  const bool never = now_ < planned.said_at + kRest || now_ > *poor_since_ + kPoorPatience;
-  if (never && lost.code == ErrorCode::kResourceExhausted) {
-    failure_ = Error(lost.code, lost.message);
-    return;
-  }
-  poor_.clear();
-  rests_until_ = now_ + kRest;
 }
 
 // --- answers
@@ -224,7 +130,8 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
   now_ = std::max(now_, now);
   if (!link_ || failure_) return kNever;
   sources_.Expire(now_);
-  if (now_ < rests_until_) return rests_until_;
+  peers_.Advance(now_);
+  if (now_ < peers_.rests_until()) return peers_.rests_until();
   const bool anew = !planned_;
   if (anew) {
     if (const Time due = WhenToPlan(); due > now_) return due;
@@ -232,11 +139,21 @@ Time ReducePlanner::Plan(Time now, std::vector<NodeEvent>& orders) {
     if (!shaped_) orders.emplace_back(ShapeOrder());
     shaped_ = true;
   }
-  Fill();
-  if (!planned_) return Plan(now_, orders);
-  if (anew && !by_stripes_) Bridge();
+  Placement().Fill();
+  if (anew && !plan_.by_stripes) Bridge(peers_, sources_, plan_);
   Say(anew && said_as_ != 0, orders);
-  return slots_.vacant().empty() ? kNever : sources_.next_expiry();
+  return plan_.slots.vacant().empty() ? kNever : sources_.next_expiry();
+}
+
+// Whoever says where the root is, or how the tree looks, gets what he says.
+bool ReducePlanner::EveryoneReads() const {
+  const bool shaped = options_.root_here || options_.fixed_order || options_.degree != 0;
+  return options_.everyone_reads && !shaped;
+}
+
+bool ReducePlanner::MayBeByStripes() const {
+  return EveryoneReads() && wanted_ >= 2 && layout_->stripe_count >= 2 &&
+         planned_by_stripes_ < kMostPlansByStripes;
 }
 
 // Sources that are there at the start are told one by one: one hop brings them all together. By
@@ -252,26 +169,23 @@ Time ReducePlanner::WhenToPlan() const {
 // A first plan that is a tree is said slot by slot, as it fills. What replaces another is said as
 // one, with a root, so that nothing of the other is left.
 void ReducePlanner::PlanAnew() {
-  slots_ = {};
-  bridges_.clear();
-  slot_of_.clear();
-  pinned_ = 0;
-  by_stripes_.reset();
-  if (const std::optional<Stripes> plan = ByStripes()) {
-    PlanStripes(*plan);
+  plan_ = {};
+  ReducePlacement placement = Placement();
+  if (MayBeByStripes() && placement.PlanStripes(two_trees_)) {
+    ++planned_by_stripes_;
   } else {
-    PlanTree();
-    if (shaped_) slots_.SayAgain(root_);
+    placement.PlanTree();
+    if (shaped_) plan_.slots.SayAgain(plan_.root);
   }
-  if (by_stripes_ || shaped_) said_as_ = ++attempts_;
+  if (plan_.by_stripes || shaped_) said_as_ = ++attempts_;
   if (!shaped_) target_metadata_ = metadata();
   planned_ = true;
 }
 
 void ReducePlanner::Say(bool as_one, std::vector<NodeEvent>& orders) {
   std::vector<PlannedOrder> said;
-  for (const std::uint32_t slot : slots_.TakeUnsaid()) {
-    PlannedSlot& planned = slots_.at(slot);
+  for (const std::uint32_t slot : plan_.slots.TakeUnsaid()) {
+    PlannedSlot& planned = plan_.slots.at(slot);
     planned.attempt = ++attempts_;
     planned.said_at = now_;
     said.push_back({planned.attempt, OrderOf(planned)});
@@ -298,7 +212,7 @@ SlotAssign ReducePlanner::Alone(PlannedOrder order) const {
 
 SlotOrder ReducePlanner::OrderOf(const PlannedSlot& planned) const {
   SlotOrder order = planned.order;
-  if (by_stripes_) return order;
+  if (plan_.by_stripes) return order;
   order.parents = TreeSlot{.parent = planned.parent}.parents();
   order.stripes = layout_->all_stripes();
   return order;
@@ -309,7 +223,7 @@ std::vector<NodeEvent> ReducePlanner::Orders() const {
   std::vector<NodeEvent> said{ShapeOrder()};
   if (!planned_) return said;
   std::vector<PlannedOrder> present;
-  for (const PlannedSlot& planned : slots_.all()) {
+  for (const PlannedSlot& planned : plan_.slots.all()) {
     if (planned.said()) present.push_back({planned.attempt, OrderOf(planned)});
   }
   if (said_as_ != 0) said.emplace_back(AsOne(present));
@@ -321,10 +235,10 @@ std::vector<NodeEvent> ReducePlanner::Orders() const {
 
 std::string ReducePlanner::Describe() const {
   if (!planned_) return "no plan";
-  if (!by_stripes_) return fmt::format("a tree, slots: {}", slots_.size());
+  if (!plan_.by_stripes) return fmt::format("a tree, slots: {}", plan_.slots.size());
   return fmt::format("{}, members: {}",
-                     by_stripes_->shape == StripeShape::kRing ? "a ring" : "two trees",
-                     by_stripes_->members);
+                     plan_.by_stripes->shape == StripeShape::kRing ? "a ring" : "two trees",
+                     plan_.by_stripes->members);
 }
 
 const std::string& ReducePlanner::metadata() const {

@@ -1,0 +1,46 @@
+// ReducePlacement: when a reduction is by stripes, of what, and in which shape. See docs/protocol.md, R64
+// and R66.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "planner/reduce_cost.h"
+#include "planner/reduce_detours.h"
+#include "planner/reduce_placement.h"
+#include "planner/stripe_ring.h"
+#include "planner/two_trees.h"
+
+namespace hoplite::planner {
+
+// Of k sources that are ready. A tree is better while one is late: that takes the root, and all others
+// are folded when it comes.
+bool ReducePlacement::PlanStripes(bool two_trees) {
+  if (sources_.ready().size() < wanted_) return false;
+  std::vector<ReduceMember> members = InRingOrder(MembersOf(FirstReady(wanted_)));
+  AvoidBlocked(peers_, members);
+  const std::optional<StripeShape> shape = ShapeFor(members.size(), two_trees);
+  if (!shape || !MayFoldEachOther(peers_, members, *shape)) return false;
+  std::vector<NodeId> nodes;
+  for (const ReduceMember& member : members) nodes.push_back(member.node);
+  slots_.Build(*shape == StripeShape::kRing ? StripeRing(nodes, layout_)
+                                            : TwoTrees(nodes, layout_));
+  for (const ReduceMember& member : members) {
+    for (const std::uint32_t slot : slots_.At(member.node)) {
+      for (const SourceIndex pick : member.picks) TakePick(slot, pick);
+    }
+  }
+  plan_.by_stripes = ReducePlan::ByStripes{*shape, static_cast<std::uint32_t>(nodes.size())};
+  return true;
+}
+
+std::optional<StripeShape> ReducePlacement::ShapeFor(std::size_t members, bool two_trees) const {
+  if (!two_trees && MakesRing(members, layout_) && RingPays(members, layout_, link_)) {
+    return StripeShape::kRing;
+  }
+  if (!MakesTwoTrees(members, layout_)) return std::nullopt;
+  const bool pays = members > kMostInARing && TwoTreesPay(members, layout_, link_);
+  if (!two_trees && !pays) return std::nullopt;
+  return StripeShape::kTwoTrees;
+}
+
+}  // namespace hoplite::planner
