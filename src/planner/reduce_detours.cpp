@@ -6,8 +6,6 @@
 namespace hoplite::planner {
 namespace {
 
-constexpr std::uint32_t kMostSwaps = 256;  // tried for one slot
-
 bool IsBlockedAbove(const ReducePeers& peers, const PlannedSlots& slots, std::uint32_t slot) {
   const PlannedSlot& planned = slots.at(slot);
   if (planned.parent == 0 || planned.vacant()) return false;
@@ -22,26 +20,84 @@ std::size_t BlockedAround(const ReducePeers& peers, const PlannedSlots& slots, s
   return blocked;
 }
 
-// True: it changed places with another, and fewer can't reach theirs.
-bool SwapAway(const ReducePeers& peers, ReducePlan& tree, std::uint32_t slot) {
-  PlannedSlots& slots = tree.slots;
-  const auto movable = [&](std::uint32_t one) {
-    return one != tree.pinned && !slots.at(one).vacant();
-  };
-  if (!movable(slot)) return false;
-  const auto blocked_around = [&](std::uint32_t other) {
-    return BlockedAround(peers, slots, slot) + BlockedAround(peers, slots, other);
-  };
-  const std::uint32_t last = std::min(slots.size(), kMostSwaps);
-  for (std::uint32_t other = 1; other <= last; ++other) {
-    if (other == slot || !movable(other)) continue;
-    const std::size_t before = blocked_around(other);
-    slots.Swap(slot, other);
-    if (blocked_around(other) < before) return true;
-    slots.Swap(slot, other);
+// Looks for a place for one that can't reach those around it. No more of the poor than before come to
+// places that need memory: another would fold in their stead, whom those around may not reach either.
+class Rearrangement {
+ public:
+  Rearrangement(const ReducePeers& peers, const std::set<NodeId>& poor, ReducePlan& tree)
+      : peers_(peers), poor_(poor), tree_(tree), slots_(tree.slots) {}
+
+  // True: it changed places with another, and fewer can't reach theirs.
+  bool SwapAway(std::uint32_t slot) {
+    for (std::uint32_t other = 1; other <= last(); ++other) {
+      if (other == slot || !Movable(slot) || !Movable(other)) continue;
+      const auto around = [&] {
+        return BlockedAround(peers_, slots_, slot) + BlockedAround(peers_, slots_, other);
+      };
+      const std::size_t before = around();
+      const std::size_t misfits = Misfits(slot, other);
+      slots_.Swap(slot, other);
+      if (around() < before && Misfits(slot, other) <= misfits) return true;
+      slots_.Swap(slot, other);
+    }
+    return false;
   }
-  return false;
-}
+  // The same, between two others: those on the way move up by one.
+  bool MoveAway(std::uint32_t slot) {
+    if (slots_.size() > kMostMoved) return false;
+    for (std::uint32_t other = 1; other <= slots_.size(); ++other) {
+      if (!AllMovable(std::min(slot, other), std::max(slot, other))) continue;
+      const std::size_t before = Blocked();
+      const std::size_t misfits = Misfits();
+      Move(slot, other);
+      if (Blocked() < before && Misfits() <= misfits) return true;
+      Move(other, slot);
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::uint32_t kMostSwaps = 256;  // tried for one slot
+  static constexpr std::uint32_t kMostMoved = 64;   // slots of a plan in which more is tried
+
+  std::uint32_t last() const { return std::min(slots_.size(), kMostSwaps); }
+  bool Movable(std::uint32_t slot) const {
+    return slot != tree_.pinned && !slots_.at(slot).vacant();
+  }
+  bool AllMovable(std::uint32_t from, std::uint32_t to) const {
+    for (std::uint32_t slot = from; slot <= to; ++slot) {
+      if (!Movable(slot)) return false;
+    }
+    return true;
+  }
+  void Move(std::uint32_t from, std::uint32_t to) {
+    for (; from < to; ++from) slots_.Swap(from, from + 1);
+    for (; from > to; --from) slots_.Swap(from, from - 1);
+  }
+  bool IsMisfit(std::uint32_t slot) const {
+    return poor_.contains(slots_.at(slot).order.node) && !slots_.NeedsNoMemory(slot);
+  }
+  std::size_t Misfits(std::uint32_t one, std::uint32_t other) const {
+    return (IsMisfit(one) ? 1 : 0) + (IsMisfit(other) ? 1 : 0);
+  }
+  std::size_t Misfits() const {
+    return Count([this](std::uint32_t slot) { return IsMisfit(slot); });
+  }
+  std::size_t Blocked() const {
+    return Count([this](std::uint32_t slot) { return IsBlockedAbove(peers_, slots_, slot); });
+  }
+  template <typename Predicate>
+  std::size_t Count(Predicate predicate) const {
+    std::size_t count = 0;
+    for (std::uint32_t slot = 1; slot <= slots_.size(); ++slot) count += predicate(slot) ? 1 : 0;
+    return count;
+  }
+
+  const ReducePeers& peers_;
+  const std::set<NodeId>& poor_;
+  const ReducePlan& tree_;
+  PlannedSlots& slots_;
+};
 
 }  // namespace
 
@@ -85,11 +141,15 @@ bool MayFoldEachOther(const ReducePeers& peers, const std::vector<ReduceMember>&
   return true;
 }
 
-void AvoidBlocked(const ReducePeers& peers, ReducePlan& tree) {
+void AvoidBlocked(const ReducePeers& peers, const std::set<NodeId>& poor, ReducePlan& tree) {
   if (peers.all_reach_all()) return;
+  Rearrangement places(peers, poor, tree);
+  const auto blocked = [&](std::uint32_t slot) { return IsBlockedAbove(peers, tree.slots, slot); };
   for (std::uint32_t slot = 1; slot <= tree.slots.size(); ++slot) {
-    if (!IsBlockedAbove(peers, tree.slots, slot) || SwapAway(peers, tree, slot)) continue;
-    SwapAway(peers, tree, tree.slots.at(slot).parent);
+    if (blocked(slot) && !places.SwapAway(slot)) places.SwapAway(tree.slots.at(slot).parent);
+  }
+  for (std::uint32_t slot = 1; slot <= tree.slots.size(); ++slot) {
+    if (blocked(slot) && !places.MoveAway(slot)) places.MoveAway(tree.slots.at(slot).parent);
   }
 }
 

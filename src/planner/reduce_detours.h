@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "planner/reduce_peers.h"
@@ -24,8 +25,8 @@ bool MayFoldEachOther(const ReducePeers& peers, const std::vector<ReduceMember>&
 
 // --- a tree, of which nothing was said yet
 // Sources change places until nobody has to pull from a node that it can't reach, or that helps no
-// more.
-void AvoidBlocked(const ReducePeers& peers, ReducePlan& tree);
+// more. `poor` lacked memory in the plan before.
+void AvoidBlocked(const ReducePeers& peers, const std::set<NodeId>& poor, ReducePlan& tree);
 void Bridge(const ReducePeers& peers, const ReduceSources& sources, ReducePlan& tree);
 
 // At that slot the node could not pull from those below it, or somebody above it not from the node.

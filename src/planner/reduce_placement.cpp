@@ -31,7 +31,7 @@ void ReducePlacement::PlanTree() {
     slots_.at(slot).share = member.picks.size();
     Place(slot, member);
   }
-  AvoidBlocked(peers_, plan_);
+  AvoidBlocked(peers_, poor, plan_);
 }
 
 void ReducePlacement::BuildTree(std::uint32_t count) {

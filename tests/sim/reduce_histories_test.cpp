@@ -142,6 +142,9 @@ TEST(ReduceCuts, HistoriesThatOnceBrokeAProperty) {
       1558,   // a second pair is heard of before the next plan is made
       21467,  // a slot of a plan that is replaced in the same turn
       30575,  // no way at all, until the coordinator only tries again
+      3211,   // who lacks memory is moved to a slot that needs some, and another folds for it
+      3589,   // the same
+      30779,  // no two change places to any good; one that goes between two others does
   };
   for (const std::uint64_t seed : seeds) {
     const Result<Report> report = RunReduce(DrawCuts(seed));
