@@ -29,8 +29,10 @@ class Rearrangement {
 
   // True: it changed places with another, and fewer can't reach theirs.
   bool SwapAway(std::uint32_t slot) {
-    for (std::uint32_t other = 1; other <= last(); ++other) {
-      if (other == slot || !Movable(slot) || !Movable(other)) continue;
+    if (!Movable(slot)) return false;
+    const std::uint32_t last = std::min(slots_.size(), kMostSwaps);
+    for (std::uint32_t other = 1; other <= last; ++other) {
+      if (other == slot || !Movable(other)) continue;
       const auto around = [&] {
         return BlockedAround(peers_, slots_, slot) + BlockedAround(peers_, slots_, other);
       };
@@ -45,10 +47,10 @@ class Rearrangement {
   // The same, between two others: those on the way move up by one.
   bool MoveAway(std::uint32_t slot) {
     if (slots_.size() > kMostMoved) return false;
+    const std::size_t before = Blocked();
+    const std::size_t misfits = Misfits();
     for (std::uint32_t other = 1; other <= slots_.size(); ++other) {
       if (!AllMovable(std::min(slot, other), std::max(slot, other))) continue;
-      const std::size_t before = Blocked();
-      const std::size_t misfits = Misfits();
       Move(slot, other);
       if (Blocked() < before && Misfits() <= misfits) return true;
       Move(other, slot);
@@ -60,7 +62,6 @@ class Rearrangement {
   static constexpr std::uint32_t kMostSwaps = 256;  // tried for one slot
   static constexpr std::uint32_t kMostMoved = 64;   // slots of a plan in which more is tried
 
-  std::uint32_t last() const { return std::min(slots_.size(), kMostSwaps); }
   bool Movable(std::uint32_t slot) const {
     return slot != tree_.pinned && !slots_.at(slot).vacant();
   }

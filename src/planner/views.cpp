@@ -61,6 +61,8 @@ std::string Absent(const NodeTable& nodes, const ObjectRecord& record) {
   return waiting.lost_holder.empty() ? "it does not exist" : LastCopyLost(waiting.lost_holder);
 }
 
+constexpr const char* kBusy = "every holder is busy";
+
 // Why nobody serves a node that has memory for the object: which holders are away, or out of its
 // reach, or all of them serve others.
 std::string Unserved(const Books& books, const ObjectRecord& record, NodeId node) {
@@ -69,13 +71,13 @@ std::string Unserved(const Books& books, const ObjectRecord& record, NodeId node
     if (holder == node || !copy.listed || copy.parked() != 0) continue;
     const NodeRecord* known = books.nodes.Find(holder);
     const bool blocked = books.pairs.Blocks(node, holder, books.clock.now());
-    if (known != nullptr && known->alive && !blocked) return "every holder is busy";
+    if (known != nullptr && known->alive && !blocked) return kBusy;
     if (!why.empty()) why += "; ";
     why += blocked ? fmt::format("it can't connect to {}: {}", books.nodes.NameOf(holder),
                                  books.pairs.Why(node, holder))
                    : fmt::format("{}, which has it, does not answer", books.nodes.NameOf(holder));
   }
-  return why.empty() ? "every holder is busy" : why;
+  return why.empty() ? kBusy : why;
 }
 
 ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& record) {

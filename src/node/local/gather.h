@@ -102,7 +102,8 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
   void EndFirst() {
     std::size_t few = kOwnEnds;
     for (const CallPtr& call : calls_) {
-      if (!call || Ends(*call) || few == 0) continue;
+      if (few == 0) break;
+      if (!call || Ends(*call)) continue;
       call->deadline = request_->deadline;
       call->changed.Notify();
       ++ending_;

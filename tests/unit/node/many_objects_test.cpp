@@ -35,7 +35,10 @@ TEST(ManyObjectsTest, ManyObjectsAreGotByOneRequest) {
   EXPECT_EQ(answer->id(), 5u);
   ASSERT_EQ(answer->views().got_size(), 3);
   EXPECT_EQ(answer->views().got(0).view().size(), 1u);
-  EXPECT_EQ(answer->views().got(1).error().code(), static_cast<std::uint32_t>(ErrorCode::kTimeout));
+  const auto& missing = answer->views().got(1).error();
+  EXPECT_EQ(missing.code(), static_cast<std::uint32_t>(ErrorCode::kTimeout));
+  EXPECT_EQ(missing.message(),
+            "object " + ObjectId::FromName("missing").ToHex() + " is not complete");
   EXPECT_TRUE(answer->views().got(2).has_view());
   const auto pins = [&] { return other.Status().value().clients.pins; };
   EXPECT_EQ(pins(), 2u);
@@ -116,6 +119,7 @@ TEST(ManyObjectsTest, AReasonIsSaidOnce) {
   }
   EXPECT_LE(own_ends, 16U) << "of the first few, and of those of one turn that were begun late";
   EXPECT_EQ(answer->views().reasons_size(), 1);
+  EXPECT_EQ(answer->views().reasons(0), "is not complete");
 }
 
 }  // namespace
