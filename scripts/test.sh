@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs the tests: everything in release (lint included), then what the sanitizers are for.
+# Builds and runs the tests, each where it means most: unit, conformance and cluster programs under sanitizers; long
+# searches, the command line, Python and the checks of the sources in release.
 # The last line is "N passed, N failed"; exit status 0 only if nothing failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,9 +10,9 @@ usage() {
 usage: scripts/test.sh [--only PART]... [--all] [--jobs N]
   --only PART   release, lint, python, asan, tsan or docs instead of release, asan and tsan; may be repeated
                 (lint is the part of release that reads the sources, python that of the Python package,
-                docs builds the site: scripts/docs.sh)
-  --all         also docs; and play all random histories and long searches and compile each source alone, otherwise
-                an eighth of them, another one for each commit
+                docs builds the site: scripts/docs.sh); release then has also the tests that asan has
+  --all         all of release, and docs; play all random histories and long searches and read each source alone,
+                otherwise an eighth of them, another one for each commit
   --jobs N      processes at a time for building, and half as many more tests, since most of them wait
                 (default: one per core)
 TEXT
@@ -29,8 +30,10 @@ while [[ $# -gt 0 ]]; do
     *) usage >&2; exit 2 ;;
   esac
 done
+elsewhere=OFF # whether release leaves out what asan runs
 if [[ ${#parts[@]} -eq 0 ]]; then
   parts=(release asan tsan)
+  [[ $all == yes ]] || elsewhere=ON
   [[ $all == no ]] || parts+=(docs)
 fi
 
@@ -73,7 +76,7 @@ run_part() {
   local preset=$1 target=$2 start=$SECONDS status=0 report log total bad skipped
   shift 2
   local options=()
-  [[ $preset != release ]] || options=("${python_options[@]}")
+  [[ $preset != release ]] || options=("${release_options[@]}")
   step "$preset: configure" cmake --preset "$preset" "${options[@]}"
   step "$preset: build" cmake --build --preset "$preset" --target "$target" -j "$jobs"
   report=$PWD/build/$preset/test-report.xml
@@ -109,12 +112,12 @@ add_python() {
   log=$(mktemp)
   echo "== python: environment"
   if interpreter=$(./scripts/python_env.sh 2>"$log"); then
-    python_options=(-DHOPLITE_PYTHON=ON "-DPython_EXECUTABLE=$interpreter")
+    release_options+=(-DHOPLITE_PYTHON=ON "-DPython_EXECUTABLE=$interpreter")
     sed -n 's/^could not be installed/python: SKIPPED, &/p' "$log"
   else
     tail -n 3 "$log"
     echo "python: SKIPPED, its environment could not be made: neither the package nor its tests are built"
-    python_options=(-DHOPLITE_PYTHON=OFF)
+    release_options+=(-DHOPLITE_PYTHON=OFF)
   fi
   rm -f "$log"
 }
@@ -141,7 +144,7 @@ if [[ $all == no ]]; then
   echo "histories, long searches and sources compiled alone: eighth $HOPLITE_EIGHTH of 0 to 7 (--all: all)"
 fi
 step "setup" ./scripts/setup.sh
-python_options=()
+release_options=("-DHOPLITE_SANITIZED_ELSEWHERE=$elsewhere")
 add_python
 for part in "${parts[@]}"; do
   case $part in

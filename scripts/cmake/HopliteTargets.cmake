@@ -18,6 +18,11 @@ function(hoplite_layer name)
   endif()
 endfunction()
 
+# What counts or searches much, and is optimized under sanitizers, too.
+function(hoplite_optimized name)
+  set_target_properties(hoplite_${name} PROPERTIES HOPLITE_OPTIMIZED ON)
+endfunction()
+
 # hoplite_program(NAME SOURCES a.cpp... LINKS ...): an executable in bin/.
 function(hoplite_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PCH" ${ARGN})
@@ -32,22 +37,32 @@ endfunction()
 add_custom_target(all_tests)
 add_custom_target(tsan_tests)
 
-# hoplite_test(NAME SOURCES a.cpp... LINKS ... [LABELS unit tsan ...] [TIMEOUT seconds] [OPTIMIZED])
+# hoplite_test(NAME SOURCES a.cpp... LINKS ... [LABELS unit tsan ...] [TIMEOUT seconds] [OPTIMIZED] [ALSO_UNSANITIZED])
 # A GoogleTest program whose cases ctest runs one by one. Labels: unit, conformance, sim, integration,
-# root (needs root), slow (left out of sanitizer runs), tsan (also run under TSan).
+# root (needs root), slow (left out of builds with sanitizers), tsan (also run under TSan).
 # What a test does is told once: its own sources are not optimized, which takes half the time to
-# compile. Those that count or search much (sim, slow, and whoever says OPTIMIZED) are; they take a
-# core for themselves, beside which others wait (scripts/test.sh runs more tests than there are cores).
+# compile. Those that count or search much are OPTIMIZED; they take a core for themselves, beside which
+# others wait (scripts/test.sh runs more tests than there are cores). With HOPLITE_SANITIZED_ELSEWHERE a
+# build without sanitizers has only those, and ALSO_UNSANITIZED programs, of which some cases mean
+# nothing under a sanitizer: the builds with sanitizers run the others.
 function(hoplite_test name)
-  cmake_parse_arguments(ARG "OPTIMIZED" "TIMEOUT" "SOURCES;LINKS;LABELS;PCH" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED;ALSO_UNSANITIZED" "TIMEOUT" "SOURCES;LINKS;LABELS;PCH" ${ARGN})
+  if(HOPLITE_SANITIZE)
+    if(slow IN_LIST ARG_LABELS)
+      return()
+    endif()
+  elseif(HOPLITE_SANITIZED_ELSEWHERE AND NOT ARG_OPTIMIZED AND NOT ARG_ALSO_UNSANITIZED)
+    return()
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
   hoplite_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main PCH ${ARG_PCH})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   set(weight 1)
-  if(ARG_OPTIMIZED OR "sim" IN_LIST ARG_LABELS OR "slow" IN_LIST ARG_LABELS)
+  if(ARG_OPTIMIZED)
     set(weight 2)
+    set_target_properties(${name} PROPERTIES HOPLITE_OPTIMIZED ON)
   else()
     set_target_properties(${name} PROPERTIES HOPLITE_UNOPTIMIZED ON)
   endif()
@@ -56,6 +71,6 @@ function(hoplite_test name)
     add_dependencies(tsan_tests ${name})
   endif()
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${weight})
 endfunction()

@@ -1,19 +1,9 @@
-"""Compiles sources one at a time: each must include what it uses, and hide no name. The build compiles a dozen as one.
-
-With HOPLITE_EIGHTH=K only the K-th eighth of them: scripts/test.sh takes another one for each commit.
-"""
-
-import os
+"""Compiles sources one at a time: each must include what it uses, and hide no name. The build compiles a dozen as one."""
 
 import compile_commands
 import repository
 
 FOLDERS = ("src", "sim", "bench", "python_bindings")
-
-
-def chosen(units, eighth):
-    """All of them, or those of that eighth."""
-    return units if eighth is None else units[int(eighth) % 8::8]
 
 
 def main():
@@ -27,7 +17,7 @@ def main():
         why = compile_commands.why_not_alone(cache, args.build, source, command)
         return why and f"{source} does not compile alone:\n{why}"
 
-    units = chosen(units, os.environ.get("HOPLITE_EIGHTH"))
+    units = repository.an_eighth(units)
     findings = [f for f in repository.in_parallel(check, units) if f]
     repository.finish(findings, len(units))
 

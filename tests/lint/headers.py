@@ -13,12 +13,16 @@ PUBLIC_COMPILERS = (("g++-11", "-std=c++20"), ("g++-12", "-std=c++20"), ("clang+
                     ("clang++-19", "-std=c++23"))
 
 
-def commands(args):
-    """(header, command) for all that is to be compiled."""
+def public_headers(args):
+    """(header, command) for each compiler of a user."""
     public = args.root / "include"
     for header in repository.files(args.root, ".h", folders=("include",)):
         for compiler in PUBLIC_COMPILERS:
             yield header.relative_to(public), [*compiler, *PUBLIC_FLAGS, f"-I{public}"]
+
+
+def own_headers(args):
+    """(header, command) for those that no source of theirs includes first."""
     for folder, root in (("src", args.root / "src"), ("sim", args.root)):
         units = compile_commands.units(args.build, args.root / folder)
         for header in repository.files(args.root, ".h", folders=(folder,)):
@@ -54,7 +58,7 @@ def main():
                                              [*command, "-x", "c++", "-"], f'#include "{header}"\n')
         return why and f"{header} does not compile alone with {command[0]}:\n{why}"
 
-    items = list(commands(args))
+    items = [*public_headers(args), *repository.an_eighth(list(own_headers(args)))]
     findings = [f for f in repository.in_parallel(check, items) if f]
     repository.finish(findings, len(items))
 

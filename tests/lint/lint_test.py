@@ -1,10 +1,11 @@
 """Plants violations: each lint rule must see what it is there for, and let its neighbour pass."""
 
+import os
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
-import alone
 import compile_commands
 import coroutines
 import layers
@@ -13,6 +14,7 @@ import machine_text
 import markdown
 import named
 import prose
+import repository
 import words
 
 
@@ -45,9 +47,14 @@ class Pages(unittest.TestCase):
 class Alone(unittest.TestCase):
     def test_each_source_is_in_one_eighth(self):
         units = [f"{number}.cpp" for number in range(21)]
-        parts = [alone.chosen(units, str(eighth)) for eighth in range(8)]
-        self.assertEqual(sorted(units), sorted(unit for part in parts for unit in part))
-        self.assertEqual(alone.chosen(units, None), units)
+        parts = []
+        for eighth in range(8):
+            with unittest.mock.patch.dict(os.environ, HOPLITE_EIGHTH=str(eighth)):
+                parts += repository.an_eighth(units)
+        self.assertEqual(sorted(units), sorted(parts))
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("HOPLITE_EIGHTH", None)
+            self.assertEqual(repository.an_eighth(units), units)
 
     def test_sources_that_are_compiled_as_one_are_found_with_its_flags(self):
         with tempfile.TemporaryDirectory() as root:

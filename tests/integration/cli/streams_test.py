@@ -56,7 +56,7 @@ class Streams(CommandTest):
             put.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(put.returncode, 1)
         self.assertRegex(said, "^resource_exhausted: standard input has more than the 67108864 bytes .*'n1'")
-        self.assertLess(used.ru_maxrss, 160_000)  # KiB; the node has 64 MiB
+        self.assertLess(used.ru_maxrss, 250_000)  # KiB; the node has 64 MiB, an unoptimized sanitizer needs as much itself
 
     def test_a_limit_of_the_size_of_files_is_an_error_and_no_death(self):
         self.succeed("put", "-", "--id", "name:long", "--socket", self.cluster.socket(1), stdin=b"x" * 70_000)
