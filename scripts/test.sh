@@ -30,10 +30,10 @@ while [[ $# -gt 0 ]]; do
     *) usage >&2; exit 2 ;;
   esac
 done
-elsewhere=OFF # whether release leaves out what asan runs
+release_options=(-DHOPLITE_SANITIZED_ELSEWHERE=OFF)
 if [[ ${#parts[@]} -eq 0 ]]; then
   parts=(release asan tsan)
-  [[ $all == yes ]] || elsewhere=ON
+  [[ $all == yes ]] || release_options=(-DHOPLITE_SANITIZED_ELSEWHERE=ON)
   [[ $all == no ]] || parts+=(docs)
 fi
 
@@ -144,7 +144,6 @@ if [[ $all == no ]]; then
   echo "histories, long searches and sources compiled alone: eighth $HOPLITE_EIGHTH of 0 to 7 (--all: all)"
 fi
 step "setup" ./scripts/setup.sh
-release_options=("-DHOPLITE_SANITIZED_ELSEWHERE=$elsewhere")
 add_python
 for part in "${parts[@]}"; do
   case $part in

@@ -42,8 +42,7 @@ target_compile_options(hoplite_flags INTERFACE $<$<BOOL:$<TARGET_PROPERTY:UNITY_
 if(HOPLITE_SANITIZE)
   target_compile_options(hoplite_flags INTERFACE -fsanitize=${HOPLITE_SANITIZE} -fno-sanitize=vptr
                          -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
-  # Unoptimized code takes half the time to compile. Not where a library counts much: hoplite_optimized();
-  # nor under TSan, which builds little and slows down most.
+  # Unoptimized code takes half the time to compile. TSan builds little and slows down most.
   if(HOPLITE_SANITIZE MATCHES thread)
     target_compile_options(hoplite_flags INTERFACE -O1)
   else()
@@ -52,8 +51,8 @@ if(HOPLITE_SANITIZE)
   target_link_options(hoplite_flags INTERFACE -fsanitize=${HOPLITE_SANITIZE})
 endif()
 
-# A target whose property HOPLITE_UNOPTIMIZED is on is compiled quickly (it comes after the build type's -O).
-target_compile_options(hoplite_flags INTERFACE $<$<BOOL:$<TARGET_PROPERTY:HOPLITE_UNOPTIMIZED>>:-O0>)
+# A target that says no to HOPLITE_OPTIMIZED is compiled quickly (it comes after the build type's -O).
+target_compile_options(hoplite_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:HOPLITE_OPTIMIZED>,FALSE>:-O0>)
 
 if(HOPLITE_FUZZ)
   target_compile_options(hoplite_flags INTERFACE -fsanitize=fuzzer-no-link -O2)

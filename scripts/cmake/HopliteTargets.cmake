@@ -1,13 +1,17 @@
 # The three kinds of target this project has.
 
-# hoplite_layer(NAME SOURCES a.cpp... [LINKS ...] [PRIVATE_LINKS ...] [PCH header...])
-# A static library hoplite_NAME; its LINKS list is the statement of what the layer may use.
+# hoplite_layer(NAME SOURCES a.cpp... [LINKS ...] [PRIVATE_LINKS ...] [PCH header...] [OPTIMIZED])
+# A static library hoplite_NAME; its LINKS list is the statement of what the layer may use. OPTIMIZED is
+# what counts or searches much: also under sanitizers.
 function(hoplite_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS;PCH" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "" "SOURCES;LINKS;PRIVATE_LINKS;PCH" ${ARGN})
   if(ARG_SOURCES)
     add_library(hoplite_${name} STATIC ${ARG_SOURCES})
     target_include_directories(hoplite_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(hoplite_${name} PUBLIC ${ARG_LINKS} PRIVATE hoplite_flags ${ARG_PRIVATE_LINKS})
+    if(ARG_OPTIMIZED)
+      set_target_properties(hoplite_${name} PROPERTIES HOPLITE_OPTIMIZED ON)
+    endif()
     if(ARG_PCH)
       target_precompile_headers(hoplite_${name} PRIVATE ${ARG_PCH})
     endif()
@@ -16,11 +20,6 @@ function(hoplite_layer name)
     target_include_directories(hoplite_${name} INTERFACE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(hoplite_${name} INTERFACE ${ARG_LINKS})
   endif()
-endfunction()
-
-# What counts or searches much, and is optimized under sanitizers, too.
-function(hoplite_optimized name)
-  set_target_properties(hoplite_${name} PROPERTIES HOPLITE_OPTIMIZED ON)
 endfunction()
 
 # hoplite_program(NAME SOURCES a.cpp... LINKS ...): an executable in bin/.
@@ -59,12 +58,10 @@ function(hoplite_test name)
   endif()
   hoplite_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main PCH ${ARG_PCH})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  set_target_properties(${name} PROPERTIES HOPLITE_OPTIMIZED ${ARG_OPTIMIZED})
   set(weight 1)
   if(ARG_OPTIMIZED)
     set(weight 2)
-    set_target_properties(${name} PROPERTIES HOPLITE_OPTIMIZED ON)
-  else()
-    set_target_properties(${name} PROPERTIES HOPLITE_UNOPTIMIZED ON)
   endif()
   add_dependencies(all_tests ${name})
   if(tsan IN_LIST ARG_LABELS)

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "sim/small_world/search.h"
-#include "testing/histories.h"
 
 namespace hoplite::sim {
 namespace {
@@ -11,7 +10,6 @@ constexpr std::uint64_t kMostStates = 1'000'000;
 
 // Searches all of it; the histories must have come to rest in more than one way.
 void ExpectSound(const SmallOptions& options) {
-  if (test::kSlowly && !test::ItsTurn()) GTEST_SKIP() << test::kNotItsTurn;
   const SearchResult result = Search(options, kMostStates);
   EXPECT_EQ(result.violation, "") << result.ToString();
   EXPECT_TRUE(result.exhausted) << result.states;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "sim/owner_world/owner_world.h"
-#include "testing/histories.h"
 
 namespace hoplite::sim {
 namespace {
@@ -25,7 +24,6 @@ const auto kOwnerName = [](const auto& tested) { return tested.param.name; };
 class OwnersInEveryOrder : public testing::TestWithParam<OwnerCase> {};
 
 TEST_P(OwnersInEveryOrder, KeepWhatIsOwnedAndNothingElse) {
-  if (test::kSlowly && !test::ItsTurn()) GTEST_SKIP() << test::kNotItsTurn;
   const auto result = SearchOwners(GetParam().options, 3'000'000);
   EXPECT_EQ(result.violation, "") << ToString(result);
   EXPECT_TRUE(result.exhausted);

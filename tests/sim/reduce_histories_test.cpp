@@ -66,7 +66,6 @@ std::uint32_t Count(const std::vector<Report>& reports, Predicate predicate) {
 class ReduceHistories : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(ReduceHistories, KeepEveryProperty) {
-  if (test::kSlowly && !test::ItsTurn()) GTEST_SKIP() << test::kNotItsTurn;
   std::vector<Report> reports;
   RunHistories(&DrawReduction, GetParam(), 200, reports);
   if (HasFatalFailure()) return;
@@ -108,7 +107,6 @@ Options DrawAllreduce(std::uint64_t seed) {
 class AllreduceHistories : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AllreduceHistories, KeepEveryProperty) {
-  if (test::kSlowly && !test::ItsTurn()) GTEST_SKIP() << test::kNotItsTurn;
   std::vector<Report> reports;
   RunHistories(&DrawAllreduce, GetParam(), 100, reports);
   if (HasFatalFailure()) return;
@@ -172,7 +170,6 @@ Options DrawTwoTrees(std::uint64_t seed) {
 }
 
 TEST_P(AllreduceHistories, KeepEveryPropertyInTwoTrees) {
-  if (test::kSlowly && !test::ItsTurn()) GTEST_SKIP() << test::kNotItsTurn;
   std::vector<Report> reports;
   RunHistories(&DrawTwoTrees, GetParam(), 100, reports);
   if (HasFatalFailure()) return;

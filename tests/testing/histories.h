@@ -17,16 +17,6 @@ inline std::optional<std::uint32_t> Eighth() {
   return static_cast<std::uint32_t>(std::atoi(eighth)) % 8;
 }
 
-// All takes five times as long under the address sanitizer, which finds in a few histories what it
-// would find in all.
-#if __has_feature(address_sanitizer)
-constexpr bool kSlowly = true;
-#else
-constexpr bool kSlowly = false;
-#endif
-
-constexpr std::uint32_t Histories(std::uint32_t usually) { return kSlowly ? usually / 4 : usually; }
-
 struct Seeds {
   std::uint32_t first;
   std::uint32_t count;
@@ -34,8 +24,7 @@ struct Seeds {
 
 // What this run plays of the seeds from `first` on: all of them, or an eighth, which is enough to
 // say something of them from a hundred on.
-inline Seeds SeedsOf(std::uint32_t first, std::uint32_t usually) {
-  const std::uint32_t all = Histories(usually);
+inline Seeds SeedsOf(std::uint32_t first, std::uint32_t all) {
   if (!Eighth() || all < 100) return {first, all};
   return {first + *Eighth() * (all / 8), all / 8};
 }
