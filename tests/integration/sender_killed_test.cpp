@@ -41,13 +41,12 @@ class Broadcast {
   void WaitForBytes(std::size_t node, std::uint64_t bytes) {
     ASSERT_TRUE(Eventually([&] { return Received(node) >= bytes; }, 30s));
   }
-  // The complete holder that feeds somebody.
-  std::size_t Source() {
-    const auto sent = [&](std::size_t i) {
-      return cluster_.node(i).counters().bytes_sent - sent_before_[i];
-    };
-    return sent(0) >= sent(1) ? 0 : 1;
+  // What node 0 or 1 has sent of the object, also when it is stopped.
+  std::uint64_t Sent(std::size_t source) {
+    return cluster_.node(source).counters().bytes_sent - sent_before_[source];
   }
+  // The complete holder that feeds somebody.
+  std::size_t Source() { return Sent(0) >= Sent(1) ? 0 : 1; }
   void Kill(std::size_t node) {
     dead_.insert(node);
     cluster_.Stop(node);
@@ -90,9 +89,12 @@ TEST_P(SourceKilledAt, TheSurvivorsResume) {
   Broadcast broadcast;
   broadcast.WaitForBytes(2, kSize * static_cast<std::uint64_t>(GetParam()) / 100);
   const std::uint64_t before = broadcast.Resumed();
-  broadcast.Kill(broadcast.Source());
+  const std::size_t source = broadcast.Source();
+  broadcast.Kill(source);
+  // On a busy machine it may have sent the last byte before it died.
+  const bool cut_short = broadcast.Sent(source) < kSize;
   broadcast.ExpectHealed();
-  if (GetParam() < 90) EXPECT_GT(broadcast.Resumed(), before);
+  if (cut_short) EXPECT_GT(broadcast.Resumed(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Percent, SourceKilledAt,
