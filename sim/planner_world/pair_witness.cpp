@@ -15,8 +15,6 @@ constexpr Duration kPlannedFor = std::chrono::seconds(4);
 // It goes round pairs in so many plans of one reduction; after that it only tries again.
 constexpr int kMostLosses = 64;
 
-std::string NameOf(NodeId id) { return fmt::format("n{}", Raw(id) - 1); }
-
 bool Current(const std::map<std::pair<NodeId, NodeId>, Time>& until,
              const std::pair<NodeId, NodeId>& pair, Time now) {
   const auto found = until.find(pair);
@@ -24,6 +22,8 @@ bool Current(const std::map<std::pair<NodeId, NodeId>, Time>& until,
 }
 
 }  // namespace
+
+std::string NameOf(NodeId id) { return fmt::format("n{}", Raw(id) - 1); }
 
 // --- the shard
 

@@ -19,6 +19,9 @@
 
 namespace hoplite::sim {
 
+// As complaints name it.
+std::string NameOf(NodeId id);
+
 class PairWitness {
  public:
   // What the shard is about to be told, which listens to its nodes; the shard as it was before.

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "sim/planner_world/pair_witness.h"
+
 namespace hoplite::sim {
 namespace {
-
-std::string NameOf(NodeId id) { return fmt::format("n{}", Raw(id) - 1); }
 
 const Party* Find(std::span<const Party> parties, NodeId id) {
   return Raw(id) - 1 < parties.size() ? &parties[Raw(id) - 1] : nullptr;

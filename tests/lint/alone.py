@@ -1,4 +1,4 @@
-"""Compiles sources one at a time: each must include what it uses, and hide no name. The build compiles a dozen as one."""
+"""Compiles sources one at a time: each must include what it uses, and hide no name. The build compiles two dozen as one."""
 
 import compile_commands
 import repository

@@ -10,7 +10,7 @@ import itertools
 import compile_commands
 import repository
 
-TOGETHER = 12
+TOGETHER = 48
 
 
 def batches(units):

@@ -9,10 +9,10 @@
 namespace hoplite::node {
 namespace {
 
-// The store is looked through so often, so many copies at a time; seldom when all are gone.
+// The store is looked through so often, so many copies in one step; seldom when all are gone.
 constexpr Duration kPassEvery = std::chrono::milliseconds(50);
 constexpr Duration kPassWhenDone = std::chrono::seconds(1);
-constexpr std::size_t kAtOnce = 64;
+constexpr std::size_t kCopiesAStep = 64;
 constexpr Duration kStatusPatience = std::chrono::seconds(1);
 
 bool IsMaking(const ObjectEntry& entry) {
@@ -104,7 +104,7 @@ void Drainage::ForgetVanished() {
 // A pass that finds nothing to wait for is the end.
 void Drainage::AddCopies() {
   while (state_.has_room()) {
-    const std::vector<store::CopyPtr> next = context_.store.After(reached_, kAtOnce);
+    const std::vector<store::CopyPtr> next = context_.store.After(reached_, kCopiesAStep);
     if (next.empty()) {
       done_ = all_gone_ && state_.empty() && !MakesSomething();
       reached_.reset();

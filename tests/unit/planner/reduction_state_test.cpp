@@ -16,15 +16,15 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr NodeId kCoordinator{1};
-constexpr NodeId kRoot{2};
-constexpr NodeId kChild{3};
-constexpr NodeId kReader{4};
-
 // A tree of two: slot 2, the root, pulls from slot 1. Answers in words, versions left out:
 //   "2: assigned 2"  "2: feed 1"  "2: dropped 2"  "2: committed"  "4: grant from 2"
 class ReductionState : public ::testing::Test {
  public:
+  static constexpr NodeId kCoordinator{1};
+  static constexpr NodeId kRoot{2};
+  static constexpr NodeId kChild{3};
+  static constexpr NodeId kReader{4};
+
   void Start(Duration recovery_window = Duration{0}) {
     DirectoryOptions options;
     options.recovery_window = recovery_window;

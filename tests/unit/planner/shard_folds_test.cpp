@@ -26,13 +26,13 @@ using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using Numbers = std::vector<std::uint32_t>;
 
-constexpr NodeId kPutter{1};
-constexpr NodeId kCoordinator{2};
-constexpr NodeId kReader{3};
-constexpr std::uint64_t kRequest = 7;
-
 class ShardFolding : public ::testing::Test {
  protected:
+  static constexpr NodeId kPutter{1};
+  static constexpr NodeId kCoordinator{2};
+  static constexpr NodeId kReader{3};
+  static constexpr std::uint64_t kRequest = 7;
+
   ShardFolding() { Start({.recovery_window = Duration{0}}); }
 
   void Start(DirectoryOptions options) {
