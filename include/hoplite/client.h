@@ -173,6 +173,11 @@ class HOPLITE_EXPORT Client {
   // Of many, in a few messages: one answer per id, in their order.
   std::vector<Result<ObjectInfo>> Info(std::span<const ObjectId> ids,
                                        const CallOptions& options = {});
+  // Why the object is not complete at this client's node, in words for people: what a Get, Put or
+  // Reduce of it waits for here (a line), and at other nodes (a line each, as far as the directory
+  // knows). Never refuses an id: of what nobody put it says that.
+  //   timeout, unavailable  the node did not answer
+  Result<std::string> Why(const ObjectId& id, const CallOptions& options = {});
   // Waits until `count` of the objects exist, and gives all that do by then, in their order;
   // nothing is fetched. An object exists when some node, or the directory, has all of its bytes: a
   // Get would not wait for its Put, nor for the reduction that makes it. It may be deleted, or lost

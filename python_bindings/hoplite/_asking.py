@@ -47,6 +47,16 @@ class Asking:
         return self._core.info(id, timeout)
 
     @named
+    def why(self, id: ObjectId, timeout: float | None = None) -> str:
+        """Why the object is not complete at this node, in words for people: a line for what a
+        ``get``, ``put`` or ``reduce`` of it waits for here, and one for each other node that waits
+        for it, as far as the directory knows. Of an id that nobody put it says that.
+
+        TimeoutError, UnavailableError: the node did not answer.
+        """
+        return self._core.why(id, timeout)
+
+    @named
     def info_many(
         self, ids: Iterable[ObjectId], timeout: float | None = None
     ) -> list[_core.ObjectInfo | None]:

@@ -190,6 +190,11 @@ ObjectInfo Info(Client& client, const ObjectId& id, std::optional<double> timeou
   return WithoutGil([&] { return client.Info(id, options); });
 }
 
+std::string Why(Client& client, const ObjectId& id, std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  return WithoutGil([&] { return client.Why(id, options); });
+}
+
 // Of each object what is known of it, or the exception that says why nothing is.
 nb::list Infos(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
@@ -271,6 +276,7 @@ void BindClient(nb::module_& module) {
       .def("own", &Own, nb::arg("ids"), nb::arg("timeout") = none)
       .def("disown", &Disown, nb::arg("ids"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
+      .def("why", &Why, nb::arg("id"), nb::arg("timeout") = none)
       .def("infos", &Infos, nb::arg("ids"), nb::arg("timeout") = none)
       .def("until_end", &UntilEnd, nb::arg("timeout") = none)
       .def("status", &Status, nb::arg("timeout") = none, nb::arg("max_objects") = none)

@@ -143,7 +143,7 @@ void AdminServer::Impl::TellHealth(bool serves) {
 // It collects only after its start.
 void AdminServer::Impl::LookAtShard() {
   shard_->Post([this] {
-    const bool collects = shard_->Collects();
+    const bool collects = shard_->Collects().has_value();
     asio::post(loop_, [this, collects] {
       if (stopping_) return;
       if (!collects) return TellHealth(true);

@@ -35,11 +35,6 @@ std::size_t PartsOf(const Known& known) {
 
 }  // namespace
 
-Error Collects() {
-  return {ErrorCode::kUnavailable,
-          "the directory shard was just started: it still collects what its nodes hold"};
-}
-
 struct Questions::Batch {
   std::vector<ObjectId> objects;
   Done<std::vector<Known>> done;
@@ -50,8 +45,8 @@ void Questions::Status(const protocol::PageRequest& page, std::function<bool()> 
                        Done<Picture> done) {
   const auto ask = [this, page, done] {
     shard_->Status(page, [self = shared_from_this(), done](protocol::StatusPage said) {
-      if (self->shard_->Collects()) {
-        return self->Answered<Picture>(done, std::unexpected(Collects()));
+      if (auto collects = self->shard_->Collects()) {
+        return self->Answered<Picture>(done, std::unexpected(*std::move(collects)));
       }
       Picture picture{.page = std::move(said)};
       for (protocol::ObjectView& view : std::exchange(picture.page.page.objects, {})) {
@@ -75,8 +70,8 @@ void Questions::Info(std::vector<ObjectId> objects, std::function<bool()> wanted
 // On the shard's loop.
 void Questions::LookAtSome(const std::shared_ptr<Batch>& batch) {
   using All = std::vector<Known>;
-  if (shard_->Collects()) {
-    return Answered<All>(batch->done, std::unexpected(Collects()));
+  if (auto collects = shard_->Collects()) {
+    return Answered<All>(batch->done, std::unexpected(*std::move(collects)));
   }
   for (std::size_t parts = 0; parts < protocol::kMaxPageParts;) {
     if (batch->known.size() == batch->objects.size()) {

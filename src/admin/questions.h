@@ -37,9 +37,6 @@ struct Picture {
   std::vector<Known> objects;  // of the page, in its place
 };
 
-// The shard was just started.
-Error Collects();
-
 class Questions : public std::enable_shared_from_this<Questions> {
  public:
   template <typename T>

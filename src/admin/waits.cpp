@@ -51,7 +51,7 @@ void Waits::EndAll(const Error& why) {
 
 void Waits::Start(std::uint64_t number, Wait wait) {
   if (ended_) return wait.done(std::unexpected(*ended_));
-  if (shard_->Collects()) return wait.done(std::unexpected(Collects()));
+  if (auto collects = shard_->Collects()) return wait.done(std::unexpected(*std::move(collects)));
   if (open_.size() >= kMost) {
     return wait.done(std::unexpected(
         Error(ErrorCode::kResourceExhausted,

@@ -24,6 +24,7 @@ void AddDelete(CLI::App& app, Action& chosen);
 void AddReduce(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
 void AddInfo(CLI::App& app, Action& chosen);
+void AddWhy(CLI::App& app, Action& chosen);
 void AddUp(CLI::App& app, Action& chosen);
 void AddDemo(CLI::App& app, Action& chosen);
 

@@ -289,6 +289,14 @@ std::vector<Result<ObjectInfo>> Client::Info(std::span<const ObjectId> ids,
   return client::AskForInfos(*state_->Now(deadline), ids, deadline);
 }
 
+Result<std::string> Client::Why(const ObjectId& id, const CallOptions& options) {
+  Request request;
+  request.mutable_why()->set_object(IdBytes(id));
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY_ASSIGN(Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
+  return std::move(*answer.mutable_reason()->mutable_text());
+}
+
 Result<std::vector<ObjectId>> Client::WaitExists(std::span<const ObjectId> ids, std::size_t count,
                                                  const CallOptions& options) {
   if (ids.size() > kMaxWaitExists || count > ids.size()) {

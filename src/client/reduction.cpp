@@ -55,8 +55,8 @@ Error Reduction::State::NotYet(bool ask) const {
   Request request;
   request.mutable_why()->set_object(IdBytes(target));
   const Result<Answer> answer = question.connection()->Call(std::move(request), Now());
-  if (!answer) return plain;
-  return {ErrorCode::kTimeout, "object " + target.ToHex() + ' ' + answer->reason().text()};
+  if (!answer || answer->reason().unfinished().empty()) return plain;
+  return {ErrorCode::kTimeout, "object " + target.ToHex() + ' ' + answer->reason().unfinished()};
 }
 
 Result<Reduction> Client::Reduce(const ReduceOptions& options) {

@@ -1,6 +1,7 @@
 // Away: how every message says that a shard of the directory can't be asked.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -8,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <hoplite/result.h>
+
+#include "base/time.h"
 
 namespace hoplite::directory {
 
@@ -22,6 +25,14 @@ std::string Away(const Shard& shard, std::string_view why = {}) {
 // Whether a session ended with this because the shard doesn't take the node.
 inline bool Refuses(const Error& why) {
   return why.code == ErrorCode::kInvalidArgument || why.code == ErrorCode::kAlreadyExists;
+}
+
+// Of a shard that does not know yet what exists.
+inline Error CollectsFor(Duration left) {
+  return {ErrorCode::kUnavailable,
+          fmt::format("the directory shard was just started: it still collects what its nodes "
+                      "hold, for {} s more",
+                      std::chrono::ceil<std::chrono::seconds>(left).count())};
 }
 
 inline constexpr std::string_view kNoAnswer = "it did not answer in time";

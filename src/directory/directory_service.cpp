@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "directory/away.h"
 
 namespace hoplite::directory {
 
@@ -75,16 +76,20 @@ void DirectoryService::Find(const ObjectId& object,
       [self = shared_from_this(), object, done = std::move(done)] { done(self->Look(object)); });
 }
 
-bool DirectoryService::Collects() {
+std::optional<Error> DirectoryService::Collects() {
   if (state_.collecting()) Turn();
-  return state_.collecting();
+  if (!state_.collecting()) return std::nullopt;
+  return CollectsFor(state_.CollectsFor(Now()));
 }
 
-Result<protocol::ObjectView> DirectoryService::Look(const ObjectId& object) const {
+Result<protocol::ObjectView> DirectoryService::Look(const ObjectId& object) {
   std::optional<protocol::ObjectView> found = state_.Find(object);
   const bool exists = found && (found->inlined || !found->holders.empty());
   auto why = exists ? std::nullopt : state_.WhyAbsent(object, Now());
   if (why) return std::unexpected(*std::move(why));
+  if (!exists) {
+    if (auto collects = Collects()) return std::unexpected(*std::move(collects));
+  }
   if (found) return *std::move(found);
   return std::unexpected(
       Error(ErrorCode::kNotFound,

@@ -64,8 +64,9 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
 
   // On the loop.
   const planner::DirectoryState& state() const { return state_; }
-  // It still collects what its nodes hold. Takes a turn: perhaps nothing else has happened since.
-  bool Collects();
+  // unavailable, while it still collects what its nodes hold. Takes a turn: perhaps nothing else has
+  // happened since.
+  std::optional<Error> Collects();
   // After each turn: those of the watched objects that something happened to.
   void OnTouched(std::function<void(const ObjectId&)> touched) { touched_ = std::move(touched); }
   void Watch(const ObjectId& object) { state_.Watch(object); }
@@ -81,7 +82,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   };
 
   void Push(Heard heard);
-  Result<protocol::ObjectView> Look(const ObjectId& object) const;
+  Result<protocol::ObjectView> Look(const ObjectId& object);
   void Turn();
   void Collect();
   // Signs of life and acknowledgements, which make room, wait behind no other session's words.

@@ -45,7 +45,9 @@ Node::Node(std::unique_ptr<Assembly> parts)
     : assembly_(std::move(parts)),
       endpoint_(std::make_unique<LocalEndpoint>(
           assembly_->calls, ClientLimits{.requests = assembly_->config.requests_per_client,
-                                         .pins = assembly_->config.pins_per_client})) {}
+                                         .pins = assembly_->config.pins_per_client})) {
+  assembly_->memory.AskOfClients([endpoint = endpoint_.get()] { return endpoint->KeptInWords(); });
+}
 
 Node::~Node() {
   Stop();

@@ -82,7 +82,8 @@ class DirectoryState {
   // since one call only does a slice of what a large loss, for example, leaves to do).
   Time Plan(Time now, std::vector<Action>& actions);
 
-  bool collecting() const;  // inside the recovery window
+  bool collecting() const;               // inside the recovery window
+  Duration CollectsFor(Time now) const;  // unless a node tells more; 0: it does not
   // Not collecting, and no node is in the middle of its inventory.
   bool knows_members() const;
   std::vector<NodeView> Nodes() const;

@@ -98,8 +98,10 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   const bool behind = books.sweeps.Has(id);
   for (const auto& [node, copy] : record.table.copies()) {
     if (IsHolder(nodes, node, copy, behind)) {
+      const NodeRecord* known = nodes.Find(node);
       view.holders.push_back({node, nodes.NameOf(node), copy.complete, copy.produces != 0,
-                              layout.valid_bytes(copy.marks)});
+                              layout.valid_bytes(copy.marks),
+                              known == nullptr ? 0 : known->bytes_per_second});
     }
     // Who asks again, with its answer on the way, waits once.
     if (copy.parked() != 0 && !waiting.locates.contains({node})) {
@@ -129,6 +131,12 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
 }  // namespace
 
 bool DirectoryState::collecting() const { return state_->books().window.collecting(); }
+
+Duration DirectoryState::CollectsFor(Time now) const {
+  const Books& books = state_->books();
+  return books.window.collecting() ? std::max<Duration>(books.window.End(books.nodes) - now, {})
+                                   : Duration{0};
+}
 
 bool DirectoryState::knows_members() const {
   const Books& books = state_->books();

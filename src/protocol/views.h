@@ -21,6 +21,7 @@ struct HolderView {
   bool complete = false;
   bool producing = false;
   std::uint64_t valid_bytes = 0;
+  std::uint64_t bytes_per_second = 0;  // as NodeView's
 };
 struct TransferView {
   NodeId from;

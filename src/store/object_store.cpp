@@ -98,6 +98,20 @@ std::string StoreUsage::InWords() const {
   return fmt::format("{} of {} bytes are in use{}", used_bytes, capacity_bytes, rest);
 }
 
+std::string StoreUse::InWords() const {
+  std::string words;
+  const auto add = [&words](std::uint64_t bytes, std::string_view what) {
+    if (bytes == 0) return;
+    words += fmt::format("{}{} bytes {}", words.empty() ? "" : ", ", bytes, what);
+  };
+  add(made_here_bytes, "by objects that were put or reduced here");
+  add(arriving_bytes, "by objects on their way here");
+  add(pinned_bytes, "by copies that are read or sent");
+  add(evictable_bytes, "by copies that may be evicted");
+  add(unlisted_bytes, "by partial results, and by what was deleted and is still read");
+  return words;
+}
+
 ObjectStore::ObjectStore(std::shared_ptr<SharedSegment> segment, std::function<void()> on_space)
     : pool_(std::make_shared<Pool>(std::move(segment), std::move(on_space))),
       reserver_(pool_->segment(), [pool = pool_.get()](std::uint64_t reserved, bool last) {
@@ -233,6 +247,27 @@ StoreUsage ObjectStore::usage() const {
                       .not_yet_reserved_bytes = allocator.not_yet_usable(),
                       .copies = listed_.size()};
   });
+}
+
+StoreUse ObjectStore::Use() const {
+  StoreUse use;
+  std::uint64_t listed_bytes = 0;
+  for (const auto& [object, listed] : listed_) {
+    const std::uint64_t bytes = listed.extent.size;
+    listed_bytes += bytes;
+    if (listed.kind == CopyKind::kPrimary) {
+      use.made_here_bytes += bytes;
+    } else if (listed.copy->state() != CopyState::kFinal) {
+      use.arriving_bytes += bytes;
+    } else if (listed.copy.use_count() > 1) {
+      use.pinned_bytes += bytes;
+    } else {
+      use.evictable_bytes += bytes;
+    }
+  }
+  const std::uint64_t used_bytes = usage().used_bytes;
+  use.unlisted_bytes = used_bytes - std::min(listed_bytes, used_bytes);
+  return use;
 }
 
 SharedSegment& ObjectStore::segment() { return pool_->segment(); }

@@ -49,6 +49,17 @@ struct StoreUsage {
   std::string InWords() const;  // "4096 of 65536 bytes are in use"
 };
 
+// What memory is used for, and so what would bring it back.
+struct StoreUse {
+  std::uint64_t made_here_bytes = 0;  // put or reduced here: until they are deleted
+  std::uint64_t arriving_bytes = 0;
+  std::uint64_t pinned_bytes = 0;     // came from others, and are read or sent
+  std::uint64_t evictable_bytes = 0;  // the other ones, if the directory permits it
+  std::uint64_t unlisted_bytes = 0;   // partial results; what was deleted, but is still read
+
+  std::string InWords() const;  // "100 bytes by objects that were put or reduced here, ..."
+};
+
 class ObjectStore {
  public:
   // on_space runs on the thread that freed or reserved memory: only wake somebody.
@@ -97,6 +108,7 @@ class ObjectStore {
   std::vector<ObjectId> Victims(std::uint64_t bytes) const;
 
   StoreUsage usage() const;
+  StoreUse Use() const;  // looks at every copy
   SharedSegment& segment();
 
  private:

@@ -183,6 +183,7 @@ v1::ObjectView ToProto(const protocol::ObjectView& view) {
     to.set_complete(holder.complete);
     to.set_producing(holder.producing);
     to.set_valid_bytes(holder.valid_bytes);
+    to.set_bytes_per_second(holder.bytes_per_second);
   }
   for (const protocol::TransferView& transfer : view.transfers) {
     v1::ObjectView::Transfer& to = *message.add_transfers();
@@ -227,7 +228,8 @@ Result<protocol::ObjectView> FromProto(const v1::ObjectView& message) {
                             .node_name = from.node_name(),
                             .complete = from.complete(),
                             .producing = from.producing(),
-                            .valid_bytes = from.valid_bytes()});
+                            .valid_bytes = from.valid_bytes(),
+                            .bytes_per_second = from.bytes_per_second()});
   }
   for (const v1::ObjectView::Transfer& from : message.transfers()) {
     view.transfers.push_back({.from = NodeId{from.from()},

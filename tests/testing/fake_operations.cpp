@@ -114,8 +114,8 @@ Error FakeOperations::GaveUp(const ObjectId& object, const node::Call& call) {
 
 std::string FakeOperations::WhyUnfinished(const ObjectId&) { return "is not complete"; }
 
-net::Task<std::string> FakeOperations::AskWhyUnfinished(ObjectId object) {
-  co_return WhyUnfinished(object);
+net::Task<node::Explanation> FakeOperations::Why(ObjectId object, node::CallPtr) {
+  co_return node::Explanation{.unfinished = WhyUnfinished(object), .text = "nothing is known"};
 }
 
 std::vector<store::CopyPtr> FakeOperations::Available(const ReduceOptions& options) const {

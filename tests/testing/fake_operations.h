@@ -62,7 +62,7 @@ class FakeOperations final : public node::Operations {
   void GiveUpIdle() override {}
   Error GaveUp(const ObjectId& object, const node::Call& call) override;
   std::string WhyUnfinished(const ObjectId& object) override;
-  net::Task<std::string> AskWhyUnfinished(ObjectId object) override;
+  net::Task<node::Explanation> Why(ObjectId object, node::CallPtr call) override;
   store::ObjectStore& store() override { return *store_; }
   asio::io_context& loop() override { return loop_; }
   const std::string& name() const override { return name_; }

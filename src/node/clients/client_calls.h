@@ -64,7 +64,7 @@ class ClientCalls final : public Operations {
   void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
   Error GaveUp(const ObjectId& object, const Call& call) override;
   std::string WhyUnfinished(const ObjectId& object) override;
-  net::Task<std::string> AskWhyUnfinished(ObjectId object) override;
+  net::Task<Explanation> Why(ObjectId object, CallPtr call) override;
 
  private:
   Result<void> MayCome(const ObjectEntry& entry, const Expecting& expecting,
@@ -81,12 +81,16 @@ class ClientCalls final : public Operations {
   std::uint64_t Expects(bool only_if_owned) { return only_if_owned ? ++expectations_ : 0; }
   Result<void> MayOwn(const ObjectId& object, const Call& call) const;
   Error NotOwned(const ObjectId& object, const Call& call) const;
-  std::string Missing(const ObjectEntry& entry, const std::string& said) const;
-  Error WhyEnded(const ObjectEntry& entry, const Call& call) const;
-  std::string WhyUnfinished(const ObjectEntry& entry, const std::string& said = "") const;
+  // client_why.cpp. What the object's shard says of it, or why it says nothing; none: it was not asked.
+  using Said = std::optional<Result<protocol::ObjectView>>;
+  net::Task<Said> AskShard(ObjectId object, Duration patience);
+  std::string PutWaits(const ObjectEntry& entry) const;
+  std::string Missing(const ObjectEntry& entry, const Said& said) const;
+  std::string Lacks(const ObjectEntry& entry, const Said& said) const;
+  std::string WhyUnfinished(const ObjectEntry& entry, const Said& said) const;
+  Error WhyEnded(const ObjectEntry& entry, const Call& call, const Said& said = std::nullopt) const;
   // The same of a call that has waited since then, with what the object's shard knows.
   net::Task<Error> Ended(EntryPtr entry, CallPtr call, Time since);
-  net::Task<std::string> AskShard(ObjectId object);
 
   Context& context_;
   DataPlane& data_plane_;

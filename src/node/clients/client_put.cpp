@@ -19,11 +19,24 @@ Error Exists(const ObjectId& object) {
   return {ErrorCode::kAlreadyExists, "object " + object.ToHex() + " exists already"};
 }
 
-Error NoRoom(std::uint64_t bytes, const store::StoreUsage& usage) {
+Error NoRoom(std::uint64_t bytes, const std::string& in_use) {
   return {ErrorCode::kResourceExhausted,
-          fmt::format("no room for {} bytes: {}, none of which can be evicted", bytes,
-                      usage.InWords())};
+          fmt::format("no room for {} bytes, since nothing can be evicted: {}", bytes, in_use)};
 }
+
+// While it lives, a Put of the object waits.
+class WaitingPut {
+ public:
+  WaitingPut(EntryPtr entry, std::uint64_t bytes) : entry_(std::move(entry)) {
+    entry_->PutWaits(bytes);
+  }
+  ~WaitingPut() { entry_->PutWaits(std::nullopt); }
+  WaitingPut(const WaitingPut&) = delete;
+  WaitingPut& operator=(const WaitingPut&) = delete;
+
+ private:
+  const EntryPtr entry_;
+};
 
 }  // namespace
 
@@ -73,7 +86,10 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     } else {
       space.Leave();  // memory alone would not help it: nobody is to wait behind it
     }
-    if (co_await waiting.Wait()) continue;
+    {
+      const WaitingPut waits(entry, size_bytes);
+      if (co_await waiting.Wait()) continue;
+    }
     const store::StoreUsage usage = context_.store.usage();
     if (patient && !call->cancelled && usage.not_yet_reserved_bytes > 0) {
       call->deadline = Now() + kPutPatience;
@@ -88,7 +104,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
                                           object.ToHex() + " was taken back" +
                                           context_.IfAway(object)));
     }
-    co_return std::unexpected(NoRoom(size_bytes, usage));
+    co_return std::unexpected(NoRoom(size_bytes, context_.memory.InWords()));
   }
 }
 

@@ -135,6 +135,9 @@ class ObjectEntry {
   void Ended(const Publication& publication);
   // Whoever ends it keeps it meanwhile.
   std::shared_ptr<Publication> publication() const { return publication_; }
+  // How much memory one waits for here; none: none does.
+  void PutWaits(std::optional<std::uint64_t> bytes) { put_waits_for_ = bytes; }
+  const std::optional<std::uint64_t>& put_waits_for() const { return put_waits_for_; }
   // One that was given up.
   planner::Withdrawal& withdrawal() { return withdrawal_; }
   const planner::Withdrawal& withdrawal() const { return withdrawal_; }
@@ -196,6 +199,7 @@ class ObjectEntry {
   Expectations expectations_;
   bool ever_owned_ = false;
   std::shared_ptr<Publication> publication_;
+  std::optional<std::uint64_t> put_waits_for_;
   planner::Withdrawal withdrawal_;
   std::shared_ptr<Flight> flight_;
   std::weak_ptr<store::Copy> inlined_;

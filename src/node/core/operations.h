@@ -82,6 +82,12 @@ struct OwnedIds {
   std::size_t limit = 0;
 };
 
+// In words for people.
+struct Explanation {
+  std::string unfinished;  // as WhyUnfinished; empty: the object is complete here
+  std::string text;        // a line for this node, and one for each other node that waits for it
+};
+
 class Operations {
  public:
   virtual ~Operations() = default;
@@ -103,8 +109,9 @@ class Operations {
   virtual Error GaveUp(const ObjectId& object, const Call& call) = 0;
   // What that says of a deadline behind the object's name.
   virtual std::string WhyUnfinished(const ObjectId& object) = 0;
-  // The same, with what the object's shard knows of it, if that answers soon.
-  virtual net::Task<std::string> AskWhyUnfinished(ObjectId object) = 0;
+  // Why the object is not complete here, whether anybody waits for it or not, with what its shard
+  // knows of it, if that answers within the call's deadline, or soon.
+  virtual net::Task<Explanation> Why(ObjectId object, CallPtr call) = 0;
   // Resolves when the target is final. A cancelled or timed out call gives the reduction up:
   // whoever waits for the target gets that error.
   virtual net::Task<Result<ReduceOutcome>> Reduce(ReduceOptions options, CallPtr call) = 0;

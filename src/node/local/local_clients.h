@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_set>
 #include <utility>
+
+#include <sys/types.h>
 
 #include "base/clock.h"
 #include "node/local/joint_gets.h"
@@ -22,6 +25,12 @@ struct ClientLimits {
 struct ClientUse {
   std::size_t requests = 0;
   std::size_t pins = 0;  // views, readers, drafts and subscriptions
+};
+
+// The memory that a client's views, readers and drafts keep.
+struct Kept {
+  std::uint64_t bytes = 0;
+  pid_t pid = 0;  // 0: not known
 };
 
 class LocalClients {
@@ -41,6 +50,7 @@ class LocalClients {
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
     virtual ClientUse use() const = 0;
+    virtual Kept kept() const = 0;
 
    protected:
     const LocalClients& clients() const { return *clients_; }
@@ -64,6 +74,8 @@ class LocalClients {
     }
     return sum;
   }
+  // Who keeps most memory: "100 bytes (pid 12), 50 bytes (pid 13), 10 bytes (4 others)".
+  std::string KeptInWords() const;
   // Of whoever has most of each.
   ClientUse most() const {
     ClientUse most;

@@ -1,6 +1,7 @@
 #include "node/local/local_session.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -173,6 +174,21 @@ void LocalSession::Release(Id made_by) {
     if (const auto* draft = std::get_if<DraftEntry>(&entry)) draft->draft->Abort();
   }
   operations_.OnUnpin();
+}
+
+// A copy counts once, however many views of it there are.
+Kept LocalSession::kept() const {
+  Kept kept{.bytes = process_pins_.bytes(), .pid = peer_ ? peer_->pid() : ::getpid()};
+  std::unordered_set<const store::Copy*> counted;
+  const auto add = [&](const store::CopyPtr& copy) {
+    if (counted.insert(copy.get()).second) kept.bytes += copy->layout().size_bytes;
+  };
+  for (const auto& [id, entry] : entries_) {
+    if (const auto* view = std::get_if<View>(&entry)) add(view->copy);
+    if (const auto* reader = std::get_if<ReaderEntry>(&entry)) add(reader->copy);
+    if (const auto* draft = std::get_if<DraftEntry>(&entry)) add(draft->draft->copy());
+  }
+  return kept;
 }
 
 // Who is closed says so first; else its end is a death.

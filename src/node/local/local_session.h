@@ -50,6 +50,7 @@ class LocalSession : public LocalClients::Member,
   // Whether it said Hello. One that does not in time is sent away.
   bool greeted() const { return greeted_; }
   ClientUse use() const override { return {calls_.size(), pins() + process_pins_.count()}; }
+  Kept kept() const override;
   void SendAway(const std::string& why);
 
  private:
@@ -119,7 +120,7 @@ class LocalSession : public LocalClients::Member,
   Handled WaitExists(const local::WaitExists& body, CallPtr call, local::Answer& answer);
   Handled Identify(local::Answer& answer);
   Handled Drain(CallPtr call, local::Answer& answer);
-  Handled Why(ObjectId object, local::Answer& answer);
+  Handled Why(ObjectId object, CallPtr call, local::Answer& answer);
   std::size_t pins() const { return entries_.size() + watched_; }
   Result<void> CheckLimits(const local::Request& request) const;
   Result<void> Keep(Id made_by, Entry entry);

@@ -97,8 +97,10 @@ LocalSession::Handled LocalSession::Identify(local::Answer& answer) {
   co_return Result<void>();
 }
 
-LocalSession::Handled LocalSession::Why(ObjectId object, local::Answer& answer) {
-  answer.mutable_reason()->set_text(co_await operations_.AskWhyUnfinished(object));
+LocalSession::Handled LocalSession::Why(ObjectId object, CallPtr call, local::Answer& answer) {
+  Explanation why = co_await operations_.Why(object, std::move(call));
+  answer.mutable_reason()->set_unfinished(std::move(why.unfinished));
+  answer.mutable_reason()->set_text(std::move(why.text));
   co_return Result<void>();
 }
 

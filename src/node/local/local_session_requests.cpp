@@ -128,7 +128,7 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
     case local::Request::kDrain:
       return Drain(std::move(call), answer);
     case local::Request::kWhy:
-      return Why(object, answer);
+      return Why(object, std::move(call), answer);
     default:
       return Status(request.status(), std::move(call), answer);
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -43,6 +44,7 @@ class ProcessPins {
   // The node goes away.
   void Clear();
   std::size_t count() const;
+  std::uint64_t bytes() const;
 
  private:
   using Pins = std::unordered_set<store::CopyPtr>;

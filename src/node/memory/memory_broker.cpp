@@ -2,8 +2,14 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/clock.h"
+
 namespace hoplite::node {
 namespace {
+
+constexpr Duration kWordsLast = std::chrono::milliseconds(100);
 
 Result<store::CopyPtr> OutOfTurn() {
   return std::unexpected(
@@ -61,6 +67,18 @@ void MemoryBroker::Carry(const MemoryState::Effects& effects) {
   for (const protocol::EvictAsk& ask : effects.ask) directory_.Send(ask);
   if (effects.give_back != nullptr) effects.give_back->GiveBack();
   for (const MemoryState::Place place : effects.wake) waiting_.at(place)->Notify();
+}
+
+std::string MemoryBroker::InWords() {
+  const Time now = Now();
+  if (words_at_ != Time::min() && now - words_at_ < kWordsLast) return in_words_;
+  words_at_ = now;
+  const std::string use = store_.Use().InWords();
+  const std::string kept = kept_by_clients_ ? kept_by_clients_() : "";
+  in_words_ = store_.usage().InWords();
+  if (!use.empty()) in_words_ += ": " + use;
+  if (!kept.empty()) in_words_ += "; clients keep: " + kept;
+  return in_words_;
 }
 
 std::vector<protocol::EvictAsk> MemoryBroker::Movable(std::uint64_t bytes) const {

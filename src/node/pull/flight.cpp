@@ -162,6 +162,7 @@ void Flight::StartLanes(const protocol::Grant& grant) {
              ToString(grant.version), grant.stripes, grant.source.name);
   auto granted = std::make_shared<GrantLanes>();
   granted->grant = grant;
+  granted->bytes_before = bytes();
   for (const StripeMask stripes :
        SplitIntoLanes(*copy_, grant.stripes, context_.settings.two_lanes_from)) {
     granted->lanes.push_back(std::make_shared<ReceiveLane>(
@@ -369,6 +370,17 @@ bool Flight::unserved() const {
   return state_->locating() || (copy_ && granted_.empty() && !done_ && !state_->left());
 }
 
+std::string Flight::From(const GrantLanes& granted) const {
+  const std::chrono::duration<double> seconds = Now() - granted.since;
+  const double rate =
+      static_cast<double>(bytes() - granted.bytes_before) / std::max(seconds.count(), 1e-3);
+  const std::uint64_t link = data_plane_.credit().bytes_per_second();
+  return fmt::format(
+      " from {}, {} a second{}", granted.grant.source.name,
+      FormatSize(static_cast<std::uint64_t>(rate)),
+      link == 0 ? "" : fmt::format(" (this node's link carries {})", FormatSize(link)));
+}
+
 std::string Flight::Waiting(const std::string& said) const {
   if (state_->locating()) {
     if (!said.empty()) return said;
@@ -388,7 +400,7 @@ std::string Flight::Waiting(const std::string& said) const {
   const Layout& layout = copy_->layout();
   const std::string from = granted_.empty()
                                ? ", and no holder serves it" + (said.empty() ? "" : ": " + said)
-                               : " from " + granted_.front()->grant.source.name;
+                               : From(*granted_.front());
   return fmt::format("it has arrived up to {} of {} bytes{}{}{}",
                      layout.valid_bytes(copy_->marks()), layout.size_bytes, from,
                      last_failure_.empty() ? "" : "; the last failure: ", last_failure_);

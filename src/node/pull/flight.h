@@ -116,6 +116,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   std::string Waiting(const std::string& said = "") const;
   // Nobody serves it, and its shard may know why.
   bool unserved() const;
+  // Of its first stream; nobody: it has none.
+  NodeId source() const { return granted_.empty() ? kNoNode : granted_.front()->grant.source.id; }
   // Open requests and upstreams, for the inventory.
   std::optional<protocol::Want> OpenWant() const { return state_->OpenWant(Marks()); }
   std::optional<protocol::Locate> OpenLocate() {
@@ -133,6 +135,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   struct GrantLanes {
     protocol::Grant grant;
     std::vector<std::shared_ptr<ReceiveLane>> lanes;
+    Time since = Now();
+    std::uint64_t bytes_before = 0;  // of the object, from others
     std::size_t ended = 0;
     LaneEnd end;
   };
@@ -158,6 +162,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   void StartLanes(const protocol::Grant& grant);
   void StopLanes(const GrantId& grant);
   std::string WhyFailed(const LaneEnd& end) const;
+  std::string From(const GrantLanes& granted) const;
   void OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end);
   void ReportProgress(const StripeMarks& marks);
   void TellProgress(const StripeMarks& marks, Duration starved) const;

@@ -67,6 +67,16 @@ protocol::Create Publication::MakeCreate() const {
   return create;
 }
 
+std::string Publication::Waiting() const {
+  const std::uint64_t size = copy_->layout().size_bytes;
+  const std::uint64_t written = written_.load(std::memory_order_relaxed);
+  if (written < size) {
+    return fmt::format("it is being put here: {} of {} bytes are written", written, size);
+  }
+  return accepted() ? "it is put here, and not sealed"
+                    : "it is put here, and its directory shard has not accepted it yet";
+}
+
 void Publication::Announce() {
   if (owning_.owner) owner_number_ = context_.owners.BeginPut(copy_->object(), *owning_.owner);
   context_.directory.Send(MakeCreate());

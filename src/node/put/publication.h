@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "node/core/context.h"
 #include "node/core/operations.h"
@@ -49,6 +50,8 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   void Recall(Version below, Error error, store::VoidReason reason);
 
   bool accepted() const { return state_.accepted(); }
+  // What it waits for, in words.
+  std::string Waiting() const;
   // An announcement that the shard has not answered; the inventory repeats it.
   std::optional<protocol::Create> OpenCreate();
 

@@ -35,6 +35,12 @@ class ClientCallsTest : public hoplite::testing::NodeByHandTest {
   protocol::InlineObject InDirectory(const std::string& bytes) const {
     return {x_, kFirstVersion, "", std::make_shared<const std::string>(bytes)};
   }
+  // What it says, if the shard has answered, or is silent.
+  std::string Why() {
+    const auto said = node_.Ask(calls_.Why(x_, node_.NewCall(node_.now() + 1s)));
+    if (!*said) node_.Pass(1s);
+    return *said ? (**said).text : "it was not answered";
+  }
   static std::string BytesOf(const store::CopyPtr& copy) {
     return {reinterpret_cast<const char*>(copy->bytes().data()), copy->bytes().size()};
   }
@@ -130,10 +136,42 @@ TEST_F(ClientCallsTest, ADeadlineSaysWhatTheShardKnowsOfTheWait) {
   const auto answer = Get(node_.NewCall(node_.now() + 1s));
   node_.Pass(1s);
   EXPECT_THAT(ErrorOf(answer).message, EndsWith("at the deadline: n7, which has it, is away"));
-  const auto said = node_.Ask(calls_.AskWhyUnfinished(x_));
-  ASSERT_TRUE(*said);
-  EXPECT_THAT(**said, HasSubstr("it is not at this node")) << "nothing fetches it any more";
 }
+
+// --- Why
+
+TEST_F(ClientCallsTest, WhySaysWhereItIsThatNobodyWaitsForHere) {
+  node_.directory().view =
+      protocol::ObjectView{.size_bytes = 100,
+                           .holders = {{.node_name = "n7", .complete = true, .valid_bytes = 100},
+                                       {.node_name = "n8", .valid_bytes = 30}},
+                           .waiters = {{NodeId{9}, "n9", "every holder is busy"}}};
+  EXPECT_EQ(Why(),
+            "object " + x_.ToHex() +
+                " is not complete at n1: nobody at this node waits for it; n7 has it, n8 has "
+                "30 of 100 bytes\nn9 waits for it: every holder is busy");
+  node_.Keep(x_, "bytes", kFirstVersion, store::CopyKind::kRelayed);
+  EXPECT_EQ(Why(), "object " + x_.ToHex() + " is complete at n1");
+}
+
+TEST_F(ClientCallsTest, WhySaysWhatAPutWaitsFor) {
+  node_.Keep(node_.Named("own"), std::string(3_MiB, 'p'), kFirstVersion, store::CopyKind::kPrimary);
+  const auto waits = Create(x_, 2_MiB, node_.NewCall());
+  EXPECT_THAT(Why(), HasSubstr("a put of it waits, since no memory is free for its 2097152 bytes: "
+                               "3145728 of 4194304 bytes are in use: 3145728 bytes by objects that "
+                               "were put or reduced here"));
+  node_.Pass(6s);
+  ASSERT_TRUE(*waits) << "it gave up";
+  EXPECT_THAT(Why(), EndsWith("it does not exist"));
+  const auto created = Create(x_, 5, node_.NewCall());
+  ASSERT_TRUE(*created && **created);
+  EXPECT_THAT(Why(), HasSubstr("it is being put here: 0 of 5 bytes are written"));
+  ASSERT_TRUE((**created)->get()->Advance(5, {}));
+  const auto sealed = node_.Ask((**created)->get()->Seal(node_.NewCall()));
+  EXPECT_THAT(Why(), HasSubstr("it is put here, and its directory shard has not accepted it yet"));
+}
+
+// --- what a deadline asks
 
 // Who waits for less time than the question may take is not kept waiting by it, and of very many
 // that end at once some ask.
@@ -250,7 +288,8 @@ TEST_F(ClientCallsTest, WhatFindsNoRoomIsRefusedAtItsDeadlineAndCountsWhatIsInUs
   node_.Pass(1s);
   const Error error = ErrorOf(answer);
   EXPECT_EQ(error.code, ErrorCode::kResourceExhausted);
-  EXPECT_THAT(error.message, HasSubstr("no room for 2097152 bytes: 3145728 of "));
+  EXPECT_THAT(error.message,
+              HasSubstr("no room for 2097152 bytes, since nothing can be evicted: 3145728 of "));
   EXPECT_THAT(node_.Says(), IsEmpty());
 }
 

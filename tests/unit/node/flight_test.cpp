@@ -19,6 +19,7 @@ using hoplite::testing::NodeByHand;
 using hoplite::testing::TransportByHand;
 using ::testing::ElementsAre;
 using ::testing::Field;
+using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kFetchedBytes = 128_KiB;
@@ -68,6 +69,25 @@ TEST_F(FlightTest, StripesOfTwoSourcesBecomeOneCopy) {
             bytes_);
   EXPECT_EQ(Listed(), copy);
   EXPECT_FALSE(flying());
+}
+
+TEST_F(FlightTest, WhyNamesAMakerAndALinkThatAreSlow) {
+  Want();
+  node_.Hear(GrantOf(1, silent_, 0b11));
+  node_.directory().view = protocol::ObjectView{.size_bytes = 1000,
+                                                .holders = {{.node = silent_.id,
+                                                             .node_name = silent_.name,
+                                                             .producing = true,
+                                                             .valid_bytes = 300,
+                                                             .bytes_per_second = 12_MiB}}};
+  const auto why = node_.Ask(node_.calls().Why(object_, node_.NewCall()));
+  ASSERT_TRUE(*why);
+  EXPECT_THAT((**why).text, HasSubstr(" bytes from n4, 0 B a second; the link of n4 carries "
+                                      "12.0 MiB a second; n4, which makes it, has 300 of 1000 "
+                                      "bytes so far"));
+  call_->Cancel();
+  node_.transport().FailConnect();
+  node_.Turn();
 }
 
 TEST_F(FlightTest, AFetchThatNobodyWaitsForGivesEverythingBack) {

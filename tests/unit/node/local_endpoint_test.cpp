@@ -174,7 +174,7 @@ TEST(LocalEndpointTest, HelloComesFirstOnceAndInTheRightVersion) {
   RawClient older(node.path());
   older.Hello(wire::kLocalProtocolVersion - 1);
   EXPECT_THAT(older.LastWord(),
-              testing::HasSubstr("the client speaks local protocol 10, this node 11"));
+              testing::HasSubstr("the client speaks local protocol 11, this node 12"));
 
   RawClient twice(node.path());
   twice.Hello();

@@ -219,6 +219,22 @@ TEST_F(ObjectStoreTest, VictimsMakeRoomForTheObject) {
 }
 
 // Pins dropped by other threads while the loop creates and removes.
+TEST_F(ObjectStoreTest, EachByteInUseHasOneUse) {
+  EXPECT_EQ(store_->Use().InWords(), "");
+  Create("own", 4096);
+  Create("coming", 8192, CopyKind::kRelayed);
+  Relay("read", 16384, 1);
+  Relay("idle", 32768, 2);
+  const CopyPtr read = store_->Find(Id("read"));
+  const CopyPtr deleted = Create("deleted", 65536);
+  store_->Remove(Id("deleted"));
+  EXPECT_EQ(
+      store_->Use().InWords(),
+      "4096 bytes by objects that were put or reduced here, 8192 bytes by objects on their way "
+      "here, 16384 bytes by copies that are read or sent, 32768 bytes by copies that may be "
+      "evicted, 65536 bytes by partial results, and by what was deleted and is still read");
+}
+
 TEST_F(ObjectStoreTest, MemoryComesBackFromAnyThread) {
   std::mutex mutex;
   std::vector<CopyPtr> handed;

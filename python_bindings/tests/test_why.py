@@ -1,0 +1,51 @@
+"""Why an object is not complete: what needs drafts and views to be staged."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import hoplite
+import numpy as np
+from hoplite import Client, LocalCluster, ObjectId
+
+
+def _until(says: Callable[[], str], *parts: str) -> str:
+    """What it says as soon as it says all of these."""
+    deadline = time.monotonic() + 20
+    while not all(part in says() for part in parts):
+        assert time.monotonic() < deadline, says()
+        time.sleep(0.01)
+    return says()
+
+
+def test_its_producer_is_slow(here: Client, there: Client) -> None:
+    id = ObjectId.random()
+    draft = here.create(4_000_000, np.uint8, id=id)
+    draft.array[:1_000_000] = 7
+    draft.advance(1_000_000)
+    get = there.get_future(id)
+    _until(lambda: there.why(id), " of 4000000 bytes from n0, ", "; n0, which makes it, has ")
+    assert "it is being put here: 1000000 of 4000000 bytes are written" in here.why(id)
+    draft.array[1_000_000:] = 7
+    draft.seal()
+    assert get.result(20.0)[-1] == 7
+    assert there.why(id) == f"object {id} is complete at n1"
+
+
+def test_memory_is_kept_by_a_process() -> None:
+    with LocalCluster(nodes=1, memory="8MiB") as cluster, cluster.connect(0) as client:
+        view = client.get(client.put(np.zeros(6_000_000, np.uint8)))
+        id = ObjectId.random()
+        put = client.put_future(np.zeros(6_000_000, np.uint8), id=id)
+        said = _until(lambda: client.why(id), "a put of it waits")
+        assert "bytes by objects that were put or reduced here" in said
+        assert f"; clients keep: 6000000 bytes (pid {os.getpid()})" in said
+        assert view.size == 6_000_000
+        try:
+            put.result(20.0)
+        except hoplite.ResourceExhaustedError as full:
+            assert f"(pid {os.getpid()})" in str(full)
+        else:
+            raise AssertionError("there was room for it")

@@ -1,0 +1,170 @@
+// ClientCalls: why an object that a client waits for is not complete here, in words for people. It
+// joins what this node does about the object with what the object's shard says.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "node/clients/client_calls.h"
+#include "node/core/counted.h"
+#include "node/pull/flight.h"
+#include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
+#include "protocol/failure.h"
+
+namespace hoplite::node {
+namespace {
+
+// A client waits for little more than that behind its deadline (client/patience.h).
+constexpr Duration kAsksWhy = std::chrono::milliseconds(30);
+constexpr std::size_t kMostAsking = 16;
+constexpr Duration kAnswersWithin = std::chrono::seconds(1);  // of who asks with more patience
+
+// What the shard says that this node waits for; empty: nothing.
+std::string OwnWait(const protocol::ObjectView& view, NodeId self) {
+  const auto own = std::ranges::find(view.waiters, self, &protocol::WaiterView::node);
+  return own == view.waiters.end() ? "" : own->why;
+}
+
+// Whether whoever makes the object, or the links, are what its receiver waits for.
+std::string OfSource(const protocol::ObjectView& view, NodeId source) {
+  const auto holder = std::ranges::find(view.holders, source, &protocol::HolderView::node);
+  std::string words;
+  if (holder != view.holders.end() && holder->bytes_per_second > 0) {
+    words += fmt::format("; the link of {} carries {} a second", holder->node_name,
+                         FormatSize(holder->bytes_per_second));
+  }
+  const auto maker = std::ranges::find_if(
+      view.holders, [](const auto& one) { return one.producing && !one.complete; });
+  if (maker != view.holders.end()) {
+    words += fmt::format("; {}, which makes it, has {} of {} bytes so far", maker->node_name,
+                         maker->valid_bytes, view.size_bytes);
+  }
+  return words;
+}
+
+// Where an object is that nobody waits for here.
+std::string Places(const protocol::ObjectView& view) {
+  if (view.inlined) return "its directory shard has it";
+  std::string words;
+  for (const protocol::HolderView& holder : view.holders) {
+    if (!words.empty()) words += ", ";
+    words += holder.complete ? fmt::format("{} has it", holder.node_name)
+                             : fmt::format("{} has {} of {} bytes", holder.node_name,
+                                           holder.valid_bytes, view.size_bytes);
+  }
+  return words;
+}
+
+}  // namespace
+
+// What keeps a Put of it from its memory, or from the shard's word; empty: there is none.
+std::string ClientCalls::PutWaits(const ObjectEntry& entry) const {
+  if (const auto publication = entry.publication()) return publication->Waiting();
+  if (!entry.put_waits_for()) return "";
+  if (entry.withdrawal().open()) {
+    return "a put of it waits until the directory confirms that an earlier one was taken back";
+  }
+  return fmt::format("a put of it waits, since no memory is free for its {} bytes: {}",
+                     *entry.put_waits_for(), context_.memory.InWords());
+}
+
+// What this node waits for, by what it does about the object itself.
+std::string ClientCalls::Missing(const ObjectEntry& entry, const Said& said) const {
+  const bool seen = said && *said;
+  const bool arrives = entry.flight() && entry.flight()->copy();
+  if (entry.coordinator() && !arrives) return entry.coordinator()->UnderWay();
+  if (const auto& flight = entry.flight()) {
+    const bool unknown = said && !seen && said->error().code == ErrorCode::kUnavailable;
+    const std::string own = seen      ? OwnWait(**said, context_.settings.self)
+                            : unknown ? said->error().message
+                                      : "";
+    return flight->Waiting(own) + (seen && arrives ? OfSource(**said, flight->source()) : "");
+  }
+  if (std::string put = PutWaits(entry); !put.empty()) return put;
+  if (entry.target()) return "a reduction makes it here";
+  if (!said) return "it is not at this node, and its directory shard was not asked in time";
+  if (!seen) {
+    const Error& none = said->error();
+    return none.code == ErrorCode::kNotFound ? "it does not exist" : none.message;
+  }
+  const std::string places = Places(**said);
+  return places.empty() ? "it does not exist" : "nobody at this node waits for it; " + places;
+}
+
+std::string ClientCalls::Lacks(const ObjectEntry& entry, const Said& said) const {
+  std::string why = Missing(entry, said) + context_.IfAway(entry.object);
+  const bool told = said && *said && !OwnWait(**said, context_.settings.self).empty();
+  const std::string& lost = entry.lost_holder();
+  if (!told && !lost.empty() && !why.contains(protocol::LastCopyLost(lost))) {
+    why += "; " + protocol::LastCopyLost(lost);
+  }
+  return why;
+}
+
+std::string ClientCalls::WhyUnfinished(const ObjectEntry& entry, const Said& said) const {
+  return "is not complete at the deadline: " + Lacks(entry, said);
+}
+
+std::string ClientCalls::WhyUnfinished(const ObjectId& object) {
+  const EntryPtr entry = context_.table.Find(object);
+  return WhyUnfinished(entry ? *entry : ObjectEntry(object), std::nullopt);
+}
+
+// Why a wait ended without a result: the caller's own doing, with what was still missing.
+Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call, const Said& said) const {
+  const std::string name = "object " + entry.object.ToHex();
+  if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
+  return {ErrorCode::kTimeout, name + ' ' + WhyUnfinished(entry, said)};
+}
+
+Error ClientCalls::GaveUp(const ObjectId& object, const Call& call) {
+  const EntryPtr entry = context_.table.Find(object);
+  return WhyEnded(entry ? *entry : ObjectEntry(object), call, std::nullopt);
+}
+
+// None: the shard is away, or has been asked much already.
+net::Task<ClientCalls::Said> ClientCalls::AskShard(ObjectId object, Duration patience) {
+  const bool there = context_.directory.connected(context_.ShardOf(object));
+  if (!there || asking_ >= kMostAsking) co_return std::nullopt;
+  const Counted<> counted(asking_, 1);
+  const auto question = std::make_shared<Call>(loop());
+  question->deadline = Now() + patience;
+  co_return co_await Info(object, question);
+}
+
+net::Task<Error> ClientCalls::Ended(EntryPtr entry, CallPtr call, Time since) {
+  const std::shared_ptr<Flight> flight = entry->flight();
+  const bool may_ask = !call->cancelled && call->deadline - since >= kAsksWhy;
+  if (!may_ask || !flight || !flight->unserved()) co_return WhyEnded(*entry, *call, std::nullopt);
+  const Flight::Interest goes_on(flight);  // or the shard knows of no wait
+  const Said said = co_await AskShard(entry->object, kAsksWhy);
+  co_return WhyEnded(*entry, *call, said);
+}
+
+net::Task<Explanation> ClientCalls::Why(ObjectId object, CallPtr call) {
+  const std::string id = "object " + object.ToHex();
+  const store::CopyPtr copy = context_.store.Find(object);
+  if (copy && copy->state() == store::CopyState::kFinal) {
+    co_return Explanation{.unfinished = "",
+                          .text = fmt::format("{} is complete at {}", id, name())};
+  }
+  EntryPtr entry = context_.table.Find(object);
+  if (!entry) entry = std::make_shared<ObjectEntry>(object);
+  const std::shared_ptr<Flight> flight = entry->flight();
+  std::optional<Flight::Interest> goes_on;  // or the shard knows of no wait
+  if (flight) goes_on.emplace(flight);
+  const Time until = std::min(call->deadline, Now() + kAnswersWithin);
+  const Said said = co_await AskShard(object, std::max<Duration>(until - Now(), kAsksWhy));
+  Explanation why{
+      .unfinished = WhyUnfinished(*entry, said),
+      .text = fmt::format("{} is not complete at {}: {}", id, name(), Lacks(*entry, said))};
+  if (!said || !*said) co_return why;
+  for (const protocol::WaiterView& waiter : (*said)->waiters) {
+    if (waiter.node == context_.settings.self) continue;
+    why.text += fmt::format("\n{} waits for it: {}", waiter.node_name, waiter.why);
+  }
+  co_return why;
+}
+
+}  // namespace hoplite::node
