@@ -51,6 +51,7 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       calls(context, data_plane, drainage),
       shard_words(context, data_plane, gives, drainage),
       inventory(context),
+      long_waits(context),
       ticked(runtime.main()) {}
 
 Result<void> Assembly::Listen() {
@@ -115,6 +116,7 @@ net::Task<void> Assembly::SweepNowAndThen() {
     co_await ticked.Wait(Now() + kSweepEvery);
     table.Sweep(Now());
     memory.Tick();
+    long_waits.Tick();
     directory->Send(inventory.Usage());
   }
 }

@@ -18,6 +18,7 @@
 #include "node/serve/serve.h"
 #include "node/shard/admittance.h"
 #include "node/shard/inventory.h"
+#include "node/shard/long_waits.h"
 #include "node/shard/shard_words.h"
 #include "node/streams/data_plane.h"
 
@@ -59,6 +60,7 @@ struct Assembly {
   ClientCalls calls;
   ShardWords shard_words;
   Inventory inventory;
+  LongWaits long_waits;
   net::Signal ticked;
   Admittance admittance;
   bool stopping = false;  // main loop only

@@ -33,5 +33,6 @@ void Membership::OnLost(NodeId node) {
 }
 
 void Membership::On(NodeId node, const StoreUsage& event) { nodes_.NoteUsage(node, event); }
+void Membership::On(NodeId node, const ToldWaits& event) { nodes_.NoteWaits(node, event.waits); }
 
 }  // namespace hoplite::planner

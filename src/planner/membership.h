@@ -43,6 +43,7 @@ class Membership {
   void OnSuspended(NodeId node);
   void OnLost(NodeId node);
   void On(NodeId node, const StoreUsage& event);
+  void On(NodeId node, const ToldWaits& event);
 
  private:
   const DirectoryOptions& options_;

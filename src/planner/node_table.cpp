@@ -35,6 +35,7 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
   SetAlive(record, true);
   record.inventory_open = true;
   record.telling = now;
+  record.waits.clear();
   ++open_inventories_;
   by_name_[info.name] = info.id;
 }

@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/ids.h"
 #include "planner/words.h"
@@ -19,6 +21,7 @@ struct NodeRecord {
   // When it last spoke of an inventory that it never ended, in this session or the one before.
   std::optional<Time> telling;
   StoreUsage usage;
+  std::vector<Wait> waits;             // that it told
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   double carried = 0;  // bytes per second that came to it from sources that had more; 0: not yet
@@ -46,6 +49,7 @@ class NodeTable {
   void NoteHeard(NodeId node, Time now);
   void EndInventory(NodeId node);
   void NoteUsage(NodeId node, const StoreUsage& usage) { nodes_.at(node).usage = usage; }
+  void NoteWaits(NodeId node, std::vector<Wait> waits) { nodes_.at(node).waits = std::move(waits); }
   void Suspend(NodeId node);
   // Its name is still known until ForgetDeparted.
   void Erase(NodeId node);

@@ -34,7 +34,6 @@ struct ReductionRecord {
   Version committed;  // none: still open; else the record stays until the coordinator knows, or
                       // nothing of the target is left
   std::vector<ObjectId> used;
-  std::string waits_for;  // as its coordinator said last
 };
 
 struct PendingOpen {

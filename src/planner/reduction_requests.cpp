@@ -165,13 +165,6 @@ void ReductionRequests::On(NodeId node, const ReduceOrders& event) {
   orders_.Replace(event.object, record, event.attempt, *std::move(slots));
 }
 
-// For views only, so a word that comes while the shard collects may be lost.
-void ReductionRequests::On(NodeId node, const ReduceWaits& event) {
-  if (ReductionRecord* reduction = Open(node, event.object, event.request)) {
-    reduction->waits_for = event.why;
-  }
-}
-
 void ReductionRequests::On(NodeId node, const ReduceClose& event) {
   if (window_.collecting()) return window_.Defer(node, event);
   ObjectRecord* record = objects_.Find(event.object);

@@ -56,7 +56,6 @@ class ReductionRequests {
   void On(NodeId node, const ReduceShape& event);
   void On(NodeId node, const SlotAssign& event);
   void On(NodeId node, const ReduceOrders& event);
-  void On(NodeId node, const ReduceWaits& event);
   void On(NodeId node, const ReduceClose& event);
   // Answers those who want to make the object, as far as they can be answered.
   void ResolveOpens(const ObjectId& id, ObjectRecord& record);

@@ -1,6 +1,8 @@
 // Read-only pictures of the state.
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -49,13 +51,36 @@ bool IsComplete(const Books& books, const ObjectId& id, const ObjectRecord& reco
          });
 }
 
+// What nodes told of their waits, of one object or of all.
+class Told {
+ public:
+  explicit Told(const NodeTable& nodes, const ObjectId* only = nullptr) {
+    for (const auto& [node, record] : nodes.nodes()) {
+      for (const Wait& wait : record.waits) {
+        if (only == nullptr || wait.object == *only) {
+          by_object_[wait.object].push_back({node, record.info.name, wait.why});
+        }
+      }
+    }
+  }
+  const std::vector<WaiterView>& Of(const ObjectId& object) const {
+    static const std::vector<WaiterView> kNone;
+    const auto told = by_object_.find(object);
+    return told == by_object_.end() ? kNone : told->second;
+  }
+
+ private:
+  std::map<ObjectId, std::vector<WaiterView>> by_object_;
+};
+
 // Why the object is not there.
-std::string Absent(const NodeTable& nodes, const ObjectRecord& record) {
+std::string Absent(const NodeTable& nodes, const ObjectRecord& record,
+                   const std::vector<WaiterView>& told) {
   if (record.open_reduction()) {
-    const ReductionRecord& reduction = *record.reduction;
-    return fmt::format("a reduction makes it that {} asked for{}{}",
-                       nodes.NameOf(reduction.coordinator), reduction.waits_for.empty() ? "" : ": ",
-                       reduction.waits_for);
+    const NodeId coordinator = record.reduction->coordinator;
+    const auto waits = std::ranges::find(told, coordinator, &WaiterView::node);
+    return fmt::format("a reduction makes it that {} asked for{}", nodes.NameOf(coordinator),
+                       waits == told.end() ? "" : ": " + waits->why);
   }
   const Waiting& waiting = record.waiting();
   return waiting.lost_holder.empty() ? "it does not exist" : LastCopyLost(waiting.lost_holder);
@@ -80,7 +105,8 @@ std::string Unserved(const Books& books, const ObjectRecord& record, NodeId node
   return why.empty() ? kBusy : why;
 }
 
-ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& record) {
+ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& record,
+                const std::vector<WaiterView>& told) {
   const NodeTable& nodes = books.nodes;
   ObjectView view;
   view.object = id;
@@ -90,7 +116,7 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   view.metadata = record.metadata.OrEmpty();
   view.inlined = record.inline_bytes != nullptr;
   const Waiting& waiting = record.waiting();
-  const std::string absent = record.exists() ? "" : Absent(nodes, record);
+  const std::string absent = record.exists() ? "" : Absent(nodes, record, told);
   for (const Asking& one : waiting.locates) {
     view.waiters.push_back({one.node, nodes.NameOf(one.node),
                             record.exists() ? "the bytes are on their way" : absent});
@@ -115,14 +141,8 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
                               nodes.NameOf(open.receiver), grant,
                               layout.valid_bytes(receiver.marks)});
   }
-  if (record.reduction) {
-    const ReductionRecord& reduction = *record.reduction;
-    view.slots = SlotsOf(nodes, reduction);
-    if (record.open_reduction() && !reduction.waits_for.empty()) {
-      view.waiters.push_back({reduction.coordinator, nodes.NameOf(reduction.coordinator),
-                              "its reduction is not done: " + reduction.waits_for});
-    }
-  }
+  if (record.reduction) view.slots = SlotsOf(nodes, *record.reduction);
+  view.waiters.insert(view.waiters.end(), told.begin(), told.end());
   view.ever_owned = books.owners.Knows(id);
   view.owners = static_cast<std::uint32_t>(books.owners.OwnersOf(id).size());
   return view;
@@ -152,19 +172,21 @@ std::vector<NodeView> DirectoryState::Nodes() const {
 
 std::vector<ObjectView> DirectoryState::Objects() const {
   std::vector<ObjectView> views;
+  const Told told(state_->books().nodes);
   for (const auto& [id, record] : state_->books().objects.records())
-    views.push_back(View(state_->books(), id, record));
+    views.push_back(View(state_->books(), id, record, told.Of(id)));
   return views;
 }
 
 ObjectPage DirectoryState::Objects(const PageRequest& request) const {
   const auto& objects = state_->books().objects.records();
   const std::size_t limit = std::clamp(request.limit, 1U, kMaxPageObjects);
+  const Told told(state_->books().nodes);
   ObjectPage page;
   std::size_t parts = 0;
   auto next = request.after ? objects.upper_bound(*request.after) : objects.begin();
   for (; next != objects.end() && page.objects.size() < limit; ++next) {
-    ObjectView view = View(state_->books(), next->first, next->second);
+    ObjectView view = View(state_->books(), next->first, next->second, told.Of(next->first));
     parts += view.holders.size() + view.transfers.size() + view.waiters.size() + view.slots.size();
     if (parts > kMaxPageParts && !page.objects.empty()) break;
     page.objects.push_back(std::move(view));
@@ -197,8 +219,10 @@ std::optional<Error> DirectoryState::WhyAbsent(const ObjectId& object, Time now)
 
 std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   const ObjectRecord* record = state_->books().objects.Find(object);
-  if (record == nullptr) return std::nullopt;
-  return View(state_->books(), object, *record);
+  const Told told(state_->books().nodes, &object);
+  if (record != nullptr) return View(state_->books(), object, *record, told.Of(object));
+  if (told.Of(object).empty()) return std::nullopt;
+  return ObjectView{.object = object, .waiters = told.Of(object)};
 }
 
 Presence DirectoryState::PresenceOf(const ObjectId& object, Time now) const {

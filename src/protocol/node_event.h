@@ -212,15 +212,29 @@ struct StoreUsage {
   std::uint64_t corrupt_blocks = 0;  // that failed their checksum on arrival, since its start
 };
 
+// What a node waits for, and its shards can't see.
+struct Wait {
+  ObjectId object;
+  std::string why;  // in words
+  friend bool operator==(const Wait&, const Wait&) = default;
+};
+inline constexpr std::size_t kMostWaits = 64;
+inline constexpr std::size_t kMostWaitBytes = 1024;  // of one in words
+// All that the node tells of its waits, in place of what it told before; for status only. Goes to
+// every shard.
+struct ToldWaits {
+  std::vector<Wait> waits;
+};
+
 using NodeEvent =
     std::variant<Create, Withdraw, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
                  GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
-                 Tombstone, InventoryEnd, StoreUsage, ReduceOpen, ReduceShape, SlotAssign,
-                 ReduceOrders, ReduceWaits, ReduceClose, SlotFailed, SlotDrained, ReduceCommit,
+                 Tombstone, InventoryEnd, StoreUsage, ToldWaits, ReduceOpen, ReduceShape,
+                 SlotAssign, ReduceOrders, ReduceClose, SlotFailed, SlotDrained, ReduceCommit,
                  SlotProgress, Owner, Owned>;
 
-// The object an event speaks of (its shard); null for InventoryEnd and StoreUsage, which go to
-// every shard.
+// The object an event speaks of (its shard); null for InventoryEnd, StoreUsage and ToldWaits,
+// which go to every shard.
 const ObjectId* ObjectOf(const NodeEvent& event);
 
 }  // namespace hoplite::protocol

@@ -114,14 +114,6 @@ struct ReduceOrders {
   std::uint64_t attempt = 0;
   std::vector<PlannedOrder> orders;
 };
-inline constexpr std::size_t kMostWaitsBytes = 1024;
-// For what it has waited for a while, in so many bytes of text, for whoever asks why the target is not
-// there. Nothing else follows from it.
-struct ReduceWaits {
-  ObjectId object;
-  std::uint64_t request = 0;
-  std::string why;
-};
 // Gives up: the target's waiters get this error. After ReduceCommitted: the outcome is known.
 struct ReduceClose {
   ObjectId object;

@@ -115,6 +115,14 @@ void Write(const protocol::InventoryEnd&, v1::NodeEvent& to) { to.mutable_invent
 void Write(const protocol::StoreUsage& event, v1::NodeEvent& to) {
   WriteUsage(event, *to.mutable_store_usage());
 }
+void Write(const protocol::ToldWaits& event, v1::NodeEvent& to) {
+  v1::ToldWaits& body = *to.mutable_told_waits();
+  for (const protocol::Wait& wait : event.waits) {
+    v1::ToldWaits::Wait& added = *body.add_waits();
+    added.set_object(std::string(wait.object.view()));
+    added.set_why(wait.why);
+  }
+}
 
 // --- protobuf to own types, with checks
 
@@ -310,11 +318,30 @@ v1::NodeEvent ToProto(const NodeEvent& event) {
   return message;
 }
 
+Result<NodeEvent> ReadWaits(v1::ToldWaits& body) {
+  protocol::ToldWaits event;
+  if (static_cast<std::size_t>(body.waits_size()) > protocol::kMostWaits) {
+    return Bad("waits", fmt::format("has {}, a node tells at most {}", body.waits_size(),
+                                    protocol::kMostWaits));
+  }
+  for (v1::ToldWaits::Wait& wait : *body.mutable_waits()) {
+    TRY_ASSIGN(const ObjectId object, ReadObject(wait.object()));
+    if (wait.why().size() > protocol::kMostWaitBytes) {
+      return Bad("why", fmt::format("has {} bytes, a reason has at most {}", wait.why().size(),
+                                    protocol::kMostWaitBytes));
+    }
+    event.waits.push_back({object, std::move(*wait.mutable_why())});
+  }
+  return event;
+}
+
 Result<NodeEvent> FromProto(v1::NodeEvent& message) {
   if (message.body_case() == v1::NodeEvent::kInventoryEnd) return protocol::InventoryEnd{};
   if (message.body_case() == v1::NodeEvent::kStoreUsage) {
     return ReadUsage(message.store_usage());
   }
+  if (message.body_case() == v1::NodeEvent::kToldWaits)
+    return ReadWaits(*message.mutable_told_waits());
   EventSubject of;
   TRY_ASSIGN(of.object, ReadObject(message.object()));
   if (NeedsVersion(message.body_case())) {

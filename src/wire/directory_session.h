@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 11;
+inline constexpr std::uint32_t kDirectoryProtocol = 12;
 
 // A node introduces itself.
 struct Hello {

@@ -51,11 +51,6 @@ void Write(const protocol::ReduceOrders& event, v1::NodeEvent& to) {
     WriteOrder(planned.order, *added.mutable_order());
   }
 }
-void Write(const protocol::ReduceWaits& event, v1::NodeEvent& to) {
-  v1::ReduceWaits& body = *to.mutable_reduce_waits();
-  body.set_request(event.request);
-  body.set_why(event.why);
-}
 void Write(const protocol::ReduceClose& event, v1::NodeEvent& to) {
   v1::ReduceClose& body = *to.mutable_reduce_close();
   body.set_request(event.request);
@@ -87,7 +82,7 @@ void Write(const protocol::SlotProgress& event, v1::NodeEvent& to) {
 
 bool IsReduction(v1::NodeEvent::BodyCase body) {
   return (body >= v1::NodeEvent::kReduceOpen && body <= v1::NodeEvent::kSlotProgress) ||
-         body == v1::NodeEvent::kReduceOrders || body == v1::NodeEvent::kReduceWaits;
+         body == v1::NodeEvent::kReduceOrders;
 }
 
 bool ReductionNeedsVersion(v1::NodeEvent::BodyCase body) {
@@ -130,14 +125,6 @@ Result<NodeEvent> Read(const ObjectId& target, const v1::ReduceOrders& body) {
     event.orders.push_back(std::move(order));
   }
   return event;
-}
-
-Result<NodeEvent> Read(const ObjectId& target, v1::ReduceWaits& body) {
-  if (body.why().size() > protocol::kMostWaitsBytes) {
-    return Bad("why", fmt::format("has {} bytes, a reason has at most {}", body.why().size(),
-                                  protocol::kMostWaitsBytes));
-  }
-  return protocol::ReduceWaits{target, body.request(), std::move(*body.mutable_why())};
 }
 
 Result<NodeEvent> Read(const ObjectId& target, const v1::ReduceClose& body) {
@@ -186,8 +173,6 @@ Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::Nod
       return Read(target, message.slot_assign());
     case v1::NodeEvent::kReduceOrders:
       return Read(target, message.reduce_orders());
-    case v1::NodeEvent::kReduceWaits:
-      return Read(target, *message.mutable_reduce_waits());
     case v1::NodeEvent::kReduceClose:
       return Read(target, message.reduce_close());
     case v1::NodeEvent::kSlotFailed:

@@ -225,7 +225,7 @@ class Members {
         return APlan(object);
       case 24:
         return Small(1) == 0 ? NodeEvent(ReduceClose{object, Small(1), Code(), "given up"})
-                             : NodeEvent(ReduceWaits{object, Small(1), "a source is missing"});
+                             : NodeEvent(ToldWaits{{{object, "no memory is free"}}});
       case 25:
         return SlotFailed{object, Slot(), AVersion(), Slot(), AVersion(), Code(), "failed"};
       case 26:

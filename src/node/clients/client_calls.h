@@ -84,7 +84,6 @@ class ClientCalls final : public Operations {
   // client_why.cpp. What the object's shard says of it, or why it says nothing; none: it was not asked.
   using Said = std::optional<Result<protocol::ObjectView>>;
   net::Task<Said> AskShard(ObjectId object, Duration patience);
-  std::string PutWaits(const ObjectEntry& entry) const;
   std::string Missing(const ObjectEntry& entry, const Said& said) const;
   std::string Lacks(const ObjectEntry& entry, const Said& said) const;
   std::string WhyUnfinished(const ObjectEntry& entry, const Said& said) const;

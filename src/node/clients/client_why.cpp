@@ -20,10 +20,18 @@ constexpr Duration kAsksWhy = std::chrono::milliseconds(30);
 constexpr std::size_t kMostAsking = 16;
 constexpr Duration kAnswersWithin = std::chrono::seconds(1);  // of who asks with more patience
 
+constexpr std::size_t kMostNamed = 20;  // nodes that wait
+
+using View = Result<protocol::ObjectView>;
+
 // What the shard says that this node waits for; empty: nothing.
-std::string OwnWait(const protocol::ObjectView& view, NodeId self) {
-  const auto own = std::ranges::find(view.waiters, self, &protocol::WaiterView::node);
-  return own == view.waiters.end() ? "" : own->why;
+std::string OwnWait(const std::optional<View>& said, NodeId self) {
+  if (!said) return "";
+  if (!*said) {  // it was just started, and does not know yet
+    return said->error().code == ErrorCode::kUnavailable ? said->error().message : "";
+  }
+  const auto own = std::ranges::find((*said)->waiters, self, &protocol::WaiterView::node);
+  return own == (*said)->waiters.end() ? "" : own->why;
 }
 
 // Whether whoever makes the object, or the links, are what its receiver waits for.
@@ -56,45 +64,54 @@ std::string Places(const protocol::ObjectView& view) {
   return words;
 }
 
-}  // namespace
-
-// What keeps a Put of it from its memory, or from the shard's word; empty: there is none.
-std::string ClientCalls::PutWaits(const ObjectEntry& entry) const {
-  if (const auto publication = entry.publication()) return publication->Waiting();
-  if (!entry.put_waits_for()) return "";
-  if (entry.withdrawal().open()) {
-    return "a put of it waits until the directory confirms that an earlier one was taken back";
+std::string Elsewhere(const View& said) {
+  if (!said) {
+    return said.error().code == ErrorCode::kNotFound ? "it does not exist" : said.error().message;
   }
-  return fmt::format("a put of it waits, since no memory is free for its {} bytes: {}",
-                     *entry.put_waits_for(), context_.memory.InWords());
+  if (const auto failure = protocol::FailureIn(said->metadata)) return failure->message;
+  const std::string places = Places(*said);
+  return places.empty() ? "it does not exist" : "nobody at this node waits for it; " + places;
 }
+
+// A line for each other node that waits.
+std::string Others(const protocol::ObjectView& view, NodeId self) {
+  std::string lines;
+  std::size_t others = 0;
+  for (const protocol::WaiterView& waiter : view.waiters) {
+    if (waiter.node == self || ++others > kMostNamed) continue;
+    lines += fmt::format("\n{} waits for it: {}", waiter.node_name, waiter.why);
+  }
+  if (others > kMostNamed) lines += fmt::format("\n{} more nodes wait for it", others - kMostNamed);
+  return lines;
+}
+
+// Of what is final here.
+std::string Final(const std::string& object, const store::Copy& copy, const std::string& node) {
+  const auto failure = protocol::FailureIn(copy.metadata());
+  return failure ? fmt::format("{} has failed: {}", object, failure->message)
+                 : fmt::format("{} is complete at {}", object, node);
+}
+
+}  // namespace
 
 // What this node waits for, by what it does about the object itself.
 std::string ClientCalls::Missing(const ObjectEntry& entry, const Said& said) const {
-  const bool seen = said && *said;
   const bool arrives = entry.flight() && entry.flight()->copy();
   if (entry.coordinator() && !arrives) return entry.coordinator()->UnderWay();
   if (const auto& flight = entry.flight()) {
-    const bool unknown = said && !seen && said->error().code == ErrorCode::kUnavailable;
-    const std::string own = seen      ? OwnWait(**said, context_.settings.self)
-                            : unknown ? said->error().message
-                                      : "";
-    return flight->Waiting(own) + (seen && arrives ? OfSource(**said, flight->source()) : "");
+    const bool seen = arrives && said && *said;
+    return flight->Waiting(OwnWait(said, context_.settings.self)) +
+           (seen ? OfSource(**said, flight->source()) : "");
   }
-  if (std::string put = PutWaits(entry); !put.empty()) return put;
+  if (std::string put = WhyPutWaits(context_, entry); !put.empty()) return put;
   if (entry.target()) return "a reduction makes it here";
-  if (!said) return "it is not at this node, and its directory shard was not asked in time";
-  if (!seen) {
-    const Error& none = said->error();
-    return none.code == ErrorCode::kNotFound ? "it does not exist" : none.message;
-  }
-  const std::string places = Places(**said);
-  return places.empty() ? "it does not exist" : "nobody at this node waits for it; " + places;
+  return said ? Elsewhere(*said)
+              : "it is not at this node, and its directory shard was not asked in time";
 }
 
 std::string ClientCalls::Lacks(const ObjectEntry& entry, const Said& said) const {
   std::string why = Missing(entry, said) + context_.IfAway(entry.object);
-  const bool told = said && *said && !OwnWait(**said, context_.settings.self).empty();
+  const bool told = !OwnWait(said, context_.settings.self).empty();
   const std::string& lost = entry.lost_holder();
   if (!told && !lost.empty() && !why.contains(protocol::LastCopyLost(lost))) {
     why += "; " + protocol::LastCopyLost(lost);
@@ -143,27 +160,24 @@ net::Task<Error> ClientCalls::Ended(EntryPtr entry, CallPtr call, Time since) {
 }
 
 net::Task<Explanation> ClientCalls::Why(ObjectId object, CallPtr call) {
+  std::optional<Flight::Interest> goes_on;  // or the shard knows of no wait
+  if (const EntryPtr before = context_.table.Find(object); before && before->flight()) {
+    goes_on.emplace(before->flight());
+  }
+  const Time until = std::min(call->deadline, Now() + kAnswersWithin);
+  const Said said = co_await AskShard(object, std::max<Duration>(until - Now(), kAsksWhy));
+  EntryPtr entry = context_.table.Find(object);
+  if (!entry) entry = std::make_shared<ObjectEntry>(object);
+  Explanation why;
   const std::string id = "object " + object.ToHex();
   const store::CopyPtr copy = context_.store.Find(object);
   if (copy && copy->state() == store::CopyState::kFinal) {
-    co_return Explanation{.unfinished = "",
-                          .text = fmt::format("{} is complete at {}", id, name())};
+    why.text = Final(id, *copy, name());
+  } else {
+    why.unfinished = WhyUnfinished(*entry, said);
+    why.text = fmt::format("{} is not complete at {}: {}", id, name(), Lacks(*entry, said));
   }
-  EntryPtr entry = context_.table.Find(object);
-  if (!entry) entry = std::make_shared<ObjectEntry>(object);
-  const std::shared_ptr<Flight> flight = entry->flight();
-  std::optional<Flight::Interest> goes_on;  // or the shard knows of no wait
-  if (flight) goes_on.emplace(flight);
-  const Time until = std::min(call->deadline, Now() + kAnswersWithin);
-  const Said said = co_await AskShard(object, std::max<Duration>(until - Now(), kAsksWhy));
-  Explanation why{
-      .unfinished = WhyUnfinished(*entry, said),
-      .text = fmt::format("{} is not complete at {}: {}", id, name(), Lacks(*entry, said))};
-  if (!said || !*said) co_return why;
-  for (const protocol::WaiterView& waiter : (*said)->waiters) {
-    if (waiter.node == context_.settings.self) continue;
-    why.text += fmt::format("\n{} waits for it: {}", waiter.node_name, waiter.why);
-  }
+  if (said && *said) why.text += Others(**said, context_.settings.self);
   co_return why;
 }
 

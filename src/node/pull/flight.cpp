@@ -381,6 +381,15 @@ std::string Flight::From(const GrantLanes& granted) const {
       link == 0 ? "" : fmt::format(" (this node's link carries {})", FormatSize(link)));
 }
 
+std::string Flight::WaitingHere() const {
+  if (state_->locating() || done_ || state_->left()) return "";
+  if (place_ && place_->waits()) {
+    return fmt::format("{} other fetches of this node are under way, {} wait",
+                       data_plane_.gate().under_way(), data_plane_.gate().waiting());
+  }
+  return copy_ ? "" : NoRoom();
+}
+
 std::string Flight::Waiting(const std::string& said) const {
   if (state_->locating()) {
     if (!said.empty()) return said;
@@ -392,11 +401,7 @@ std::string Flight::Waiting(const std::string& said) const {
     return "it is not at this node, and its directory shard has not answered yet";
   }
   if (done_ || state_->left()) return "it has just ended";
-  if (place_ && place_->waits()) {
-    return fmt::format("{} other fetches of this node are under way, {} wait",
-                       data_plane_.gate().under_way(), data_plane_.gate().waiting());
-  }
-  if (!copy_) return NoRoom();
+  if (std::string here = WaitingHere(); !here.empty()) return here;
   const Layout& layout = copy_->layout();
   const std::string from = granted_.empty()
                                ? ", and no holder serves it" + (said.empty() ? "" : ": " + said)

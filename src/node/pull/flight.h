@@ -114,6 +114,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   // What it is doing now, for the message of a deadline. `said`: what its shard says of this node's
   // wait; empty: nothing.
   std::string Waiting(const std::string& said = "") const;
+  // The memory or the place of this node that it waits for, in words; empty: for neither.
+  std::string WaitingHere() const;
   // Nobody serves it, and its shard may know why.
   bool unserved() const;
   // Of its first stream; nobody: it has none.

@@ -77,6 +77,16 @@ std::string Publication::Waiting() const {
                     : "it is put here, and its directory shard has not accepted it yet";
 }
 
+std::string WhyPutWaits(const Context& context, const ObjectEntry& entry) {
+  if (const auto publication = entry.publication()) return publication->Waiting();
+  if (!entry.put_waits_for()) return "";
+  if (entry.withdrawal().open()) {
+    return "a put of it waits until the directory confirms that an earlier one was taken back";
+  }
+  return fmt::format("a put of it waits, since no memory is free for its {} bytes: {}",
+                     *entry.put_waits_for(), context.memory.InWords());
+}
+
 void Publication::Announce() {
   if (owning_.owner) owner_number_ = context_.owners.BeginPut(copy_->object(), *owning_.owner);
   context_.directory.Send(MakeCreate());

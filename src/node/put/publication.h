@@ -80,4 +80,7 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   bool pumping_ = false;
 };
 
+// What keeps a Put of the object here from its memory or from the shard's word; empty: there is none.
+std::string WhyPutWaits(const Context& context, const ObjectEntry& entry);
+
 }  // namespace hoplite::node

@@ -21,7 +21,6 @@ namespace {
 // A target that exists waits so long for memory for a copy here.
 constexpr Duration kKeepPatience = std::chrono::seconds(5);
 // Its shard is told what a reduction waits for, once it takes so long, and at most that often.
-constexpr Duration kTellsEvery = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -33,7 +32,6 @@ Coordinator::Coordinator(Context& context, Operations& calls, EntryPtr target,
       options_(std::move(options)),
       call_(std::move(call)),
       reduction_(options_, context.settings.self, request),
-      tells_at_(Now() + kTellsEvery),
       small_fold_(options_) {
   if (options_.owned) {
     owner_number_ = context_.owners.BeginReduction(options_.target, *call_->client);
@@ -112,7 +110,6 @@ void Coordinator::Hear(const protocol::NodeAction& word) {
   }
   std::vector<protocol::NodeEvent> orders;
   reduction_.Hear(word, Now(), orders);
-  if (std::holds_alternative<protocol::ReduceOpened>(word)) told_.clear();
   Say(std::move(orders));
   call_->changed.Notify();
 }
@@ -156,21 +153,8 @@ net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
     LogPlan(orders);
     Say(std::move(orders));
     if (reduction_.Outcome()) continue;
-    const Time until = std::min({next, TellWaits(), call_->deadline});
-    co_await call_->changed.Wait(until);
+    co_await call_->changed.Wait(std::min(next, call_->deadline));
   }
-}
-
-Time Coordinator::TellWaits() {
-  if (!reduction_.opened()) return kNever;
-  if (Now() < tells_at_) return tells_at_;
-  tells_at_ = Now() + kTellsEvery;
-  std::string why(FirstBytes(Unfinished(), protocol::kMostWaitsBytes));
-  if (why == told_) return kNever;
-  told_ = why;
-  context_.directory.Send(
-      protocol::ReduceWaits{target_->object, Request().request, std::move(why)});
-  return kNever;
 }
 
 std::optional<Result<ReduceOutcome>> Coordinator::Ended() const {

@@ -33,8 +33,9 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   // The shard may have ended it, and forgotten that.
   void Outlive();
 
-  // For the message of a deadline: that it goes on, and which sources are missing.
+  // In words: that it goes on, and why it is not done; the latter alone.
   std::string UnderWay() const;
+  std::string Unfinished() const;
 
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }
@@ -46,11 +47,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   void Say(std::vector<protocol::NodeEvent> events);
   void LogPlan(const std::vector<protocol::NodeEvent>& orders) const;
   net::Task<Result<ReduceOutcome>> Drive();
-  // To its shard, for whoever asks elsewhere; when to look again.
-  Time TellWaits();
   std::optional<Result<ReduceOutcome>> Ended() const;
   Error GaveUp() const;
-  std::string Unfinished() const;
   bool small() const;
   std::uint64_t LargestKept() const;
   // The small ways.
@@ -75,8 +73,6 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   std::vector<std::shared_ptr<void>> watches_;
   std::uint64_t owner_number_ = 0;  // of its request; 0: the target is not to be owned
 
-  std::string told_;                       // what it waits for
-  Time tells_at_;                          // not before
   std::optional<std::uint64_t> small_to_;  // targets up to this size are folded here
   bool creating_ = false;
   SmallFold small_fold_;

@@ -73,14 +73,16 @@ class Why(CommandTest):
         self.get(cluster, 2, "x")
         self.says(cluster, 2, "x", f"not complete at n2: no memory is free for its {LARGE} bytes: ",
                   " bytes by objects that were put or reduced here")
+        self.says(cluster, 1, "x", "complete at n1\nn2 waits for it: no memory is free for its ")
 
     def test_no_memory_for_a_put(self):
-        cluster = self.cluster(1)
+        cluster = self.cluster(2)
         self.put(cluster, 1, LARGE, "own")
         path, _ = cluster.write("second", LARGE)
         self.begin(cluster, 1, "put", path, "--id", "name:x")
         self.says(cluster, 1, "x", f"a put of it waits, since no memory is free for its {LARGE} bytes: ",
                   " bytes by objects that were put or reduced here")
+        self.says(cluster, 2, "x", "not complete at n2: it does not exist\nn1 waits for it: a put of it waits, ")
 
     def test_the_directory_is_away(self):
         cluster = self.cluster(1)
@@ -114,6 +116,7 @@ class Why(CommandTest):
         self.says(cluster, 2, "first", " bytes from n1, ", " a second")
         self.get(cluster, 2, "x")
         self.says(cluster, 2, "x", "1 other fetches of this node are under way, 1 wait")
+        self.says(cluster, 1, "x", "\none waits for it: 1 other fetches of this node are under way, 1 wait")
 
     def test_how_fast_it_comes_and_how_fast_it_could(self):
         cluster = self.cluster(2, rate="8mbit")
@@ -138,7 +141,7 @@ class Why(CommandTest):
         self.begin(cluster, 1, "reduce", "name:a", "name:b", "--op", "sum", "--dtype", "float32",
                    "--target", "name:x")
         self.says(cluster, 1, "x", "a reduction into it is under way: 1 of 2 sources are missing")
-        self.says(cluster, 2, "x", "\nn1 waits for it: its reduction is not done: 1 of 2 sources are missing")
+        self.says(cluster, 2, "x", "\nn1 waits for it: 1 of 2 sources are missing")
 
     def test_as_json(self):
         cluster = self.cluster(1)

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
+#include "protocol/failure.h"
 #include "testing/node_by_hand.h"
 
 namespace hoplite::node {
@@ -20,6 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
 const Version kFirstVersion{{1, 5}};
@@ -151,7 +153,43 @@ TEST_F(ClientCallsTest, WhySaysWhereItIsThatNobodyWaitsForHere) {
                 " is not complete at n1: nobody at this node waits for it; n7 has it, n8 has "
                 "30 of 100 bytes\nn9 waits for it: every holder is busy");
   node_.Keep(x_, "bytes", kFirstVersion, store::CopyKind::kRelayed);
-  EXPECT_EQ(Why(), "object " + x_.ToHex() + " is complete at n1");
+  EXPECT_EQ(Why(),
+            "object " + x_.ToHex() + " is complete at n1\nn9 waits for it: every holder is busy");
+  for (std::uint64_t i = 10; i < 40; ++i) {
+    (*node_.directory().view)->waiters.push_back({NodeId{i}, "n" + std::to_string(i), "busy"});
+  }
+  EXPECT_THAT(Why(), EndsWith("\nn28 waits for it: busy\n11 more nodes wait for it"));
+}
+
+TEST_F(ClientCallsTest, WhatHasWaitedForASecondIsToldUntilItWaitsNoLonger) {
+  const auto told = [this] {
+    std::vector<std::vector<protocol::Wait>> all;
+    for (const protocol::NodeEvent& event : std::exchange(node_.directory().said, {})) {
+      if (const auto* waits = std::get_if<protocol::ToldWaits>(&event)) all.push_back(waits->waits);
+    }
+    return all;
+  };
+  node_.Keep(node_.Named("own"), std::string(3_MiB, 'p'), kFirstVersion, store::CopyKind::kPrimary);
+  const auto waits = Create(x_, 2_MiB, node_.NewCall());
+  node_.Pass(900ms);
+  EXPECT_THAT(told(), IsEmpty());
+  node_.Pass(1200ms);
+  const auto one = told();
+  ASSERT_THAT(one, SizeIs(1));
+  ASSERT_THAT(one[0], SizeIs(1));
+  EXPECT_EQ(one[0][0].object, x_);
+  EXPECT_THAT(one[0][0].why, HasSubstr("a put of it waits, since no memory is free"));
+  node_.Pass(5s);
+  ASSERT_TRUE(*waits) << "it gave up";
+  EXPECT_THAT(told().back(), IsEmpty());
+  node_.Pass(5s);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(ClientCallsTest, WhySaysThatAnObjectFailed) {
+  const std::string failed = protocol::FailureMetadata({ErrorCode::kFailed, "no data"});
+  node_.directory().view = protocol::ObjectView{.metadata = failed, .inlined = true};
+  EXPECT_THAT(Why(), EndsWith("is not complete at n1: no data"));
 }
 
 TEST_F(ClientCallsTest, WhySaysWhatAPutWaitsFor) {

@@ -137,6 +137,7 @@ TEST_F(ReductionState, ACommitWhoseAnswerWasLostIsAnsweredAgain) {
 // R36: a root that missed its order is a producer from the repeated one on.
 TEST_F(ReductionState, WhoWaitsForTheTargetIsShownWithWhatItsCoordinatorWaitsFor) {
   Start();
+  const ObjectId elsewhere = ObjectId::FromName("elsewhere");
   Say(kReader, Locate{target_});
   const auto why = [this] {
     std::vector<std::string> lines;
@@ -149,10 +150,14 @@ TEST_F(ReductionState, WhoWaitsForTheTargetIsShownWithWhatItsCoordinatorWaitsFor
   Open();
   Plan();
   EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for"));
-  Say(kCoordinator, ReduceWaits{target_, 1, "a source is missing"});
-  Say(kRoot, ReduceWaits{target_, 1, "not its own"});
+  Say(kCoordinator, ToldWaits{{{target_, "a source is missing"}, {elsewhere, "no memory"}}});
   EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for: a source is missing",
-                                 "n1: its reduction is not done: a source is missing"));
+                                 "n1: a source is missing"));
+  ASSERT_TRUE(state_->Find(elsewhere)) << "although it does not exist";
+  EXPECT_EQ(state_->Find(elsewhere)->waiters.front().why, "no memory");
+  Say(kCoordinator, ToldWaits{});
+  EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for"));
+  EXPECT_FALSE(state_->Find(elsewhere));
 }
 
 TEST_F(ReductionState, ARootThatMissedItsOrderIsASourceWhenItIsBack) {

@@ -72,6 +72,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       Owned{kObject, 10, false},
       InventoryEnd{},
       StoreUsage{1 << 30, 1 << 20, 7},
+      ToldWaits{{{kObject, "no memory is free"}, {kObject, ""}}},
       ReduceOpen{kObject, 5},
       ReduceOpen{kObject, 5, true, 11},
       ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "f4", std::nullopt}},
@@ -81,7 +82,6 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       SlotAssign{kObject, 5, 7, {.slot = 2, .parents = {}, .stripes = 1}},  // vacant, a root
       ReduceOrders{kObject, 5, 8, {{6, kOrder}, {7, {.slot = 2, .parents = {}, .stripes = 1}}}},
       ReduceOrders{kObject, 5, 9, {}},
-      ReduceWaits{kObject, 5, "a source is missing"},
       ReduceClose{kObject, 5, ErrorCode::kTimeout, "too late"},
       SlotFailed{kObject, 2, kVersion, 3, kChild, ErrorCode::kPeerLost, "n3 was lost"},
       SlotFailed{kObject, 2, kVersion, 0, {}, ErrorCode::kResourceExhausted, "no memory"},
