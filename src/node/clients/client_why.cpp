@@ -97,7 +97,8 @@ std::string Final(const std::string& object, const store::Copy& copy, const std:
 // What this node waits for, by what it does about the object itself.
 std::string ClientCalls::Missing(const ObjectEntry& entry, const Said& said) const {
   const bool arrives = entry.flight() && entry.flight()->copy();
-  if (entry.coordinator() && !arrives) return entry.coordinator()->UnderWay();
+  const std::string reduction = arrives ? "" : WhyReductionWaits(entry);
+  if (!reduction.empty()) return "a reduction into it is under way: " + reduction;
   if (const auto& flight = entry.flight()) {
     const bool seen = arrives && said && *said;
     return flight->Waiting(OwnWait(said, context_.settings.self)) +

@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "base/try.h"
 #include "directory/away.h"
 #include "node/core/held.h"
 #include "node/owners/owners.h"
 #include "node/pull/made_copy.h"
 #include "node/pull/subscription.h"
+#include "node/reduce/slot.h"
 #include "protocol/failure.h"
 
 namespace hoplite::node {
@@ -20,7 +20,6 @@ namespace {
 
 // A target that exists waits so long for memory for a copy here.
 constexpr Duration kKeepPatience = std::chrono::seconds(5);
-// Its shard is told what a reduction waits for, once it takes so long, and at most that often.
 
 }  // namespace
 
@@ -175,10 +174,6 @@ Error Coordinator::GaveUp() const {
   return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + Unfinished()};
 }
 
-std::string Coordinator::UnderWay() const {
-  return "a reduction into it is under way: " + Unfinished();
-}
-
 std::string Coordinator::Unfinished() const {
   if (!reduction_.opened()) {
     const std::size_t shards = context_.directory.shard_count();
@@ -199,6 +194,16 @@ std::string Coordinator::Unfinished() const {
                        gets_.size());
   }
   return why + context_.IfAway(target_->object);
+}
+
+std::string WhyReductionWaits(const ObjectEntry& entry) {
+  std::string why = entry.coordinator() ? entry.coordinator()->Unfinished() : "";
+  for (const auto& [number, here] : entry.slots()) {
+    const std::string memory = here.slot->Waiting();
+    if (memory.empty()) continue;
+    return why + (why.empty() ? "" : "; ") + memory;
+  }
+  return why;
 }
 
 ReduceOutcome Coordinator::OutcomeOf(const std::vector<ObjectId>& used) const {

@@ -33,8 +33,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   // The shard may have ended it, and forgotten that.
   void Outlive();
 
-  // In words: that it goes on, and why it is not done; the latter alone.
-  std::string UnderWay() const;
+  // Why it is not done, in words.
   std::string Unfinished() const;
 
   // Its own Create of the target is under way.
@@ -79,5 +78,9 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   std::vector<CallPtr> gets_;        // under way
   std::optional<Error> never_fits_;  // a source
 };
+
+// What a reduction that makes the object waits for here: its coordinator, and the first of its slots
+// that lacks memory. Empty: nothing.
+std::string WhyReductionWaits(const ObjectEntry& entry);
 
 }  // namespace hoplite::node

@@ -45,6 +45,8 @@ class Slot : public std::enable_shared_from_this<Slot>,
   Version version() const { return state_->version(); }
   bool root() const { return state_->root(); }
   bool makes_all() const { return state_->makes_all(); }
+  // For memory, in words; empty: it does not.
+  std::string Waiting() const;
   // What a fetch of this slot is served from; null before there is memory for it.
   const store::CopyPtr& output() const { return output_; }
   // What the shard may have missed.

@@ -73,6 +73,12 @@ void Slot::TakeOutput(planner::SlotState::Effects& effects) {
   entry_->Changed();
 }
 
+std::string Slot::Waiting() const {
+  if (!waiter_) return "";
+  return fmt::format("a part of it waits, since no memory is free for its {} bytes: {}",
+                     state_->order().layout.size_bytes, context_.memory.InWords());
+}
+
 // A root's output is the target itself: others may pull it from now on.
 Result<void> Slot::ListTarget() {
   if (const store::CopyPtr older = context_.store.Find(entry_->object)) {

@@ -11,7 +11,7 @@
 namespace hoplite::node {
 
 std::string LongWaits::WhyWaits(const ObjectEntry& entry) const {
-  if (entry.coordinator()) return entry.coordinator()->Unfinished();
+  if (std::string why = WhyReductionWaits(entry); !why.empty()) return why;
   if (entry.flight()) return entry.flight()->WaitingHere();
   return entry.put_waits_for() ? WhyPutWaits(context_, entry) : "";
 }
@@ -20,7 +20,7 @@ void LongWaits::Tick() {
   std::set<ObjectId> waited;
   protocol::ToldWaits waits;
   for (const auto& [object, entry] : context_.table.entries()) {
-    if (waits.waits.size() == protocol::kMostWaits) break;
+    if (waited.size() == protocol::kMostWaits) break;
     const std::string why = WhyWaits(*entry);
     if (why.empty()) continue;
     waited.insert(object);

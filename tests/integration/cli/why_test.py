@@ -143,6 +143,15 @@ class Why(CommandTest):
         self.says(cluster, 1, "x", "a reduction into it is under way: 1 of 2 sources are missing")
         self.says(cluster, 2, "x", "\nn1 waits for it: 1 of 2 sources are missing")
 
+    def test_a_reduction_lacks_memory(self):
+        cluster = self.cluster(2)
+        self.put(cluster, 1, LARGE, "a")
+        self.put(cluster, 2, LARGE, "b")
+        self.begin(cluster, 1, "reduce", "name:a", "name:b", "--op", "sum", "--dtype", "float32",
+                   "--target", "name:x")
+        self.says(cluster, 2, "x", f"a part of it waits, since no memory is free for its {LARGE} bytes: ",
+                  " bytes by objects that were put or reduced here")
+
     def test_as_json(self):
         cluster = self.cluster(1)
         done = run("why", "name:x", "--json", "--socket", cluster.socket(1))

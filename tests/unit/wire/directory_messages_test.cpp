@@ -203,7 +203,7 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                             .size_bytes = 5,
                             .metadata = "m",
                             .inlined = true,
-                            .holders = {{NodeId{1}, "n1", true, true, 5}},
+                            .holders = {{NodeId{1}, "n1", true, true, 5, 9}},
                             .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
                             .waiters = {{NodeId{3}, "n3", "every holder is busy"}},
                             .slots = {{2, {1, 5}, 0b11, NodeId{3}, "n3", kVersion, {kObject}, 7},
@@ -288,6 +288,20 @@ TEST(HostileEvents, Held) {
       ToProto(NodeEvent{HeldBytes{kObject, kVersion, Bytes("x")}}),
       {{"data", [](auto& m) { m.mutable_held_bytes()->set_data(std::string((1 << 16) + 1, 'x')); }},
        {"version", [](auto& m) { m.clear_version(); }}});
+}
+
+TEST(HostileEvents, ToldWaits) {
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{ToldWaits{{{kObject, "no memory"}}}}),
+      {{"waits",
+        [](auto& m) {
+          auto& all = *m.mutable_told_waits()->mutable_waits();
+          while (all.size() <= 64) *all.Add() = all.Get(0);
+        }},
+       {"object", [](auto& m) { m.mutable_told_waits()->mutable_waits(0)->clear_object(); }},
+       {"why", [](auto& m) {
+          m.mutable_told_waits()->mutable_waits(0)->set_why(std::string(1025, 'x'));
+        }}});
 }
 
 TEST(HostileEvents, EnumsAndTimes) {
