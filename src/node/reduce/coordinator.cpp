@@ -201,7 +201,9 @@ std::string WhyReductionWaits(const ObjectEntry& entry) {
   for (const auto& [number, here] : entry.slots()) {
     const std::string memory = here.slot->Waiting();
     if (memory.empty()) continue;
-    return why + (why.empty() ? "" : "; ") + memory;
+    if (!why.empty()) why += "; ";
+    why += memory;
+    break;
   }
   return why;
 }
