@@ -28,7 +28,7 @@ inline bool Refuses(const Error& why) {
 }
 
 // Of a shard that does not know yet what exists.
-inline Error CollectsFor(Duration left) {
+inline Error StillCollects(Duration left) {
   return {ErrorCode::kUnavailable,
           fmt::format("the directory shard was just started: it still collects what its nodes "
                       "hold, for {} s more",

@@ -79,17 +79,16 @@ void DirectoryService::Find(const ObjectId& object,
 std::optional<Error> DirectoryService::Collects() {
   if (state_.collecting()) Turn();
   if (!state_.collecting()) return std::nullopt;
-  return CollectsFor(state_.CollectsFor(Now()));
+  return StillCollects(state_.CollectsFor(Now()));
 }
 
 Result<protocol::ObjectView> DirectoryService::Look(const ObjectId& object) {
+  auto collects = Collects();  // first: its turn may end that, and change what is found
   std::optional<protocol::ObjectView> found = state_.Find(object);
   const bool exists = found && (found->inlined || !found->holders.empty());
   auto why = exists ? std::nullopt : state_.WhyAbsent(object, Now());
   if (why) return std::unexpected(*std::move(why));
-  if (!exists) {
-    if (auto collects = Collects()) return std::unexpected(*std::move(collects));
-  }
+  if (!exists && collects) return std::unexpected(*std::move(collects));
   if (found) return *std::move(found);
   return std::unexpected(
       Error(ErrorCode::kNotFound,

@@ -83,7 +83,7 @@ class DirectoryState {
   Time Plan(Time now, std::vector<Action>& actions);
 
   bool collecting() const;               // inside the recovery window
-  Duration CollectsFor(Time now) const;  // unless a node tells more; 0: it does not
+  Duration CollectsFor(Time now) const;  // while it collects, unless a node tells more
   // Not collecting, and no node is in the middle of its inventory.
   bool knows_members() const;
   std::vector<NodeView> Nodes() const;

@@ -154,8 +154,7 @@ bool DirectoryState::collecting() const { return state_->books().window.collecti
 
 Duration DirectoryState::CollectsFor(Time now) const {
   const Books& books = state_->books();
-  return books.window.collecting() ? std::max<Duration>(books.window.End(books.nodes) - now, {})
-                                   : Duration{0};
+  return std::max<Duration>(books.window.End(books.nodes) - now, {});
 }
 
 bool DirectoryState::knows_members() const {

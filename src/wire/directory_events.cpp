@@ -301,23 +301,6 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
   return Bad("body", "of an event is missing or unknown");
 }
 
-}  // namespace
-
-v1::NodeEvent ToProto(const NodeEvent& event) {
-  v1::NodeEvent message;
-  std::visit(
-      [&message](const auto& body) {
-        if constexpr (requires { body.object; })
-          message.set_object(std::string(body.object.view()));
-        if constexpr (requires { body.version; }) {
-          WriteStamp(body.version, *message.mutable_version());
-        }
-        Write(body, message);
-      },
-      event);
-  return message;
-}
-
 Result<NodeEvent> ReadWaits(v1::ToldWaits& body) {
   protocol::ToldWaits event;
   if (static_cast<std::size_t>(body.waits_size()) > protocol::kMostWaits) {
@@ -333,6 +316,23 @@ Result<NodeEvent> ReadWaits(v1::ToldWaits& body) {
     event.waits.push_back({object, std::move(*wait.mutable_why())});
   }
   return event;
+}
+
+}  // namespace
+
+v1::NodeEvent ToProto(const NodeEvent& event) {
+  v1::NodeEvent message;
+  std::visit(
+      [&message](const auto& body) {
+        if constexpr (requires { body.object; })
+          message.set_object(std::string(body.object.view()));
+        if constexpr (requires { body.version; }) {
+          WriteStamp(body.version, *message.mutable_version());
+        }
+        Write(body, message);
+      },
+      event);
+  return message;
 }
 
 Result<NodeEvent> FromProto(v1::NodeEvent& message) {

@@ -86,7 +86,7 @@ class ClientCalls final : public Operations {
   net::Task<Said> AskShard(ObjectId object, Duration patience);
   std::string Missing(const ObjectEntry& entry, const Said& said) const;
   std::string Lacks(const ObjectEntry& entry, const Said& said) const;
-  std::string WhyUnfinished(const ObjectEntry& entry, const Said& said) const;
+  EntryPtr UnderWay(const ObjectId& object) const;
   Error WhyEnded(const ObjectEntry& entry, const Call& call, const Said& said = std::nullopt) const;
   // The same of a call that has waited since then, with what the object's shard knows.
   net::Task<Error> Ended(EntryPtr entry, CallPtr call, Time since);

@@ -85,6 +85,11 @@ std::string Others(const protocol::ObjectView& view, NodeId self) {
   return lines;
 }
 
+// Ends a sentence that begins with the object's name.
+std::string AtDeadline(const std::string& lacks) {
+  return "is not complete at the deadline: " + lacks;
+}
+
 // Of what is final here.
 std::string Final(const std::string& object, const store::Copy& copy, const std::string& node) {
   const auto failure = protocol::FailureIn(copy.metadata());
@@ -120,25 +125,25 @@ std::string ClientCalls::Lacks(const ObjectEntry& entry, const Said& said) const
   return why;
 }
 
-std::string ClientCalls::WhyUnfinished(const ObjectEntry& entry, const Said& said) const {
-  return "is not complete at the deadline: " + Lacks(entry, said);
+// What is under way of the object, which may be nothing.
+EntryPtr ClientCalls::UnderWay(const ObjectId& object) const {
+  const EntryPtr entry = context_.table.Find(object);
+  return entry ? entry : std::make_shared<ObjectEntry>(object);
 }
 
 std::string ClientCalls::WhyUnfinished(const ObjectId& object) {
-  const EntryPtr entry = context_.table.Find(object);
-  return WhyUnfinished(entry ? *entry : ObjectEntry(object), std::nullopt);
+  return AtDeadline(Lacks(*UnderWay(object), std::nullopt));
 }
 
 // Why a wait ended without a result: the caller's own doing, with what was still missing.
 Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call, const Said& said) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
-  return {ErrorCode::kTimeout, name + ' ' + WhyUnfinished(entry, said)};
+  return {ErrorCode::kTimeout, name + ' ' + AtDeadline(Lacks(entry, said))};
 }
 
 Error ClientCalls::GaveUp(const ObjectId& object, const Call& call) {
-  const EntryPtr entry = context_.table.Find(object);
-  return WhyEnded(entry ? *entry : ObjectEntry(object), call, std::nullopt);
+  return WhyEnded(*UnderWay(object), call);
 }
 
 // None: the shard is away, or has been asked much already.
@@ -154,7 +159,7 @@ net::Task<ClientCalls::Said> ClientCalls::AskShard(ObjectId object, Duration pat
 net::Task<Error> ClientCalls::Ended(EntryPtr entry, CallPtr call, Time since) {
   const std::shared_ptr<Flight> flight = entry->flight();
   const bool may_ask = !call->cancelled && call->deadline - since >= kAsksWhy;
-  if (!may_ask || !flight || !flight->unserved()) co_return WhyEnded(*entry, *call, std::nullopt);
+  if (!may_ask || !flight || !flight->unserved()) co_return WhyEnded(*entry, *call);
   const Flight::Interest goes_on(flight);  // or the shard knows of no wait
   const Said said = co_await AskShard(entry->object, kAsksWhy);
   co_return WhyEnded(*entry, *call, said);
@@ -162,21 +167,18 @@ net::Task<Error> ClientCalls::Ended(EntryPtr entry, CallPtr call, Time since) {
 
 net::Task<Explanation> ClientCalls::Why(ObjectId object, CallPtr call) {
   std::optional<Flight::Interest> goes_on;  // or the shard knows of no wait
-  if (const EntryPtr before = context_.table.Find(object); before && before->flight()) {
-    goes_on.emplace(before->flight());
-  }
+  if (const EntryPtr before = UnderWay(object); before->flight()) goes_on.emplace(before->flight());
   const Time until = std::min(call->deadline, Now() + kAnswersWithin);
   const Said said = co_await AskShard(object, std::max<Duration>(until - Now(), kAsksWhy));
-  EntryPtr entry = context_.table.Find(object);
-  if (!entry) entry = std::make_shared<ObjectEntry>(object);
   Explanation why;
   const std::string id = "object " + object.ToHex();
   const store::CopyPtr copy = context_.store.Find(object);
   if (copy && copy->state() == store::CopyState::kFinal) {
     why.text = Final(id, *copy, name());
   } else {
-    why.unfinished = WhyUnfinished(*entry, said);
-    why.text = fmt::format("{} is not complete at {}: {}", id, name(), Lacks(*entry, said));
+    const std::string lacks = Lacks(*UnderWay(object), said);
+    why.unfinished = AtDeadline(lacks);
+    why.text = fmt::format("{} is not complete at {}: {}", id, name(), lacks);
   }
   if (said && *said) why.text += Others(**said, context_.settings.self);
   co_return why;

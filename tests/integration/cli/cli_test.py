@@ -229,7 +229,7 @@ class ThreeNodes(CommandTest):
         self.assertEqual(set(shown["slots"][0]), {"slot", "parent", "parents", "stripes", "node", "inputs", "watermark"})
         wait_until(lambda: self.own_sources() == set(ids), "both sources have a slot")
         self.assertIn(b"1 source", self.at(2, "info", "name:shown"))
-        wait_until(lambda: b"1 of 3 sources are missing" in
+        wait_until(lambda: b"\n  n1: 1 of 3 sources are missing" in
                    self.at(2, "info", "name:shown"), "its shard knows what it waits for")
         for words in (("get", "name:shown"), ("get", "name:shown", "--output", self.cluster.path("x"))):
             sentence = self.refuse("timeout", *words, "--timeout", "300ms", "--socket",

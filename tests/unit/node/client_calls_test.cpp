@@ -138,6 +138,8 @@ TEST_F(ClientCallsTest, ADeadlineSaysWhatTheShardKnowsOfTheWait) {
   const auto answer = Get(node_.NewCall(node_.now() + 1s));
   node_.Pass(1s);
   EXPECT_THAT(ErrorOf(answer).message, EndsWith("at the deadline: n7, which has it, is away"));
+  EXPECT_THAT(calls_.WhyUnfinished(x_), HasSubstr("it is not at this node"))
+      << "nothing fetches it any more";
 }
 
 // --- Why

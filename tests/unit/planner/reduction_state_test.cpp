@@ -134,7 +134,6 @@ TEST_F(ReductionState, ACommitWhoseAnswerWasLostIsAnsweredAgain) {
   }
 }
 
-// R36: a root that missed its order is a producer from the repeated one on.
 TEST_F(ReductionState, WhoWaitsForTheTargetIsShownWithWhatItsCoordinatorWaitsFor) {
   Start();
   const ObjectId elsewhere = ObjectId::FromName("elsewhere");
@@ -151,15 +150,18 @@ TEST_F(ReductionState, WhoWaitsForTheTargetIsShownWithWhatItsCoordinatorWaitsFor
   Plan();
   EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for"));
   Say(kCoordinator, ToldWaits{{{target_, "a source is missing"}, {elsewhere, "no memory"}}});
+  Say(kRoot, ToldWaits{{{target_, "not its coordinator's"}}});
   EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for: a source is missing",
-                                 "n1: a source is missing"));
+                                 "n1: a source is missing", "n2: not its coordinator's"));
   ASSERT_TRUE(state_->Find(elsewhere)) << "although it does not exist";
   EXPECT_EQ(state_->Find(elsewhere)->waiters.front().why, "no memory");
   Say(kCoordinator, ToldWaits{});
+  Say(kRoot, ToldWaits{});
   EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for"));
   EXPECT_FALSE(state_->Find(elsewhere));
 }
 
+// R36: a root that missed its order is a producer from the repeated one on.
 TEST_F(ReductionState, ARootThatMissedItsOrderIsASourceWhenItIsBack) {
   Start();
   Apply(NodeSuspended{kRoot});

@@ -218,7 +218,6 @@ TEST_F(ObjectStoreTest, VictimsMakeRoomForTheObject) {
   EXPECT_THAT(store_->Victims(kCapacity + 1), IsEmpty());
 }
 
-// Pins dropped by other threads while the loop creates and removes.
 TEST_F(ObjectStoreTest, EachByteInUseHasOneUse) {
   EXPECT_EQ(store_->Use().InWords(), "");
   Create("own", 4096);
@@ -235,6 +234,7 @@ TEST_F(ObjectStoreTest, EachByteInUseHasOneUse) {
       "evicted, 65536 bytes by partial results, and by what was deleted and is still read");
 }
 
+// Pins dropped by other threads while the loop creates and removes.
 TEST_F(ObjectStoreTest, MemoryComesBackFromAnyThread) {
   std::mutex mutex;
   std::vector<CopyPtr> handed;
