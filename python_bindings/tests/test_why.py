@@ -35,6 +35,20 @@ def test_its_producer_is_slow(here: Client, there: Client) -> None:
     assert there.why(id) == f"object {id} is complete at n1"
 
 
+def test_its_producer_gave_up(here: Client, there: Client) -> None:
+    id = ObjectId.random()
+    draft = here.create(4_000_000, np.uint8, id=id)
+    draft.advance(1_000_000)
+    get = there.get_future(id, timeout=2.0)
+    _until(lambda: there.why(id), " of 4000000 bytes from n0, ")
+    draft.abort()
+    gave_up = "n0, which made it, was lost or gave up before it was whole"
+    _until(lambda: there.why(id), gave_up)
+    _until(lambda: here.why(id), gave_up)
+    with pytest.raises(hoplite.TimeoutError, match=gave_up):
+        get.result()
+
+
 def test_memory_is_kept_by_a_process() -> None:
     with LocalCluster(nodes=1, memory="8MiB") as cluster, cluster.connect(0) as client:
         view = client.get(client.put(np.zeros(6_000_000, np.uint8)))

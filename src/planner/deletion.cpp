@@ -42,7 +42,7 @@ void Deletion::EndObject(const ObjectId& id, ObjectRecord& record, std::set<Node
     record.waits->locates.clear();
     record.waits->expectations.clear();
     record.waits->evictions.clear();
-    record.waits->lost_holder.clear();
+    record.waits->loss = {};
   }
   versions_.DropKept(record);
   record.table = CopyTable(record.table.layout());

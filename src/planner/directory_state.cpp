@@ -178,7 +178,7 @@ void DirectoryState::State::Settle(const ObjectId& id) {
 }
 
 bool DirectoryState::State::RemembersLoss(const ObjectId& id, const ObjectRecord& record) {
-  if (record.waiting().lost_holder.empty()) return false;
+  if (record.waiting().loss.empty()) return false;
   const Time now = books_.clock.now();
   if (!books_.losses.Contains(id, now)) books_.losses.Insert(id, now + books_.options.tombstone);
   return true;
@@ -189,7 +189,7 @@ void DirectoryState::State::ForgetLosses() {
     ++changes_;
     ObjectRecord* record = books_.objects.Find(id);
     if (record == nullptr || !record->idle() || !record->waits) continue;
-    record->waits->lost_holder.clear();
+    record->waits->loss = {};
     books_.agenda.Add(id);
   }
 }

@@ -59,7 +59,7 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   AddNodes(digest, waiting.subscribers);
   for (const Expectation& one : waiting.expectations) digest.Add(Raw(one.node)).Add(one.number);
   AddNodes(digest, record.touched);
-  digest.Add(waiting.lost_holder);
+  digest.Add(waiting.loss.node_name).Add(waiting.loss.unfinished);
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ void Lookups::On(NodeId node, const Locate& event) {
   waiting.locates.erase({node});
   waiting.locates.insert({node, event.room, event.number, event.joint});
   if (event.expects != 0) waiting.Expect(node, event.expects);
-  if (!record.exists() && !waiting.lost_holder.empty()) {
-    post_.Send(node, HolderLost{event.object, waiting.lost_holder});
+  if (!record.exists() && !waiting.loss.empty()) {
+    post_.Send(node, HolderLost{event.object, waiting.loss});
   }
 }
 
@@ -148,8 +148,8 @@ void Lookups::On(NodeId node, const Subscribe& event) {
     post_.NotifyOne(node, event.object, record, holder, kind);
   };
   if (!record.coming()) post_.AnswerFailed(event.object, node);
-  if (!record.exists() && !waiting.lost_holder.empty()) {
-    post_.Send(node, HolderLost{event.object, waiting.lost_holder});
+  if (!record.exists() && !waiting.loss.empty()) {
+    post_.Send(node, HolderLost{event.object, waiting.loss});
   }
   if (record.inline_bytes != nullptr) tell(kNoNode, LocationKind::kInline);
   for (const auto& [holder, copy] : record.table.copies()) {

@@ -59,11 +59,11 @@ struct Waiting {
   SmallSet<NodeId> evictions;
   SmallSet<NodeId> subscribers;
   std::vector<Expectation> expectations;  // of nodes that locate or subscribe; one of each
-  std::string lost_holder;                // the last one without which it is not whole
+  Loss loss;                              // the last one, after which it did not exist
 
   bool empty() const {
     return creates.empty() && opens.empty() && locates.empty() && evictions.empty() &&
-           subscribers.empty() && expectations.empty() && lost_holder.empty();
+           subscribers.empty() && expectations.empty() && loss.empty();
   }
   void Expect(NodeId node, std::uint64_t number) {
     DropExpectation(node);

@@ -29,11 +29,11 @@ Location Post::LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId
 }
 
 void Post::TellLost(const ObjectId& id, const ObjectRecord& record) {
-  const std::string& lost = record.waiting().lost_holder;
-  for (const Asking& one : record.waiting().locates) Send(one.node, HolderLost{id, lost});
-  for (const NodeId node : record.waiting().subscribers) Send(node, HolderLost{id, lost});
+  const Loss& loss = record.waiting().loss;
+  for (const Asking& one : record.waiting().locates) Send(one.node, HolderLost{id, loss});
+  for (const NodeId node : record.waiting().subscribers) Send(node, HolderLost{id, loss});
   for (const auto& [node, copy] : record.table.copies()) {
-    if (copy.wanted != 0) Send(node, HolderLost{id, lost});
+    if (copy.wanted != 0) Send(node, HolderLost{id, loss});
   }
 }
 

@@ -90,7 +90,7 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
   }
   AdoptUpstreams(record, node, event.upstreams);
   const Copy& copy = *table.Find(node);
-  if (table.whole() && record.waits) record.waits->lost_holder.clear();
+  if (table.whole() && record.waits) record.waits->loss = {};
   if (copy.listed && (!was_listed || was_final != copy.final())) {
     post_.Notify(event.object, record, node,
                  copy.complete ? LocationKind::kComplete : LocationKind::kPartial);

@@ -132,7 +132,7 @@ void ReductionOrders::Relist(const ObjectId& id, ObjectRecord& record, const Slo
   }
   if (root.lost) return;
   ListRoot(id, record, root.order);
-  if (record.table.whole() && record.waits) record.waits->lost_holder.clear();
+  if (record.table.whole() && record.waits) record.waits->loss = {};
 }
 
 void ReductionOrders::TellOrder(const ObjectId& id, const ReductionRecord& reduction,

@@ -50,8 +50,8 @@ void Transfers::On(NodeId node, const Want& event) {
   if (record.waits) record.waits->ForgetQuestion(node);
   record.joint |= event.joint;
   Park(record, node, event.marks, event.leaf);
-  const std::string& lost = record.waiting().lost_holder;
-  if (!record.exists() && !lost.empty()) post_.Send(node, HolderLost{event.object, lost});
+  const Loss& loss = record.waiting().loss;
+  if (!record.exists() && !loss.empty()) post_.Send(node, HolderLost{event.object, loss});
 }
 
 bool Transfers::Wants(ObjectRecord& record, NodeId node, bool joint) {
@@ -178,7 +178,7 @@ void Transfers::On(NodeId node, const CopyComplete& event) {
     copy.wanted = 0;
     if (copy.order == 0) copy.order = stamps_.NextRequest();
   });
-  if (record->waits) record->waits->lost_holder.clear();
+  if (record->waits) record->waits->loss = {};
   post_.Notify(event.object, *record, node, LocationKind::kComplete);
 }
 

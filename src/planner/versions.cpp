@@ -16,7 +16,7 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
   record.joint = false;
   record.putter = {};
   if (record.waits) {
-    record.waits->lost_holder.clear();
+    record.waits->loss = {};
     record.waits->evictions.clear();
   }
   inlined_.Begin(record, metadata);
@@ -60,12 +60,13 @@ void Versions::DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node) {
   if (copy == nullptr) return;
   const bool was_listed = copy->listed;
   const bool existed = record.exists();
+  const bool unfinished = copy->produces != 0;
   record.table.Remove(node);
   if (record.waits) record.waits->evictions.erase(node);
   agenda_.Add(id);
   if (was_listed) post_.Notify(id, record, node, LocationKind::kGone);
   if (!existed || record.exists()) return;
-  record.waits.Make().lost_holder = nodes_.NameOf(node);
+  record.waits.Make().loss = {nodes_.NameOf(node), unfinished};
   post_.TellLost(id, record);
 }
 

@@ -83,7 +83,7 @@ std::string Absent(const NodeTable& nodes, const ObjectRecord& record,
                        waits == told.end() ? "" : ": " + waits->why);
   }
   const Waiting& waiting = record.waiting();
-  return waiting.lost_holder.empty() ? "it does not exist" : LastCopyLost(waiting.lost_holder);
+  return waiting.loss.empty() ? "it does not exist" : InWords(waiting.loss);
 }
 
 constexpr const char* kBusy = "every holder is busy";
@@ -206,10 +206,9 @@ std::optional<Error> DirectoryState::WhyAbsent(const ObjectId& object, Time now)
   if (!blocked.empty()) return Error(ErrorCode::kDeleted, std::move(blocked));
   const ObjectRecord* record = books.objects.Find(object);
   if (record != nullptr && record->coming()) return std::nullopt;
-  if (record != nullptr && record->waiting().locates.empty() &&
-      !record->waiting().lost_holder.empty()) {
-    return Error(ErrorCode::kPeerLost, "object " + object.ToHex() + " does not exist: " +
-                                           LastCopyLost(record->waiting().lost_holder));
+  if (record != nullptr && record->waiting().locates.empty() && !record->waiting().loss.empty()) {
+    return Error(ErrorCode::kPeerLost, "object " + object.ToHex() +
+                                           " does not exist: " + InWords(record->waiting().loss));
   }
   const ReductionEnd* end = books.ended.Of(object, Version(), now);
   if (end == nullptr) return std::nullopt;
@@ -232,7 +231,7 @@ Presence DirectoryState::PresenceOf(const ObjectId& object, Time now) const {
   }
   if (!books.marks.WhyBlocked(object, now).empty()) return Presence::kDeleted;
   if (record != nullptr && record->coming()) return Presence::kPartial;
-  if (record != nullptr && !record->waiting().lost_holder.empty()) return Presence::kLost;
+  if (record != nullptr && !record->waiting().loss.empty()) return Presence::kLost;
   const bool failed = books.ended.Of(object, Version(), now) != nullptr;
   return failed ? Presence::kFailed : Presence::kAbsent;
 }

@@ -22,8 +22,12 @@ std::optional<Error> FailureIn(std::string_view metadata) {
                IsUtf8(metadata) ? std::string(metadata) : "it failed, and says so in no text");
 }
 
-std::string LastCopyLost(std::string_view node) {
-  return "its last copy, on " + std::string(node) + ", was lost: a new put of it would help";
+std::string InWords(const Loss& loss) {
+  if (loss.unfinished) {
+    return loss.node_name +
+           ", which made it, was lost or gave up before it was whole: a new put of it would help";
+  }
+  return "its last copy, on " + loss.node_name + ", was lost: a new put of it would help";
 }
 
 }  // namespace hoplite::protocol

@@ -18,7 +18,13 @@ std::string FailureMetadata(const Error& error);
 // None: the object has not failed.
 std::optional<Error> FailureIn(std::string_view metadata);
 
-// What there is to say of an object whose last holder was lost.
-std::string LastCopyLost(std::string_view node);
+// How an object ceased to exist that nobody deleted. Empty: it did not.
+struct Loss {
+  std::string node_name;    // of its last holder
+  bool unfinished = false;  // which made it, and had not made it whole
+  bool empty() const { return node_name.empty(); }
+};
+
+std::string InWords(const Loss& loss);
 
 }  // namespace hoplite::protocol

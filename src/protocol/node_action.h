@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "base/layout.h"
 #include "base/time.h"
+#include "protocol/failure.h"
 #include "protocol/node_event.h"
 #include "protocol/node_info.h"
 #include "protocol/reduce_action.h"
@@ -137,7 +138,7 @@ struct Location {
 // For those who wait for an object whose holders were lost, so that a deadline can name them.
 struct HolderLost {
   ObjectId object;
-  std::string node_name;
+  Loss loss;
 };
 
 // Get a copy of this version, as if a client of yours had asked for it, unless there is one: others

@@ -79,7 +79,9 @@ void Write(const protocol::Location& action, v1::NodeAction& to) {
 void Write(const protocol::TakeCopy&, v1::NodeAction& to) { to.mutable_take_copy(); }
 void Write(const protocol::InlineFull&, v1::NodeAction& to) { to.mutable_inline_full(); }
 void Write(const protocol::HolderLost& action, v1::NodeAction& to) {
-  to.mutable_holder_lost()->set_node_name(action.node_name);
+  v1::HolderLost& message = *to.mutable_holder_lost();
+  message.set_node_name(action.loss.node_name);
+  message.set_unfinished(action.loss.unfinished);
 }
 
 // --- protobuf to own types, with checks
@@ -203,7 +205,8 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
     case v1::NodeAction::kTakeCopy:
       return protocol::TakeCopy{of.object, of.version};
     case v1::NodeAction::kHolderLost:
-      return protocol::HolderLost{of.object, message.holder_lost().node_name()};
+      return protocol::HolderLost{
+          of.object, {message.holder_lost().node_name(), message.holder_lost().unfinished()}};
     default:
       break;
   }

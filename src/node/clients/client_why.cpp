@@ -118,10 +118,8 @@ std::string ClientCalls::Missing(const ObjectEntry& entry, const Said& said) con
 std::string ClientCalls::Lacks(const ObjectEntry& entry, const Said& said) const {
   std::string why = Missing(entry, said) + context_.IfAway(entry.object);
   const bool told = !OwnWait(said, context_.settings.self).empty();
-  const std::string& lost = entry.lost_holder();
-  if (!told && !lost.empty() && !why.contains(protocol::LastCopyLost(lost))) {
-    why += "; " + protocol::LastCopyLost(lost);
-  }
+  const std::string loss = entry.loss().empty() ? "" : protocol::InWords(entry.loss());
+  if (!told && !loss.empty() && !why.contains(loss)) why += "; " + loss;
   return why;
 }
 

@@ -153,9 +153,9 @@ class ObjectEntry {
   // Streams that serve this node's copy now.
   void CountOutgoing(int change) { outgoing_ += change; }
   int outgoing() const { return outgoing_; }
-  // The last holder that was lost, for errors; empty: none, or the object is there again.
-  void LoseHolder(std::string name) { lost_holder_ = std::move(name); }
-  const std::string& lost_holder() const { return lost_holder_; }
+  // For errors; empty: it was not lost, or is there again.
+  void SetLoss(protocol::Loss loss) { loss_ = std::move(loss); }
+  const protocol::Loss& loss() const { return loss_; }
 
   // --- a reduction that makes it
   void Begin(std::shared_ptr<Coordinator> coordinator) { coordinator_ = std::move(coordinator); }
@@ -204,7 +204,7 @@ class ObjectEntry {
   std::shared_ptr<Flight> flight_;
   std::weak_ptr<store::Copy> inlined_;
   int outgoing_ = 0;
-  std::string lost_holder_;
+  protocol::Loss loss_;
   std::shared_ptr<Coordinator> coordinator_;
   std::map<std::uint32_t, SlotHere> slots_;
   std::uint64_t aborts_ = 0;

@@ -183,8 +183,8 @@ std::string Coordinator::Unfinished() const {
   if (why.empty()) why = "all sources are there, their bytes are still being folded";
   for (const ObjectId& source : options_.sources) {
     const EntryPtr entry = context_.table.Find(source);
-    if (!entry || entry->lost_holder().empty()) continue;
-    why += fmt::format("; of {}, {}", source.ToHex(), protocol::LastCopyLost(entry->lost_holder()));
+    if (!entry || entry->loss().empty()) continue;
+    why += fmt::format("; of {}, {}", source.ToHex(), protocol::InWords(entry->loss()));
     break;
   }
   const std::string& loss = reduction_.planner().last_loss();

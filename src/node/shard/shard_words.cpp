@@ -44,7 +44,7 @@ void ShardWords::On(const protocol::CreateRefused& refused) {
 
 void ShardWords::On(const protocol::Located& located) {
   const EntryPtr entry = context_.table.Find(located.object);
-  if (entry) entry->LoseHolder("");
+  if (entry) entry->SetLoss({});
   if (located.ever_owned) NoteEverOwned(located.object);
   if (entry && entry->flight()) return entry->flight()->OnLocated(located);
   // Whoever asked has gone, and what it wanted with it: the shard would go on granting it sources,
@@ -118,14 +118,14 @@ void ShardWords::On(const protocol::Location& location) {
   if (!entry) return;
   const bool whole = location.kind == protocol::LocationKind::kComplete ||
                      location.kind == protocol::LocationKind::kInline;
-  if (whole) entry->LoseHolder("");
+  if (whole) entry->SetLoss({});
   entry->followers().Tell(location);
 }
 
 void ShardWords::On(const protocol::HolderLost& lost) {
   const EntryPtr entry = context_.table.Find(lost.object);
   if (!entry) return;
-  entry->LoseHolder(lost.node_name);
+  entry->SetLoss(lost.loss);
   if (entry->flight()) entry->flight()->OnHolderLost();
 }
 

@@ -95,7 +95,7 @@ TEST_F(InProcessDirectoryTest, ALostNodeIsNamedToWaitersAndTold) {
                       kLayout.empty_marks()});
   const auto lost = b_->Take<HolderLost>(object);
   ASSERT_TRUE(lost);
-  EXPECT_EQ(lost->node_name, "a");
+  EXPECT_EQ(lost->loss.node_name, "a");
 
   directory_.Reconnect(NodeId{1});
   ASSERT_TRUE(a_->WaitFor([&] { return !a_->losses().empty(); }));

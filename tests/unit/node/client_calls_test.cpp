@@ -124,7 +124,7 @@ TEST_F(ClientCallsTest, ADeadlineSaysWhatWasMissing) {
               HasSubstr(x_.ToHex() + " is not complete at the deadline: it does not exist"));
 
   answer = waits();
-  node_.Hear(protocol::HolderLost{x_, "n7"});
+  node_.Hear(protocol::HolderLost{x_, {"n7"}});
   node_.directory().open = false;
   node_.Pass(1s);
   EXPECT_THAT(ErrorOf(answer).message,

@@ -214,7 +214,7 @@ TEST(Striped, WhatNobodyHasAllOfAnyMoreGoesUnlessItIsWaitedFor) {
   ring.Commit();
   for (std::uint32_t i = 0; i < 3; ++i) ring.DropSlots(i);
   for (std::uint32_t i = 0; i < 3; ++i) {
-    ring.Hear(i, protocol::HolderLost{ring.target(), "n9"});
+    ring.Hear(i, protocol::HolderLost{ring.target(), {"n9"}});
   }
   ring.Pass(3s);
   EXPECT_NE(ring.TargetAt(0), nullptr);

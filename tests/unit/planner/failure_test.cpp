@@ -109,6 +109,15 @@ TEST_F(Failures, NobodyPullsFromItsDescendant) {
             "its last copy, on S, was lost: a new put of it would help");
 }
 
+TEST_F(Failures, WhoLostItsMakerHearsThatItWasNeverWhole) {
+  for (const char* node : {"S", "R1"}) Join(node);
+  Create("S").Get("R1");
+  Lose("S");
+  EXPECT_EQ(
+      state_->Find(object_)->waiters[0].why,
+      "S, which made it, was lost or gave up before it was whole: a new put of it would help");
+}
+
 TEST_F(Failures, TheForemostReceiverTakesTheSourceOfOneBehind) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1").Progress("R1", 10).Locate("R2");

@@ -231,7 +231,8 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
   if (const auto* answer = std::get_if<EvictAnswer>(&body)) {
     return to + (answer->drop ? ": drop" : ": keep");
   }
-  if (const auto* lost = std::get_if<HolderLost>(&body)) return to + ": lost " + lost->node_name;
+  if (const auto* lost = std::get_if<HolderLost>(&body))
+    return to + ": lost " + lost->loss.node_name;
   if (std::string words = WordsOfReduction(to, body); !words.empty()) return words;
   if (std::holds_alternative<InlineFull>(body)) return to + ": inline full";
   if (const auto* take = std::get_if<TakeCopy>(&body)) {

@@ -231,7 +231,8 @@ TEST_F(PlannerSlice, TheNameOfALostHolderIsKnownUntilEveryWaiterHeardIt) {
   PlanAll();
   EXPECT_EQ(Count<HolderLost>(), kFew);
   for (const Action& action : actions_) {
-    if (const auto* lost = std::get_if<HolderLost>(&action.body)) EXPECT_EQ(lost->node_name, "n1");
+    if (const auto* lost = std::get_if<HolderLost>(&action.body))
+      EXPECT_EQ(lost->loss.node_name, "n1");
   }
 }
 

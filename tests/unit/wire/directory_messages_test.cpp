@@ -149,7 +149,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       EvictAnswer{kObject, kVersion, true},
       Location{kObject, kVersion, NodeId{11}, "n11", LocationKind::kInline},
       Location{kObject, kVersion, NodeId{11}, "n11", LocationKind::kPartial, true, kLayout, "f4"},
-      HolderLost{kObject, "n11"},
+      HolderLost{kObject, {"n11", true}},
       InlineFull{kObject},
       TakeCopy{kObject, kVersion},
       ReduceOpened{kObject, 5, {microseconds(40), microseconds(3), 12'500'000, true}},
