@@ -24,7 +24,7 @@ BIG = 1_000_000
 @remote()
 def total(*refs: Any, more: Any = ()) -> float:
     """The sum of all elements of all these, wherever it runs."""
-    return sum(float(hoplite.ray.get(ref).sum()) for ref in [*refs, *more])
+    return sum(float(hoplite.ray.get(ref, timeout=30).sum()) for ref in [*refs, *more])
 
 
 @remote()
@@ -48,7 +48,7 @@ def test_refs_travel_as_arguments_keywords_and_inside_others() -> None:
     @remote(resources=THERE)
     def unbox(boxes: Any) -> float:
         box = ray.get(boxes[0])
-        return float(hoplite.ray.get(box["deep"][1][0])[0])
+        return float(hoplite.ray.get(box["deep"][1][0], timeout=30)[0])
 
     assert ray.get(unbox.remote([boxed])) == 2.0
 
@@ -70,7 +70,7 @@ def test_bytes_and_other_values_and_lists() -> None:
 
     @remote(resources=THERE)
     def shape(ref: Any) -> Any:
-        return hoplite.ray.get(ref).weights.shape
+        return hoplite.ray.get(ref, timeout=30).weights.shape
 
     assert ray.get(shape.remote(refs[1])) == (300, 300)
 
@@ -166,7 +166,7 @@ def test_putting_twice_is_refused() -> None:
         return "put"
 
     assert ray.get(another.remote(ref)) == "already_exists"
-    assert bytes(hoplite.ray.get(ref)) == b"first"
+    assert bytes(hoplite.ray.get(ref, timeout=30)) == b"first"
 
 
 def test_a_task_that_is_run_again_keeps_what_it_put_first(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_free_deletes_under_its_refs() -> None:
 def test_a_second_init_changes_nothing() -> None:
     ref = hoplite.ray.put(b"x")
     hoplite.ray.init(memory="1MiB")
-    assert bytes(hoplite.ray.get(ref)) == b"x"
+    assert bytes(hoplite.ray.get(ref, timeout=30)) == b"x"
 
 
 @pytest.mark.parametrize("grace", [-1, 51])

@@ -36,7 +36,7 @@ def define_keeper() -> Any:
             self.kept = what
 
         def first(self) -> float:
-            return float(hoplite.ray.get(self.kept[0])[0])
+            return float(hoplite.ray.get(self.kept[0], timeout=30)[0])
 
         def make(self) -> Any:
             return hoplite.ray.put(np.ones(100_000))
@@ -50,7 +50,7 @@ Keeper = define_keeper()
 @remote()
 def slowly(ref: Any, seconds: float) -> float:
     time.sleep(seconds)
-    return float(hoplite.ray.get(ref)[0])
+    return float(hoplite.ray.get(ref, timeout=30)[0])
 
 
 def goes(id: hoplite.ObjectId) -> None:
@@ -81,7 +81,7 @@ def test_it_goes_with_the_last_ref_of_its_maker() -> None:
     second, id = ref, ref.id
     del ref
     stays(id)
-    view = hoplite.ray.get(second)
+    view = hoplite.ray.get(second, timeout=30)
     del second
     goes(id)
     assert view[0] == 1.0  # views stay readable
@@ -127,7 +127,7 @@ def test_one_made_by_an_actor_goes_when_the_driver_has_it_no_more() -> None:
     ref = ray.get(maker.make.remote())
     id = ref.id
     stays(id)
-    assert hoplite.ray.get(ref)[0] == 1.0
+    assert hoplite.ray.get(ref, timeout=30)[0] == 1.0
     del ref
     goes(id)
 
@@ -148,7 +148,7 @@ def make_and_drop(count: int) -> None:
     for _ in range(count // 100):
         refs = [hoplite.ray.put(large if number < 5 else small) for number in range(90)]
         refs += [hoplite.ray.new_ref() for _ in range(10)]
-        assert hoplite.ray.get(refs[0])[0] == 1.0
+        assert hoplite.ray.get(refs[0], timeout=30)[0] == 1.0
 
 
 def test_ten_thousand_leave_nothing() -> None:

@@ -43,7 +43,7 @@ Maker = define_maker()
 
 @remote()
 def first_of(ref: Any) -> float:
-    return float(hoplite.ray.get(ref)[0])
+    return float(hoplite.ray.get(ref, timeout=30)[0])
 
 
 class Waiting(threading.Thread):
@@ -86,9 +86,10 @@ def make_and_die() -> None:
     ]
     killed = time.monotonic()
     ray.kill(maker, no_restart=False)
-    assert hoplite.ray.get(made)[0] == 1.0
+    assert hoplite.ray.get(made, timeout=30)[0] == 1.0
     assert ray.get(first_of.options(resources=THERE).remote(made)) == 1.0
-    assert hoplite.ray.get(target)[0] == 2.0 and bytes(hoplite.ray.get(small)) == b"x"
+    assert hoplite.ray.get(target, timeout=30)[0] == 2.0
+    assert bytes(hoplite.ray.get(small, timeout=30)) == b"x"
     after = ray.get(maker.make.remote(np.ones(100_000)))  # by its second life
     for ref in (made, small, never, target):
         wait_until(lambda ref=ref: gone(ref), f"{ref} is deleted", 60)  # type: ignore[misc]
@@ -98,7 +99,8 @@ def make_and_die() -> None:
         assert isinstance(one.error, Deleted)
     with pytest.raises(Deleted):
         hoplite.ray.put(b"late", never)
-    assert hoplite.ray.get(after)[0] == 1.0 and hoplite.ray.get(mine[0])[0] == 1.0
+    assert hoplite.ray.get(after, timeout=30)[0] == 1.0
+    assert hoplite.ray.get(mine[0], timeout=30)[0] == 1.0
 
 
 def test_a_process_with_refs_waits_for_nothing() -> None:
@@ -125,10 +127,10 @@ def test_what_dead_processes_made_stays_for_the_grace_and_then_goes(tmp_path: Pa
     before, used = objects(), used_bytes()
     ref = ray.get(make_twice.remote(tmp_path / "first"))
     first = (tmp_path / "first").read_text()
-    assert hoplite.ray.get(ref)[0] == 2.0 and first != ref.hex()
+    assert hoplite.ray.get(ref, timeout=30)[0] == 2.0 and first != ref.hex()
     make_and_die()
     wait_until(lambda: first not in objects(), "what the task made first is deleted", 60)
-    assert hoplite.ray.get(ref)[0] == 2.0
+    assert hoplite.ray.get(ref, timeout=30)[0] == 2.0
     del ref
     gc.collect()
     wait_until(lambda: objects() <= before, "nothing is left of it", 60)

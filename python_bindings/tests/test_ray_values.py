@@ -16,4 +16,4 @@ def test_every_kind_of_value(two_hosts: Any) -> None:
     values = [*VALUES.values(), ROWS.T, [ROWS.T, np.ones(3, np.float16)]]
     refs = [hoplite.ray.put(value) for value in values]
     for value, ref, got in zip(values, refs, hoplite.ray.get(refs, timeout=60), strict=True):
-        assert same(got, value) and same(hoplite.ray.get(ref), value)
+        assert same(got, value) and same(hoplite.ray.get(ref, timeout=30), value)
