@@ -11,8 +11,8 @@ usage: scripts/test.sh [--only PART]... [--all] [--jobs N]
   --only PART   release, lint, python, asan, tsan or docs instead of release, asan and tsan; may be repeated
                 (lint is the part of release that reads the sources, python that of the Python package,
                 docs builds the site: scripts/docs.sh); release then has also the tests that asan has
-  --all         all of release, and docs; play all random histories and long searches and read each source alone,
-                otherwise an eighth of them, another one for each commit
+  --all         all of release, and docs; play all random histories and long searches, compile each source alone and
+                show each to clang-tidy, otherwise an eighth of them, another one for each commit (--only lint: all sources)
   --jobs N      processes at a time for building, and half as many more tests, since most of them wait
                 (default: one per core)
 TEXT
@@ -138,10 +138,10 @@ build_site() {
   echo "docs: $result in $((SECONDS - start)) s"
 }
 
-if [[ $all == no ]]; then
+if [[ $all == no && ${parts[*]} != lint ]]; then
   HOPLITE_EIGHTH=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 8))
   export HOPLITE_EIGHTH
-  echo "histories, long searches and sources compiled alone: eighth $HOPLITE_EIGHTH of 0 to 7 (--all: all)"
+  echo "histories, long searches and sources compiled alone or read by clang-tidy: eighth $HOPLITE_EIGHTH of 0 to 7 (--all: all)"
 fi
 step "setup" ./scripts/setup.sh
 add_python

@@ -1,6 +1,6 @@
-"""Compiles each header alone: it must include what it uses. The public ones as users do: in C++20, with old compilers. A
-header that its own source includes first is left to alone.py, which compiles that source: where a precompiled header stands
-before it, only headers of libraries can be missing unnoticed.
+"""Compiles each header alone: it must include what it uses. The public ones as users do: in C++20, with the oldest compiler
+alone, with the others together. A header that its own source includes first is left to alone.py, which compiles that source:
+where a precompiled header stands before it, only headers of libraries can be missing unnoticed.
 """
 
 import re
@@ -9,27 +9,29 @@ import compile_commands
 import repository
 
 PUBLIC_FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-PUBLIC_COMPILERS = (("g++-11", "-std=c++20"), ("g++-12", "-std=c++20"), ("clang++-14", "-std=c++20"),
-                    ("clang++-19", "-std=c++23"))
+OLDEST = ("g++-11", "-std=c++20")
+OTHERS = (("g++-12", "-std=c++20"), ("clang++-14", "-std=c++20"), ("clang++-19", "-std=c++23"))
 
 
 def public_headers(args):
-    """(header, command) for each compiler of a user."""
+    """(headers, command) for each compiler of a user."""
     public = args.root / "include"
-    for header in repository.files(args.root, ".h", folders=("include",)):
-        for compiler in PUBLIC_COMPILERS:
-            yield header.relative_to(public), [*compiler, *PUBLIC_FLAGS, f"-I{public}"]
+    headers = [header.relative_to(public) for header in repository.files(args.root, ".h", folders=("include",))]
+    for header in headers:
+        yield [header], [*OLDEST, *PUBLIC_FLAGS, f"-I{public}"]
+    for compiler in OTHERS:
+        yield headers, [*compiler, *PUBLIC_FLAGS, f"-I{public}"]
 
 
 def own_headers(args):
-    """(header, command) for those that no source of theirs includes first."""
+    """([header], command) for those that no source of theirs includes first."""
     for folder, root in (("src", args.root / "src"), ("sim", args.root)):
         units = compile_commands.units(args.build, args.root / folder)
         for header in repository.files(args.root, ".h", folders=(folder,)):
             name = header.relative_to(root)  # as it is included
             if not is_first_in_own_source(header, name):
                 unit = nearest(units, header)
-                yield name, ["clang++-19", *unit.flags(), "-fsyntax-only"]
+                yield [name], ["clang++-19", *unit.flags(), "-fsyntax-only"]
 
 
 def is_first_in_own_source(header, name):
@@ -53,10 +55,11 @@ def main():
     cache = repository.Cache(args.build / "lint" / "headers")
 
     def check(item):
-        header, command = item
-        why = compile_commands.why_not_alone(cache, args.build, f"{command[0]} {header}",
-                                             [*command, "-x", "c++", "-"], f'#include "{header}"\n')
-        return why and f"{header} does not compile alone with {command[0]}:\n{why}"
+        headers, command = item
+        includes = "".join(f'#include "{header}"\n' for header in headers)
+        why = compile_commands.why_not_alone(cache, args.build, f"{command[0]} {includes}",
+                                             [*command, "-x", "c++", "-"], includes)
+        return why and f"{command[0]} does not compile\n{includes}{why}"
 
     items = [*public_headers(args), *repository.an_eighth(list(own_headers(args)))]
     findings = [f for f in repository.in_parallel(check, items) if f]

@@ -50,8 +50,9 @@ def main():
             cache.keep(names, command, [settings, *(unit.source for unit in batch), *files])
         return None
 
-    findings = [f for f in repository.in_parallel(check, batches(units)) if f]
-    repository.finish(findings, len(units))
+    chosen = repository.an_eighth(list(batches(units)))
+    findings = [f for f in repository.in_parallel(check, chosen) if f]
+    repository.finish(findings, sum(len(batch) for batch in chosen))
 
 
 if __name__ == "__main__":
