@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import time
 from typing import Any
 
 import hoplite
@@ -129,10 +130,16 @@ def test_a_get_at_another_node_says_what_the_reduction_waits_for(
     source = ObjectId.random()
     made = here.reduce([source], dtype="int8")
     why = f"a reduction makes it that n0 asked for: 1 of 1 sources are missing: {source.hex()}"
+    get = there.get_future(made.target)
+    deadline = time.monotonic() + 20
+    while why not in there.why(made.target):  # told once it has waited for a second
+        assert time.monotonic() < deadline, there.why(made.target)
+        time.sleep(0.05)
     with pytest.raises(hoplite.TimeoutError, match=why):
-        there.get(made.target, timeout=1.5)
+        there.get(made.target, timeout=0.2)
     with pytest.raises(hoplite.TimeoutError, match=f"{why}; 2 of 2 objects are missing"):
         there.get_many([made.target, ObjectId.random()], timeout=0.2)
+    get.cancel()
     assert source.hex() in repr(there.info(made.target))
     made.cancel()
 

@@ -32,6 +32,7 @@ directory::ServiceOptions ServiceOptionsOf(const Options& history) {
   if (history.full_links) {
     options.planner.inline_limit_bytes = kInlineLimitOfFullLinks;
     options.planner.inline_ahead_bytes = 0;
+    options.planner.holder_gives_from_bytes = 0;
     options.planner.inline_ahead = Duration{0};
     if (history.fault == PlantedFault::kTrustsGives) options.planner.give_patience = seconds(1000);
   }

@@ -62,6 +62,8 @@ class BroadcastHistory {
 
   void WriteReceivers() {
     for (std::uint32_t i = 1; i < options_.nodes; ++i) {
+      // In every other history the holder gives (R85).
+      if (options_.full_link && options_.seed % 2 == 1) world_.SetJoint(i);
       world_.At(start_ + world_.random().Within(options_.spread), [this, i] { world_.Get(i); });
     }
     for (std::uint32_t i = 0; i < options_.memory_waits; ++i) {

@@ -79,6 +79,7 @@ void VirtualNode::Hear(const protocol::NodeAction& action, Time now, Effects& ou
   if (const auto* answer = std::get_if<protocol::EvictAnswer>(&action)) HearOne(*answer, out);
   if (const auto* location = std::get_if<protocol::Location>(&action)) HearOne(*location);
   if (const auto* take = std::get_if<protocol::TakeCopy>(&action)) HearOne(*take, now, out);
+  if (const auto* give = std::get_if<protocol::GiveCopy>(&action)) HearOne(*give, out);
 }
 
 void VirtualNode::HearOne(const protocol::CreateAccepted& accepted, Effects& out) {
@@ -289,6 +290,15 @@ void VirtualNode::HearOne(const protocol::TakeCopy& /*word*/, Time now, Effects&
   if (copy_ || flight_ || put_ || deleted) return;
   helping_ = true;
   Ask(out);
+}
+
+void VirtualNode::HearOne(const protocol::GiveCopy& word, Effects& out) {
+  if (!copy_ || copy_->version != word.version || !copy_->complete) return;
+  const protocol::InlineObject given{.object = object_,
+                                     .version = word.version,
+                                     .bytes = BytesOf(copy_->content[0], copy_->layout.size_bytes),
+                                     .onward = word.onward};
+  std::ranges::move(protocol::HandOn(given), std::back_inserter(out.give));
 }
 
 void VirtualNode::Connected(Time now, Effects& out) {

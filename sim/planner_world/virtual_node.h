@@ -160,6 +160,7 @@ class VirtualNode {
   void HearOne(const protocol::EvictAnswer& answer, Effects& out);
   void HearOne(const protocol::Location& location);
   void HearOne(const protocol::TakeCopy& word, Time now, Effects& out);
+  void HearOne(const protocol::GiveCopy& word, Effects& out);
 
   void Say(protocol::NodeEvent event, Effects& out);
   void SayCreate(Effects& out);

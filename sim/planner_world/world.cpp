@@ -50,6 +50,7 @@ void World::StartDirectory(Duration recovery_window) {
   options.inline_limit_bytes = options_.inline_limit_bytes;
   if (options_.full_link) {
     options.inline_ahead_bytes = 0;
+    options.holder_gives_from_bytes = 0;
     options.inline_ahead = Duration{0};
   }
   options.recovery_window = recovery_window;

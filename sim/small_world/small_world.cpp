@@ -47,6 +47,7 @@ SmallWorld::SmallWorld(const SmallOptions& options)
   for (std::uint32_t i = 0; i < count; ++i) {
     members_.push_back({VirtualNode(NodeId{i + 1}, object_)});
     members_[i].has_memory = !(options.waits_for_memory && i == 1);
+    if (options.joint) members_[i].node.Join();
     if (options.room && members_[i].has_memory) members_[i].node.SetRoom(layout_.size_bytes);
     Reconnect(i);
     while (!members_[i].to_directory.empty()) ToDirectory(i);
@@ -80,6 +81,7 @@ planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnati
   options.incarnation = incarnation;
   options.inline_limit_bytes = options_.inlined ? layout_.size_bytes : 0;
   options.inline_ahead_bytes = 0;
+  options.holder_gives_from_bytes = 0;
   options.inline_ahead = Duration{0};
   options.link.guessed = !options_.inlined;
   // A ring pays where a member's share takes more than two blocks.

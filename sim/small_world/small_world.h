@@ -50,6 +50,7 @@ struct SmallOptions {
   bool put_again = false;        // one more node puts other bytes, once the first producer is dead
   bool deletes = false;          // the last node deletes the object, at any moment
   bool inlined = false;          // the directory has it, and its link carries one at a time (R83)
+  bool joint = false;            // readers want other objects, too: its holder gives (R85)
   std::uint32_t lost_gives = 0;  // on their way from node to node
   bool looks_on = false;         // the last node does not ask for the object
   std::optional<SmallCut> cut;

@@ -7,7 +7,8 @@
 //   clock              DirectoryState
 //   window             whoever hears a request that has to wait; Membership ends sessions
 //   stamps             whoever makes a version, a grant or a request
-//   nodes              Membership, Recovery; what links are like: Transfers, ReductionReports
+//   nodes              Membership, Recovery; what links are like: Transfers, ReductionReports;
+//                      what nodes are to give: Lookups
 //   objects            every part, each its own subject; only DirectoryState forgets one
 //   inlined            Versions
 //   inline_pace        Lookups, Transfers

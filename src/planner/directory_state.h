@@ -38,6 +38,8 @@ struct DirectoryOptions {
   // later: hence a few times that.
   std::uint64_t inline_ahead_bytes = 64 * 1024;
   Duration inline_ahead = std::chrono::milliseconds(2);
+  // Of smaller ones the messages cost more than the bytes: they leave no holder for that (R85).
+  std::uint64_t holder_gives_from_bytes = 4 * 1024;
   // Whoever is to get an object that way waits so long at least before the shard sends it (R84).
   Duration give_patience = std::chrono::milliseconds(20);
   std::uint64_t metadata_limit_bytes = 4096;

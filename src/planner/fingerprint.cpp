@@ -75,7 +75,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
   books.inline_pace.AddTo(digest);
   for (const auto& [id, node] : books.nodes.nodes()) {
     digest.Add(Raw(id)).Add(node.info.name).Add(node.info.address);
-    digest.Add(node.alive).Add(node.inventory_open);
+    digest.Add(node.alive).Add(node.inventory_open).Add(node.gives_until);
     if (collecting) digest.Add(node.telling.value_or(Time{}));
   }
   for (const auto& [id, record] : books.objects.records()) AddRecord(digest, id, record);

@@ -1,8 +1,8 @@
 // InlinePace: how much of small objects' bytes stands before the shard's link (R83).
 //
-// Decides: whether more should leave there now, and when. Is told: bytes that left, and what links
-// carry on average, of which its own is taken to be one. Must never: withhold an object for good. A
-// value type.
+// Decides: whether more should leave there now, and when; whether a holder should give instead
+// (R85). Is told: bytes that left, and what links carry on average, of which its own is taken to be
+// one. Must never: withhold an object for good. A value type.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,10 @@ class InlinePace {
   bool Allows(std::uint64_t bytes, Time now, const LinkModel& link) const {
     return Ahead(now) + Takes(bytes, link) <= Limit(link);
   }
+  // The same, by a link that counts as slow whatever was measured.
+  bool AllowsOneOfMany(std::uint64_t bytes, Time now, const LinkModel& slow) const {
+    return Until(free_at_if_slow_, now) + Takes(bytes, slow) <= Limit(slow);
+  }
   // From when on one object of this size may leave, if nothing else does before.
   Time AllowsFrom(std::uint64_t bytes, Time now, const LinkModel& link) const {
     const Duration room = std::max(Limit(link) - Takes(bytes, link), Duration{0});
@@ -30,18 +34,20 @@ class InlinePace {
   }
   void Left(std::uint64_t bytes, Time now, const LinkModel& link) {
     free_at_ = std::max(free_at_, now) + Takes(bytes, link);
+    free_at_if_slow_ = std::max(free_at_if_slow_, now) + Takes(bytes, SlowIfGuessed(link, true));
   }
-
-  void AddTo(Digest& digest) const { digest.Add(free_at_); }
-
- private:
-  Duration Ahead(Time now) const { return std::max(free_at_ - now, Duration{0}); }
   // Links may be said to carry anything. One that nobody has measured counts as slow: to believe the
   // contrary costs much more (R40).
   static Duration Takes(std::uint64_t bytes, const LinkModel& link) {
     const double rate = SlowIfGuessed(link, link.guessed).bytes_per_second;
     return FromSeconds(std::min(static_cast<double>(bytes) / rate, kLongest));
   }
+
+  void AddTo(Digest& digest) const { digest.Add(free_at_).Add(free_at_if_slow_); }
+
+ private:
+  static Duration Until(Time time, Time now) { return std::max(time - now, Duration{0}); }
+  Duration Ahead(Time now) const { return Until(free_at_, now); }
   Duration Limit(const LinkModel& link) const { return std::max(Takes(bytes_, link), time_); }
 
   static constexpr double kLongest = 1;  // seconds, of one message
@@ -49,6 +55,7 @@ class InlinePace {
   std::uint64_t bytes_;  // limits
   Duration time_;
   Time free_at_{};  // the link has carried all that left
+  Time free_at_if_slow_{};
 };
 
 }  // namespace hoplite::planner

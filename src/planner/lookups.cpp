@@ -1,11 +1,21 @@
 #include "planner/lookups.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "base/units.h"
 #include "planner/broadcast_cost.h"
 
 namespace hoplite::planner {
+namespace {
+
+// Of what a holder keeps of Gives (R83), half is for its own.
+constexpr std::uint64_t kMostOwedBytes = 2_MiB;
+// Its link may be slower than believed: bytes that the shard sends as well stand before its own link.
+constexpr Duration kHolderPatience = std::chrono::milliseconds(200);
+
+}  // namespace
 
 void Lookups::On(NodeId node, const Locate& event) {
   if (post_.AnswerDeleted(event.object, node)) return;
@@ -57,10 +67,13 @@ void Lookups::AnswerWhere(const ObjectId& id, ObjectRecord& record) {
 void Lookups::Give(const ObjectId& id, ObjectRecord& record) {
   const std::uint64_t bytes = record.inline_bytes->size();
   const Asked asked = AskedOf(record);
-  if (inline_pace_.Allows(asked.first.size() * bytes, clock_.now(), nodes_.link())) {
+  if (LeavesFromHolder(asked.first, record)) {
+    LetHolderGive(asked.first, id, record);
+  } else if (inline_pace_.Allows(asked.first.size() * bytes, clock_.now(), nodes_.link())) {
     for (const Asking& one : asked.first) GiveTo(one.node, id, record);
   } else if (Gathers(record)) {
-    for (const Asking& one : asked.first) Await(one, record, asked.first.size(), false);
+    const Duration patience = Patience(record, asked.first.size());
+    for (const Asking& one : asked.first) Await(one, record, patience, false);
   } else {
     GiveTogether(asked.first, id, record);
   }
@@ -108,22 +121,59 @@ void Lookups::GiveTogether(std::span<const Asking> askers, const ObjectId& id,
                            ObjectRecord& record) {
   while (!askers.empty()) {
     const auto together = askers.first(std::min(askers.size(), 1 + InlineObject::kMostOnward));
-    std::vector<Onward> onward;
-    for (const Asking& one : together.subspan(1)) {
-      onward.push_back({nodes_.Find(one.node)->info, one.number});
-      Await(one, record, together.size(), true);
-    }
-    GiveTo(together.front().node, id, record, std::move(onward));
+    const Duration patience = Patience(record, together.size());
+    GiveTo(together.front().node, id, record, AwaitAll(together.subspan(1), record, patience));
     askers = askers.subspan(together.size());
   }
 }
 
-void Lookups::Await(Asking one, ObjectRecord& record, std::size_t together, bool given) {
-  const bool gathers = one.version == record.version;
-  if (!gathers || given) {
-    const Duration tree = PatienceOfGive(record.inline_bytes->size(), together, nodes_.link());
-    one.until = clock_.now() + std::max(options_.give_patience, tree);
+// One who wants many objects would find the shard's link full of them, and each holder's idle.
+bool Lookups::LeavesFromHolder(std::span<const Asking> askers, const ObjectRecord& record) const {
+  if (record.inline_bytes->size() < options_.holder_gives_from_bytes) return false;
+  if (std::ranges::none_of(askers, &Asking::joint)) return false;
+  const Copy* copy = record.table.Find(record.putter.node);
+  if (copy == nullptr || !copy->live || !copy->complete) return false;
+  const std::uint64_t bytes = askers.size() * record.inline_bytes->size();
+  const Duration most = InlinePace::Takes(kMostOwedBytes, SlowLink());
+  if (nodes_.Find(record.putter.node)->gives_until > clock_.now() + most) return false;
+  return !inline_pace_.AllowsOneOfMany(bytes, clock_.now(), SlowLink());
+}
+
+LinkModel Lookups::SlowLink() const { return SlowIfGuessed(nodes_.link(), true); }
+
+void Lookups::LetHolderGive(std::span<const Asking> askers, const ObjectId& id,
+                            ObjectRecord& record) {
+  const NodeId holder = record.putter.node;
+  const Duration one = InlinePace::Takes(record.inline_bytes->size(), SlowLink());
+  while (!askers.empty()) {
+    const auto together = askers.first(std::min(askers.size(), InlineObject::kMostOnward));
+    const Duration takes = std::bit_width(together.size()) * one;
+    const Duration ahead = nodes_.NoteGives(holder, takes, clock_.now()) - clock_.now();
+    GiveCopy give{.object = id, .version = record.version};
+    give.onward = AwaitAll(together, record, kHolderPatience + 4 * ahead);
+    post_.Send(holder, std::move(give));
+    askers = askers.subspan(together.size());
   }
+}
+
+Duration Lookups::Patience(const ObjectRecord& record, std::size_t together) const {
+  return std::max(options_.give_patience,
+                  PatienceOfGive(record.inline_bytes->size(), together, nodes_.link()));
+}
+
+std::vector<Onward> Lookups::AwaitAll(std::span<const Asking> askers, ObjectRecord& record,
+                                      Duration patience) {
+  std::vector<Onward> onward;
+  for (const Asking& one : askers) {
+    onward.push_back({nodes_.Find(one.node)->info, one.number});
+    Await(one, record, patience, true);
+  }
+  return onward;
+}
+
+void Lookups::Await(Asking one, ObjectRecord& record, Duration patience, bool given) {
+  const bool gathers = one.version == record.version;
+  if (!gathers || given) one.until = clock_.now() + patience;
   one.version = record.version;
   one.given = given;
   record.waits->locates.erase(one);

@@ -1,10 +1,10 @@
 // Lookups: who hears what an object is and where it lies.
 //
 // Decides: when a request for an object is answered, and with what; which of those who ask for bytes
-// of the directory get them from it, and which from each other (R83); whether it counts as a Want
-// (R63). Is told: Locates and subscriptions. Must never: answer with an object whose bytes nobody
-// has, list whoever asked without room for it as a holder, or leave a question to a Give for good
-// (R84).
+// of the directory get them from it, which from each other (R83), and which from a holder (R85);
+// whether it counts as a Want (R63). Is told: Locates and subscriptions. Must never: answer with an
+// object whose bytes nobody has, list whoever asked without room for it as a holder, or leave a
+// question to a Give for good (R84).
 #pragma once
 
 #include <span>
@@ -29,8 +29,8 @@ namespace hoplite::planner {
 
 class Lookups {
  public:
-  // Writes into the objects and the pace, reads the others; all outlive it.
-  Lookups(const DirectoryOptions& options, const ShardClock& clock, const NodeTable& nodes,
+  // Writes into the nodes, the objects and the pace, reads the others; all outlive it.
+  Lookups(const DirectoryOptions& options, const ShardClock& clock, NodeTable& nodes,
           ObjectBook& objects, InlinePace& inline_pace, Expiring<ObjectId>& giving,
           const OwnerBook& owners, Post& post, Versions& versions, Transfers& transfers)
       : options_(options),
@@ -68,15 +68,24 @@ class Lookups {
   void GiveTo(NodeId node, const ObjectId& id, ObjectRecord& record,
               std::vector<Onward> onward = {});
   void GiveTogether(std::span<const Asking> askers, const ObjectId& id, ObjectRecord& record);
+  bool LeavesFromHolder(std::span<const Asking> askers, const ObjectRecord& record) const;
+  void LetHolderGive(std::span<const Asking> askers, const ObjectId& id, ObjectRecord& record);
+  // Whatever was measured: a short burst says little of how fast a link carries many objects.
+  LinkModel SlowLink() const;
+  // How long so many wait for bytes that come from others.
+  Duration Patience(const ObjectRecord& record, std::size_t together) const;
   // The question stays open: a Give is on its way, or it gathers with others.
-  void Await(Asking one, ObjectRecord& record, std::size_t together, bool given);
+  void Await(Asking one, ObjectRecord& record, Duration patience, bool given);
+  // Of all these; the answer: a Give's list of them.
+  std::vector<Onward> AwaitAll(std::span<const Asking> askers, ObjectRecord& record,
+                               Duration patience);
   // When to look again at what of the object remains unanswered.
   void AwaitGives(const ObjectId& id, const ObjectRecord& record);
   void AnswerWhere(const ObjectId& id, ObjectRecord& record);
 
   const DirectoryOptions& options_;
   const ShardClock& clock_;
-  const NodeTable& nodes_;
+  NodeTable& nodes_;
   ObjectBook& objects_;
   InlinePace& inline_pace_;
   Expiring<ObjectId>& giving_;

@@ -93,6 +93,12 @@ void NodeTable::NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration r
   }
 }
 
+Time NodeTable::NoteGives(NodeId node, Duration takes, Time now) {
+  Time& until = nodes_.at(node).gives_until;
+  until = std::max(until, now) + takes;
+  return until;
+}
+
 void NodeTable::NoteCarried(NodeId node, double bytes_per_second) {
   constexpr double kDown = 0.2;
   double& carried = nodes_.at(node).carried;

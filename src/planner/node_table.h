@@ -24,6 +24,7 @@ struct NodeRecord {
   std::vector<Wait> waits;             // that it told
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
+  Time gives_until{};  // its link has carried all that it was told to give (R85), if links are slow
   double carried = 0;  // bytes per second that came to it from sources that had more; 0: not yet
 };
 
@@ -61,6 +62,9 @@ class NodeTable {
   const LinkModel& link() const { return link_; }
   // Enough was measured to believe its rate.
   bool link_is_known() const { return reports_ >= kEnoughReports; }
+
+  // It is to give what takes its link so long. The answer: until when that and all before it does.
+  Time NoteGives(NodeId node, Duration takes, Time now);
 
   // What a node's link was seen to carry: believed at once if it is more than before, slowly if
   // less.

@@ -150,6 +150,14 @@ struct TakeCopy {
   Version version;
 };
 
+// Hand your copy of this version on to these, as a Give: the shard's own link has much to carry (R85).
+// Not answered.
+struct GiveCopy {
+  ObjectId object;
+  Version version;
+  std::vector<Onward> onward;  // at most InlineObject::kMostOnward
+};
+
 // The directory has no room for the bytes of this object: others need not be told either.
 struct InlineFull {
   ObjectId object;
@@ -159,7 +167,7 @@ using NodeAction =
     std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall, Deleted,
                  EvictAnswer, Location, HolderLost, InlineFull, ReduceOpened, ReduceRefused,
                  SlotLost, ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted,
-                 OwnerAnswer, EverOwned, Unowned, TakeCopy>;
+                 OwnerAnswer, EverOwned, Unowned, TakeCopy, GiveCopy>;
 
 const ObjectId& ObjectOf(const NodeAction& action);
 

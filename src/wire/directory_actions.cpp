@@ -41,16 +41,23 @@ void Write(const protocol::EverOwned&, v1::NodeAction& to) { to.mutable_ever_own
 void Write(const protocol::Unowned& action, v1::NodeAction& to) {
   to.mutable_unowned()->set_number(action.number);
 }
+void Write(const std::vector<protocol::Onward>& onward,
+           google::protobuf::RepeatedPtrField<v1::Onward>& to) {
+  for (const protocol::Onward& one : onward) {
+    v1::Onward& message = *to.Add();
+    WriteNode(one.node, *message.mutable_node());
+    message.set_number(one.number);
+  }
+}
 void Write(const protocol::InlineObject& action, v1::NodeAction& to) {
   v1::InlineObject& body = *to.mutable_inline_object();
   body.set_metadata(action.metadata);
   if (action.bytes) body.set_data(*action.bytes);
   body.set_number(action.number);
-  for (const protocol::Onward& one : action.onward) {
-    v1::Onward& onward = *body.add_onward();
-    WriteNode(one.node, *onward.mutable_node());
-    onward.set_number(one.number);
-  }
+  Write(action.onward, *body.mutable_onward());
+}
+void Write(const protocol::GiveCopy& action, v1::NodeAction& to) {
+  Write(action.onward, *to.mutable_give_copy()->mutable_onward());
 }
 void Write(const protocol::Grant& action, v1::NodeAction& to) {
   v1::Grant& body = *to.mutable_grant();
@@ -112,18 +119,31 @@ Result<NodeAction> Read(const ActionSubject& of, const v1::OwnerAnswer& body) {
   return action;
 }
 
+Result<std::vector<protocol::Onward>> ReadOnward(
+    const google::protobuf::RepeatedPtrField<v1::Onward>& messages) {
+  std::vector<protocol::Onward> onward;
+  if (std::cmp_greater(messages.size(), protocol::InlineObject::kMostOnward)) {
+    return Bad("onward", "names " + std::to_string(messages.size()) + " nodes");
+  }
+  for (const v1::Onward& one : messages) {
+    TRY_ASSIGN(protocol::NodeInfo node, ReadNode(one.node(), "onward"));
+    onward.push_back({std::move(node), one.number()});
+  }
+  return onward;
+}
+
 Result<NodeAction> Read(const ActionSubject& of, v1::InlineObject& body) {
   protocol::InlineObject action{.object = of.object, .version = of.version};
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
   TRY_ASSIGN(action.bytes, ReadInlineBytes(*body.mutable_data(), "data"));
+  TRY_ASSIGN(action.onward, ReadOnward(body.onward()));
   action.number = body.number();
-  if (std::cmp_greater(body.onward_size(), protocol::InlineObject::kMostOnward)) {
-    return Bad("onward", "names " + std::to_string(body.onward_size()) + " nodes");
-  }
-  for (const v1::Onward& one : body.onward()) {
-    TRY_ASSIGN(protocol::NodeInfo node, ReadNode(one.node(), "onward"));
-    action.onward.push_back({std::move(node), one.number()});
-  }
+  return action;
+}
+
+Result<NodeAction> Read(const ActionSubject& of, const v1::GiveCopy& body) {
+  protocol::GiveCopy action{.object = of.object, .version = of.version};
+  TRY_ASSIGN(action.onward, ReadOnward(body.onward()));
   return action;
 }
 
@@ -204,6 +224,8 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
       return protocol::Unowned{of.object, message.unowned().number()};
     case v1::NodeAction::kTakeCopy:
       return protocol::TakeCopy{of.object, of.version};
+    case v1::NodeAction::kGiveCopy:
+      return Read(of, message.give_copy());
     case v1::NodeAction::kHolderLost:
       return protocol::HolderLost{
           of.object, {message.holder_lost().node_name(), message.holder_lost().unfinished()}};

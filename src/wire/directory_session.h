@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 12;
+inline constexpr std::uint32_t kDirectoryProtocol = 13;
 
 // A node introduces itself.
 struct Hello {

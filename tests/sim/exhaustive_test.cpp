@@ -113,6 +113,24 @@ TEST(ExhaustiveGives, WithARestartOfTheDirectory) {
   ExpectSound({.blocks = 1, .restarts = 1, .inlined = true, .lost_gives = 1});
 }
 
+// --- that leave from their holder (R85)
+
+TEST(ExhaustiveGives, OfAHolderOfWhichOneIsLost) {
+  ExpectSound({.nodes = 4, .blocks = 1, .inlined = true, .joint = true, .lost_gives = 1});
+}
+
+TEST(ExhaustiveGives, OfAHolderWithOneDeath) {
+  ExpectSound({.nodes = 4, .blocks = 1, .deaths = 1, .inlined = true, .joint = true});
+}
+
+TEST(ExhaustiveGives, OfAHolderWithADeletionAndAQuestionThatIsAskedAgain) {
+  ExpectSound({.blocks = 1, .asks_again = true, .deletes = true, .inlined = true, .joint = true});
+}
+
+TEST(ExhaustiveGives, OfAHolderWithARestartOfTheDirectory) {
+  ExpectSound({.blocks = 1, .restarts = 1, .inlined = true, .joint = true, .lost_gives = 1});
+}
+
 // --- two that can't connect (R68)
 
 constexpr SmallCut kBothWays = {.both_ways = true};

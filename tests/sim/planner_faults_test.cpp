@@ -101,6 +101,15 @@ INSTANTIATE_TEST_SUITE_P(
               .inlined = true,
               .fault = PlantedFault::kTakesAnyGive},
              "P5"},
+        Case{"TakesAnyGiveOfAHolder",
+             {.nodes = 4,
+              .blocks = 1,
+              .asks_again = true,
+              .deletes = true,
+              .inlined = true,
+              .joint = true,
+              .fault = PlantedFault::kTakesAnyGive},
+             "P5"},
         Case{"PlansThemBeside", AroundAPair(PlantedFault::kPlansThemBeside), "P12"}),
     [](const auto& tested) { return tested.param.name; });
 

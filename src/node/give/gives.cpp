@@ -7,6 +7,7 @@
 #include <asio/post.hpp>
 
 #include "base/checksum.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "net/connection_pool.h"
@@ -21,6 +22,7 @@ namespace {
 using protocol::InlineObject;
 
 constexpr std::size_t kMostGiveBytes = 4_MiB;
+constexpr std::size_t kSentAtOnce = 64_KiB;
 
 std::vector<std::byte> InFrame(const std::string& message) {
   const auto bytes = std::as_bytes(std::span(message));
@@ -28,6 +30,17 @@ std::vector<std::byte> InFrame(const std::string& message) {
       wire::Encode(wire::Give{static_cast<std::uint32_t>(bytes.size()), BlockChecksum(bytes)});
   frame.insert(frame.end(), bytes.begin(), bytes.end());
   return frame;
+}
+
+OutgoingGives TakeSome(std::deque<OutgoingGive>& queue) {
+  OutgoingGives some;
+  while (!queue.empty() && some.frames.size() < kSentAtOnce) {
+    const std::vector<std::byte>& frame = queue.front().frame;
+    some.frames.insert(some.frames.end(), frame.begin(), frame.end());
+    some.rooms.push_back(std::move(queue.front().room));
+    queue.pop_front();
+  }
+  return some;
 }
 
 }  // namespace
@@ -43,27 +56,50 @@ void Gives::HandOn(const InlineObject& given) {
     auto room = Reserve(frame.size());
     if (!room) continue;
     DataLoop& data_loop = data_plane_.LoopAt(Raw(next.to.id) % data_plane_.loop_count());
-    context_.runtime.Spawn(data_loop.loop, "a give",
-                           Send(data_loop, next.to, std::move(frame), std::move(room)));
+    context_.runtime.Spawn(
+        data_loop.loop, "a give",
+        Deliver(data_loop, next.to, OutgoingGive{std::move(frame), std::move(room)}));
   }
 }
 
-net::Task<void> Gives::Send(DataLoop& data_loop, protocol::NodeInfo to,
-                            std::vector<std::byte> message, std::shared_ptr<Room> /*room*/) {
+void Gives::GiveCopy(const protocol::GiveCopy& word) {
+  const store::CopyPtr copy = context_.store.Find(word.object);
+  if (!copy || copy->version() != word.version) return;
+  if (copy->state() != store::CopyState::kFinal || copy->bytes().size() > kMaxInlineBytes) return;
+  const auto* const bytes = reinterpret_cast<const char*>(copy->bytes().data());
+  HandOn({.object = word.object,
+          .version = word.version,
+          .metadata = copy->metadata(),
+          .bytes = std::make_shared<const std::string>(bytes, copy->bytes().size()),
+          .onward = word.onward});
+}
+
+net::Task<void> Gives::Deliver(DataLoop& data_loop, protocol::NodeInfo to, OutgoingGive give) {
+  const auto [place, first] = data_loop.gives.try_emplace(to.id);
+  std::deque<OutgoingGive>& queue = place->second;
+  queue.push_back(std::move(give));
+  if (!first) co_return;  // whoever sends the first sends all
+  while (!queue.empty() && co_await Send(data_loop, to, TakeSome(queue))) {
+  }
+  data_loop.gives.erase(to.id);
+}
+
+net::Task<bool> Gives::Send(DataLoop& data_loop, protocol::NodeInfo to, OutgoingGives gives) {
   const auto connected = co_await data_loop.pool.Take(to.address, to.id);
   if (!connected) {
     log::Debug("a give to {}: {}", to.name, connected.error().message);
-    co_return;
+    co_return false;
   }
   const net::ConnectionPtr& connection = *connected;
   const OpenStream open(data_loop, connection->stream);
   const net::Deadline patience(data_loop.loop, Now() + context_.settings.stall,
                                [connection] { connection->stream->Close(); });
   const net::Payload none;
-  const auto sent = co_await connection->stream->Send(message, none);
-  if (!sent) co_return;
-  ++context_.counters.gives_sent;
+  const auto sent = co_await connection->stream->Send(gives.frames, none);
+  if (!sent) co_return false;
+  context_.counters.gives_sent += gives.rooms.size();
   data_loop.pool.Return(connection);
+  co_return true;
 }
 
 net::Task<bool> Gives::Receive(net::ConnectionPtr connection, wire::Give give) {

@@ -1,4 +1,4 @@
-// Gives: small objects on their way from node to node (R83).
+// Gives: small objects on their way from node to node (R83, R85).
 //
 // Decides: to whom this node hands one on, and with which part of its list; whether there is memory
 // for it. Is told: the shard's Gives, and those of peers. Must never: answer a question of which the
@@ -20,12 +20,20 @@
 
 namespace hoplite::node {
 
+// Frames for one peer that are sent as one.
+struct OutgoingGives {
+  std::vector<std::byte> frames;
+  std::vector<std::shared_ptr<void>> rooms;
+};
+
 class Gives {
  public:
   Gives(Context& context, DataPlane& data_plane) : context_(context), data_plane_(data_plane) {}
 
   // To those of its list. Main loop.
   void HandOn(const protocol::InlineObject& given);
+  // This node's copy, to those of the list; nothing if it is not there any more. Main loop.
+  void GiveCopy(const protocol::GiveCopy& word);
   // Of a peer; false: it is to be let go. On the connection's loop.
   net::Task<bool> Receive(net::ConnectionPtr connection, wire::Give give);
   // What is on its way through this node. Any thread.
@@ -37,8 +45,9 @@ class Gives {
   std::shared_ptr<Room> Reserve(std::size_t bytes);
 
   void Take(const protocol::InlineObject& given);
-  net::Task<void> Send(DataLoop& data_loop, protocol::NodeInfo to, std::vector<std::byte> message,
-                       std::shared_ptr<Room> room);
+  // What goes to one peer goes over one connection, and ends with the first that can't be sent.
+  net::Task<void> Deliver(DataLoop& data_loop, protocol::NodeInfo to, OutgoingGive give);
+  net::Task<bool> Send(DataLoop& data_loop, protocol::NodeInfo to, OutgoingGives gives);
 
   Context& context_;
   DataPlane& data_plane_;

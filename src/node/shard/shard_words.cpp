@@ -138,6 +138,8 @@ void ShardWords::On(const protocol::TakeCopy& word) {
                          TakeCopy(context_, data_plane_, context_.table.At(word.object)));
 }
 
+void ShardWords::On(const protocol::GiveCopy& word) { gives_.GiveCopy(word); }
+
 void ShardWords::On(const protocol::OwnerAnswer& answer) { context_.owners.Hear(answer); }
 
 void ShardWords::On(const protocol::EverOwned& owned) { NoteEverOwned(owned.object); }

@@ -43,6 +43,7 @@ class ShardWords {
   void On(const protocol::HolderLost& lost);
   void On(const protocol::InlineFull& full);
   void On(const protocol::TakeCopy& word);
+  void On(const protocol::GiveCopy& word);
   void On(const protocol::OwnerAnswer& answer);
   void On(const protocol::EverOwned& owned);
   void On(const protocol::Unowned& unowned);

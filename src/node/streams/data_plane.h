@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -31,6 +33,12 @@ struct RestingStream {
   Time since;
 };
 
+// On its way to a peer (R83). `room` counts it as long as it waits.
+struct OutgoingGive {
+  std::vector<std::byte> frame;
+  std::shared_ptr<void> room;
+};
+
 // One loop's part; touched only on that loop.
 struct DataLoop {
   DataLoop(asio::io_context& loop_in, net::Transport& transport, net::Identity self,
@@ -42,10 +50,11 @@ struct DataLoop {
 
   asio::io_context& loop;
   net::ConnectionPool pool;
-  std::map<std::uint64_t, net::Stream*> streams;  // in the order of their opening
-  std::uint64_t opened = 0;                       // numbers them
-  std::list<net::StreamPtr> strangers;            // accepted, not greeted yet; the oldest first
-  std::list<RestingStream> resting;               // the longest first
+  std::map<std::uint64_t, net::Stream*> streams;     // in the order of their opening
+  std::uint64_t opened = 0;                          // numbers them
+  std::list<net::StreamPtr> strangers;               // accepted, not greeted yet; the oldest first
+  std::list<RestingStream> resting;                  // the longest first
+  std::map<NodeId, std::deque<OutgoingGive>> gives;  // one after the other over one connection
   bool stopping = false;
 };
 

@@ -39,6 +39,7 @@ class GivesTest : public ::testing::Test {
     const Onward peer{{NodeId{number}, fmt::format("n{}", number), fmt::format("n{}:1", number)},
                       100 + number};
     auto listener = node_.transport().Listen(peer.node.address, [this, number](net::StreamPtr in) {
+      ++connections_;
       node_.parts().runtime.Spawn(in->loop(), "a peer", Note(in, number));
     });
     EXPECT_TRUE(listener);
@@ -68,6 +69,8 @@ class GivesTest : public ::testing::Test {
   const ObjectId x_ = node_.Named("x");
   const std::string bytes_ = std::string(10'000, 'a');
   NodeByHand::Answer<Result<store::CopyPtr>> answer_;
+  std::string metadata_ = "f4";
+  int connections_ = 0;             // that peers accepted
   std::vector<std::string> noted_;  // "n4 of 104 for n5"
 
  private:
@@ -80,7 +83,7 @@ class GivesTest : public ::testing::Test {
       std::vector<std::byte> bytes(std::get<wire::Give>(*frame).payload_bytes);
       if (!co_await (*greeted)->reader.ReceivePayload(bytes)) co_return;
       const auto given = wire::DecodeGive(bytes);
-      if (!given || *given->bytes != bytes_ || given->metadata != "f4") co_return;
+      if (!given || *given->bytes != bytes_ || given->metadata != metadata_) co_return;
       std::string line = fmt::format("n{} of {}", number, given->number);
       for (const Onward& one : given->onward) line += " for " + one.node.name;
       noted_.push_back(line);
@@ -112,6 +115,30 @@ class GivesTest : public ::testing::Test {
 TEST_F(GivesTest, GoOnInHalves) {
   node_.Hear(Given({AddPeer(2), AddPeer(3), AddPeer(4), AddPeer(5)}));
   EXPECT_THAT(noted_, UnorderedElementsAre("n4 of 104 for n5", "n3 of 103", "n2 of 102"));
+}
+
+// R85.
+TEST_F(GivesTest, OfThisNodesCopyGoToThoseOfTheList) {
+  node_.Keep(x_, bytes_, kGiven, store::CopyKind::kPrimary);
+  metadata_ = "";
+  node_.Hear(protocol::GiveCopy{x_, kGiven, {AddPeer(2), AddPeer(3)}});
+  EXPECT_THAT(noted_, UnorderedElementsAre("n3 of 103", "n2 of 102"));
+}
+
+TEST_F(GivesTest, OfNoOtherVersionOfTheCopyAreMade) {
+  const Onward peer = AddPeer(2);
+  node_.Hear(protocol::GiveCopy{x_, kGiven, {peer}});
+  node_.Keep(x_, bytes_, Version{{1, 6}}, store::CopyKind::kPrimary);
+  node_.Hear(protocol::GiveCopy{x_, kGiven, {peer}});
+  EXPECT_THAT(noted_, IsEmpty());
+}
+
+TEST_F(GivesTest, ToOnePeerTakeOneConnection) {
+  const Onward peer = AddPeer(2);
+  for (int i = 0; i < 20; ++i) node_.parts().gives.HandOn(Given({peer}));
+  node_.Pass(1ms);
+  EXPECT_EQ(noted_.size(), 20U);
+  EXPECT_EQ(connections_, 1);
 }
 
 TEST_F(GivesTest, AnswerTheOpenQuestionOfTheirNumber) {

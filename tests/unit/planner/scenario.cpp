@@ -7,6 +7,15 @@
 #include <fmt/format.h>
 
 namespace hoplite::planner {
+namespace {
+
+std::string NamesOf(const std::vector<Onward>& onward) {
+  std::string names;
+  for (const Onward& one : onward) names += (names.empty() ? " for " : " ") + one.node.name;
+  return names;
+}
+
+}  // namespace
 
 Scenario::Scenario() { Restart(New()); }
 
@@ -104,7 +113,7 @@ Scenario& Scenario::Gone(const std::string& node, GoneReason reason) {
   return Say(node, CopyGone{object_, versions_[node], reason});
 }
 Scenario& Scenario::Locate(const std::string& node, std::uint64_t expects) {
-  return Say(node, protocol::Locate{object_, expects});
+  return Say(node, protocol::Locate{.object = object_, .expects = expects, .joint = joint_});
 }
 Scenario& Scenario::Ask(const std::string& node, std::uint64_t room) {
   return AskIfOwned(node, room, 0);
@@ -207,11 +216,7 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
     return to + ": located " + Number(located->version) + (located->wanted ? " and wants it" : "");
   }
   if (const auto* inlined = std::get_if<InlineObject>(&body)) {
-    std::string words = to + ": inline " + Number(inlined->version);
-    for (const Onward& one : inlined->onward) {
-      words += (&one == inlined->onward.data() ? " for " : " ") + one.node.name;
-    }
-    return words;
+    return to + ": inline " + Number(inlined->version) + NamesOf(inlined->onward);
   }
   if (const auto* grant = std::get_if<Grant>(&body)) {
     grants_[to] = grant->grant;
@@ -237,6 +242,9 @@ std::string Scenario::Words(const std::string& to, const NodeAction& body) {
   if (std::holds_alternative<InlineFull>(body)) return to + ": inline full";
   if (const auto* take = std::get_if<TakeCopy>(&body)) {
     return fmt::format("{}: takes a copy {}", to, Number(take->version));
+  }
+  if (const auto* give = std::get_if<GiveCopy>(&body)) {
+    return fmt::format("{}: gives {}{}", to, Number(give->version), NamesOf(give->onward));
   }
   if (const auto* answer = std::get_if<OwnerAnswer>(&body)) {
     const char* results[] = {"", "ok", "deleted", "limit"};

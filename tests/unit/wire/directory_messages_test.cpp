@@ -152,6 +152,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       HolderLost{kObject, {"n11", true}},
       InlineFull{kObject},
       TakeCopy{kObject, kVersion},
+      GiveCopy{kObject, kVersion, {{node, 7}, {node, 8}}},
       ReduceOpened{kObject, 5, {microseconds(40), microseconds(3), 12'500'000, true}},
       ReduceRefused{kObject, 5, ErrorCode::kAlreadyExists, "exists"},
       SlotLost{kObject, 5, 6, 2, ErrorCode::kPeerLost, "n3 was lost"},
