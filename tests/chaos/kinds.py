@@ -7,7 +7,8 @@ alone. `--kinds` restricts what is drawn.
 import dataclasses
 import random
 
-MIB = 1024 * 1024
+KIB = 1024
+MIB = 1024 * KIB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Kind:
     shard_descriptors: int | None = None
     memory: int | None = None  # of a node
     directory_rate: str | None = None  # of the shards' links; needs namespaces
+    largest: int | None = None  # no larger objects
     apart: tuple[int, int] | None = None  # two nodes that can't connect to each other; needs namespaces
     loopback: bool = False  # all members are on one host, which half of the nodes call by another name
     own_plan: bool = False  # calls and faults of its own instead of the plain ones
@@ -31,6 +33,7 @@ ALL = {kind.name: kind for kind in (
     # Less than a round's objects together.
     Kind("memory", memory=3 * MIB, permits=("resource_exhausted", "timeout", "cancelled")),
     Kind("slow", directory_rate="4mbit"),
+    Kind("small", largest=16 * KIB),  # all live in the directory
     Kind("pairs", apart=(1, 2)),
     Kind("many", own_plan=True),  # small objects, and a shard that is killed in the middle
     Kind("spelling", loopback=True),

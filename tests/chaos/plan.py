@@ -242,7 +242,7 @@ class _Planner:
         self._sum(self._chance.randint(1, 4), absent=1, readers=[self._node()], timeout=2.0)
 
     def _sum(self, count, readers, needed=None, absent=0, timeout=None, putters=None, size=None, everyone_reads=False):
-        size = size or self._chance.choice(SUMS)
+        size = self._fit(size or self._chance.choice(SUMS))
         op = self._chance.choice(("sum", "sum", "xor"))
         names = tuple(f"{self._name}-{number}" for number in range(count + absent))
         putters = putters or [self._node() for _ in range(count)]
@@ -281,7 +281,10 @@ class _Planner:
         self._calls.append(Call(len(self._calls), at, kind, node, thing, timeout, **more))
 
     def _content(self, size, more=""):
-        return Content(f"{self._name}{more}", size)
+        return Content(f"{self._name}{more}", self._fit(size))
+
+    def _fit(self, size):
+        return min(size, self._shape.kind.largest or size)
 
     def _size(self):
         if self._broad_left and self._chance.random() < 0.03:
