@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import time
 from typing import Any
 
 import hoplite
@@ -12,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from hoplite import Client, LocalCluster, ObjectId, _program
+from waiting import until
 
 OPS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
 BITS = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
@@ -131,10 +131,7 @@ def test_a_get_at_another_node_says_what_the_reduction_waits_for(
     made = here.reduce([source], dtype="int8")
     why = f"a reduction makes it that n0 asked for: 1 of 1 sources are missing: {source.hex()}"
     get = there.get_future(made.target)
-    deadline = time.monotonic() + 20
-    while why not in there.why(made.target):  # told once it has waited for a second
-        assert time.monotonic() < deadline, there.why(made.target)
-        time.sleep(0.05)
+    until(lambda: there.why(made.target), why)  # told once it has waited for a second
     with pytest.raises(hoplite.TimeoutError, match=why):
         there.get(made.target, timeout=0.2)
     with pytest.raises(hoplite.TimeoutError, match=f"{why}; 2 of 2 objects are missing"):

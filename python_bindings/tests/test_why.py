@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 
 import hoplite
 import numpy as np
 import pytest
 from hoplite import Client, LocalCluster, ObjectId
-
-
-def _until(says: Callable[[], str], *parts: str) -> str:
-    """What it says as soon as it says all of these."""
-    deadline = time.monotonic() + 20
-    while not all(part in says() for part in parts):
-        assert time.monotonic() < deadline, says()
-        time.sleep(0.01)
-    return says()
+from waiting import until
 
 
 def test_its_producer_is_slow(here: Client, there: Client) -> None:
@@ -27,7 +17,7 @@ def test_its_producer_is_slow(here: Client, there: Client) -> None:
     draft.array[:1_000_000] = 7
     draft.advance(1_000_000)
     get = there.get_future(id)
-    _until(lambda: there.why(id), " of 4000000 bytes from n0, ", "; n0, which makes it, has ")
+    until(lambda: there.why(id), " of 4000000 bytes from n0, ", "; n0, which makes it, has ")
     assert "it is being put here: 1000000 of 4000000 bytes are written" in here.why(id)
     draft.array[1_000_000:] = 7
     draft.seal()
@@ -40,11 +30,11 @@ def test_its_producer_gave_up(here: Client, there: Client) -> None:
     draft = here.create(4_000_000, np.uint8, id=id)
     draft.advance(1_000_000)
     get = there.get_future(id, timeout=2.0)
-    _until(lambda: there.why(id), " of 4000000 bytes from n0, ")
+    until(lambda: there.why(id), " of 4000000 bytes from n0, ")
     draft.abort()
     gave_up = "n0, which made it, was lost or gave up before it was whole"
-    _until(lambda: there.why(id), gave_up)
-    _until(lambda: here.why(id), gave_up)
+    until(lambda: there.why(id), gave_up)
+    until(lambda: here.why(id), gave_up)
     with pytest.raises(hoplite.TimeoutError, match=gave_up):
         get.result()
 
@@ -54,7 +44,7 @@ def test_memory_is_kept_by_a_process() -> None:
         view = client.get(client.put(np.zeros(6_000_000, np.uint8)))
         id, large = ObjectId.random(), np.zeros(6_000_000, np.uint8)
         put = client.put_future(large, id=id, timeout=60.0)
-        said = _until(lambda: client.why(id), "a put of it waits")
+        said = until(lambda: client.why(id), "a put of it waits")
         assert "bytes by objects that were put or reduced here" in said
         assert f"; clients keep: 6000000 bytes (pid {os.getpid()})" in said
         with pytest.raises(hoplite.ResourceExhaustedError, match=rf"\(pid {os.getpid()}\)"):

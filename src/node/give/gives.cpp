@@ -32,6 +32,12 @@ std::vector<std::byte> InFrame(const std::string& message) {
   return frame;
 }
 
+// Frames that are sent as one.
+struct OutgoingGives {
+  std::vector<std::byte> frames;
+  std::vector<std::shared_ptr<void>> rooms;
+};
+
 OutgoingGives TakeSome(std::deque<OutgoingGive>& queue) {
   OutgoingGives some;
   while (!queue.empty() && some.frames.size() < kSentAtOnce) {
@@ -79,12 +85,13 @@ net::Task<void> Gives::Deliver(DataLoop& data_loop, protocol::NodeInfo to, Outgo
   std::deque<OutgoingGive>& queue = place->second;
   queue.push_back(std::move(give));
   if (!first) co_return;  // whoever sends the first sends all
-  while (!queue.empty() && co_await Send(data_loop, to, TakeSome(queue))) {
+  while (!queue.empty() && co_await Send(data_loop, to, queue)) {
   }
   data_loop.gives.erase(to.id);
 }
 
-net::Task<bool> Gives::Send(DataLoop& data_loop, protocol::NodeInfo to, OutgoingGives gives) {
+net::Task<bool> Gives::Send(DataLoop& data_loop, protocol::NodeInfo to,
+                            std::deque<OutgoingGive>& waiting) {
   const auto connected = co_await data_loop.pool.Take(to.address, to.id);
   if (!connected) {
     log::Debug("a give to {}: {}", to.name, connected.error().message);
@@ -94,6 +101,7 @@ net::Task<bool> Gives::Send(DataLoop& data_loop, protocol::NodeInfo to, Outgoing
   const OpenStream open(data_loop, connection->stream);
   const net::Deadline patience(data_loop.loop, Now() + context_.settings.stall,
                                [connection] { connection->stream->Close(); });
+  const OutgoingGives gives = TakeSome(waiting);
   const net::Payload none;
   const auto sent = co_await connection->stream->Send(gives.frames, none);
   if (!sent) co_return false;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -19,12 +20,6 @@
 #include "wire/frame.h"
 
 namespace hoplite::node {
-
-// Frames for one peer that are sent as one.
-struct OutgoingGives {
-  std::vector<std::byte> frames;
-  std::vector<std::shared_ptr<void>> rooms;
-};
 
 class Gives {
  public:
@@ -47,7 +42,8 @@ class Gives {
   void Take(const protocol::InlineObject& given);
   // What goes to one peer goes over one connection, and ends with the first that can't be sent.
   net::Task<void> Deliver(DataLoop& data_loop, protocol::NodeInfo to, OutgoingGive give);
-  net::Task<bool> Send(DataLoop& data_loop, protocol::NodeInfo to, OutgoingGives gives);
+  net::Task<bool> Send(DataLoop& data_loop, protocol::NodeInfo to,
+                       std::deque<OutgoingGive>& waiting);
 
   Context& context_;
   DataPlane& data_plane_;

@@ -185,7 +185,6 @@ TEST_F(Gives, OfOneOfManyObjectsLeaveFromTheShardWhereThoseAreSmall) {
   Expect("S: accepted v1", "R1: inline v1", "R2: inline v1");
 }
 
-// Whatever was measured: the first 32 KiB may have been a burst.
 TEST_F(Gives, OfManyVerySmallObjectsLeaveFromTheShard) {
   TheyWantMany();
   for (int i = 0; i < 40; ++i) {
@@ -196,6 +195,7 @@ TEST_F(Gives, OfManyVerySmallObjectsLeaveFromTheShard) {
   }
 }
 
+// Whatever was measured: the first 32 KiB may have been a burst.
 TEST_F(Gives, OfOneOfManyObjectsLeaveFromItsHolderAlsoWhereTheLinkIsFast) {
   Slow(10e9);
   TheyWantMany();
