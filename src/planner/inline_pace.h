@@ -21,16 +21,16 @@ class InlinePace {
   InlinePace(std::uint64_t bytes, Duration time) : bytes_(bytes), time_(time) {}
 
   bool Allows(std::uint64_t bytes, Time now, const LinkModel& link) const {
-    return Ahead(now) + Takes(bytes, link) <= Limit(link);
+    return Fits(bytes, free_at_, now, link);
   }
   // The same, by a link that counts as slow whatever was measured.
   bool AllowsOneOfMany(std::uint64_t bytes, Time now, const LinkModel& slow) const {
-    return Until(free_at_if_slow_, now) + Takes(bytes, slow) <= Limit(slow);
+    return Fits(bytes, free_at_if_slow_, now, slow);
   }
   // From when on one object of this size may leave, if nothing else does before.
   Time AllowsFrom(std::uint64_t bytes, Time now, const LinkModel& link) const {
     const Duration room = std::max(Limit(link) - Takes(bytes, link), Duration{0});
-    return now + std::max(Ahead(now) - room, Duration{0});
+    return now + std::max(Ahead(free_at_, now) - room, Duration{0});
   }
   void Left(std::uint64_t bytes, Time now, const LinkModel& link) {
     free_at_ = std::max(free_at_, now) + Takes(bytes, link);
@@ -46,16 +46,18 @@ class InlinePace {
   void AddTo(Digest& digest) const { digest.Add(free_at_).Add(free_at_if_slow_); }
 
  private:
-  static Duration Until(Time time, Time now) { return std::max(time - now, Duration{0}); }
-  Duration Ahead(Time now) const { return Until(free_at_, now); }
+  static Duration Ahead(Time free_at, Time now) { return std::max(free_at - now, Duration{0}); }
+  bool Fits(std::uint64_t bytes, Time free_at, Time now, const LinkModel& link) const {
+    return Ahead(free_at, now) + Takes(bytes, link) <= Limit(link);
+  }
   Duration Limit(const LinkModel& link) const { return std::max(Takes(bytes_, link), time_); }
 
   static constexpr double kLongest = 1;  // seconds, of one message
 
   std::uint64_t bytes_;  // limits
   Duration time_;
-  Time free_at_{};  // the link has carried all that left
-  Time free_at_if_slow_{};
+  Time free_at_{};          // the link has carried all that left
+  Time free_at_if_slow_{};  // the same, by a link that counts as slow
 };
 
 }  // namespace hoplite::planner
