@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "node/pull/lanes.h"
 #include "node/pull/subscription.h"
 
