@@ -22,6 +22,7 @@
 #include <hoplite/reader.h>
 #include <hoplite/reduce.h>
 #include <hoplite/reduction.h>
+#include <hoplite/register.h>
 #include <hoplite/result.h>
 #include <hoplite/status.h>
 #include <hoplite/subscription.h>
@@ -192,6 +193,8 @@ class HOPLITE_EXPORT Client {
                                            const CallOptions& options = {});
   // Who gets and loses copies of the object from now on, whether it exists or not.
   Result<Subscription> Subscribe(const ObjectId& id, const CallOptions& options = {});
+  // A register by its name, which need not exist (register.h).
+  Result<Register> OpenRegister(std::string_view name, const CallOptions& options = {});
   // Lists at most so many objects, the first in the order of ids; counts all. A node and its
   // directory are asked for page after page: the more objects, the longer it takes. Of a shard that
   // does not answer in its share of the time ShardStatus::away says why; if none does it is the error.

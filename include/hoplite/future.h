@@ -20,6 +20,8 @@
 namespace hoplite {
 
 class Reduction;
+struct RegisterEntry;
+struct RegisterWrite;
 template <typename T>
 class FutureState;
 
@@ -57,18 +59,23 @@ class HOPLITE_EXPORT Future {
  private:
   friend class Client;
   friend class ClientAccess;
+  friend class Register;
   explicit Future(std::shared_ptr<FutureState<T>> state);
   std::shared_ptr<FutureState<T>> state_;
 };
 
 extern template class Future<Buffer>;
 extern template class Future<ObjectId>;
+extern template class Future<RegisterEntry>;
+extern template class Future<RegisterWrite>;
 
 // A Future or a Reduction, which must outlive it.
 class HOPLITE_EXPORT Waitable {
  public:
   Waitable(const Future<Buffer>& future);
   Waitable(const Future<ObjectId>& future);
+  Waitable(const Future<RegisterEntry>& future);
+  Waitable(const Future<RegisterWrite>& future);
   Waitable(const Reduction& reduction);
 
  private:

@@ -39,6 +39,7 @@
 #include <hoplite/reader.h>
 #include <hoplite/reduce.h>
 #include <hoplite/reduction.h>
+#include <hoplite/register.h>
 #include <hoplite/result.h>
 #include <hoplite/status.h>
 #include <hoplite/subscription.h>

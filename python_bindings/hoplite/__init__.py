@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 from hoplite._client import Client, connect
 from hoplite._cluster import LocalCluster
 from hoplite._core import ObjectId, __version__
+from hoplite._register import Register, RegisterEntry
 from hoplite._under_way import Draft, Reduction
 from hoplite.errors import (
     AlreadyExistsError,
     CancelledError,
+    ConflictError,
     DataLossError,
     HopliteError,
     InternalError,
@@ -42,6 +44,7 @@ __all__ = [
     "AlreadyExistsError",
     "CancelledError",
     "Client",
+    "ConflictError",
     "DataLossError",
     "Draft",
     "HopliteError",
@@ -56,6 +59,8 @@ __all__ = [
     "ProtocolError",
     "RecalledError",
     "Reduction",
+    "Register",
+    "RegisterEntry",
     "ResourceExhaustedError",
     "TimeoutError",
     "UnavailableError",

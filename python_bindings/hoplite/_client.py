@@ -25,6 +25,7 @@ from hoplite._asking import Asking
 from hoplite._core import ObjectId
 from hoplite._futures import Futures
 from hoplite._metadata import Fold
+from hoplite._register import Register
 from hoplite._under_way import Draft, Reduction
 from hoplite._waiting import Waiting
 from hoplite.errors import InvalidArgumentError
@@ -411,6 +412,19 @@ class Client(Asking):
         """This client owns them no longer; also ids that it did not own. If it was the last owner
         of one, that is deleted at once."""
         self._core.disown(_list_of(ids), timeout)
+
+    @named
+    def register(self, name: str, timeout: float | None = None) -> Register:
+        """A register by its name, which need not exist: a small value with a number.
+
+        >>> with client.register("leader") as leader:
+        ...     number = leader.compare_and_set(expected=0, value=b"me", writer=True)
+        ...     leader.get().value
+        b'me'
+
+        ResourceExhaustedError: this client has as many things pinned as its node allows.
+        """
+        return Register(self._core.open_register(name, timeout), name, self._waiting)
 
     @named
     def drain(self, timeout: float | None) -> _core.DrainOutcome:

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import builtins
 import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hoplite._register import RegisterEntry
 
 
 class HopliteError(Exception):
@@ -95,6 +99,22 @@ class ObjectFailedError(HopliteError):
     """Whoever was to make the object put this error in its place (``Client.fail``)."""
 
     code = "failed"
+
+
+class ConflictError(HopliteError):
+    """A register had another number than a write expected; read again, or give up."""
+
+    code = "conflict"
+
+    def __init__(self, message: str, entry: RegisterEntry) -> None:
+        super().__init__(message, entry)
+        #: What the register holds.
+        self.entry = entry
+
+    @property
+    def number(self) -> int:
+        """The register's number."""
+        return self.entry.number
 
 
 class InternalError(HopliteError):

@@ -230,6 +230,11 @@ Subscription Subscribe(Client& client, const ObjectId& id, std::optional<double>
   return WithoutGil([&] { return client.Subscribe(id, options); });
 }
 
+Register OpenRegister(Client& client, const std::string& name, std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  return WithoutGil([&] { return client.OpenRegister(name, options); });
+}
+
 std::vector<ObjectId> WaitExists(Client& client, const std::vector<ObjectId>& ids,
                                  std::size_t count, std::optional<double> timeout,
                                  bool only_if_owned) {
@@ -282,6 +287,7 @@ void BindClient(nb::module_& module) {
       .def("status", &Status, nb::arg("timeout") = none, nb::arg("max_objects") = none)
       .def("drain", &Drain, nb::arg("timeout"))
       .def("subscribe", &Subscribe, nb::arg("id"), nb::arg("timeout") = none)
+      .def("open_register", &OpenRegister, nb::arg("name"), nb::arg("timeout") = none)
       .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
       .def_prop_ro("node_name",

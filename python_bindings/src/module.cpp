@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
   BindMemory(module);
   BindLater(module);
   BindReduction(module);
+  BindRegister(module);
   BindPictures(module);
   BindClient(module);
 }

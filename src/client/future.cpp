@@ -4,6 +4,7 @@
 
 #include <hoplite/future.h>
 #include <hoplite/reduction.h>
+#include <hoplite/register.h>
 
 #include "base/clock.h"
 #include "client/client_access.h"
@@ -18,8 +19,7 @@ template <typename T>
 Result<T> FutureState<T>::Wait(Time until) {
   const Question::Answer* answer = question_->Wait(until);
   if (answer == nullptr) {
-    return std::unexpected(
-        Error(ErrorCode::kTimeout, "object " + object_.ToHex() + " is not there yet"));
+    return std::unexpected(Error(ErrorCode::kTimeout, what_ + " is not there yet"));
   }
   if (question_->inherited()) return std::unexpected(answer->error());
   const MutexLock lock(mutex_);
@@ -29,8 +29,7 @@ Result<T> FutureState<T>::Wait(Time until) {
 
 template <typename T>
 void FutureState<T>::Cancel() {
-  question_->GiveUp(
-      Error(ErrorCode::kCancelled, "object " + object_.ToHex() + ": the caller cancelled"));
+  question_->GiveUp(Error(ErrorCode::kCancelled, what_ + ": the caller cancelled"));
 }
 
 template <typename T>
@@ -49,7 +48,7 @@ Result<Buffer> GetState::Read(const client::local::Answer& answer) {
   if (!answer.has_view()) {
     return std::unexpected(Error(ErrorCode::kProtocol, "the node answered Get without bytes"));
   }
-  return ClientAccess::MakeBuffer(question().connection(), object(), question().pending().id(),
+  return ClientAccess::MakeBuffer(question().connection(), object_, question().pending().id(),
                                   answer.view());
 }
 
@@ -84,9 +83,15 @@ void Future<T>::Cancel() {
 
 template class HOPLITE_EXPORT Future<Buffer>;
 template class HOPLITE_EXPORT Future<ObjectId>;
+template class HOPLITE_EXPORT Future<RegisterEntry>;
+template class HOPLITE_EXPORT Future<RegisterWrite>;
 
 Waitable::Waitable(const Future<Buffer>& future) : question_(ClientAccess::QuestionOf(future)) {}
 Waitable::Waitable(const Future<ObjectId>& future) : question_(ClientAccess::QuestionOf(future)) {}
+Waitable::Waitable(const Future<RegisterEntry>& future)
+    : question_(ClientAccess::QuestionOf(future)) {}
+Waitable::Waitable(const Future<RegisterWrite>& future)
+    : question_(ClientAccess::QuestionOf(future)) {}
 Waitable::Waitable(const Reduction& reduction) : question_(ClientAccess::QuestionOf(reduction)) {}
 
 template <typename T>

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <hoplite/future.h>
@@ -16,14 +17,14 @@ namespace hoplite {
 template <typename T>
 class FutureState {
  public:
-  FutureState(std::unique_ptr<client::Question> question, const ObjectId& object)
-      : question_(std::move(question)), object_(object) {}
+  // `what` it is of: "register leader"
+  FutureState(std::unique_ptr<client::Question> question, std::string what)
+      : question_(std::move(question)), what_(std::move(what)) {}
   virtual ~FutureState() = default;
 
   Result<T> Wait(Time until);
   void Cancel();
   client::Question& question() { return *question_; }
-  const ObjectId& object() const { return object_; }
 
  protected:
   // Once, of the answer.
@@ -33,7 +34,7 @@ class FutureState {
 
  private:
   const std::unique_ptr<client::Question> question_;
-  const ObjectId object_;
+  const std::string what_;
   Mutex mutex_;
   // Made of the answer by the first thread that asks.
   std::optional<Result<T>> result_ HOPLITE_GUARDED_BY(mutex_);
@@ -41,20 +42,26 @@ class FutureState {
 
 class GetState final : public FutureState<Buffer> {
  public:
-  using FutureState::FutureState;
+  GetState(std::unique_ptr<client::Question> question, const ObjectId& object)
+      : FutureState(std::move(question), "object " + object.ToHex()), object_(object) {}
   ~GetState() override;
 
  private:
+  const ObjectId object_;
+
   Result<Buffer> Read(const client::local::Answer& answer) override;
 };
 
 class PutState final : public FutureState<ObjectId> {
  public:
-  using FutureState::FutureState;
+  PutState(std::unique_ptr<client::Question> question, const ObjectId& object)
+      : FutureState(std::move(question), "object " + object.ToHex()), object_(object) {}
   ~PutState() override;
 
  private:
-  Result<ObjectId> Read(const client::local::Answer& /*answer*/) override { return object(); }
+  const ObjectId object_;
+
+  Result<ObjectId> Read(const client::local::Answer& /*answer*/) override { return object_; }
 };
 
 }  // namespace hoplite

@@ -61,6 +61,8 @@ class DirectoryClient {
     // The highest number that the node gave to a change of what it owns, for a Hello to this shard.
     // Unset: it never owns anything.
     std::function<std::uint64_t(std::size_t shard)> owner_number;
+    // The same of words about registers.
+    std::function<std::uint64_t(std::size_t shard)> register_number;
     // What the shard's Welcome says of owned objects; told before on_session, and before the
     // inventory is asked. May be null.
     std::function<void(std::size_t shard, const OwnerTerms& terms)> on_owner_terms;

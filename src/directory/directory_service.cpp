@@ -265,7 +265,8 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
                                 .remembered = joined->remembered,
                                 .shard_id = admission_.id(),
                                 .inline_limit_bytes = options_.planner.inline_limit_bytes}});
-  Apply(planner::NodeJoined{hello.node, hello.highest_incarnation, hello.owner_number});
+  Apply(planner::NodeJoined{hello.node, hello.highest_incarnation, hello.owner_number,
+                            hello.register_number});
 }
 
 void DirectoryService::TellId(const protocol::NodeInfo& claimant) {

@@ -49,6 +49,9 @@ void ShardLink::Open() {
   hello_.shard_id = known_.at(hello_.shard_index);
   hello_.holds = Holds(hello_.shard_index);
   if (hooks_.owner_number) hello_.owner_number = hooks_.owner_number(hello_.shard_index);
+  if (hooks_.register_number) {
+    hello_.register_number = hooks_.register_number(hello_.shard_index);
+  }
   beats_.clear();
   vouched_ = NowSinceBoot();
   const std::uint64_t attempt = ++attempt_;

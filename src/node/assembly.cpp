@@ -43,7 +43,9 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       memory(store, *directory,
              settings.rooms.value_or(Rooms::LimitsOf(store.usage().capacity_bytes))),
       owners(runtime.main(), *directory, settings.max_owned),
-      context{settings, runtime, store, *directory, memory, table, owners, counters, *decisions},
+      registers(*directory, [this](const ObjectId& id) { return context.IfAway(id); }),
+      context{settings, runtime, store,     *directory, memory,
+              table,    owners,  registers, counters,   *decisions},
       data_plane(context, environment.transport(runtime.data_loops())),
       gives(context, data_plane),
       server(context, data_plane, gives),
@@ -76,8 +78,10 @@ void Assembly::Join() {
     return inventory.InlineBytes(shard, after, bytes);
   };
   hooks.owner_number = [this](std::size_t shard) { return owners.number(shard); };
+  hooks.register_number = [this](std::size_t shard) { return registers.number(shard); };
   hooks.on_owner_terms = [this](std::size_t shard, const auto& terms) {
     owners.OnTerms(shard, terms);
+    registers.OnSession(shard, true);
   };
   hooks.on_session = [this](std::size_t shard, bool open) { shard_words.OnSession(shard, open); };
   hooks.on_outlived = [this](std::size_t shard) { shard_words.OnOutlived(shard); };
@@ -102,6 +106,7 @@ void Assembly::Stop(const Error& why) {
 
 void Assembly::EndAll(const Error& why) {
   table.Close(why);
+  registers.Stop(why);
   for (const auto& [object, entry] : table.entries()) {
     if (entry->flight()) entry->flight()->Stop(why);
     for (const auto& [number, here] : entry->slots()) here.slot->Drop(store::VoidReason::kLost);

@@ -15,6 +15,7 @@
 #include "node/core/environment.h"
 #include "node/drain/drainage.h"
 #include "node/owners/owners.h"
+#include "node/registers/registers.h"
 #include "node/serve/serve.h"
 #include "node/shard/admittance.h"
 #include "node/shard/inventory.h"
@@ -52,6 +53,7 @@ struct Assembly {
   MemoryBroker memory;
   ObjectTable table;
   Owners owners;
+  Registers registers;
   Context context;
   DataPlane data_plane;
   Gives gives;

@@ -15,6 +15,7 @@
 //   marks              Deletion; Recovery, where a copy shows that a mark had ended
 //   ended              ReductionRequests; Versions, where another one begins
 //   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
+//   registers          Registers; Membership and Recovery end what a session said
 //   apart              Transfers, ReductionOrders
 //   losses             DirectoryState
 //   pairs              Transfers, ReductionOrders; Membership forgets those of a new session
@@ -42,6 +43,7 @@
 #include "planner/owner_book.h"
 #include "planner/owner_clock.h"
 #include "planner/recovery_window.h"
+#include "planner/register_book.h"
 #include "planner/shard_clock.h"
 #include "planner/source_selector.h"
 #include "planner/stamps.h"
@@ -72,6 +74,7 @@ struct Books {
   EndedReductions ended;
   OwnerBook owners;
   OwnerClock owner_clock;
+  RegisterBook registers;
   KeepApart apart;               // receivers and sources
   Expiring<ObjectId> losses;     // objects of which a lost holder is all that is known
   BlockedPairs pairs;            // of them: that could not connect

@@ -18,7 +18,7 @@
 //   Folds, Orders, Requests, Reports: reductions  Creation    which Put counts
 //   Lookups       who hears of an object         Deletion, Eviction: how objects and copies end
 //   Recovery      inventories                    Visits       what a member's going means
-//   Membership    sessions
+//   Membership    sessions                       Registers    small values with a number
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@
 #include "planner/reduction_orders.h"
 #include "planner/reduction_reports.h"
 #include "planner/reduction_requests.h"
+#include "planner/registers.h"
 #include "planner/shard_folds.h"
 #include "planner/transfers.h"
 #include "planner/versions.h"
@@ -114,12 +115,14 @@ class DirectoryState::State {
                      versions_,    requests_,     books_.options.tombstone};
   Eviction eviction_{books_.window, books_.nodes, books_.objects, post_, versions_};
   Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
-                     books_.objects, books_.marks, books_.sweeps, post_,
-                     versions_,      requests_,    ownership_};
+                     books_.objects, books_.marks, books_.sweeps, books_.registers,
+                     post_,          versions_,    requests_,     ownership_};
   Visits visits_{books_.objects, books_.agenda, books_.outbox, versions_, requests_, ownership_};
-  Membership membership_{books_.options, books_.clock,   books_.window,     books_.stamps,
-                         books_.nodes,   books_.objects, books_.sweeps,     books_.outbox,
-                         books_.pairs,   books_.owners,  books_.owner_clock};
+  Membership membership_{books_.options, books_.clock,   books_.window,      books_.stamps,
+                         books_.nodes,   books_.objects, books_.sweeps,      books_.outbox,
+                         books_.pairs,   books_.owners,  books_.owner_clock, books_.registers};
+  Registers registers_{books_.options, books_.clock,     books_.window, books_.owner_clock,
+                       books_.stamps,  books_.registers, post_};
 };
 
 }  // namespace hoplite::planner

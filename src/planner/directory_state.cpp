@@ -83,7 +83,7 @@ void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
   std::visit(
       [&](const auto& said) {
         TellOne(node, said, creation_, lookups_, transfers_, deletion_, eviction_, requests_,
-                reports_, recovery_, membership_, ownership_);
+                reports_, recovery_, membership_, ownership_, registers_);
       },
       event);
 }
@@ -139,7 +139,9 @@ void DirectoryState::State::Work() {
   const std::size_t enough = books_.outbox.size() + slice;
   for (std::size_t looks = 0; due() && looks < slice && books_.outbox.size() < enough; ++looks) {
     ++changes_;
-    if (!books_.agenda.empty()) {
+    if (registers_.due()) {
+      registers_.Run();
+    } else if (!books_.agenda.empty()) {
       const ObjectId id = books_.agenda.Take();
       CatchUp(id);
       Settle(id);
@@ -195,14 +197,15 @@ void DirectoryState::State::ForgetLosses() {
 }
 
 bool DirectoryState::State::due() const {
-  return !books_.agenda.empty() || !books_.sweeps.empty() || books_.window.due();
+  return registers_.due() || !books_.agenda.empty() || !books_.sweeps.empty() ||
+         books_.window.due();
 }
 
 Time DirectoryState::State::NextTime() {
   if (due()) return books_.clock.now();
-  Time next =
-      std::min({books_.marks.next(), books_.ended.next(), books_.losses.next(), books_.apart.next(),
-                books_.gathering.next(), books_.giving.next(), ownership_.Next()});
+  Time next = std::min({books_.marks.next(), books_.ended.next(), books_.losses.next(),
+                        books_.apart.next(), books_.gathering.next(), books_.giving.next(),
+                        ownership_.Next(), registers_.Next()});
   if (books_.window.collecting()) next = std::min(next, books_.window.End(books_.nodes));
   return next;
 }

@@ -50,6 +50,8 @@ struct DirectoryOptions {
   Duration unknown_owners = std::chrono::seconds(32);
   // So many ids one node may own.
   std::size_t owned_limit = 1'000'000;
+  // So many registers one node may have open.
+  std::size_t register_limit = 100'000;
   // After its start the shard only collects inventories for so long; 0 for a cluster known to be
   // new. Longer while a node tells its inventory, and was heard within this time; the limit ends it
   // in any case.
@@ -112,6 +114,13 @@ class DirectoryState {
     bool ever_owned = false;
   };
   OwnerView Owners(const ObjectId& object) const;
+  // None: no node has it open.
+  struct RegisterView {
+    RegisterContents entry;
+    bool writer = false;
+    std::size_t nodes = 0;
+  };
+  std::optional<RegisterView> Register(const ObjectId& name) const;
 
   // A fingerprint of everything that influences later behaviour.
   std::uint64_t Fingerprint() const;

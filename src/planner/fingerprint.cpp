@@ -82,7 +82,8 @@ std::uint64_t DirectoryState::Fingerprint() const {
   books.marks.AddTo(digest);
   books.ended.AddTo(digest);
   books.owners.AddTo(digest);
-  if (!books.owners.idle()) books.owner_clock.AddTo(digest);
+  books.registers.AddTo(digest);
+  if (!books.owners.idle() || !books.registers.empty()) books.owner_clock.AddTo(digest);
   for (const auto& [pair, until] : books.apart.entries()) {
     digest.Add(Raw(pair.first)).Add(Raw(pair.second)).Add(until);
   }

@@ -53,6 +53,22 @@ std::string BrokenObject(const Books& books, const ObjectId& id, const ObjectRec
   return record.table.BrokenInvariant();
 }
 
+std::string BrokenRegisters(const Books& books) {
+  if (!books.registers.Consistent()) return "S4: the index of registers disagrees with them";
+  for (const auto& [id, record] : books.registers.records()) {
+    if (record.entry.version.incarnation > books.stamps.incarnation()) {
+      return fmt::format("S6: number {} of a register is of the future",
+                         ToString(record.entry.version));
+    }
+    for (const auto& [node, user] : record.users) {
+      if (!user.away && !books.nodes.alive(node)) {
+        return fmt::format("P8: {} has a register open without session", ToString(node));
+      }
+    }
+  }
+  return {};
+}
+
 std::string BrokenOwners(const Books& books) {
   if (!books.owners.Consistent()) return "S4: an index of owners disagrees with its entries";
   for (const auto& [id, known] : books.owners.ids()) {
@@ -80,6 +96,7 @@ std::string BrokenInvariant(const Books& books) {
     return "S4: an index of times disagrees with its entries";
   }
   if (std::string broken = BrokenOwners(books); !broken.empty()) return broken;
+  if (std::string broken = BrokenRegisters(books); !broken.empty()) return broken;
   std::uint64_t inline_bytes = 0;
   std::uint64_t metadata_bytes = 0;
   for (const auto& [id, record] : books.objects.records()) {

@@ -12,6 +12,7 @@ void Membership::OnJoined(const NodeJoined& event) {
   nodes_.Join(event.node, clock_.now());
   pairs_.ForgetAll(event.node.id);
   owners_.Joined(event.node.id, event.owner_number);
+  registers_.Joined(event.node.id, event.register_number);
   stamps_.NoteSeen(event.highest_incarnation);
 }
 
@@ -21,6 +22,7 @@ void Membership::OnSuspended(NodeId node) {
   // Its next session repeats its requests, so none may be answered twice.
   outbox_.DropFor(node);
   window_.EndSession(node);
+  registers_.Suspend(node);
   sweeps_.Add(node, Change::kSuspended, objects_.TakeSpokenOf(node));
 }
 
@@ -30,6 +32,7 @@ void Membership::OnLost(NodeId node) {
   sweeps_.Add(node, Change::kLost, objects_.TakeSpokenOf(node));
   nodes_.Erase(node);
   owners_.Left(node);
+  registers_.Lose(node);
 }
 
 void Membership::On(NodeId node, const StoreUsage& event) { nodes_.NoteUsage(node, event); }

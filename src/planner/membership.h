@@ -14,6 +14,7 @@
 #include "planner/owner_book.h"
 #include "planner/owner_clock.h"
 #include "planner/recovery_window.h"
+#include "planner/register_book.h"
 #include "planner/shard_clock.h"
 #include "planner/stamps.h"
 #include "planner/sweeps.h"
@@ -26,7 +27,8 @@ class Membership {
   // Writes into all but the options and the clock; all outlive it.
   Membership(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
              Stamps& stamps, NodeTable& nodes, ObjectBook& objects, Sweeps& sweeps, Outbox& outbox,
-             BlockedPairs& pairs, OwnerBook& owners, OwnerClock& owner_clock)
+             BlockedPairs& pairs, OwnerBook& owners, OwnerClock& owner_clock,
+             RegisterBook& registers)
       : options_(options),
         clock_(clock),
         window_(window),
@@ -37,7 +39,8 @@ class Membership {
         outbox_(outbox),
         pairs_(pairs),
         owners_(owners),
-        owner_clock_(owner_clock) {}
+        owner_clock_(owner_clock),
+        registers_(registers) {}
 
   void OnJoined(const NodeJoined& event);
   void OnSuspended(NodeId node);
@@ -57,6 +60,7 @@ class Membership {
   BlockedPairs& pairs_;
   OwnerBook& owners_;
   OwnerClock& owner_clock_;
+  RegisterBook& registers_;
 };
 
 }  // namespace hoplite::planner

@@ -31,8 +31,9 @@ class OwnerClock {
   }
   // The shard is to be called then, because of this clock.
   Time Ask(Time now, Time due) {
-    asked_for_ = std::min(due == kNever ? kNever : std::max(due + stopped_, now), now + kTick);
-    return asked_for_;
+    const Time at = std::min(due == kNever ? kNever : std::max(due + stopped_, now), now + kTick);
+    asked_for_ = std::min(asked_for_, at);
+    return at;
   }
   // A session opens while there is none.
   void FirstSession(Time now, Duration wait) {

@@ -151,6 +151,7 @@ bool Recovery::Adopt(CopyTable& table, NodeId node, const Upstream& from, Stripe
 
 void Recovery::On(NodeId node, const InventoryEnd& /*event*/) {
   nodes_.EndInventory(node);
+  registers_.EndInventory(node);
   sweeps_.Add(node, Change::kInventoryOver, objects_.TakeSpokenOf(node));
 }
 

@@ -19,6 +19,7 @@
 #include "planner/ownership.h"
 #include "planner/post.h"
 #include "planner/reduction_requests.h"
+#include "planner/register_book.h"
 #include "planner/shard_clock.h"
 #include "planner/stamps.h"
 #include "planner/sweeps.h"
@@ -28,11 +29,12 @@ namespace hoplite::planner {
 
 class Recovery {
  public:
-  // Writes into the objects, the marks, the nodes and the sweeps; takes grants from the stamps. All
+  // Writes into the objects, the marks, the nodes, the sweeps and the registers; takes grants from the stamps. All
   // outlive it.
   Recovery(const DirectoryOptions& options, const ShardClock& clock, Stamps& stamps,
-           NodeTable& nodes, ObjectBook& objects, DeletionMarks& marks, Sweeps& sweeps, Post& post,
-           Versions& versions, ReductionRequests& reductions, Ownership& ownership)
+           NodeTable& nodes, ObjectBook& objects, DeletionMarks& marks, Sweeps& sweeps,
+           RegisterBook& registers, Post& post, Versions& versions, ReductionRequests& reductions,
+           Ownership& ownership)
       : options_(options),
         clock_(clock),
         stamps_(stamps),
@@ -40,6 +42,7 @@ class Recovery {
         objects_(objects),
         marks_(marks),
         sweeps_(sweeps),
+        registers_(registers),
         post_(post),
         versions_(versions),
         reductions_(reductions),
@@ -66,6 +69,7 @@ class Recovery {
   ObjectBook& objects_;
   DeletionMarks& marks_;
   Sweeps& sweeps_;
+  RegisterBook& registers_;
   Post& post_;
   Versions& versions_;
   ReductionRequests& reductions_;

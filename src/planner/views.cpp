@@ -241,6 +241,12 @@ std::size_t DirectoryState::GroupsOf(const ObjectId& object) const {
   return record == nullptr ? 0 : record->table.group_count();
 }
 
+std::optional<DirectoryState::RegisterView> DirectoryState::Register(const ObjectId& name) const {
+  const RegisterRecord* record = state_->books().registers.Find(name);
+  if (record == nullptr) return std::nullopt;
+  return RegisterView{record->entry, HasWriter(*record), record->users.size()};
+}
+
 DirectoryState::OwnerView DirectoryState::Owners(const ObjectId& object) const {
   const Books& books = state_->books();
   return {.deleted = books.marks.Until(object, books.clock.now()).has_value(),

@@ -14,6 +14,7 @@
 #include "protocol/node_info.h"
 #include "protocol/reduce_action.h"
 #include "protocol/reduce_event.h"
+#include "protocol/register.h"
 #include "protocol/views.h"
 
 namespace hoplite::planner {
@@ -28,6 +29,7 @@ struct NodeJoined {
   NodeInfo node;
   std::uint64_t highest_incarnation = 0;  // the newest that the node has seen in any version
   std::uint64_t owner_number = 0;         // the highest that it gave to a change of what it owns
+  std::uint64_t register_number = 0;      // the highest that it gave to a word about a register
 };
 // The session ended or its lease ran out: no new grants from or to it; streams go on by themselves.
 struct NodeSuspended {

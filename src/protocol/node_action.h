@@ -18,6 +18,7 @@
 #include "protocol/node_event.h"
 #include "protocol/node_info.h"
 #include "protocol/reduce_action.h"
+#include "protocol/register.h"
 
 namespace hoplite::protocol {
 
@@ -167,7 +168,7 @@ using NodeAction =
     std::variant<CreateAccepted, CreateRefused, Located, InlineObject, Grant, Recall, Deleted,
                  EvictAnswer, Location, HolderLost, InlineFull, ReduceOpened, ReduceRefused,
                  SlotLost, ReduceCommitted, SlotAssigned, SlotFeed, SlotDropped, TargetAborted,
-                 OwnerAnswer, EverOwned, Unowned, TakeCopy, GiveCopy>;
+                 OwnerAnswer, EverOwned, Unowned, TakeCopy, GiveCopy, RegisterNews>;
 
 const ObjectId& ObjectOf(const NodeAction& action);
 

@@ -14,6 +14,7 @@
 #include "base/layout.h"
 #include "base/time.h"
 #include "protocol/reduce_event.h"
+#include "protocol/register.h"
 
 namespace hoplite::protocol {
 
@@ -231,7 +232,7 @@ using NodeEvent =
                  GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
                  Tombstone, InventoryEnd, StoreUsage, ToldWaits, ReduceOpen, ReduceShape,
                  SlotAssign, ReduceOrders, ReduceClose, SlotFailed, SlotDrained, ReduceCommit,
-                 SlotProgress, Owner, Owned>;
+                 SlotProgress, Owner, Owned, RegisterUse>;
 
 // The object an event speaks of (its shard); null for InventoryEnd, StoreUsage and ToldWaits,
 // which go to every shard.

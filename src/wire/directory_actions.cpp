@@ -9,6 +9,7 @@
 #include "wire/checked_fields.h"
 #include "wire/directory_messages.h"
 #include "wire/reduce_messages.h"
+#include "wire/register_fields.h"
 
 namespace hoplite::wire {
 
@@ -89,6 +90,10 @@ void Write(const protocol::HolderLost& action, v1::NodeAction& to) {
   v1::HolderLost& message = *to.mutable_holder_lost();
   message.set_node_name(action.loss.node_name);
   message.set_unfinished(action.loss.unfinished);
+}
+
+void Write(const protocol::RegisterNews& action, v1::NodeAction& to) {
+  WriteRegisterNews(action, *to.mutable_register_news());
 }
 
 // --- protobuf to own types, with checks
@@ -186,6 +191,7 @@ bool NeedsVersion(v1::NodeAction::BodyCase body) {
     case v1::NodeAction::kOwnerAnswer:
     case v1::NodeAction::kEverOwned:
     case v1::NodeAction::kUnowned:
+    case v1::NodeAction::kRegisterNews:
       return false;
     default:
       return !IsReduction(body) || ReductionNeedsVersion(body);
@@ -224,6 +230,8 @@ Result<NodeAction> ReadBody(const ActionSubject& of, v1::NodeAction& message) {
       return protocol::Unowned{of.object, message.unowned().number()};
     case v1::NodeAction::kTakeCopy:
       return protocol::TakeCopy{of.object, of.version};
+    case v1::NodeAction::kRegisterNews:
+      return ReadRegisterNews(of.object, *message.mutable_register_news());
     case v1::NodeAction::kGiveCopy:
       return Read(of, message.give_copy());
     case v1::NodeAction::kHolderLost:

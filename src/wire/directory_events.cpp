@@ -10,6 +10,7 @@
 #include "wire/checked_fields.h"
 #include "wire/directory_messages.h"
 #include "wire/reduce_messages.h"
+#include "wire/register_fields.h"
 
 namespace hoplite::wire {
 
@@ -122,6 +123,10 @@ void Write(const protocol::ToldWaits& event, v1::NodeEvent& to) {
     added.set_object(std::string(wait.object.view()));
     added.set_why(wait.why);
   }
+}
+
+void Write(const protocol::RegisterUse& event, v1::NodeEvent& to) {
+  WriteRegisterUse(event, *to.mutable_register_use());
 }
 
 // --- protobuf to own types, with checks
@@ -295,6 +300,8 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
       return protocol::Owner{of.object, message.owner().number(), message.owner().own()};
     case v1::NodeEvent::kOwned:
       return protocol::Owned{of.object, message.owned().number(), message.owned().own()};
+    case v1::NodeEvent::kRegisterUse:
+      return ReadRegisterUse(of.object, *message.mutable_register_use());
     default:
       break;
   }

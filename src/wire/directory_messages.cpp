@@ -20,6 +20,7 @@ v1::Hello ToProto(const Hello& hello) {
   message.set_shard_id(hello.shard_id);
   message.set_holds(hello.holds);
   message.set_owner_number(hello.owner_number);
+  message.set_register_number(hello.register_number);
   return message;
 }
 
@@ -45,6 +46,7 @@ Result<Hello> FromProto(const v1::Hello& message) {
   hello.shard_id = message.shard_id();
   hello.holds = message.holds();
   hello.owner_number = message.owner_number();
+  hello.register_number = message.register_number();
   return hello;
 }
 

@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 13;
+inline constexpr std::uint32_t kDirectoryProtocol = 14;
 
 // A node introduces itself.
 struct Hello {
@@ -30,6 +30,7 @@ struct Hello {
   std::uint64_t shard_id = 0;      // by which the node knows the shard; 0: it was not told yet
   bool holds = false;              // the node has copies of objects of this shard
   std::uint64_t owner_number = 0;  // the highest of any Owner, Owned or owned request that it gave
+  std::uint64_t register_number = 0;  // likewise of any RegisterUse
 };
 
 // The shard accepts it, and says how to behave.

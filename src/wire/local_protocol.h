@@ -8,7 +8,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kLocalProtocolVersion = 12;
+inline constexpr std::uint32_t kLocalProtocolVersion = 13;
 // Puts up to this size travel inside their message.
 inline constexpr std::size_t kMaxMessagePut = 64_KiB;
 // Room for the sources of a Reduce, and for the objects of a WaitExists.
@@ -18,6 +18,8 @@ inline constexpr std::size_t kMaxWaitExists = 16384;
 inline constexpr std::size_t kMaxObjects = 16384;
 // Those of one GetMany or Info: an answer has room for their metadata.
 inline constexpr std::size_t kMaxGetMany = 2048;
+inline constexpr std::size_t kMaxRegisterName = 256;
+inline constexpr std::size_t kMaxRegisterValue = 1_KiB;
 // Large for the sake of Status of a cluster with many objects.
 inline constexpr std::size_t kMaxLocalAnswer = 16_MiB;
 

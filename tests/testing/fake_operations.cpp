@@ -15,6 +15,32 @@ Error Deleted() { return {ErrorCode::kDeleted, "the object was deleted"}; }
 
 }  // namespace
 
+class FakeOperations::FakeRegister final : public node::OpenRegister {
+ public:
+  explicit FakeRegister(protocol::RegisterContents& entry) : entry_(entry) {}
+
+  net::Task<Result<Answer>> Get(node::CallPtr) override { co_return Answer{.entry = entry_}; }
+  net::Task<Result<Answer>> CompareAndSet(protocol::CompareAndSet write, node::CallPtr) override {
+    if (entry_.version != write.expected) co_return Answer{.entry = entry_};
+    entry_.version = {{1, entry_.version.sequence + 1}};
+    entry_.value = write.value;
+    co_return Answer{.entry = entry_, .written = true};
+  }
+  net::Task<Result<Answer>> Changed(Version after, node::CallPtr call) override {
+    if (entry_.version > after) co_return Answer{.entry = entry_};
+    while (!call->cancelled && co_await call->changed.Wait(call->deadline)) {
+    }
+    co_return std::unexpected(Error(ErrorCode::kTimeout, "the register did not change"));
+  }
+
+ private:
+  protocol::RegisterContents& entry_;
+};
+
+std::shared_ptr<node::OpenRegister> FakeOperations::OpenRegister(const std::string& name) {
+  return std::make_shared<FakeRegister>(registers_[name]);
+}
+
 class FakeOperations::FakeDraft final : public node::Draft {
  public:
   FakeDraft(FakeOperations& node, store::CopyPtr copy) : node_(node), copy_(std::move(copy)) {}

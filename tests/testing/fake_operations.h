@@ -39,6 +39,8 @@ class FakeOperations final : public node::Operations {
   net::Task<Result<void>> Disown(ObjectId object, node::CallPtr call) override;
   void OnClientEnd(const node::Owner& client, ClientEnd how) override;
   node::OwnedIds owned() const override { return {owners_.size(), kMaxOwned}; }
+  // Nobody is told of changes: who waits for one waits to the end.
+  std::shared_ptr<node::OpenRegister> OpenRegister(const std::string& name) override;
   // Hands nothing on.
   net::Task<Result<DrainOutcome>> Drain(node::CallPtr /*call*/) override {
     co_return DrainOutcome{};
@@ -83,6 +85,7 @@ class FakeOperations final : public node::Operations {
 
  private:
   class FakeDraft;
+  class FakeRegister;
   using Subscribers = std::multimap<ObjectId, std::function<void(const protocol::Location&)>>;
 
   static constexpr std::size_t kMaxOwned = 3;
@@ -106,6 +109,7 @@ class FakeOperations final : public node::Operations {
   ReduceOptions reduction_;
   std::map<ObjectId, std::set<std::uint64_t>> owners_;
   std::optional<ClientEnd> client_end_;
+  std::map<std::string, protocol::RegisterContents> registers_;
   std::shared_ptr<Subscribers> subscribers_ = std::make_shared<Subscribers>();
 };
 

@@ -38,6 +38,7 @@ class ClientCalls final : public Operations {
   net::Task<Result<void>> Disown(ObjectId object, CallPtr call) override;
   void OnClientEnd(const Owner& client, ClientEnd how) override;
   OwnedIds owned() const override;
+  std::shared_ptr<node::OpenRegister> OpenRegister(const std::string& name) override;
   net::Task<Result<DrainOutcome>> Drain(CallPtr call) override {
     return drainage_.Run(std::move(call));
   }

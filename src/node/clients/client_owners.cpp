@@ -4,6 +4,7 @@
 #include "base/try.h"
 #include "node/clients/client_calls.h"
 #include "node/owners/owners.h"
+#include "node/registers/registers.h"
 
 namespace hoplite::node {
 
@@ -70,5 +71,9 @@ void ClientCalls::OnClientEnd(const Owner& client, ClientEnd how) {
 }
 
 OwnedIds ClientCalls::owned() const { return context_.owners.owned(); }
+
+std::shared_ptr<node::OpenRegister> ClientCalls::OpenRegister(const std::string& name) {
+  return context_.registers.Open(name);
+}
 
 }  // namespace hoplite::node

@@ -22,6 +22,7 @@
 namespace hoplite::node {
 
 class Owners;
+class Registers;
 
 struct Settings {
   NodeId self = kNoNode;
@@ -67,6 +68,7 @@ struct Context {
   MemoryBroker& memory;
   ObjectTable& table;
   Owners& owners;
+  Registers& registers;
   Counters& counters;
   const Decisions& decisions;
 

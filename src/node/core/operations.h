@@ -19,6 +19,7 @@
 #include "net/signal.h"
 #include "net/stream.h"
 #include "protocol/node_action.h"
+#include "protocol/register.h"
 #include "protocol/views.h"
 #include "store/object_store.h"
 
@@ -76,6 +77,21 @@ class Draft {
   virtual void Abort() = 0;
 };
 
+// A register that a client has open: closed with the end of this.
+class OpenRegister {
+ public:
+  struct Answer {
+    protocol::RegisterContents entry;  // what it holds
+    bool writer = false;               // whoever claimed it last has it open
+    bool written = false;              // of a write: it was done
+  };
+  virtual ~OpenRegister() = default;
+  virtual net::Task<Result<Answer>> Get(CallPtr call) = 0;
+  virtual net::Task<Result<Answer>> CompareAndSet(protocol::CompareAndSet write, CallPtr call) = 0;
+  // Resolves when its number is later than this, or when whoever claimed it last is gone.
+  virtual net::Task<Result<Answer>> Changed(Version after, CallPtr call) = 0;
+};
+
 // How many ids the clients of a node own together, and may.
 struct OwnedIds {
   std::size_t count = 0;
@@ -126,6 +142,7 @@ class Operations {
   enum class ClientEnd : std::uint8_t { kClosed, kDied };
   virtual void OnClientEnd(const Owner& client, ClientEnd how) = 0;
   virtual OwnedIds owned() const = 0;
+  virtual std::shared_ptr<node::OpenRegister> OpenRegister(const std::string& name) = 0;
   // The node takes no new object from now on, and hands its only copies on. Resolves when that is
   // done, or with what is left at the call's deadline.
   virtual net::Task<Result<DrainOutcome>> Drain(CallPtr call) = 0;

@@ -193,7 +193,11 @@ Kept LocalSession::kept() const {
 
 // Who is closed says so first; else its end is a death.
 void LocalSession::Leave(Operations::ClientEnd how) {
-  if (!std::exchange(owner_->gone, true)) operations_.OnClientEnd(*owner_, how);
+  if (std::exchange(owner_->gone, true)) return;
+  operations_.OnClientEnd(*owner_, how);
+  std::erase_if(entries_, [](const auto& entry) {
+    return std::holds_alternative<RegisterEntry>(entry.second);
+  });
 }
 
 // What the client may read the child may, too. It has no mapping of drafts.

@@ -69,11 +69,14 @@ class LocalSession : public LocalClients::Member,
   struct SubscriptionEntry {
     std::shared_ptr<void> token;
   };
+  struct RegisterEntry {
+    std::shared_ptr<node::OpenRegister> opened;
+  };
   struct View {
     store::CopyPtr copy;
     std::shared_ptr<JointGets> together;  // knows of it for as long
   };
-  using Entry = std::variant<View, ReaderEntry, DraftEntry, SubscriptionEntry>;
+  using Entry = std::variant<View, ReaderEntry, DraftEntry, SubscriptionEntry, RegisterEntry>;
 
   // local_session.cpp: life cycle, and what is not answered.
   void OnRequest(local::Request request);
@@ -121,6 +124,12 @@ class LocalSession : public LocalClients::Member,
   Handled Identify(local::Answer& answer);
   Handled Drain(CallPtr call, local::Answer& answer);
   Handled Why(ObjectId object, CallPtr call, local::Answer& answer);
+  // local_session_registers.cpp
+  Handled OpenRegister(Id id, const local::OpenRegister& body);
+  Handled ReadRegister(const local::ReadRegister& body, CallPtr call, local::Answer& answer);
+  Handled WriteRegister(const local::WriteRegister& body, CallPtr call, local::Answer& answer);
+  Handled AwaitRegister(const local::AwaitRegister& body, CallPtr call, local::Answer& answer);
+  Result<std::shared_ptr<node::OpenRegister>> Opened(Id id);
   std::size_t pins() const { return entries_.size() + watched_; }
   Result<void> CheckLimits(const local::Request& request) const;
   Result<void> Keep(Id made_by, Entry entry);

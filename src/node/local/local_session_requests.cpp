@@ -46,7 +46,8 @@ Result<ObjectId> ParseObject(const local::Request& request) {
 }
 
 bool MakesAPin(const local::Request& request) {
-  return request.has_create() || request.has_get() || request.has_open() || request.has_subscribe();
+  return request.has_create() || request.has_get() || request.has_open() ||
+         request.has_subscribe() || request.has_open_register();
 }
 
 }  // namespace
@@ -129,6 +130,15 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
       return Drain(std::move(call), answer);
     case local::Request::kWhy:
       return Why(object, std::move(call), answer);
+    case local::Request::kOpenRegister:
+      answer.mutable_done();
+      return OpenRegister(request.id(), request.open_register());
+    case local::Request::kReadRegister:
+      return ReadRegister(request.read_register(), std::move(call), answer);
+    case local::Request::kWriteRegister:
+      return WriteRegister(request.write_register(), std::move(call), answer);
+    case local::Request::kAwaitRegister:
+      return AwaitRegister(request.await_register(), std::move(call), answer);
     default:
       return Status(request.status(), std::move(call), answer);
   }

@@ -10,6 +10,7 @@
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
+#include "node/registers/registers.h"
 
 namespace hoplite::node {
 namespace {
@@ -102,11 +103,16 @@ std::vector<ObjectId> Inventory::ObjectsAfter(std::size_t shard,
   auto entry = object ? entries.upper_bound(*object) : entries.begin();
   std::vector<ObjectId> known;
   for (; entry != entries.end() && known.size() < kAtOnce; ++entry) known.push_back(entry->first);
-  std::vector<ObjectId> here;
-  std::ranges::set_union(held, known, std::back_inserter(here));
   std::vector<ObjectId> all;
-  std::ranges::set_union(here, context_.owners.After(shard, object, kAtOnce),
-                         std::back_inserter(all));
+  const auto add = [&all](const std::vector<ObjectId>& some) {
+    std::vector<ObjectId> more;
+    std::ranges::set_union(all, some, std::back_inserter(more));
+    all = std::move(more);
+  };
+  add(held);
+  add(known);
+  add(context_.owners.After(shard, object, kAtOnce));
+  add(context_.registers.After(shard, object, kAtOnce));
   // Beyond so many one of them may lack some.
   if (all.size() > kAtOnce) all.resize(kAtOnce);
   return all;
@@ -116,6 +122,7 @@ void Inventory::TellOf(const ObjectId& object, std::vector<protocol::NodeEvent>&
   const EntryPtr entry = context_.table.Find(object);
   if (const store::CopyPtr copy = context_.store.Find(object)) TellCopy(*copy, entry, events);
   if (const auto owned = context_.owners.Inventory(object)) events.emplace_back(*owned);
+  if (auto open = context_.registers.Inventory(object)) events.emplace_back(std::move(*open));
   if (entry) TellRequests(*entry, events);
 }
 

@@ -9,6 +9,7 @@
 #include "node/pull/take_copy.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
+#include "node/registers/registers.h"
 
 namespace hoplite::node {
 
@@ -142,6 +143,8 @@ void ShardWords::On(const protocol::GiveCopy& word) { gives_.GiveCopy(word); }
 
 void ShardWords::On(const protocol::OwnerAnswer& answer) { context_.owners.Hear(answer); }
 
+void ShardWords::On(const protocol::RegisterNews& news) { context_.registers.Hear(news); }
+
 void ShardWords::On(const protocol::EverOwned& owned) { NoteEverOwned(owned.object); }
 
 void ShardWords::On(const protocol::Unowned& unowned) {
@@ -164,6 +167,7 @@ void ShardWords::OnSession(std::size_t shard, bool open) {
             open ? fmt::format("directory shard {} is joined", shard) : directory::Away(shard));
   // What was asked of the lost session, or while there was none, will not be answered.
   if (!open) context_.owners.OnSessionEnd(shard);
+  if (!open) context_.registers.OnSession(shard, false);
   context_.memory.ForgetQuestions();
   context_.memory.OnSpace();
   for (const auto& [object, entry] : context_.table.entries()) {

@@ -47,6 +47,7 @@ class ShardWords {
   void On(const protocol::OwnerAnswer& answer);
   void On(const protocol::EverOwned& owned);
   void On(const protocol::Unowned& unowned);
+  void On(const protocol::RegisterNews& news);
   void On(const protocol::ReduceOpened& opened) { ToCoordinator(opened); }
   void On(const protocol::ReduceRefused& refused) { ToCoordinator(refused); }
   void On(const protocol::SlotLost& lost) { ToCoordinator(lost); }

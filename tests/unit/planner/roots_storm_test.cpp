@@ -177,8 +177,8 @@ class RootsStorm : public Roots {
                               post_,          versions_,    orders_,       ownership_,
                               folds_};
   Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
-                     books_.objects, books_.marks, books_.sweeps, post_,
-                     versions_,      requests_,    ownership_};
+                     books_.objects, books_.marks, books_.sweeps, books_.registers,
+                     post_,          versions_,    requests_,     ownership_};
   Visits visits_{books_.objects, books_.agenda, books_.outbox, versions_, requests_, ownership_};
 };
 

@@ -70,6 +70,11 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       Owner{kObject, 10, false},
       Owned{kObject, 9, true},
       Owned{kObject, 10, false},
+      RegisterUse{kObject, 9},
+      RegisterUse{kObject, 9, true, kVersion,
+                  RegisterContents{kVersion, kVersion, "v", {NodeId{3}, 7}},
+                  RegisterCall{4, CompareAndSet{kVersion, "w", true}}},
+      RegisterUse{kObject, 9, true, {}, RegisterContents{}, RegisterCall{4}},
       InventoryEnd{},
       StoreUsage{1 << 30, 1 << 20, 7},
       ToldWaits{{{kObject, "no memory is free"}, {kObject, ""}}},
@@ -153,6 +158,9 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
       InlineFull{kObject},
       TakeCopy{kObject, kVersion},
       GiveCopy{kObject, kVersion, {{node, 7}, {node, 8}}},
+      RegisterNews{
+          kObject, {kVersion, kVersion, "v", {NodeId{3}, 7}}, true, RegisterOutcome::kWritten, 4},
+      RegisterNews{kObject, {}, false, RegisterOutcome::kLimit},
       ReduceOpened{kObject, 5, {microseconds(40), microseconds(3), 12'500'000, true}},
       ReduceRefused{kObject, 5, ErrorCode::kAlreadyExists, "exists"},
       SlotLost{kObject, 5, 6, 2, ErrorCode::kPeerLost, "n3 was lost"},
@@ -182,7 +190,8 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                        .highest_incarnation = 99,
                        .shard_id = 7,
                        .holds = true,
-                       .owner_number = 12});
+                       .owner_number = 12,
+                       .register_number = 13});
   ExpectSurvives(Welcome{.incarnation = 5,
                          .heartbeat = std::chrono::milliseconds(200),
                          .lease = std::chrono::seconds(1),
@@ -289,6 +298,31 @@ TEST(HostileEvents, Held) {
       ToProto(NodeEvent{HeldBytes{kObject, kVersion, Bytes("x")}}),
       {{"data", [](auto& m) { m.mutable_held_bytes()->set_data(std::string((1 << 16) + 1, 'x')); }},
        {"version", [](auto& m) { m.clear_version(); }}});
+}
+
+TEST(HostileEvents, RegisterUse) {
+  const std::string too_long(kMostRegisterBytes + 1, 'x');
+  ExpectNamed<v1::NodeEvent>(
+      ToProto(NodeEvent{RegisterUse{kObject, 9, true, kVersion,
+                                    RegisterContents{kVersion, {}, "v", {NodeId{3}, 7}},
+                                    RegisterCall{4, CompareAndSet{kVersion, "w", true}}}}),
+      {{"value", [&](auto& m) { m.mutable_register_use()->mutable_knows()->set_value(too_long); }},
+       {"value", [&](auto& m) { m.mutable_register_use()->mutable_write()->set_value(too_long); }},
+       {"version",
+        [](auto& m) {
+          m.mutable_register_use()->mutable_knows()->mutable_version()->set_sequence(~0ull);
+        }},
+       {"claim",
+        [](auto& m) {
+          auto& claim = *m.mutable_register_use()->mutable_knows()->mutable_claim();
+          claim.set_incarnation(kVersion.incarnation + 1);
+        }},
+       {"claim", [](auto& m) { m.mutable_register_use()->mutable_claim()->set_incarnation(0); }},
+       {"expected",
+        [](auto& m) {
+          m.mutable_register_use()->mutable_write()->mutable_expected()->set_incarnation(0);
+        }},
+       {"call", [](auto& m) { m.mutable_register_use()->set_call(0); }}});
 }
 
 TEST(HostileEvents, ToldWaits) {

@@ -1,0 +1,134 @@
+#include <type_traits>
+#include <utility>
+
+#include <hoplite/client.h>
+#include <hoplite/register.h>
+
+#include "base/try.h"
+#include "client/client_access.h"
+#include "client/future_state.h"
+#include "wire/local_protocol.h"
+
+namespace hoplite {
+namespace {
+
+using client::local::Answer;
+using client::local::Request;
+
+static_assert(kMaxRegisterBytes == wire::kMaxRegisterValue);
+
+void Write(RegisterNumber number, client::local::RegisterNumber& message) {
+  message.set_incarnation(number.incarnation);
+  message.set_sequence(number.sequence);
+}
+
+RegisterEntry EntryOf(const client::local::Registered& message) {
+  return {.number = {message.number().incarnation(), message.number().sequence()},
+          .value = message.value(),
+          .has_writer = message.has_writer()};
+}
+
+template <typename T>
+class RegisterAnswer final : public FutureState<T> {
+ public:
+  using FutureState<T>::FutureState;
+  ~RegisterAnswer() override { this->Drop(); }
+
+ private:
+  Result<T> Read(const Answer& answer) override {
+    if (!answer.has_registered()) {
+      return std::unexpected(
+          Error(ErrorCode::kProtocol, "the node answered without what the register holds"));
+    }
+    if constexpr (std::is_same_v<T, RegisterWrite>) {
+      return RegisterWrite{answer.registered().written(), EntryOf(answer.registered())};
+    } else {
+      return EntryOf(answer.registered());
+    }
+  }
+};
+
+}  // namespace
+
+struct Register::State {
+  State(std::shared_ptr<void> client_in, std::shared_ptr<client::Connection> connection_in,
+        std::uint64_t made_by_in, std::string name_in)
+      : client(std::move(client_in)),
+        connection(std::move(connection_in)),
+        made_by(made_by_in),
+        name(std::move(name_in)) {}
+  ~State() { connection->Release(made_by); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  template <typename T>
+  std::shared_ptr<FutureState<T>> Ask(Request request, std::chrono::milliseconds timeout) const {
+    const Time deadline = client::DeadlineAfter(timeout);
+    auto pending = connection->Begin(std::move(request), deadline);
+    return std::make_shared<RegisterAnswer<T>>(
+        std::make_unique<client::Question>(connection, std::move(pending), deadline),
+        "register " + name);
+  }
+
+  const std::shared_ptr<void> client;  // leaves its node when nobody has it any more
+  const std::shared_ptr<client::Connection> connection;
+  const std::uint64_t made_by;
+  const std::string name;
+};
+
+Result<Register> Client::OpenRegister(std::string_view name, const CallOptions& options) {
+  const Time deadline = client::DeadlineAfter(options.timeout);
+  auto connection = state_->Now(deadline);
+  const std::uint64_t made_by = connection->NextId();
+  Request request;
+  request.set_id(made_by);
+  request.mutable_open_register()->set_name(std::string(name));
+  TRY(connection->Call(std::move(request), deadline));
+  return Register(std::make_shared<const Register::State>(state_, std::move(connection), made_by,
+                                                          std::string(name)));
+}
+
+Register::Register(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+Register::~Register() = default;
+Register::Register(Register&&) noexcept = default;
+Register& Register::operator=(Register&&) noexcept = default;
+
+Result<RegisterEntry> Register::Get(const CallOptions& options) const {
+  return GetAsync(options).Wait();
+}
+
+Future<RegisterEntry> Register::GetAsync(const CallOptions& options) const {
+  Request request;
+  request.mutable_read_register()->set_open(state_->made_by);
+  return Future<RegisterEntry>(state_->Ask<RegisterEntry>(std::move(request), options.timeout));
+}
+
+Result<RegisterWrite> Register::CompareAndSet(RegisterNumber expected, std::string_view value,
+                                              const CompareAndSetOptions& options) const {
+  return CompareAndSetAsync(expected, value, options).Wait();
+}
+
+Future<RegisterWrite> Register::CompareAndSetAsync(RegisterNumber expected, std::string_view value,
+                                                   const CompareAndSetOptions& options) const {
+  Request request;
+  client::local::WriteRegister& write = *request.mutable_write_register();
+  write.set_open(state_->made_by);
+  if (expected) Write(expected, *write.mutable_expected());
+  write.set_value(std::string(value));
+  write.set_writer(options.writer);
+  return Future<RegisterWrite>(state_->Ask<RegisterWrite>(std::move(request), options.timeout));
+}
+
+Result<RegisterEntry> Register::Changed(RegisterNumber after, const CallOptions& options) const {
+  return ChangedAsync(after, options).Wait();
+}
+
+Future<RegisterEntry> Register::ChangedAsync(RegisterNumber after,
+                                             const CallOptions& options) const {
+  Request request;
+  request.mutable_await_register()->set_open(state_->made_by);
+  if (after) Write(after, *request.mutable_await_register()->mutable_after());
+  return Future<RegisterEntry>(state_->Ask<RegisterEntry>(std::move(request), options.timeout));
+}
+
+}  // namespace hoplite
