@@ -12,6 +12,7 @@
 
 #include <asio/io_context.hpp>
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -27,30 +28,45 @@ ObjectId NumberedId(std::size_t number) {
   return ObjectId::FromName("object-" + std::to_string(number));
 }
 
-// A node that announces objects and one that asks for them, both on the benchmark's own thread.
+// Each session has a descriptor at both ends.
+void AllowSessions(std::size_t count) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 2 * count + 256);
+  HOPLITE_CHECK(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "descriptors for the benchmark");
+}
+
+// A node that announces objects and some that ask for them, all on the benchmark's own thread.
 class Shard {
  public:
-  Shard()
-      : server_(StartServer()),
-        holder_(Join("holder", NodeId(1), accepted_)),
-        asker_(Join("asker", NodeId(2), located_)) {
-    RunUntil([this] { return holder_->connected(0) && asker_->connected(0); });
+  explicit Shard(std::size_t askers = 1) {
+    AllowSessions(askers);
+    server_ = StartServer();
+    holder_ = Join("holder", NodeId(1), accepted_);
+    for (std::size_t i = 0; i < askers; ++i) {
+      askers_.push_back(Join("asker-" + std::to_string(i), NodeId(2 + i), located_));
+    }
+    RunUntil([this] {
+      return holder_->connected(0) &&
+             std::ranges::all_of(askers_, [](const auto& asker) { return asker->connected(0); });
+    });
     for (std::size_t number = 0; number < kObjects; ++number)
       holder_->Send(protocol::Create{NumberedId(number), Layout::For(1_MiB), "", nullptr});
     RunUntil([this] { return accepted_ == kObjects; });
   }
   ~Shard() {
     holder_->Stop();
-    asker_->Stop();
+    for (const auto& asker : askers_) asker->Stop();
   }
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  // Asks for so many objects at once and waits for all answers.
+  // Asks for so many objects at once, each by the next node, and waits for all answers.
   void Locate(std::size_t count) {
     located_ = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      asker_->Send(protocol::Locate{NumberedId(next_++ % kObjects)});
+    for (std::size_t i = 0; i < count; ++i) {
+      askers_[i % askers_.size()]->Send(protocol::Locate{NumberedId(next_++ % kObjects)});
+    }
     RunUntil([this, count] { return located_ == count; });
   }
 
@@ -86,7 +102,7 @@ class Shard {
   std::size_t next_ = 0;
   std::unique_ptr<DirectoryServer> server_;
   std::unique_ptr<DirectoryClient> holder_;
-  std::unique_ptr<DirectoryClient> asker_;
+  std::vector<std::unique_ptr<DirectoryClient>> askers_;
 };
 
 // Location operations, so many under way at a time; the client batches those that wait for a write.
@@ -99,6 +115,17 @@ void Locations(benchmark::State& state) {
                          benchmark::Counter::kIsRate);
 }
 BENCHMARK(Locations)->Arg(100)->Arg(1000)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+// The same where each is of another node.
+void LocationsOfManyNodes(benchmark::State& state) {
+  const auto nodes = static_cast<std::size_t>(state.range(0));
+  Shard shard(nodes);
+  for (auto _ : state) shard.Locate(nodes);
+  state.counters["locations_per_second"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(nodes),
+                         benchmark::Counter::kIsRate);
+}
+BENCHMARK(LocationsOfManyNodes)->Arg(100)->Arg(1000)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 // One lookup at a time: from the question to the answer on the node's loop.
 void OneLookup(benchmark::State& state) {

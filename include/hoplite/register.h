@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,21 +12,12 @@
 #include <hoplite/export.h>
 #include <hoplite/future.h>
 #include <hoplite/options.h>
+#include <hoplite/register_number.h>
 #include <hoplite/result.h>
 
 namespace hoplite {
 
 inline constexpr std::size_t kMaxRegisterBytes = 1024;
-
-// Of a write. Each is later than all of its register before it, and none comes again. The default is
-// that of a register that nobody wrote yet.
-struct RegisterNumber {
-  std::uint64_t incarnation = 0;
-  std::uint64_t sequence = 0;
-
-  constexpr explicit operator bool() const { return incarnation != 0; }
-  friend constexpr auto operator<=>(const RegisterNumber&, const RegisterNumber&) = default;
-};
 
 // What a register holds.
 struct RegisterEntry {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <hoplite/object_id.h>
+#include <hoplite/register_number.h>
 #include <hoplite/result.h>
 
 namespace hoplite {
@@ -50,6 +51,14 @@ struct SlotInfo {
   std::vector<std::uint32_t> stripes = {};
 };
 
+// A register (register.h).
+struct RegisterInfo {
+  RegisterNumber number;    // of its last write
+  std::string value;        // what that wrote
+  std::string writer;       // the node of the client that claimed it last; empty: there is none
+  std::uint32_t nodes = 0;  // that have it open
+};
+
 // What the directory knows of an object: Client::Info.
 struct ObjectInfo {
   ObjectId id;                   // its name
@@ -59,11 +68,12 @@ struct ObjectInfo {
   std::optional<Error> failure = {};  // in place of its bytes (Client::Fail); none: it did not fail
   bool in_directory = false;          // small: the directory itself holds the bytes
   std::vector<HolderInfo> holders;    // the nodes that have it, or a part
-  std::vector<TransferInfo> transfers;  // who fetches it from whom
-  std::vector<WaiterInfo> waiters;      // who can't fetch it yet, and why
-  std::vector<SlotInfo> slots;          // while a reduction makes it
-  bool ever_owned = false;              // it is deleted when its last owner is gone
-  std::uint32_t owners = 0;             // nodes whose clients own it
+  std::vector<TransferInfo> transfers;           // who fetches it from whom
+  std::vector<WaiterInfo> waiters;               // who can't fetch it yet, and why
+  std::vector<SlotInfo> slots;                   // while a reduction makes it
+  bool ever_owned = false;                       // it is deleted when its last owner is gone
+  std::uint32_t owners = 0;                      // nodes whose clients own it
+  std::optional<RegisterInfo> as_register = {};  // of that name; none: no node has one open
 };
 
 // A node of the cluster, as the directory sees it.

@@ -16,6 +16,7 @@ A worker attaches to the node of its host with ``hoplite.connect(socket)``.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from hoplite._channel import Channel, Snapshot
 from hoplite._client import Client, connect
 from hoplite._cluster import LocalCluster
 from hoplite._core import ObjectId, __version__
@@ -34,6 +35,7 @@ from hoplite.errors import (
     ObjectFailedError,
     PeerLostError,
     ProtocolError,
+    PublisherGoneError,
     RecalledError,
     ResourceExhaustedError,
     TimeoutError,
@@ -43,6 +45,7 @@ from hoplite.errors import (
 __all__ = [
     "AlreadyExistsError",
     "CancelledError",
+    "Channel",
     "Client",
     "ConflictError",
     "DataLossError",
@@ -57,11 +60,13 @@ __all__ = [
     "ObjectId",
     "PeerLostError",
     "ProtocolError",
+    "PublisherGoneError",
     "RecalledError",
     "Reduction",
     "Register",
     "RegisterEntry",
     "ResourceExhaustedError",
+    "Snapshot",
     "TimeoutError",
     "UnavailableError",
     "__version__",

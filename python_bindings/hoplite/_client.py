@@ -22,6 +22,7 @@ import numpy.typing as npt
 from hoplite import _arrays, _core, _encoding, _metadata, _out, _sources, errors
 from hoplite._arguments import named
 from hoplite._asking import Asking
+from hoplite._channel import Channel
 from hoplite._core import ObjectId
 from hoplite._futures import Futures
 from hoplite._metadata import Fold
@@ -425,6 +426,32 @@ class Client(Asking):
         ResourceExhaustedError: this client has as many things pinned as its node allows.
         """
         return Register(self._core.open_register(name, timeout), name, self._waiting)
+
+    @named
+    def channel(
+        self, name: str, keep: int = 2, take_over: bool = False, timeout: float | None = None
+    ) -> Channel:
+        """A channel by its name, to publish or to read: one publishes versions of a value, such as
+        the weights of a model, and everybody has the newest.
+
+        >>> with client.channel("policy") as trainer, client.channel("policy") as worker:
+        ...     version = trainer.publish({"w": np.ones(3)}, version=7)
+        ...     weights = worker.get(timeout=5.0)
+        ...     (weights.version, weights["w"].sum())
+        (7, np.float64(3.0))
+
+        `keep`: so many versions a publisher keeps. With `take_over` this becomes the publisher now,
+        and whoever was so before can't publish any more; what that one published stays until this
+        one publishes.
+
+        InvalidArgumentError: a register of that name holds no channel, or `keep` is below 1.
+        """
+        if keep < 1:
+            raise InvalidArgumentError(f"channel {name!r}: keep is {keep}, at least 1 is kept")
+        channel = Channel(self, self.register(name, timeout), name, keep)
+        if take_over:
+            channel._take_over(timeout)
+        return channel
 
     @named
     def drain(self, timeout: float | None) -> _core.DrainOutcome:

@@ -319,6 +319,26 @@ class ObjectInfo:
     @property
     def failure(self) -> HopliteError | None:
         """The error in place of its bytes (``Client.fail``); None: it did not fail."""
+    @property
+    def as_register(self) -> RegisterInfo | None:
+        """The register of that name (``Client.register``); None: no node has one open."""
+
+@final
+class RegisterInfo:
+    """A register."""
+
+    @property
+    def number(self) -> int:
+        """Of its last write; 0: nobody wrote it yet."""
+    @property
+    def value(self) -> bytes:
+        """What it holds."""
+    @property
+    def writer(self) -> str:
+        """The node of the client that claimed it last; empty: there is none."""
+    @property
+    def nodes(self) -> int:
+        """How many nodes have it open."""
 
 @final
 class LeftObject:

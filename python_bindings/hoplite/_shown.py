@@ -55,6 +55,11 @@ def _holder(holder: _core.HolderInfo) -> str:
     return f"{holder.node}: {'all' if holder.complete else size(holder.valid_bytes)}"
 
 
+def _register(info: _core.RegisterInfo) -> str:
+    writer = f"writer at {info.writer}" if info.writer else "no writer"
+    return f"number {info.number}: {info.value!r:.100}, {writer}"
+
+
 def _object(info: _core.ObjectInfo) -> str:
     places = [_holder(holder) for holder in info.holders]
     places += ["in the directory"] if info.in_directory else []
@@ -76,6 +81,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     _core.WaiterInfo: lambda waiter: f"{waiter.node}: {waiter.why}",
     _core.ObjectInfo: _object,
+    _core.RegisterInfo: _register,
     _core.NodeStatus: _node,
     _core.ShardStatus: _shard,
     _core.ClusterStatus: _cluster,

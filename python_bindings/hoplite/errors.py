@@ -117,6 +117,12 @@ class ConflictError(HopliteError):
         return self.entry.number
 
 
+class PublisherGoneError(HopliteError):
+    """A channel's publisher is gone, and what was asked for will not come from it."""
+
+    code = "publisher_gone"
+
+
 class InternalError(HopliteError):
     """A bug of Hoplite."""
 

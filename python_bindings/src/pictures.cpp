@@ -47,6 +47,17 @@ void BindObjects(nb::module_& module) {
   Shown<WaiterInfo>(module, "WaiterInfo")
       .def_ro("node", &WaiterInfo::node)
       .def_ro("why", &WaiterInfo::why);
+  Shown<RegisterInfo>(module, "RegisterInfo")
+      .def_prop_ro("number",
+                   [](const RegisterInfo& info) {
+                     const nb::int_ high(info.number.incarnation);
+                     return (high << nb::int_(64)) | nb::int_(info.number.sequence);
+                   })
+      .def_prop_ro(
+          "value",
+          [](const RegisterInfo& info) { return nb::bytes(info.value.data(), info.value.size()); })
+      .def_ro("writer", &RegisterInfo::writer)
+      .def_ro("nodes", &RegisterInfo::nodes);
   Shown<ObjectInfo>(module, "ObjectInfo")
       .def_ro("id", &ObjectInfo::id)
       .def_ro("size_bytes", &ObjectInfo::size_bytes)
@@ -57,6 +68,7 @@ void BindObjects(nb::module_& module) {
       .def_ro("waiters", &ObjectInfo::waiters)
       .def_ro("ever_owned", &ObjectInfo::ever_owned)
       .def_ro("owners", &ObjectInfo::owners)
+      .def_ro("as_register", &ObjectInfo::as_register)
       .def_prop_ro("failure",
                    [](const ObjectInfo& info) {
                      return info.failure ? ExceptionOf(*info.failure) : nb::none();

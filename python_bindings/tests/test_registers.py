@@ -97,6 +97,23 @@ def test_a_client_that_is_closed_has_nothing_open(cluster: LocalCluster, there: 
             kept.get(timeout=SOON)
 
 
+def test_info_shows_it(cluster: LocalCluster, here: Client, there: Client) -> None:
+    with here.register("shown") as register, there.register("shown") as watched:
+        number = register.compare_and_set(0, b"who leads", writer=True, timeout=SOON)
+        watched.changed(after=0, timeout=SOON)
+        info = there.info(hoplite.ObjectId.from_name("shown"), timeout=SOON).as_register
+        assert info is not None
+        assert (info.number, info.value) == (number, b"who leads")
+        assert (info.writer, info.nodes) == (here.node_name, 2)
+        assert repr(info) == f"<RegisterInfo number {number}: b'who leads', writer at n0>"
+        socket = f"--socket={cluster.socket(1)}"
+        command = [sys.executable, "-m", "hoplite", "info", "name:shown", socket]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert 'value     "who leads"' in said
+        assert "writer    a client of n0" in said
+        assert "open      at 2 nodes" in said
+
+
 def test_bad_input_is_named(here: Client) -> None:
     with pytest.raises(hoplite.InvalidArgumentError, match="0 bytes"):
         here.register("")

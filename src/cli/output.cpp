@@ -122,6 +122,26 @@ std::string OwnersText(const ObjectInfo& object) {
   return "by clients of " + Count(object.owners, "node");
 }
 
+std::string NumberText(const RegisterNumber& number) {
+  return number ? fmt::format("{}.{}", number.incarnation, number.sequence) : "";
+}
+
+std::string RegisterText(const RegisterInfo& held) {
+  const bool written = static_cast<bool>(held.number);
+  return fmt::format("register  {}\nvalue     {}\nwriter    {}\nopen      at {}\n",
+                     written ? "number " + NumberText(held.number) : "nobody wrote it yet",
+                     held.value.empty() ? "none" : fmt::format("{:?}", held.value),
+                     held.writer.empty() ? "none" : "a client of " + held.writer,
+                     Count(held.nodes, "node"));
+}
+
+Json ToJson(const RegisterInfo& held) {
+  return {{"number", NumberText(held.number)},
+          {"value", Hex(held.value)},
+          {"writer", held.writer},
+          {"nodes", held.nodes}};
+}
+
 std::string SizeText(const ObjectInfo& object) {
   if (object.version.empty()) return "not known: nobody has put it yet";
   return fmt::format("{} ({} bytes)", FormatSize(object.size_bytes), object.size_bytes);
@@ -256,6 +276,7 @@ Json ToJson(const ObjectInfo& object, const TransferRates& rates) {
                    {"in_directory", object.in_directory},
                    {"ever_owned", object.ever_owned},
                    {"owners", object.owners},
+                   {"register", object.as_register ? ToJson(*object.as_register) : Json()},
                    {"holders", HoldersOf(object)},
                    {"transfers", Json::array()},
                    {"waiters", Json::array()},
@@ -311,6 +332,9 @@ std::string ToText(const ClusterStatus& status, const TransferRates& rates) {
 }
 
 std::string ToText(const ObjectInfo& object, const TransferRates& rates) {
+  if (object.as_register && object.version.empty() && object.waiters.empty()) {
+    return RegisterText(*object.as_register);
+  }
   std::string text = fmt::format(
       "id        {}\nsize      {}\nversion   {}\nmetadata  {}\nheld by   {}\n"
       "owned     {}\n",
@@ -324,6 +348,7 @@ std::string ToText(const ObjectInfo& object, const TransferRates& rates) {
   for (const WaiterInfo& waiter : object.waiters) {
     text += fmt::format("  {}: {}\n", waiter.node, waiter.why);
   }
+  if (object.as_register) text += RegisterText(*object.as_register);
   return text;
 }
 

@@ -73,6 +73,14 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   }
   info.ever_owned = message.ever_owned();
   info.owners = message.owners();
+  if (message.has_as_register()) {
+    const auto& held = message.as_register();
+    info.as_register =
+        RegisterInfo{.number = {held.number().incarnation(), held.number().sequence()},
+                     .value = held.value(),
+                     .writer = held.writer(),
+                     .nodes = held.nodes()};
+  }
   return info;
 }
 

@@ -114,13 +114,13 @@ class DirectoryState {
     bool ever_owned = false;
   };
   OwnerView Owners(const ObjectId& object) const;
-  // None: no node has it open.
-  struct RegisterView {
+  // None: no node has it open. For simulations.
+  struct RegisterPicture {
     RegisterContents entry;
     bool writer = false;
     std::size_t nodes = 0;
   };
-  std::optional<RegisterView> Register(const ObjectId& name) const;
+  std::optional<RegisterPicture> Register(const ObjectId& name) const;
 
   // A fingerprint of everything that influences later behaviour.
   std::uint64_t Fingerprint() const;

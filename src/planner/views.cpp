@@ -105,6 +105,18 @@ std::string Unserved(const Books& books, const ObjectRecord& record, NodeId node
   return why.empty() ? kBusy : why;
 }
 
+std::optional<RegisterView> ViewOfRegister(const Books& books, const ObjectId& name) {
+  const RegisterRecord* record = books.registers.Find(name);
+  if (record == nullptr) return std::nullopt;
+  RegisterView view{.version = record->entry.version,
+                    .value = record->entry.value,
+                    .nodes = static_cast<std::uint32_t>(record->users.size())};
+  for (const auto& [node, user] : record->users) {
+    if (user.claim && user.claim == record->entry.claim) view.writer = books.nodes.NameOf(node);
+  }
+  return view;
+}
+
 ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& record,
                 const std::vector<WaiterView>& told) {
   const NodeTable& nodes = books.nodes;
@@ -218,9 +230,12 @@ std::optional<Error> DirectoryState::WhyAbsent(const ObjectId& object, Time now)
 std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   const ObjectRecord* record = state_->books().objects.Find(object);
   const Told told(state_->books().nodes, &object);
-  if (record != nullptr) return View(state_->books(), object, *record, told.Of(object));
-  if (told.Of(object).empty()) return std::nullopt;
-  return ObjectView{.object = object, .waiters = told.Of(object)};
+  std::optional<RegisterView> held = ViewOfRegister(state_->books(), object);
+  if (record == nullptr && told.Of(object).empty() && !held) return std::nullopt;
+  ObjectView view = record == nullptr ? ObjectView{.object = object, .waiters = told.Of(object)}
+                                      : View(state_->books(), object, *record, told.Of(object));
+  view.as_register = std::move(held);
+  return view;
 }
 
 Presence DirectoryState::PresenceOf(const ObjectId& object, Time now) const {
@@ -241,10 +256,11 @@ std::size_t DirectoryState::GroupsOf(const ObjectId& object) const {
   return record == nullptr ? 0 : record->table.group_count();
 }
 
-std::optional<DirectoryState::RegisterView> DirectoryState::Register(const ObjectId& name) const {
+std::optional<DirectoryState::RegisterPicture> DirectoryState::Register(
+    const ObjectId& name) const {
   const RegisterRecord* record = state_->books().registers.Find(name);
   if (record == nullptr) return std::nullopt;
-  return RegisterView{record->entry, HasWriter(*record), record->users.size()};
+  return RegisterPicture{record->entry, HasWriter(*record), record->users.size()};
 }
 
 DirectoryState::OwnerView DirectoryState::Owners(const ObjectId& object) const {

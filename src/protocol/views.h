@@ -48,6 +48,14 @@ struct SlotView {
   std::vector<ObjectId> inputs;   // its own sources
   std::uint64_t valid_bytes = 0;  // of its output, as last told
 };
+// A register of an object's name.
+struct RegisterView {
+  Version version;
+  std::string value;
+  std::string writer;       // the node of the client that claimed it last; empty: it is gone
+  std::uint32_t nodes = 0;  // that have it open
+};
+
 struct ObjectView {
   ObjectId object;
   Version version;
@@ -60,6 +68,7 @@ struct ObjectView {
   std::vector<SlotView> slots;
   bool ever_owned = false;
   std::uint32_t owners = 0;  // nodes that own it
+  std::optional<RegisterView> as_register;
 };
 struct NodeView {
   NodeInfo node;

@@ -215,6 +215,13 @@ v1::ObjectView ToProto(const protocol::ObjectView& view) {
   }
   message.set_ever_owned(view.ever_owned);
   message.set_owners(view.owners);
+  if (view.as_register) {
+    v1::ObjectView::Register& to = *message.mutable_as_register();
+    if (view.as_register->version) WriteStamp(view.as_register->version, *to.mutable_version());
+    to.set_value(view.as_register->value);
+    to.set_writer(view.as_register->writer);
+    to.set_nodes(view.as_register->nodes);
+  }
   return message;
 }
 
@@ -262,6 +269,14 @@ Result<protocol::ObjectView> FromProto(const v1::ObjectView& message) {
   }
   view.ever_owned = message.ever_owned();
   view.owners = message.owners();
+  if (message.has_as_register()) {
+    const v1::ObjectView::Register& from = message.as_register();
+    view.as_register = protocol::RegisterView{
+        .version = {{from.version().incarnation(), from.version().sequence()}},
+        .value = from.value(),
+        .writer = from.writer(),
+        .nodes = from.nodes()};
+  }
   return view;
 }
 

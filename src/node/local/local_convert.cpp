@@ -103,6 +103,13 @@ void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message
   }
   message.set_ever_owned(view.ever_owned);
   message.set_owners(view.owners);
+  if (!view.as_register) return;
+  auto& held = *message.mutable_as_register();
+  held.mutable_number()->set_incarnation(view.as_register->version.incarnation);
+  held.mutable_number()->set_sequence(view.as_register->version.sequence);
+  held.set_value(view.as_register->value);
+  held.set_writer(view.as_register->writer);
+  held.set_nodes(view.as_register->nodes);
 }
 
 void FillInfos(std::span<const Result<protocol::ObjectView>> results, std::size_t room,
