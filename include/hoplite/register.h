@@ -36,7 +36,13 @@ struct CompareAndSetOptions {
   // With the write this handle becomes the register's writer, and whoever was so before is not any
   // more. The answer waits until the writer's node before has heard of it, or was lost.
   bool writer = false;
-  std::chrono::milliseconds timeout = kForever;
+  std::chrono::milliseconds timeout = kForever;  // how long the call may take
+};
+
+struct ChangedOptions {
+  // Not answered when the writer is gone: another may come.
+  bool only_later = false;
+  std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
 // A register that is open here. It lives in the directory as long as somebody has it open, and is
@@ -70,8 +76,9 @@ class HOPLITE_EXPORT Register {
                                            const CompareAndSetOptions& options = {}) const;
   // Waits for a later number, and gives the newest entry; what came between is skipped. Gives the
   // entry as it is, without a writer, when somebody had claimed the register and is gone.
-  Result<RegisterEntry> Changed(RegisterNumber after, const CallOptions& options = {}) const;
-  Future<RegisterEntry> ChangedAsync(RegisterNumber after, const CallOptions& options = {}) const;
+  Result<RegisterEntry> Changed(RegisterNumber after, const ChangedOptions& options = {}) const;
+  Future<RegisterEntry> ChangedAsync(RegisterNumber after,
+                                     const ChangedOptions& options = {}) const;
 
  private:
   friend class Client;

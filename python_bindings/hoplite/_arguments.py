@@ -48,6 +48,7 @@ EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "expected": ("an integer", _is_integer),
     "after": ("an integer", _is_integer),
     "writer": ("True or False", _is_flag),
+    "only_later": ("True or False", _is_flag),
     "keep": ("an integer", _is_integer),
     "take_over": ("True or False", _is_flag),
     "version": ("an integer", _is_integer),

@@ -7,6 +7,7 @@ opening by a publisher. Order of a publish: the object, the head, and then the o
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import struct
@@ -14,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from hoplite._core import ObjectId
 from hoplite._register import Register, RegisterEntry
 from hoplite.errors import (
     ConflictError,
+    HopliteError,
     InvalidArgumentError,
     ObjectDeletedError,
     PublisherGoneError,
@@ -29,6 +32,9 @@ from hoplite.errors import (
 
 if TYPE_CHECKING:
     from hoplite._client import Client
+
+# How long a shard may take to say who has an object.
+ANSWERS_IN = 5.0
 
 _CLAIM_BYTES = 16
 _HEAD = struct.Struct(f">{_CLAIM_BYTES}sQ20s")
@@ -54,6 +60,10 @@ class _Head:
 
     def packed(self) -> bytes:
         return _HEAD.pack(self.claim, self.version, bytes(self.id) if self.id else _NOTHING)
+
+
+class _OvertakenError(Exception):
+    """The version is gone, or does not come: there is a later head, or will be, or nobody."""
 
 
 class Snapshot(Mapping[Any, Any]):
@@ -95,6 +105,7 @@ class Channel:
         self._fenced: ConflictError | None = None  # it was the publisher once
         self._number = 0  # of the head, as this publisher knows it
         self._version = 0  # of the head
+        self._published: int | None = None  # the last version of its own
         self._owned: deque[ObjectId] = deque()  # oldest first
         #: As it was opened by.
         self.name = name
@@ -120,8 +131,10 @@ class Channel:
             id = self._client.put(value, timeout=_left(deadline), owned=True)
             self._owned.append(id)
             self._move(id, version, deadline)
+            self._published = self._version
             while len(self._owned) > self._keep:
-                self._client.disown(self._owned.popleft())
+                # Not only disowned: a publisher before may own it, and be lost.
+                self._client.delete(self._owned.popleft())
             return self._version
 
     def _look(self, deadline: float | None) -> None:
@@ -136,7 +149,7 @@ class Channel:
 
     def _check_version(self, version: int | None) -> None:
         # A successor may go on where its checkpoint was.
-        least = self._version + 1 if self._claim is not None else 0
+        least = 0 if self._published is None else self._published + 1
         if version is not None and not least <= version <= _MOST_VERSION:
             raise InvalidArgumentError(
                 f"channel {self.name!r}: version {version}, the next one is {least} or above"
@@ -160,7 +173,8 @@ class Channel:
                 if there is None or there.claim != self._claim:
                     raise self._end(conflict.entry) from None
                 # A move of its own, whose answer never came.
-                self._number, self._version = conflict.number, there.version
+                self._number = conflict.number
+                self._version = self._published = there.version
                 self._check_version(version)
             else:
                 self._claim, self._version = claim, chosen
@@ -172,7 +186,7 @@ class Channel:
             self._client.disown(self._owned.popleft())
         error = ConflictError(f"channel {self.name!r} has another publisher", entry)
         if self._claim is not None:
-            self._claim, self._fenced = None, error
+            self._claim, self._published, self._fenced = None, None, error
         return error
 
     def _take_over(self, timeout: float | None) -> None:
@@ -217,11 +231,8 @@ class Channel:
         while True:
             head = _Head.of(entry)
             if head and head.id and (at_least is None or head.version >= at_least):
-                try:
-                    value = self._client.get(head.id, _left(deadline), only_if_owned=True)
-                    return Snapshot(value, head.version)
-                except ObjectDeletedError:
-                    pass  # it was overtaken: there is a newer one, or nobody
+                with contextlib.suppress(_OvertakenError):
+                    return Snapshot(self._fetch(head.id, entry, deadline), head.version)
             after = self._register.changed(entry.number, timeout=_left(deadline))
             self._check_publisher(entry, after)
             entry = after
@@ -234,34 +245,80 @@ class Channel:
         while True:
             head = _Head.of(entry)
             if head and head.id and (at_least is None or head.version >= at_least):
-                try:
-                    value = await self._client.aget(head.id, _left(deadline), only_if_owned=True)
-                    return Snapshot(value, head.version)
-                except ObjectDeletedError:
-                    pass
+                with contextlib.suppress(_OvertakenError):
+                    return Snapshot(await self._afetch(head.id, entry, deadline), head.version)
             after = await self._register.achanged(entry.number, timeout=_left(deadline))
             self._check_publisher(entry, after)
             entry = after
 
-    async def updates(self) -> AsyncIterator[Snapshot]:
+    async def updates(self, wait_for_successor: bool = False) -> AsyncIterator[Snapshot]:
         """The newest version each time; what came between is skipped.
 
-        PublisherGoneError: there is no next one, since the publisher is gone.
+        PublisherGoneError: there is no next one, since the publisher is gone; not with
+        `wait_for_successor`.
         """
         entry = RegisterEntry(0, b"", False)
         seen: ObjectId | None = None
         while True:
-            after = await self._register.achanged(entry.number)
+            after = await self._register.achanged(entry.number, only_later=wait_for_successor)
             self._check_publisher(entry, after)
             entry, head = after, _Head.of(after)
             if head is None or head.id is None or head.id == seen:
                 continue  # somebody took over
-            try:
-                value = await self._client.aget(head.id, only_if_owned=True)
-            except ObjectDeletedError:
-                continue
-            seen = head.id
-            yield Snapshot(value, head.version)
+            with contextlib.suppress(_OvertakenError):
+                value = await self._afetch(head.id, entry, None)
+                seen = head.id
+                yield Snapshot(value, head.version)
+
+    def _fetch(self, id: ObjectId, entry: RegisterEntry, deadline: float | None) -> Any:
+        """The value of the head of this entry."""
+        getting = self._client.get_future(id, _left(deadline), only_if_owned=True)
+        moved = self._register.changed_future(entry.number)
+        try:
+            while not getting.done():
+                wait((getting, moved), return_when=FIRST_COMPLETED)
+                if not moved.done():
+                    continue
+                moved = self._register.changed_future(moved.result().number)
+                if not getting.done() and self._is_lost(id):
+                    raise _OvertakenError
+            return getting.result()
+        except ObjectDeletedError:
+            raise _OvertakenError from None
+        finally:
+            getting.cancel()
+            moved.cancel()
+
+    async def _afetch(self, id: ObjectId, entry: RegisterEntry, deadline: float | None) -> Any:
+        """``_fetch``, for coroutines."""
+        begun = self._client.aget(id, _left(deadline), only_if_owned=True)
+        getting = asyncio.ensure_future(begun)
+        moved = asyncio.ensure_future(self._register.achanged(entry.number, only_later=True))
+        try:
+            while not getting.done():
+                await asyncio.wait((getting, moved), return_when=FIRST_COMPLETED)
+                if not moved.done():
+                    continue
+                number = moved.result().number
+                moved = asyncio.ensure_future(self._register.achanged(number, only_later=True))
+                if not getting.done() and await asyncio.to_thread(self._is_lost, id):
+                    raise _OvertakenError
+            return await getting
+        except ObjectDeletedError:
+            raise _OvertakenError from None
+        finally:
+            getting.cancel()
+            moved.cancel()
+
+    def _is_lost(self, id: ObjectId) -> bool:
+        """Nobody has all of it, as far as its shard can tell: it does not come any more."""
+        try:
+            info = self._client.info_many([id], ANSWERS_IN)[0]
+        except HopliteError:
+            return False
+        return info is None or not (
+            info.in_directory or any(holder.complete for holder in info.holders)
+        )
 
     def _check_publisher(self, before: RegisterEntry, after: RegisterEntry) -> None:
         if after.number == before.number and not after.has_writer:

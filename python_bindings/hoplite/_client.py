@@ -425,7 +425,8 @@ class Client(Asking):
 
         ResourceExhaustedError: this client has as many things pinned as its node allows.
         """
-        return Register(self._core.open_register(name, timeout), name, self._waiting)
+        opened = self._core.open_register(name, timeout)
+        return Register(opened, name, self._waiting, self._futures)
 
     @named
     def channel(

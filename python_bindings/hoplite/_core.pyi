@@ -116,7 +116,7 @@ class RegisterWriteLater:
 class Register:
     def get_later(self, timeout: float | None = None) -> RegisterLater: ...
     def changed_later(
-        self, after: tuple[int, int], timeout: float | None = None
+        self, after: tuple[int, int], only_later: bool, timeout: float | None = None
     ) -> RegisterLater: ...
     def write_later(
         self, expected: tuple[int, int], value: bytes, writer: bool, timeout: float | None = None

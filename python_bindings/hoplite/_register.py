@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from hoplite import _core
 from hoplite._arguments import named
+from hoplite._futures import Futures
 from hoplite._waiting import Waiting
 from hoplite.errors import CancelledError, ConflictError, InvalidArgumentError
 
@@ -35,9 +37,10 @@ class Register:
     Calls raise UnavailableError when the connection to the node has ended: open it again.
     """
 
-    def __init__(self, core: _core.Register, name: str, waiting: Waiting) -> None:
+    def __init__(self, core: _core.Register, name: str, waiting: Waiting, futures: Futures) -> None:
         self._open: _core.Register | None = core
         self._waiting = waiting
+        self._futures = futures
         #: As it was opened by.
         self.name = name
 
@@ -85,20 +88,28 @@ class Register:
         return self._written(await self._waiting.answer(begun), expected)
 
     @named
-    def changed(self, after: int, timeout: float | None = None) -> RegisterEntry:
+    def changed(
+        self, after: int, timeout: float | None = None, *, only_later: bool = False
+    ) -> RegisterEntry:
         """Waits for a number above `after` and gives the newest entry; what came between is
         skipped.
 
         If somebody had claimed the register, and is gone, it gives the entry as it is:
-        ``has_writer`` is False.
+        ``has_writer`` is False. With `only_later` it goes on to wait: another may come.
         """
-        return _entry(self._opened().changed_later(_parts(after), timeout).wait())
+        return _entry(self._changed(after, only_later, timeout).wait())
 
     @named
-    async def achanged(self, after: int, timeout: float | None = None) -> RegisterEntry:
+    async def achanged(
+        self, after: int, timeout: float | None = None, *, only_later: bool = False
+    ) -> RegisterEntry:
         """``changed``, for coroutines."""
-        begun = self._opened().changed_later(_parts(after), timeout)
-        return _entry(await self._waiting.answer(begun))
+        return _entry(await self._waiting.answer(self._changed(after, only_later, timeout)))
+
+    def changed_future(self, after: int, timeout: float | None = None) -> Future[RegisterEntry]:
+        """``changed`` with `only_later`, for programs without an event loop."""
+        begun = self._changed(after, True, timeout)
+        return self._futures.of(begun, _entry, f"a change of register {self.name!r}")
 
     def close(self) -> None:
         """The handle is closed; if it was the writer there is none any more. Idempotent."""
@@ -117,6 +128,11 @@ class Register:
         if self._open is None:
             raise CancelledError(f"register {self.name!r} was closed")
         return self._open
+
+    def _changed(
+        self, after: int, only_later: bool, timeout: float | None = None
+    ) -> _core.RegisterLater:
+        return self._opened().changed_later(_parts(after), only_later, timeout)
 
     def _write(
         self,

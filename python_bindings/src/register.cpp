@@ -42,9 +42,9 @@ Future<RegisterEntry> BeginGet(const Register& opened, std::optional<double> tim
   return opened.GetAsync(options);
 }
 
-Future<RegisterEntry> BeginChanged(const Register& opened, const Number& after,
+Future<RegisterEntry> BeginChanged(const Register& opened, const Number& after, bool only_later,
                                    std::optional<double> timeout) {
-  const CallOptions options{.timeout = ToTimeout(timeout)};
+  const ChangedOptions options{.only_later = only_later, .timeout = ToTimeout(timeout)};
   const Unlocked unlocked;
   return opened.ChangedAsync(ToNumber(after), options);
 }
@@ -79,7 +79,8 @@ void BindRegister(nb::module_& module) {
   BindAnswer<RegisterWrite>(module, "RegisterWriteLater");
   nb::class_<Register>(module, "Register")
       .def("get_later", &BeginGet, nb::arg("timeout") = none)
-      .def("changed_later", &BeginChanged, nb::arg("after"), nb::arg("timeout") = none)
+      .def("changed_later", &BeginChanged, nb::arg("after"), nb::arg("only_later"),
+           nb::arg("timeout") = none)
       .def("write_later", &BeginWrite, nb::arg("expected"), nb::arg("value"), nb::arg("writer"),
            nb::arg("timeout") = none);
 }

@@ -112,8 +112,7 @@ def test_a_second_publisher_is_refused_and_a_successor_fences(here: Client, ther
 def test_a_successor_may_go_on_at_its_checkpoint(here: Client, there: Client) -> None:
     with here.channel("checkpoint") as first, there.channel("checkpoint") as reader:
         first.publish(weights_of(9), version=9, timeout=SOON)
-        first.close()
-        with there.channel("checkpoint") as successor:
+        with there.channel("checkpoint", take_over=True, timeout=SOON) as successor:
             assert successor.publish(weights_of(4), version=4, timeout=SOON) == 4
             assert reader.get(timeout=SOON).version == 4
             assert reader.get(at_least=4, timeout=SOON).version == 4
@@ -144,9 +143,9 @@ def test_a_publish_whose_answer_was_lost_is_found(here: Client, there: Client) -
         number = trainer._number
         trainer.publish(weights_of(2), timeout=SOON)
         # As if that had ended without an answer.
-        trainer._number, trainer._version = number, 1
+        trainer._number, trainer._version, trainer._published = number, 1, 1
         assert trainer.publish(weights_of(3), timeout=SOON) == 3
-        trainer._number, trainer._version = number, 1
+        trainer._number, trainer._version, trainer._published = number, 1, 1
         with pytest.raises(hoplite.InvalidArgumentError, match="version 2"):
             trainer.publish(weights_of(2), version=2, timeout=SOON)
         assert reader.get(timeout=SOON).version == 3

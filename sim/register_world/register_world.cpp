@@ -249,7 +249,7 @@ void RegisterWorld::Read(std::uint32_t index) {
   if (index == kBesideA) {
     registers.Get(index, name_, ticket, effects);
   } else {
-    registers.Changed(index, name_, ticket, client.base, effects);
+    registers.Changed(index, name_, ticket, client.base, false, effects);
   }
   Effect(NodeOf(index), effects);
 }

@@ -119,14 +119,15 @@ Future<RegisterWrite> Register::CompareAndSetAsync(RegisterNumber expected, std:
   return Future<RegisterWrite>(state_->Ask<RegisterWrite>(std::move(request), options.timeout));
 }
 
-Result<RegisterEntry> Register::Changed(RegisterNumber after, const CallOptions& options) const {
+Result<RegisterEntry> Register::Changed(RegisterNumber after, const ChangedOptions& options) const {
   return ChangedAsync(after, options).Wait();
 }
 
 Future<RegisterEntry> Register::ChangedAsync(RegisterNumber after,
-                                             const CallOptions& options) const {
+                                             const ChangedOptions& options) const {
   Request request;
   request.mutable_await_register()->set_open(state_->made_by);
+  request.mutable_await_register()->set_only_later(options.only_later);
   if (after) Write(after, *request.mutable_await_register()->mutable_after());
   return Future<RegisterEntry>(state_->Ask<RegisterEntry>(std::move(request), options.timeout));
 }

@@ -41,10 +41,10 @@ void RegisterState::Write(Handle handle, const ObjectId& name, Ticket ticket, Co
 }
 
 void RegisterState::Changed(Handle handle, const ObjectId& name, Ticket ticket, Version after,
-                            Effects& out) {
+                            bool only_later, Effects& out) {
   Id& id = ids_.at(name);
   if (id.entry.version > after) return Answer(id, ticket, Outcome::kEntry, out);
-  id.waits.push_back({{ticket, handle}, after, number_});
+  id.waits.push_back({{ticket, handle}, after, only_later, number_});
   if (Begin(id)) Say(name, id, out);
 }
 
@@ -82,7 +82,9 @@ bool RegisterState::Begin(Id& id) {
 
 // That there is none was said before somebody waited.
 bool RegisterState::AsksForWriter(const Id& id) const {
-  return !id.waits.empty() && id.heard == session_ && id.entry.claim && !id.writer;
+  const auto asks = [](const Waiting& wait) { return !wait.only_later; };
+  return std::ranges::any_of(id.waits, asks) && id.heard == session_ && id.entry.claim &&
+         !id.writer;
 }
 
 void RegisterState::Hear(const RegisterNews& news, Effects& out) {
@@ -117,7 +119,7 @@ void RegisterState::AnswerCall(Id& id, const RegisterNews& news, Effects& out) {
 void RegisterState::AnswerWaits(Id& id, std::uint64_t answered, Effects& out) {
   std::erase_if(id.waits, [&](const Waiting& wait) {
     const bool later = id.entry.version > wait.after;
-    const bool in_vain = wait.since < answered && id.entry.claim && !id.writer;
+    const bool in_vain = !wait.only_later && wait.since < answered && id.entry.claim && !id.writer;
     if (later || in_vain) {
       Answer(id, wait.asked.ticket, later ? Outcome::kEntry : Outcome::kNoWriter, out);
     }
@@ -220,7 +222,7 @@ void RegisterState::AddTo(Digest& digest) const {
     for (const Asked& read : id.reading) add(read);
     for (const Waiting& wait : id.waits) {
       add(wait.asked);
-      digest.Add(wait.after).Add(wait.since);
+      digest.Add(wait.after).Add(wait.only_later).Add(wait.since);
     }
     AddFields(digest, id.call);
   }

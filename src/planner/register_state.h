@@ -62,8 +62,10 @@ class RegisterState {
   // What the register holds after now.
   void Get(Handle handle, const ObjectId& id, Ticket ticket, Effects& out);
   void Write(Handle handle, const ObjectId& id, Ticket ticket, CompareAndSet write, Effects& out);
-  // A later number than this, or that no writer is left of those that there were.
-  void Changed(Handle handle, const ObjectId& id, Ticket ticket, Version after, Effects& out);
+  // A later number than this; or that no writer is left of those that there were, unless only a
+  // later number is waited for.
+  void Changed(Handle handle, const ObjectId& id, Ticket ticket, Version after, bool only_later,
+               Effects& out);
   // Nobody waits for this answer any more. A write may be done nevertheless.
   void GiveUp(const ObjectId& id, Ticket ticket, Effects& out);
 
@@ -96,6 +98,7 @@ class RegisterState {
   struct Waiting {
     Asked asked;
     Version after;
+    bool only_later = false;
     std::uint64_t since = 0;  // calls with a higher number began later
   };
   struct AskedWrite {

@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr CompareAndSetOptions kClaim{.writer = true, .timeout = 60s};
 constexpr CompareAndSetOptions kPlain{.timeout = 60s};
+constexpr ChangedOptions kSoonLater{.timeout = 60s};
 
 class RegistersTest : public ::testing::Test {
  protected:
@@ -52,7 +53,7 @@ TEST_F(RegistersTest, HoldsWhatWasWrittenLast) {
   const auto next = second.CompareAndSet(refused->entry.number, "c", kPlain);
   ASSERT_TRUE(next && next->written);
   EXPECT_GT(next->entry.number, written->entry.number);
-  EXPECT_EQ(first.Changed(written->entry.number, kSoon)->value, "c");
+  EXPECT_EQ(first.Changed(written->entry.number, kSoonLater)->value, "c");
 }
 
 TEST_F(RegistersTest, CountWhatAllAddWithoutALock) {
@@ -72,7 +73,7 @@ TEST_F(RegistersTest, CountWhatAllAddWithoutALock) {
       }
       // It is forgotten with the last that has it open.
       while (known.value != std::to_string(4 * kEach))
-        known = *counter.Changed(known.number, kSoon);
+        known = *counter.Changed(known.number, kSoonLater);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -113,14 +114,18 @@ TEST_F(RegistersTest, WhoWaitsHearsThatTheWriterIsGone) {
   std::optional<Client> owner = cluster_->client(0);
   std::optional<Register> writer = *owner->OpenRegister("it", kSoon);
   const auto written = writer->CompareAndSet({}, "a", kClaim);
-  auto changed = reader.ChangedAsync(written->entry.number, kSoon);
+  auto changed = reader.ChangedAsync(written->entry.number, kSoonLater);
   EXPECT_EQ(CodeOf(changed.Wait(50ms)), ErrorCode::kTimeout);
   owner->Close();
   const auto gone = changed.Wait();
   ASSERT_TRUE(gone) << gone.error().message;
   EXPECT_FALSE(gone->has_writer);
   EXPECT_EQ(gone->number, written->entry.number);
+  auto later = reader.ChangedAsync(written->entry.number, {.only_later = true, .timeout = 60s});
+  EXPECT_EQ(CodeOf(later.Wait(50ms)), ErrorCode::kTimeout) << "another may come";
   EXPECT_EQ(CodeOf(writer->Get(kSoon)), ErrorCode::kCancelled);
+  ASSERT_TRUE(reader.CompareAndSet(gone->number, "b", kClaim)->written);
+  EXPECT_EQ(later.Wait()->value, "b");
 }
 
 TEST_F(RegistersTest, WhoWaitsHearsThatTheWritersNodeIsLost) {
@@ -134,7 +139,7 @@ TEST_F(RegistersTest, WhoWaitsHearsThatTheWritersNodeIsLost) {
   const auto written = writer.CompareAndSet({}, "a", kClaim);
   ASSERT_TRUE(written && written->written);
   cluster_->Stop(0);
-  const auto gone = reader.Changed(written->entry.number, kSoon);
+  const auto gone = reader.Changed(written->entry.number, kSoonLater);
   ASSERT_TRUE(gone) << gone.error().message;
   EXPECT_FALSE(gone->has_writer);
 }
@@ -149,7 +154,7 @@ TEST_F(RegistersTest, OutlivesTheShard) {
   const Register reader = Open(1);
   const auto written = writer.CompareAndSet({}, "a", kClaim);
   ASSERT_TRUE(written && written->written);
-  auto changed = reader.ChangedAsync(written->entry.number, kSoon);
+  auto changed = reader.ChangedAsync(written->entry.number, kSoonLater);
   cluster_->directory().Restart(0);
   const auto again = writer.CompareAndSet(written->entry.number, "b", kPlain);
   ASSERT_TRUE(again) << again.error().message;
@@ -179,7 +184,7 @@ TEST_F(RegistersTest, ADeadlineSaysWhatIsMissing) {
   const auto never = opened.Changed({}, {.timeout = 50ms});
   ASSERT_EQ(CodeOf(never), ErrorCode::kTimeout);
   EXPECT_THAT(never.error().message, HasSubstr("register \"it\": nobody wrote it"));
-  auto cancelled = opened.ChangedAsync({}, kSoon);
+  auto cancelled = opened.ChangedAsync({}, kSoonLater);
   cancelled.Cancel();
   EXPECT_EQ(CodeOf(cancelled.Wait()), ErrorCode::kCancelled);
   const auto stopped = cluster_->StopDirectory();

@@ -26,7 +26,7 @@ class FakeOperations::FakeRegister final : public node::OpenRegister {
     entry_.value = write.value;
     co_return Answer{.entry = entry_, .written = true};
   }
-  net::Task<Result<Answer>> Changed(Version after, node::CallPtr call) override {
+  net::Task<Result<Answer>> Changed(Version after, bool, node::CallPtr call) override {
     if (entry_.version > after) co_return Answer{.entry = entry_};
     while (!call->cancelled && co_await call->changed.Wait(call->deadline)) {
     }

@@ -88,8 +88,9 @@ class OpenRegister {
   virtual ~OpenRegister() = default;
   virtual net::Task<Result<Answer>> Get(CallPtr call) = 0;
   virtual net::Task<Result<Answer>> CompareAndSet(protocol::CompareAndSet write, CallPtr call) = 0;
-  // Resolves when its number is later than this, or when whoever claimed it last is gone.
-  virtual net::Task<Result<Answer>> Changed(Version after, CallPtr call) = 0;
+  // Resolves when its number is later than this; or, unless only that is waited for, when whoever
+  // claimed it last is gone.
+  virtual net::Task<Result<Answer>> Changed(Version after, bool only_later, CallPtr call) = 0;
 };
 
 // How many ids the clients of a node own together, and may.

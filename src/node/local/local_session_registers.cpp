@@ -68,8 +68,8 @@ LocalSession::Handled LocalSession::WriteRegister(const local::WriteRegister& bo
 LocalSession::Handled LocalSession::AwaitRegister(const local::AwaitRegister& body, CallPtr call,
                                                   local::Answer& answer) {
   CO_TRY_ASSIGN(const auto opened, Opened(body.open()));
-  CO_TRY_ASSIGN(const auto changed,
-                co_await opened->Changed(ReadNumber(body.after()), std::move(call)));
+  CO_TRY_ASSIGN(const auto changed, co_await opened->Changed(ReadNumber(body.after()),
+                                                             body.only_later(), std::move(call)));
   Fill(changed, *answer.mutable_registered());
   co_return Result<void>();
 }

@@ -79,10 +79,10 @@ class Registers::Handle final : public OpenRegister {
                  registers_.StateOf(id_).Write(handle_, id_, ticket, write, effects);
                });
   }
-  net::Task<Result<Answer>> Changed(Version after, CallPtr call) override {
+  net::Task<Result<Answer>> Changed(Version after, bool only_later, CallPtr call) override {
     return Ask(std::move(call), "nobody wrote it",
-               [this, after](State::Ticket ticket, State::Effects& effects) {
-                 registers_.StateOf(id_).Changed(handle_, id_, ticket, after, effects);
+               [this, after, only_later](State::Ticket ticket, State::Effects& effects) {
+                 registers_.StateOf(id_).Changed(handle_, id_, ticket, after, only_later, effects);
                });
   }
 

@@ -127,9 +127,9 @@ TEST_F(Opened, AnAnswerIsThatOfAllReadsBeforeItsCall) {
 
 TEST_F(Opened, AWaitEndsWithALaterNumber) {
   HearEntry(4);
-  state_.Changed(kAnn, it_, 1, Number(3), effects_);
+  state_.Changed(kAnn, it_, 1, Number(3), false, effects_);
   EXPECT_THAT(Answers(), ElementsAre(std::pair(1, Ended::kEntry))) << "that is known";
-  state_.Changed(kAnn, it_, 2, Number(4), effects_);
+  state_.Changed(kAnn, it_, 2, Number(4), false, effects_);
   HearEntry(4);
   EXPECT_THAT(Answers(), IsEmpty());
   HearEntry(6);
@@ -139,7 +139,7 @@ TEST_F(Opened, AWaitEndsWithALaterNumber) {
 TEST_F(Opened, ThatNoWriterIsLeftIsAskedAfterTheWaitBegan) {
   HearEntry(4, 4, false);
   Said();
-  state_.Changed(kAnn, it_, 1, Number(4), effects_);
+  state_.Changed(kAnn, it_, 1, Number(4), false, effects_);
   EXPECT_THAT(Answers(), IsEmpty()) << "that may have been long ago (R98)";
   const auto read = Call();
   ASSERT_TRUE(read);
@@ -147,10 +147,23 @@ TEST_F(Opened, ThatNoWriterIsLeftIsAskedAfterTheWaitBegan) {
   EXPECT_THAT(Answers(), ElementsAre(std::pair(1, Ended::kNoWriter)));
 }
 
+TEST_F(Opened, WhoWaitsForALaterNumberOnlyIsNotToldOfWriters) {
+  HearEntry(4, 4, false);
+  Said();
+  state_.Changed(kAnn, it_, 1, Number(4), true, effects_);
+  EXPECT_THAT(Said(), IsEmpty());
+  state_.Changed(kAnn, it_, 2, Number(4), false, effects_);
+  const auto read = Call();
+  Hear({.entry = EntryOf(4, 4), .outcome = RegisterOutcome::kRead, .call = read->number});
+  EXPECT_THAT(Answers(), ElementsAre(std::pair(2, Ended::kNoWriter)));
+  HearEntry(5, 5, true);
+  EXPECT_THAT(Answers(), ElementsAre(std::pair(1, Ended::kEntry)));
+}
+
 TEST_F(Opened, WhereNobodyEverClaimedAWaitGoesOn) {
   HearEntry(4);
   Said();
-  state_.Changed(kAnn, it_, 1, Number(4), effects_);
+  state_.Changed(kAnn, it_, 1, Number(4), false, effects_);
   EXPECT_THAT(Said(), IsEmpty());
   EXPECT_THAT(Answers(), IsEmpty());
 }
@@ -192,7 +205,7 @@ TEST_F(Opened, ACloseEndsItsCallsAndItsClaim) {
         .writer = true,
         .outcome = RegisterOutcome::kWritten,
         .call = call->number});
-  state_.Changed(kBob, it_, 2, Number(1), effects_);
+  state_.Changed(kBob, it_, 2, Number(1), false, effects_);
   Answers();
   state_.Close(kBob, it_, effects_);
   const auto words = Said();
@@ -234,7 +247,7 @@ TEST_F(Opened, ASessionsFirstWordHasWhatIsKnown) {
 TEST_F(Opened, BeyondTheLimitAllAreAnswered) {
   state_.Get(kAnn, it_, 1, effects_);
   state_.Write(kAnn, it_, 2, {.value = "a"}, effects_);
-  state_.Changed(kAnn, it_, 3, {}, effects_);
+  state_.Changed(kAnn, it_, 3, {}, false, effects_);
   Hear({.outcome = RegisterOutcome::kLimit});
   EXPECT_THAT(Answers(), ElementsAre(std::pair(2, Ended::kLimit), std::pair(1, Ended::kLimit),
                                      std::pair(3, Ended::kLimit)));
