@@ -15,8 +15,8 @@ LAYERS = [layer for level in LEVELS for layer in level]
 
 # The rooms of src/node, lowest first: one includes those before it and itself. What lies in no room
 # wires them, and includes all.
-NODE_ROOMS = ("memory", "core", "local", "streams", "owners", "drain", "pull", "reduce", "put", "give", "serve", "shard",
-              "clients")
+NODE_ROOMS = ("memory", "core", "local", "streams", "owners", "registers", "drain", "pull", "reduce", "put", "give",
+              "serve", "shard", "clients")
 
 # Public headers that hold values only: their code is in base, so any layer may use them.
 PUBLIC_VALUES = {"object_id.h", "result.h", "config.h", "drain.h", "export.h", "options.h", "reduce.h"}
@@ -40,11 +40,12 @@ SIM_ROOMS = {
     "planner_world": {"protocol", "planner", "sim/kit"},
     "small_world": {"protocol", "planner", "sim/kit", "sim/planner_world"},
     "owner_world": {"protocol", "planner", "sim/kit"},
+    "register_world": {"protocol", "planner", "sim/kit"},
     "node_world": {"protocol", "planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit",
                    "sim/seams"},
     "commands": {"cli", "sim/planner_world", "sim/node_world"},
 }
-PURE_ROOMS = ("kit", "planner_world", "small_world", "owner_world")
+PURE_ROOMS = ("kit", "planner_world", "small_world", "owner_world", "register_world")
 
 # Planners and their simulation know no socket, clock, thread or log; planners iterate in one order
 # only.

@@ -292,16 +292,6 @@ TEST(LocalEndpointTest, BadIdsAndHandlesAreAnsweredWithErrors) {
   EXPECT_TRUE(refused(request));
   request.mutable_await()->set_reader(77);
   EXPECT_TRUE(refused(request));
-  request.mutable_open_register()->set_name(std::string(257, 'n'));
-  EXPECT_TRUE(refused(request));
-  request.mutable_open_register()->clear_name();
-  EXPECT_TRUE(refused(request));
-  request.mutable_read_register()->set_open(77);
-  EXPECT_TRUE(refused(request));
-  request.mutable_write_register()->set_open(77);
-  EXPECT_TRUE(refused(request));
-  request.mutable_await_register()->set_open(77);
-  EXPECT_TRUE(refused(request));
   // Not answered, and nothing happens.
   request.mutable_advance()->set_draft(77);
   raw.Send(request);
@@ -312,35 +302,6 @@ TEST(LocalEndpointTest, BadIdsAndHandlesAreAnsweredWithErrors) {
   request.mutable_status();
   raw.Send(request);
   EXPECT_TRUE(raw.Receive()->has_status());
-}
-
-TEST(LocalEndpointTest, ARegisterIsOpenUntilItsRelease) {
-  LocalNode node;
-  RawClient raw(node.path());
-  raw.Hello();
-  ASSERT_TRUE(raw.Receive()->has_attached());
-  const auto ask = [&raw](std::uint64_t id, Request request) {
-    request.set_id(id);
-    raw.Send(request);
-    return *raw.Receive();
-  };
-  Request open;
-  open.mutable_open_register()->set_name("it");
-  ASSERT_TRUE(ask(2, open).has_done());
-  Request write;
-  write.mutable_write_register()->set_open(2);
-  write.mutable_write_register()->set_value("a");
-  const auto written = ask(3, write).registered();
-  EXPECT_TRUE(written.written());
-  EXPECT_EQ(written.value(), "a");
-  EXPECT_FALSE(ask(4, write).registered().written()) << "it was written before";
-  Request read;
-  read.mutable_read_register()->set_open(2);
-  EXPECT_EQ(ask(5, read).registered().number().sequence(), written.number().sequence());
-  Request release;
-  release.mutable_release()->set_made_by(2);
-  raw.Send(release);
-  EXPECT_TRUE(ask(6, read).has_error());
 }
 
 TEST(LocalEndpointTest, CancelGetsExactlyOneAnswer) {
