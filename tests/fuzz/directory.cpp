@@ -160,6 +160,19 @@ class Members {
     return plan;
   }
 
+  RegisterUse ARegister(const ObjectId& object) {
+    RegisterUse use{.object = object, .number = Small(31), .open = Small(7) > 0};
+    if (Small(1) == 0) use.claim = AVersion();
+    if (Small(1) == 0) {
+      use.knows = RegisterContents{.version = AVersion(), .value = "known"};
+      if (Small(1) == 0) use.knows->claim = use.knows->version;
+    }
+    if (Small(2) == 0) return use;
+    use.call = RegisterCall{.number = Small(3)};
+    if (Small(2) > 0) use.call->write = CompareAndSet{AVersion(), "written", Small(1) == 0};
+    return use;
+  }
+
   NodeEvent Request() {
     const ObjectId object = Object();
     switch (Small(27)) {
@@ -205,7 +218,7 @@ class Members {
       case 14:
         return Subscribe{object, Small(2)};
       case 15:
-        return Unsubscribe{object};
+        return Small(1) == 0 ? NodeEvent(Unsubscribe{object}) : NodeEvent(ARegister(object));
       case 16:
         return ACopy(object);
       case 17:

@@ -109,6 +109,30 @@ std::string ObjectsOf(FuzzedDataProvider& data) {
   return ids;
 }
 
+void AskOfARegister(FuzzedDataProvider& data, std::uint64_t handle, Request& request) {
+  const auto number = [&data](node::local::RegisterNumber& to) {
+    to.set_incarnation(data.ConsumeIntegralInRange<std::uint64_t>(0, 1));
+    to.set_sequence(data.ConsumeIntegralInRange<std::uint64_t>(0, 3));
+  };
+  switch (data.ConsumeIntegralInRange<int>(0, 3)) {
+    case 0:
+      request.mutable_open_register()->set_name(data.ConsumeRandomLengthString(2));
+      break;
+    case 1:
+      request.mutable_read_register()->set_open(handle);
+      break;
+    case 2:
+      request.mutable_write_register()->set_open(handle);
+      number(*request.mutable_write_register()->mutable_expected());
+      request.mutable_write_register()->set_value(data.ConsumeRandomLengthString(4));
+      break;
+    default:
+      request.mutable_await_register()->set_open(handle);
+      number(*request.mutable_await_register()->mutable_after());
+      break;
+  }
+}
+
 Request RequestOf(FuzzedDataProvider& data) {
   const auto handle = [&data] { return data.ConsumeIntegralInRange<std::uint64_t>(0, 12); };
   Request request;
@@ -176,7 +200,11 @@ Request RequestOf(FuzzedDataProvider& data) {
       request.mutable_wait_exists()->set_only_if_owned(data.ConsumeBool());
       break;
     case 15:
-      request.mutable_identify();
+      if (data.ConsumeBool()) {
+        request.mutable_identify();
+      } else {
+        AskOfARegister(data, handle(), request);
+      }
       break;
     case 16:
       request.mutable_forked()->set_pipe(data.ConsumeBool());
@@ -248,6 +276,7 @@ void Local(Input input) {
   turn();
   Require(operations.waiting() == 0, "requests end with their client");
   Require(operations.subscribers() == 0, "subscriptions end with their client");
+  Require(operations.open_registers() == 0, "registers are open until their client ends");
   Require(operations.owned().count == 0, "ids are owned until their client ends");
   for (const store::CopyPtr& copy : operations.store().List()) {
     Require(copy.use_count() == 2, "pins end with their client");

@@ -6,6 +6,7 @@
 #include <asio/detached.hpp>
 
 #include "base/try.h"
+#include "node/core/counted.h"
 #include "store/segment.h"
 
 namespace hoplite::test {
@@ -17,7 +18,8 @@ Error Deleted() { return {ErrorCode::kDeleted, "the object was deleted"}; }
 
 class FakeOperations::FakeRegister final : public node::OpenRegister {
  public:
-  explicit FakeRegister(protocol::RegisterContents& entry) : entry_(entry) {}
+  FakeRegister(FakeOperations& node, const std::string& name)
+      : entry_(node.registers_[name]), open_(node.open_registers_, 1) {}
 
   net::Task<Result<Answer>> Get(node::CallPtr) override { co_return Answer{.entry = entry_}; }
   net::Task<Result<Answer>> CompareAndSet(protocol::CompareAndSet write, node::CallPtr) override {
@@ -35,10 +37,11 @@ class FakeOperations::FakeRegister final : public node::OpenRegister {
 
  private:
   protocol::RegisterContents& entry_;
+  node::Counted<> open_;
 };
 
 std::shared_ptr<node::OpenRegister> FakeOperations::OpenRegister(const std::string& name) {
-  return std::make_shared<FakeRegister>(registers_[name]);
+  return std::make_shared<FakeRegister>(*this, name);
 }
 
 class FakeOperations::FakeDraft final : public node::Draft {

@@ -73,6 +73,7 @@ class FakeOperations final : public node::Operations {
   void Recall(const ObjectId& object);
   void Locate(const protocol::Location& location);
   std::size_t subscribers() const { return subscribers_->size(); }
+  std::size_t open_registers() const { return open_registers_; }
   void SetClusterId(std::uint64_t id) { cluster_id_ = id; }
   // Before a client attaches: so many shards, all but the last of them away.
   void SetShards(std::size_t shards) { shards_ = shards; }
@@ -110,6 +111,7 @@ class FakeOperations final : public node::Operations {
   std::map<ObjectId, std::set<std::uint64_t>> owners_;
   std::optional<ClientEnd> client_end_;
   std::map<std::string, protocol::RegisterContents> registers_;
+  std::size_t open_registers_ = 0;
   std::shared_ptr<Subscribers> subscribers_ = std::make_shared<Subscribers>();
 };
 

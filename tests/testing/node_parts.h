@@ -1,11 +1,13 @@
 // The parts of a node below those that speak to peers, with one data loop. No thread is started.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "base/units.h"
 #include "node/core/context.h"
 #include "node/owners/owners.h"
+#include "node/registers/registers.h"
 #include "store/segment.h"
 #include "testing/no_directory.h"
 
@@ -23,6 +25,7 @@ struct NodeParts {
   node::ObjectTable table;
   node::Decisions decisions;
   node::Owners owners{runtime.main(), directory, settings.max_owned};
+  node::Registers registers{directory, [](const ObjectId&) { return std::string(); }};
   node::Context context{.settings = settings,
                         .runtime = runtime,
                         .store = store,
@@ -30,6 +33,7 @@ struct NodeParts {
                         .memory = memory,
                         .table = table,
                         .owners = owners,
+                        .registers = registers,
                         .counters = counters,
                         .decisions = decisions};
 };
