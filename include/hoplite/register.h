@@ -17,6 +17,7 @@
 
 namespace hoplite {
 
+// What a register may hold.
 inline constexpr std::size_t kMaxRegisterBytes = 1024;
 
 // What a register holds.
@@ -32,6 +33,7 @@ struct RegisterWrite {
   RegisterEntry entry;   // what it holds now
 };
 
+// Of a CompareAndSet.
 struct CompareAndSetOptions {
   // With the write this handle becomes the register's writer, and whoever was so before is not any
   // more. The answer waits until the writer's node before has heard of it, or was lost.
@@ -39,6 +41,7 @@ struct CompareAndSetOptions {
   std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
+// Of a Changed.
 struct ChangedOptions {
   // Not answered when the writer is gone: another may come.
   bool only_later = false;

@@ -331,8 +331,8 @@ class Channel:
 
     def close(self) -> None:
         """It publishes and reads no more; what it published goes. Idempotent."""
+        self._register.close()  # who waits for it, too
         with self._lock:
-            self._register.close()
             while self._owned:
                 self._client.disown(self._owned.popleft())
 

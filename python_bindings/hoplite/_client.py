@@ -451,7 +451,11 @@ class Client(Asking):
             raise InvalidArgumentError(f"channel {name!r}: keep is {keep}, at least 1 is kept")
         channel = Channel(self, self.register(name, timeout), name, keep)
         if take_over:
-            channel._take_over(timeout)
+            try:
+                channel._take_over(timeout)
+            except BaseException:
+                channel.close()
+                raise
         return channel
 
     @named

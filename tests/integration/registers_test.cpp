@@ -128,6 +128,15 @@ TEST_F(RegistersTest, WhoWaitsHearsThatTheWriterIsGone) {
   EXPECT_EQ(later.Wait()->value, "b");
 }
 
+TEST_F(RegistersTest, ACloseEndsWhatWaits) {
+  Begin(1);
+  std::optional<Register> opened = Open(0);
+  auto changed = opened->ChangedAsync({}, kSoonLater);
+  EXPECT_EQ(CodeOf(changed.Wait(50ms)), ErrorCode::kTimeout);
+  opened.reset();
+  EXPECT_EQ(CodeOf(changed.Wait()), ErrorCode::kCancelled);
+}
+
 TEST_F(RegistersTest, WhoWaitsHearsThatTheWritersNodeIsLost) {
   directory::InProcessDirectory::Options options;
   options.service.heartbeat = 100ms;

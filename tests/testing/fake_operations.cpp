@@ -19,7 +19,7 @@ Error Deleted() { return {ErrorCode::kDeleted, "the object was deleted"}; }
 class FakeOperations::FakeRegister final : public node::OpenRegister {
  public:
   FakeRegister(FakeOperations& node, const std::string& name)
-      : entry_(node.registers_[name]), open_(node.open_registers_, 1) {}
+      : entry_(node.registers_[name]), open_(std::in_place, node.open_registers_, 1) {}
 
   net::Task<Result<Answer>> Get(node::CallPtr) override { co_return Answer{.entry = entry_}; }
   net::Task<Result<Answer>> CompareAndSet(protocol::CompareAndSet write, node::CallPtr) override {
@@ -30,14 +30,21 @@ class FakeOperations::FakeRegister final : public node::OpenRegister {
   }
   net::Task<Result<Answer>> Changed(Version after, bool, node::CallPtr call) override {
     if (entry_.version > after) co_return Answer{.entry = entry_};
-    while (!call->cancelled && co_await call->changed.Wait(call->deadline)) {
+    waiting_.insert(call);
+    while (!call->cancelled && open_ && co_await call->changed.Wait(call->deadline)) {
     }
+    waiting_.erase(call);
     co_return std::unexpected(Error(ErrorCode::kTimeout, "the register did not change"));
+  }
+  void Close() override {
+    open_.reset();
+    for (const node::CallPtr& call : waiting_) call->changed.Notify();
   }
 
  private:
   protocol::RegisterContents& entry_;
-  node::Counted<> open_;
+  std::optional<node::Counted<>> open_;
+  std::set<node::CallPtr> waiting_;
 };
 
 std::shared_ptr<node::OpenRegister> FakeOperations::OpenRegister(const std::string& name) {

@@ -77,7 +77,7 @@ class Draft {
   virtual void Abort() = 0;
 };
 
-// A register that a client has open: closed with the end of this.
+// A register that a client has open, until Close or the end of this.
 class OpenRegister {
  public:
   struct Answer {
@@ -91,6 +91,8 @@ class OpenRegister {
   // Resolves when its number is later than this; or, unless only that is waited for, when whoever
   // claimed it last is gone.
   virtual net::Task<Result<Answer>> Changed(Version after, bool only_later, CallPtr call) = 0;
+  // Calls that wait, and later ones, are answered `cancelled`.
+  virtual void Close() = 0;
 };
 
 // How many ids the clients of a node own together, and may.

@@ -172,6 +172,7 @@ void LocalSession::Release(Id made_by) {
     entries_.erase(at);
     if (const auto* reader = std::get_if<ReaderEntry>(&entry)) reader->fetch->Cancel();
     if (const auto* draft = std::get_if<DraftEntry>(&entry)) draft->draft->Abort();
+    if (const auto* held = std::get_if<RegisterEntry>(&entry)) held->opened->Close();
   }
   operations_.OnUnpin();
 }
@@ -195,9 +196,9 @@ Kept LocalSession::kept() const {
 void LocalSession::Leave(Operations::ClientEnd how) {
   if (std::exchange(owner_->gone, true)) return;
   operations_.OnClientEnd(*owner_, how);
-  std::erase_if(entries_, [](const auto& entry) {
-    return std::holds_alternative<RegisterEntry>(entry.second);
-  });
+  for (auto& [id, entry] : entries_) {
+    if (const auto* held = std::get_if<RegisterEntry>(&entry)) held->opened->Close();
+  }
 }
 
 // What the client may read the child may, too. It has no mapping of drafts.

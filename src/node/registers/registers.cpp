@@ -1,5 +1,6 @@
 #include "node/registers/registers.h"
 
+#include <set>
 #include <utility>
 
 namespace hoplite::node {
@@ -9,17 +10,8 @@ using Answer = OpenRegister::Answer;
 // A call, as long as it waits: its end before the answer gives it up.
 class Registers::Asking {
  public:
-  Asking(Registers& registers, const ObjectId& id, Call& call)
-      : ticket(++registers.names_), registers_(registers), id_(id), call_(call) {
-    registers_.asking_.emplace(ticket, this);
-  }
-  ~Asking() {
-    registers_.asking_.erase(ticket);
-    if (answered_) return;
-    State::Effects effects;
-    registers_.StateOf(id_).GiveUp(id_, ticket, effects);
-    registers_.Carry(effects);
-  }
+  Asking(Handle& handle, Call& call);
+  ~Asking();
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
 
@@ -29,18 +21,12 @@ class Registers::Asking {
   }
   void Wake() { call_.changed.Notify(); }
   // What was answered; none: the call has ended without.
-  net::Task<std::optional<State::Answered>> Wait() {
-    while (!answered_ && !call_.cancelled && !registers_.stopped_) {
-      if (!co_await call_.changed.Wait(call_.deadline)) break;
-    }
-    co_return answered_;
-  }
+  net::Task<std::optional<State::Answered>> Wait();
 
   const State::Ticket ticket;
 
  private:
-  Registers& registers_;
-  const ObjectId id_;
+  Handle& handle_;
   Call& call_;  // woken by the answer
   std::optional<State::Answered> answered_;
 };
@@ -56,11 +42,7 @@ class Registers::Handle final : public OpenRegister {
     registers_.StateOf(id_).Open(handle_, id_, effects);
     registers_.Carry(effects);
   }
-  ~Handle() override {
-    State::Effects effects;
-    registers_.StateOf(id_).Close(handle_, id_, effects);
-    registers_.Carry(effects);
-  }
+  ~Handle() override { Close(); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
@@ -85,11 +67,21 @@ class Registers::Handle final : public OpenRegister {
                  registers_.StateOf(id_).Changed(handle_, id_, ticket, after, only_later, effects);
                });
   }
+  void Close() override {
+    if (std::exchange(closed_, true)) return;
+    State::Effects effects;
+    registers_.StateOf(id_).Close(handle_, id_, effects);
+    registers_.Carry(effects);
+    for (Asking* const asking : asking_) asking->Wake();
+  }
 
  private:
+  friend class Asking;
+
   template <typename Begin>
   net::Task<Result<Answer>> Ask(CallPtr call, const char* missing, Begin begin) {
-    Asking asking(registers_, id_, *call);
+    if (closed_) co_return std::unexpected(WhyNot(*call, missing));
+    Asking asking(*this, *call);
     State::Effects effects;
     begin(asking.ticket, effects);
     registers_.Carry(effects);
@@ -106,6 +98,7 @@ class Registers::Handle final : public OpenRegister {
   }
   Error WhyNot(const Call& call, const char* missing) const {
     if (registers_.stopped_) return *registers_.stopped_;
+    if (closed_) return {ErrorCode::kCancelled, name_ + " was closed"};
     if (call.cancelled) return {ErrorCode::kCancelled, name_ + ": the call was cancelled"};
     return {ErrorCode::kTimeout,
             name_ + ": " + missing + " within the deadline" + registers_.if_away_(id_)};
@@ -115,7 +108,31 @@ class Registers::Handle final : public OpenRegister {
   const std::string name_;  // in words
   const ObjectId id_;
   const State::Handle handle_;
+  std::set<Asking*> asking_;
+  bool closed_ = false;
 };
+
+Registers::Asking::Asking(Handle& handle, Call& call)
+    : ticket(++handle.registers_.names_), handle_(handle), call_(call) {
+  handle_.registers_.asking_.emplace(ticket, this);
+  handle_.asking_.insert(this);
+}
+
+Registers::Asking::~Asking() {
+  handle_.registers_.asking_.erase(ticket);
+  handle_.asking_.erase(this);
+  if (answered_) return;
+  State::Effects effects;
+  handle_.registers_.StateOf(handle_.id_).GiveUp(handle_.id_, ticket, effects);
+  handle_.registers_.Carry(effects);
+}
+
+net::Task<std::optional<Registers::State::Answered>> Registers::Asking::Wait() {
+  while (!answered_ && !call_.cancelled && !handle_.closed_ && !handle_.registers_.stopped_) {
+    if (!co_await call_.changed.Wait(call_.deadline)) break;
+  }
+  co_return answered_;
+}
 
 Registers::Registers(directory::DirectoryClient& directory,
                      std::function<std::string(const ObjectId&)> if_away)

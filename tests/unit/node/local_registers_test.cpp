@@ -35,10 +35,18 @@ TEST(LocalRegistersTest, IsOpenUntilItsRelease) {
   Request read;
   read.mutable_read_register()->set_open(2);
   EXPECT_EQ(ask(5, read).registered().number().sequence(), written.number().sequence());
+  Request wait;
+  wait.set_id(6);
+  wait.mutable_await_register()->set_open(2);
+  wait.mutable_await_register()->mutable_after()->set_incarnation(9);
+  raw.Send(wait);
   Request release;
   release.mutable_release()->set_made_by(2);
   raw.Send(release);
-  EXPECT_TRUE(ask(6, read).has_error());
+  const auto ended = *raw.Receive();
+  EXPECT_EQ(ended.id(), 6u) << "who waits is answered";
+  EXPECT_TRUE(ended.has_error());
+  EXPECT_TRUE(ask(7, read).has_error());
 }
 
 TEST(LocalRegistersTest, BadNamesAndHandlesAreAnsweredWithErrors) {
