@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import hoplite
 import numpy as np
@@ -82,13 +83,22 @@ def test_a_worker_follows_and_never_steps_back(here: Client, there: Client) -> N
         assert asyncio.run(worker.aget(at_least=last, timeout=SOON)).version == last
 
 
-def test_old_versions_go(here: Client) -> None:
+def objects_left(client: Client, count: int) -> bool:
+    """Whether the cluster has so many objects, soon: deletions take a moment."""
+    deadline = time.monotonic() + SOON
+    while (there := client.status(timeout=SOON).object_count) != count:
+        assert time.monotonic() < deadline, f"{there} objects, {count} are to be left"
+        time.sleep(0.01)
+    return True
+
+
+def test_old_versions_go(here: Client, there: Client) -> None:
+    before = there.status(timeout=SOON).object_count
     with here.channel("old", keep=2) as trainer:
-        for version in range(5):
+        for version in range(50):
             trainer.publish(weights_of(version), version=version, timeout=SOON)
-        with here.channel("other") as other:
-            other.publish(b"something", timeout=SOON)
-        assert len(trainer._owned) == 2
+        assert objects_left(there, before + 2)
+    assert objects_left(there, before)
 
 
 def test_a_second_publisher_is_refused_and_a_successor_fences(here: Client, there: Client) -> None:

@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 
 import hoplite
 import pytest
@@ -112,6 +113,21 @@ def test_info_shows_it(cluster: LocalCluster, here: Client, there: Client) -> No
         assert 'value     "who leads"' in said
         assert "writer    a client of n0" in said
         assert "open      at 2 nodes" in said
+
+
+def test_many_that_are_closed_leave_nothing(here: Client, there: Client) -> None:
+    names = [f"one of many {number}" for number in range(1000)]
+    opened = [here.register(name) for name in names]
+    for register in opened:
+        register.compare_and_set(0, b"x", writer=True, timeout=SOON)
+    ids = [hoplite.ObjectId.from_name(name) for name in names]
+    assert all(there.info_many(ids, timeout=SOON))
+    for register in opened:
+        register.close()
+    deadline = time.monotonic() + SOON
+    while any(there.info_many(ids, timeout=SOON)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_bad_input_is_named(here: Client) -> None:

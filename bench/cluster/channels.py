@@ -1,0 +1,111 @@
+"""A channel between hosts: from the begin of a publish to readers on all other hosts that have the value.
+
+    sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/channels.py --hosts 8 --rate 100mbit
+
+The value is a dict of arrays. One reader comes late: its time counts from its coming. Clients are threads of this process;
+nodes and the directory are on the testbed's hosts. S/B is one bare stream of the same bytes.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+import hosts
+import hoplite
+import numpy as np
+from bare import Bare
+from operations import Operation, format_rate, format_size, parse_size
+from transfers import MIB
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def started(command):
+    """A member that says when it is ready, and what it said."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    return process, json.loads(process.stdout.readline())
+
+
+@contextlib.contextmanager
+def cluster(bed, program, memory, folder):
+    """One client of a node on each host."""
+    processes, clients = [], []
+    try:
+        directory, ready = started(bed.control.command(program, "directory", f"--listen={bed.control.address}:0",
+                                                       "--recovery-window=0", "--json"))
+        processes.append(directory)
+        for number, host in enumerate(bed.hosts):
+            socket = f"{folder}/{number}.sock"
+            node, _ = started(host.command(program, "node", f"--listen={host.address}:0", f"--memory={memory}",
+                                           f"--directory={ready['address']}", f"--socket={socket}", "--json"))
+            processes.append(node)
+            clients.append(hoplite.connect(socket))
+        yield clients
+    finally:
+        for client in clients:
+            client.close()
+        for process in reversed(processes):
+            process.kill()
+            process.wait()
+
+
+def read(channel, version, after):
+    """When the value was there, and when it was asked for."""
+    time.sleep(after)
+    begin = time.monotonic()
+    channel.get(at_least=version, timeout=300)
+    return begin, time.monotonic()
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(prog="channels.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--hosts", type=int, default=8)
+    parser.add_argument("--rate", default="100mbit", help="of each host's link")
+    parser.add_argument("--size", type=parse_size, default=64 * MIB, help="of the value")
+    parser.add_argument("--arrays", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    hosts.end_on_signals()
+    elements = options.size // options.arrays // 4
+    weights = {f"layer {number}": np.ones(elements, np.float32) for number in range(options.arrays)}
+    operation = Operation("broadcast", options.size)
+    with tempfile.TemporaryDirectory() as folder, hosts.Testbed(options.hosts, options.rate) as bed:
+        bare = Bare(options.programs / "cluster_bare")
+        try:
+            bare.start(bed)
+            once = statistics.median(bare.run([operation])[0].seconds(False) for _ in range(3))
+        finally:
+            bare.stop()
+        print(f"{format_size(options.size)} in {options.arrays} arrays, {options.hosts} hosts x "
+              f"{format_rate(options.rate)}: S/B {1e3 * once:.0f} ms")
+        with (cluster(bed, options.programs / "hoplite", 4 * options.size + 64 * MIB, folder) as (first, *others),
+              concurrent.futures.ThreadPoolExecutor(len(others)) as threads):
+            publisher = first.channel("bench", keep=1)
+            channels = [client.channel("bench") for client in others]
+            for version in range(options.rounds + 1):
+                late = [0.0] * (len(channels) - 1) + [once / 2]
+                reads = [threads.submit(read, channel, version, after) for channel, after in zip(channels, late)]
+                time.sleep(0.1)  # they wait
+                begin = time.monotonic()
+                publisher.publish(weights, version=version, timeout=300)
+                *times, (came, there) = [one.result() for one in reads]
+                if version > 0:  # then links are measured
+                    print(f"round {version}: all {max(end for _, end in times) - begin:.3f} s, "
+                          f"{(max(end for _, end in times) - begin) / once:.3f} x S/B; "
+                          f"the late one {there - max(came, begin):.3f} s, "
+                          f"{(there - max(came, begin)) / once:.3f} x S/B", flush=True)
+
+
+if __name__ == "__main__":
+    main()
