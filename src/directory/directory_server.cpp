@@ -167,9 +167,11 @@ void DirectoryServer::Impl::Stop() {
     });
     thread_.join();
     door_->CloseAll();
-    // The service hears of the sessions that were closed: it would keep them, and they keep it.
-    loop_->restart();
-    loop_->poll();
+    // The service hears of the sessions that were closed: it would keep them, and they keep it. The
+    // other of the two that stop the loop may do so once more.
+    do {
+      loop_->restart();
+    } while (loop_->poll() > 0);
   }
   // What waits for a time goes with the loop.
   last_words_.reset();
