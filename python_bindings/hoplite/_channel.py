@@ -226,11 +226,11 @@ class Channel:
 
         PublisherGoneError: it is not there, and the publisher is gone. TimeoutError.
         """
-        deadline = _deadline(timeout)
+        least, deadline = at_least or 0, _deadline(timeout)
         entry = self._register.get(timeout=_left(deadline))
         while True:
             head = _Head.of(entry)
-            if head and head.id and (at_least is None or head.version >= at_least):
+            if head and head.id and head.version >= least:
                 with contextlib.suppress(_OvertakenError):
                     return Snapshot(self._fetch(head.id, entry, deadline), head.version)
             after = self._register.changed(entry.number, timeout=_left(deadline))
@@ -240,11 +240,11 @@ class Channel:
     @named
     async def aget(self, at_least: int | None = None, timeout: float | None = None) -> Snapshot:
         """``get``, for coroutines."""
-        deadline = _deadline(timeout)
+        least, deadline = at_least or 0, _deadline(timeout)
         entry = await self._register.aget(timeout=_left(deadline))
         while True:
             head = _Head.of(entry)
-            if head and head.id and (at_least is None or head.version >= at_least):
+            if head and head.id and head.version >= least:
                 with contextlib.suppress(_OvertakenError):
                     return Snapshot(await self._afetch(head.id, entry, deadline), head.version)
             after = await self._register.achanged(entry.number, timeout=_left(deadline))

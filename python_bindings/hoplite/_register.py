@@ -129,9 +129,7 @@ class Register:
             raise CancelledError(f"register {self.name!r} was closed")
         return self._open
 
-    def _changed(
-        self, after: int, only_later: bool, timeout: float | None = None
-    ) -> _core.RegisterLater:
+    def _changed(self, after: int, only_later: bool, timeout: float | None) -> _core.RegisterLater:
         return self._opened().changed_later(_parts(after), only_later, timeout)
 
     def _write(

@@ -40,8 +40,7 @@ void Registers::On(NodeId node, const RegisterUse& event) {
 }
 
 bool Registers::Collected() const {
-  if (window_.collecting()) return false;
-  return owner_clock_.Counted(clock_.now()) >= owner_clock_.unknown_until() - options_.orphan_grace;
+  return !window_.collecting() && owner_clock_.Counted(clock_.now()) >= CollectedAt();
 }
 
 void Registers::Run() {
@@ -108,7 +107,7 @@ Time Registers::Next() {
   if (!book_.touched()) return kNever;
   if (Collected()) return clock_.now();
   if (window_.collecting()) return kNever;
-  return owner_clock_.Ask(clock_.now(), owner_clock_.unknown_until() - options_.orphan_grace);
+  return owner_clock_.Ask(clock_.now(), CollectedAt());
 }
 
 }  // namespace hoplite::planner

@@ -44,7 +44,9 @@ class Registers {
   Time Next();
 
  private:
-  // All nodes that were not lost had the time to tell what they know (R94).
+  // All nodes that were not lost had the time to tell what they know (R94): from when on, by the
+  // owners' clock, and whether that is so now.
+  Time CollectedAt() const { return owner_clock_.unknown_until() - options_.orphan_grace; }
   bool Collected() const;
   void Answer(const ObjectId& id, RegisterRecord& record);
   // Whether the call is answered: it is not while a claim waits.
