@@ -60,7 +60,6 @@ void World::LeaveDrained(std::size_t host) {
   calls_.Abandon(member);
   owning_.Abandon(member);
   member.Stop();
-  Disturb(time_.Now() + milliseconds(100));
   leaving_.push_back(std::move(hosts_[host].member));
 }
 

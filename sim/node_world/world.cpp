@@ -201,15 +201,16 @@ void World::EndFaults() {
   }
 }
 
-// A crowd's bytes, and as many words about them, go through the cards of the shards.
-Duration World::ServiceTime() const {
+// A crowd's bytes, and as many words about them, go through the cards of the shards. Some are still
+// under way to who had them from another node before.
+Duration World::CrowdTime() const {
   const std::uint64_t bytes = 2 * kInlineLimitBytes * options_.crowd * hosts_.size();
-  return kService + Duration(seconds(1)) * bytes / options_.link.bytes_per_second;
+  return Duration(seconds(1)) * bytes / options_.link.bytes_per_second;
 }
 
 // Every node gets every object that exists.
 void World::ServeEverybody() {
-  const Time until = time_.Now() + ServiceTime();
+  const Time until = time_.Now() + kService + CrowdTime();
   const std::size_t first = calls_.all().size();
   for (const ObjectId& object : AllObjects()) {
     if (broken() || !Available(object)) continue;
@@ -244,11 +245,10 @@ void World::ServeEverybody() {
 void World::DeleteEverything() {
   Member* const member = RandomMember();
   if (broken() || member == nullptr) return;
+  const Time until = time_.Now() + seconds(2) + CrowdTime();
   const std::size_t first = calls_.all().size();
-  for (const ObjectId& object : AllObjects()) {
-    calls_.Delete(*member, object, time_.Now() + seconds(2));
-  }
-  RunUntil(time_.Now() + seconds(2), [this] { return calls_.open().empty(); });
+  for (const ObjectId& object : AllObjects()) calls_.Delete(*member, object, until);
+  RunUntil(until, [this] { return calls_.open().empty(); });
   for (const CallRecordPtr& record : calls_.all() | std::views::drop(first)) {
     if (!record->succeeded()) Broken(fmt::format("P9: {} failed", ToString(*record)));
   }
@@ -350,6 +350,7 @@ void World::DestroyLeft() {
     for (const CallRecordPtr& record : calls_.all()) {
       if (record->member == member.get()) record->member = nullptr;
     }
+    Disturb(time_.Now());  // it ends its sessions in order
     member->assembly().directory->Stop();
     return true;
   });

@@ -110,7 +110,7 @@ class World {
   void Settle();
   void EndOwners();
   Duration Tombstone() const;
-  Duration ServiceTime() const;
+  Duration CrowdTime() const;
   void ServeEverybody();
   void DeleteEverything();
   void LeaveInOrder();

@@ -1,5 +1,6 @@
 // The properties, as far as they are seen from outside of the nodes.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "directory/directory_client.h"
@@ -25,6 +26,26 @@ constexpr Duration kMostHoarding = std::chrono::seconds(1);
 
 // The cost of a look grows with the number of objects, so a crowd is looked at less often.
 constexpr std::uint64_t kCrowdEvery = 64;
+
+// Between the copies that stay where they are until they are deleted.
+std::uint64_t LargestGap(const store::ObjectStore& store) {
+  std::map<std::uint64_t, std::uint64_t> staying;  // offset -> bytes
+  for (const store::CopyPtr& copy : store.List()) {
+    if (store.KindOf(copy->object()) != store::CopyKind::kPrimary) continue;
+    const auto extent =
+        store::ExtentAllocator::Taken(copy->segment_offset(), copy->layout().size_bytes);
+    staying.emplace(extent.offset, extent.size);
+  }
+  const std::uint64_t capacity = store.usage().capacity_bytes;
+  staying.emplace(capacity, 0);
+  std::uint64_t largest = 0;
+  std::uint64_t end = 0;
+  for (const auto& [offset, bytes] : staying) {
+    largest = std::max(largest, offset - end);
+    end = offset + bytes;
+  }
+  return largest;
+}
 
 }  // namespace
 
@@ -191,7 +212,7 @@ void World::CheckClosed(const wire::NodeMessage& message) {
 
 // A session lasts unless a fault ended it (R42, R43).
 void World::CheckEnded(Time opened) {
-  if (leaves_ || opened <= disturbed_until_) return;
+  if (opened <= disturbed_until_) return;
   Broken(fmt::format("P12: a session that opened at {:.3f} ended without a fault",
                      ToSeconds(opened - start_)));
 }
@@ -268,7 +289,8 @@ bool World::Fits(Member& member, const ObjectId& object) const {
   const store::ObjectStore& store = member.assembly().store;
   if (store.Find(object)) return true;
   const std::uint64_t used = member.assembly().memory.used_bytes();
-  return used + known->size_bytes <= store.usage().capacity_bytes / 2;
+  return used + known->size_bytes <= store.usage().capacity_bytes / 2 &&
+         LargestGap(store) >= known->size_bytes;
 }
 
 // Whether the coordinator has room for every partial result, even if no other node has.
@@ -318,6 +340,10 @@ std::string World::Unsettled() const {
   for (const Host& host : hosts_) {
     if (!host.member || !host.member->assembly().drainage.begun()) continue;
     return fmt::format("P10: {} is still drained", host.member->name());
+  }
+  // A shard to which nobody speaks makes no turn.
+  if (std::ranges::none_of(hosts_, [](const Host& host) { return host.member != nullptr; })) {
+    return "";
   }
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
     // Until then a node may read a copy that another Put has replaced while it was away.

@@ -1,60 +1,52 @@
 #include "directory/word_bytes.h"
 
+#include <concepts>
+#include <ranges>
+#include <string>
+#include <type_traits>
 #include <variant>
+
+#include "base/fields.h"
 
 namespace hoplite::directory {
 namespace {
 
 // Ids, stamps, small numbers and the frame around them.
 constexpr std::size_t kFixed = 64;
-constexpr std::size_t kPerMark = 5;
-constexpr std::size_t kPerInput = 48;
+constexpr std::size_t kPerNumber = 5;  // of a list
+constexpr std::size_t kPerPart = 48;   // of a list of other things: an id, a version, a frame
 
-// Fields are looked up by name: messages share them, and one that a message lacks adds nothing.
-template <typename Message>
-std::size_t BytesOf(const Message& message) {
-  std::size_t bytes = kFixed;
-  if constexpr (requires { message.metadata; }) bytes += message.metadata.size();
-  if constexpr (requires { message.marks; }) bytes += message.marks.size() * kPerMark;
-  if constexpr (requires { message.message; }) bytes += message.message.size();
-  if constexpr (requires { message.node_name; }) bytes += message.node_name.size();
-  if constexpr (requires { message.source; }) {
-    bytes += message.source.name.size() + message.source.address.size();
+// What a value has besides: texts, bytes and lists, wherever they lie in it.
+template <typename T>
+std::size_t BytesIn(const T& value) {
+  std::size_t bytes = 0;
+  if constexpr (std::same_as<T, std::string>) {
+    bytes = value.size();
+  } else if constexpr (requires { value.has_value(); }) {
+    if (value) bytes = BytesIn(*value);
+  } else if constexpr (requires { value.get(); }) {
+    if (value != nullptr) bytes = BytesIn(*value);
+  } else if constexpr (std::ranges::sized_range<const T>) {
+    using Element = std::ranges::range_value_t<const T>;
+    for (const Element& element : value) {
+      bytes += std::is_arithmetic_v<Element> ? kPerNumber : kPerPart + BytesIn(element);
+    }
+  } else if constexpr (std::is_aggregate_v<T> && !std::derived_from<T, Stamp>) {
+    ForEachField(value, [&bytes](const auto& field) { bytes += BytesIn(field); });
+  } else if constexpr (requires { value.message; }) {
+    bytes = value.message.size();
   }
-  if constexpr (requires { message.order; }) bytes += BytesOf(message.order);
-  if constexpr (requires { message.orders; }) {
-    for (const auto& planned : message.orders) bytes += BytesOf(planned);
-  }
-  if constexpr (requires { message.inputs; }) {
-    bytes += message.inputs.size() * kPerInput + message.parents.size() * kPerMark;
-  }
-  if constexpr (requires { message.shard_fold; }) {
-    bytes += message.shard_fold.sources.size() * kPerInput + message.shard_fold.metadata.size() +
-             message.shard_fold.alike.value_or("").size();
-  }
-  if constexpr (requires { message.used; }) bytes += message.used.size() * kPerInput;
-  if constexpr (requires { message.inline_bytes; }) {
-    if (message.inline_bytes) bytes += message.inline_bytes->size();
-  }
-  if constexpr (requires { message.bytes; }) {
-    if (message.bytes) bytes += message.bytes->size();
-  }
-  if constexpr (requires { message.knows; }) {
-    if (message.knows) bytes += kFixed + message.knows->value.size();
-    if (message.call && message.call->write) bytes += kFixed + message.call->write->value.size();
-  }
-  if constexpr (requires { message.entry; }) bytes += kFixed + message.entry.value.size();
   return bytes;
 }
 
 }  // namespace
 
 std::size_t WordBytes(const protocol::NodeEvent& event) {
-  return std::visit([](const auto& said) { return BytesOf(said); }, event);
+  return kFixed + std::visit([](const auto& said) { return BytesIn(said); }, event);
 }
 
 std::size_t WordBytes(const protocol::NodeAction& action) {
-  return std::visit([](const auto& said) { return BytesOf(said); }, action);
+  return kFixed + std::visit([](const auto& said) { return BytesIn(said); }, action);
 }
 
 }  // namespace hoplite::directory
