@@ -2,7 +2,7 @@
 
     sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/channels.py --hosts 8 --rate 100mbit
 
-The value is a dict of arrays. One reader comes late: its time counts from its coming. Clients are threads of this process;
+The value is a dict of arrays, all or some of which change. One reader comes late: its time counts from its coming. Clients are threads of this process;
 nodes and the directory are on the testbed's hosts. S/B is one bare stream of the same bytes.
 """
 
@@ -69,6 +69,7 @@ def parse_options():
     parser.add_argument("--rate", default="100mbit", help="of each host's link")
     parser.add_argument("--size", type=parse_size, default=64 * MIB, help="of the value")
     parser.add_argument("--arrays", type=int, default=300)
+    parser.add_argument("--changed", type=int, default=100, help="percent of the arrays that are new in each version")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     return parser.parse_args()
@@ -78,7 +79,8 @@ def main():
     options = parse_options()
     hosts.end_on_signals()
     elements = options.size // options.arrays // 4
-    weights = {f"layer {number}": np.ones(elements, np.float32) for number in range(options.arrays)}
+    weights = {f"layer {number}": np.zeros(elements, np.float32) for number in range(options.arrays)}
+    changing = list(weights.values())[:options.arrays * options.changed // 100]
     operation = Operation("broadcast", options.size)
     with tempfile.TemporaryDirectory() as folder, hosts.Testbed(options.hosts, options.rate) as bed:
         bare = Bare(options.programs / "cluster_bare")
@@ -87,7 +89,7 @@ def main():
             once = statistics.median(bare.run([operation])[0].seconds(False) for _ in range(3))
         finally:
             bare.stop()
-        print(f"{format_size(options.size)} in {options.arrays} arrays, {options.hosts} hosts x "
+        print(f"{format_size(options.size)} in {options.arrays} arrays, of which {options.changed} % change, {options.hosts} hosts x "
               f"{format_rate(options.rate)}: S/B {1e3 * once:.0f} ms")
         with (cluster(bed, options.programs / "hoplite", 4 * options.size + 64 * MIB, folder) as (first, *others),
               concurrent.futures.ThreadPoolExecutor(len(others)) as threads):
@@ -96,6 +98,8 @@ def main():
             for version in range(options.rounds + 1):
                 late = [0.0] * (len(channels) - 1) + [once / 2]
                 reads = [threads.submit(read, channel, version, after) for channel, after in zip(channels, late)]
+                for array in changing:
+                    array += 1
                 time.sleep(0.1)  # they wait
                 begin = time.monotonic()
                 publisher.publish(weights, version=version, timeout=300)

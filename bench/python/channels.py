@@ -44,6 +44,7 @@ def publishes(writer: hoplite.Client, reader: hoplite.Client, nbytes: int, round
     weights = {"w": np.ones(nbytes // 4, np.float32)}
     with writer.channel(f"bench {nbytes}") as policy, reader.channel(f"bench {nbytes}") as follows:
         for version in range(WARM_UP + rounds):
+            weights["w"] += 1
             begin = time.perf_counter()
             policy.publish(weights, version=version)
             follows.get(at_least=version)

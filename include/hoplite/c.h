@@ -55,7 +55,9 @@ enum {
   HOPLITE_PROTOCOL = 11,          /* the other side broke the protocol; report a bug */
   HOPLITE_RECALLED = 12,          /* the bytes belong to a version that was replaced */
   HOPLITE_INTERNAL = 13,          /* a bug of this library */
-  HOPLITE_FAILED = 14             /* whoever was to make the object says that it won't come */
+  HOPLITE_FAILED = 14,            /* whoever was to make the object says that it won't come */
+  HOPLITE_CONFLICT = 15,          /* somebody else has what was claimed */
+  HOPLITE_PUBLISHER_GONE = 16     /* a channel's publisher is gone */
 };
 
 /* "timeout", "peer_lost", ...; of an unknown code "unknown". Static. */

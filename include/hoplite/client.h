@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <hoplite/buffer.h>
+#include <hoplite/channel.h>
 #include <hoplite/draft.h>
 #include <hoplite/drain.h>
 #include <hoplite/elements.h>
@@ -195,6 +196,9 @@ class HOPLITE_EXPORT Client {
   Result<Subscription> Subscribe(const ObjectId& id, const CallOptions& options = {});
   // A register by its name, which need not exist (register.h).
   Result<Register> OpenRegister(std::string_view name, const CallOptions& options = {});
+  // A channel by its name, which need not exist (channel.h).
+  //   invalid_argument  ChannelOptions::keep is 0
+  Result<Channel> OpenChannel(std::string_view name, const ChannelOptions& options = {});
   // Lists at most so many objects, the first in the order of ids; counts all. A node and its
   // directory are asked for page after page: the more objects, the longer it takes. Of a shard that
   // does not answer in its share of the time ShardStatus::away says why; if none does it is the error.

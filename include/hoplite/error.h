@@ -26,7 +26,10 @@ enum class ErrorCode : std::uint8_t {
   kRecalled = 12,          // the bytes belong to a version that was replaced; open the object again
   kInternal = 13,          // a bug of this library
   kFailed = 14,            // whoever was to make the object says that it won't come (Client::Fail)
+  kConflict = 15,          // somebody else has what was claimed; take it over, or give up
+  kPublisherGone = 16,     // a channel's publisher is gone; wait for a successor, or be one
 };
+inline constexpr ErrorCode kLastErrorCode = ErrorCode::kPublisherGone;
 
 // "timeout", "peer_lost", …: the names that logs, the command line and Python show.
 HOPLITE_EXPORT std::string_view Name(ErrorCode code);

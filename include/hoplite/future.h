@@ -19,7 +19,9 @@
 
 namespace hoplite {
 
+class Channel;
 class Reduction;
+class Snapshot;
 struct RegisterEntry;
 struct RegisterWrite;
 template <typename T>
@@ -57,6 +59,7 @@ class HOPLITE_EXPORT Future {
   void Cancel();
 
  private:
+  friend class Channel;
   friend class Client;
   friend class ClientAccess;
   friend class Register;
@@ -68,6 +71,7 @@ extern template class Future<Buffer>;
 extern template class Future<ObjectId>;
 extern template class Future<RegisterEntry>;
 extern template class Future<RegisterWrite>;
+extern template class Future<Snapshot>;
 
 // A Future or a Reduction, which must outlive it.
 class HOPLITE_EXPORT Waitable {
@@ -76,6 +80,7 @@ class HOPLITE_EXPORT Waitable {
   Waitable(const Future<ObjectId>& future);
   Waitable(const Future<RegisterEntry>& future);
   Waitable(const Future<RegisterWrite>& future);
+  Waitable(const Future<Snapshot>& future);
   Waitable(const Reduction& reduction);
 
  private:

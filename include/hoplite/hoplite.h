@@ -24,6 +24,7 @@
 #pragma once
 
 #include <hoplite/buffer.h>
+#include <hoplite/channel.h>
 #include <hoplite/client.h>
 #include <hoplite/config.h>
 #include <hoplite/directory.h>

@@ -85,6 +85,7 @@ class HOPLITE_EXPORT Register {
 
  private:
   friend class Client;
+  friend class ClientAccess;
   struct State;
   explicit Register(std::shared_ptr<const State> state);
   std::shared_ptr<const State> state_;

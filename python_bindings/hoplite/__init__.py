@@ -20,7 +20,8 @@ from hoplite._channel import Channel, Snapshot
 from hoplite._client import Client, connect
 from hoplite._cluster import LocalCluster
 from hoplite._core import ObjectId, __version__
-from hoplite._register import Register, RegisterEntry
+from hoplite._register import Register
+from hoplite._register_entry import RegisterEntry
 from hoplite._under_way import Draft, Reduction
 from hoplite.errors import (
     AlreadyExistsError,

@@ -449,14 +449,8 @@ class Client(Asking):
         """
         if keep < 1:
             raise InvalidArgumentError(f"channel {name!r}: keep is {keep}, at least 1 is kept")
-        channel = Channel(self, self.register(name, timeout), name, keep)
-        if take_over:
-            try:
-                channel._take_over(timeout)
-            except BaseException:
-                channel.close()
-                raise
-        return channel
+        opened = _core.open_channel(self._core, name, keep, take_over, timeout)
+        return Channel(opened, self._waiting, name)
 
     @named
     def drain(self, timeout: float | None) -> _core.DrainOutcome:

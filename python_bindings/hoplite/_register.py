@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from dataclasses import dataclass
 
 from hoplite import _core
 from hoplite._arguments import named
 from hoplite._futures import Futures
+from hoplite._register_entry import RegisterEntry
 from hoplite._waiting import Waiting
 from hoplite.errors import CancelledError, ConflictError, InvalidArgumentError
 
 _HALF = 64  # bits of each part of a number
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterEntry:
-    """What a register holds."""
-
-    #: Of the write that it is of: each is above all of its register before it. 0: nobody wrote yet.
-    number: int
-    #: At most 1,024 bytes.
-    value: bytes
-    #: Whoever claimed the register last (``writer=True``) has it open, and did not die.
-    has_writer: bool
 
 
 class Register:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import builtins
 import traceback
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hoplite._register import RegisterEntry
+from hoplite._register_entry import RegisterEntry
 
 
 class HopliteError(Exception):
@@ -102,18 +100,19 @@ class ObjectFailedError(HopliteError):
 
 
 class ConflictError(HopliteError):
-    """A register had another number than a write expected; read again, or give up."""
+    """A register had another number than a write expected, or a channel has another publisher; read
+    again, or give up."""
 
     code = "conflict"
 
-    def __init__(self, message: str, entry: RegisterEntry) -> None:
+    def __init__(self, message: str, entry: RegisterEntry | None = None) -> None:
         super().__init__(message, entry)
-        #: What the register holds.
-        self.entry = entry
+        #: What the register holds; of a channel it does not say that.
+        self.entry = entry or RegisterEntry(0, b"", True)
 
     @property
     def number(self) -> int:
-        """The register's number."""
+        """The register's number; of a channel: 0."""
         return self.entry.number
 
 
@@ -158,5 +157,7 @@ BY_CODE = {
         RecalledError,
         InternalError,
         ObjectFailedError,
+        ConflictError,
+        PublisherGoneError,
     )
 }

@@ -10,6 +10,7 @@ void BindMemory(nanobind::module_& module);  // View and Draft: bytes in the nod
 void BindLater(nanobind::module_& module);   // Arrivals, and requests under way
 void BindReduction(nanobind::module_& module);
 void BindRegister(nanobind::module_& module);
+void BindChannel(nanobind::module_& module);
 void BindPictures(nanobind::module_& module);  // status, info, subscriptions
 void BindClient(nanobind::module_& module);
 

@@ -27,7 +27,7 @@ nb::object ExceptionOf(const Error& error) {
 
 ErrorCode CodeNamed(std::string_view name) {
   for (auto number = static_cast<int>(ErrorCode::kInvalidArgument);
-       number <= static_cast<int>(ErrorCode::kFailed); ++number) {
+       number <= static_cast<int>(kLastErrorCode); ++number) {
     if (Name(static_cast<ErrorCode>(number)) == name) return static_cast<ErrorCode>(number);
   }
   throw nb::value_error(("'" + std::string(name) + "' is the code of no error").c_str());

@@ -19,6 +19,7 @@ NB_MODULE(_core, module) {
   BindLater(module);
   BindReduction(module);
   BindRegister(module);
+  BindChannel(module);
   BindPictures(module);
   BindClient(module);
 }

@@ -10,7 +10,7 @@
 #include <hoplite/client.h>
 #include <hoplite/register.h>
 
-#include "arrivals.h"
+#include "answers.h"
 #include "bind.h"
 #include "errors.h"
 #include "gil.h"
@@ -22,17 +22,6 @@ namespace nb = nanobind;
 namespace {
 
 using Number = std::pair<std::uint64_t, std::uint64_t>;
-
-template <typename T>
-void BindAnswer(nb::module_& module, const char* name) {
-  nb::class_<Future<T>>(module, name)
-      .def("wait",
-           [](const Future<T>& future) { return WithoutGil([&future] { return future.Wait(); }); })
-      .def("ready", &Future<T>::ready)
-      .def("tell", [](const Future<T>& future, const Arrivals& arrivals,
-                      std::uint64_t number) { future.OnReady(arrivals.Teller(number)); })
-      .def("cancel", &Future<T>::Cancel);
-}
 
 RegisterNumber ToNumber(const Number& number) { return {number.first, number.second}; }
 

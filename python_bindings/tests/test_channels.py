@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import hoplite
 import numpy as np
@@ -147,18 +148,123 @@ def test_a_killed_publisher_is_missed_and_succeeded(cluster: LocalCluster, there
             assert reader.get(at_least=8, timeout=SOON).version == 8
 
 
-def test_a_publish_whose_answer_was_lost_is_found(here: Client, there: Client) -> None:
-    with here.channel("lost") as trainer, there.channel("lost") as reader:
-        trainer.publish(weights_of(1), timeout=SOON)
-        number = trainer._number
-        trainer.publish(weights_of(2), timeout=SOON)
-        # As if that had ended without an answer.
-        trainer._number, trainer._version, trainer._published = number, 1, 1
-        assert trainer.publish(weights_of(3), timeout=SOON) == 3
-        trainer._number, trainer._version, trainer._published = number, 1, 1
-        with pytest.raises(hoplite.InvalidArgumentError, match="version 2"):
-            trainer.publish(weights_of(2), version=2, timeout=SOON)
-        assert reader.get(timeout=SOON).version == 3
+def test_one_version_is_asked_for(here: Client, there: Client) -> None:
+    with here.channel("exactly") as trainer, there.channel("exactly") as worker:
+        trainer.publish(weights_of(2), version=2, timeout=SOON)
+        assert worker.get(exactly=2, timeout=SOON).version == 2
+        with pytest.raises(hoplite.TimeoutError):
+            worker.get(exactly=3, timeout=0.05)
+        with pytest.raises(hoplite.NotFoundError, match="not the newest any more: that is 2"):
+            asyncio.run(worker.aget(exactly=1, timeout=SOON))
+
+
+def address_of(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def test_what_did_not_change_is_not_sent_again(here: Client, there: Client) -> None:
+    frozen, head = np.ones((300, 300)), np.zeros(3)
+    with here.channel("frozen") as trainer, there.channel("frozen") as worker:
+        trainer.publish({"base": {"frozen": frozen}, "head": head}, timeout=SOON)
+        first = worker.get(timeout=SOON)
+        head += 1
+        trainer.publish({"base": {"frozen": frozen}, "head": head}, timeout=SOON)
+        second = worker.get(at_least=2, timeout=SOON)
+        assert address_of(second["base"]["frozen"]) == address_of(first["base"]["frozen"])
+        assert second["head"].tolist() == [1, 1, 1]
+        frozen[-1, -1] = 7
+        trainer.publish({"base": {"frozen": frozen}, "head": head}, timeout=SOON)
+        third = worker.get(at_least=3, timeout=SOON)
+        assert (third["base"]["frozen"] == frozen).all()
+        assert first["base"]["frozen"][-1, -1] == 1, "what was got does not change"
+
+
+def test_any_value_comes_back(here: Client) -> None:
+    shared = np.arange(5)
+    values: list[Any] = [
+        np.arange(6.0).reshape(2, 3),
+        b"bytes",
+        {"a": shared, "b": shared, "c": shared[::2], "d": np.asfortranarray(np.ones((2, 3)))},
+        {"a.b": np.ones(1), "a": {"b": np.zeros(2)}},
+        {1: [np.ones(2), "text"], ("x", 2): None},
+        {"empty": np.empty((0, 3), np.int8), "structured": np.zeros(2, "i4,f8")},
+        {},
+        "text",
+    ]
+    with here.channel("any") as channel:
+        for value in values:
+            version = channel.publish(value, timeout=SOON)
+            got = channel.get(at_least=version, timeout=SOON).value
+            assert type(got) is (memoryview if isinstance(value, bytes) else type(value))
+            np.testing.assert_equal(bytes(got) if isinstance(value, bytes) else got, value)
+        channel.publish(values[2], timeout=SOON)
+        got = channel.get(at_least=len(values) + 1, timeout=SOON).value
+        assert got["a"] is got["b"]
+        assert not got["a"].flags.writeable
+
+
+def test_tensors_come_back_as_views_to_load(here: Client, there: Client) -> None:
+    torch = pytest.importorskip("torch")
+    model, other = (
+        torch.nn.Sequential(torch.nn.Linear(200, 100), torch.nn.BatchNorm1d(100)) for _ in "ab"
+    )
+    with here.channel("torch") as trainer, there.channel("torch") as worker:
+        trainer.publish(model.state_dict(), timeout=SOON)
+        got = worker.get(timeout=SOON)
+        assert type(got.value) is type(model.state_dict())
+        other.load_state_dict(got, assign=True)
+        assert torch.equal(other[0].weight, model[0].weight)
+        streamed = dict(worker.stream(timeout=SOON))
+        assert list(streamed) == list(model.state_dict())
+        assert all(torch.equal(streamed[name], one) for name, one in model.state_dict().items())
+        mine = {name: torch.zeros_like(one) for name, one in model.state_dict().items()}
+        got.copy_to(mine)
+        assert all(torch.equal(mine[name], one) for name, one in model.state_dict().items())
+
+
+def test_parts_are_streamed_by_their_names(here: Client, there: Client) -> None:
+    with here.channel("streamed") as trainer, there.channel("streamed") as worker:
+        layer = {"w": np.ones(20_000, np.float32), "b": np.asfortranarray(np.ones((2, 3)))}
+        trainer.publish({"layer": layer, "steps": 3}, timeout=SOON)
+        streamed = dict(worker.stream(timeout=SOON))
+        assert list(streamed) == ["layer.w", "layer.b"]
+        np.testing.assert_equal(streamed["layer.w"], layer["w"])
+        np.testing.assert_equal(streamed["layer.b"], layer["b"])
+        with pytest.raises(hoplite.TimeoutError):
+            worker.stream(at_least=2, timeout=0.05)
+
+
+def test_copies_fit_or_are_refused(here: Client) -> None:
+    with here.channel("copies") as channel:
+        channel.publish({"w": np.ones(3), "deep": {"b": np.ones(2, np.int8)}}, timeout=SOON)
+        got = channel.get(timeout=SOON)
+        mine = {"w": np.zeros(3), "deep": {"b": np.zeros(2, np.int8)}}
+        got.copy_to(mine)
+        np.testing.assert_equal(mine, got.value)
+        for target, wrong in (
+            ({"w": np.zeros(4), "deep": mine["deep"]}, r"'w': the target is float64 \(4,\)"),
+            ({"w": mine["w"], "deep": {"b": np.zeros(2)}}, "'b': the target is float64"),
+            ({"w": mine["w"]}, "only version 1 has 'deep'"),
+            ({**mine, "x": 1}, "only the target has 'x'"),
+        ):
+            with pytest.raises(hoplite.InvalidArgumentError, match=wrong):
+                got.copy_to(target)
+        channel.publish(np.ones(3), timeout=SOON)
+        with pytest.raises(hoplite.InvalidArgumentError, match="holds a ndarray, no dict"):
+            channel.get(at_least=2, timeout=SOON).copy_to({})
+
+
+def test_parts_of_a_program_in_another_language_are_a_dict(here: Client) -> None:
+    w = np.arange(6, dtype=np.float32)
+    with here.channel("foreign") as channel:
+        parts = [("w", "float32", (2, 3), b"", w), ("notes", "", (), b"", b"text")]
+        channel._core.publish(parts, b"")
+        got = channel.get(timeout=SOON)
+        np.testing.assert_equal(got["w"], w.reshape(2, 3))
+        assert bytes(got["notes"]) == b"text"
+        channel._core.publish([("w", "float32", (4, 3), b"not json", w)], b"")
+        with pytest.raises(hoplite.InvalidArgumentError, match="part 'w' is said to be float32"):
+            channel.get(at_least=2, timeout=SOON)
 
 
 def test_bad_input_is_named(here: Client) -> None:

@@ -32,6 +32,10 @@ std::string_view Name(ErrorCode code) {
       return "internal";
     case ErrorCode::kFailed:
       return "failed";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kPublisherGone:
+      return "publisher_gone";
   }
   return "internal";
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <hoplite/client.h>
 
@@ -73,6 +74,9 @@ class ClientAccess {
   static Result<Buffer> MakeBuffer(std::shared_ptr<client::Connection> connection,
                                    const ObjectId& object, std::uint64_t id,
                                    const client::local::View& view);
+  // Of a channel; the newest object is the first.
+  static Result<Snapshot> MakeSnapshot(std::uint64_t version, std::vector<Buffer> objects);
+  static const Register::State& StateOf(const Register& opened) { return *opened.state_; }
   template <typename T>
   static const client::Question* QuestionOf(const Future<T>& future);
   static const client::Question* QuestionOf(const Reduction& reduction);

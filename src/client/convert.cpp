@@ -33,7 +33,7 @@ std::vector<std::uint32_t> ToNumbers(std::uint64_t set) {
 
 Error ToError(const v1::local::Error& message) {
   const auto code = static_cast<ErrorCode>(message.code());
-  const bool known = code >= ErrorCode::kInvalidArgument && code <= ErrorCode::kFailed;
+  const bool known = code >= ErrorCode::kInvalidArgument && code <= kLastErrorCode;
   return {known ? code : ErrorCode::kInternal, message.message()};
 }
 

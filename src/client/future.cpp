@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include <hoplite/channel.h>
 #include <hoplite/future.h>
 #include <hoplite/reduction.h>
 #include <hoplite/register.h>
@@ -39,6 +40,12 @@ void FutureState<T>::Drop() {
   const MutexLock lock(mutex_);
   if (!result_) question_->Drop();
 }
+
+template class FutureState<Buffer>;
+template class FutureState<ObjectId>;
+template class FutureState<RegisterEntry>;
+template class FutureState<RegisterWrite>;
+template class FutureState<Snapshot>;
 
 GetState::~GetState() { Drop(); }
 
@@ -85,6 +92,7 @@ template class HOPLITE_EXPORT Future<Buffer>;
 template class HOPLITE_EXPORT Future<ObjectId>;
 template class HOPLITE_EXPORT Future<RegisterEntry>;
 template class HOPLITE_EXPORT Future<RegisterWrite>;
+template class HOPLITE_EXPORT Future<Snapshot>;
 
 Waitable::Waitable(const Future<Buffer>& future) : question_(ClientAccess::QuestionOf(future)) {}
 Waitable::Waitable(const Future<ObjectId>& future) : question_(ClientAccess::QuestionOf(future)) {}
@@ -92,6 +100,7 @@ Waitable::Waitable(const Future<RegisterEntry>& future)
     : question_(ClientAccess::QuestionOf(future)) {}
 Waitable::Waitable(const Future<RegisterWrite>& future)
     : question_(ClientAccess::QuestionOf(future)) {}
+Waitable::Waitable(const Future<Snapshot>& future) : question_(ClientAccess::QuestionOf(future)) {}
 Waitable::Waitable(const Reduction& reduction) : question_(ClientAccess::QuestionOf(reduction)) {}
 
 template <typename T>

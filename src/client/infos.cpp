@@ -9,7 +9,6 @@
 #include "wire/local_protocol.h"
 
 namespace hoplite::client {
-namespace {
 
 local::Request InfoOf(std::span<const ObjectId> ids) {
   local::Request request;
@@ -21,8 +20,6 @@ Result<ObjectInfo> ReadInfo(const local::Infos::Got& got) {
   if (got.has_error()) return std::unexpected(ToError(got.error()));
   return ToObjectInfo(got.info());
 }
-
-}  // namespace
 
 std::vector<Result<ObjectInfo>> AskForInfos(Connection& connection, std::span<const ObjectId> ids,
                                             Time deadline) {

@@ -15,6 +15,10 @@
 
 namespace hoplite::client {
 
+// Of as many as one request takes, and how to read each answer.
+local::Request InfoOf(std::span<const ObjectId> ids);
+Result<ObjectInfo> ReadInfo(const local::Infos::Got& got);
+
 // One answer per id, in their order.
 std::vector<Result<ObjectInfo>> AskForInfos(Connection& connection, std::span<const ObjectId> ids,
                                             Time deadline);

@@ -86,4 +86,10 @@ Time DeadlineAfter(std::chrono::milliseconds timeout) {
   return now + std::max(timeout, std::chrono::milliseconds(0));
 }
 
+std::chrono::milliseconds Left(Time deadline) {
+  if (deadline == kNever) return std::chrono::milliseconds::max();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
 }  // namespace hoplite::client

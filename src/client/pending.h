@@ -56,5 +56,7 @@ bool WaitFor(Pending& pending, Time deadline);
 
 // kForever becomes kNever; zero, and what is negative, is now.
 Time DeadlineAfter(std::chrono::milliseconds timeout);
+// The other way round; zero when it has passed.
+std::chrono::milliseconds Left(Time deadline);
 
 }  // namespace hoplite::client

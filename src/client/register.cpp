@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/future_state.h"
+#include "client/register_state.h"
 #include "wire/local_protocol.h"
 
 namespace hoplite {
@@ -50,31 +51,15 @@ class RegisterAnswer final : public FutureState<T> {
 
 }  // namespace
 
-struct Register::State {
-  State(std::shared_ptr<void> client_in, std::shared_ptr<client::Connection> connection_in,
-        std::uint64_t made_by_in, std::string name_in)
-      : client(std::move(client_in)),
-        connection(std::move(connection_in)),
-        made_by(made_by_in),
-        name(std::move(name_in)) {}
-  ~State() { connection->Release(made_by); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  template <typename T>
-  std::shared_ptr<FutureState<T>> Ask(Request request, std::chrono::milliseconds timeout) const {
-    const Time deadline = client::DeadlineAfter(timeout);
-    auto pending = connection->Begin(std::move(request), deadline);
-    return std::make_shared<RegisterAnswer<T>>(
-        std::make_unique<client::Question>(connection, std::move(pending), deadline),
-        "register " + name);
-  }
-
-  const std::shared_ptr<void> client;  // leaves its node when nobody has it any more
-  const std::shared_ptr<client::Connection> connection;
-  const std::uint64_t made_by;
-  const std::string name;
-};
+template <typename T>
+std::shared_ptr<FutureState<T>> Register::State::Ask(Request request,
+                                                     std::chrono::milliseconds timeout) const {
+  const Time deadline = client::DeadlineAfter(timeout);
+  auto pending = connection->Begin(std::move(request), deadline);
+  return std::make_shared<RegisterAnswer<T>>(
+      std::make_unique<client::Question>(connection, std::move(pending), deadline),
+      "register " + name);
+}
 
 Result<Register> Client::OpenRegister(std::string_view name, const CallOptions& options) {
   const Time deadline = client::DeadlineAfter(options.timeout);

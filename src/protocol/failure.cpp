@@ -16,7 +16,7 @@ std::optional<Error> FailureIn(std::string_view metadata) {
   if (metadata.size() <= kFailureMark.size() || !metadata.starts_with(kFailureMark)) return {};
   metadata.remove_prefix(kFailureMark.size());
   const auto code = static_cast<ErrorCode>(metadata.front());
-  const bool known = code >= ErrorCode::kInvalidArgument && code <= ErrorCode::kFailed;
+  const bool known = code >= ErrorCode::kInvalidArgument && code <= kLastErrorCode;
   metadata.remove_prefix(1);
   return Error(known ? code : ErrorCode::kFailed,
                IsUtf8(metadata) ? std::string(metadata) : "it failed, and says so in no text");

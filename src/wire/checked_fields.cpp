@@ -135,7 +135,7 @@ Result<Duration> ReadDuration(std::uint64_t microseconds, std::string_view field
 }
 
 Result<ErrorCode> ReadErrorCode(std::uint32_t code) {
-  return ReadEnum(code, ErrorCode::kInvalidArgument, ErrorCode::kFailed, "code");
+  return ReadEnum(code, ErrorCode::kInvalidArgument, kLastErrorCode, "code");
 }
 
 }  // namespace hoplite::wire

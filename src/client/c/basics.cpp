@@ -24,7 +24,7 @@ static_assert(HOPLITE_DATA_LOSS == static_cast<int>(ErrorCode::kDataLoss));
 static_assert(HOPLITE_PROTOCOL == static_cast<int>(ErrorCode::kProtocol));
 static_assert(HOPLITE_RECALLED == static_cast<int>(ErrorCode::kRecalled));
 static_assert(HOPLITE_INTERNAL == static_cast<int>(ErrorCode::kInternal));
-static_assert(HOPLITE_FAILED == static_cast<int>(ErrorCode::kFailed));
+static_assert(HOPLITE_PUBLISHER_GONE == static_cast<int>(kLastErrorCode));
 static_assert(kForever.count() == HOPLITE_FOREVER);
 
 }  // namespace

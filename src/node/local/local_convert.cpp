@@ -48,7 +48,7 @@ void FillError(const Error& error, v1::local::Error& message) {
 }
 
 Result<ErrorCode> ReadErrorCode(std::uint32_t number) {
-  return ReadEnum(number, ErrorCode::kFailed, "error code");
+  return ReadEnum(number, kLastErrorCode, "error code");
 }
 
 std::uint64_t PrefixOf(const store::Copy& copy) {

@@ -1,0 +1,197 @@
+#include "client/channel/publisher.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "client/pending.h"
+
+namespace hoplite::client {
+namespace {
+
+// What is wrong with their names; empty: nothing.
+std::string WrongIn(std::span<const Part> parts) {
+  std::set<std::string_view> names;
+  for (const Part& part : parts) {
+    if (!IsUtf8(part.name) || !IsUtf8(part.dtype)) return "a part's name or dtype is no UTF-8";
+    if (!names.insert(part.name).second) return "two parts are named '" + part.name + "'";
+  }
+  return {};
+}
+
+}  // namespace
+
+Publisher::Publisher(Client client, const Register& head, std::string name, std::uint32_t keep)
+    : client_(std::move(client)), head_(head), name_(std::move(name)), keep_(keep) {}
+
+Result<std::uint64_t> Publisher::Publish(std::span<const Part> parts, const PublishOptions& options,
+                                         Time deadline) {
+  if (const std::string wrong = WrongIn(parts); !wrong.empty()) {
+    return std::unexpected(Wrong(ErrorCode::kInvalidArgument, wrong));
+  }
+  if (!claim_) TRY(Look(deadline));
+  TRY(CheckVersion(options.version));
+  TRY_ASSIGN(const Objects objects, Make(parts, options.metadata, deadline));
+  for (bool moved = false; !moved;) {
+    TRY_ASSIGN(moved, Move(objects, options.version, deadline));
+  }
+  published_ = version_;
+  DropOld(deadline);
+  return version_;
+}
+
+// What the head is before the first publish.
+Result<void> Publisher::Look(Time deadline) {
+  if (fenced_) return std::unexpected(Fenced());
+  TRY_ASSIGN(const RegisterEntry entry, head_.Get({.timeout = Left(deadline)}));
+  TRY_ASSIGN(const std::optional<Head> head, HeadOf(entry));
+  if (entry.has_writer) {
+    return std::unexpected(Wrong(ErrorCode::kConflict, "it has a publisher (take_over)"));
+  }
+  number_ = entry.number;
+  version_ = head ? head->version : 0;
+  return {};
+}
+
+// A successor may go on where its checkpoint was.
+Result<void> Publisher::CheckVersion(std::optional<std::uint64_t> version) const {
+  if (version_ == std::numeric_limits<std::uint64_t>::max() && !version) {
+    return std::unexpected(
+        Wrong(ErrorCode::kInvalidArgument, "there is no version after the last"));
+  }
+  if (!version || !published_ || *version > *published_) return {};
+  return std::unexpected(Wrong(ErrorCode::kInvalidArgument,
+                               "version " + std::to_string(*version) + ", the next one is " +
+                                   std::to_string(*published_ + 1) + " or above"));
+}
+
+// The objects of a new version, owned and whole.
+Result<Publisher::Objects> Publisher::Make(std::span<const Part> parts, const std::string& metadata,
+                                           Time deadline) {
+  const auto last = LastVersion(parts, deadline);
+  if (!last) return PutPacked(Pack(parts, metadata, nullptr, 0), deadline);
+  Version version{.manifest = last_, .objects = {}};
+  for (const Buffer& object : *last) version.objects.push_back(object.bytes());
+  return PutPacked(Pack(parts, metadata, &version, kMostObjects - 1), deadline);
+}
+
+Result<Publisher::Objects> Publisher::PutPacked(const Packing& packing, Time deadline) {
+  const std::string before = Encoded(packing.manifest);
+  std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(before))};
+  pieces.insert(pieces.end(), packing.pieces.begin(), packing.pieces.end());
+  TRY_ASSIGN(const ObjectId made, client_.Put(std::span<const std::span<const std::byte>>(pieces),
+                                              {.owned = true, .timeout = Left(deadline)}));
+  Objects objects{made};
+  for (const std::size_t older : packing.older) objects.push_back(kept_.back()[older]);
+  kept_.push_back(objects);
+  last_ = packing.manifest;
+  return objects;
+}
+
+// None: it is of no use, or can't be had at once.
+std::optional<std::vector<Buffer>> Publisher::LastVersion(std::span<const Part> parts,
+                                                          Time deadline) {
+  if (kept_.empty() || !MayBeEqual(parts, last_)) return std::nullopt;
+  std::vector<Buffer> objects;
+  const CallOptions options{.only_if_owned = true, .timeout = Left(deadline)};
+  for (Result<Buffer>& object : client_.GetMany(kept_.back(), options)) {
+    if (!object) return std::nullopt;
+    objects.push_back(*std::move(object));
+  }
+  return objects;
+}
+
+// One attempt. False: the head is where a move of its own, whose answer never came, had left it.
+Result<bool> Publisher::Move(const Objects& objects, std::optional<std::uint64_t> version,
+                             Time deadline) {
+  Head head{.claim = claim_ ? *claim_ : RandomClaim(), .version = 0, .objects = objects};
+  head.version = version ? *version : version_ + 1;
+  const CompareAndSetOptions options{.writer = !claim_, .timeout = Left(deadline)};
+  TRY_ASSIGN(const RegisterWrite write, head_.CompareAndSet(number_, Packed(head), options));
+  if (!write.written) return OnConflict(write.entry, version);
+  claim_ = head.claim;
+  number_ = write.entry.number;
+  version_ = head.version;
+  return true;
+}
+
+Result<bool> Publisher::OnConflict(const RegisterEntry& there,
+                                   std::optional<std::uint64_t> version) {
+  TRY_ASSIGN(const std::optional<Head> head, HeadOf(there));
+  if (!claim_ || !head || head->claim != *claim_) return std::unexpected(Fenced());
+  number_ = there.number;
+  version_ = head->version;
+  published_ = head->version;
+  TRY(CheckVersion(version));
+  return false;
+}
+
+// It is no publisher any more, or is none at all.
+Error Publisher::Fenced() {
+  End();
+  fenced_ = fenced_ || claim_.has_value();
+  claim_.reset();
+  published_.reset();
+  return Wrong(ErrorCode::kConflict, "it has another publisher");
+}
+
+// Not only disowned: a publisher before may own them, and be lost. What is not confirmed in time is
+// deleted once more after the next publish.
+void Publisher::DropOld(Time deadline) {
+  while (kept_.size() > keep_) {
+    const Objects gone = std::move(kept_.front());
+    kept_.pop_front();
+    std::ranges::copy_if(gone, std::back_inserter(condemned_),
+                         [this](const ObjectId& object) { return !IsKept(object); });
+  }
+  if (client_.Delete(std::span(condemned_), {.timeout = Left(deadline)})) condemned_.clear();
+}
+
+bool Publisher::IsKept(const ObjectId& object) const {
+  return std::ranges::any_of(
+      kept_, [&](const Objects& kept) { return std::ranges::find(kept, object) != kept.end(); });
+}
+
+Result<void> Publisher::TakeOver(Time deadline) {
+  while (!claim_) {
+    TRY_ASSIGN(const RegisterEntry entry, head_.Get({.timeout = Left(deadline)}));
+    TRY_ASSIGN(const std::optional<Head> head, HeadOf(entry));
+    number_ = entry.number;
+    TRY_ASSIGN(const Objects objects, Own(head, deadline));
+    const Result<bool> moved = Move(objects, head ? head->version : 0, deadline);
+    // Somebody published, or took over.
+    if (!moved && moved.error().code != ErrorCode::kConflict) return std::unexpected(moved.error());
+  }
+  return {};
+}
+
+// Before the claim: their owner may be gone in a moment. None: they are gone.
+Result<Publisher::Objects> Publisher::Own(const std::optional<Head>& head, Time deadline) {
+  if (!head || head->objects.empty()) return Objects{};
+  kept_.push_back(head->objects);
+  const Result<void> owned = client_.Own(std::span(head->objects), {.timeout = Left(deadline)});
+  if (owned) return head->objects;
+  if (owned.error().code != ErrorCode::kDeleted) return std::unexpected(owned.error());
+  static_cast<void>(client_.Disown(std::span(kept_.back())));
+  kept_.pop_back();
+  return Objects{};
+}
+
+void Publisher::End() {
+  for (const Objects& objects : std::exchange(kept_, {})) {
+    static_cast<void>(client_.Disown(std::span(objects)));
+  }
+  static_cast<void>(client_.Disown(std::span(condemned_)));
+  condemned_.clear();
+}
+
+Error Publisher::Wrong(ErrorCode code, const std::string& what) const {
+  return {code, "channel '" + name_ + "': " + what};
+}
+
+}  // namespace hoplite::client

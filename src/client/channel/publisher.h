@@ -1,0 +1,69 @@
+// Publisher: the publishing side of an open channel (R99).
+//
+// Decides: what a version is made of, when the head moves, and when a version goes. Is told: parts,
+// and what the register answers. Must never: move the head before its objects are whole and owned,
+// or off another publisher's claim; let an object go that a kept version lists. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <hoplite/channel.h>
+#include <hoplite/client.h>
+#include <hoplite/register.h>
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "client/channel/head.h"
+#include "client/channel/packing.h"
+
+namespace hoplite::client {
+
+class Publisher {
+ public:
+  // `head` outlives it.
+  Publisher(Client client, const Register& head, std::string name, std::uint32_t keep);
+
+  Result<std::uint64_t> Publish(std::span<const Part> parts, const PublishOptions& options,
+                                Time deadline);
+  // Claims the channel. What its last publisher published stays.
+  Result<void> TakeOver(Time deadline);
+  // What it published goes.
+  void End();
+
+ private:
+  using Objects = std::vector<ObjectId>;
+
+  Result<void> Look(Time deadline);
+  Result<void> CheckVersion(std::optional<std::uint64_t> version) const;
+  Result<Objects> Make(std::span<const Part> parts, const std::string& metadata, Time deadline);
+  Result<Objects> PutPacked(const Packing& packing, Time deadline);
+  std::optional<std::vector<Buffer>> LastVersion(std::span<const Part> parts, Time deadline);
+  Result<Objects> Own(const std::optional<Head>& head, Time deadline);
+  Result<bool> Move(const Objects& objects, std::optional<std::uint64_t> version, Time deadline);
+  Result<bool> OnConflict(const RegisterEntry& there, std::optional<std::uint64_t> version);
+  Error Fenced();
+  void DropOld(Time deadline);
+  bool IsKept(const ObjectId& object) const;
+  Error Wrong(ErrorCode code, const std::string& what) const;
+
+  Client client_;
+  const Register& head_;
+  const std::string name_;
+  const std::uint32_t keep_;
+
+  std::optional<Claim> claim_;
+  bool fenced_ = false;                     // it was the publisher once
+  RegisterNumber number_;                   // of the head, as this publisher knows it
+  std::uint64_t version_ = 0;               // of the head
+  std::optional<std::uint64_t> published_;  // the last version of its own
+  std::deque<Objects> kept_;                // of each version, the oldest first
+  Manifest last_;                           // of kept_.back(), if it made that one
+  Objects condemned_;                       // of no kept version, and perhaps still there
+};
+
+}  // namespace hoplite::client

@@ -1,0 +1,57 @@
+#include <utility>
+
+#include <hoplite/channel.h>
+
+#include "base/try.h"
+#include "client/channel/snapshot_state.h"
+#include "client/client_access.h"
+
+namespace hoplite {
+
+Snapshot::Snapshot(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
+
+const ObjectId& Snapshot::id() const { return contents_->objects.front().id(); }
+std::uint64_t Snapshot::version() const { return contents_->version; }
+std::span<const Part> Snapshot::parts() const { return contents_->manifest.parts; }
+const std::string& Snapshot::metadata() const { return contents_->manifest.metadata; }
+std::span<const Buffer> Snapshot::objects() const { return contents_->objects; }
+
+const Part* Snapshot::Find(std::string_view name) const {
+  const auto at = contents_->by_name.find(name);
+  return at == contents_->by_name.end() ? nullptr : &contents_->manifest.parts[at->second];
+}
+
+Result<Snapshot> ClientAccess::MakeSnapshot(std::uint64_t version, std::vector<Buffer> objects) {
+  auto contents = std::make_shared<Snapshot::Contents>();
+  contents->version = version;
+  const std::span<const std::byte> newest = objects.front().bytes();
+  TRY_ASSIGN(const std::uint64_t before, client::BytesBeforeParts(newest, newest.size()));
+  TRY_ASSIGN(contents->manifest, client::Decoded(newest.first(before)));
+  client::Manifest& manifest = contents->manifest;
+  for (std::size_t i = 0; i < manifest.parts.size(); ++i) {
+    const client::Place& place = manifest.places[i];
+    if (place.object >= objects.size()) {
+      return std::unexpected(client::NoVersion("a part lies in an object that it does not have"));
+    }
+    TRY_ASSIGN(manifest.parts[i].bytes, client::BytesAt(place, objects[place.object].bytes()));
+    contents->by_name.emplace(manifest.parts[i].name, i);
+  }
+  contents->objects = std::move(objects);
+  return Snapshot(std::move(contents));
+}
+
+namespace client {
+
+std::unique_ptr<Question> QuestionOf(const std::shared_ptr<VersionRequest>& request,
+                                     const std::shared_ptr<Connection>& connection, Time deadline) {
+  return std::make_unique<Question>(connection, request->done(), deadline,
+                                    [request](const Error& why) { request->GiveUp(why); });
+}
+
+Result<Snapshot> SnapshotAnswer::Read(const local::Answer& /*answer*/) {
+  VersionRequest::Found found = request_->Take();
+  return ClientAccess::MakeSnapshot(found.head.version, std::move(found.objects));
+}
+
+}  // namespace client
+}  // namespace hoplite

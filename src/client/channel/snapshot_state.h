@@ -1,0 +1,49 @@
+// What a Snapshot shows, and the Future of one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <hoplite/channel.h>
+#include <hoplite/result.h>
+
+#include "base/time.h"
+#include "client/channel/manifest.h"
+#include "client/channel/version_request.h"
+#include "client/future_state.h"
+#include "client/question.h"
+
+namespace hoplite {
+
+struct Snapshot::Contents {
+  std::uint64_t version = 0;
+  client::Manifest manifest;  // with the bytes of the parts
+  std::vector<Buffer> objects;
+  std::map<std::string_view, std::size_t> by_name;
+};
+
+namespace client {
+
+// The wait for a VersionRequest, which goes with it.
+std::unique_ptr<Question> QuestionOf(const std::shared_ptr<VersionRequest>& request,
+                                     const std::shared_ptr<Connection>& connection, Time deadline);
+
+class SnapshotAnswer final : public FutureState<Snapshot> {
+ public:
+  SnapshotAnswer(std::shared_ptr<VersionRequest> request,
+                 const std::shared_ptr<Connection>& connection, Time deadline, std::string what)
+      : FutureState(QuestionOf(request, connection, deadline), std::move(what)),
+        request_(std::move(request)) {}
+  ~SnapshotAnswer() override { Drop(); }
+
+ private:
+  Result<Snapshot> Read(const local::Answer& answer) override;
+
+  const std::shared_ptr<VersionRequest> request_;
+};
+
+}  // namespace client
+}  // namespace hoplite

@@ -1,0 +1,67 @@
+#include <utility>
+
+#include "base/try.h"
+#include "client/channel/stream_impl.h"
+#include "client/pending.h"
+
+namespace hoplite {
+
+SnapshotStream::SnapshotStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SnapshotStream::SnapshotStream(SnapshotStream&&) noexcept = default;
+SnapshotStream& SnapshotStream::operator=(SnapshotStream&&) noexcept = default;
+SnapshotStream::~SnapshotStream() = default;
+
+std::uint64_t SnapshotStream::version() const { return impl_->version; }
+const std::string& SnapshotStream::metadata() const { return impl_->manifest.metadata; }
+
+Result<const Part*> SnapshotStream::Next(std::chrono::milliseconds timeout) {
+  return impl_->Next(client::DeadlineAfter(timeout));
+}
+
+Result<std::unique_ptr<SnapshotStream::Impl>> SnapshotStream::Impl::Open(Client& client,
+                                                                         const client::Head& head,
+                                                                         Time deadline) {
+  const CallOptions options{.only_if_owned = true, .timeout = client::Left(deadline)};
+  TRY_ASSIGN(Reader newest, client.Open(head.objects.front(), options));
+  const std::uint64_t least = std::min<std::uint64_t>(newest.size(), client::kPartAlignment);
+  TRY_ASSIGN(const auto begin, newest.WaitFor(least, client::Left(deadline)));
+  TRY_ASSIGN(const std::uint64_t before, client::BytesBeforeParts(begin, newest.size()));
+  TRY_ASSIGN(const auto there, newest.WaitFor(before, client::Left(deadline)));
+  TRY_ASSIGN(client::Manifest manifest, client::Decoded(there.first(before)));
+  auto impl = std::make_unique<Impl>(Impl{
+      .version = head.version,
+      .newest = std::move(newest),
+      .before = before,
+      .manifest = std::move(manifest),
+  });
+  for (const ObjectId& object : std::span(head.objects).subspan(1)) {
+    impl->older.push_back(client.GetAsync(object, {.only_if_owned = true}));
+  }
+  return impl;
+}
+
+Result<const Part*> SnapshotStream::Impl::Next(Time deadline) {
+  if (next == manifest.parts.size()) {
+    TRY(newest.WaitFor(newest.size(), client::Left(deadline)));
+    return nullptr;
+  }
+  TRY_ASSIGN(manifest.parts[next].bytes, BytesOf(manifest.places[next], deadline));
+  return &manifest.parts[next++];
+}
+
+Result<std::span<const std::byte>> SnapshotStream::Impl::BytesOf(const client::Place& place,
+                                                                 Time deadline) {
+  if (place.object > older.size()) {
+    return std::unexpected(client::NoVersion("a part lies in an object that it does not have"));
+  }
+  if (place.object > 0) {
+    TRY_ASSIGN(const Buffer object, older[place.object - 1].Wait(client::Left(deadline)));
+    return client::BytesAt(place, object.bytes());
+  }
+  TRY(client::CheckPlace(place, newest.size() - before));
+  TRY_ASSIGN(const auto there,
+             newest.WaitFor(before + place.offset + place.size_bytes, client::Left(deadline)));
+  return there.subspan(before + place.offset, place.size_bytes);
+}
+
+}  // namespace hoplite
