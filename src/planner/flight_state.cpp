@@ -312,7 +312,7 @@ Want FlightState::Wanting(const StripeMarks& marks) const {
 
 GrantClosed FlightState::Closed(const Grant& grant, Outcome outcome, Failure failure,
                                 const StripeMarks& marks) const {
-  return {object_, grant.version, grant.grant, outcome, failure, marks};
+  return {object_, grant.version, grant.grant, outcome, failure, marks, grant.source.id};
 }
 
 }  // namespace hoplite::planner

@@ -106,6 +106,7 @@ void Transfers::On(NodeId node, const GrantClosed& event) {
     // A grant that was taken back before: its stripes are parked or granted again already. A
     // predecessor's grant goes by another id here.
     if (record->slow_relays) record->slow_relays->Closed(event.grant, table);
+    if (event.failure == Failure::kUnreachable) KeepFrom(node, event.source, event.failure);
     return table.Edit(node, [&](Copy& receiver) { receiver.StreamEnded(event.grant); });
   }
   const OpenGrant grant = open->second;
@@ -136,7 +137,7 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
     table.LowerMarks(grant.source, event.marks, grant);
     if (!grant.leaf) table.NoteLate(grant, kHeld);  // a leaf was not sent there by lag (R41)
   } else {
-    KeepFrom(grant, event.failure);
+    KeepFrom(node, grant.source, event.failure);
     table.Edit(node, [](Copy& receiver) { receiver.helped = false; });
   }
   const bool bytes_came = event.failure == Failure::kBroken || event.failure == Failure::kStalled ||
@@ -148,13 +149,12 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
 }
 
 // One that has no session any more is not out of this receiver's reach, but gone.
-void Transfers::KeepFrom(const OpenGrant& failed, Failure how) {
+void Transfers::KeepFrom(NodeId receiver, NodeId source, Failure how) {
   const Time now = clock_.now();
-  const bool blocked = how == Failure::kUnreachable && nodes_.alive(failed.source);
-  const Time until = blocked
-                         ? pairs_.Note(failed.receiver, failed.source, {}, options_.keep_apart, now)
-                         : now + options_.keep_apart;
-  apart_.Insert({failed.receiver, failed.source}, until);
+  const bool blocked = how == Failure::kUnreachable && nodes_.alive(source);
+  const Time until = blocked ? pairs_.Note(receiver, source, {}, options_.keep_apart, now)
+                             : now + options_.keep_apart;
+  apart_.Insert({receiver, source}, until);
 }
 
 void Transfers::On(NodeId node, const CopyComplete& event) {

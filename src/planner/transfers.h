@@ -68,7 +68,7 @@ class Transfers {
   void GiveBytes(const ObjectId& id, ObjectRecord& record, NodeId node);
   void OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& grant,
                 const GrantClosed& event);
-  void KeepFrom(const OpenGrant& failed, Failure how);
+  void KeepFrom(NodeId receiver, NodeId source, Failure how);
   bool HasSource(const ObjectRecord& record, NodeId receiver) const;
   NodeId HolderOutOfReach(const ObjectRecord& record, NodeId receiver) const;
 

@@ -121,8 +121,10 @@ struct GrantClosed {
   Version version;
   GrantId grant;
   Outcome outcome = Outcome::kDone;
+  // Of one that was abandoned, too: its source was out of reach all the while (kUnreachable).
   Failure failure = Failure::kNone;
   StripeMarks marks;
+  NodeId source = kNoNode;  // of the grant, which the shard may have taken back
 };
 
 // Every <= 30 ms per active flow and batched; for status, lags and slow relays.

@@ -74,6 +74,7 @@ void Write(const protocol::GrantClosed& event, v1::NodeEvent& to) {
   body.set_outcome(static_cast<std::uint32_t>(event.outcome));
   body.set_failure(static_cast<std::uint32_t>(event.failure));
   WriteMarks(event.marks, *body.mutable_marks());
+  body.set_source(Raw(event.source));
 }
 void Write(const protocol::Progress& event, v1::NodeEvent& to) {
   v1::Progress& body = *to.mutable_progress();
@@ -180,6 +181,7 @@ Result<NodeEvent> Read(const EventSubject& of, const v1::GrantClosed& body) {
   TRY_ASSIGN(event.failure, ReadEnum(body.failure(), protocol::Failure::kNone,
                                      protocol::Failure::kUnknown, "failure"));
   TRY_ASSIGN(event.marks, ReadMarks(body.marks()));
+  event.source = NodeId(body.source());
   return event;
 }
 

@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 14;
+inline constexpr std::uint32_t kDirectoryProtocol = 15;
 
 // A node introduces itself.
 struct Hello {

@@ -198,7 +198,9 @@ void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd
   const GrantId& grant = granted->grant.grant;
   state_->EndedInPart(grant, end.outcome == Outcome::kDone);
   if (end.outcome != Outcome::kDone) {
-    if (granted->end.outcome == Outcome::kDone || granted->end.outcome == Outcome::kAbandoned)
+    const bool stopped = granted->end.outcome == Outcome::kAbandoned;
+    if (granted->end.outcome == Outcome::kDone ||
+        (stopped && granted->end.failure == Failure::kNone))
       granted->end = end;
     for (const auto& other : granted->lanes) other->Stop();
   }

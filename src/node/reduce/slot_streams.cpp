@@ -62,11 +62,12 @@ void Slot::CloseEndedStreams(planner::SlotState::Effects& effects) {
   for (auto& [input, streams] : streams_) {
     if (streams.lanes.empty() || streams.ended < streams.lanes.size()) continue;
     streams.lanes.clear();
-    const bool waits = streams.end.failure == protocol::Failure::kNotAhead;
-    if (streams.end.outcome == Outcome::kFailed && !waits) {
+    const bool failed = streams.end.outcome == Outcome::kFailed;
+    const auto failure = failed ? streams.end.failure : protocol::Failure::kNone;
+    if (failed && failure != protocol::Failure::kNotAhead) {
       log::Debug("{}: child {}: {}", Name(), input, streams.end.why);
     }
-    const planner::StreamsEnd end{streams.end.failure, streams.end.why};
+    const planner::StreamsEnd end{failure, streams.end.why};
     state_->OnStreamsEnded(input, end, FoldedOf(streams), Now(), effects);
   }
 }

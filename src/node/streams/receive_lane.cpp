@@ -61,7 +61,10 @@ net::Task<void> ReceiveLane::Run() {
 net::Task<LaneEnd> ReceiveLane::Converse() {
   auto connected = co_await data_loop_.pool.Take(grant_.source.address, grant_.source.id);
   LogConnect(connected);
-  if (!connected) co_return Failed(Failure::kUnreachable, connected.error().message);
+  if (!connected) {
+    const bool stopping = connected.error().code == ErrorCode::kCancelled;
+    co_return Failed(stopping ? Failure::kNone : Failure::kUnreachable, connected.error().message);
+  }
   connection_ = *connected;
   const OpenStream open(data_loop_, connection_->stream);
   if (stopped_) co_return Failed(Failure::kNone, "stopped");
@@ -269,8 +272,11 @@ void ReceiveLane::Sample(Time now) {
   sampled_bytes_ = received;
 }
 
+// One that was stopped while it could not connect still says so: who moves its receiver from source to
+// source would never hear which of them is out of reach.
 LaneEnd ReceiveLane::Failed(Failure failure, std::string why) const {
-  if (stopped_) return {Outcome::kAbandoned, Failure::kNone, "stopped"};
+  const bool apart = failure == Failure::kUnreachable;
+  if (stopped_) return {Outcome::kAbandoned, apart ? failure : Failure::kNone, "stopped"};
   return {Outcome::kFailed, failure, grant_.source.name + ": " + why};
 }
 

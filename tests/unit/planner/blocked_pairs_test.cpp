@@ -126,6 +126,16 @@ TEST_F(OutOfReach, AReaderThatComesLaterIsHelpedAtOnce) {
   Expect("R: located v1", "T: takes a copy v1");
 }
 
+// Else a receiver that is moved from source to source comes back to this one again and again.
+TEST_F(OutOfReach, AStreamThatWasStoppedBeforeItConnectedSaysSo) {
+  Begin();
+  Say("R", GrantClosed{object_, VersionAt("R"), GrantId{{1, 999}}, Outcome::kAbandoned,
+                       Failure::kUnreachable, Marks(0), Id("S")});
+  CancelWant("R").Ignore();
+  Get("R");
+  Expect("R: located v1", "T: takes a copy v1");
+}
+
 TEST_F(OutOfReach, WithoutAThirdItWaitsForTheHolder) {
   Join("S").Join("R").Put("S").Get("R");
   Ignore();
