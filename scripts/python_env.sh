@@ -14,6 +14,11 @@ install() { # FILE [OPTION]...
   "$environment/bin/pip" install --quiet --disable-pip-version-check --requirement "$@" >&2
 }
 
+# A file may say with which options ("# options: --no-deps").
+options_of() { # FILE
+  sed -n 's/^# options: //p' "$1"
+}
+
 # From the index that the file names ("# index: URL"), where pip's own have no such version.
 install_from_its_index() { # FILE
   local index
@@ -31,7 +36,8 @@ fi
 for extra in python_bindings/tests/requirements-*.txt; do
   stamp=$environment/installed-$(basename "$extra")
   cmp -s "$extra" "$stamp" && continue
-  if install "$extra" || install_from_its_index "$extra"; then
+  read -ra options <<< "$(options_of "$extra")"
+  if install "$extra" "${options[@]}" || install_from_its_index "$extra"; then
     cp "$extra" "$stamp"
   else
     echo "could not be installed, what needs it is skipped: $(grep -v '^#' "$extra" | paste -sd ' ')" >&2

@@ -26,6 +26,7 @@ using testing::kSoon;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kInTime = 60s;
+constexpr std::uint64_t kMany = 1000;   // versions, and channels
 constexpr std::size_t kLarge = 30'000;  // elements: more than what is compared
 
 VersionOptions Exactly(std::uint64_t version) { return {.exactly = version, .timeout = kInTime}; }
@@ -206,6 +207,26 @@ TEST_F(ChannelsTest, OldVersionsGoAndAllWithThePublisher) {
     AwaitObjects(2);
   }
   AwaitObjects(0);
+}
+
+// Nothing of a channel stays when nobody has it open, nor of a version that is old.
+TEST_F(ChannelsTest, ManyChannelsAndVersionsLeaveNothing) {
+  Begin(2);
+  Channel long_lived = Open(0);
+  const Channel reader = Open(1);
+  for (std::uint64_t version = 1; version <= kMany; ++version) {
+    ASSERT_EQ(*Publish(long_lived, static_cast<float>(version % 1000)), version);
+    Channel brief = *cluster_->client(version % 2).OpenChannel("brief " + std::to_string(version));
+    ASSERT_TRUE(brief.Publish(std::vector<Part>{{.name = "nothing", .bytes = {}}}));
+  }
+  EXPECT_EQ(reader.Get(AtLeast(kMany))->version(), kMany);
+  AwaitObjects(2);
+  long_lived.Close();
+  AwaitObjects(0);
+  for (const std::string name : {"brief 1", "brief 2", "brief 1000"}) {
+    const auto info = cluster_->client(0).Info(ObjectId::FromName(name), kSoon);
+    EXPECT_EQ(CodeOf(info), ErrorCode::kNotFound) << name;
+  }
 }
 
 TEST_F(ChannelsTest, ASecondPublisherIsRefusedAndASuccessorFences) {
