@@ -404,8 +404,10 @@ std::string World::Left() const {
     node::Assembly& assembly = host.member->assembly();
     const store::StoreUsage usage = assembly.store.usage();
     if (usage.used_bytes > 0) {
-      return fmt::format("{} bytes of {} copies are left at {}", usage.used_bytes, usage.copies,
-                         host.member->name());
+      const auto listed = assembly.store.After({}, 1);
+      return fmt::format("{} bytes of {} copies are left at {}{}", usage.used_bytes, usage.copies,
+                         host.member->name(),
+                         listed.empty() ? "" : ": " + listed.front()->object().ToShortString());
     }
     if (!assembly.table.entries().empty()) {
       return fmt::format("{} still does something about {}", host.member->name(),

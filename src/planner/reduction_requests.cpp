@@ -66,7 +66,7 @@ void ReductionRequests::Answer(const ObjectId& id, ObjectRecord& record, const P
   RepeatToCoordinator(id, record);
 }
 
-void ReductionRequests::RepeatToCoordinator(const ObjectId& id, const ObjectRecord& record) {
+void ReductionRequests::RepeatToCoordinator(const ObjectId& id, ObjectRecord& record) {
   const ReductionRecord& reduction = *record.reduction;
   post_.Send(reduction.coordinator, ReduceOpened{id, reduction.request, nodes_.link()});
   if (reduction.committed) return folds_.Tell(id, record);

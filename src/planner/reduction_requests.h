@@ -78,7 +78,7 @@ class ReductionRequests {
   // The object's reduction is the one that is asked for, for the first time or again.
   void Answer(const ObjectId& id, ObjectRecord& record, const PendingOpen& open);
   // Its session was interrupted: what it was told meanwhile is lost.
-  void RepeatToCoordinator(const ObjectId& id, const ObjectRecord& record);
+  void RepeatToCoordinator(const ObjectId& id, ObjectRecord& record);
 
   const DirectoryOptions& options_;
   const ShardClock& clock_;

@@ -74,16 +74,15 @@ void ShardFolds::Commit(const ObjectId& id, ObjectRecord& record, const std::str
   versions_.KeepBytes(record, bytes);
   reduction.committed = record.version;
   post_.Notify(id, record, kNoNode, LocationKind::kInline);
-  Versions::AddMaker(record, coordinator, true, stamps_.NextRequest());
-  post_.Notify(id, record, coordinator, LocationKind::kComplete);
   Tell(id, record);
+  post_.Notify(id, record, coordinator, LocationKind::kComplete);
   if (reduction.owner.owned) {
     ownership_.Accepted(coordinator, id, reduction.owner.number, 0, reduction.vouched);
   }
   if (ownership_.WasOwned(id)) post_.Send(coordinator, EverOwned{id});
 }
 
-void ShardFolds::Tell(const ObjectId& id, const ObjectRecord& record) {
+void ShardFolds::Tell(const ObjectId& id, ObjectRecord& record) {
   const ReductionRecord& reduction = *record.reduction;
   ReduceCommitted committed{.object = id,
                             .version = reduction.committed,
@@ -92,6 +91,11 @@ void ShardFolds::Tell(const ObjectId& id, const ObjectRecord& record) {
   if (record.inline_bytes != nullptr && record.version == reduction.committed) {
     committed.bytes = record.inline_bytes;
     committed.metadata = record.metadata.OrEmpty();
+    // From now on it has a copy, whatever became of one that its node heard of in an earlier session.
+    Versions::AddMaker(record, reduction.coordinator, true, stamps_.NextRequest());
+    record.table.Edit(reduction.coordinator, [this, &reduction](Copy& copy) {
+      copy.live = nodes_.alive(reduction.coordinator);
+    });
     inline_pace_.Left(committed.bytes->size(), clock_.now(), nodes_.link());
   }
   post_.Send(reduction.coordinator, std::move(committed));

@@ -43,8 +43,9 @@ class ShardFolds {
 
   // Folds, and commits the object's open reduction, if that can be done here: whether it is.
   bool Make(const ObjectId& id, ObjectRecord& record, const ShardFold& what);
-  // Of a reduction that is committed: its coordinator hears it, with the bytes if they are there.
-  void Tell(const ObjectId& id, const ObjectRecord& record);
+  // Of a reduction that is committed: its coordinator hears it, with the bytes if they are there, and
+  // is a holder then.
+  void Tell(const ObjectId& id, ObjectRecord& record);
   // Bytes that were folded since this was asked last.
   std::uint64_t TakeFolded() { return std::exchange(folded_bytes_, 0); }
 

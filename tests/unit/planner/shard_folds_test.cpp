@@ -332,6 +332,22 @@ TEST_F(ShardFolding, TheCommitIsRepeatedUntilTheCoordinatorHasHeardIt) {
   EXPECT_NE(Told<ReduceRefused>(), nullptr);  // it exists
 }
 
+// Else what it keeps of the repeated commit would be left there when the target is deleted.
+TEST_F(ShardFolding, TheCoordinatorHasTheTargetAlsoByARepeatedCommit) {
+  Put(0, {1});
+  Open(1);
+  state_->Apply({now_, NodeSuspended{kCoordinator}});
+  Plan();
+  state_->Apply({now_, NodeJoined{{kCoordinator, "n2", "n2:1"}, 0}});
+  Tell(kCoordinator, Opening(1));
+  Say(kCoordinator, InventoryEnd{});
+  ASSERT_EQ(state_->Find(target_)->holders.size(), 1U);
+  EXPECT_TRUE(state_->Find(target_)->holders.front().complete);
+  said_.clear();
+  Say(kPutter, protocol::Delete{target_});
+  EXPECT_NE(Told<Deleted>(), nullptr);
+}
+
 TEST_F(ShardFolding, ACoordinatorThatIsLostBeforeLeavesNothing) {
   Put(0, {1});
   Tell(kCoordinator, Opening(1));
