@@ -1,5 +1,5 @@
-"""Plug-ins for verl and vLLM. Of verl the base class and the registry are real; what its module
-imports besides, and all of vLLM, is replaced by stubs of the same interface (vLLM 0.33.0)."""
+"""Plug-ins for verl, NeMo RL and vLLM. Of verl the base class and the registry are real; what its
+module imports besides, and all of vLLM (0.33.0), is replaced by stubs of the same interface."""
 
 from __future__ import annotations
 
@@ -109,9 +109,41 @@ def test_verl_goes_on_when_workers_come_and_the_trainer_is_another(
     others, _ = engines_of(verl, cluster)
     got = asyncio.run(update(verl, others, rollouts[1:], 6.0))
     assert all(is_of(6.0, weights) for weights in got)
-    actors[0].init_process_group(publishes=True, version=99)
+    actors[0].init_process_group(publishes=True, said=[{"version": 99}])
     with pytest.raises(hoplite.ConflictError):
         asyncio.run(actors[0].send_weights(layers_of(7.0)))
+
+
+# --- NeMo RL
+
+
+def test_nemo_gives_every_rollout_worker_the_weights(cluster: LocalCluster) -> None:
+    made = importlib.import_module("hoplite.rl.nemo").HopliteCheckpointEngine
+    policy, rollouts = (
+        [made(bucket_size=60_000, socket=cluster.socket(node)) for _ in range(count)]
+        for node, count in ((0, 2), (1, ROLLOUTS))
+    )
+
+    async def batches(engine: Any) -> list[list[tuple[str, Any]]]:
+        return [batch async for batch in engine.receive_weight_batches()]
+
+    async def refit(value: float) -> list[list[list[tuple[str, Any]]]]:
+        said = [engine.prepare() | {"rank": 0} for engine in (*policy, *rollouts)]
+        sizes = {"train_world_size": 2, "rollout_world_size": ROLLOUTS, "metadata": said}
+        for rank, engine in enumerate(policy):
+            engine.init_policy_process_group(worker_rank=rank, **sizes)
+        for rank, engine in enumerate(rollouts):
+            engine.init_rollout_process_group(rollout_rank=rank, **sizes)
+        sends = [engine.send_weights(layers_of(value)) for engine in policy]
+        got = await asyncio.gather(*map(batches, rollouts), *sends)
+        for engine in (*policy, *rollouts):
+            engine.finalize()
+        return list(got[:ROLLOUTS])
+
+    for value in (1.0, 2.0):
+        for got in asyncio.run(refit(value)):
+            assert [len(batch) for batch in got] == [1, 1, 1]
+            assert is_of(value, dict(pair for batch in got for pair in batch))
 
 
 # --- vLLM

@@ -10,11 +10,9 @@ them. In the rollout's configuration::
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-import hoplite
 from hoplite.rl import _weights
 
 try:
@@ -25,8 +23,7 @@ except ImportError as missing:
 
 @CheckpointEngineRegistry.register("hoplite")
 class HopliteCheckpointEngine(CheckpointEngine):
-    """As verl's own engines are used. A worker that dies ends nobody else's update; the next update
-    finds whoever is there then."""
+    """As verl's own engines are used. `bucket_size` has no use: nothing is cut."""
 
     def __init__(
         self,
@@ -36,37 +33,27 @@ class HopliteCheckpointEngine(CheckpointEngine):
         timeout: float = _weights.PATIENCE,
         is_master: bool = False,
     ) -> None:
-        self._name, self._socket, self._timeout = channel, socket, timeout
-        self._channel: hoplite.Channel | None = None
-        self._publishes = False
-        self._version = 0
+        self._sync = _weights.Sync(channel, socket, timeout)
 
     def prepare(self) -> dict[str, Any]:
-        """The number of this update, as this worker would give it: the first actor's counts."""
-        if self._channel is None:
-            self._channel = _weights.opened(self._name, self._socket, False, self._timeout)
-        return {"version": (self._channel.latest(self._timeout) or 0) + 1}
+        """What `build_topology` has to know of this worker."""
+        return self._sync.prepare()
 
     @classmethod
     def build_topology(
         cls, actor_wg_world_size: int, rollout_world_size: int, metadata: list[dict[str, Any]]
     ) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
-        """Who publishes, and which version; there is no group."""
+        """Who publishes, and what all have said."""
 
         def told(publishes: list[bool]) -> dict[str, list[Any]]:
-            return {"publishes": publishes, "version": [metadata[0]["version"]] * len(publishes)}
+            return {"publishes": publishes, "said": [metadata] * len(publishes)}
 
         others = actor_wg_world_size - 1
         return told([True] + [False] * others), told([False] * rollout_world_size)
 
-    def init_process_group(self, publishes: bool, version: int) -> None:
-        """What `build_topology` says of this worker."""
-        self._version = version
-        if publishes and not self._publishes:
-            if self._channel is not None:
-                self._channel.close()
-            self._channel = _weights.opened(self._name, self._socket, True, self._timeout)
-        self._publishes = publishes
+    def init_process_group(self, publishes: bool, said: list[dict[str, Any]]) -> None:
+        """What `build_topology` says to this worker."""
+        self._sync.begin(publishes, said)
 
     def finalize(self) -> None:
         """Nothing: a version stays for those who come late, until the next but one."""
@@ -74,22 +61,12 @@ class HopliteCheckpointEngine(CheckpointEngine):
     async def send_weights(
         self, weights: Iterable[tuple[str, Any]], global_steps: int | None = None
     ) -> None:
-        """The first actor publishes. All have to go through `weights`, which is a collective."""
-        if not self._publishes:
-            for _ in weights:
-                pass
-            return
-        assert self._channel is not None
-        kept = _weights.on_host(weights)
-        await asyncio.to_thread(self._channel.publish, kept, self._version, self._timeout)
+        """The first actor publishes; the others go through `weights`."""
+        await self._sync.send(weights)
 
     async def receive_weights(
         self, global_steps: int | None = None
     ) -> AsyncIterator[tuple[str, Any]]:
         """Each tensor with its name, as it arrives."""
-        assert self._channel is not None
-        stream = await asyncio.to_thread(
-            self._channel.stream, timeout=self._timeout, exactly=self._version
-        )
-        while (found := await asyncio.to_thread(next, stream, None)) is not None:
+        async for found in self._sync.receive():
             yield found
