@@ -22,8 +22,9 @@ class PlantedDirectory final : public DirectoryClient {
       if (!Loses(action)) hear(Falsified(action));
     };
     hooks.inventory = [this, tell = std::move(hooks.inventory)](
-                          std::size_t shard, const auto& after, std::size_t bytes) {
-      Part part = tell(shard, after, bytes);
+                          std::size_t shard, const auto& after, std::size_t bytes,
+                          const auto& told) {
+      Part part = tell(shard, after, bytes, told);
       Forget(part.events);
       return part;
     };

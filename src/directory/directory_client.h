@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class DirectoryClient {
   };
   using TellPart = std::function<Part(std::size_t shard, const std::optional<ObjectId>& after,
                                       std::size_t bytes)>;
+  using TellInventory = std::function<Part(std::size_t shard, const std::optional<ObjectId>& after,
+                                           std::size_t bytes, const std::set<ObjectId>& told)>;
   // How long a client that died still owns, and how long a Delete is remembered.
   struct OwnerTerms {
     Duration lease{0};
@@ -51,9 +54,10 @@ class DirectoryClient {
     // shard that refuses it, and keeps them. Unset: it never has.
     std::function<bool(std::size_t shard)> holds;
     // Held, Tombstone and open requests of the objects of this shard that come after one, or of
-    // all, in about so many bytes; InventoryEnd is added by the client. Never called in the middle
-    // of a step of the node.
-    TellPart inventory;
+    // all, in about so many bytes; nothing of those that were told already in this session, since to
+    // tell may change what the node goes on with. InventoryEnd is added by the client. Never called
+    // in the middle of a step of the node.
+    TellInventory inventory;
     // The same of one object; empty if there is nothing to say of it.
     std::function<std::vector<protocol::NodeEvent>(const ObjectId&)> inventory_of;
     // HeldBytes of the small primary copies, likewise; may be null.

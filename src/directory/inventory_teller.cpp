@@ -38,11 +38,7 @@ InventoryTeller::Events InventoryTeller::TakeDue() {
 
 std::optional<InventoryTeller::Events> InventoryTeller::Next(std::size_t bytes) {
   if (told_.all) return std::nullopt;
-  DirectoryClient::Part part = hooks_.inventory(shard_, told_.object, bytes);
-  std::erase_if(part.events, [this](const protocol::NodeEvent& event) {
-    const ObjectId* object = protocol::ObjectOf(event);
-    return object != nullptr && told_early_.contains(*object);
-  });
+  DirectoryClient::Part part = hooks_.inventory(shard_, told_.object, bytes, told_early_);
   told_ = Reach::To(part);
   if (told_.all) {
     told_early_.clear();

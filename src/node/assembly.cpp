@@ -70,9 +70,8 @@ void Assembly::Join() {
   hooks.holds = [this](std::size_t shard) {
     return store.HasAny([&](const ObjectId& id) { return context.ShardOf(id) == shard; });
   };
-  hooks.inventory = [this](std::size_t shard, const auto& after, std::size_t bytes) {
-    return inventory.Tell(shard, after, bytes);
-  };
+  hooks.inventory = [this](std::size_t shard, const auto& after, std::size_t bytes,
+                           const auto& told) { return inventory.Tell(shard, after, bytes, told); };
   hooks.inventory_of = [this](const ObjectId& object) { return inventory.Of(object); };
   hooks.inline_bytes = [this](std::size_t shard, const auto& after, std::size_t bytes) {
     return inventory.InlineBytes(shard, after, bytes);

@@ -63,7 +63,7 @@ class DirectoryNode {
       client_->Start(info_,
                      {.on_action = [this](const auto& action) { Add(actions_, action); },
                       .inventory =
-                          [this](std::size_t shard, const auto&, std::size_t) {
+                          [this](std::size_t shard, const auto&, std::size_t, const auto&) {
                             Add(inventories_, shard);
                             return directory::DirectoryClient::Part{inventory_, {}};
                           },

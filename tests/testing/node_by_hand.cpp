@@ -197,7 +197,7 @@ void NodeByHand::Hear(const protocol::NodeAction& word) {
 std::vector<std::string> NodeByHand::Says() { return InWords(std::exchange(directory_->said, {})); }
 
 std::vector<std::string> NodeByHand::Inventory() {
-  return InWords(directory_->hooks.inventory(0, std::nullopt, 1_MiB).events);
+  return InWords(directory_->hooks.inventory(0, std::nullopt, 1_MiB, {}).events);
 }
 
 std::vector<std::string> NodeByHand::InWords(const std::vector<protocol::NodeEvent>& events) const {

@@ -270,7 +270,7 @@ void RingByHand::Hear(std::uint32_t node, const protocol::NodeAction& word) {
 }
 
 std::vector<protocol::NodeEvent> RingByHand::Inventory(std::uint32_t node) {
-  return nodes_[node].directory->hooks.inventory(0, std::nullopt, 1_MiB).events;
+  return nodes_[node].directory->hooks.inventory(0, std::nullopt, 1_MiB, {}).events;
 }
 
 std::shared_ptr<std::optional<Result<store::CopyPtr>>> RingByHand::Get(std::uint32_t node) {

@@ -32,7 +32,7 @@ protocol::HeldBytes HeldBytesOf(const store::Copy& copy) {
 }  // namespace
 
 DirectoryClient::Part Inventory::Tell(std::size_t shard, const std::optional<ObjectId>& after,
-                                      std::size_t bytes) {
+                                      std::size_t bytes, const std::set<ObjectId>& told) {
   DirectoryClient::Part part;
   if (!after) part.events.emplace_back(Usage());
   part.reached = after;
@@ -46,7 +46,8 @@ DirectoryClient::Part Inventory::Tell(std::size_t shard, const std::optional<Obj
     }
     for (auto object = next.begin(); object != next.end() && said < bytes; ++object, ++looks) {
       part.reached = *object;
-      if (context_.ShardOf(*object) == shard) TellOf(*object, part.events);
+      const bool due = context_.ShardOf(*object) == shard && !told.contains(*object);
+      if (due) TellOf(*object, part.events);
       while (counted < part.events.size()) said += WordBytes(part.events[counted++]);
     }
   }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "node/core/context.h"
@@ -21,7 +22,8 @@ class Inventory {
   explicit Inventory(Context& context) : context_(context) {}
 
   // As DirectoryClient's hooks say.
-  Part Tell(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes);
+  Part Tell(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes,
+            const std::set<ObjectId>& told);
   std::vector<protocol::NodeEvent> Of(const ObjectId& object);
   Part InlineBytes(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes);
   // How full the store is.

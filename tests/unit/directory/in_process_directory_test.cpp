@@ -128,7 +128,7 @@ TEST(InProcessDirectory, ANodeThatOutlivedItsTombstonesIsToldBeforeItsInventoryI
   client->Start({NodeId{1}, "a", "127.0.0.1:1"},
                 {.on_action = [](const auto&) {},
                  .inventory =
-                     [&](std::size_t, const auto&, std::size_t) {
+                     [&](std::size_t, const auto&, std::size_t, const auto&) {
                        told.emplace_back("inventory");
                        return DirectoryClient::Part();
                      },

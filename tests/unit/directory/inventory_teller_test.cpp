@@ -24,8 +24,12 @@ class InventoryTellerTest : public testing::Test {
   InventoryTellerTest() {
     for (int i = 0; i < 10; ++i) objects_.push_back(ObjectId::FromName(std::to_string(i)));
     std::ranges::sort(objects_);
-    hooks_.inventory = [this](std::size_t, const auto& after, std::size_t) {
-      return Part<Held>(after);
+    hooks_.inventory = [this](std::size_t, const auto& after, std::size_t, const auto& told) {
+      DirectoryClient::Part part = Part<Held>(after);
+      std::erase_if(part.events, [&told](const NodeEvent& event) {
+        return told.contains(*protocol::ObjectOf(event));
+      });
+      return part;
     };
     hooks_.inventory_of = [](const ObjectId& object) {
       return std::vector<NodeEvent>{Locate{object}};

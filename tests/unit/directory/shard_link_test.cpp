@@ -272,7 +272,9 @@ TEST_F(ShardLinkTest, PartsThatSayNothingAreNotAskedForInOneGo) {
     if (++asked % kParts == 0) return DirectoryClient::Part();
     return DirectoryClient::Part{.events = {}, .reached = ObjectId::FromName("x")};
   };
-  hooks_.inventory = nothing;
+  hooks_.inventory = [&](std::size_t shard, const auto& after, std::size_t bytes, const auto&) {
+    return nothing(shard, after, bytes);
+  };
   hooks_.inline_bytes = nothing;
   link_->Start();
   RunUntil([&] {

@@ -81,7 +81,7 @@ TEST_F(InventoryTest, IsToldInPartsInTheOrderOfIdsEachObjectOnce) {
   std::optional<ObjectId> after;
   std::size_t parts = 0;
   do {
-    const auto part = inventory.Tell(0, after, 4_KiB);
+    const auto part = inventory.Tell(0, after, 4_KiB, {});
     for (const protocol::NodeEvent& event : part.events) {
       if (const auto* held = std::get_if<protocol::Held>(&event)) told.push_back(held->object);
     }
@@ -102,6 +102,16 @@ TEST_F(InventoryTest, OneObjectIsToldOutOfTurn) {
   const auto deletes = node_.Ask(node_.calls().Delete(one, node_.NewCall()));
   EXPECT_EQ(node_.parts().inventory.Of(one).size(), 2u) << "its copy, and the Delete";
   EXPECT_TRUE(node_.parts().inventory.Of(node_.Named("unknown")).empty());
+}
+
+// To tell of a fetch makes it forget what the shard will not know of: that holds for what is said.
+TEST_F(InventoryTest, WhatWasToldOutOfTurnIsLeftOut) {
+  const ObjectId one = node_.Named("one");
+  node_.Keep(one, "bytes", kHeldVersion, store::CopyKind::kPrimary);
+  node_.Keep(node_.Named("other"), "bytes", kHeldVersion, store::CopyKind::kPrimary);
+  const auto part = node_.parts().inventory.Tell(0, std::nullopt, 1_MiB, {one});
+  ASSERT_EQ(part.events.size(), 2u);  // how full the store is, and the other
+  EXPECT_EQ(std::get<protocol::Held>(part.events[1]).object, node_.Named("other"));
 }
 
 TEST_F(InventoryTest, BytesAreOfferedOfSmallObjectsThatWerePutHere) {

@@ -131,7 +131,7 @@ TEST_F(RoomTest, IsRepeatedInTheInventory) {
   Ask();
   node_.EndSession();
   node_.OpenSession();
-  const auto events = node_.directory().hooks.inventory(0, std::nullopt, 1_MiB).events;
+  const auto events = node_.directory().hooks.inventory(0, std::nullopt, 1_MiB, {}).events;
   bool repeated = false;
   for (const protocol::NodeEvent& event : events) {
     const auto* locate = std::get_if<protocol::Locate>(&event);
