@@ -70,6 +70,8 @@ def parse_options():
     parser.add_argument("--size", type=parse_size, default=64 * MIB, help="of the value")
     parser.add_argument("--arrays", type=int, default=300)
     parser.add_argument("--changed", type=int, default=100, help="percent of the arrays that are new in each version")
+    parser.add_argument("--elements", type=float, help="percent of the elements of each array, of 16 bits then, that are new in "
+                        "each version; these alone are sent (deltas)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     return parser.parse_args()
@@ -78,8 +80,10 @@ def parse_options():
 def main():
     options = parse_options()
     hosts.end_on_signals()
-    elements = options.size // options.arrays // 4
-    weights = {f"layer {number}": np.zeros(elements, np.float32) for number in range(options.arrays)}
+    kind = np.dtype(np.uint16 if options.elements else np.float32)
+    elements = options.size // options.arrays // kind.itemsize
+    drawn = np.random.default_rng(1)
+    weights = {f"layer {number}": np.zeros(elements, kind) for number in range(options.arrays)}
     changing = list(weights.values())[:options.arrays * options.changed // 100]
     operation = Operation("broadcast", options.size)
     with tempfile.TemporaryDirectory() as folder, hosts.Testbed(options.hosts, options.rate) as bed:
@@ -93,13 +97,13 @@ def main():
               f"{format_rate(options.rate)}: S/B {1e3 * once:.0f} ms")
         with (cluster(bed, options.programs / "hoplite", 4 * options.size + 64 * MIB, folder) as (first, *others),
               concurrent.futures.ThreadPoolExecutor(len(others)) as threads):
-            publisher = first.channel("bench", keep=1)
+            publisher = first.channel("bench", keep=1, deltas=options.elements is not None)
             channels = [client.channel("bench") for client in others]
             for version in range(options.rounds + 1):
                 late = [0.0] * (len(channels) - 1) + [once / 2]
                 reads = [threads.submit(read, channel, version, after) for channel, after in zip(channels, late)]
                 for array in changing:
-                    array += 1
+                    array[drawn.random(elements) < options.elements / 100 if options.elements else ...] += 1
                 time.sleep(0.1)  # they wait
                 begin = time.monotonic()
                 publisher.publish(weights, version=version, timeout=300)

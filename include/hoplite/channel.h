@@ -45,6 +45,10 @@ struct ChannelOptions {
   // This becomes the publisher now, and whoever was so before can't publish any more. What that one
   // published stays until this one publishes.
   bool take_over = false;
+  // Of a part of which few elements changed a publisher sends these alone. It keeps the last version
+  // in memory of its own for that; a reader puts such parts together in memory of its own, and one
+  // that comes late gets up to half as much again.
+  bool deltas = false;
   std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
@@ -66,7 +70,7 @@ struct VersionOptions {
 };
 
 // A version of a channel's value, all of it. It pins the objects that the parts lie in, as a Buffer
-// does. Cheap to copy.
+// does; parts that were put together of patches lie in memory of its own. Cheap to copy.
 class HOPLITE_EXPORT Snapshot {
  public:
   const ObjectId& id() const;           // of its newest object: no other version has it

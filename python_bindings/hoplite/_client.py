@@ -430,7 +430,13 @@ class Client(Asking):
 
     @named
     def channel(
-        self, name: str, keep: int = 2, take_over: bool = False, timeout: float | None = None
+        self,
+        name: str,
+        keep: int = 2,
+        take_over: bool = False,
+        timeout: float | None = None,
+        *,
+        deltas: bool = False,
     ) -> Channel:
         """A channel by its name, to publish or to read: one publishes versions of a value, such as
         the weights of a model, and everybody has the newest.
@@ -443,13 +449,16 @@ class Client(Asking):
 
         `keep`: so many versions a publisher keeps. With `take_over` this becomes the publisher now,
         and whoever was so before can't publish any more; what that one published stays until this
-        one publishes.
+        one publishes. With `deltas` a publisher sends of an array of which few elements changed, as
+        of bfloat16 weights from step to step, these alone: it keeps the last version in memory of
+        its own, a reader puts such arrays together in its own, and one that comes late gets up to
+        half as much again.
 
         InvalidArgumentError: a register of that name holds no channel, or `keep` is below 1.
         """
         if keep < 1:
             raise InvalidArgumentError(f"channel {name!r}: keep is {keep}, at least 1 is kept")
-        opened = _core.open_channel(self._core, name, keep, take_over, timeout)
+        opened = _core.open_channel(self._core, name, keep, take_over, deltas, timeout)
         return Channel(opened, self._waiting, name)
 
     @named

@@ -136,7 +136,12 @@ class ChannelSnapshot:
     @property
     def objects(self) -> list[View]: ...
     @property
-    def parts(self) -> list[tuple[PartSaid, int, int, int]]: ...
+    def parts(self) -> list[tuple[PartSaid, int | None, int, int]]: ...
+    def own_part(self, index: int) -> OwnPart: ...
+
+@final
+class OwnPart:
+    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class SnapshotLater:
@@ -175,7 +180,12 @@ class Channel:
     def close(self) -> None: ...
 
 def open_channel(
-    client: Client, name: str, keep: int, take_over: bool, timeout: float | None = None
+    client: Client,
+    name: str,
+    keep: int,
+    take_over: bool,
+    deltas: bool,
+    timeout: float | None = None,
 ) -> Channel: ...
 
 @final

@@ -66,15 +66,18 @@ def value_of(snapshot: _core.ChannelSnapshot) -> Any:
     wholes = [(memoryview(view), view) for view in snapshot.objects]
     privates: dict[int, memoryview] = {}
 
-    def memory(stated: dict[str, Any], index: int, begin: int, size: int) -> memoryview:
+    def memory(part: int, writable: bool, index: int | None, place: slice) -> memoryview:
+        if index is None:
+            own = memoryview(snapshot.own_part(part))
+            return own if writable else own.toreadonly()
         whole, view = wholes[index]
-        if stated.get("writable") and index not in privates:
+        if writable and index not in privates:
             privates[index] = memoryview(_arrays.private(view))
-        return (privates[index] if stated.get("writable") else whole)[begin : begin + size]
+        return (privates[index] if writable else whole)[place]
 
     lying = [
-        (said, memory(_stated(said), index, begin, size))
-        for said, index, begin, size in snapshot.parts
+        (said, memory(part, bool(_stated(said).get("writable")), at, slice(begin, begin + size)))
+        for part, (said, at, begin, size) in enumerate(snapshot.parts)
     ]
     if snapshot.metadata:
         return pickle.loads(snapshot.metadata, buffers=[view for _, view in lying])

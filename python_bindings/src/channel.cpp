@@ -32,8 +32,8 @@ namespace {
 
 // Name, dtype, shape, metadata.
 using Said = std::tuple<std::string, std::string, std::vector<std::uint64_t>, nb::bytes>;
-// The same, and where it lies: object, offset, bytes.
-using Lying = std::tuple<Said, std::size_t, std::uint64_t, std::uint64_t>;
+// The same, and where it lies: object (none: in memory of the snapshot's own), offset, bytes.
+using Lying = std::tuple<Said, std::optional<std::size_t>, std::uint64_t, std::uint64_t>;
 
 nb::bytes ToBytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 std::string ToText(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
@@ -43,6 +43,7 @@ Said SaidOf(const Part& part) {
 }
 
 Lying LyingOf(const Part& part, const Snapshot& snapshot) {
+  if (part.bytes.empty()) return {SaidOf(part), 0, 0, 0};
   const std::span<const Buffer> objects = snapshot.objects();
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const std::span<const std::byte> bytes = objects[i].bytes();
@@ -52,7 +53,7 @@ Lying LyingOf(const Part& part, const Snapshot& snapshot) {
     const auto offset = static_cast<std::uint64_t>(part.bytes.data() - bytes.data());
     return {SaidOf(part), i, offset, part.bytes.size()};
   }
-  return {SaidOf(part), 0, 0, 0};
+  return {SaidOf(part), std::nullopt, 0, part.bytes.size()};
 }
 
 // Those of a list of (name, dtype, shape, metadata, memory), and the memory while C++ reads it.
@@ -77,6 +78,25 @@ class HeldParts {
   std::vector<Part> parts_;
 };
 
+// A part in memory of its snapshot's own, which nobody else has: it may be written to.
+class OwnPart {
+ public:
+  OwnPart(Snapshot snapshot, std::size_t index) : snapshot_(std::move(snapshot)), index_(index) {}
+  std::span<const std::byte> bytes() const { return snapshot_.parts()[index_].bytes; }
+
+ private:
+  Snapshot snapshot_;
+  std::size_t index_;
+};
+
+int ExportPart(PyObject* self, Py_buffer* out, int flags) {
+  const std::span<const std::byte> bytes = nb::inst_ptr<OwnPart>(nb::handle(self))->bytes();
+  return PyBuffer_FillInfo(out, self, const_cast<std::byte*>(bytes.data()),
+                           static_cast<Py_ssize_t>(bytes.size()), 0, flags);
+}
+
+PyType_Slot part_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&ExportPart)}, {0, nullptr}};
+
 // Its end asks the node: without the GIL.
 class OpenChannel {
  public:
@@ -94,8 +114,9 @@ class OpenChannel {
 };
 
 OpenChannel Open(Client& client, const std::string& name, std::uint32_t keep, bool take_over,
-                 std::optional<double> timeout) {
-  const ChannelOptions options{.keep = keep, .take_over = take_over, .timeout = ToTimeout(timeout)};
+                 bool deltas, std::optional<double> timeout) {
+  const ChannelOptions options{
+      .keep = keep, .take_over = take_over, .deltas = deltas, .timeout = ToTimeout(timeout)};
   return OpenChannel(WithoutGil([&] { return client.OpenChannel(name, options); }));
 }
 
@@ -171,7 +192,10 @@ void BindChannel(nb::module_& module) {
       .def_prop_ro("metadata",
                    [](const Snapshot& snapshot) { return ToBytes(snapshot.metadata()); })
       .def_prop_ro("objects", &ObjectsOf)
-      .def_prop_ro("parts", &PartsOf);
+      .def_prop_ro("parts", &PartsOf)
+      .def("own_part",
+           [](const Snapshot& snapshot, std::size_t index) { return OwnPart(snapshot, index); });
+  nb::class_<OwnPart>(module, "OwnPart", nb::type_slots(part_slots));
   BindAnswer<Snapshot>(module, "SnapshotLater");
   nb::class_<SnapshotStream>(module, "SnapshotStream")
       .def_prop_ro("version", &SnapshotStream::version)
@@ -190,7 +214,7 @@ void BindChannel(nb::module_& module) {
         opened.channel().Close();
       });
   module.def("open_channel", &Open, nb::arg("client"), nb::arg("name"), nb::arg("keep"),
-             nb::arg("take_over"), nb::arg("timeout") = none);
+             nb::arg("take_over"), nb::arg("deltas"), nb::arg("timeout") = none);
 }
 
 }  // namespace hoplite::python

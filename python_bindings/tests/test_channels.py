@@ -179,6 +179,20 @@ def test_what_did_not_change_is_not_sent_again(here: Client, there: Client) -> N
         assert first["base"]["frozen"][-1, -1] == 1, "what was got does not change"
 
 
+def test_of_an_array_of_which_little_changed_that_is_sent(here: Client, there: Client) -> None:
+    drawn = np.random.default_rng(1)
+    with here.channel("deltas", deltas=True) as trainer, there.channel("deltas") as worker:
+        value = {"w": drawn.integers(0, 1 << 16, 200_000, np.uint16), "b": np.zeros(3)}
+        for version in range(1, 12):
+            value["w"][drawn.integers(0, 200_000, 2_000)] = version
+            value["b"] += 1
+            trainer.publish(value, timeout=SOON)
+            got = worker.get(at_least=version, timeout=SOON)
+            np.testing.assert_equal(got.value, value)
+            assert not got["w"].flags.writeable
+        np.testing.assert_equal(dict(worker.stream(timeout=SOON)), value)
+
+
 def test_any_value_comes_back(here: Client) -> None:
     shared = np.arange(5)
     values: list[Any] = [

@@ -39,13 +39,15 @@ def say(**words):
 def layers(publisher, version):
     import numpy as np
     value = float(publisher * 1_000_000 + version)
-    return {"w": np.full(ELEMENTS, value), "b": np.full(3, value)}
+    sparse = np.zeros(2 * ELEMENTS)  # little of it changes, so patches are sent
+    sparse[version % 10::ELEMENTS] = value
+    return {"w": np.full(ELEMENTS, value), "b": np.full(3, value), "s": sparse}
 
 
 def publish(socket, name, publisher, first, last):
     """Claims the channel, and publishes until it is told to end, or has published the last version."""
     import hoplite
-    channel = hoplite.connect(socket).channel(name, take_over=True, timeout=PATIENCE)
+    channel = hoplite.connect(socket).channel(name, take_over=True, timeout=PATIENCE, deltas=True)
     say(publisher=publisher)
     try:
         for version in range(first, last + 1):
@@ -65,7 +67,7 @@ def follow(socket, name, last):
     async def read():
         channel = hoplite.connect(socket).channel(name, timeout=PATIENCE)
         async for weights in channel.updates(wait_for_successor=True):
-            values = set(weights["w"]) | set(weights["b"])
+            values = set(weights["w"]) | set(weights["b"]) | set(weights["s"][weights["s"] > 0])
             say(read=weights.version, values=sorted(map(int, values)))
             if int(weights["b"][0]) == 2_000_000 + last:
                 return

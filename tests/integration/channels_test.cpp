@@ -1,4 +1,5 @@
 // Channels over real nodes: everybody has the newest version, all of it, of one publisher at a time.
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -182,6 +183,35 @@ TEST_F(ChannelsTest, WhatDidNotChangeIsNotSentAgain) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
   EXPECT_EQ(worker.Get(AtLeast(8))->objects().size(), 2);
   AwaitObjects(3);
+}
+
+// As a patch to what the reader's node has, or with that to who comes late; also where it is streamed.
+TEST_F(ChannelsTest, OfAPartOfWhichLittleChangedThatIsSent) {
+  Begin(2);
+  Channel trainer = *cluster_->client(0).OpenChannel("it", {.deltas = true, .timeout = kInTime});
+  const Channel worker = Open(1);
+  Weights weights(1);
+  for (std::uint64_t version = 1; version <= 20; ++version) {
+    weights.large()[version * 1000] = 7;
+    weights.large()[version] = 7;
+    ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
+    if (version < 10) continue;  // then it comes late
+    const Snapshot got = *worker.Get(AtLeast(version));
+    EXPECT_EQ(got.objects().size(), version);
+    EXPECT_LT(got.objects().front().size(), 1024U);
+    const std::span<const float> large = *got.Find("large")->as<float>();
+    EXPECT_TRUE(std::ranges::equal(large, weights.large())) << version;
+    SnapshotStream stream = *worker.Stream(AtLeast(version));
+    const Part* streamed = *stream.Next(kInTime);
+    EXPECT_TRUE(std::ranges::equal(*streamed->as<float>(), weights.large())) << version;
+  }
+  weights = Weights(3);
+  ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
+  EXPECT_EQ(ValueOf(*worker.Get(AtLeast(21))), 3);
+  EXPECT_EQ(worker.Get(AtLeast(21))->objects().size(), 1U);
+  ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
+  ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
+  AwaitObjects(3);  // two versions, and what both stand on
 }
 
 TEST_F(ChannelsTest, APartOfTwoNamesIsSentOnce) {

@@ -20,11 +20,11 @@ namespace hoplite {
 using client::VersionRequest;
 
 struct Channel::State {
-  State(Client client_in, Register head_in, std::string name_in, std::uint32_t keep)
+  State(Client client_in, Register head_in, std::string name_in, const ChannelOptions& options)
       : client(std::move(client_in)),
         head(std::move(head_in)),
         name(std::move(name_in)),
-        publisher(client, head, name, keep) {}
+        publisher(client, head, name, options) {}
 
   std::shared_ptr<VersionRequest> Begin(const std::shared_ptr<State>& self,
                                         VersionRequest::Wanted wanted);
@@ -55,7 +55,7 @@ Result<Channel> Client::OpenChannel(std::string_view name, const ChannelOptions&
   const Time deadline = client::DeadlineAfter(options.timeout);
   TRY_ASSIGN(Register head, OpenRegister(name, {.timeout = options.timeout}));
   const auto state =
-      std::make_shared<Channel::State>(*this, std::move(head), std::string(name), options.keep);
+      std::make_shared<Channel::State>(*this, std::move(head), std::string(name), options);
   Channel channel(state);
   if (options.take_over) {
     const TimedMutexLock lock(state->publishing);

@@ -18,6 +18,16 @@ constexpr std::uint64_t Aligned(std::uint64_t bytes) {
   return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
 }
 
+void Write(const Place& place, v1::channel::Manifest::Place& message) {
+  message.set_object(place.object);
+  message.set_offset(place.offset);
+  message.set_size_bytes(place.size_bytes);
+}
+
+Place Read(const v1::channel::Manifest::Place& message) {
+  return {message.object(), message.offset(), message.size_bytes()};
+}
+
 Length LengthAt(std::span<const std::byte> begin) {
   Length length = 0;
   std::memcpy(&length, begin.data(), sizeof(length));
@@ -39,9 +49,9 @@ std::string Encoded(const Manifest& manifest) {
     said.set_dtype(part.dtype);
     said.mutable_shape()->Add(part.shape.begin(), part.shape.end());
     said.set_metadata(part.metadata);
-    said.set_object(manifest.places[i].object);
-    said.set_offset(manifest.places[i].offset);
-    said.set_size_bytes(manifest.places[i].size_bytes);
+    Write(manifest.lying[i].place, *said.mutable_place());
+    for (const Place& patch : manifest.lying[i].patches) Write(patch, *said.add_patches());
+    said.set_element_bytes(manifest.lying[i].element_bytes);
   }
   message.set_metadata(manifest.metadata);
   const Length length = message.ByteSizeLong();
@@ -83,7 +93,13 @@ Result<Manifest> Decoded(std::span<const std::byte> before_parts) {
                               .dtype = said.dtype(),
                               .shape = {said.shape().begin(), said.shape().end()},
                               .metadata = said.metadata()});
-    manifest.places.push_back({said.object(), said.offset(), said.size_bytes()});
+    if (said.patches_size() > 0 && said.element_bytes() == 0) {
+      return std::unexpected(NoVersion("a patch has elements of no bytes"));
+    }
+    Lying& lying = manifest.lying.emplace_back();
+    lying.place = Read(said.place());
+    for (const auto& patch : said.patches()) lying.patches.push_back(Read(patch));
+    lying.element_bytes = said.element_bytes();
   }
   manifest.metadata = message.metadata();
   return manifest;

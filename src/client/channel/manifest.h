@@ -21,9 +21,17 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+// Where a part is: its bytes as they were once, and what changed of them since, the oldest first.
+struct Lying {
+  Place place;
+  std::vector<Place> patches = {};
+  std::uint32_t element_bytes = 0;  // of patches
+  friend bool operator==(const Lying&, const Lying&) = default;
+};
+
 struct Manifest {
-  std::vector<Part> parts;    // without their bytes
-  std::vector<Place> places;  // of each
+  std::vector<Part> parts;   // without their bytes
+  std::vector<Lying> lying;  // each
   std::string metadata;
 };
 

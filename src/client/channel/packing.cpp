@@ -6,14 +6,21 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
+
+#include "client/channel/patch.h"
 
 namespace hoplite::client {
 namespace {
 
 using Bytes = std::span<const std::byte>;
+
+// Of a part's bytes: a patch is worth it below a quarter, and all of its patches together may be half.
+constexpr std::uint64_t kWorthAPatch = 4;
+constexpr std::uint64_t kMostPatches = 2;
+
 using Like = std::map<std::string_view, std::size_t>;  // the places of parts by their names
 
 Like ByName(const Manifest& last) {
@@ -22,50 +29,111 @@ Like ByName(const Manifest& last) {
   return names;
 }
 
-// The place of the last version's part of this name and size, if it is worth a look.
-const Place* PlaceOfLike(const Part& part, const Manifest& last, const Like& names) {
+// The last version's part of this name and size, if it is worth a look.
+std::optional<std::size_t> LikeOf(const Part& part, const Manifest& last, const Like& names) {
   const auto like = names.find(part.name);
-  if (part.bytes.size() < kComparedFrom || like == names.end()) return nullptr;
-  const Place& place = last.places[like->second];
-  return place.size_bytes == part.bytes.size() ? &place : nullptr;
+  if (part.bytes.size() < kComparedFrom || like == names.end()) return std::nullopt;
+  const bool as_many = last.lying[like->second].place.size_bytes == part.bytes.size();
+  return as_many ? std::optional(like->second) : std::nullopt;
 }
 
-bool AreEqual(Bytes one, const Place& place, const Version& last) {
-  const auto other = BytesAt(place, last.objects[place.object]);
-  return other && std::memcmp(one.data(), other->data(), one.size()) == 0;
+// How a part of the last version serves again.
+struct Again {
+  Lying lying;  // there
+  std::optional<std::string> patch;
+};
+
+std::uint64_t BytesOf(const std::vector<Place>& patches) {
+  std::uint64_t bytes = 0;
+  for (const Place& patch : patches) bytes += patch.size_bytes;
+  return bytes;
 }
 
-// Of each part where it lies in the last version, if it did not change.
-std::vector<std::optional<Place>> Unchanged(std::span<const Part> parts, const Version& last) {
-  std::vector<std::optional<Place>> places(parts.size());
+// None: it is sent anew.
+std::optional<Again> AgainFrom(const Part& part, const Lying& lying, Bytes before, bool patches) {
+  if (before.size() != part.bytes.size()) return std::nullopt;
+  if (std::memcmp(part.bytes.data(), before.data(), before.size()) == 0) return Again{lying, {}};
+  const std::uint64_t patched = BytesOf(lying.patches);
+  if (!patches || patched >= before.size() / kMostPatches) return std::nullopt;
+  Again again{lying, {}};
+  if (lying.patches.empty()) {
+    again.lying.element_bytes =
+        static_cast<std::uint32_t>(ElementBytes(part.dtype, part.bytes.size()));
+  }
+  again.patch =
+      PatchOf(before, part.bytes, again.lying.element_bytes, before.size() / kWorthAPatch);
+  return again.patch ? std::optional(std::move(again)) : std::nullopt;
+}
+
+using Agains = std::vector<std::optional<Again>>;  // of each part
+
+Agains AgainFrom(std::span<const Part> parts, const Version& last, bool patches) {
+  Agains agains(parts.size());
   const Like names = ByName(last.manifest);
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Place* place = PlaceOfLike(parts[i], last.manifest, names);
-    if (place != nullptr && AreEqual(parts[i].bytes, *place, last)) places[i] = *place;
+    const auto like = LikeOf(parts[i], last.manifest, names);
+    if (like)
+      agains[i] = AgainFrom(parts[i], last.manifest.lying[*like], last.parts[*like], patches);
   }
-  return places;
+  return agains;
 }
 
-// Those of the last version's objects of which half serves again; if they are too many, those that
-// serve most.
-std::vector<std::size_t> Serving(const std::vector<std::optional<Place>>& unchanged,
-                                 const Version& last, std::size_t most) {
-  std::map<std::size_t, std::map<std::uint64_t, std::uint64_t>> used;  // object -> offset -> bytes
-  for (const auto& place : unchanged) {
-    if (place) used[place->object][place->offset] = place->size_bytes;
+template <typename Visit>
+void ForPlaces(const Lying& lying, Visit visit) {
+  visit(lying.place);
+  for (const Place& patch : lying.patches) visit(patch);
+}
+
+// Of the last version's objects: how many bytes serve again.
+std::map<std::size_t, std::uint64_t> UsedOf(const Agains& agains) {
+  std::set<std::pair<std::size_t, std::uint64_t>> places;  // two parts may lie at one
+  std::map<std::size_t, std::uint64_t> used;
+  for (const auto& again : agains) {
+    if (!again) continue;
+    ForPlaces(again->lying, [&](const Place& place) {
+      if (places.emplace(place.object, place.offset).second) used[place.object] += place.size_bytes;
+    });
   }
-  std::vector<std::pair<std::uint64_t, std::size_t>> serving;
-  for (const auto& [object, parts] : used) {
-    std::uint64_t bytes = 0;
-    for (const std::uint64_t size : parts | std::views::values) bytes += size;
-    if (2 * bytes >= last.objects[object].size()) serving.emplace_back(bytes, object);
+  return used;
+}
+
+std::uint64_t NewBytesOf(std::span<const Part> parts, const Agains& agains) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!agains[i]) bytes += parts[i].bytes.size();
+    if (agains[i] && agains[i]->patch) bytes += agains[i]->patch->size();
   }
-  std::ranges::sort(serving, std::greater());
-  serving.resize(std::min(serving.size(), most));
-  std::vector<std::size_t> objects;
-  for (const auto& [bytes, object] : serving) objects.push_back(object);
-  std::ranges::sort(objects);
-  return objects;
+  return bytes;
+}
+
+bool Stands(const Again& again, std::size_t object) {
+  bool stands = false;
+  ForPlaces(again.lying, [&](const Place& place) { stands = stands || place.object == object; });
+  return stands;
+}
+
+// Those of the last version's objects that serve again. While they are too many, or hold with the new
+// one more than twice the value, the one of which least serves goes, and what stands on it is sent anew.
+std::vector<std::size_t> Serving(std::span<const Part> parts, Agains& agains, const Version& last,
+                                 std::size_t most) {
+  std::uint64_t value = 0;
+  for (const Part& part : parts) value += part.bytes.size();
+  for (;;) {
+    const auto used = UsedOf(agains);
+    std::uint64_t bytes = NewBytesOf(parts, agains);
+    for (const std::size_t object : used | std::views::keys) bytes += last.object_bytes[object];
+    if (used.size() <= most && bytes <= 2 * value) {
+      const auto objects = used | std::views::keys;
+      return {objects.begin(), objects.end()};
+    }
+    const auto share = [&](const auto& one) {
+      return static_cast<double>(one.second) / static_cast<double>(last.object_bytes[one.first]);
+    };
+    const std::size_t least = std::ranges::min_element(used, {}, share)->first;
+    for (auto& again : agains) {
+      if (again && Stands(*again, least)) again.reset();
+    }
+  }
 }
 
 // The parts of the new object, one behind the other. What lies at one place of the caller's memory
@@ -94,36 +162,48 @@ class NewObject {
   std::map<std::pair<const std::byte*, std::size_t>, std::uint64_t> places_;
 };
 
+// As it lies in the new version.
+Lying Moved(Lying lying, const std::vector<std::size_t>& older) {
+  const auto move = [&](Place& place) {
+    const auto serves = std::ranges::find(older, place.object);
+    place.object = static_cast<std::uint32_t>(serves - older.begin()) + 1;
+  };
+  move(lying.place);
+  std::ranges::for_each(lying.patches, move);
+  return lying;
+}
+
 }  // namespace
 
 bool MayBeEqual(std::span<const Part> parts, const Manifest& last) {
   const Like names = ByName(last);
   return std::ranges::any_of(
-      parts, [&](const Part& part) { return PlaceOfLike(part, last, names) != nullptr; });
+      parts, [&](const Part& part) { return LikeOf(part, last, names).has_value(); });
 }
 
 Packing Pack(std::span<const Part> parts, std::string metadata, const Version* last,
-             std::size_t most_older) {
+             const PackingOptions& options) {
   Packing packing;
   packing.manifest.metadata = std::move(metadata);
-  std::vector<std::optional<Place>> unchanged(parts.size());
+  Agains agains(parts.size());
   if (last != nullptr) {
-    unchanged = Unchanged(parts, *last);
-    packing.older = Serving(unchanged, *last, most_older);
+    agains = AgainFrom(parts, *last, options.patches);
+    packing.older = Serving(parts, agains, *last, options.most_older);
   }
   NewObject made;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part described = parts[i];
     described.bytes = {};
     packing.manifest.parts.push_back(std::move(described));
-    const auto serves =
-        unchanged[i] ? std::ranges::find(packing.older, unchanged[i]->object) : packing.older.end();
-    if (serves == packing.older.end()) {
-      packing.manifest.places.push_back(made.Add(parts[i].bytes));
-    } else {
-      const auto index = static_cast<std::uint32_t>(serves - packing.older.begin()) + 1;
-      packing.manifest.places.push_back({index, unchanged[i]->offset, unchanged[i]->size_bytes});
+    Lying& lying = packing.manifest.lying.emplace_back();
+    if (!agains[i]) {
+      lying.place = made.Add(parts[i].bytes);
+      continue;
     }
+    lying = Moved(agains[i]->lying, packing.older);
+    if (!agains[i]->patch) continue;
+    const std::string& patch = packing.patches.emplace_back(*std::move(agains[i]->patch));
+    lying.patches.push_back(made.Add(std::as_bytes(std::span(patch))));
   }
   packing.pieces = made.Take();
   return packing;

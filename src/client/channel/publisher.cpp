@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "client/pending.h"
+#include "client/pieces.h"
 
 namespace hoplite::client {
 namespace {
@@ -26,8 +27,13 @@ std::string WrongIn(std::span<const Part> parts) {
 
 }  // namespace
 
-Publisher::Publisher(Client client, const Register& head, std::string name, std::uint32_t keep)
-    : client_(std::move(client)), head_(head), name_(std::move(name)), keep_(keep) {}
+Publisher::Publisher(Client client, const Register& head, std::string name,
+                     const ChannelOptions& options)
+    : client_(std::move(client)),
+      head_(head),
+      name_(std::move(name)),
+      keep_(options.keep),
+      deltas_(options.deltas) {}
 
 Result<std::uint64_t> Publisher::Publish(std::span<const Part> parts, const PublishOptions& options,
                                          Time deadline) {
@@ -73,11 +79,13 @@ Result<void> Publisher::CheckVersion(std::optional<std::uint64_t> version) const
 // The objects of a new version, owned and whole.
 Result<Publisher::Objects> Publisher::Make(std::span<const Part> parts, const std::string& metadata,
                                            Time deadline) {
-  const auto last = LastVersion(parts, deadline);
-  if (!last) return PutPacked(Pack(parts, metadata, nullptr, 0), deadline);
-  Version version{.manifest = last_, .objects = {}};
-  for (const Buffer& object : *last) version.objects.push_back(object.bytes());
-  return PutPacked(Pack(parts, metadata, &version, kMostObjects - 1), deadline);
+  std::vector<Buffer> pinned;
+  const std::optional<Version> last = LastVersion(parts, pinned, deadline);
+  const PackingOptions options{.most_older = kMostObjects - 1, .patches = deltas_};
+  TRY_ASSIGN(Objects objects,
+             PutPacked(Pack(parts, metadata, last ? &*last : nullptr, options), deadline));
+  if (deltas_) Remember(parts);
+  return objects;
 }
 
 Result<Publisher::Objects> Publisher::PutPacked(const Packing& packing, Time deadline) {
@@ -87,23 +95,46 @@ Result<Publisher::Objects> Publisher::PutPacked(const Packing& packing, Time dea
   TRY_ASSIGN(const ObjectId made, client_.Put(std::span<const std::span<const std::byte>>(pieces),
                                               {.owned = true, .timeout = Left(deadline)}));
   Objects objects{made};
-  for (const std::size_t older : packing.older) objects.push_back(kept_.back()[older]);
+  std::vector<std::uint64_t> bytes{Pieces(pieces).size()};
+  for (const std::size_t older : packing.older) {
+    objects.push_back(kept_.back()[older]);
+    bytes.push_back(last_object_bytes_[older]);
+  }
   kept_.push_back(objects);
   last_ = packing.manifest;
+  last_object_bytes_ = std::move(bytes);
   return objects;
 }
 
 // None: it is of no use, or can't be had at once.
-std::optional<std::vector<Buffer>> Publisher::LastVersion(std::span<const Part> parts,
-                                                          Time deadline) {
+std::optional<Version> Publisher::LastVersion(std::span<const Part> parts,
+                                              std::vector<Buffer>& objects, Time deadline) {
   if (kept_.empty() || !MayBeEqual(parts, last_)) return std::nullopt;
-  std::vector<Buffer> objects;
+  Version last{.manifest = last_, .object_bytes = last_object_bytes_, .parts = {}};
+  if (deltas_) {
+    for (const std::string& part : last_parts_)
+      last.parts.push_back(std::as_bytes(std::span(part)));
+    return last;
+  }
   const CallOptions options{.only_if_owned = true, .timeout = Left(deadline)};
   for (Result<Buffer>& object : client_.GetMany(kept_.back(), options)) {
     if (!object) return std::nullopt;
     objects.push_back(*std::move(object));
   }
-  return objects;
+  for (const Lying& lying : last_.lying) {
+    const auto bytes = BytesAt(lying.place, objects[lying.place.object].bytes());
+    last.parts.push_back(bytes.value_or(std::span<const std::byte>()));
+  }
+  return last;
+}
+
+void Publisher::Remember(std::span<const Part> parts) {
+  last_parts_.resize(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::span<const std::byte> bytes = parts[i].bytes;
+    const std::size_t kept = bytes.size() < kComparedFrom ? 0 : bytes.size();
+    last_parts_[i].assign(reinterpret_cast<const char*>(bytes.data()), kept);
+  }
 }
 
 // One attempt. False: the head is where a move of its own, whose answer never came, had left it.

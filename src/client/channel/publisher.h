@@ -26,7 +26,7 @@ namespace hoplite::client {
 class Publisher {
  public:
   // `head` outlives it.
-  Publisher(Client client, const Register& head, std::string name, std::uint32_t keep);
+  Publisher(Client client, const Register& head, std::string name, const ChannelOptions& options);
 
   Result<std::uint64_t> Publish(std::span<const Part> parts, const PublishOptions& options,
                                 Time deadline);
@@ -42,7 +42,9 @@ class Publisher {
   Result<void> CheckVersion(std::optional<std::uint64_t> version) const;
   Result<Objects> Make(std::span<const Part> parts, const std::string& metadata, Time deadline);
   Result<Objects> PutPacked(const Packing& packing, Time deadline);
-  std::optional<std::vector<Buffer>> LastVersion(std::span<const Part> parts, Time deadline);
+  std::optional<Version> LastVersion(std::span<const Part> parts, std::vector<Buffer>& objects,
+                                     Time deadline);
+  void Remember(std::span<const Part> parts);
   Result<Objects> Own(const std::optional<Head>& head, Time deadline);
   Result<bool> Move(const Objects& objects, std::optional<std::uint64_t> version, Time deadline);
   Result<bool> OnConflict(const RegisterEntry& there, std::optional<std::uint64_t> version);
@@ -55,6 +57,7 @@ class Publisher {
   const Register& head_;
   const std::string name_;
   const std::uint32_t keep_;
+  const bool deltas_;
 
   std::optional<Claim> claim_;
   bool fenced_ = false;                     // it was the publisher once
@@ -62,8 +65,11 @@ class Publisher {
   std::uint64_t version_ = 0;               // of the head
   std::optional<std::uint64_t> published_;  // the last version of its own
   std::deque<Objects> kept_;                // of each version, the oldest first
-  Manifest last_;                           // of kept_.back(), if it made that one
-  Objects condemned_;                       // of no kept version, and perhaps still there
+  // Of kept_.back(), if it made that one.
+  Manifest last_;
+  std::vector<std::uint64_t> last_object_bytes_;
+  std::vector<std::string> last_parts_;  // for patches: the bytes of those that may get some
+  Objects condemned_;                    // of no kept version, and perhaps still there
 };
 
 }  // namespace hoplite::client

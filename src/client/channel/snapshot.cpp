@@ -27,13 +27,20 @@ Result<Snapshot> ClientAccess::MakeSnapshot(std::uint64_t version, std::vector<B
   const std::span<const std::byte> newest = objects.front().bytes();
   TRY_ASSIGN(const std::uint64_t before, client::BytesBeforeParts(newest, newest.size()));
   TRY_ASSIGN(contents->manifest, client::Decoded(newest.first(before)));
-  client::Manifest& manifest = contents->manifest;
-  for (std::size_t i = 0; i < manifest.parts.size(); ++i) {
-    const client::Place& place = manifest.places[i];
+  const auto bytes_at = [&](const client::Place& place) -> Result<std::span<const std::byte>> {
     if (place.object >= objects.size()) {
       return std::unexpected(client::NoVersion("a part lies in an object that it does not have"));
     }
-    TRY_ASSIGN(manifest.parts[i].bytes, client::BytesAt(place, objects[place.object].bytes()));
+    return client::BytesAt(place, objects[place.object].bytes());
+  };
+  client::Manifest& manifest = contents->manifest;
+  for (std::size_t i = 0; i < manifest.parts.size(); ++i) {
+    const client::Lying& lying = manifest.lying[i];
+    TRY_ASSIGN(manifest.parts[i].bytes, bytes_at(lying.place));
+    if (!lying.patches.empty()) {
+      TRY_ASSIGN(manifest.parts[i].bytes,
+                 contents->patched.Make(manifest.parts[i].bytes, lying, bytes_at));
+    }
     contents->by_name.emplace(manifest.parts[i].name, i);
   }
   contents->objects = std::move(objects);

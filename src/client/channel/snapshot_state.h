@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "client/channel/manifest.h"
+#include "client/channel/patched.h"
 #include "client/channel/version_request.h"
 #include "client/future_state.h"
 #include "client/question.h"
@@ -22,6 +23,7 @@ struct Snapshot::Contents {
   std::uint64_t version = 0;
   client::Manifest manifest;  // with the bytes of the parts
   std::vector<Buffer> objects;
+  client::Patched patched;  // parts that lie in none of them
   std::map<std::string_view, std::size_t> by_name;
 };
 

@@ -45,7 +45,13 @@ Result<const Part*> SnapshotStream::Impl::Next(Time deadline) {
     TRY(newest.WaitFor(newest.size(), client::Left(deadline)));
     return nullptr;
   }
-  TRY_ASSIGN(manifest.parts[next].bytes, BytesOf(manifest.places[next], deadline));
+  const client::Lying& lying = manifest.lying[next];
+  TRY_ASSIGN(manifest.parts[next].bytes, BytesOf(lying.place, deadline));
+  if (!lying.patches.empty()) {
+    const auto bytes_at = [&](const client::Place& place) { return BytesOf(place, deadline); };
+    TRY_ASSIGN(manifest.parts[next].bytes,
+               patched.Make(manifest.parts[next].bytes, lying, bytes_at));
+  }
   return &manifest.parts[next++];
 }
 

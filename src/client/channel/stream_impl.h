@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "client/channel/head.h"
 #include "client/channel/manifest.h"
+#include "client/channel/patched.h"
 
 namespace hoplite {
 
@@ -27,6 +28,7 @@ struct SnapshotStream::Impl {
   std::uint64_t before;                    // its bytes before its parts
   std::vector<Future<Buffer>> older = {};  // the head's others
   client::Manifest manifest = {};
+  client::Patched patched = {};
   std::size_t next = 0;
 };
 
