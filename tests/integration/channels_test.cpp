@@ -1,5 +1,6 @@
 // Channels over real nodes: everybody has the newest version, all of it, of one publisher at a time.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/units.h"
 #include "client/channel/head.h"
 #include "testing/bytes.h"
 #include "testing/cluster.h"
@@ -293,6 +295,44 @@ TEST_F(ChannelsTest, AMoveOfItsOwnIsNoConflict) {
   EXPECT_THAT(refused.error().message, HasSubstr("version 4, the next one is 5"));
   EXPECT_EQ(*Publish(trainer, 5), 5U);
   EXPECT_EQ(ValueOf(*trainer.Get(AtLeast(5))), 5);
+}
+
+TEST_F(ChannelsTest, OfManyWhoPublishAtOnceOneIsThePublisher) {
+  Begin(2);
+  std::vector<Channel> channels;
+  for (std::size_t i = 0; i < 6; ++i) channels.push_back(Open(i % 2));
+  std::atomic<int> published = 0;
+  std::vector<std::thread> threads;
+  for (Channel& channel : channels) {
+    threads.emplace_back([this, &channel, &published] {
+      const auto version = Publish(channel, 1);
+      if (version)
+        ++published;
+      else
+        EXPECT_EQ(version.error().code, ErrorCode::kConflict);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(published, 1);
+  EXPECT_EQ(ValueOf(*channels[0].Get(AtLeast(1))), 1);
+  AwaitObjects(1);
+}
+
+TEST_F(ChannelsTest, WithoutRoomNothingIsPublishedAndWhatWasStays) {
+  cluster_.emplace(testing::ClusterOptions{
+      .nodes = 1,
+      .memory_bytes = 1_MiB,
+      .directory = directory::InProcessDirectory::Patient(),
+  });
+  Channel trainer = Open(0);
+  ASSERT_TRUE(Publish(trainer, 1));
+  const std::string large(2_MiB, 'x');
+  const std::vector<Part> too_large{{.name = "x", .bytes = std::as_bytes(std::span(large))}};
+  EXPECT_EQ(CodeOf(trainer.Publish(too_large, {.timeout = kInTime})),
+            ErrorCode::kResourceExhausted);
+  EXPECT_EQ(ValueOf(*trainer.Get(AtLeast(1))), 1);
+  EXPECT_EQ(*Publish(trainer, 2), 2U);
+  EXPECT_EQ(ValueOf(*trainer.Get(AtLeast(2))), 2);
 }
 
 TEST_F(ChannelsTest, APublisherThatGoesIsMissedAndWaitedFor) {
