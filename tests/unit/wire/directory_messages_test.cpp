@@ -376,7 +376,7 @@ TEST(HostileActions, EveryField) {
   ExpectNamed<v1::NodeAction>(
       ToProto(NodeAction{CreateRefused{kObject, ErrorCode::kDeleted, ""}}),
       {{"code", [](auto& m) { m.mutable_create_refused()->set_code(0); }},
-       {"code", [](auto& m) { m.mutable_create_refused()->set_code(15); }}});
+       {"code", [](auto& m) { m.mutable_create_refused()->set_code(17); }}});
   ExpectNamed<v1::NodeAction>(
       ToProto(NodeAction{InlineObject{kObject, kVersion, "", Bytes("x")}}),
       {{"data", [](auto& m) { m.mutable_inline_object()->set_data(std::string(1 << 20, 'x')); }},

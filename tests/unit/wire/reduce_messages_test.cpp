@@ -138,7 +138,7 @@ TEST(HostileReduceEvents, WhatParticipantsSay) {
                               {"version", [](auto& m) { m.clear_version(); }}});
   ExpectNamed<v1::NodeEvent>(ToProto(NodeEvent{ReduceClose{kTarget, 5, ErrorCode::kCancelled, ""}}),
                              {{"object", [](auto& m) { m.clear_object(); }},
-                              {"code", [](auto& m) { m.mutable_reduce_close()->set_code(15); }}});
+                              {"code", [](auto& m) { m.mutable_reduce_close()->set_code(17); }}});
 }
 
 TEST(HostileReduceActions, ToTheCoordinator) {
@@ -205,7 +205,7 @@ TEST(HostileReduceActions, ToOthers) {
   ExpectNamed<v1::NodeAction>(
       ToProto(NodeAction{TargetAborted{kTarget, {}, ErrorCode::kCancelled, ""}}),
       {{"object", [](auto& m) { m.set_object("short"); }},
-       {"code", [](auto& m) { m.mutable_target_aborted()->set_code(15); }}});
+       {"code", [](auto& m) { m.mutable_target_aborted()->set_code(17); }}});
 }
 
 }  // namespace
