@@ -58,7 +58,7 @@ class Store(_Store):
         self._timeout = timeout
 
     def set(self, key: str, value: str | bytes) -> None:
-        said = value.encode() if isinstance(value, str) else bytes(value)
+        said = _bytes(value)
         self._change(key, lambda _: said)
 
     def get(self, key: str) -> bytes:
@@ -68,9 +68,7 @@ class Store(_Store):
         return int(self._change(key, lambda value: b"%d" % (int(value or 0) + amount)) or 0)
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
-        old, new = (
-            one.encode() if isinstance(one, str) else bytes(one) for one in (expected, desired)
-        )
+        old, new = _bytes(expected), _bytes(desired)
 
         def chosen(value: bytes | None) -> bytes | None:
             return new if value == old or (value is None and not old) else value
@@ -184,6 +182,10 @@ class Store(_Store):
 
     def _deadline(self, timeout: timedelta | None) -> float:
         return time.monotonic() + (self._timeout if timeout is None else timeout).total_seconds()
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
 
 
 def _left(deadline: float) -> float:
