@@ -14,10 +14,6 @@ namespace {
 
 using Length = std::uint64_t;
 
-constexpr std::uint64_t Aligned(std::uint64_t bytes) {
-  return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
-}
-
 void Write(const Place& place, v1::channel::Manifest::Place& message) {
   message.set_object(place.object);
   message.set_offset(place.offset);

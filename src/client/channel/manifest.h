@@ -13,6 +13,10 @@
 namespace hoplite::client {
 
 inline constexpr std::uint64_t kPartAlignment = 64;
+// The next multiple of it.
+constexpr std::uint64_t Aligned(std::uint64_t bytes) {
+  return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+}
 
 struct Place {
   std::uint32_t object = 0;  // in the order of the head

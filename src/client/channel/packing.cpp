@@ -152,7 +152,7 @@ class NewObject {
   void Append(Bytes bytes) {
     static constexpr std::array<std::byte, kPartAlignment> kGap{};
     pieces_.push_back(bytes);
-    const std::size_t gap = (kPartAlignment - bytes.size() % kPartAlignment) % kPartAlignment;
+    const std::size_t gap = Aligned(bytes.size()) - bytes.size();
     if (gap > 0) pieces_.push_back(Bytes(kGap).first(gap));
     end_ += bytes.size() + gap;
   }

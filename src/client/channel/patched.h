@@ -37,7 +37,7 @@ class Patched {
     std::byte bytes[kPartAlignment];
   };
   std::span<std::byte> Allocate(std::size_t bytes) {
-    const std::size_t lines = (bytes + kPartAlignment - 1) / kPartAlignment;
+    const std::size_t lines = Aligned(bytes) / kPartAlignment;
     auto& memory = memory_.emplace_back(std::make_unique_for_overwrite<Line[]>(lines));
     return std::as_writable_bytes(std::span(memory.get(), lines)).first(bytes);
   }
